@@ -1,0 +1,93 @@
+import { z } from "zod";
+import type { KnobValue } from "../schemas/action.ts";
+
+/** What the search and the conformance test read of a knob. */
+export interface Knob {
+  readonly kind: "choice" | "integer" | "real" | "flag";
+  readonly default: KnobValue;
+  readonly unit: string;
+  readonly description: string;
+  readonly choices: readonly KnobValue[] | null;
+  readonly minimum: number | null;
+  readonly maximum: number | null;
+  /** True where the range spans powers of ten and is searched by its logarithm. */
+  readonly log: boolean;
+}
+
+/** A method's knobs by name: the search space follows from them. */
+export type Knobs = Readonly<Record<string, Knob>>;
+
+/** One of a few values. */
+export function choice<const V extends KnobValue>(
+  choices: readonly V[],
+  options: { default: V; unit: string; description: string },
+): Knob {
+  return { kind: "choice", choices, minimum: null, maximum: null, log: false, ...options };
+}
+
+/** A whole number from minimum to maximum, both included. */
+export function integer(options: {
+  minimum: number;
+  maximum: number;
+  default: number;
+  unit: string;
+  description: string;
+  log?: boolean;
+}): Knob {
+  return { kind: "integer", choices: null, log: false, ...options };
+}
+
+/** A real number from minimum to maximum, both included. */
+export function real(options: {
+  minimum: number;
+  maximum: number;
+  default: number;
+  unit: string;
+  description: string;
+  log?: boolean;
+}): Knob {
+  return { kind: "real", choices: null, log: false, ...options };
+}
+
+/** On or off. */
+export function flag(options: { default: boolean; description: string }): Knob {
+  return {
+    kind: "flag",
+    choices: null,
+    minimum: null,
+    maximum: null,
+    log: false,
+    unit: "on/off",
+    ...options,
+  };
+}
+
+function valueSchema(knob: Knob): z.ZodType<KnobValue> {
+  switch (knob.kind) {
+    case "choice":
+      return z.literal([...(knob.choices ?? [])]);
+    case "flag":
+      return z.boolean();
+    case "integer":
+      return z.int().min(knob.minimum ?? -Infinity).max(knob.maximum ?? Infinity);
+    case "real":
+      return z.number().min(knob.minimum ?? -Infinity).max(knob.maximum ?? Infinity);
+  }
+}
+
+/** The zod schema of a method's parameters as a strategy may write them: values or "auto". */
+export function paramsSchema(knobs: Knobs): z.ZodType<Record<string, KnobValue>> {
+  const shape: Record<string, z.ZodType> = {};
+  for (const [name, knob] of Object.entries(knobs)) {
+    shape[name] = valueSchema(knob).or(z.literal("auto")).optional()
+      .meta({ description: `${knob.description} (${knob.unit})`, default: knob.default });
+  }
+  return z.strictObject(shape) as unknown as z.ZodType<Record<string, KnobValue>>;
+}
+
+/** The zod schema of parameters after resolution: every knob a value. */
+export function resolvedSchema(knobs: Knobs): z.ZodType<Record<string, KnobValue>> {
+  const shape: Record<string, z.ZodType> = {};
+  for (const [name, knob] of Object.entries(knobs)) shape[name] = valueSchema(knob);
+  return z.strictObject(shape) as unknown as z.ZodType<Record<string, KnobValue>>;
+}

@@ -1,0 +1,143 @@
+import type { Action, Origin, ResolvedAction } from "../schemas/action.ts";
+import type { Facts } from "../schemas/facts.ts";
+import type { Spec } from "../schemas/spec.ts";
+import type { Trial } from "../schemas/trial.ts";
+import type { Knobs } from "./knobs.ts";
+
+/** Yes, or no with the reason that is stored and shown. */
+export type Support = { ok: true; reason?: string } | { ok: false; reason: string };
+
+/** How daring a seed strategy is. */
+export type Boldness = "conservative" | "balanced" | "aggressive";
+
+/** What a method changes: two actions of a strategy may not change the same part. */
+export type Part = "linear" | "embedding";
+
+/** One method of an agent: its Python half is the file of the same name. */
+export interface Method {
+  readonly kind: "method";
+  readonly name: string;
+  /** One line, present tense; shown in reports. */
+  readonly summary: string;
+  readonly knobs: Knobs;
+  readonly needs: {
+    /** Folder under `python-backends/envs/`. */
+    readonly environment: string;
+    readonly calibration: boolean;
+    readonly gpu: boolean;
+  };
+  /** Parts of the model that these parameters change. */
+  changes(params: ResolvedAction["params"]): readonly Part[];
+  /** Whether the method itself can work on this model and machine. */
+  supports(facts: Facts): Support;
+  /** Whether these parameters can: a group that does not divide, a grid the weights lie on. */
+  accepts(params: ResolvedAction["params"], facts: Facts): Support;
+  /** Values for knobs left to `"auto"`, with a reason each; knobs not named take the default. */
+  auto?(facts: Facts): Record<string, { value: number | string | boolean; reason: string }>;
+  /** Parameters of a first try; null where the method has none to offer at that boldness. */
+  seed(boldness: Boldness, facts: Facts): Action["params"] | null;
+  /** Bits a linear weight for these parameters, scales included: a predictor of size. */
+  bits(params: ResolvedAction["params"], facts: Facts): number;
+  /** Rough seconds for this model here; the loop asks before it spends a budget. */
+  estimateSeconds(params: ResolvedAction["params"], facts: Facts): number;
+  /** Host or GPU bytes that it needs at its peak: checked before any work. */
+  estimateMemory(params: ResolvedAction["params"], facts: Facts): number;
+}
+
+/** A group of methods; built-in ones are the files of one folder under `plugins/`. */
+export interface Agent {
+  readonly kind: "agent";
+  readonly name: string;
+  readonly summary: string;
+  /** Given by a third party; built-in agents' methods are found in their folder. */
+  readonly methods?: readonly Method[];
+  /** A third party's Python half: absolute path of a folder with one .py file a method. */
+  readonly python_dir?: string;
+}
+
+/** A benchmark. Everything lm-eval needs, and everything a comparison needs. */
+export interface Task {
+  readonly kind: "task";
+  readonly name: string;
+  readonly version: string;
+  readonly summary: string;
+  readonly evaluator: "lm_eval" | "perplexity";
+  readonly lm_eval_task: string | null;
+  /** An lm-eval task document; used where the data are local files or the task is pare's own. */
+  readonly definition: Record<string, unknown> | null;
+  /** Under `--data-dir`, such as arc_challenge/test.jsonl.gz; or shipped, as a file URL. */
+  readonly data_file: string | null;
+  readonly shipped: boolean;
+  readonly few_shot: number;
+  readonly metric: string;
+  readonly reported_metric: "accuracy" | "perplexity";
+  readonly unit: string;
+  readonly direction: "maximize" | "minimize";
+  /** Score of guessing; 0 where there is none. */
+  readonly chance: number;
+  readonly proxy_samples: number;
+  readonly full_samples: number | null;
+  readonly window_tokens: number | null;
+  /** Words of a dataset's name that choose this task, such as gsm8k or demo. */
+  readonly datasets: readonly string[];
+}
+
+/** What a sampler sees when it is asked for the next strategy. */
+export interface SearchContext {
+  readonly facts: Facts;
+  readonly spec: Spec;
+  readonly methods: readonly { agent: string; method: Method }[];
+  readonly trials: readonly Trial[];
+  /** Trial ids of the front, best reward first. */
+  readonly front: readonly string[];
+  /** Uniform in [0, 1); the only randomness there is. */
+  readonly random: () => number;
+}
+
+/** Proposes one strategy at a time. Pure: all state is in the history. */
+export interface Sampler {
+  readonly kind: "sampler";
+  readonly name: string;
+  readonly summary: string;
+  /** The next recipe, or null when it has nothing left to try. */
+  propose(context: SearchContext): { actions: Action[]; origin: Omit<Origin, "sampler"> } | null;
+}
+
+/** What executes an artifact for a speed or memory figure. */
+export interface Runtime {
+  readonly kind: "runtime";
+  readonly name: string;
+  readonly summary: string;
+  readonly needs: { readonly environment: string; readonly export_environment: string | null };
+  /** Whether it can run this model on this machine, and why not. */
+  supports(facts: Facts): Support;
+  /** Larger is preferred where several fit. */
+  readonly preference: number;
+}
+
+export type Plugin = Method | Agent | Task | Sampler | Runtime;
+
+/** Returns its argument; lets TypeScript check a method where it is written. */
+export function defineMethod(method: Omit<Method, "kind">): Method {
+  return { kind: "method", ...method };
+}
+
+/** Returns its argument; a built-in agent has no `methods`: its folder is the list. */
+export function defineAgent(agent: Omit<Agent, "kind">): Agent {
+  return { kind: "agent", ...agent };
+}
+
+/** Returns its argument; lets TypeScript check a task where it is written. */
+export function defineTask(task: Omit<Task, "kind">): Task {
+  return { kind: "task", ...task };
+}
+
+/** Returns its argument; lets TypeScript check a sampler where it is written. */
+export function defineSampler(sampler: Omit<Sampler, "kind">): Sampler {
+  return { kind: "sampler", ...sampler };
+}
+
+/** Returns its argument; lets TypeScript check a runtime where it is written. */
+export function defineRuntime(runtime: Omit<Runtime, "kind">): Runtime {
+  return { kind: "runtime", ...runtime };
+}

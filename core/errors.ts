@@ -1,0 +1,32 @@
+/** A mistake of the user's: printed as one sentence, exit code 2, nothing half-written. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** Edit distance with adjacent swaps, for "Did you mean". */
+function distance(a: string, b: string): number {
+  const rows = Array.from({ length: a.length + 1 }, (_, i) => [i]);
+  const at = (i: number, j: number): number => rows[i]?.[j] ?? Infinity;
+  for (let j = 0; j <= b.length; j++) rows[0]![j] = j;
+  for (let i = 1; i <= a.length; i++) {
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1;
+      let best = Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + same);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        best = Math.min(best, at(i - 2, j - 2) + 1);
+      }
+      rows[i]![j] = best;
+    }
+  }
+  return at(a.length, b.length);
+}
+
+/** The sentence for a name that is not known: the nearest one, then all of them. */
+export function unknownName(kind: string, name: string, known: readonly string[]): string {
+  const near = known
+    .map((candidate) => ({ candidate, d: distance(name.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ candidate, d }) => d <= Math.max(1, Math.floor(candidate.length / 3)))
+    .sort((x, y) => x.d - y.d)[0];
+  const hint = near === undefined ? "" : ` Did you mean "${near.candidate}"?`;
+  return `Unknown ${kind} "${name}".${hint} Known: ${[...known].sort().join(", ")}`;
+}

@@ -1,0 +1,73 @@
+import type { ResolvedAction } from "./schemas/action.ts";
+import type { Artifact } from "./schemas/artifact.ts";
+import type { Failure } from "./schemas/failure.ts";
+import type { JournalRecord } from "./schemas/journal.ts";
+import type { Measurement, SampleResult } from "./schemas/measurement.ts";
+import type { Span } from "./schemas/trial.ts";
+
+/** What a port gives back: the value, or a failure under its own name. Never a throw. */
+export type Outcome<T> =
+  | { ok: true; value: T; spans: Span[] }
+  | { ok: false; failure: Failure; spans: Span[] };
+
+/** Quality of an artifact at one fidelity. */
+export interface Evaluation {
+  measurements: Measurement[];
+  samples: SampleResult[];
+  /** Task to hash of its protocol; only equal hashes may be compared. */
+  protocol: Record<string, string>;
+}
+
+/** Speed, memory and energy of an artifact in a named runtime, baseline interleaved. */
+export interface Speed {
+  measurements: Measurement[];
+  /** The baseline's figures of the same minutes. */
+  baseline_measurements: Measurement[];
+}
+
+/** What the loop asks of the machine. Every call is one process, killed on abort. */
+export interface Backend {
+  /** The child of `parent` by `action`, made, written and verified; or found by its key. */
+  apply(
+    trial_id: string,
+    parent: Artifact,
+    action: ResolvedAction,
+  ): Promise<Outcome<{ artifact: Artifact; cached: boolean }>>;
+  evaluate(
+    trial_id: string,
+    artifact: Artifact,
+    fidelity: "proxy" | "full",
+  ): Promise<Outcome<Evaluation>>;
+  /** `baseline` null: the artifact is the baseline and is measured alone. */
+  speed(trial_id: string, artifact: Artifact, baseline: Artifact | null): Promise<Outcome<Speed>>;
+}
+
+/** What the loop tells: appended to the journal before it returns. */
+export interface Tracker {
+  record(record: JournalRecord): Promise<void>;
+}
+
+/** The one who can answer a question; resolves to the default where nobody can. */
+export interface Ask {
+  readonly interactive: boolean;
+  number(question: string, fallback: number): Promise<number>;
+  confirm(question: string, fallback: boolean): Promise<boolean>;
+}
+
+/** Milliseconds since 1970. */
+export interface Clock {
+  now(): number;
+}
+
+/** Shown while a study runs; never changes what is decided. */
+export type StudyEvent =
+  | { event: "phase"; trial_id: string; phase: string; detail: string }
+  | {
+    event: "progress";
+    trial_id: string;
+    label: string;
+    done: number;
+    total: number | null;
+    unit: string;
+  }
+  | { event: "record"; record: JournalRecord };

@@ -1,0 +1,49 @@
+import { z } from "zod";
+
+/** A knob's value as it stands in a strategy; `"auto"` leaves the choice to the method. */
+export const KnobValue = z.union([z.number(), z.string(), z.boolean()]);
+export type KnobValue = z.infer<typeof KnobValue>;
+
+/** One agent's method with its parameters. */
+export const Action = z.strictObject({
+  agent: z.string().min(1).describe("folder of the method, such as quantization"),
+  method: z.string().min(1).describe("name of the method, such as gptq"),
+  params: z.record(z.string(), KnobValue).default({}).describe(
+    'knobs by name; a knob left out takes its default, "auto" is resolved and the choice stored',
+  ),
+});
+export type Action = z.infer<typeof Action>;
+
+/** Who put a value where the strategy said `"auto"` or nothing. */
+export const ResolvedKnob = z.strictObject({
+  knob: z.string(),
+  value: KnobValue,
+  by: z.enum(["default", "method", "user"]),
+  reason: z.string().nullable(),
+});
+export type ResolvedKnob = z.infer<typeof ResolvedKnob>;
+
+/** An action whose every knob has a value: what is hashed, run and stored. */
+export const ResolvedAction = z.strictObject({
+  agent: z.string(),
+  method: z.string(),
+  params: z.record(z.string(), KnobValue),
+  resolved: z.array(ResolvedKnob),
+});
+export type ResolvedAction = z.infer<typeof ResolvedAction>;
+
+/** Where a strategy came from. */
+export const Origin = z.strictObject({
+  sampler: z.string().describe("sampler's name, or user"),
+  mode: z.enum(["seed", "exploit", "explore", "user"]),
+  reason: z.string().describe("one sentence for the report"),
+});
+export type Origin = z.infer<typeof Origin>;
+
+/** An ordered list of actions: a recipe. */
+export const Strategy = z.strictObject({
+  strategy_id: z.string().describe("readable, unique in its study, such as s03-gptq-4bit"),
+  actions: z.array(Action).min(1),
+  origin: Origin,
+});
+export type Strategy = z.infer<typeof Strategy>;

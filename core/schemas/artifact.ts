@@ -1,0 +1,37 @@
+import { z } from "zod";
+import { ResolvedAction } from "./action.ts";
+
+export const FileChecksum = z.strictObject({
+  path: z.string().describe("relative to the artifact's directory"),
+  bytes: z.int(),
+  sha256: z.string(),
+});
+export type FileChecksum = z.infer<typeof FileChecksum>;
+
+/** How the written file was checked against its source. */
+export const Verification = z.strictObject({
+  layers: z.int().describe("weight matrices compared"),
+  minimum_cosine: z.number(),
+  mean_cosine: z.number(),
+  worst_layer: z.string(),
+  generated_text: z.string(),
+  seconds: z.number(),
+});
+export type Verification = z.infer<typeof Verification>;
+
+/** A model directory: the child of one parent by one action, or an imported baseline. */
+export const Artifact = z.strictObject({
+  artifact_id: z.string().describe("sha256 over the files' checksums, first 16 hex digits"),
+  action_key: z.string().describe("sha256 over the inputs: parent, action, data, source, pins"),
+  parent_id: z.string().nullable(),
+  action: ResolvedAction.nullable(),
+  location: z.string().describe("directory that holds the files"),
+  files: z.array(FileChecksum),
+  size_bytes: z.int().describe("bytes of the weight files on disk"),
+  formula_bytes: z.int().nullable().describe("bytes that the format's formula predicts"),
+  weight_bits: z.number().nullable().describe("mean bits a linear weight, scales included"),
+  activation_bits: z.int().nullable().describe("declared activation quantization; null = none"),
+  verification: Verification.nullable(),
+  created_at: z.string(),
+});
+export type Artifact = z.infer<typeof Artifact>;

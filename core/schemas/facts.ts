@@ -1,0 +1,86 @@
+import { z } from "zod";
+
+/** Weights that already lie on a uniform grid: rounding to that grid would win by construction. */
+export const WeightGrid = z.strictObject({
+  bits: z.int(),
+  group_size: z.int(),
+  symmetric: z.boolean(),
+  fraction: z.number().describe("share of linear weights whose groups lie on it, 0 to 1"),
+  relative_error: z.number().describe("largest relative Frobenius error of the rounding to it"),
+});
+export type WeightGrid = z.infer<typeof WeightGrid>;
+
+/** A linear layer's shape and how often it occurs. */
+export const LinearShape = z.strictObject({
+  out_features: z.int(),
+  in_features: z.int(),
+  count: z.int(),
+});
+export type LinearShape = z.infer<typeof LinearShape>;
+
+/** What was read from a model's own files; no judgement. Bytes, counts and names. */
+export const ModelFacts = z.strictObject({
+  model_name: z.string(),
+  source: z.enum(["checkpoint", "gguf", "hub", "demo", "tiny"]),
+  path: z.string().describe("directory of the imported baseline, or of the checkpoint"),
+  revision: z.string().nullable(),
+  architecture: z.string().describe("such as LlamaForCausalLM"),
+  model_type: z.string(),
+  dtype: z.string().describe("dtype of the original weights"),
+  parameters: z.int(),
+  embedding_parameters: z.int(),
+  linear_parameters: z.int(),
+  original_bytes: z.int().describe("bytes of the weights as the user gave them"),
+  fp16_bytes: z.int().describe("2 bytes a parameter: the base of compression ratios"),
+  tied_embeddings: z.boolean(),
+  layers: z.int(),
+  hidden_size: z.int(),
+  intermediate_size: z.int(),
+  heads: z.int(),
+  kv_heads: z.int(),
+  vocabulary: z.int(),
+  context_length: z.int(),
+  linear_shapes: z.array(LinearShape),
+  group_sizes: z.array(z.int()).describe("of 16 to 256, those that divide every linear row"),
+  grid: WeightGrid.nullable(),
+  chat_template: z.boolean(),
+  custom_code: z.boolean(),
+});
+export type ModelFacts = z.infer<typeof ModelFacts>;
+
+/** What the machine is and has free. Gigabytes are 1e9 bytes. */
+export const DeviceFacts = z.strictObject({
+  device: z.enum(["cpu", "cuda"]),
+  device_name: z.string(),
+  cores: z.int(),
+  memory_gb: z.number(),
+  free_memory_gb: z.number(),
+  vram_gb: z.number().nullable(),
+  free_vram_gb: z.number().nullable(),
+  compute_capability: z.string().nullable(),
+  free_disk_gb: z.number(),
+  bf16: z.boolean(),
+  torch_version: z.string(),
+  torch_build: z.enum(["cpu", "cuda", "rocm"]),
+  energy_reader: z.enum(["nvml-counter", "nvml-power", "rapl", "estimate"]),
+  platform: z.string(),
+});
+export type DeviceFacts = z.infer<typeof DeviceFacts>;
+
+/** What is known of the dataset that the user named. */
+export const DatasetFacts = z.strictObject({
+  dataset: z.string().describe("as the user wrote it"),
+  kind: z.enum(["named", "file"]),
+  path: z.string().nullable(),
+  format: z.enum(["prompt_answer", "text"]).nullable().describe("of a user's file"),
+  rows: z.int().nullable(),
+  sha256: z.string().nullable(),
+});
+export type DatasetFacts = z.infer<typeof DatasetFacts>;
+
+export const Facts = z.strictObject({
+  model: ModelFacts,
+  device: DeviceFacts,
+  dataset: DatasetFacts,
+});
+export type Facts = z.infer<typeof Facts>;

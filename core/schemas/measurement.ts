@@ -1,0 +1,42 @@
+import { z } from "zod";
+
+/** Numerics under which a runtime executed: part of every speed figure. */
+export const Numerics = z.strictObject({
+  inference_precision: z.string().describe("such as f32, bf16"),
+  kv_precision: z.string().describe("such as f32, f16, u8"),
+  activation_group: z.int().describe("group of dynamic activation quantization; 0 = none"),
+});
+export type Numerics = z.infer<typeof Numerics>;
+
+/** One figure with everything that is needed to defend it. */
+export const Measurement = z.strictObject({
+  metric: z.string().describe("such as accuracy, perplexity, latency_ms, size_bytes"),
+  value: z.number().or(z.nan()),
+  unit: z.string().describe("such as 1, ms/token, bytes, J/1k tokens"),
+  direction: z.enum(["maximize", "minimize"]),
+  n: z.int().describe("samples or repeats behind the value"),
+  standard_error: z.number().nullable(),
+  fidelity: z.enum(["proxy", "full"]),
+  provenance: z.enum(["measured", "estimated", "emulated"]),
+  task: z.string().nullable(),
+  task_version: z.string().nullable(),
+  slice: z.string().nullable().describe("part of a task, such as an MMLU subject"),
+  runtime: z.string().nullable(),
+  numerics: Numerics.nullable(),
+  device: z.string().nullable(),
+  method: z.string().nullable().describe("how it was read, such as rapl, estimate, VmHWM"),
+});
+export type Measurement = z.infer<typeof Measurement>;
+
+/** One sample's outcome: what paired statistics and SQL need. */
+export const SampleResult = z.strictObject({
+  task: z.string(),
+  sample_id: z.string(),
+  sample_hash: z.string().describe("hash of the document's content; joins baseline and trial"),
+  prompt_hash: z.string(),
+  score: z.number().describe("1 right, 0 wrong, or the metric's per-sample value"),
+  answer: z.string().nullable(),
+  gold: z.string().nullable(),
+  log_likelihood: z.number().nullable(),
+});
+export type SampleResult = z.infer<typeof SampleResult>;

@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { Strategy } from "./action.ts";
+
+/** Metrics a study may optimise; the default front is accuracy, latency_ms and size_bytes. */
+export const ObjectiveName = z.enum([
+  "accuracy",
+  "perplexity",
+  "latency_ms",
+  "size_bytes",
+  "memory_bytes",
+]);
+export type ObjectiveName = z.infer<typeof ObjectiveName>;
+
+/** What a user asks for: the document of `pare run study.json` and of the notebook. */
+export const StudyRequest = z.strictObject({
+  model_name: z.string().min(1).describe("directory, GGUF file, Hugging Face name, or demo"),
+  dataset: z.string().min(1).describe("name, or a .jsonl file of {prompt, answer} or {text}"),
+  constraints: z.strictObject({
+    max_accuracy_drop: z.number().min(0).max(1).optional().describe("absolute, such as 0.02"),
+    max_vram_gb: z.number().positive().optional(),
+    max_latency_ms: z.number().positive().optional().describe("a generated token"),
+    max_size_gb: z.number().positive().optional(),
+  }).default({}),
+  objectives: z.record(
+    z.enum(["accuracy", "latency", "memory", "energy"]),
+    z.number().min(0).max(1),
+  ).optional().describe("reward weights, such as {accuracy: 0.6, latency: 0.2}"),
+  budget_seconds: z.number().positive().optional().describe("wall time of the whole study"),
+  gpu_hours: z.number().positive().optional(),
+  max_trials: z.int().positive().optional(),
+  max_full_evaluations: z.int().positive().optional(),
+  convergence_episodes: z.int().positive().optional().describe(
+    "stop after so many episodes without a gain in hypervolume",
+  ),
+  target: z.string().optional().describe("edge, cloud, or a device's name"),
+  seed: z.int().min(0).default(42),
+  data_dir: z.string().optional().describe("benchmark files instead of the hub"),
+  samples: z.strictObject({
+    proxy: z.int().positive().optional(),
+    full: z.int().positive().optional(),
+  }).default({}).describe("samples a task; default: the task's own"),
+  methods: z.array(z.string()).optional().describe("only these methods"),
+  strategies: z.array(Strategy.omit({ strategy_id: true, origin: true })).default([]).describe(
+    "strategies to run first, before the seeds",
+  ),
+  runtime: z.string().optional().describe("runtime for speed and memory"),
+  trust_remote_code: z.boolean().default(false),
+  plugins: z.array(z.string()).default([]).describe("paths or npm: specifiers of more plugins"),
+});
+export type StudyRequest = z.infer<typeof StudyRequest>;
+export type StudyRequestInput = z.input<typeof StudyRequest>;

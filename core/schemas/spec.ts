@@ -1,0 +1,75 @@
+import { z } from "zod";
+
+export const Objective = z.strictObject({
+  metric: z.string(),
+  direction: z.enum(["maximize", "minimize"]),
+  unit: z.string(),
+});
+export type Objective = z.infer<typeof Objective>;
+
+/** Weights of R = α·accuracy − β·latency − γ·memory − δ·energy; they sum to 1. */
+export const RewardWeights = z.strictObject({
+  accuracy: z.number(),
+  latency: z.number(),
+  memory: z.number(),
+  energy: z.number(),
+});
+export type RewardWeights = z.infer<typeof RewardWeights>;
+
+/** One benchmark of the study with how much of it each fidelity takes. */
+export const TaskPlan = z.strictObject({
+  task: z.string(),
+  task_version: z.string(),
+  primary: z.boolean().describe("counts for the primary quality"),
+  proxy_samples: z.int(),
+  full_samples: z.int().nullable().describe("null = all"),
+});
+export type TaskPlan = z.infer<typeof TaskPlan>;
+
+export const MethodVerdict = z.strictObject({
+  agent: z.string(),
+  method: z.string(),
+  supported: z.boolean(),
+  reason: z.string().describe("why it was refused, or why it is preferred"),
+});
+export type MethodVerdict = z.infer<typeof MethodVerdict>;
+
+/** A value nobody gave: taken by default or inferred, and where from. */
+export const Assumption = z.strictObject({
+  field: z.string(),
+  value: z.union([z.number(), z.string(), z.boolean(), z.null()]),
+  source: z.enum(["default", "inferred", "asked", "target"]),
+  reason: z.string(),
+});
+export type Assumption = z.infer<typeof Assumption>;
+
+export const Constraints = z.strictObject({
+  max_accuracy_drop: z.number(),
+  max_vram_gb: z.number().nullable(),
+  max_latency_ms: z.number().nullable(),
+  max_size_gb: z.number().nullable(),
+});
+export type Constraints = z.infer<typeof Constraints>;
+
+/** What the coordinator works to: inferred from facts and request by `inferSpec`. */
+export const Spec = z.strictObject({
+  model_size_gb: z.number().describe("fp16 bytes / 1e9"),
+  preferred_quant: z.array(z.string()).describe("method names in order of preference"),
+  primary_objective: z.enum(["accuracy", "latency"]),
+  default_constraints: z.strictObject({
+    max_accuracy_drop: z.number(),
+    max_vram_gb: z.number().nullable(),
+  }),
+  dataset_class: z.enum(["math", "code", "reasoning", "general", "language", "chat", "custom"]),
+  constraints: Constraints.describe("in force: defaults, target and the user's own"),
+  objectives: z.array(Objective).describe("of the front; the first is the primary quality"),
+  reward_weights: RewardWeights,
+  tasks: z.array(TaskPlan),
+  missing_tasks: z.array(z.strictObject({ task: z.string(), reason: z.string() })),
+  methods: z.array(MethodVerdict),
+  runtime: z.string(),
+  required_memory_gb: z.number(),
+  assumptions: z.array(Assumption),
+  warnings: z.array(z.string()),
+});
+export type Spec = z.infer<typeof Spec>;

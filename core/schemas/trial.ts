@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { ResolvedAction, Strategy } from "./action.ts";
+import { Failure } from "./failure.ts";
+import { Measurement } from "./measurement.ts";
+
+export const ConstraintVerdict = z.strictObject({
+  constraint: z.string(),
+  threshold: z.number(),
+  value: z.number().nullable(),
+  interval: z.tuple([z.number(), z.number()]).nullable(),
+  verdict: z.enum(["met", "violated", "undecided", "unmeasured"]),
+  samples_to_decide: z.int().nullable(),
+});
+export type ConstraintVerdict = z.infer<typeof ConstraintVerdict>;
+
+export const RewardTerm = z.strictObject({
+  term: z.enum(["accuracy", "latency", "memory", "energy", "penalty"]),
+  weight: z.number(),
+  normalised: z.number().nullable().describe("value / baseline; null = not measured, left out"),
+  contribution: z.number(),
+  note: z.string().nullable(),
+});
+export type RewardTerm = z.infer<typeof RewardTerm>;
+
+export const Reward = z.strictObject({ value: z.number(), terms: z.array(RewardTerm) });
+export type Reward = z.infer<typeof Reward>;
+
+export const GateDecision = z.strictObject({
+  gate: z.string(),
+  decision: z.enum(["pass", "retry", "roll_back", "abort"]),
+  reason: z.string(),
+  value: z.number().nullable(),
+  threshold: z.number().nullable(),
+});
+export type GateDecision = z.infer<typeof GateDecision>;
+
+/** `completed` was measured in full or proxy; `stopped` ended at a gate; `invalid` never ran. */
+export const TrialState = z.enum([
+  "running",
+  "completed",
+  "stopped",
+  "invalid",
+  "failed",
+  "cancelled",
+]);
+export type TrialState = z.infer<typeof TrialState>;
+
+/** How long one phase of a trial took, and whether a library did the work. Seconds. */
+export const Span = z.strictObject({
+  name: z.string().describe("such as import, load, quantize, write, verify, evaluate, speed"),
+  seconds: z.number(),
+  library: z.boolean().describe("true where the time is a library's own work"),
+});
+export type Span = z.infer<typeof Span>;
+
+/** One strategy run once. Frozen when its state is no longer `running`. */
+export const Trial = z.strictObject({
+  trial_id: z.string().describe("readable, such as study-name/t03"),
+  study_id: z.string(),
+  number: z.int().describe("0 is the baseline"),
+  strategy: Strategy.nullable().describe("null for the baseline"),
+  actions: z.array(ResolvedAction),
+  artifact_ids: z.array(z.string()).describe("one an action, in order"),
+  state: TrialState,
+  fidelity: z.enum(["proxy", "full"]).nullable(),
+  failure: Failure.nullable(),
+  measurements: z.array(Measurement),
+  constraints: z.array(ConstraintVerdict),
+  gates: z.array(GateDecision),
+  reward: Reward.nullable(),
+  spans: z.array(Span),
+  seed: z.int(),
+  started_at: z.string(),
+  finished_at: z.string().nullable(),
+});
+export type Trial = z.infer<typeof Trial>;

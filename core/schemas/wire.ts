@@ -1,0 +1,252 @@
+import { z } from "zod";
+import { KnobValue } from "./action.ts";
+import { Verification } from "./artifact.ts";
+import { DeviceFacts, ModelFacts } from "./facts.ts";
+import { FailureKind } from "./failure.ts";
+import { Measurement, Numerics } from "./measurement.ts";
+
+/**
+ * The wire between the core and a Python worker: one JSON request on stdin, events as
+ * newline-delimited JSON on stdout. NaN and infinities travel as the strings "NaN", "Infinity",
+ * "-Infinity" (see `WireNumber`). Paths are absolute.
+ */
+export const PROTOCOL = 1;
+
+/** A number that may be NaN or infinite, as JSON can carry it. */
+export const WireNumber = z.preprocess(
+  (value) =>
+    value === "NaN"
+      ? NaN
+      : value === "Infinity"
+      ? Infinity
+      : value === "-Infinity"
+      ? -Infinity
+      : value,
+  z.number().or(z.nan()).or(z.literal(Infinity)).or(z.literal(-Infinity)),
+);
+
+/** A benchmark as the Python evaluator needs it; comes from a task plugin. */
+export const WireTask = z.strictObject({
+  task: z.string(),
+  task_version: z.string(),
+  evaluator: z.enum(["lm_eval", "perplexity"]),
+  lm_eval_task: z.string().nullable().describe("lm-eval's own name; null: `definition` is used"),
+  definition: z.record(z.string(), z.unknown()).nullable().describe(
+    "an lm-eval YAML document as JSON; data_files are resolved against data_path",
+  ),
+  data_path: z.string().nullable().describe("local .jsonl or .jsonl.gz; null: lm-eval's own data"),
+  few_shot: z.int(),
+  metric: z.string().describe("lm-eval's metric and filter, such as acc,none"),
+  reported_metric: z.string().describe("pare's name: accuracy, perplexity"),
+  unit: z.string(),
+  direction: z.enum(["maximize", "minimize"]),
+  window_tokens: z.int().nullable().describe("perplexity: tokens a window"),
+});
+export type WireTask = z.infer<typeof WireTask>;
+
+/** Which samples of a task to run: row numbers of its data in file order. */
+export const SampleSelection = z.strictObject({ task: z.string(), rows: z.array(z.int()) });
+export type SampleSelection = z.infer<typeof SampleSelection>;
+
+export const StageRequest = z.discriminatedUnion("stage", [
+  /** What machine this is. Result: DeviceFacts. */
+  z.strictObject({ stage: z.literal("inspect_device"), disk_path: z.string() }),
+  /** Reads a model, writes (GGUF, tiny) or points to (checkpoint) its baseline directory. */
+  z.strictObject({
+    stage: z.literal("import_model"),
+    model_name: z.string(),
+    output_dir: z.string().describe("empty directory; used where weights must be converted"),
+    trust_remote_code: z.boolean(),
+  }),
+  /** Knobs of every Python method: for the conformance test. */
+  z.strictObject({ stage: z.literal("describe") }),
+  /** Chooses evaluation rows and writes calibration token windows. */
+  z.strictObject({
+    stage: z.literal("prepare_data"),
+    model_dir: z.string(),
+    tasks: z.array(WireTask),
+    samples: z.array(z.strictObject({
+      task: z.string(),
+      proxy: z.int(),
+      full: z.int().nullable(),
+    })),
+    calibration_path: z.string().nullable().describe(".jsonl(.gz) of {text}; null: shipped text"),
+    calibration_windows: z.int(),
+    calibration_tokens: z.int().describe("tokens a window"),
+    output_dir: z.string(),
+    seed: z.int(),
+  }),
+  /** One action: parent directory in, child directory out. */
+  z.strictObject({
+    stage: z.literal("apply"),
+    parent_dir: z.string(),
+    output_dir: z.string(),
+    agent: z.string(),
+    method: z.string(),
+    params: z.record(z.string(), KnobValue),
+    calibration_path: z.string().nullable().describe("written by prepare_data"),
+    seed: z.int(),
+    python_path: z.string().nullable().describe("a third party's Python half: its .py file"),
+  }),
+  /** Reloads a written artifact in this fresh process and compares it with its source. */
+  z.strictObject({
+    stage: z.literal("verify"),
+    artifact_dir: z.string(),
+    source_dir: z.string(),
+  }),
+  /** Quality on the dequantized weights, activations quantized where the artifact says so. */
+  z.strictObject({
+    stage: z.literal("evaluate"),
+    artifact_dir: z.string(),
+    tasks: z.array(WireTask),
+    selections: z.array(SampleSelection),
+    fidelity: z.enum(["proxy", "full"]),
+    batch_size: z.int(),
+    samples_path: z.string().describe("JSON Lines of SampleResult, written by the worker"),
+    seed: z.int(),
+  }),
+  /** Runs once for an architecture, in the openvino_export environment. */
+  z.strictObject({
+    stage: z.literal("export_graph"),
+    model_dir: z.string(),
+    output_dir: z.string(),
+  }),
+  /** Latency, prefill, memory and energy of an artifact in a named runtime. */
+  z.strictObject({
+    stage: z.literal("speed"),
+    runtime: z.string(),
+    artifact_dir: z.string(),
+    baseline_dir: z.string().nullable().describe("measured in turn with the artifact; null: alone"),
+    graph_dir: z.string().nullable().describe("written by export_graph"),
+    prompt_tokens: z.int(),
+    new_tokens: z.int(),
+    repeats: z.int(),
+    seed: z.int(),
+  }),
+  /** The graph's logits in strict f32 and in default numerics against the dequantized model's. */
+  z.strictObject({
+    stage: z.literal("prove_runtime"),
+    runtime: z.string(),
+    artifact_dir: z.string(),
+    graph_dir: z.string().nullable(),
+    tokens: z.int(),
+    seed: z.int(),
+  }),
+]);
+export type StageRequest = z.infer<typeof StageRequest>;
+export type StageName = StageRequest["stage"];
+
+/** What stands on stdin. */
+export const WorkerRequest = z.strictObject({
+  protocol: z.literal(PROTOCOL),
+  request_id: z.string(),
+  threads: z.int().nullable(),
+  stage_request: StageRequest,
+});
+export type WorkerRequest = z.infer<typeof WorkerRequest>;
+
+export const KnobDescription = z.strictObject({
+  name: z.string(),
+  kind: z.enum(["choice", "integer", "real", "flag"]),
+  default: KnobValue,
+  unit: z.string(),
+  choices: z.array(KnobValue).nullable(),
+  minimum: z.number().nullable(),
+  maximum: z.number().nullable(),
+});
+export type KnobDescription = z.infer<typeof KnobDescription>;
+
+/** Results by stage. */
+export const StageResults = {
+  inspect_device: DeviceFacts,
+  import_model: ModelFacts,
+  describe: z.strictObject({
+    methods: z.array(z.strictObject({
+      agent: z.string(),
+      method: z.string(),
+      knobs: z.array(KnobDescription),
+    })),
+  }),
+  prepare_data: z.strictObject({
+    calibration_path: z.string(),
+    calibration_ids: z.array(z.string()),
+    calibration_sha256: z.string(),
+    tasks: z.array(z.strictObject({
+      task: z.string(),
+      rows: z.int().describe("rows that the task has"),
+      data_sha256: z.string(),
+      proxy_rows: z.array(z.int()),
+      full_rows: z.array(z.int()),
+    })),
+  }),
+  apply: z.strictObject({
+    size_bytes: z.int(),
+    formula_bytes: z.int(),
+    weight_bits: z.number(),
+    activation_bits: z.int().nullable(),
+    quantized_layers: z.int(),
+    peak_memory_bytes: z.int(),
+    notes: z.array(z.string()),
+  }),
+  verify: Verification,
+  evaluate: z.strictObject({
+    measurements: z.array(Measurement),
+    samples: z.int(),
+    samples_sha256: z.string(),
+    protocol: z.record(z.string(), z.string()).describe(
+      "task: hash over version, template, rows and decoding; equal hashes may be compared",
+    ),
+  }),
+  export_graph: z.strictObject({ weights: z.int(), seconds: z.number() }),
+  speed: z.strictObject({
+    measurements: z.array(Measurement),
+    baseline_measurements: z.array(Measurement),
+    numerics: Numerics,
+    bytes_read_per_token: z.int(),
+    memory_bandwidth_gb_s: z.number().describe("measured in the same run"),
+    roofline_ms: z.number(),
+    load_average: z.number(),
+  }),
+  prove_runtime: z.strictObject({
+    strict_kl: z.number(),
+    strict_max_difference: z.number(),
+    default_kl: z.number(),
+    default_agreement: z.number().describe("share of positions with the same best token"),
+    tokens: z.int(),
+    numerics: Numerics,
+  }),
+} as const satisfies Record<StageName, z.ZodType>;
+export type StageResult<S extends StageName> = z.infer<(typeof StageResults)[S]>;
+
+/** What a worker says, one JSON object a line. */
+export const WorkerEvent = z.discriminatedUnion("event", [
+  z.strictObject({ event: z.literal("ready"), pid: z.int(), imports_seconds: z.number() }),
+  z.strictObject({ event: z.literal("started"), request_id: z.string(), stage: z.string() }),
+  z.strictObject({
+    event: z.literal("progress"),
+    label: z.string(),
+    done: z.number(),
+    total: z.number().nullable(),
+    unit: z.string(),
+  }),
+  z.strictObject({
+    event: z.literal("span"),
+    name: z.string(),
+    seconds: z.number(),
+    library: z.boolean(),
+  }),
+  z.strictObject({
+    event: z.literal("alert"),
+    condition: z.string(),
+    evidence: z.string(),
+  }),
+  z.strictObject({ event: z.literal("result"), stage: z.string(), result: z.unknown() }),
+  z.strictObject({
+    event: z.literal("failure"),
+    kind: FailureKind,
+    message: z.string(),
+    hint: z.string().nullable(),
+    traceback: z.string().nullable(),
+  }),
+]);
+export type WorkerEvent = z.infer<typeof WorkerEvent>;
