@@ -21,7 +21,7 @@ export const StudyRequest = z.strictObject({
     max_latency_ms: z.number().positive().optional().describe("a generated token"),
     max_size_gb: z.number().positive().optional(),
   }).default({}),
-  objectives: z.record(
+  objectives: z.partialRecord(
     z.enum(["accuracy", "latency", "memory", "energy"]),
     z.number().min(0).max(1),
   ).optional().describe("reward weights, such as {accuracy: 0.6, latency: 0.2}"),

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { parseBytes, parseDuration, parseObjectives } from "../../tracker/commands/parse_values.ts";
+import { checkStudy, studyFromOptions } from "../../tracker/commands/study_document.ts";
+
+Deno.test("studyFromOptions() turns the command line into a study", () => {
+  const study = studyFromOptions({
+    model: "demo",
+    dataset: "demo",
+    budget: "2h",
+    maxAccuracyDrop: "0.05",
+    objectives: "accuracy=0.6,latency=0.2",
+    methods: "rtn, gptq",
+    proxySamples: "50",
+  });
+  assert.equal(study.budget_seconds, 7200);
+  assert.deepEqual(study.constraints, { max_accuracy_drop: 0.05 });
+  assert.deepEqual(study.objectives, { accuracy: 0.6, latency: 0.2 });
+  assert.deepEqual(study.methods, ["rtn", "gptq"]);
+  assert.deepEqual(study.samples, { proxy: 50 });
+  assert.equal(study.seed, 42);
+});
+
+Deno.test("studyFromOptions() lets an option stand above the document", () => {
+  const study = studyFromOptions(
+    { maxTrials: "3", maxSize: "1.5" },
+    { model_name: "m", dataset: "gsm8k", max_trials: 9, constraints: { max_latency_ms: 20 } },
+  );
+  assert.equal(study.max_trials, 3);
+  assert.deepEqual(study.constraints, { max_latency_ms: 20, max_size_gb: 1.5 });
+});
+
+Deno.test("a wrong value is refused with the option and the value", () => {
+  const both = { model: "m", dataset: "d" };
+  assert.throws(() => studyFromOptions({ ...both, budget: "0" }), /--budget.*above 0.*"0"/);
+  assert.throws(() => studyFromOptions({ ...both, budget: "soon" }), /--budget.*"soon"/);
+  assert.throws(() => studyFromOptions({ ...both, maxTrials: "0" }), /--max-trials.*"0"/);
+  assert.throws(() => studyFromOptions({ ...both, maxVram: "-1" }), /--max-vram.*"-1"/);
+  assert.throws(() => studyFromOptions({ ...both, maxAccuracyDrop: "2" }), /from 0 to 1.*"2"/);
+  assert.throws(() => studyFromOptions({ dataset: "d" }), /without a model and a dataset/);
+  assert.throws(() => parseObjectives("speed=1"), /one of accuracy, latency.*"speed=1"/);
+});
+
+Deno.test("checkStudy() answers an unknown field with the nearest one", () => {
+  assert.throws(
+    () => checkStudy({ model_name: "m", datset: "d" }, "study.json"),
+    /study\.json: .*Unknown field "datset"\. Did you mean "dataset"\?/s,
+  );
+});
+
+Deno.test("times and sizes are read with their units", () => {
+  assert.equal(parseDuration("1.5h", "--budget"), 5400);
+  assert.equal(parseDuration("90", "--budget"), 90);
+  assert.equal(parseBytes("500MB", "--max-disk"), 5e8);
+  assert.equal(parseBytes("2", "--max-disk"), 2e9);
+  assert.throws(() => parseBytes("lots", "--max-disk"), /"lots"/);
+});

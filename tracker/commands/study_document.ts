@@ -1,0 +1,106 @@
+import { z } from "zod";
+import { StudyRequest, type StudyRequestInput, unknownName, UsageError } from "../../core/mod.ts";
+import { parseDuration, parseObjectives, parsePositive, parseWhole } from "./parse_values.ts";
+
+/** The options of `pare run` as commander hands them over: words, not yet checked. */
+export interface RunOptions {
+  model?: string;
+  dataset?: string;
+  budget?: string;
+  gpuHours?: string;
+  maxTrials?: string;
+  maxVram?: string;
+  maxAccuracyDrop?: string;
+  maxLatency?: string;
+  maxSize?: string;
+  objectives?: string;
+  target?: string;
+  seed?: string;
+  dataDir?: string;
+  methods?: string;
+  runtime?: string;
+  plugin?: string[];
+  proxySamples?: string;
+  fullSamples?: string;
+  trustRemoteCode?: boolean;
+}
+
+function sentence(issue: z.core.$ZodIssue, known: readonly string[]): string {
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => unknownName("field", key, known)).join("; ");
+  }
+  const field = issue.path.join(".");
+  return `Cannot take ${field === "" ? "the study" : `"${field}"`} as ${issue.message}`;
+}
+
+/** Checks a study document; every fault is one sentence that names the field. */
+export function checkStudy(document: unknown, from: string): StudyRequest {
+  const parsed = StudyRequest.safeParse(document);
+  if (parsed.success) return parsed.data;
+  const known = Object.keys(StudyRequest.shape);
+  const faults = parsed.error.issues.map((issue) => sentence(issue, known));
+  throw new UsageError(`${from}: ${faults.join("; ")}`);
+}
+
+function optional<T>(text: string | undefined, parse: (text: string) => T): T | undefined {
+  return text === undefined ? undefined : parse(text);
+}
+
+function withoutUndefined<T extends Record<string, unknown>>(record: T): Partial<T> {
+  return Object.fromEntries(
+    Object.entries(record).filter(([, value]) => value !== undefined),
+  ) as Partial<T>;
+}
+
+function constraintsOf(options: RunOptions) {
+  return withoutUndefined({
+    max_accuracy_drop: optional(options.maxAccuracyDrop, (text) => {
+      const drop = Number(text);
+      if (text.trim() === "" || !(drop >= 0 && drop <= 1)) {
+        throw new UsageError(
+          `Cannot take --max-accuracy-drop as a share from 0 to 1: current value is "${text}"`,
+        );
+      }
+      return drop;
+    }),
+    max_vram_gb: optional(options.maxVram, (text) => parsePositive(text, "--max-vram")),
+    max_latency_ms: optional(options.maxLatency, (text) => parsePositive(text, "--max-latency")),
+    max_size_gb: optional(options.maxSize, (text) => parsePositive(text, "--max-size")),
+  });
+}
+
+/** The study that options describe; fields of `base` (a document) stand where no option is given. */
+export function studyFromOptions(options: RunOptions, base: Partial<StudyRequestInput> = {}) {
+  const given = withoutUndefined({
+    model_name: options.model,
+    dataset: options.dataset,
+    budget_seconds: optional(options.budget, (text) => parseDuration(text, "--budget")),
+    gpu_hours: optional(options.gpuHours, (text) => parsePositive(text, "--gpu-hours")),
+    max_trials: optional(options.maxTrials, (text) => parseWhole(text, "--max-trials", 1)),
+    objectives: optional(options.objectives, parseObjectives),
+    target: options.target,
+    seed: optional(options.seed, (text) => parseWhole(text, "--seed", 0)),
+    data_dir: options.dataDir,
+    methods: options.methods?.split(",").map((name) => name.trim()),
+    runtime: options.runtime,
+    plugins: options.plugin,
+    trust_remote_code: options.trustRemoteCode,
+  });
+  const samples = withoutUndefined({
+    proxy: optional(options.proxySamples, (text) => parseWhole(text, "--proxy-samples", 1)),
+    full: optional(options.fullSamples, (text) => parseWhole(text, "--full-samples", 1)),
+  });
+  const document = {
+    ...base,
+    ...given,
+    constraints: { ...base.constraints, ...constraintsOf(options) },
+    samples: { ...base.samples, ...samples },
+  };
+  if (document.model_name === undefined || document.dataset === undefined) {
+    throw new UsageError(
+      "Cannot start a study without a model and a dataset: give --model NAME|PATH and " +
+        "--dataset NAME|FILE.jsonl, or a study.json that holds model_name and dataset",
+    );
+  }
+  return checkStudy(document, "study");
+}

@@ -1,0 +1,66 @@
+import { basename, dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { makeRegistry, type Plugin, type Registry, UsageError } from "../core/mod.ts";
+import { PROJECT_ROOT } from "./home.ts";
+
+const KINDS = new Set(["method", "agent", "task", "sampler", "runtime"]);
+
+function asPlugin(module: Record<string, unknown>, path: string): Plugin {
+  const value = module["default"];
+  if (typeof value === "object" && value !== null && "kind" in value && "name" in value) {
+    if (KINDS.has(String(value.kind))) return value as Plugin; // its shape is checked by the types
+  }
+  throw new UsageError(
+    `Cannot load plugin ${path} as its default export is not made by defineAgent, defineMethod, ` +
+      `defineTask, defineSampler or defineRuntime`,
+  );
+}
+
+async function load(specifier: string, shown: string): Promise<Plugin> {
+  try {
+    return asPlugin(await import(specifier), shown);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`Cannot load plugin ${shown}: ${reason}`);
+  }
+}
+
+async function builtInFiles(): Promise<string[]> {
+  const files: string[] = [];
+  const root = join(PROJECT_ROOT, "plugins");
+  for await (const folder of Deno.readDir(root)) {
+    if (!folder.isDirectory) continue;
+    for await (const file of Deno.readDir(join(root, folder.name))) {
+      if (file.isFile && file.name.endsWith(".ts") && !file.name.startsWith("_")) {
+        files.push(join(root, folder.name, file.name));
+      }
+    }
+  }
+  return files.sort();
+}
+
+/** A third party's plugins: `npm:` specifiers are taken as they are, paths from `folder`. */
+async function loadThirdParty(specifier: string, folder: string) {
+  const isPath = !specifier.startsWith("npm:");
+  const target = isPath ? pathToFileURL(resolve(folder, specifier)).href : specifier;
+  return { path: specifier, plugin: await load(target, specifier) };
+}
+
+/**
+ * Every plugin: the files of the folders under `plugins/`, then those that a study names.
+ * A plugin that does not load, or whose name is taken, stops the start and says which file.
+ */
+export async function discoverPlugins(
+  more: readonly string[] = [],
+  folder: string = Deno.cwd(),
+): Promise<Registry> {
+  const builtIn = await Promise.all(
+    (await builtInFiles()).map(async (path) => ({
+      path: join(basename(dirname(path)), basename(path)),
+      plugin: await load(pathToFileURL(path).href, path),
+    })),
+  );
+  const thirdParty = await Promise.all(more.map((one) => loadThirdParty(one, folder)));
+  return makeRegistry([...builtIn, ...thirdParty]);
+}
