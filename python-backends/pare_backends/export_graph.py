@@ -1,0 +1,168 @@
+"""Exports an architecture once as an OpenVINO graph that holds no weights.
+
+Runs in the `openvino_export` environment. The model is made from its config with seeded random
+weights, so that every weight of the graph is known by its values and none can be mistaken for
+another; each is then replaced by a named input. `runtimes/openvino.py` puts an artifact's own
+weights in their place, and a weight that was forgotten cannot run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pare_backends.failures import StageFailure
+from pare_backends.progress import Report
+
+if TYPE_CHECKING:
+    import openvino
+    import torch
+
+GRAPH_FILE = "openvino_model.xml"
+WEIGHTS_FILE = "weights.json"
+INPUT_PREFIX = "weight:"
+LARGEST_OWN_CONSTANT = 1024
+"""Bytes up to which a constant of the graph may belong to the graph and not to the model."""
+
+
+@dataclass(frozen=True)
+class Request:
+    model_dir: str
+    output_dir: str
+
+
+def run(request: Request, report: Report) -> dict[str, Any]:
+    """Writes `openvino_model.xml`, `.bin` and `weights.json` into `output_dir`."""
+    started = time.monotonic()
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    config = _read_config(Path(request.model_dir))
+    output = Path(request.output_dir)
+    output.mkdir(parents=True, exist_ok=True)
+    with report.span("import", library=True):
+        from optimum.exporters.openvino import export_from_model
+        from transformers import AutoConfig, AutoModelForCausalLM
+    report.progress("graph", 0, 3, "steps")
+    with report.span("export", library=True), TemporaryDirectory(dir=output) as folder:
+        (Path(folder) / "config.json").write_text(json.dumps(config))
+        model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(folder)).float().eval()
+        fill_weights(model, seed=0)
+        report.progress("graph", 1, 3, "steps")
+        export_from_model(model, folder, task="text-generation-with-past", stateful=True)
+        report.progress("graph", 2, 3, "steps")
+        weights = strip_weights(Path(folder) / GRAPH_FILE, output / GRAPH_FILE, model)
+    content = {"version": 1, "config": config, "weights": weights}
+    (output / WEIGHTS_FILE).write_text(json.dumps(content, indent=1) + "\n")
+    report.progress("graph", 3, 3, "steps")
+    return {"weights": len(weights), "seconds": time.monotonic() - started}
+
+
+def _read_config(model_dir: Path) -> dict[str, Any]:
+    path = model_dir / "config.json"
+    try:
+        config = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise StageFailure(
+            "bad_input", f"Cannot export {model_dir} as a graph: its config.json is not readable"
+        ) from error
+    if "auto_map" in config:
+        raise StageFailure(
+            "invalid",
+            f"Cannot export {model_dir} as a graph: the model brings its own code",
+            "measure it in the runtime transformers",
+        )
+    config.pop("quantization_config", None)
+    for name in ("dtype", "torch_dtype"):
+        if name in config:
+            config[name] = "float32"
+    return dict(config)
+
+
+def fill_weights(model: torch.nn.Module, seed: int) -> None:
+    """Gives every parameter its own values, norms near 1, so that no two are equal."""
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 1:
+                parameter.normal_(1.0, 0.1, generator=generator)
+            else:
+                parameter.normal_(0.0, 0.02, generator=generator)
+
+
+def strip_weights(source: Path, target: Path, model: torch.nn.Module) -> list[dict[str, Any]]:
+    """Replaces each weight of the graph at `source` by a named input and saves it at `target`.
+
+    A weight is found by its values. Fails where a parameter of the model is not in the graph, or
+    where the graph holds a large constant that the model does not know.
+    """
+    import openvino
+
+    graph = openvino.Core().read_model(source)
+    parameters = {name: p.detach().numpy() for name, p in model.named_parameters()}
+    buffers = {name: b.detach().numpy() for name, b in model.named_buffers()}
+    by_size: dict[int, list[str]] = {}
+    for name, value in {**parameters, **buffers}.items():
+        by_size.setdefault(value.size, []).append(name)
+    weights: list[dict[str, Any]] = []
+    for node in list(graph.get_ops()):
+        if node.get_type_name() != "Constant":
+            continue
+        values = {**parameters, **buffers}
+        name = _match(node, {name: values[name] for name in by_size.get(_size(node), [])})
+        if name in parameters:
+            weights.append(_replace_by_input(graph, node, name))
+        elif name is None and _size(node) * node.output(0).element_type.size > LARGEST_OWN_CONSTANT:
+            raise StageFailure(
+                "invalid",
+                f"Cannot export a graph of {type(model).__name__}: its constant "
+                f"{node.get_friendly_name()} {list(node.output(0).shape)} is no weight of the model",
+                "measure it in the runtime transformers",
+            )
+    missing = sorted(set(parameters) - {weight["tensor"] for weight in weights})
+    if missing:
+        raise StageFailure(
+            "invalid",
+            f"Cannot export a graph of {type(model).__name__}: {len(missing)} of its "
+            f"{len(parameters)} weights are not in the graph, such as {missing[0]}",
+            "measure it in the runtime transformers",
+        )
+    graph.validate_nodes_and_infer_types()
+    openvino.save_model(graph, target, compress_to_fp16=False)
+    return sorted(weights, key=lambda weight: str(weight["input"]))
+
+
+def _size(node: openvino.Node) -> int:
+    return int(np.prod(list(node.output(0).shape), dtype=np.int64))
+
+
+def _match(node: openvino.Node, candidates: dict[str, np.ndarray]) -> str | None:
+    """Name of the tensor that holds exactly this constant's values, in this order."""
+    if not candidates or not node.output(0).element_type.is_real():
+        return None
+    values = node.data.reshape(-1)
+    for name, tensor in candidates.items():
+        if np.array_equal(values, tensor.reshape(-1)):
+            return name
+    return None
+
+
+def _replace_by_input(graph: openvino.Model, node: openvino.Node, tensor: str) -> dict[str, Any]:
+    import openvino.opset13 as ops
+
+    shape = [int(size) for size in node.output(0).shape]
+    users = [user.get_node().get_type_name() for user in node.output(0).get_target_inputs()]
+    name = f"{INPUT_PREFIX}{tensor}"
+    parameter = ops.parameter(shape, np.float32, name=name)
+    parameter.output(0).get_tensor().set_names({name})
+    for user in list(node.output(0).get_target_inputs()):
+        user.replace_source_output(parameter.output(0))
+    graph.add_parameters([parameter])
+    return {"input": name, "tensor": tensor, "shape": shape, "used_by": sorted(users)}

@@ -1,0 +1,47 @@
+"""What a stage tells while it works: progress, spans, alerts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+Emit = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Handed to every stage's `run`. Thread-safe where `emit` is; the worker's is."""
+
+    emit: Emit
+    threads: int = 1
+    """Threads that the stage may compute with; torch is already set to it."""
+
+    def progress(self, label: str, done: float, total: float | None, unit: str) -> None:
+        """Says that `done` of `total` (None: not known) are done. Also proves life: a worker
+        that says nothing for long is taken for stalled and killed."""
+        self.emit(
+            {"event": "progress", "label": label, "done": done, "total": total, "unit": unit}
+        )
+
+    @contextmanager
+    def span(self, name: str, library: bool = False) -> Iterator[None]:
+        """Times the block, also when it raises. `library`: the time is spent in a library's own
+        call, so it is not counted as pare's. Spans of one kind must not be nested."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            seconds = time.perf_counter() - start
+            self.emit({"event": "span", "name": name, "seconds": seconds, "library": library})
+
+    def alert(self, condition: str, evidence: str) -> None:
+        """Something the user should know, with the figure that shows it; never a failure."""
+        self.emit({"event": "alert", "condition": condition, "evidence": evidence})
+
+
+def silent_report(threads: int = 1) -> Report:
+    """A report that says nothing: for tests and interactive use."""
+    return Report(lambda event: None, threads)

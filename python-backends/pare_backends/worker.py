@@ -1,0 +1,151 @@
+"""One stage in one process: `python -m pare_backends.worker [--preload torch] [--supervised]`.
+
+Reads one JSON request (a line) on stdin, writes events (lines of JSON) on stdout, logs on stderr.
+A failure that was handled ends with exit status 0: its `failure` event tells what it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import faulthandler
+import importlib
+import os
+import signal
+import sys
+import threading
+import time
+import typing
+from typing import Any
+
+from pare_backends.failures import StageFailure, classify
+from pare_backends.inspect_device import physical_cores
+from pare_backends.knobs import unknown_name
+from pare_backends.prepare_imports import PRELOADS, prepare_imports
+from pare_backends.progress import Report
+from pare_backends.protocol import EventWriter, WorkerRequest, build, read_request
+
+STAGES = {
+    "inspect_device": "pare_backends.inspect_device",
+    "import_model": "pare_backends.import_model",
+    "describe": "pare_backends.describe",
+    "prepare_data": "pare_backends.prepare_data",
+    "apply": "pare_backends.apply",
+    "verify": "pare_backends.verify",
+    "evaluate": "pare_backends.evaluate",
+    "export_graph": "pare_backends.export_graph",
+    "speed": "pare_backends.speed",
+    "prove_runtime": "pare_backends.prove_runtime",
+}
+PR_SET_PDEATHSIG = 1
+
+
+def take_stdout() -> EventWriter:
+    """The real stdout, for events alone. From here on print and C libraries reach stderr."""
+    events = os.dup(1)
+    os.set_inheritable(events, False)
+    os.dup2(2, 1)
+    return EventWriter(events)
+
+
+def die_with_parent() -> None:
+    """Leads a process group that is killed whole when the parent dies, by whatever death.
+
+    The kernel sends SIGHUP at the parent's death. `watch_stdin` sees the closed pipe too: it
+    works where the kernel cannot, and while the main thread is inside a long call.
+    """
+    if os.getpgrp() != os.getpid():
+        os.setpgid(0, 0)
+    signal.signal(signal.SIGHUP, lambda number, frame: kill_group())
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGHUP, 0, 0, 0)
+
+
+def kill_group() -> None:
+    """Ends this process and all its children at once."""
+    os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+def watch_stdin() -> None:
+    """Kills the group when stdin closes: the client holds it open while it waits."""
+
+    def watch() -> None:
+        while os.read(0, 4096):
+            pass
+        kill_group()
+
+    threading.Thread(target=watch, name="watch-stdin", daemon=True).start()
+
+
+def read_line() -> str:
+    """One line from stdin, unbuffered so that nothing after it is taken. Empty at its end."""
+    data = bytearray()
+    while not data.endswith(b"\n"):
+        part = os.read(0, 65536)
+        if not part:
+            break
+        data += part
+    return data.decode("utf-8")
+
+
+def set_threads(threads: int | None) -> int:
+    """Sets what torch, OpenMP and BLAS compute with; None: the physical cores."""
+    count = threads if threads is not None else physical_cores()
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = str(count)
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(count)
+    return count
+
+
+def run_stage(request: WorkerRequest, emit: EventWriter) -> None:
+    """Runs the request's stage; its result or its failure is the last event."""
+    stage = str(request.stage_request.get("stage"))
+    if stage not in STAGES:
+        raise StageFailure("bad_input", unknown_name("stage", stage, list(STAGES)))
+    emit({"event": "started", "request_id": request.request_id, "stage": stage})
+    report = Report(emit, set_threads(request.threads))
+    module = importlib.import_module(STAGES[stage])
+    cls = typing.get_type_hints(module.run)["request"]
+    payload = {key: value for key, value in request.stage_request.items() if key != "stage"}
+    result: Any = module.run(build(cls, payload, stage), report)
+    emit({"event": "result", "stage": stage, "result": result})
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The process: imports, `ready`, one request, its events. Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="pare_backends.worker", description=__doc__)
+    parser.add_argument("--preload", choices=sorted(PRELOADS), default="none")
+    parser.add_argument("--supervised", action="store_true", help="die with the parent process")
+    options = parser.parse_args(arguments)
+    started = time.perf_counter()
+    emit = take_stdout()
+    faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1)  # where does a stalled worker stand
+    if options.supervised:
+        die_with_parent()
+    prepare_imports(options.preload)
+    seconds = time.perf_counter() - started
+    emit({"event": "ready", "pid": os.getpid(), "imports_seconds": seconds})
+    line = read_line()
+    if not line.strip():
+        return 0  # a spare that nobody needed
+    if options.supervised:
+        watch_stdin()
+    stage = "read the request"
+    try:
+        request = read_request(line)
+        stage = str(request.stage_request.get("stage"))
+        run_stage(request, emit)
+    except BaseException as error:
+        failure = classify(error, stage)
+        emit({"event": "failure", **vars(failure)})
+    return 0
+
+
+if __name__ == "__main__":
+    status = main()
+    sys.stderr.flush()
+    # Libraries' exit handlers may hang or crash after the result was said; nothing is left to do.
+    os._exit(status)
