@@ -44,6 +44,15 @@ export interface Method {
   estimateMemory(params: ResolvedAction["params"], facts: Facts): number;
 }
 
+/** What a dataset's name stands for: its class, and the benchmarks that its set asks for. */
+export interface BenchmarkSet {
+  /** Names that a user may give, in any spelling of case and separators. */
+  readonly datasets: readonly string[];
+  readonly dataset_class: Spec["dataset_class"];
+  /** Task names; those that no plugin offers are reported as missing. */
+  readonly tasks: readonly string[];
+}
+
 /** A group of methods; built-in ones are the files of one folder under `plugins/`. */
 export interface Agent {
   readonly kind: "agent";
@@ -53,6 +62,10 @@ export interface Agent {
   readonly methods?: readonly Method[];
   /** A third party's Python half: absolute path of a folder with one .py file a method. */
   readonly python_dir?: string;
+  /** Its methods to try first, best first: for models above 10 GB at 16 bits and for the others. */
+  readonly preferred?: { readonly large: readonly string[]; readonly small: readonly string[] };
+  /** The benchmark sets that it knows; a set may name tasks that do not exist yet. */
+  readonly benchmark_sets?: readonly BenchmarkSet[];
 }
 
 /** A benchmark. Everything lm-eval needs, and everything a comparison needs. */
