@@ -1,0 +1,230 @@
+import * as Plot from "@observablehq/plot";
+import { parseHTML } from "linkedom";
+import type { TrialRow } from "../view/trial_rows.ts";
+import { colourOf, FONT, INK, label, legend, svgElement } from "./legend.ts";
+
+/** What the figure says beside the points. */
+export interface ParetoPlotOptions {
+  title: string;
+  subtitle: string;
+  /** Absolute drop that the study allows, drawn as a line below the baseline; null = none. */
+  maxAccuracyDrop: number | null;
+  /** Trial id of the recommended trial, or null. */
+  recommended: string | null;
+  width?: number;
+}
+
+type Quality = "accuracy" | "perplexity";
+
+interface Point {
+  x: number;
+  y: number;
+  low: number;
+  high: number;
+  label: string;
+  methods: string;
+  kind: "baseline" | "front" | "dominated" | "violated";
+  proxy: boolean;
+  recommended: boolean;
+}
+
+function points(rows: TrialRow[], quality: Quality, x: (row: TrialRow) => number | null): Point[] {
+  return rows.flatMap((row) => {
+    const y = row[quality];
+    const at = x(row);
+    if (y === null || at === null) return [];
+    const spread = 1.96 * (y.standard_error ?? 0);
+    return [{
+      x: at,
+      y: y.value,
+      low: y.value - spread,
+      high: y.value + spread,
+      label: row.baseline ? "baseline" : `t${String(row.number).padStart(2, "0")}`,
+      methods: row.methods,
+      kind: row.baseline
+        ? "baseline"
+        : row.violated
+        ? "violated"
+        : row.on_front
+        ? "front"
+        : "dominated",
+      proxy: row.fidelity === "proxy",
+      recommended: false,
+    }];
+  });
+}
+
+/** The staircase of the points that nothing beats in this panel's two dimensions. */
+function staircase(all: Point[], better: 1 | -1): { x: number; y: number }[] {
+  const valid = all.filter((p) => p.kind !== "violated" && !p.proxy).sort((a, b) => a.x - b.x);
+  const steps: { x: number; y: number }[] = [];
+  for (const point of valid) {
+    const last = steps.at(-1);
+    if (last === undefined || (point.y - last.y) * better > 0) steps.push(point);
+  }
+  return steps;
+}
+
+interface Panel {
+  label: string;
+  x: (row: TrialRow) => number | null;
+}
+
+function panel(
+  rows: TrialRow[],
+  { label, x }: Panel,
+  quality: Quality,
+  options: ParetoPlotOptions,
+  methods: string[],
+  document: Document,
+): Element {
+  const all = points(rows, quality, x).map((point, index) => ({
+    ...point,
+    recommended: rows.filter((row) => row[quality] !== null && x(row) !== null)[index]?.trial_id ===
+      options.recommended,
+  }));
+  const better = quality === "accuracy" ? 1 : -1;
+  const baseline = all.find((point) => point.kind === "baseline");
+  const threshold = quality === "accuracy" && baseline !== undefined &&
+      options.maxAccuracyDrop !== null
+    ? baseline.y - options.maxAccuracyDrop
+    : null;
+  const measured = all.filter((point) => point.kind !== "baseline");
+  const range = methods.map((_, index) => colourOf(index));
+  const scale = { domain: methods, range };
+  return Plot.plot({
+    document,
+    width: (options.width ?? 960) / 2,
+    height: 380,
+    marginLeft: 58,
+    marginRight: 34,
+    marginTop: 28,
+    marginBottom: 44,
+    style: { fontFamily: FONT, fontSize: "12px", background: "white", color: INK },
+    x: { label, nice: true, grid: true, zero: false, insetLeft: 14, insetRight: 22 },
+    y: {
+      label: quality === "accuracy" ? "accuracy (mean over tasks, 95 % interval)" : "perplexity",
+      nice: true,
+      grid: true,
+    },
+    color: scale,
+    marks: [
+      threshold === null ? null : Plot.ruleY([threshold], {
+        stroke: "#b42318",
+        strokeDasharray: "5,4",
+        strokeOpacity: 0.8,
+      }),
+      threshold === null ? null : Plot.text([threshold], {
+        y: (d: number) => d,
+        frameAnchor: "right",
+        dy: 9,
+        fill: "#b42318",
+        fontSize: 10,
+        textAnchor: "end",
+        text: () => `allowed drop ${options.maxAccuracyDrop}`,
+      }),
+      Plot.line(staircase(all, better), {
+        x: "x",
+        y: "y",
+        curve: "step-after",
+        stroke: "#9aa5b1",
+        strokeWidth: 1.5,
+      }),
+      Plot.link(measured, {
+        x1: "x",
+        x2: "x",
+        y1: "low",
+        y2: "high",
+        stroke: "methods",
+        strokeOpacity: 0.45,
+      }),
+      Plot.dot(measured.filter((p) => p.kind === "dominated"), {
+        x: "x",
+        y: "y",
+        r: 5,
+        stroke: "methods",
+        strokeWidth: 1.8,
+        fill: "white",
+      }),
+      Plot.dot(measured.filter((p) => p.kind === "front"), {
+        x: "x",
+        y: "y",
+        r: 6,
+        fill: "methods",
+        stroke: "white",
+        strokeWidth: 1,
+      }),
+      Plot.dot(measured.filter((p) => p.kind === "violated"), {
+        x: "x",
+        y: "y",
+        r: 5,
+        symbol: "times",
+        stroke: "methods",
+        strokeWidth: 2,
+      }),
+      Plot.dot(measured.filter((p) => p.recommended), {
+        x: "x",
+        y: "y",
+        r: 11,
+        stroke: INK,
+        strokeWidth: 1.6,
+      }),
+      baseline === undefined ? null : Plot.dot([baseline], {
+        x: "x",
+        y: "y",
+        r: 7,
+        symbol: "star",
+        fill: INK,
+      }),
+      Plot.text(all, {
+        x: "x",
+        y: "y",
+        text: "label",
+        dy: -14,
+        dx: 4,
+        textAnchor: "start",
+        fontSize: 11,
+        fill: INK,
+        stroke: "white",
+        strokeWidth: 3,
+      }),
+    ],
+  }) as unknown as Element; // Plot types its result as the DOM of a browser
+}
+
+/**
+ * Two panels of one front: quality over latency and quality over bytes on disk. A filled point is
+ * on the front of all objectives together, so it may lie under one panel's staircase.
+ */
+export function paretoPlot(rows: TrialRow[], options: ParetoPlotOptions): string {
+  const { document } = parseHTML("<!doctype html><html><body></body></html>");
+  const width = options.width ?? 960;
+  const quality: Quality = rows.some((row) => row.accuracy !== null) ? "accuracy" : "perplexity";
+  const methods = [...new Set(rows.filter((row) => !row.baseline).map((row) => row.methods))]
+    .sort();
+  const root = svgElement(document, "svg", {
+    xmlns: "http://www.w3.org/2000/svg",
+    width,
+    height: 500,
+    viewBox: `0 0 ${width} 500`,
+  });
+  root.append(svgElement(document, "rect", { width, height: 500, fill: "white" }));
+  root.append(label(document, options.title, 20, 28, { "font-size": 17, "font-weight": "bold" }));
+  root.append(label(document, options.subtitle, 20, 48, { "font-size": 12, opacity: 0.85 }));
+  const runtime = rows.find((row) => row.runtime !== null)?.runtime ?? "the runtime";
+  const panels: Panel[] = [
+    { label: `latency in ${runtime} (ms/token) →`, x: (row) => row.latency_ms?.value ?? null },
+    {
+      label: "bytes on disk (MB) →",
+      x: (row) => row.size_bytes === null ? null : row.size_bytes / 1e6,
+    },
+  ];
+  panels.forEach((one, index) => {
+    const drawn = panel(rows, one, quality, options, methods, document as unknown as Document);
+    const group = svgElement(document, "g", { transform: `translate(${index * width / 2}, 58)` });
+    group.append(drawn as unknown as Node);
+    root.append(group);
+  });
+  root.append(legend(document, methods, 462));
+  return root.outerHTML;
+}

@@ -1,0 +1,28 @@
+/** What a report is made of, before anyone decides how it looks. */
+export type Block =
+  | { block: "heading"; level: 1 | 2 | 3; text: string }
+  | { block: "paragraph"; text: string }
+  | { block: "list"; items: string[] }
+  | { block: "table"; head: string[]; rows: string[][]; note?: string }
+  | { block: "code"; language: string; text: string }
+  | { block: "figure"; svg: string; file: string; caption: string };
+
+/** A heading. */
+export function heading(level: 1 | 2 | 3, text: string): Block {
+  return { block: "heading", level, text };
+}
+
+/** A paragraph of plain text. */
+export function paragraph(text: string): Block {
+  return { block: "paragraph", text };
+}
+
+/** Bulleted lines; nothing where there are none. */
+export function list(items: string[]): Block[] {
+  return items.length === 0 ? [] : [{ block: "list", items }];
+}
+
+/** A table with an optional note below it. */
+export function table(head: string[], rows: string[][], note?: string): Block {
+  return { block: "table", head, rows, ...(note === undefined ? {} : { note }) };
+}

@@ -1,0 +1,30 @@
+import type { Block } from "./blocks.ts";
+
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
+}
+
+function renderBlock(block: Block): string {
+  switch (block.block) {
+    case "heading":
+      return `${"#".repeat(block.level)} ${block.text}`;
+    case "paragraph":
+      return block.text;
+    case "list":
+      return block.items.map((item) => `- ${item}`).join("\n");
+    case "table": {
+      const lines = [block.head, block.head.map(() => "---"), ...block.rows];
+      const body = lines.map((row) => `| ${row.map(cell).join(" | ")} |`).join("\n");
+      return block.note === undefined ? body : `${body}\n\n${block.note}`;
+    }
+    case "code":
+      return `\`\`\`${block.language}\n${block.text}\n\`\`\``;
+    case "figure":
+      return `![${block.caption}](${block.file})\n\n*${block.caption}*`;
+  }
+}
+
+/** The report as Markdown; figures are linked by their file names. */
+export function renderMarkdown(blocks: readonly Block[]): string {
+  return `${blocks.map(renderBlock).join("\n\n")}\n`;
+}

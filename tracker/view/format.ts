@@ -1,0 +1,40 @@
+import type { Figure } from "./trial_rows.ts";
+
+/** A number with as many digits as its size deserves; `–` where there is none. */
+export function number(value: number | null | undefined, digits = 3): string {
+  if (value === null || value === undefined) return "–";
+  if (!Number.isFinite(value)) return String(value);
+  if (value === 0) return "0";
+  const shown = Math.abs(value) >= 1000 ? value.toFixed(0) : value.toPrecision(digits);
+  return shown.includes("e") ? String(Number(shown)) : shown;
+}
+
+/** `0.612 ± 0.021`: the value and its standard error. */
+export function withError(figure: Figure | null, decimals = 3): string {
+  if (figure === null) return "–";
+  const value = figure.value.toFixed(decimals);
+  return figure.standard_error === null
+    ? value
+    : `${value} ± ${figure.standard_error.toFixed(decimals)}`;
+}
+
+/** Bytes in megabytes below 10 GB, else in gigabytes (1e6 and 1e9). */
+export function bytes(value: number | null | undefined): string {
+  if (value === null || value === undefined) return "–";
+  return value >= 1e10 ? `${(value / 1e9).toFixed(1)} GB` : `${(value / 1e6).toFixed(1)} MB`;
+}
+
+/** Seconds as people say them: `42 s`, `7 min 05 s`, `2 h 10 min`. */
+export function duration(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${seconds < 10 ? seconds.toFixed(1) : whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, "0")} s`;
+  return `${Math.floor(whole / 3600)} h ${
+    String(Math.floor(whole % 3600 / 60)).padStart(2, "0")
+  } min`;
+}
+
+/** A share in percent. */
+export function percent(share: number | null | undefined, decimals = 0): string {
+  return share === null || share === undefined ? "–" : `${(share * 100).toFixed(decimals)} %`;
+}

@@ -1,0 +1,118 @@
+import type { ConstraintVerdict, Measurement, ResolvedAction, Trial } from "../../core/mod.ts";
+
+/** A value with its standard error and the samples or repeats behind it. */
+export interface Figure {
+  value: number;
+  standard_error: number | null;
+  n: number;
+}
+
+/** One trial as tables, plots and reports show it. */
+export interface TrialRow {
+  trial_id: string;
+  number: number;
+  baseline: boolean;
+  /** Short, such as `gptq 4-bit g64 + rtn embedding 8-bit`. */
+  recipe: string;
+  methods: string;
+  state: Trial["state"];
+  fidelity: "proxy" | "full" | null;
+  accuracy: Figure | null;
+  perplexity: Figure | null;
+  latency_ms: Figure | null;
+  prefill_tokens_per_s: Figure | null;
+  size_bytes: number | null;
+  memory_bytes: number | null;
+  energy: { value: number; method: string } | null;
+  co2: { value: number; method: string } | null;
+  runtime: string | null;
+  reward: number | null;
+  on_front: boolean;
+  /** Probability that the trial is on the front; null where it was not computed. */
+  front_probability: number | null;
+  verdicts: ConstraintVerdict[];
+  violated: boolean;
+  undecided: boolean;
+  reason: string | null;
+  seconds: number;
+}
+
+/** What the rows add to the trials: who is on the front, and how surely. */
+export interface FrontView {
+  front: readonly string[];
+  probabilities: Readonly<Record<string, number>>;
+}
+
+function words(action: ResolvedAction): string {
+  const { bits, group_size, targets, symmetric } = action.params;
+  const parts = [action.method];
+  if (targets !== undefined && targets !== "linear") parts.push(String(targets));
+  if (bits !== undefined) parts.push(`${bits}-bit`);
+  if (typeof group_size === "number" && group_size > 0) parts.push(`g${group_size}`);
+  if (symmetric === false) parts.push("asym");
+  return parts.join(" ");
+}
+
+/** A recipe in a few words, in the field's own terms. */
+export function recipeText(actions: readonly ResolvedAction[]): string {
+  return actions.length === 0 ? "baseline" : actions.map(words).join(" + ");
+}
+
+function pick(trial: Trial, metric: string, task: string | null = null): Measurement | null {
+  const found = trial.measurements.filter((m) =>
+    m.metric === metric && m.slice === null && (task === null ? m.task === null : m.task === task)
+  );
+  return found.find((m) => m.fidelity === "full") ?? found[0] ?? null;
+}
+
+function figure(measurement: Measurement | null): Figure | null {
+  if (measurement === null || !Number.isFinite(measurement.value)) return null;
+  const { value, standard_error, n } = measurement;
+  return { value, standard_error, n };
+}
+
+function anyTask(trial: Trial, metric: string): Measurement | null {
+  const found = trial.measurements.filter((m) => m.metric === metric && m.slice === null);
+  return found.find((m) => m.fidelity === "full") ?? found[0] ?? null;
+}
+
+function withMethod(measurement: Measurement | null) {
+  if (measurement === null) return null;
+  return {
+    value: measurement.value,
+    method: measurement.method ?? measurement.provenance,
+  };
+}
+
+/** Trials as rows, in the order they were run. */
+export function trialRows(trials: readonly Trial[], view: FrontView): TrialRow[] {
+  return [...trials].sort((a, b) => a.number - b.number).map((trial) => ({
+    trial_id: trial.trial_id,
+    number: trial.number,
+    baseline: trial.number === 0,
+    recipe: trial.actions.length > 0 || trial.strategy === null
+      ? recipeText(trial.actions)
+      : trial.strategy.actions.map((a) => a.method).join(" + "),
+    methods: [...new Set(trial.actions.map((a) => a.method))].join(" + ") || "baseline",
+    state: trial.state,
+    fidelity: trial.fidelity,
+    accuracy: figure(pick(trial, "accuracy")),
+    perplexity: figure(anyTask(trial, "perplexity")),
+    latency_ms: figure(pick(trial, "latency_ms")),
+    prefill_tokens_per_s: figure(pick(trial, "prefill_tokens_per_s")),
+    size_bytes: pick(trial, "size_bytes")?.value ?? null,
+    memory_bytes: pick(trial, "memory_bytes")?.value ?? null,
+    energy: withMethod(pick(trial, "energy_j_per_1k_tokens")),
+    co2: withMethod(pick(trial, "co2_g_per_1k_tokens")),
+    runtime: pick(trial, "latency_ms")?.runtime ?? null,
+    reward: trial.reward?.value ?? null,
+    on_front: view.front.includes(trial.trial_id),
+    front_probability: view.probabilities[trial.trial_id] ?? null,
+    verdicts: trial.constraints,
+    violated: trial.constraints.some((c) => c.verdict === "violated"),
+    undecided: trial.constraints.some((c) => c.verdict === "undecided"),
+    reason: trial.failure?.message ?? trial.gates.find((g) => g.decision === "abort")?.reason ??
+      null,
+    seconds: trial.spans.reduce((sum, span) => sum + span.seconds, 0),
+  }));
+}
