@@ -8,14 +8,17 @@ export const Numerics = z.strictObject({
 });
 export type Numerics = z.infer<typeof Numerics>;
 
+/** A number as it was measured: NaN and the infinities are results too. */
+const MeasuredNumber = z.number().or(z.nan()).or(z.literal([Infinity, -Infinity]));
+
 /** One figure with everything that is needed to defend it. */
 export const Measurement = z.strictObject({
   metric: z.string().describe("such as accuracy, perplexity, latency_ms, size_bytes"),
-  value: z.number().or(z.nan()),
+  value: MeasuredNumber,
   unit: z.string().describe("such as 1, ms/token, bytes, J/1k tokens"),
   direction: z.enum(["maximize", "minimize"]),
   n: z.int().describe("samples or repeats behind the value"),
-  standard_error: z.number().nullable(),
+  standard_error: MeasuredNumber.nullable(),
   fidelity: z.enum(["proxy", "full"]),
   provenance: z.enum(["measured", "estimated", "emulated"]),
   task: z.string().nullable(),
@@ -34,9 +37,9 @@ export const SampleResult = z.strictObject({
   sample_id: z.string(),
   sample_hash: z.string().describe("hash of the document's content; joins baseline and trial"),
   prompt_hash: z.string(),
-  score: z.number().describe("1 right, 0 wrong, or the metric's per-sample value"),
+  score: MeasuredNumber.describe("1 right, 0 wrong, or the metric's per-sample value"),
   answer: z.string().nullable(),
   gold: z.string().nullable(),
-  log_likelihood: z.number().nullable(),
+  log_likelihood: MeasuredNumber.nullable(),
 });
 export type SampleResult = z.infer<typeof SampleResult>;
