@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { terminalAsk } from "../../tracker/terminal/ask.ts";
+import { bar, createLiveView, progressLine } from "../../tracker/terminal/live_view.ts";
+import { textTable } from "../../tracker/terminal/table.ts";
+
+Deno.test("textTable() aligns numbers to the right and words to the left", () => {
+  const text = textTable(["name", "ms"], [["gptq", "9.5"], ["rtn", "12.25"]]);
+  assert.equal(text, "name     ms\n────  ─────\ngptq    9.5\nrtn   12.25");
+});
+
+Deno.test("progressLine() tells the share, the rate and the time left", () => {
+  const line = progressLine({ label: "evaluate", done: 50, total: 200, unit: "items" }, 10);
+  assert.match(line, /evaluate +██████░{18} 50\/200 items {2}5\.0 items\/s {2}30 s left/);
+  assert.equal(bar(2, 4), "████");
+});
+
+Deno.test("the live view writes to a file in lines, and not for every event", () => {
+  let written = "";
+  let time = 0;
+  const screen = { terminal: false, columns: 80, write: (text: string) => void (written += text) };
+  const view = createLiveView(screen, () => time);
+  for (let done = 0; done <= 100; done++) {
+    view.onEvent({
+      event: "progress",
+      trial_id: "s/t01",
+      label: "gptq",
+      done,
+      total: 100,
+      unit: "x",
+    });
+    time += 1000;
+  }
+  const lines = written.trim().split("\n");
+  assert.ok(lines.length >= 5 && lines.length <= 8, `${lines.length} lines`);
+  assert.match(lines.at(-1)!, /100\/100/);
+});
+
+Deno.test("terminalAsk() takes an empty line for the default and asks again for nonsense", async () => {
+  const answers = ["many", "0.05", "", "n"];
+  const ask = terminalAsk(() => answers.shift() ?? null);
+  assert.equal(await ask.number("Drop?", 0.02), 0.05);
+  assert.equal(await ask.number("Drop?", 0.02), 0.02);
+  assert.equal(await ask.confirm("Go on?", true), false);
+});

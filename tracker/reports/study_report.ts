@@ -1,0 +1,174 @@
+import type { Spec, Trial } from "../../core/mod.ts";
+import { bytes, duration, number, percent, withError } from "../view/format.ts";
+import { checkpointOf, type StudyView } from "../view/study_view.ts";
+import { recipeText, type TrialRow } from "../view/trial_rows.ts";
+import { type Block, heading, list, paragraph, table } from "./blocks.ts";
+import { evidenceBlocks } from "./evidence_blocks.ts";
+
+function ratio(row: TrialRow, view: StudyView): string {
+  return row.size_bytes === null
+    ? "–"
+    : `${(view.facts.model.fp16_bytes / row.size_bytes).toFixed(2)}×`;
+}
+
+function mark(row: TrialRow, view: StudyView): string {
+  if (row.trial_id === view.recommended) return "recommended";
+  if (row.baseline) return "baseline";
+  if (row.state !== "completed") return row.state;
+  if (row.violated) return "breaks a constraint";
+  return row.on_front ? "front" : "beaten";
+}
+
+function name(row: TrialRow): string {
+  return row.baseline ? "t00" : `t${String(row.number).padStart(2, "0")}`;
+}
+
+function summaryTable(view: StudyView): Block {
+  const quality = view.rows.some((row) => row.accuracy !== null);
+  const rows = view.rows.map((row) => [
+    name(row),
+    row.recipe,
+    quality ? withError(row.accuracy) : withError(row.perplexity, 2),
+    number(row.perplexity?.value, 4),
+    number(row.latency_ms?.value),
+    bytes(row.size_bytes),
+    ratio(row, view),
+    bytes(row.memory_bytes),
+    number(row.energy?.value),
+    number(row.reward),
+    row.fidelity ?? "–",
+    percent(row.front_probability),
+    mark(row, view),
+  ]);
+  const runtime = view.rows.find((row) => row.runtime !== null)?.runtime ?? view.spec.runtime;
+  const energy = view.rows.find((row) => row.energy !== null)?.energy?.method ?? "not measured";
+  return table(
+    [
+      "trial",
+      "recipe",
+      quality ? "accuracy ± SE" : "perplexity ± SE",
+      "perplexity",
+      `ms/token`,
+      "size",
+      "ratio",
+      "peak memory",
+      "J/1k tokens",
+      "reward",
+      "fidelity",
+      "P(front)",
+      "",
+    ],
+    rows,
+    `Latency and peak memory: ${runtime}, the baseline measured in turn with every trial. ` +
+      `Ratio: fp16 bytes of the original (${bytes(view.facts.model.fp16_bytes)}) over bytes on ` +
+      `disk; the file as it came holds ${bytes(view.facts.model.original_bytes)}. ` +
+      `Energy: ${energy}; an estimate is shown and never an objective.`,
+  );
+}
+
+function outcome(view: StudyView): Block[] {
+  const row = view.rows.find((one) => one.trial_id === view.recommended);
+  if (row === undefined) {
+    return [
+      paragraph(
+        "**No trial is recommended: keep the original.** " + view.reasons.join(" "),
+      ),
+    ];
+  }
+  const artifact = checkpointOf(view, row.trial_id);
+  const blocks: Block[] = [
+    paragraph(`**Recommended: ${name(row)}, ${row.recipe}.**`),
+    ...list([...view.reasons]),
+  ];
+  if (artifact !== undefined) {
+    blocks.push(
+      paragraph(`Checkpoint: \`${artifact.location}\``),
+      { block: "code", language: "python", text: loaderLines(artifact.location) },
+    );
+  }
+  return blocks;
+}
+
+/** The lines that load a written checkpoint; transformers reads the layout through a library. */
+export function loaderLines(location: string): string {
+  return [
+    "# pip install transformers compressed-tensors",
+    "from transformers import AutoModelForCausalLM, AutoTokenizer",
+    "",
+    `model = AutoModelForCausalLM.from_pretrained("${location}")`,
+    `tokenizer = AutoTokenizer.from_pretrained("${location}")`,
+  ].join("\n");
+}
+
+function knobLines(trial: Trial): string[] {
+  return trial.actions.map((action) => {
+    const auto = new Set(action.resolved.filter((k) => k.by !== "user").map((k) => k.knob));
+    const chosen = Object.entries(action.params).filter(([knob]) => !auto.has(knob));
+    const filled = action.resolved.filter((k) => k.by !== "user")
+      .map((k) => `${k.knob}=${k.value} (${k.by}${k.reason === null ? "" : `: ${k.reason}`})`);
+    const given = chosen.map(([knob, value]) => `${knob}=${value}`).join(", ") || "nothing";
+    return `\`${action.method}\`: chosen ${given}; filled in automatically ` +
+      (filled.join(", ") || "nothing");
+  });
+}
+
+function frontSection(view: StudyView, best: number): Block[] {
+  const members = view.front.slice(0, best).flatMap((id) => {
+    const trial = view.trials.find((one) => one.trial_id === id);
+    const row = view.rows.find((one) => one.trial_id === id);
+    return trial === undefined || row === undefined || row.baseline ? [] : [{ trial, row }];
+  });
+  if (members.length === 0) return [paragraph("No trial is on the front beside the baseline.")];
+  return members.flatMap(({ trial, row }) => [
+    heading(3, `${name(row)}: ${recipeText(trial.actions)}`),
+    paragraph(trial.strategy?.origin.reason ?? ""),
+    ...list(knobLines(trial)),
+  ]);
+}
+
+function constraintsLine(spec: Spec): string {
+  const { max_accuracy_drop, max_latency_ms, max_size_gb, max_vram_gb } = spec.constraints;
+  return [
+    `accuracy drop at most ${max_accuracy_drop} (absolute)`,
+    max_latency_ms === null ? "" : `latency at most ${max_latency_ms} ms a token`,
+    max_size_gb === null ? "" : `size at most ${max_size_gb} GB`,
+    max_vram_gb === null ? "" : `memory at most ${max_vram_gb} GB`,
+  ].filter((text) => text !== "").join("; ");
+}
+
+/** The whole report of a study, best N members of the front described one by one. */
+export function studyReport(
+  view: StudyView,
+  figure: { svg: string; file: string },
+  best = 5,
+): Block[] {
+  const { model, dataset } = view.facts;
+  const done = view.trials.filter((trial) => trial.number > 0);
+  const valid = done.filter((trial) => trial.state === "completed").length;
+  return [
+    heading(1, `${model.model_name} on ${dataset.dataset}`),
+    paragraph(
+      `Study \`${view.study_id}\`: ${done.length} trials, ${valid} of them measured to the end. ` +
+        `Ended: ${view.message ?? view.stop ?? "still running"}. ` +
+        `Constraints: ${constraintsLine(view.spec)}.`,
+    ),
+    ...outcome(view),
+    {
+      block: "figure",
+      svg: figure.svg,
+      file: figure.file,
+      caption: "Quality over latency and over bytes on disk. Bars are 95 % intervals of each " +
+        "score by itself; differences to the baseline are paired by sample and surer than the " +
+        "bars look.",
+    },
+    heading(2, "Trials"),
+    summaryTable(view),
+    heading(2, "The front, one by one"),
+    ...frontSection(view, best),
+    heading(2, "What to try next"),
+    ...list([...view.next]),
+    ...evidenceBlocks(view),
+    heading(2, "Time"),
+    table(["phase", "time"], view.phases.map((p) => [p.name, duration(p.seconds)])),
+  ];
+}

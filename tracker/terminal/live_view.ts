@@ -1,0 +1,106 @@
+import type { StudyEvent } from "../../core/mod.ts";
+import { duration } from "../view/format.ts";
+
+/** Where the live view writes; a terminal gets a bar that moves, a file gets lines. */
+export interface Screen {
+  readonly terminal: boolean;
+  readonly columns: number;
+  write(text: string): void;
+}
+
+/** The standard error of this process: results on stdout stay clean for pipes. */
+export function standardScreen(): Screen {
+  const terminal = Deno.stderr.isTerminal();
+  let columns = 100;
+  try {
+    if (terminal) columns = Deno.consoleSize().columns;
+  } catch {
+    columns = 100; // a terminal without a size, as under some continuous-integration systems
+  }
+  const encoder = new TextEncoder();
+  return {
+    terminal,
+    columns,
+    write: (text) => {
+      Deno.stderr.writeSync(encoder.encode(text));
+    },
+  };
+}
+
+/** A bar of `width` cells for a share from 0 to 1. */
+export function bar(share: number, width: number): string {
+  const cells = Math.round(Math.min(1, Math.max(0, share)) * width);
+  return "█".repeat(cells) + "░".repeat(width - cells);
+}
+
+interface Step {
+  label: string;
+  startedAt: number;
+  lastDrawn: number;
+}
+
+/** One line for one progress event: bar, count, rate and the time that remains. */
+export function progressLine(
+  event: { label: string; done: number; total: number | null; unit: string },
+  elapsedSeconds: number,
+): string {
+  const rate = elapsedSeconds > 0 ? event.done / elapsedSeconds : 0;
+  const speed = rate > 0 ? `${rate >= 10 ? rate.toFixed(0) : rate.toFixed(1)} ${event.unit}/s` : "";
+  if (event.total === null || event.total <= 0) {
+    return `  ${event.label}  ${event.done} ${event.unit}  ${duration(elapsedSeconds)}`;
+  }
+  const left = rate > 0 ? `${duration((event.total - event.done) / rate)} left` : "";
+  return `  ${event.label.padEnd(22)} ${bar(event.done / event.total, 24)} ` +
+    `${Math.round(event.done)}/${Math.round(event.total)} ${event.unit}  ${speed}  ${left}`;
+}
+
+/** Shows a study while it runs. `now` is in milliseconds. */
+export function createLiveView(screen: Screen, now: () => number) {
+  let step: Step | null = null;
+  let drawn = false;
+  const clear = () => {
+    if (screen.terminal && drawn) screen.write("\r\x1b[2K");
+    drawn = false;
+  };
+  const line = (text: string) => {
+    clear();
+    screen.write(`${text}\n`);
+  };
+  const transient = (text: string) => {
+    screen.write(`\r\x1b[2K${[...text].slice(0, screen.columns - 1).join("")}`);
+    drawn = true;
+  };
+
+  function progress(event: Extract<StudyEvent, { event: "progress" }>) {
+    const at = now();
+    if (step === null || step.label !== event.label || event.done === 0) {
+      step = { label: event.label, startedAt: at, lastDrawn: 0 };
+    }
+    const finished = event.total !== null && event.done >= event.total;
+    // A terminal is redrawn at most ten times a second; a file gets a line every 15 seconds.
+    const pause = screen.terminal ? 100 : 15_000;
+    if (!finished && at - step.lastDrawn < pause) return;
+    if (!screen.terminal && at - step.startedAt < pause) return;
+    step.lastDrawn = at;
+    const text = progressLine(event, (at - step.startedAt) / 1000);
+    if (screen.terminal) transient(text);
+    else line(text);
+  }
+
+  return {
+    /** A line that stays. */
+    say: line,
+    /** Takes an event of the study. */
+    onEvent(event: StudyEvent) {
+      if (event.event === "progress") progress(event);
+      else if (event.event === "phase") {
+        step = null;
+        const where = event.trial_id.split("/").at(-1) ?? event.trial_id;
+        if (screen.terminal) transient(`  ${where} ${event.phase}: ${event.detail}`);
+        else line(`  ${where} ${event.phase}: ${event.detail}`);
+      }
+    },
+    /** Removes what does not stay. */
+    finish: clear,
+  };
+}

@@ -1,0 +1,34 @@
+import type { Artifact, Facts, Provenance, Spec, StudyRequest, Trial } from "../../core/mod.ts";
+import type { TrialRow } from "./trial_rows.ts";
+
+/** Everything that is known of a study, as reports, plots and notebooks read it. */
+export interface StudyView {
+  study_id: string;
+  request: StudyRequest;
+  facts: Facts;
+  spec: Spec;
+  provenance: Provenance;
+  trials: readonly Trial[];
+  rows: readonly TrialRow[];
+  /** Artifact by id: where a trial's checkpoint lies. */
+  artifacts: ReadonlyMap<string, Artifact>;
+  /** Trial ids on the front, best first. */
+  front: readonly string[];
+  hypervolume: number | null;
+  recommended: string | null;
+  /** Why it is recommended, a sentence each. */
+  reasons: readonly string[];
+  /** What to try next, a sentence each. */
+  next: readonly string[];
+  stop: string | null;
+  message: string | null;
+  /** Wall seconds by phase, longest first. */
+  phases: readonly { name: string; seconds: number }[];
+}
+
+/** The last artifact of a trial, or undefined where none was written. */
+export function checkpointOf(view: StudyView, trialId: string): Artifact | undefined {
+  const trial = view.trials.find((one) => one.trial_id === trialId);
+  const last = trial?.artifact_ids.at(-1);
+  return last === undefined ? undefined : view.artifacts.get(last);
+}
