@@ -1,0 +1,164 @@
+import { unknownName, UsageError } from "../errors.ts";
+import { resolvedSchema } from "./knobs.ts";
+import type { Agent, Method, Plugin, Runtime, Sampler, Task } from "./plugin.ts";
+
+/** A plugin with the file or specifier that it came from, for messages. */
+export interface LoadedPlugin {
+  readonly path: string;
+  readonly plugin: Plugin;
+}
+
+/** A method with its agent and, for a third party's, the file of its Python half. */
+export interface RegisteredMethod {
+  readonly agent: string;
+  readonly method: Method;
+  readonly python_path: string | null;
+}
+
+/** Every plugin by kind, in the order loaded, with look-ups that say "Did you mean". */
+export interface Registry {
+  readonly agents: readonly Agent[];
+  readonly methods: readonly RegisteredMethod[];
+  readonly tasks: readonly Task[];
+  readonly samplers: readonly Sampler[];
+  readonly runtimes: readonly Runtime[];
+  agent(name: string): Agent;
+  method(agent: string, name: string): RegisteredMethod;
+  task(name: string): Task;
+  sampler(name: string): Sampler;
+  runtime(name: string): Runtime;
+}
+
+function find<T extends { name: string }>(kind: string, all: readonly T[], name: string): T {
+  const found = all.find((one) => one.name === name);
+  if (found !== undefined) return found;
+  throw new UsageError(unknownName(kind, name, all.map((one) => one.name)));
+}
+
+/** File name without its ending, and the folder it lies in; null for a package. */
+function placeOf(path: string): { file: string; folder: string } | null {
+  if (path.startsWith("npm:") || path.startsWith("jsr:")) return null;
+  const parts = path.replaceAll("\\", "/").split("/");
+  return { file: (parts.at(-1) ?? "").replace(/\.[a-z]+$/, ""), folder: parts.at(-2) ?? "" };
+}
+
+/** A file is named after its plugin, so that a name finds its file; an agent's may be agent.ts. */
+function checkFileName({ path, plugin }: LoadedPlugin): void {
+  const place = placeOf(path);
+  if (place === null || place.file === plugin.name) return;
+  if (plugin.kind === "agent") {
+    if (plugin.methods !== undefined) return;
+    if (place.file === "agent" && place.folder === plugin.name) return;
+  }
+  const wanted = plugin.kind === "agent" ? `${plugin.name}/agent.ts` : `${plugin.name}.ts`;
+  throw new UsageError(
+    `Cannot register ${plugin.kind} "${plugin.name}" as its file must be called ${wanted}: ` +
+      `it is ${path}`,
+  );
+}
+
+function checkKnobs(method: Method, path: string): void {
+  for (const [name, knob] of Object.entries(method.knobs)) {
+    const check = resolvedSchema({ [name]: knob }).safeParse({ [name]: knob.default });
+    if (!check.success) {
+      throw new UsageError(
+        `Cannot register method "${method.name}" of ${path} as the default of its knob ${name} ` +
+          `must lie in the knob's own range: it is ${JSON.stringify(knob.default)}`,
+      );
+    }
+  }
+}
+
+/** Refuses a second plugin of a kind and name, and says both files. */
+function nameKeeper(): (kind: string, name: string, path: string) => void {
+  const taken = new Map<string, string>();
+  return (kind, name, path) => {
+    const key = `${kind} "${name}"`;
+    const first = taken.get(key);
+    if (first !== undefined) {
+      throw new UsageError(`Cannot register ${key} of ${path} as ${first} has that name already`);
+    }
+    taken.set(key, path);
+  };
+}
+
+/** The agent that a method's folder names. */
+function agentOf(method: Method, path: string, agents: readonly Agent[]): Agent {
+  const folder = placeOf(path)?.folder ?? "";
+  const agent = agents.find((one) => one.name === folder);
+  if (agent !== undefined) return agent;
+  const known = agents.map((one) => one.name).join(", ") || "none";
+  throw new UsageError(
+    `Cannot register method "${method.name}" of ${path} as a method lies in the folder of its ` +
+      `agent, or in the methods of an agent: there is no agent "${folder}" (agents: ${known})`,
+  );
+}
+
+function methodsOf(loaded: readonly LoadedPlugin[], agents: readonly Agent[]) {
+  return loaded.flatMap(({ path, plugin }): { path: string; entry: RegisteredMethod }[] => {
+    if (plugin.kind === "method") {
+      const agent = agentOf(plugin, path, agents);
+      return [{ path, entry: { agent: agent.name, method: plugin, python_path: null } }];
+    }
+    if (plugin.kind !== "agent") return [];
+    return (plugin.methods ?? []).map((method) => {
+      const folder = plugin.python_dir;
+      const python_path = folder === undefined ? null : `${folder}/${method.name}.py`;
+      return { path, entry: { agent: plugin.name, method, python_path } };
+    });
+  });
+}
+
+/**
+ * Groups loaded plugins by kind and checks that names are clear: a plugin's file has its name, no
+ * two of a kind share one, and every method has an agent. Loading the files is the caller's work.
+ */
+export function makeRegistry(loaded: readonly LoadedPlugin[]): Registry {
+  const keep = nameKeeper();
+  for (const one of loaded) {
+    checkFileName(one);
+    if (one.plugin.kind !== "method") keep(one.plugin.kind, one.plugin.name, one.path);
+  }
+  const of = <K extends Plugin["kind"]>(kind: K) =>
+    loaded.map((one) => one.plugin)
+      .filter((plugin): plugin is Extract<Plugin, { kind: K }> => plugin.kind === kind);
+  const [agents, tasks, samplers, runtimes] = [
+    of("agent"),
+    of("task"),
+    of("sampler"),
+    of("runtime"),
+  ];
+
+  const found = methodsOf(loaded, agents);
+  for (const { path, entry } of found) {
+    keep("method", entry.method.name, path);
+    checkKnobs(entry.method, path);
+  }
+  const methods = found.map(({ entry }) => entry);
+  return {
+    agents,
+    methods,
+    tasks,
+    samplers,
+    runtimes,
+    agent: (name) => find("agent", agents, name),
+    method: (agent, name) => findMethod(methods, agents, agent, name),
+    task: (name) => find("task", tasks, name),
+    sampler: (name) => find("sampler", samplers, name),
+    runtime: (name) => find("runtime", runtimes, name),
+  };
+}
+
+function findMethod(
+  methods: readonly RegisteredMethod[],
+  agents: readonly Agent[],
+  agent: string,
+  name: string,
+): RegisteredMethod {
+  find("agent", agents, agent);
+  const own = methods.filter((one) => one.agent === agent);
+  const found = own.find((one) => one.method.name === name);
+  if (found !== undefined) return found;
+  const known = own.map((one) => one.method.name);
+  throw new UsageError(unknownName(`method of ${agent}`, name, known));
+}

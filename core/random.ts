@@ -1,0 +1,44 @@
+/**
+ * Numbers that look random and are the same for the same seed, on every machine.
+ *
+ * The generator is sfc32 of Chris Doty-Humphrey's PractRand (public domain): 128 bits of state, a
+ * 32-bit counter among them, so no seed has a period under 2^32. Its authors discard the first
+ * rounds, which still show the seed.
+ */
+function sfc32(a: number, b: number, c: number, counter: number): () => number {
+  const next = (): number => {
+    const sum = (((a + b) | 0) + counter) | 0;
+    counter = (counter + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = (((c << 21) | (c >>> 11)) + sum) | 0;
+    return (sum >>> 0) / 2 ** 32;
+  };
+  for (let round = 0; round < 15; round++) next();
+  return next;
+}
+
+/** 32-bit FNV-1a over UTF-16 code units (Fowler, Noll, Vo): spreads a label over 32 bits. */
+function fnv1a(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) {
+    hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  }
+  return hash | 0;
+}
+
+/** Uniform numbers in [0, 1) that `seed`, a whole number from 0 to 2^53, decides. */
+export function seededRandom(seed: number): () => number {
+  return streamRandom(seed, "");
+}
+
+/**
+ * Uniform numbers in [0, 1) for one purpose: streams of one seed with different labels do not
+ * touch each other, so a draw more in one place changes nothing in another.
+ */
+export function streamRandom(seed: number, label: string): () => number {
+  if (!Number.isSafeInteger(seed) || seed < 0) {
+    throw new RangeError(`Cannot seed as the seed must be a whole number from 0: it is ${seed}`);
+  }
+  return sfc32(seed | 0, Math.floor(seed / 2 ** 32) | 0, fnv1a(label), 1);
+}

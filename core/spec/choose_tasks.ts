@@ -1,0 +1,138 @@
+import type { BenchmarkSet, Task } from "../contract/plugin.ts";
+import { unknownName, UsageError } from "../errors.ts";
+import type { DatasetFacts } from "../schemas/facts.ts";
+import type { StudyRequest } from "../schemas/request.ts";
+import type { Spec, TaskPlan } from "../schemas/spec.ts";
+import { canonicalName, type Classified, findBenchmarkSet } from "./dataset_class.ts";
+
+/** The benchmarks of a study, those that it would want and cannot have, and what to say. */
+export interface TaskChoice {
+  readonly tasks: readonly Task[];
+  readonly missing: Spec["missing_tasks"];
+  readonly warnings: readonly string[];
+}
+
+const MISSING = "no plugin of this project offers this benchmark yet";
+
+/** Names that a user may give as a dataset, for messages. */
+function knownDatasets(tasks: readonly Task[], sets: readonly BenchmarkSet[]): string[] {
+  const have = new Set(tasks.map((task) => task.name));
+  const usable = sets.filter((set) => set.tasks.some((task) => have.has(task)));
+  const names = [...usable.flatMap((set) => set.datasets), ...tasks.flatMap((t) => t.datasets)];
+  return [...new Set(names)].filter((name) => !name.startsWith("custom_")).sort();
+}
+
+function claiming(tasks: readonly Task[], dataset: string): Task[] {
+  const wanted = canonicalName(dataset);
+  return tasks.filter((task) => task.datasets.some((name) => canonicalName(name) === wanted));
+}
+
+/** The task for a user's own file, by what its lines hold. */
+function fileTasks(dataset: DatasetFacts, tasks: readonly Task[]): TaskChoice {
+  const word = `custom_${dataset.format ?? ""}`;
+  const found = tasks.filter((task) => task.datasets.includes(word));
+  if (found.length > 0) return { tasks: found, missing: [], warnings: [] };
+  throw new UsageError(
+    `Cannot evaluate on ${dataset.dataset} as its lines must hold {"prompt", "answer"} or ` +
+      `{"text"}: found ${dataset.format ?? "neither"}`,
+  );
+}
+
+/** What a set gives: its own tasks in its order, then others that claim the dataset's name. */
+function setTasks(
+  dataset: string,
+  set: BenchmarkSet,
+  tasks: readonly Task[],
+): { tasks: Task[]; missing: Spec["missing_tasks"] } {
+  const own = set.tasks.flatMap((name) => tasks.filter((task) => task.name === name));
+  const others = claiming(tasks, dataset).filter((task) => !own.includes(task));
+  const missing = set.tasks.filter((name) => !own.some((task) => task.name === name))
+    .map((task) => ({ task, reason: `${MISSING}; "${dataset}" asks for it` }));
+  return { tasks: [...own, ...others], missing };
+}
+
+/** The set that stands for a class where the dataset itself has none. */
+function classSet(classified: Classified, sets: readonly BenchmarkSet[]): BenchmarkSet | undefined {
+  const name = classified.dataset_class;
+  return findBenchmarkSet(name, sets) ?? sets.find((set) => set.dataset_class === name) ??
+    findBenchmarkSet("general", sets);
+}
+
+function refuse(dataset: string, missing: Spec["missing_tasks"], known: string[]): never {
+  const wanted = missing.map(({ task }) => task).join(", ");
+  throw new UsageError(
+    `Cannot evaluate on "${dataset}" as none of its benchmarks is available yet: it asks for ` +
+      `${wanted || "none"}. Available: ${known.join(", ")}, or a .jsonl file`,
+  );
+}
+
+/** A dataset that no set and no task knows: the set of its class, said aloud. */
+function unlistedTasks(
+  dataset: string,
+  classified: Classified,
+  tasks: readonly Task[],
+  sets: readonly BenchmarkSet[],
+): TaskChoice {
+  const known = knownDatasets(tasks, sets);
+  const sentence = unknownName("dataset", dataset, known);
+  if (sentence.includes("Did you mean")) throw new UsageError(sentence);
+  const set = classSet(classified, sets);
+  const missing = [{ task: dataset, reason: MISSING }];
+  if (set === undefined) refuse(dataset, missing, known);
+  const stand_in = setTasks(set.datasets[0] ?? dataset, set, tasks);
+  if (stand_in.tasks.length === 0) refuse(dataset, [...missing, ...stand_in.missing], known);
+  const names = stand_in.tasks.map((task) => task.name).join(", ");
+  const warning =
+    `There is no benchmark "${dataset}" (${classified.reason}): quality is measured ` +
+    `on ${names}, which stand for ${classified.dataset_class}. Known: ${known.join(", ")}`;
+  return {
+    tasks: stand_in.tasks,
+    missing: [...missing, ...stand_in.missing],
+    warnings: [warning],
+  };
+}
+
+/**
+ * The benchmarks for a dataset. What its set asks for and no plugin offers is listed as missing,
+ * never replaced in silence; a name nearly right is answered with "Did you mean"; where nothing
+ * can be had the refusal says what can.
+ */
+export function chooseTasks(
+  dataset: DatasetFacts,
+  classified: Classified,
+  tasks: readonly Task[],
+  sets: readonly BenchmarkSet[],
+): TaskChoice {
+  if (classified.known === "file") return fileTasks(dataset, tasks);
+  const name = dataset.dataset;
+  const set = findBenchmarkSet(name, sets);
+  const claimed = claiming(tasks, name);
+  if (set === undefined && claimed.length === 0) {
+    return unlistedTasks(name, classified, tasks, sets);
+  }
+  const choice = set === undefined ? { tasks: claimed, missing: [] } : setTasks(name, set, tasks);
+  if (choice.tasks.length === 0) refuse(name, choice.missing, knownDatasets(tasks, sets));
+  const warnings = choice.missing.length === 0 ? [] : [
+    `"${name}" also asks for ${choice.missing.map(({ task }) => task).join(", ")}: missing here`,
+  ];
+  return { ...choice, warnings };
+}
+
+/**
+ * How much of each task the proxy and the full evaluation take. A task counts for the primary
+ * quality where it reports accuracy; perplexity does where no task reports accuracy.
+ */
+export function planTasks(tasks: readonly Task[], samples: StudyRequest["samples"]): TaskPlan[] {
+  const accurate = tasks.some((task) => task.reported_metric === "accuracy");
+  return tasks.map((task) => {
+    const full_samples = samples.full ?? task.full_samples;
+    const proxy = samples.proxy ?? task.proxy_samples;
+    return {
+      task: task.name,
+      task_version: task.version,
+      primary: !accurate || task.reported_metric === "accuracy",
+      proxy_samples: full_samples === null ? proxy : Math.min(proxy, full_samples),
+      full_samples,
+    };
+  });
+}

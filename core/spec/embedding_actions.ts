@@ -1,0 +1,48 @@
+import type { Action } from "../schemas/action.ts";
+import type { Facts } from "../schemas/facts.ts";
+import { checkMethod } from "./compatibility.ts";
+import { knobCombinations, withoutDefaults } from "./knob_moves.ts";
+import type { AgentMethod } from "./resolve_action.ts";
+
+/** Bits for an embedding that cost next to nothing in quality. */
+const SAFE_BITS = 8;
+/** Combinations of knobs looked at in one method. */
+const LOOKED_AT = 2000;
+
+interface Candidate {
+  readonly action: Action;
+  readonly bits: number;
+}
+
+function candidatesOf({ agent, method }: AgentMethod, facts: Facts): Candidate[] {
+  if (!checkMethod(method, facts).ok) return [];
+  const all = Object.entries(method.knobs);
+  const varied = all.filter(([, knob]) => knob.kind === "choice" || knob.kind === "flag");
+  const defaults = Object.fromEntries(all.map(([name, knob]) => [name, knob.default]));
+  const found: Candidate[] = [];
+  let looked = 0;
+  for (const combination of knobCombinations(varied)) {
+    if (++looked > LOOKED_AT) break;
+    const params = { ...defaults, ...combination };
+    const parts = method.changes(params);
+    if (parts.length !== 1 || parts[0] !== "embedding") continue;
+    if (!method.accepts(params, facts).ok) continue;
+    const bits = method.bits(params, facts);
+    if (bits >= 16) continue;
+    const action = { agent, method: method.name, params: withoutDefaults(method.knobs, params) };
+    found.push({ action, bits });
+  }
+  return found;
+}
+
+/**
+ * Actions that change the embedding and nothing else, whichever method offers them: the ones near
+ * 8 bits first, and among those the ones that leave the most knobs at their defaults.
+ */
+export function embeddingActions(methods: readonly AgentMethod[], facts: Facts): Action[] {
+  const distance = ({ bits }: Candidate) => Math.abs(Math.round(bits) - SAFE_BITS);
+  const changes = ({ action }: Candidate) => Object.keys(action.params).length;
+  return methods.flatMap((entry) => candidatesOf(entry, facts))
+    .sort((a, b) => distance(a) - distance(b) || changes(a) - changes(b) || a.bits - b.bits)
+    .map(({ action }) => action);
+}

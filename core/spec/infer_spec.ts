@@ -1,0 +1,207 @@
+import type { Agent, Runtime, Task } from "../contract/plugin.ts";
+import { unknownName, UsageError } from "../errors.ts";
+import type { DatasetFacts, Facts } from "../schemas/facts.ts";
+import type { StudyRequest } from "../schemas/request.ts";
+import type { Assumption, MethodVerdict, Objective, Spec } from "../schemas/spec.ts";
+import { chooseTasks, planTasks } from "./choose_tasks.ts";
+import { type Classified, classifyDataset } from "./dataset_class.ts";
+import { methodVerdicts, preferenceOrder } from "./method_verdicts.ts";
+import { constraintsOf, MAX_ACCURACY_DROP } from "./constraints_in_force.ts";
+import { memoryRefusal, requiredMemoryGb } from "./required_memory.ts";
+import type { AgentMethod } from "./resolve_action.ts";
+import { rewardWeights } from "./reward_weights.ts";
+
+/** The plugins that a spec is made with; a `Registry` is one. */
+export interface SpecPlugins {
+  readonly agents: readonly Agent[];
+  readonly methods: readonly AgentMethod[];
+  readonly tasks: readonly Task[];
+  readonly runtimes: readonly Runtime[];
+}
+
+const LATENCY: Objective = { metric: "latency_ms", direction: "minimize", unit: "ms/token" };
+const SIZE: Objective = { metric: "size_bytes", direction: "minimize", unit: "bytes" };
+
+function primaryObjective({ dataset_class }: Classified): Spec["primary_objective"] {
+  return dataset_class === "math" || dataset_class === "code" ? "accuracy" : "latency";
+}
+
+/** The front's objectives: the primary quality first, then latency and bytes. */
+function frontObjectives(tasks: readonly Task[]): Objective[] {
+  const quality: Objective = tasks.some((task) => task.reported_metric === "accuracy")
+    ? { metric: "accuracy", direction: "maximize", unit: "1" }
+    : { metric: "perplexity", direction: "minimize", unit: tasks[0]?.unit ?? "1" };
+  return [quality, LATENCY, SIZE];
+}
+
+function chooseRuntime(request: StudyRequest, facts: Facts, runtimes: readonly Runtime[]): {
+  name: string;
+  reason: string;
+} {
+  const names = runtimes.map((runtime) => runtime.name);
+  if (request.runtime !== undefined) {
+    const asked = runtimes.find((runtime) => runtime.name === request.runtime);
+    if (asked === undefined) {
+      throw new UsageError(unknownName("runtime", request.runtime, names));
+    }
+    const support = asked.supports(facts);
+    if (support.ok) return { name: asked.name, reason: "asked for" };
+    throw new UsageError(`Cannot measure speed in ${asked.name} here: ${support.reason}`);
+  }
+  const ranked = [...runtimes].sort((a, b) => b.preference - a.preference);
+  const refused: string[] = [];
+  for (const runtime of ranked) {
+    const support = runtime.supports(facts);
+    if (!support.ok) {
+      refused.push(`${runtime.name}: ${support.reason}`);
+      continue;
+    }
+    const others = refused.length === 0 ? "" : `; refused ${refused.join("; ")}`;
+    return { name: runtime.name, reason: `preferred among those that run it here${others}` };
+  }
+  throw new UsageError(
+    `Cannot measure speed as no runtime runs ${facts.model.architecture} on this machine: ` +
+      (refused.join("; ") || "none is installed"),
+  );
+}
+
+function gridWarning({ model }: Facts): string[] {
+  const grid = model.grid;
+  if (grid === null) return [];
+  const kind = grid.symmetric ? "symmetric" : "asymmetric";
+  return [
+    `The weights of ${model.model_name} lie on a ${kind} ${grid.bits}-bit grid in groups of ` +
+    `${grid.group_size} (${
+      Math.round(100 * grid.fraction)
+    } % of them): rounding to the same grid ` +
+    `would be exact and is refused, and the baseline is itself a quantized model`,
+  ];
+}
+
+function energyWarning(request: StudyRequest, facts: Facts): string[] {
+  if (!((request.objectives?.energy ?? 0) > 0)) return [];
+  if (facts.device.energy_reader !== "estimate") return [];
+  return [
+    "A weight is given to energy, which can only be estimated on this machine: " +
+    "the estimate is shown and is no objective",
+  ];
+}
+
+function perplexityWarning(objectives: readonly Objective[]): string[] {
+  if (objectives[0]?.metric !== "perplexity") return [];
+  return [
+    "This dataset gives perplexity and no accuracy: the accuracy constraint does not apply, " +
+    "and perplexity is the first objective",
+  ];
+}
+
+/** A study that no method can serve is refused with every reason. */
+function checkSomeMethod(methods: readonly MethodVerdict[], request: StudyRequest): void {
+  if (methods.length === 0 || methods.some((one) => one.supported)) return;
+  if (request.strategies.length > 0) return;
+  const reasons = methods.map(({ method, reason }) => `${method}: ${reason}`);
+  throw new UsageError(
+    `Cannot compress ${request.model_name} as no method can run here: ${reasons.join("; ")}`,
+  );
+}
+
+/** What was inferred rather than given, beside the constraints. */
+function inferences(
+  request: StudyRequest,
+  spec: Pick<Spec, "primary_objective" | "objectives" | "tasks" | "reward_weights">,
+  classified: Classified,
+  runtime: { name: string; reason: string },
+): Assumption[] {
+  const primary = spec.primary_objective;
+  const found: Assumption[] = [
+    {
+      field: "dataset_class",
+      value: classified.dataset_class,
+      source: classified.known === "unknown" ? "default" : "inferred",
+      reason: classified.reason,
+    },
+    {
+      field: "primary_objective",
+      value: primary,
+      source: "inferred",
+      reason: `${classified.dataset_class}: math and code go by accuracy, others by latency`,
+    },
+    {
+      field: "objectives",
+      value: spec.objectives.map((objective) => objective.metric).join(", "),
+      source: "default",
+      reason: "primary quality, latency and bytes",
+    },
+  ];
+  if (request.objectives === undefined) {
+    const weights = Object.entries(spec.reward_weights).map(([term, w]) => `${term}=${w}`);
+    const reason = `the weights of the primary objective ${primary}`;
+    found.push({ field: "reward_weights", value: weights.join(","), source: "default", reason });
+  }
+  for (const fidelity of ["proxy", "full"] as const) {
+    if (request.samples[fidelity] !== undefined) continue;
+    const sizes = spec.tasks.map((task) => `${task.task}=${task[`${fidelity}_samples`] ?? "all"}`);
+    const reason = "each task's own";
+    const field = `samples.${fidelity}`;
+    found.push({ field, value: sizes.join(","), source: "default", reason });
+  }
+  if (request.runtime === undefined) {
+    const { name, reason } = runtime;
+    found.push({ field: "runtime", value: name, source: "inferred", reason });
+  }
+  return found;
+}
+
+function classOf(dataset: DatasetFacts, { tasks, agents }: SpecPlugins): {
+  classified: Classified;
+  choice: ReturnType<typeof chooseTasks>;
+} {
+  const sets = agents.flatMap((agent) => agent.benchmark_sets ?? []);
+  const classified = classifyDataset(dataset, sets);
+  return { classified, choice: chooseTasks(dataset, classified, tasks, sets) };
+}
+
+/**
+ * What a study works to, from what was asked and what was found: pure and deterministic. Every
+ * value that nobody gave is listed in `assumptions` with where it comes from; a name that is not
+ * known, or a request that cannot be met, is refused in one sentence.
+ */
+export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlugins): Spec {
+  const { classified, choice } = classOf(facts.dataset, plugins);
+  const model_size_gb = facts.model.fp16_bytes / 1e9;
+  const order = preferenceOrder(plugins.agents, model_size_gb);
+  const methods = methodVerdicts(plugins.methods, facts, order, request.methods);
+  checkSomeMethod(methods, request);
+  const usable = new Set(methods.filter((m) => m.supported).map((m) => m.method));
+  const primary_objective = primaryObjective(classified);
+  const objectives = frontObjectives(choice.tasks);
+  const reward_weights = rewardWeights(primary_objective, request.objectives);
+  const tasks = planTasks(choice.tasks, request.samples);
+  const runtime = chooseRuntime(request, facts, plugins.runtimes);
+  const { constraints, assumptions } = constraintsOf(request, facts);
+  const parts = { primary_objective, objectives, tasks, reward_weights };
+  const memory = memoryRefusal(facts);
+  return {
+    model_size_gb,
+    preferred_quant: order.filter((name) => usable.has(name)),
+    ...parts,
+    default_constraints: {
+      max_accuracy_drop: MAX_ACCURACY_DROP,
+      max_vram_gb: facts.device.device === "cpu" ? null : facts.device.vram_gb,
+    },
+    dataset_class: classified.dataset_class,
+    constraints,
+    missing_tasks: [...choice.missing],
+    methods,
+    runtime: runtime.name,
+    required_memory_gb: requiredMemoryGb(facts),
+    assumptions: [...assumptions, ...inferences(request, parts, classified, runtime)],
+    warnings: [
+      ...choice.warnings,
+      ...gridWarning(facts),
+      ...energyWarning(request, facts),
+      ...perplexityWarning(objectives),
+      ...(memory === null ? [] : [memory]),
+    ],
+  };
+}

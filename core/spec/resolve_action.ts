@@ -1,0 +1,108 @@
+import { type Knob, type Knobs, paramsSchema, resolvedSchema } from "../contract/knobs.ts";
+import type { Method } from "../contract/plugin.ts";
+import { unknownName, UsageError } from "../errors.ts";
+import type { Action, KnobValue, ResolvedAction, ResolvedKnob } from "../schemas/action.ts";
+import type { Facts } from "../schemas/facts.ts";
+
+/** A method with the agent that it belongs to. */
+export interface AgentMethod {
+  readonly agent: string;
+  readonly method: Method;
+}
+
+/** The method that an action names; a name that is not known is answered with the nearest one. */
+export function findMethod(
+  methods: readonly AgentMethod[],
+  agent: string,
+  name: string,
+): AgentMethod {
+  const own = methods.filter((one) => one.agent === agent);
+  if (own.length === 0) {
+    throw new UsageError(unknownName("agent", agent, [...new Set(methods.map((m) => m.agent))]));
+  }
+  const found = own.find((one) => one.method.name === name);
+  if (found !== undefined) return found;
+  const known = own.map((one) => one.method.name);
+  throw new UsageError(unknownName(`method of ${agent}`, name, known));
+}
+
+/** The values that a knob takes, in words. */
+export function knobRange(knob: Knob): string {
+  if (knob.kind === "choice") return `one of ${(knob.choices ?? []).join(", ")}`;
+  if (knob.kind === "flag") return "true or false";
+  const number = knob.kind === "integer" ? "a whole number" : "a number";
+  return `${number} from ${knob.minimum} to ${knob.maximum}`;
+}
+
+/** Refuses a knob that the method has not, or a value that the knob does not take. */
+function checkParams(name: string, knobs: Knobs, params: Action["params"]): void {
+  const check = paramsSchema(knobs).safeParse(params);
+  if (check.success) return;
+  for (const [key, value] of Object.entries(params)) {
+    const knob = Object.hasOwn(knobs, key) ? knobs[key] : undefined;
+    if (knob === undefined) {
+      throw new UsageError(unknownName(`knob of ${name}`, key, Object.keys(knobs)));
+    }
+    if (!paramsSchema({ [key]: knob }).safeParse({ [key]: value }).success) {
+      const unit = /^(|1|on\/off|name)$/.test(knob.unit) ? "" : ` (${knob.unit})`;
+      throw new UsageError(
+        `Cannot use ${name} with ${key} = ${JSON.stringify(value)} as ${key} is ` +
+          `${knobRange(knob)}${unit}, or "auto"`,
+      );
+    }
+  }
+  const issues = check.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+  throw new UsageError(`Cannot use ${name} with these parameters: ${issues.join("; ")}`);
+}
+
+function resolveKnob(
+  name: string,
+  knob: Knob,
+  given: KnobValue | undefined,
+  chosen: { value: KnobValue; reason: string } | undefined,
+): ResolvedKnob {
+  if (given === undefined) return { knob: name, value: knob.default, by: "default", reason: null };
+  if (given !== "auto") return { knob: name, value: given, by: "user", reason: null };
+  if (chosen !== undefined) return { knob: name, ...chosen, by: "method" };
+  const reason = '"auto" was asked and the method has no rule for it: its default';
+  return { knob: name, value: knob.default, by: "default", reason };
+}
+
+/**
+ * The action with a value for every knob, and who put each there: `user` wrote it, `method` chose
+ * it where the user wrote "auto", `default` fills what is left. A wrong name or value is refused
+ * in words.
+ */
+export function resolveAction(
+  action: Action,
+  methods: readonly AgentMethod[],
+  facts: Facts,
+): ResolvedAction {
+  const { agent, method } = findMethod(methods, action.agent, action.method);
+  checkParams(method.name, method.knobs, action.params);
+  const wanted = Object.values(action.params).includes("auto");
+  const chosen = wanted ? method.auto?.(facts) ?? {} : {};
+  const resolved = Object.entries(method.knobs).map(([name, knob]) =>
+    resolveKnob(name, knob, action.params[name], chosen[name])
+  );
+  const params = Object.fromEntries(resolved.map(({ knob, value }) => [knob, value]));
+  const check = resolvedSchema(method.knobs).safeParse(params);
+  if (!check.success) {
+    const issue = check.error.issues[0];
+    const key = String(issue?.path[0] ?? "");
+    throw new TypeError(
+      `Cannot resolve ${method.name} as its own choice of ${key} does not fit the knob: it is ` +
+        `${JSON.stringify(params[key])}, the knob takes ${knobRange(method.knobs[key]!)}`,
+    );
+  }
+  return { agent, method: method.name, params, resolved };
+}
+
+/** Every action of a recipe resolved, in order. */
+export function resolveActions(
+  actions: readonly Action[],
+  methods: readonly AgentMethod[],
+  facts: Facts,
+): ResolvedAction[] {
+  return actions.map((action) => resolveAction(action, methods, facts));
+}

@@ -1,0 +1,114 @@
+import type { Boldness } from "../contract/plugin.ts";
+import type { Action, Origin, ResolvedAction } from "../schemas/action.ts";
+import type { Facts } from "../schemas/facts.ts";
+import type { Spec } from "../schemas/spec.ts";
+import { checkStrategy, predictBytes } from "./compatibility.ts";
+import { embeddingActions } from "./embedding_actions.ts";
+import { type AgentMethod, resolveActions } from "./resolve_action.ts";
+import { readableId, strategyKey } from "./strategy_names.ts";
+
+/** A recipe to start from. */
+export interface SeedStrategy {
+  readonly boldness: Boldness;
+  readonly actions: Action[];
+  readonly origin: Origin;
+}
+
+/** A recipe that was considered and cannot run, with the reason: kept for the report. */
+export interface RefusedStrategy {
+  readonly strategy: string;
+  readonly reason: string;
+}
+
+const BOLDNESS: readonly Boldness[] = ["conservative", "balanced", "aggressive"];
+
+/** From this share of the predicted bytes on, the embedding is worth an action of its own. */
+const LARGE_EMBEDDING = 0.2;
+
+/** Supported methods, the preferred ones first, then as the spec lists them. */
+function methodOrder(spec: Spec, methods: readonly AgentMethod[]): AgentMethod[] {
+  const supported = spec.methods.filter((verdict) => verdict.supported);
+  const names = [...spec.preferred_quant, ...supported.map((verdict) => verdict.method)];
+  return [...new Set(names)].flatMap((name) => {
+    const verdict = supported.find((one) => one.method === name);
+    const entry = methods.find((one) => one.method.name === name && one.agent === verdict?.agent);
+    return entry === undefined ? [] : [entry];
+  });
+}
+
+/** Share of the predicted bytes that an untouched embedding takes; 0 where an action changes it. */
+function embeddingShare(
+  actions: readonly ResolvedAction[],
+  methods: readonly AgentMethod[],
+  facts: Facts,
+): number {
+  const touched = actions.some(({ method, params }) =>
+    methods.find((one) => one.method.name === method)?.method.changes(params).includes("embedding")
+  );
+  if (touched) return 0;
+  return 2 * facts.model.embedding_parameters / predictBytes(actions, methods, facts);
+}
+
+/** The method's own first try, and an embedding action where the embedding would dominate. */
+function recipe(
+  { agent, method }: AgentMethod,
+  boldness: Boldness,
+  methods: readonly AgentMethod[],
+  facts: Facts,
+): { actions: Action[]; note: string } | null {
+  const params = method.seed(boldness, facts);
+  if (params === null) return null;
+  const actions: Action[] = [{ agent, method: method.name, params }];
+  if (boldness === "conservative") return { actions, note: "" };
+  const share = embeddingShare(resolveActions(actions, methods, facts), methods, facts);
+  const embedding = share < LARGE_EMBEDDING ? undefined : embeddingActions(methods, facts)[0];
+  if (embedding === undefined) return { actions, note: "" };
+  const note = `; the embedding, ${Math.round(100 * share)} % of the bytes left, is reduced too`;
+  return { actions: [...actions, embedding], note };
+}
+
+/**
+ * One recipe a boldness, from the methods' own first tries in the spec's order of preference. Each
+ * takes the first method that no earlier seed used, so that a study of few trials sees several;
+ * a method serves twice only where there are no others. What cannot run is told, not tried.
+ */
+export function seedStrategies(
+  spec: Spec,
+  facts: Facts,
+  methods: readonly AgentMethod[],
+): { seeds: SeedStrategy[]; refused: RefusedStrategy[] } {
+  const order = methodOrder(spec, methods);
+  const allowed = methods.filter((one) => order.includes(one));
+  const seeds: SeedStrategy[] = [];
+  const refused = new Map<string, RefusedStrategy>();
+  const used = new Set<string>();
+  const keys = new Set<string>();
+  for (const boldness of BOLDNESS) {
+    const fresh = order.filter(({ method }) => !used.has(method.name));
+    const again = order.filter(({ method }) => used.has(method.name));
+    for (const entry of [...fresh, ...again]) {
+      const made = recipe(entry, boldness, allowed, facts);
+      if (made === null) continue;
+      const resolved = resolveActions(made.actions, methods, facts);
+      const key = strategyKey(resolved);
+      if (keys.has(key)) continue;
+      const limits = { max_vram_gb: spec.constraints.max_vram_gb };
+      const verdict = checkStrategy(resolved, methods, facts, limits);
+      if (!verdict.ok) {
+        const strategy = readableId(0, resolved).replace(/^s00-/, "");
+        refused.set(key, { strategy, reason: verdict.reason });
+        continue;
+      }
+      const reason = `${boldness} seed: ${entry.method.summary}${made.note}`;
+      seeds.push({
+        boldness,
+        actions: made.actions,
+        origin: { sampler: "seed", mode: "seed", reason },
+      });
+      used.add(entry.method.name);
+      keys.add(key);
+      break;
+    }
+  }
+  return { seeds, refused: [...refused.values()] };
+}

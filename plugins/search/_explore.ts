@@ -1,0 +1,92 @@
+import {
+  type Action,
+  type AgentMethod,
+  embeddingActions,
+  knobCombinations,
+  type Knobs,
+  type KnobValue,
+  type Method,
+  type Part,
+  randomKnobValue,
+  type SearchContext,
+  withoutDefaults,
+} from "../../core/mod.ts";
+
+/** Draws before the search turns to looking through everything in order. */
+const DRAWS = 200;
+/** Combinations of one method looked through in order. */
+const LOOKED_THROUGH = 5000;
+
+/** What an explorer prefers; every rule is optional. */
+export interface Preferences {
+  /** Weight of a method in the draw; above 0. */
+  weight(entry: AgentMethod): number;
+  /** False for a draw that is not worth a trial. */
+  worthwhile(entry: AgentMethod, params: Record<string, KnobValue>): boolean;
+}
+
+function weighted<T>(items: readonly T[], weight: (item: T) => number, random: () => number): T {
+  let left = random() * items.reduce((sum, item) => sum + weight(item), 0);
+  for (const item of items) {
+    left -= weight(item);
+    if (left < 0) return item;
+  }
+  return items.at(-1)!;
+}
+
+function randomParams(knobs: Knobs, random: () => number): Record<string, KnobValue> {
+  const entries = Object.entries(knobs);
+  return Object.fromEntries(entries.map(([name, knob]) => [name, randomKnobValue(knob, random)]));
+}
+
+function actionOf({ agent, method }: AgentMethod, params: Record<string, KnobValue>): Action {
+  return { agent, method: method.name, params: withoutDefaults(method.knobs, params) };
+}
+
+function onlyEmbedding(method: Method, params: Record<string, KnobValue>): boolean {
+  const parts: readonly Part[] = method.changes(params);
+  return parts.length === 1 && parts[0] === "embedding";
+}
+
+/** Every recipe of the knobs' grids in order: what remains when drawing finds nothing new. */
+function* inOrder(methods: readonly AgentMethod[], embeddings: readonly Action[]) {
+  for (const entry of methods) {
+    let looked = 0;
+    for (const params of knobCombinations(Object.entries(entry.method.knobs))) {
+      if (++looked > LOOKED_THROUGH) break;
+      const action = actionOf(entry, params);
+      yield [action];
+      if (!entry.method.changes(params).includes("embedding")) {
+        for (const embedding of embeddings.slice(0, 4)) yield [action, embedding];
+      }
+    }
+  }
+}
+
+/**
+ * A recipe drawn from the knobs' spaces that `admissible` lets through: one method with random
+ * knobs, half of the time with an action on the embedding behind it. Null when neither drawing
+ * nor looking through the grids finds one.
+ */
+export function explore(
+  { facts, random }: SearchContext,
+  methods: readonly AgentMethod[],
+  admissible: (actions: readonly Action[]) => boolean,
+  { weight, worthwhile }: Preferences,
+): Action[] | null {
+  if (methods.length === 0) return null;
+  const embeddings = embeddingActions(methods, facts);
+  for (let draw = 0; draw < DRAWS; draw++) {
+    const entry = weighted(methods, weight, random);
+    const params = randomParams(entry.method.knobs, random);
+    const [both, which] = [random() < 0.5, random() ** 2];
+    if (onlyEmbedding(entry.method, params) || !worthwhile(entry, params)) continue;
+    const second = embeddings[Math.floor(which * embeddings.length)];
+    const apart = !entry.method.changes(params).includes("embedding");
+    const action = actionOf(entry, params);
+    const actions = both && apart && second !== undefined ? [action, second] : [action];
+    if (admissible(actions)) return actions;
+  }
+  for (const actions of inOrder(methods, embeddings)) if (admissible(actions)) return actions;
+  return null;
+}

@@ -1,0 +1,125 @@
+import {
+  type Action,
+  type AgentMethod,
+  embeddingActions,
+  type Facts,
+  findMethod,
+  knobNeighbours,
+  type KnobValue,
+  resolvedSchema,
+  withoutDefaults,
+} from "../../core/mod.ts";
+
+/** A recipe one move away from another. */
+export interface Move {
+  readonly kind: "knob" | "embedding" | "method";
+  readonly actions: Action[];
+  /** What was changed, for the report. */
+  readonly change: string;
+}
+
+/** An action with a value for every knob. */
+interface FullAction {
+  readonly agent: string;
+  readonly method: string;
+  readonly params: Record<string, KnobValue>;
+}
+
+/** Methods whose bits differ by less than this are swapped for one another. */
+const SAME_BITS = 0.75;
+
+function written(action: FullAction, methods: readonly AgentMethod[]): Action {
+  const { method } = findMethod(methods, action.agent, action.method);
+  return { ...action, params: withoutDefaults(method.knobs, action.params) };
+}
+
+/** One knob of one action moved by one step. */
+function knobMoves(recipe: readonly FullAction[], methods: readonly AgentMethod[]): Move[] {
+  return recipe.flatMap((action, at) => {
+    const { method } = findMethod(methods, action.agent, action.method);
+    return Object.entries(method.knobs).flatMap(([name, knob]) => {
+      const value = action.params[name] ?? knob.default;
+      return knobNeighbours(knob, value).map((next): Move => {
+        const moved = recipe.with(at, { ...action, params: { ...action.params, [name]: next } });
+        return {
+          kind: "knob",
+          actions: moved.map((one) => written(one, methods)),
+          change: `${method.name} ${name} ${value} to ${next}`,
+        };
+      });
+    });
+  });
+}
+
+/** The embedding reduced where it is whole, or left whole where an action of its own reduces it. */
+function embeddingMoves(
+  recipe: readonly FullAction[],
+  methods: readonly AgentMethod[],
+  facts: Facts,
+): Move[] {
+  const parts = recipe.map(({ agent, method, params }) =>
+    findMethod(methods, agent, method).method.changes(params)
+  );
+  const plain = recipe.map((one) => written(one, methods));
+  if (!parts.some((changed) => changed.includes("embedding"))) {
+    return embeddingActions(methods, facts).slice(0, 2).map((action) => ({
+      kind: "embedding",
+      actions: [...plain, action],
+      change: `the embedding by ${action.method} too`,
+    }));
+  }
+  if (recipe.length < 2) return [];
+  const at = parts.findIndex((changed) => changed.length === 1 && changed[0] === "embedding");
+  if (at < 0) return [];
+  const actions = plain.toSpliced(at, 1);
+  return [{ kind: "embedding", actions, change: "the embedding left whole" }];
+}
+
+/** The other method's parameters: the knobs that both spell alike, its defaults for the rest. */
+function carriedOver(params: Record<string, KnobValue>, { method }: AgentMethod) {
+  return Object.fromEntries(
+    Object.entries(method.knobs).map(([name, knob]) => {
+      const value = params[name];
+      const fits = value !== undefined &&
+        resolvedSchema({ [name]: knob }).safeParse({ [name]: value }).success;
+      return [name, fits ? value : knob.default];
+    }),
+  );
+}
+
+/** The method of one action replaced by another that changes the same parts at the same bits. */
+function methodMoves(
+  recipe: readonly FullAction[],
+  methods: readonly AgentMethod[],
+  facts: Facts,
+): Move[] {
+  return recipe.flatMap((action, at) => {
+    const { method } = findMethod(methods, action.agent, action.method);
+    const parts = method.changes(action.params).join();
+    const bits = method.bits(action.params, facts);
+    return methods.filter((other) => other.method.name !== method.name).flatMap((other): Move[] => {
+      const params = carriedOver(action.params, other);
+      if (other.method.changes(params).join() !== parts) return [];
+      if (Math.abs(other.method.bits(params, facts) - bits) >= SAME_BITS) return [];
+      const swapped = recipe.with(at, { agent: other.agent, method: other.method.name, params });
+      return [{
+        kind: "method",
+        actions: swapped.map((one) => written(one, methods)),
+        change: `${method.name} to ${other.method.name} at the same bits`,
+      }];
+    });
+  });
+}
+
+/** Every recipe that is one move away. */
+export function neighbours(
+  recipe: readonly FullAction[],
+  methods: readonly AgentMethod[],
+  facts: Facts,
+): Move[] {
+  return [
+    ...knobMoves(recipe, methods),
+    ...embeddingMoves(recipe, methods, facts),
+    ...methodMoves(recipe, methods, facts),
+  ];
+}

@@ -1,0 +1,121 @@
+import {
+  type Action,
+  type AgentMethod,
+  defineSampler,
+  type KnobValue,
+  type SearchContext,
+  type Trial,
+  untried,
+  usableMethods,
+} from "../../core/mod.ts";
+import { explore } from "./_explore.ts";
+import { type Move, neighbours } from "./_neighbours.ts";
+
+/** Chance of exploring after n recipes: DECAY^n, never under FLOOR. */
+const DECAY = 0.9;
+const FLOOR = 0.1;
+
+type Proposal = ReturnType<ReturnType<typeof defineSampler>["propose"]>;
+type Admissible = (actions: readonly Action[]) => boolean;
+
+function pick<T>(items: readonly T[], random: () => number): T {
+  return items[Math.floor(random() * items.length)]!;
+}
+
+/** Front members in random order, the better ones sooner: a draw weighted by 1/rank, repeated. */
+function parents({ front, trials, random }: SearchContext): Trial[] {
+  const left = front.flatMap((id) => trials.filter((trial) => trial.trial_id === id))
+    .filter((trial) => trial.actions.length > 0);
+  const drawn: Trial[] = [];
+  while (left.length > 0) {
+    let ticket = random() * left.reduce((sum, _, rank) => sum + 1 / (rank + 1), 0);
+    const at = left.findIndex((_, rank) => (ticket -= 1 / (rank + 1)) < 0);
+    drawn.push(...left.splice(at < 0 ? left.length - 1 : at, 1));
+  }
+  return drawn;
+}
+
+/** One move from a member of the front: first the kind of move is drawn, then the move. */
+function exploit(
+  context: SearchContext,
+  methods: readonly AgentMethod[],
+  admissible: Admissible,
+): Proposal {
+  const usable = new Set(methods.map(({ agent, method }) => `${agent}/${method.name}`));
+  for (const parent of parents(context)) {
+    if (!parent.actions.every(({ agent, method }) => usable.has(`${agent}/${method}`))) continue;
+    const moves = neighbours(parent.actions, methods, context.facts)
+      .filter((move) => admissible(move.actions));
+    const kinds: Move["kind"][] = [...new Set(moves.map((move) => move.kind))];
+    if (kinds.length === 0) continue;
+    const kind = pick(kinds, context.random);
+    const move = pick(moves.filter((one) => one.kind === kind), context.random);
+    const from = parent.strategy?.strategy_id ?? parent.trial_id;
+    const reason = `one move from ${from} on the front: ${move.change}`;
+    return { actions: move.actions, origin: { mode: "exploit", reason } };
+  }
+  return null;
+}
+
+/** How often each method was tried, in any outcome. */
+function timesTried(trials: readonly Trial[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const trial of trials) {
+    const actions = trial.strategy?.actions ?? trial.actions;
+    for (const name of new Set(actions.map(({ method }) => method))) {
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+  }
+  return counts;
+}
+
+/** The most bits at which each method's recipe was ended by a gate: at fewer it would be worse. */
+function bitsTooFew({ trials, facts }: SearchContext, methods: readonly AgentMethod[]) {
+  const bits = new Map<string, number>();
+  for (const trial of trials.filter(({ state }) => state === "stopped")) {
+    const first = trial.actions[0];
+    const entry = methods.find(({ method }) => method.name === first?.method);
+    if (first === undefined || entry === undefined) continue;
+    const name = entry.method.name;
+    bits.set(name, Math.max(bits.get(name) ?? 0, entry.method.bits(first.params, facts)));
+  }
+  return bits;
+}
+
+function exploreProposal(
+  context: SearchContext,
+  methods: readonly AgentMethod[],
+  admissible: Admissible,
+): Proposal {
+  const tried = timesTried(context.trials);
+  const tooFew = bitsTooFew(context, methods);
+  const actions = explore(context, methods, admissible, {
+    weight: ({ method }) => 1 / (1 + (tried.get(method.name) ?? 0)),
+    worthwhile: ({ method }: AgentMethod, params: Record<string, KnobValue>) =>
+      method.bits(params, context.facts) > (tooFew.get(method.name) ?? 0),
+  });
+  if (actions === null) return null;
+  const count = tried.get(actions[0]!.method) ?? 0;
+  const reason = `a recipe drawn anew; ${actions[0]!.method} was tried ${count} times before`;
+  return { actions, origin: { mode: "explore", reason } };
+}
+
+/**
+ * Exploits the front's neighbourhood, or explores: a move from a front member changes one knob by
+ * one step, adds or removes the embedding's action, or swaps the method at the same bits. The
+ * chance of exploring falls with the recipes tried, and drawing favours methods seldom tried and
+ * avoids fewer bits than a gate has already refused.
+ */
+export default defineSampler({
+  name: "pareto_neighbourhood",
+  summary: "Moves one step from the front, or draws a new recipe, less often as trials add up",
+  propose(context) {
+    const methods = usableMethods(context);
+    const admissible = untried(context);
+    const recipes = context.trials.filter((trial) => trial.strategy !== null).length;
+    const exploring = context.random() < Math.max(FLOOR, DECAY ** recipes);
+    return exploring
+      ? exploreProposal(context, methods, admissible) ?? exploit(context, methods, admissible)
+      : exploit(context, methods, admissible) ?? exploreProposal(context, methods, admissible);
+  },
+});
