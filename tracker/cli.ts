@@ -1,0 +1,145 @@
+import { Command, CommanderError, Option } from "commander";
+import type { RunOptions } from "./commands/study_document.ts";
+
+// Commands import what they need when they run: `pare --help` reads this file and commander only.
+
+/** Options of every command that touches the store. */
+interface StoreOptions {
+  store?: string;
+}
+
+function withStudyOptions(command: Command): Command {
+  return command
+    .option("--model <name|path>", "demo, a checkpoint directory, a GGUF file or a hub name")
+    .option("--dataset <name|file>", "demo, gsm8k, arc_challenge, … or a .jsonl file")
+    .option("--budget <time>", "wall time of the study, such as 2h or 30m")
+    .option("--gpu-hours <hours>", "GPU hours that may be spent")
+    .option("--max-trials <n>", "trials at most, the baseline not counted")
+    .option("--max-vram <gb>", "memory that an artifact may need, in GB")
+    .option("--max-accuracy-drop <share>", "absolute drop allowed, such as 0.02")
+    .option("--max-latency <ms>", "milliseconds a generated token")
+    .option("--max-size <gb>", "bytes on disk, in GB")
+    .option("--objectives <weights>", "such as accuracy=0.6,latency=0.2,memory=0.2")
+    .option("--target <machine>", "edge, cloud or a device's name: constraints of that machine")
+    .option("--seed <n>", "seed of every random choice")
+    .option("--data-dir <dir>", "benchmark files instead of the hub")
+    .option("--methods <names>", "only these methods, separated by commas")
+    .option("--runtime <name>", "runtime for speed and memory")
+    .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
+    .option("--proxy-samples <n>", "samples a task in the proxy evaluation")
+    .option("--full-samples <n>", "samples a task in the full evaluation")
+    .option("--trust-remote-code", "run the model's own code, which may do anything");
+}
+
+function withRunOptions(command: Command): Command {
+  return withStore(command)
+    .option("-y, --yes", "take every default and record that it was assumed")
+    .option("--max-disk <size>", "bytes that artifacts may fill, such as 50GB")
+    .option("--output <dir>", "where report and figures go");
+}
+
+function withStore(command: Command): Command {
+  return command.option("--store <dir>", "the store; default: store/ in PARE_HOME");
+}
+
+function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
+function buildProgram(): Command {
+  const program = new Command("pare")
+    .description("Pare language models down along the Pareto front.")
+    .version("0.1.0")
+    .showSuggestionAfterError(true)
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "pare: ")) });
+
+  withRunOptions(withStudyOptions(
+    program.command("run").description("compress a model, measure it and draw the front")
+      .argument("[study.json]", "a study document; options stand above its fields"),
+  )).action(async (file: string | undefined, options) =>
+    (await import("./commands/run.ts")).runCommand(file, options)
+  );
+
+  withRunOptions(program.command("demo").description("the study of the README, on a real model"))
+    .action(async (options) => (await import("./commands/run.ts")).demoCommand(options));
+
+  withRunOptions(
+    program.command("resume").description("go on with a study that was stopped")
+      .argument("[study]", "its id; default: the latest"),
+  ).action(async (study: string | undefined, options) =>
+    (await import("./commands/run.ts")).resumeCommand(study, options)
+  );
+
+  withStore(
+    program.command("sql").description("ask the store in SQL").argument("<query>")
+      .addOption(
+        new Option("--format <format>").choices(["table", "csv", "json", "parquet"]).default(
+          "table",
+        ),
+      )
+      .option("--output <file>", "write there instead of printing")
+      .option("--max-rows <n>", "rows at most", "10000"),
+  ).action(async (query: string, options) =>
+    (await import("./commands/sql.ts")).sqlCommand(query, options)
+  );
+
+  withStore(program.command("studies").description("list the studies of the store"))
+    .action(async (options) => (await import("./commands/show.ts")).studiesCommand(options));
+
+  withStore(
+    program.command("report").description("write a study's report and figures again")
+      .argument("[study]", "its id; default: the latest").option("--output <dir>"),
+  ).action(async (study: string | undefined, options) =>
+    (await import("./commands/show.ts")).reportCommand(study, options)
+  );
+
+  withStore(
+    program.command("log").description("show the worker's log of a trial").argument("<trial>"),
+  ).action(async (trial: string, options) =>
+    (await import("./commands/show.ts")).logCommand(trial, options)
+  );
+
+  program.command("plugins").description("list methods, tasks, samplers and runtimes")
+    .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
+    .action(async (options) => (await import("./commands/show.ts")).pluginsCommand(options));
+
+  program.command("schema").description("print a JSON schema")
+    .addArgument(
+      program.createArgument("[what]").choices(["action", "strategy", "result", "study"]),
+    )
+    .action(async (what) => (await import("./commands/schema.ts")).schemaCommand(what));
+
+  program.command("doctor").description("say what of the set-up is missing and how to get it")
+    .action(async () => (await import("./commands/setup.ts")).doctorCommand());
+
+  program.command("setup").description("make the Python environments and fetch the demo model")
+    .action(async () => (await import("./commands/setup.ts")).setupCommand());
+
+  withStore(
+    program.command("gc").description("remove artifacts that can be made again")
+      .requiredOption("--max-disk <size>", "bytes that artifacts may fill, such as 50GB"),
+  ).action(async (options) => (await import("./commands/gc.ts")).gcCommand(options));
+
+  return program;
+}
+
+/** Runs one command line; the exit code is 0, 2 for a mistake of the user's, 1 for ours. */
+export async function main(words: string[]): Promise<number> {
+  try {
+    await buildProgram().parseAsync(words, { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof Error && error.name === "UsageError") {
+      console.error(`pare: ${error.message}`);
+      return 2;
+    }
+    console.error(error instanceof Error ? error.stack : error);
+    return 1;
+  }
+}
+
+export type { RunOptions, StoreOptions };
+
+if (import.meta.main) Deno.exit(await main(Deno.args));
