@@ -1,0 +1,98 @@
+"""`quantization_config` of config.json, in compressed-tensors' words, from tensors and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pare_backends.checkpoint.quantized import QuantizedTensor
+
+PACKED = "pack-quantized"
+INTEGERS = "int-quantized"
+MIXED = "mixed-precision"
+
+
+@dataclass(frozen=True, order=True)
+class Scheme:
+    """What the tensors of one config group share."""
+
+    bits: int
+    group_size: int
+    symmetric: bool
+    activation_bits: int  # 0 = none: a key that sorts
+
+    @property
+    def format(self) -> str:
+        return INTEGERS if self.activation_bits else PACKED
+
+
+def scheme_of(tensor: QuantizedTensor) -> Scheme:
+    """The group that a tensor belongs to."""
+    return Scheme(tensor.bits, tensor.group_size, tensor.symmetric, tensor.activation_bits or 0)
+
+
+def quantization_config(quantized: Mapping[str, QuantizedTensor]) -> dict[str, Any]:
+    """The document for these layers, keyed by module name; every layer is named as a target."""
+    layers: dict[Scheme, list[str]] = {}
+    for name, tensor in quantized.items():
+        layers.setdefault(scheme_of(tensor), []).append(name)
+    groups = {
+        f"group_{number}": group_of(scheme, names)
+        for number, (scheme, names) in enumerate(sorted(layers.items()))
+    }
+    formats = {scheme.format for scheme in layers}
+    return {
+        "quant_method": "compressed-tensors",
+        "format": formats.pop() if len(formats) == 1 else MIXED,
+        "quantization_status": "compressed",
+        "config_groups": groups,
+        "ignore": [],
+        "kv_cache_scheme": None,
+        "global_compression_ratio": None,
+    }
+
+
+def group_of(scheme: Scheme, names: list[str]) -> dict[str, Any]:
+    """One config group."""
+    by_group = scheme.group_size != -1
+    weights = {
+        "num_bits": scheme.bits,
+        "type": "int",
+        "symmetric": scheme.symmetric,
+        "strategy": "group" if by_group else "channel",
+        "group_size": scheme.group_size if by_group else None,
+        "dynamic": False,
+    }
+    activations = {
+        "num_bits": scheme.activation_bits,
+        "type": "int",
+        "symmetric": True,
+        "strategy": "token",
+        "dynamic": True,
+    }
+    return {
+        "targets": names,
+        "weights": weights,
+        "input_activations": activations if scheme.activation_bits else None,
+        "output_activations": None,
+        "format": scheme.format,
+    }
+
+
+def activation_bits(config: Mapping[str, Any], layer: str) -> int | None:
+    """Bits of the declared input quantization of a layer; None where it has none."""
+    groups = (config.get("quantization_config") or {}).get("config_groups") or {}
+    for group in groups.values():
+        inputs = group.get("input_activations")
+        if inputs is not None and names_layer(group.get("targets", ()), layer):
+            return int(inputs["num_bits"])
+    return None
+
+
+def names_layer(targets: Collection[str], layer: str) -> bool:
+    """Whether a group's targets name the layer, by name, by class or by `re:` pattern."""
+    if layer in targets or "Linear" in targets:
+        return True
+    return any(t.startswith("re:") and re.match(t[3:], layer) for t in targets)

@@ -1,0 +1,237 @@
+"""Checkpoint directories: read without torch, written in shards, never half."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pare_backends.checkpoint.config import activation_bits, quantization_config
+from pare_backends.checkpoint.packing import pack, unpack
+from pare_backends.checkpoint.quantized import QuantizedTensor
+from pare_backends.checkpoint.stored import StoredTensors, file_entries
+from pare_backends.failures import StageFailure
+
+SHARD_BYTES = 5_000_000_000
+INDEX = "model.safetensors.index.json"
+HALF_LARGEST = 65504.0
+"""Files beside the weights that belong to the model: tokenizer, templates, generation."""
+COMPANIONS = (
+    "added_tokens.json",
+    "chat_template.jinja",
+    "chat_template.json",
+    "generation_config.json",
+    "merges.txt",
+    "special_tokens_map.json",
+    "tokenizer.json",
+    "tokenizer.model",
+    "tokenizer_config.json",
+    "vocab.json",
+    "vocab.txt",
+)
+PARTS = (".weight_packed", ".weight_scale", ".weight_zero_point", ".weight_shape")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model: its configuration, companion files, quantized and other tensors."""
+
+    config: Mapping[str, Any]  # config.json without quantization_config
+    files: tuple[Path, ...]  # tokenizer and other companions, copied as they are
+    quantized: Mapping[str, QuantizedTensor]  # by layer, such as model.layers.0.mlp.up_proj
+    floats: Mapping[str, np.ndarray] = field(repr=False)  # by tensor name; read when asked for
+
+    @property
+    def tied(self) -> bool:
+        """Whether the output head is the embedding: then no tensor of its own is stored."""
+        return "lm_head.weight" not in self.floats and "lm_head" not in self.quantized
+
+    def weight(self, layer: str) -> np.ndarray:
+        """A layer's weight matrix, dequantized where it is quantized.
+
+        returns: (out, in) float32
+        """
+        if layer in self.quantized:
+            return self.quantized[layer].dequantize()
+        return np.asarray(self.floats[f"{layer}.weight"], dtype=np.float32)
+
+    def with_quantized(self, tensors: Mapping[str, QuantizedTensor]) -> Checkpoint:
+        """The checkpoint with these layers' float weights replaced; the others stay as they are,
+        bit for bit."""
+        twice = sorted(set(tensors) & set(self.quantized))
+        if twice:
+            raise StageFailure(
+                "invalid", f"Cannot quantize {twice[0]}: it is quantized already in the parent"
+            )
+        gone = {f"{layer}.weight" for layer in tensors}
+        kept = set(self.floats) - gone
+        floats = self.floats.subset(kept) if isinstance(self.floats, StoredTensors) else {
+            name: self.floats[name] for name in self.floats if name in kept
+        }
+        return replace(self, quantized={**self.quantized, **tensors}, floats=floats)
+
+
+def weight_files(directory: str | Path) -> list[Path]:
+    """The safetensors files of a checkpoint, by its index where it has one."""
+    root = Path(directory)
+    index = root / INDEX
+    if index.exists():
+        names = sorted(set(json.loads(index.read_text())["weight_map"].values()))
+        missing = [name for name in names if not (root / name).exists()]
+        if missing:
+            raise StageFailure(
+                "bad_input", f"Cannot read {root}: its index names {missing[0]}, which is missing"
+            )
+        return [root / name for name in names]
+    return sorted(root.glob("*.safetensors"))
+
+
+def read(directory: str | Path) -> Checkpoint:
+    """A checkpoint directory; float tensors stay on disk until they are asked for."""
+    root = Path(directory)
+    paths = weight_files(root)
+    if not (root / "config.json").exists() or not paths:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot read {root}: a checkpoint has config.json and safetensors files",
+        )
+    config = json.loads((root / "config.json").read_text())
+    entries = {name: entry for path in paths for name, entry in file_entries(path).items()}
+    stored = StoredTensors(entries)
+    layers = [n.removesuffix(".weight_scale") for n in entries if n.endswith(".weight_scale")]
+    quantized = {layer: read_quantized(stored, layer, config) for layer in layers}
+    used = {f"{layer}{part}" for layer in layers for part in (*PARTS, ".weight")}
+    floats = stored.subset(set(entries) - used)
+    companions = tuple(root / name for name in COMPANIONS if (root / name).exists())
+    plain = {key: value for key, value in config.items() if key != "quantization_config"}
+    return Checkpoint(plain, companions, quantized, floats)
+
+
+def read_quantized(
+    stored: StoredTensors, layer: str, config: Mapping[str, Any]
+) -> QuantizedTensor:
+    """One layer from its stored parts; bits and group size follow from their shapes."""
+    scales = stored[f"{layer}.weight_scale"].astype(np.float32)
+    if f"{layer}.weight_packed" not in stored:
+        ints = stored[f"{layer}.weight"]
+        if ints.dtype != np.int8:
+            raise StageFailure(
+                "bad_input", f"Cannot read {layer}: its weights are {ints.dtype}, expected int8"
+            )
+        bits, columns, zero_points = 8, ints.shape[1], None
+    else:
+        packed = stored[f"{layer}.weight_packed"]
+        rows, columns = (int(n) for n in stored[f"{layer}.weight_shape"])
+        bits = packed.shape[1] * 32 // columns
+        ints = unpack(packed, bits, columns)
+        zero_points = None
+        if f"{layer}.weight_zero_point" in stored:
+            zero_packed = np.ascontiguousarray(stored[f"{layer}.weight_zero_point"].T)
+            zero_points = np.ascontiguousarray(unpack(zero_packed, bits, rows).T)
+    groups = scales.shape[1]
+    group_size = -1 if groups == 1 else columns // groups
+    inputs = activation_bits(config, layer)
+    return QuantizedTensor(ints, scales, zero_points, bits, group_size, inputs)
+
+
+def layer_tensors(layer: str, tensor: QuantizedTensor) -> dict[str, np.ndarray]:
+    """A quantized layer as it lies on disk."""
+    tensor.check(layer)
+    scales = tensor.scales.astype(tensor.scale_dtype)
+    if tensor.activation_bits is not None:
+        return {f"{layer}.weight": tensor.ints, f"{layer}.weight_scale": scales}
+    parts = {
+        f"{layer}.weight_packed": pack(tensor.ints, tensor.bits),
+        f"{layer}.weight_scale": scales,
+        f"{layer}.weight_shape": np.array(tensor.ints.shape, dtype=np.int64),
+    }
+    if tensor.zero_points is not None:
+        by_group = np.ascontiguousarray(tensor.zero_points.T)
+        parts[f"{layer}.weight_zero_point"] = np.ascontiguousarray(pack(by_group, tensor.bits).T)
+    return parts
+
+
+def half(values: np.ndarray) -> np.ndarray:
+    """float16, or float32 where float16 would overflow; integers as they are."""
+    if values.dtype.kind != "f":
+        return values
+    if values.size and float(np.abs(values).max()) > HALF_LARGEST:
+        return values.astype(np.float32)
+    return values.astype(np.float16)
+
+
+def stored_parts(checkpoint: Checkpoint) -> Iterator[tuple[str, np.ndarray]]:
+    """Every tensor as it will lie on disk, one at a time."""
+    for layer, tensor in checkpoint.quantized.items():
+        yield from layer_tensors(layer, tensor).items()
+    for name in checkpoint.floats:
+        yield name, half(checkpoint.floats[name])
+
+
+def write(
+    checkpoint: Checkpoint, directory: str | Path, shard_bytes: int = SHARD_BYTES
+) -> list[Path]:
+    """Writes the directory and returns its weight files; one file, or shards with an index."""
+    root = Path(directory)
+    root.mkdir(parents=True, exist_ok=True)
+    shards = write_shards(checkpoint, root, shard_bytes)
+    paths = name_shards(root, shards)
+    for companion in checkpoint.files:
+        shutil.copyfile(companion, root / companion.name)
+    config = dict(checkpoint.config)
+    if checkpoint.quantized:
+        config["quantization_config"] = quantization_config(checkpoint.quantized)
+    config["dtype"] = "float16"
+    config.pop("torch_dtype", None)
+    # Last: a directory without it is no checkpoint, so a killed writer leaves none behind.
+    (root / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+    return paths
+
+
+def write_shards(checkpoint: Checkpoint, root: Path, limit: int) -> list[tuple[Path, list[str]]]:
+    """Files of at most `limit` bytes under working names, with the tensors in each."""
+    shards: list[tuple[Path, list[str]]] = []
+    held: dict[str, np.ndarray] = {}
+    size = 0
+    for name, values in stored_parts(checkpoint):
+        if held and size + values.nbytes > limit:
+            shards.append(save_shard(root, len(shards), held))
+            held, size = {}, 0
+        held[name] = np.ascontiguousarray(values)
+        size += values.nbytes
+    if held:
+        shards.append(save_shard(root, len(shards), held))
+    return shards
+
+
+def save_shard(root: Path, number: int, held: dict[str, np.ndarray]) -> tuple[Path, list[str]]:
+    """Writes one file and makes sure that it is on the disk."""
+    from safetensors.numpy import save_file
+
+    path = root / f"part-{number}.safetensors"
+    save_file(held, str(path), metadata={"format": "pt"})
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    return path, list(held)
+
+
+def name_shards(root: Path, shards: list[tuple[Path, list[str]]]) -> list[Path]:
+    """Gives the files the names that transformers looks for."""
+    if len(shards) == 1:
+        return [shards[0][0].rename(root / "model.safetensors")]
+    paths: list[Path] = []
+    places: dict[str, str] = {}
+    for number, (path, names) in enumerate(shards, start=1):
+        final = root / f"model-{number:05d}-of-{len(shards):05d}.safetensors"
+        paths.append(path.rename(final))
+        places.update({name: final.name for name in names})
+    total = sum(path.stat().st_size for path in paths)
+    index = {"metadata": {"total_size": total}, "weight_map": places}
+    (root / INDEX).write_text(json.dumps(index, indent=2, sort_keys=True) + "\n")
+    return paths

@@ -1,0 +1,97 @@
+"""A checkpoint as a torch model that computes with the weights the file stands for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pare_backends.checkpoint.files import Checkpoint, read
+
+if TYPE_CHECKING:
+    import torch
+
+
+def trusts_remote_code() -> bool:
+    """Whether the user allowed a checkpoint's own Python code to run (`--trust-remote-code`)."""
+    return os.environ.get("PARE_TRUST_REMOTE_CODE") == "1"
+
+
+def load_tokenizer(directory: str | Path) -> Any:
+    """The tokenizer of a checkpoint directory."""
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(
+        str(directory), trust_remote_code=trusts_remote_code(), local_files_only=True
+    )
+
+
+def load_dequantized(directory: str | Path) -> tuple[Any, Any]:
+    """(model in float32 in eval mode, tokenizer).
+
+    Quantized weights are multiplied out. Where the checkpoint declares quantized activations, the
+    inputs of those layers are rounded per token to the same integers that a runtime would use.
+    transformers' own loader is not used for quantized tensors: it cannot tie an output head to a
+    packed embedding, and it would compute in float16.
+    """
+    return load_model(read(directory), directory), load_tokenizer(directory)
+
+
+def load_model(checkpoint: Checkpoint, directory: str | Path) -> Any:
+    """The torch model of a checkpoint that was read from `directory`."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    config = AutoConfig.from_pretrained(
+        str(directory), trust_remote_code=trusts_remote_code(), local_files_only=True
+    )
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+    state = {name: as_tensor(checkpoint.floats[name]) for name in checkpoint.floats}
+    for layer, tensor in checkpoint.quantized.items():
+        state[f"{layer}.weight"] = torch.from_numpy(tensor.dequantize())
+    model = AutoModelForCausalLM.from_pretrained(
+        None,
+        config=config,
+        state_dict=state,
+        dtype=torch.float32,
+        trust_remote_code=trusts_remote_code(),
+    )
+    inputs = {n for n, t in checkpoint.quantized.items() if t.activation_bits is not None}
+    quantize_inputs(model, inputs)
+    return model.eval()
+
+
+def as_tensor(values: np.ndarray) -> torch.Tensor:
+    """A torch tensor; floating point as float32."""
+    import torch
+
+    tensor = torch.from_numpy(np.ascontiguousarray(values))
+    return tensor.float() if tensor.is_floating_point() else tensor
+
+
+def quantize_inputs(model: Any, layers: set[str]) -> None:
+    """Rounds the inputs of these layers to 8 bits per token, symmetric, as they come."""
+    import torch
+
+    def round_inputs(module: Any, arguments: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+        return (round_per_token(arguments[0]), *arguments[1:])
+
+    for name, module in model.named_modules():
+        if name in layers and isinstance(module, torch.nn.Linear):
+            module.register_forward_pre_hook(round_inputs)
+
+
+def round_per_token(inputs: torch.Tensor) -> torch.Tensor:
+    """Inputs after a round trip through int8 with one scale a token, as compressed-tensors does.
+
+    inputs: (…, tokens, features); returns: the same shape and dtype
+    """
+    import torch
+
+    largest = inputs.abs().amax(dim=-1, keepdim=True)
+    scale = largest / 127.5
+    scale = torch.where(scale == 0, torch.finfo(inputs.dtype).eps, scale)
+    return torch.clamp(torch.round(inputs / scale), -128, 127) * scale

@@ -1,0 +1,73 @@
+"""Stage `import_model`: finds a model, makes or points to its baseline directory, reads facts."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pare_backends.checkpoint.stored import Entry
+from pare_backends.failures import StageFailure
+from pare_backends.models.checks import check_config, read_config, read_entries
+from pare_backends.models.limits import FLOAT_BYTES, check_memory
+from pare_backends.models.sources import Source, find_source
+from pare_backends.progress import Report
+
+
+@dataclass(frozen=True)
+class ImportModelRequest:
+    """`import_model` of the wire."""
+
+    model_name: str
+    output_dir: str
+    trust_remote_code: bool
+
+
+def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
+    """`ModelFacts`. Writes to `output_dir` where weights must be converted or trained; a
+    checkpoint directory stays where it is and is not copied."""
+    if request.trust_remote_code:
+        os.environ["PARE_TRUST_REMOTE_CODE"] = "1"
+    source = find_source(request.model_name, request.trust_remote_code)
+    directory, written_as = make_baseline(source, Path(request.output_dir).resolve(), report)
+    with report.span("inspect"):
+        from pare_backends.models.facts import model_facts
+
+        config = read_config(directory)
+        check_config(directory, config, request.trust_remote_code)
+        entries = read_entries(directory)
+        check_memory(request.model_name, values(entries) * FLOAT_BYTES)
+        facts = model_facts(directory, config, entries)
+    facts["model_name"] = request.model_name
+    facts["source"] = source.kind
+    facts["path"] = str(directory)
+    facts["revision"] = source.revision
+    if source.path is not None and source.path.is_file():
+        facts["original_bytes"] = source.path.stat().st_size
+        facts["dtype"] = written_as
+    return facts
+
+
+def values(entries: dict[str, Entry]) -> int:
+    """Number of values in all tensors."""
+    return sum(entry.values for entry in entries.values())
+
+
+def make_baseline(source: Source, output: Path, report: Report) -> tuple[Path, str | None]:
+    """(directory of the baseline, type of the weights as they were given)."""
+    if source.path is not None and source.path.is_dir():
+        return source.path, None
+    if output.exists() and any(output.iterdir()):
+        raise StageFailure(
+            "bad_input", f"Cannot write the imported model to {output}: it is not empty"
+        )
+    output.mkdir(parents=True, exist_ok=True)
+    if source.path is None:
+        from pare_backends.models.tiny import train_tiny
+
+        with report.span("train_tiny"):
+            return train_tiny(output, report), None
+    from pare_backends.models.gguf_file import convert_gguf
+
+    return output, convert_gguf(source.path, output, report)

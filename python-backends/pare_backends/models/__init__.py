@@ -1,0 +1,1 @@
+"""Models before compression: where they come from, what they are, the tiny one made here."""

@@ -1,0 +1,102 @@
+"""`ModelFacts` of the wire, read from a checkpoint's own files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from pare_backends.checkpoint.stored import Entry, StoredTensors
+from pare_backends.failures import StageFailure, one_line
+from pare_backends.models.checks import check_tokenizer
+from pare_backends.models.grid import detect_grid
+from pare_backends.models.layout import Layout, layout_of, missing_weights
+
+GROUP_SIZES = (16, 32, 48, 64, 96, 128, 192, 256)
+TORCH_NAMES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64"}
+
+
+def find_layout(directory: Path, entries: dict[str, Entry]) -> Layout:
+    """The architecture's layers; `StageFailure` where transformers or the files lack them."""
+    try:
+        layout = layout_of(directory)
+    except (ValueError, KeyError, AttributeError, TypeError, OSError, ImportError) as error:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot use {directory}: transformers cannot build its architecture as a causal"
+            f" language model ({one_line(error, 160)})",
+        ) from error
+    missing = missing_weights(layout, {name: entry for name, entry in entries.items()})
+    if missing:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot use {directory}: its files hold no {missing[0]}.weight"
+            f" ({len(missing)} of {len(layout.part('all'))} layers are missing)",
+            hint="The checkpoint is incomplete, or its layers are fused in a way pare cannot cut",
+        )
+    return layout
+
+
+def original_dtype(entries: dict[str, Entry]) -> str:
+    """The type of most of the weights."""
+    counts: Counter[str] = Counter()
+    for entry in entries.values():
+        counts[entry.dtype] += entry.values
+    name = counts.most_common(1)[0][0]
+    return TORCH_NAMES.get(name, name)
+
+
+def weight_shapes(layout: Layout, entries: dict[str, Entry]) -> list[dict[str, int]]:
+    """Shapes of the linear layers with their counts, most frequent first."""
+    counts = Counter(entries[f"{name}.weight"].shape for name in layout.linear)
+    return [
+        {"out_features": shape[0], "in_features": shape[1], "count": count}
+        for shape, count in counts.most_common()
+    ]
+
+
+def model_facts(directory: Path, config: dict[str, Any], entries: dict[str, Entry]) -> Any:
+    """Everything of `ModelFacts` that the directory itself tells."""
+    from transformers import AutoConfig
+
+    from pare_backends.checkpoint.load import trusts_remote_code
+
+    layout = find_layout(directory, entries)
+    tokenizer = check_tokenizer(directory)
+    full = AutoConfig.from_pretrained(
+        str(directory), local_files_only=True, trust_remote_code=trusts_remote_code()
+    )
+    text = full.get_text_config()
+    stored = StoredTensors(entries)
+    columns = sorted({entries[f"{name}.weight"].shape[1] for name in layout.linear})
+    heads = int(text.num_attention_heads)
+    counted = {name: entry.values for name, entry in entries.items()}
+    if layout.head is None:
+        counted.pop("lm_head.weight", None)  # some files store the tied head a second time
+    outer = sum(counted[f"{name}.weight"] for name in layout.part("embedding"))
+    parameters = sum(counted.values())
+    return {
+        "architecture": (config.get("architectures") or [type(full).__name__])[0],
+        "model_type": str(config["model_type"]),
+        "dtype": original_dtype(entries),
+        "parameters": parameters,
+        "embedding_parameters": outer,
+        "linear_parameters": sum(counted[f"{name}.weight"] for name in layout.linear),
+        "original_bytes": sum({e.path: e.path.stat().st_size for e in entries.values()}.values()),
+        "fp16_bytes": 2 * parameters,
+        "tied_embeddings": layout.head is None,
+        "layers": int(text.num_hidden_layers),
+        "hidden_size": int(text.hidden_size),
+        "intermediate_size": int(getattr(text, "intermediate_size", 4 * text.hidden_size)),
+        "heads": heads,
+        "kv_heads": int(getattr(text, "num_key_value_heads", None) or heads),
+        "vocabulary": int(text.vocab_size),
+        "context_length": int(getattr(text, "max_position_embeddings", 0)),
+        "linear_shapes": weight_shapes(layout, entries),
+        "group_sizes": [g for g in GROUP_SIZES if all(c % g == 0 for c in columns)],
+        "grid": detect_grid(
+            layout.linear, lambda name: stored[f"{name}.weight"].astype("float32"), columns
+        ),
+        "chat_template": bool(getattr(tokenizer, "chat_template", None)),
+        "custom_code": bool(config.get("auto_map")),
+    }

@@ -1,0 +1,95 @@
+"""Where a model's name leads: the demo, the tiny model, a file, a directory, the hub."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from pare_backends.failures import StageFailure
+from pare_backends.knobs import unknown_name
+from pare_backends.models.hub import hub_snapshot
+
+OWN_NAMES = ("demo", "tiny")
+HUB_NAME = re.compile(r"^[\w.-]+(/[\w.-]+)?$")
+DEMO_VARIABLE = "PARE_DEMO_GGUF"
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a name was found to be."""
+
+    kind: str  # demo, tiny, gguf, checkpoint or hub
+    path: Path | None  # None for tiny, which is made
+    revision: str | None
+
+
+def find_source(name: str, trust_remote_code: bool) -> Source:
+    """The source of a model name; `StageFailure` in one sentence where there is none."""
+    if name == "tiny":
+        return Source("tiny", None, None)
+    if name == "demo":
+        path = demo_path()
+        return Source("demo", path, content_revision(path))
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return Source("checkpoint", path.resolve(), None)
+    if path.is_file():
+        if path.suffix != ".gguf":
+            raise StageFailure(
+                "bad_input",
+                f"Cannot use {name} as a model: a file must be a .gguf, this one is"
+                f" {path.suffix or 'without suffix'}",
+                hint="Give the directory that holds config.json and the safetensors files",
+            )
+        return Source("gguf", path.resolve(), content_revision(path))
+    if looks_like_path(name):
+        raise StageFailure("bad_input", missing_path(name, path))
+    near = unknown_name("model", name, OWN_NAMES)
+    if "Did you mean" in near:
+        raise StageFailure(
+            "bad_input",
+            f"{near}, a checkpoint directory, a .gguf file, or a Hugging Face name",
+        )
+    directory, revision = hub_snapshot(name, trust_remote_code)
+    return Source("hub", directory, revision)
+
+
+def demo_path() -> Path:
+    """The demo model's GGUF file, which the set-up fetches."""
+    value = os.environ.get(DEMO_VARIABLE)
+    if not value or not Path(value).is_file():
+        found = f"it names {value}, which is missing" if value else "it is not set"
+        raise StageFailure(
+            "missing_environment",
+            f"Cannot find the demo model: {DEMO_VARIABLE} must name its GGUF file, {found}",
+            hint="`deno task pare doctor` says what of the set-up is missing",
+        )
+    return Path(value).resolve()
+
+
+def looks_like_path(name: str) -> bool:
+    """Whether a name can only be meant as a path."""
+    return name.startswith(("/", "./", "../", "~")) or name.endswith(".gguf") or (
+        HUB_NAME.match(name) is None
+    )
+
+
+def missing_path(name: str, path: Path) -> str:
+    """The sentence for a path that does not exist, with the nearest of its neighbours."""
+    parent = path.parent
+    if not parent.is_dir():
+        return f"Cannot find the model {name}: there is no directory {parent}"
+    models = [p.name for p in parent.iterdir() if p.suffix == ".gguf" or p.is_dir()]
+    said = unknown_name("model", path.name, models[:200])
+    start, mark, rest = said.partition("Did you mean")
+    near = f" {mark}{rest.split(' Known:')[0]}" if start and mark else ""
+    return f"Cannot find the model {name}: there is no such file or directory.{near}"
+
+
+def content_revision(path: Path) -> str:
+    """A file's own revision: its sha256."""
+    with path.open("rb") as file:
+        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
