@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
+import sys
+import threading
 
 PRELOADS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "none": (),
@@ -15,11 +18,22 @@ PRELOADS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
 
 
 def prepare_imports(preload: str) -> None:
-    """Imports what `preload` names; a module that the environment lacks is left out."""
+    """Imports what `preload` names at low priority: the stage before this one is still running."""
+    if PRELOADS[preload]:
+        thread = threading.Thread(target=_import_gently, args=(preload,), name="imports")
+        thread.start()
+        thread.join()
+
+
+def _import_gently(preload: str) -> None:
+    if sys.platform == "linux":
+        # On Linux priority belongs to a thread; the main thread, which will run the stage, keeps
+        # its own: without privileges it could not get it back.
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
     for module, names in PRELOADS[preload]:
         try:
             loaded = importlib.import_module(module)
         except ImportError:
-            continue
+            continue  # not every environment has it; the stage says so where it is needed
         for name in names:  # transformers loads a name's module when it is first asked for
             getattr(loaded, name)

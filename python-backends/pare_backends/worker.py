@@ -140,6 +140,7 @@ def main(arguments: list[str] | None = None) -> int:
         run_stage(request, emit)
     except BaseException as error:
         failure = classify(error, stage)
+        print(failure.traceback or failure.message, file=sys.stderr)
         emit({"event": "failure", **vars(failure)})
     return 0
 

@@ -1,0 +1,153 @@
+import type { Outcome, StageName, StageRequest, StageResult } from "../core/mod.ts";
+import { join } from "node:path";
+import process from "node:process";
+import { ensureEnvironment, type OnEnvironmentProgress } from "./environments.ts";
+import { exchange, type ExchangeOptions } from "./exchange.ts";
+import { pareHome, PYTHON_ROOT } from "./home.ts";
+import { createSpares } from "./warm_spare.ts";
+import { spawnWorker, type WorkerProcess } from "./worker_process.ts";
+
+/** Stages that import torch and transformers anyway: a warm spare saves them seconds. */
+const SPARE_STAGES: ReadonlySet<StageName> = new Set<StageName>([
+  "import_model",
+  "prepare_data",
+  "apply",
+  "verify",
+  "evaluate",
+  "prove_runtime",
+]);
+
+/** Stages that time: no spare may import beside them. */
+const QUIET_STAGES: ReadonlySet<StageName> = new Set<StageName>(["speed"]);
+
+export interface RunOptions extends Omit<ExchangeOptions, "request_id" | "threads"> {
+  /** Folder under `envs/` whose interpreter runs the stage. */
+  readonly environment: string;
+  /** Default: the physical cores. */
+  readonly threads?: number | null;
+  /** False: a fresh process even where a spare waits. */
+  readonly spare?: boolean;
+}
+
+/** The door to Python: every call is one process. */
+export interface BackendClient {
+  /** Runs one stage. Never throws: what went wrong is in the outcome, under its own name. */
+  run<R extends StageRequest>(
+    request: R,
+    options: RunOptions,
+  ): Promise<Outcome<StageResult<R["stage"]>>>;
+  /** Starts the environment's spare early; settles when it waits for a request. Its seconds. */
+  warm(environment: string): Promise<number | null>;
+  /** Ends the spares. Running stages are ended by their own signal. */
+  close(): Promise<void>;
+}
+
+export interface ClientOptions {
+  readonly home?: string;
+  /** Ends every running stage and the spares. */
+  readonly signal?: AbortSignal;
+  readonly threads?: number | null;
+  /** More variables for every worker, such as `PARE_DEMO_GGUF`. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly onEnvironmentProgress?: OnEnvironmentProgress;
+  /** Keep no warm spare. */
+  readonly spares?: boolean;
+  /** One line about each process started and ended. */
+  readonly log?: (line: string) => void;
+}
+
+/** Makes a client. Environments are created on first use. */
+export function createBackendClient(options: ClientOptions = {}): BackendClient {
+  const { home = pareHome(), signal, threads = null, env = {}, log = () => {} } = options;
+  const pythons = new Map<string, Promise<string>>();
+  let count = 0;
+
+  const pythonOf = (environment: string): Promise<string> => {
+    const known = pythons.get(environment);
+    if (known !== undefined) return known;
+    const made = ensureEnvironment(environment, {
+      home,
+      ...(options.onEnvironmentProgress ? { onProgress: options.onEnvironmentProgress } : {}),
+    }).then(({ python }) => python);
+    pythons.set(environment, made);
+    made.catch(() => pythons.delete(environment)); // the next call tries again
+    return made;
+  };
+
+  const start = (python: string, preload: "torch" | "none"): WorkerProcess => {
+    count += 1;
+    const log_path = join(home, "logs", `worker-${process.pid}-${count}.log`);
+    const worker = spawnWorker({
+      python,
+      args: ["-m", "pare_backends.worker", "--supervised", "--preload", preload],
+      cwd: PYTHON_ROOT,
+      env: workerVariables(threads, env),
+      log_path,
+    });
+    log(`started worker ${worker.pid} (preload ${preload}), log ${log_path}`);
+    return worker;
+  };
+  const spares = createSpares({
+    start: async (environment) => start(await pythonOf(environment), "torch"),
+  });
+  signal?.addEventListener("abort", () => void spares.close(), { once: true });
+
+  return {
+    async run(request, run) {
+      const wantsSpare = (run.spare ?? options.spares ?? true) && SPARE_STAGES.has(request.stage);
+      const joined = [signal, run.signal].filter((one) => one !== undefined);
+      const stop = joined.length === 0 ? undefined : AbortSignal.any(joined);
+      let worker: WorkerProcess;
+      try {
+        const python = await pythonOf(run.environment);
+        const spare = wantsSpare ? await spares.take(run.environment) : undefined;
+        if (QUIET_STAGES.has(request.stage)) await spares.settle();
+        worker = spare ?? start(python, "none");
+      } catch (error) {
+        return missingEnvironment(error, request.stage);
+      }
+      if (wantsSpare && stop?.aborted !== true) void spares.prepare(run.environment);
+      const outcome = await exchange(worker, request, {
+        ...run,
+        request_id: `${process.pid}-${count}`,
+        threads: run.threads ?? threads,
+        signal: stop,
+      });
+      log(
+        `worker ${worker.pid} ended ${request.stage}: ${outcome.ok ? "ok" : outcome.failure.kind}`,
+      );
+      return outcome;
+    },
+    warm: (environment) => spares.prepare(environment),
+    close: () => spares.close(),
+  };
+}
+
+/** Variables of every worker; the rest of the environment is inherited. */
+export function workerVariables(
+  threads: number | null,
+  more: Readonly<Record<string, string>>,
+): Record<string, string> {
+  return {
+    PYTHONPATH: PYTHON_ROOT,
+    PYTHONUNBUFFERED: "1",
+    PYTHONNOUSERSITE: "1",
+    PYTHONHASHSEED: "0",
+    // Libraries' own reporting home: never from here.
+    HF_HUB_DISABLE_TELEMETRY: "1",
+    DO_NOT_TRACK: "1",
+    ...(threads === null ? {} : { OMP_NUM_THREADS: String(threads) }),
+    ...more,
+  };
+}
+
+function missingEnvironment(error: unknown, stage: StageName): Outcome<never> {
+  const message = error instanceof Error ? error.message : String(error);
+  const failure = {
+    kind: "missing_environment" as const,
+    message: `Cannot ${stage}: ${message}`,
+    hint: "`pare doctor` says what is missing",
+    stage,
+  };
+  return { ok: false, failure, spans: [] };
+}

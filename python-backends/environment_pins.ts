@@ -1,0 +1,76 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { unknownName, UsageError } from "../core/mod.ts";
+import { PYTHON_ROOT } from "./home.ts";
+
+/** What an environment's folder says: exact pins, and how to see that they work. */
+export interface EnvironmentPins {
+  readonly name: string;
+  readonly summary: string;
+  /** Version, without the build; null where the environment has no torch. */
+  readonly torch: string | null;
+  /** Modules that must import when all is installed. */
+  readonly imports: readonly string[];
+  /** Modules that must not be there. */
+  readonly forbidden: readonly string[];
+  /** Disk that it takes, roughly: asked for before anything is made. */
+  readonly bytes: number;
+  readonly requirements_path: string;
+  /** Packages that requirements.txt names. */
+  readonly packages: number;
+  /** Over requirements and torch version, first 12 hex digits: changes with any pin. */
+  readonly hash: string;
+}
+
+const ENVIRONMENTS = join(PYTHON_ROOT, "envs");
+
+/** Names of the environments that ship. */
+export function environmentNames(): string[] {
+  return readdirSync(ENVIRONMENTS, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort();
+}
+
+/** Reads an environment's pins; `directory` where a third party brings its own. */
+export function readPins(
+  name: string,
+  directory: string = join(ENVIRONMENTS, name),
+): EnvironmentPins {
+  const path = join(directory, "environment.json");
+  if (!existsSync(path)) {
+    throw new UsageError(unknownName("environment", name, environmentNames()));
+  }
+  const requirements_path = join(directory, "requirements.txt");
+  const requirements = readFileSync(requirements_path, "utf8");
+  const said = readDocument(path);
+  const pins = requirements.split("\n").filter((line) => /^[^#\s]/.test(line));
+  const loose = pins.find((line) => !/^[\w.-]+==[\w.!-]+$/.test(line.trim()));
+  if (loose !== undefined) {
+    throw new UsageError(`Cannot use ${requirements_path}: "${loose}" is no exact pin`);
+  }
+  const hash = createHash("sha256").update(JSON.stringify([said.torch, pins])).digest("hex");
+  return { name, ...said, requirements_path, packages: pins.length, hash: hash.slice(0, 12) };
+}
+
+/** Hash of an environment's pins: what an artifact's key and a study's provenance name. */
+export function pinsHash(name: string, directory?: string): string {
+  return readPins(name, directory).hash;
+}
+
+function readDocument(
+  path: string,
+): Pick<EnvironmentPins, "summary" | "torch" | "imports" | "forbidden" | "bytes"> {
+  const said: Record<string, unknown> = JSON.parse(readFileSync(path, "utf8"));
+  const names = (value: unknown): value is string[] =>
+    Array.isArray(value) && value.every((item) => typeof item === "string");
+  const { summary, torch, imports, forbidden, bytes } = said;
+  const right = typeof summary === "string" && (torch === null || typeof torch === "string") &&
+    names(imports) && names(forbidden) && typeof bytes === "number";
+  if (!right) {
+    throw new UsageError(
+      `Cannot use ${path}: it must hold summary, torch (text or null), imports, forbidden ` +
+        `(lists of names) and bytes`,
+    );
+  }
+  return { summary, torch, imports, forbidden, bytes };
+}

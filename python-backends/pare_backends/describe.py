@@ -1,0 +1,44 @@
+"""Stage `describe`: the knobs of every method, for the comparison with the TypeScript half."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pare_backends.knobs import describe_params
+from pare_backends.progress import Report
+
+PACKAGE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Request:
+    """Nothing to ask."""
+
+
+def run(request: Request, report: Report) -> dict[str, Any]:
+    """Agents, their methods and knobs, by name."""
+    return {
+        "methods": [
+            {"agent": agent, "method": method, "knobs": describe_params(method_params(agent, method))}
+            for agent, method in method_files()
+        ]
+    }
+
+
+def method_files(package: Path = PACKAGE) -> list[tuple[str, str]]:
+    """(agent, method) of every file that holds a method: one with a class `Params`, in a folder of
+    the package. Read as text: importing every file to look would cost seconds."""
+    return [
+        (path.parent.name, path.stem)
+        for path in sorted(package.glob("*/*.py"))
+        if not path.stem.startswith("_") and "\nclass Params:" in path.read_text("utf-8")
+    ]
+
+
+def method_params(agent: str, method: str) -> type:
+    """The method's frozen dataclass `Params`."""
+    params: type = importlib.import_module(f"pare_backends.{agent}.{method}").Params
+    return params

@@ -1,0 +1,115 @@
+import { execa } from "execa";
+import { closeSync, mkdirSync, openSync, readSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import process from "node:process";
+import { createLineSplitter } from "./line_splitter.ts";
+import { adoptGroup, endGroup, reapGroup } from "./process_group.ts";
+
+/** How a process ended. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/** One Python process: a group of its own, events on stdout, logs in a file. */
+export interface WorkerProcess {
+  readonly pid: number;
+  readonly log_path: string;
+  readonly exited: Promise<Exit>;
+  readonly running: boolean;
+  /** Takes every line from now on; lines that came before are given first. */
+  listen(listener: { line(text: string): void; overflow(bytes: number): void }): void;
+  send(line: string): void;
+  /** Writes every thread's Python stack to the log: where does a stalled worker stand. */
+  dumpStacks(): void;
+  /** SIGTERM, then SIGKILL, to the whole group; settles when it is gone. */
+  end(): Promise<void>;
+}
+
+export interface SpawnOptions {
+  readonly python: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly log_path: string;
+}
+
+/** Starts a Python process; throws an Error where the interpreter cannot be started. */
+export function spawnWorker({ python, args, cwd, env, log_path }: SpawnOptions): WorkerProcess {
+  mkdirSync(dirname(log_path), { recursive: true });
+  const child = execa(python, [...args], {
+    cwd,
+    env: { ...env },
+    detached: true, // a group of its own: killing it takes the grandchildren along
+    cleanup: false,
+    buffer: false,
+    reject: false,
+    stripFinalNewline: false,
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: { file: log_path },
+  });
+  // Without a pid the start failed: the exit tells why, and there is no group to end.
+  const pid = child.pid ?? 0;
+  if (pid > 0) adoptGroup(pid);
+
+  const early: string[] = [];
+  let listener: Parameters<WorkerProcess["listen"]>[0] | undefined;
+  let running = pid > 0;
+  const splitter = createLineSplitter({
+    onLine: (line) => listener === undefined ? early.push(line) : listener.line(line),
+    onOverflow: (bytes) => listener?.overflow(bytes),
+  });
+  child.stdout.on("data", (chunk: Uint8Array) => splitter.push(chunk));
+  child.stdin.on("error", () => {}); // a worker that died: its exit is the message
+
+  // Grandchildren hold the streams open, on which `child` waits: end them with their parent.
+  child.nodeChildProcess.once("exit", () => reapGroup(pid));
+  const exited = child.then((result): Exit => {
+    running = false;
+    splitter.end();
+    return { code: result.exitCode ?? null, signal: result.signal ?? null };
+  });
+
+  return {
+    pid,
+    log_path,
+    exited,
+    get running() {
+      return running;
+    },
+    listen(next) {
+      listener = next;
+      for (const line of early.splice(0)) next.line(line);
+    },
+    send: (line) => void child.stdin.write(line),
+    dumpStacks() {
+      if (!running) return;
+      try {
+        process.kill(pid, "SIGUSR1");
+      } catch {
+        // It has just ended.
+      }
+    },
+    end: () => running ? endGroup(pid, exited) : Promise.resolve(),
+  };
+}
+
+/** The last lines of a log, at most 4 KB; empty where there is none. */
+export function logTail(path: string, lines = 6): string {
+  let file: number;
+  try {
+    file = openSync(path, "r");
+  } catch {
+    return "";
+  }
+  try {
+    const size = statSync(path).size;
+    const buffer = new Uint8Array(Math.min(4096, size));
+    readSync(file, buffer, 0, buffer.length, size - buffer.length);
+    const text = new TextDecoder().decode(buffer);
+    return text.split("\n").filter((line) => line.trim() !== "").slice(-lines).join("\n");
+  } finally {
+    closeSync(file);
+  }
+}
