@@ -79,6 +79,9 @@ export const JournalRecord = z.discriminatedUnion("type", [
     path: z.string().describe("relative to the store"),
     rows: z.int(),
     sha256: z.string(),
+    protocol: z.record(z.string(), z.string()).optional().describe(
+      "task: hash of its protocol; a resumed study compares under equal ones only",
+    ),
   }),
   z.strictObject({
     type: z.literal("measured"),
