@@ -1,0 +1,125 @@
+import type { Facts } from "../schemas/facts.ts";
+import type { Measurement } from "../schemas/measurement.ts";
+import type { Spec } from "../schemas/spec.ts";
+import type { ConstraintVerdict } from "../schemas/trial.ts";
+import type { QualityComparison } from "./quality.ts";
+import { qualityMetric } from "./quality.ts";
+import { Z95 } from "./statistics.ts";
+
+/**
+ * In a study of perplexity alone, what an accuracy threshold becomes: a drop of 0.02 allows a
+ * relative rise of 0.10, and the proxy's 0.05 one of 0.25. A rule of thumb for small models, where
+ * a tenth more perplexity costs about two points of an easy choice; written down, not derived.
+ */
+export const PERPLEXITY_RISE_PER_ACCURACY_DROP = 5;
+
+const GIGABYTE = 1e9;
+
+/** The memory figure a memory limit applies to: the GPU's on a GPU, else the process's. */
+export function memoryRow(
+  measurements: readonly Measurement[],
+  facts: Facts,
+): Measurement | undefined {
+  const metric = facts.device.device === "cuda" ? "gpu_memory_bytes" : "memory_bytes";
+  return measurements.findLast((row) => row.metric === metric && row.provenance === "measured");
+}
+
+/** Every constraint in force with its verdict; quality first. */
+export function checkConstraints(
+  spec: Spec,
+  facts: Facts,
+  measurements: readonly Measurement[],
+  quality: QualityComparison | null,
+): ConstraintVerdict[] {
+  const { max_size_gb, max_latency_ms, max_vram_gb } = spec.constraints;
+  const verdicts = [qualityVerdict(spec, quality)];
+  const add = (
+    constraint: string,
+    limit: number | null,
+    row: Measurement | undefined,
+    unit = 1,
+  ) => {
+    if (limit !== null) verdicts.push(rowVerdict(constraint, limit, row, unit));
+  };
+  add("max_size_gb", max_size_gb, latest(measurements, "size_bytes"), GIGABYTE);
+  add("max_latency_ms", max_latency_ms, latest(measurements, "latency_ms", spec.runtime));
+  add("max_vram_gb", max_vram_gb, memoryRow(measurements, facts), GIGABYTE);
+  return verdicts;
+}
+
+function latest(
+  measurements: readonly Measurement[],
+  metric: string,
+  runtime?: string,
+): Measurement | undefined {
+  return measurements.findLast((row) =>
+    row.metric === metric && row.provenance === "measured" &&
+    (runtime === undefined || row.runtime === runtime)
+  );
+}
+
+function qualityVerdict(spec: Spec, quality: QualityComparison | null): ConstraintVerdict {
+  const accuracy = qualityMetric(spec) === "accuracy";
+  const constraint = accuracy ? "max_accuracy_drop" : "max_perplexity_rise";
+  const threshold = spec.constraints.max_accuracy_drop *
+    (accuracy ? 1 : PERPLEXITY_RISE_PER_ACCURACY_DROP);
+  if (quality === null) return unmeasured(constraint, threshold);
+  const verdict = decide(quality.drop, quality.interval, threshold);
+  return {
+    constraint,
+    threshold,
+    value: quality.drop,
+    interval: quality.interval,
+    // Without an interval a difference in quality decides nothing.
+    verdict: quality.interval === null ? "undecided" : verdict,
+    samples_to_decide: verdict === "undecided" ? quality.samplesToDecide(threshold) : null,
+  };
+}
+
+/** A figure against its limit: 95 % from its standard error; without one, the value decides. */
+function rowVerdict(
+  constraint: string,
+  limit: number,
+  row: Measurement | undefined,
+  unit: number,
+): ConstraintVerdict {
+  if (row === undefined || Number.isNaN(row.value)) return unmeasured(constraint, limit);
+  const value = row.value / unit;
+  const half = row.standard_error === null ? null : Z95 * row.standard_error / unit;
+  const interval: [number, number] | null = half === null ? null : [value - half, value + half];
+  return {
+    constraint,
+    threshold: limit,
+    value,
+    interval,
+    verdict: decide(value, interval, limit),
+    samples_to_decide: null,
+  };
+}
+
+function decide(
+  value: number,
+  interval: [number, number] | null,
+  limit: number,
+): "met" | "violated" | "undecided" {
+  const [low, high] = interval ?? [value, value];
+  // A hair of slack: 0.92 − 0.90 is not exactly 0.02.
+  if (high <= limit + 1e-12) return "met";
+  return low > limit + 1e-12 ? "violated" : "undecided";
+}
+
+function unmeasured(constraint: string, threshold: number): ConstraintVerdict {
+  return {
+    constraint,
+    threshold,
+    value: null,
+    interval: null,
+    verdict: "unmeasured",
+    samples_to_decide: null,
+  };
+}
+
+/** Whether the verdict is about the quality of the answers. */
+export function isQuality(verdict: ConstraintVerdict): boolean {
+  return verdict.constraint === "max_accuracy_drop" || verdict.constraint === "max_perplexity_rise";
+}

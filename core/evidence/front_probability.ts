@@ -1,0 +1,98 @@
+import type { SampleResult } from "../schemas/measurement.ts";
+import type { Spec } from "../schemas/spec.ts";
+import type { Trial } from "../schemas/trial.ts";
+import { directionsOf, objectiveRow, pointOf } from "./objectives.ts";
+import { paretoFront } from "./pareto.ts";
+import { mean } from "./statistics.ts";
+
+export interface Contender {
+  readonly trial: Trial;
+  /** Its full evaluation's samples. */
+  readonly samples: readonly SampleResult[];
+}
+
+/**
+ * How probable it is that each trial belongs on the front, by trial id: the share of resampled
+ * worlds in which nothing beats it. A world draws the benchmark's samples with replacement, the
+ * same draw for every trial (they are paired), and moves latency and memory by their standard
+ * errors. Sizes are exact. Give it the trials of the front and those it beats; trials without a
+ * point are left out.
+ */
+export function frontProbability(
+  contenders: readonly Contender[],
+  spec: Spec,
+  random: () => number,
+  { resamples = 1000 }: { resamples?: number } = {},
+): Map<string, number> {
+  const rivals = contenders.filter(({ trial }) => "point" in pointOf(trial.measurements, spec));
+  const wins = new Map(rivals.map(({ trial }) => [trial.trial_id, 0]));
+  const drawQuality = qualityDraws(rivals, spec, random);
+  for (let world = 0; world < resamples; world++) {
+    const quality = drawQuality();
+    const points = rivals.map(({ trial }, i) =>
+      spec.objectives.map(({ metric }) => {
+        if (isQualityMetric(metric)) return quality[i]!;
+        const row = objectiveRow(trial.measurements, metric, spec)!;
+        return row.value + (row.standard_error ?? 0) * (row.standard_error ? normal(random) : 0);
+      })
+    );
+    for (const i of paretoFront(points, directionsOf(spec))) {
+      const id = rivals[i]!.trial.trial_id;
+      wins.set(id, wins.get(id)! + 1);
+    }
+  }
+  return new Map([...wins].map(([id, count]) => [id, count / resamples]));
+}
+
+/** A standard normal number (Box and Muller, one of the pair). */
+function normal(random: () => number): number {
+  const radius = Math.sqrt(-2 * Math.log(1 - random()));
+  return radius * Math.cos(2 * Math.PI * random());
+}
+
+function isQualityMetric(metric: string): boolean {
+  return metric === "accuracy" || metric === "perplexity";
+}
+
+/** One draw: each rival's primary quality on the same resampled benchmark. */
+function qualityDraws(
+  rivals: readonly Contender[],
+  spec: Spec,
+  random: () => number,
+): () => number[] {
+  const metric = spec.objectives.find((objective) => isQualityMetric(objective.metric))?.metric;
+  const tables = spec.tasks.filter((plan) =>
+    plan.primary &&
+    rivals.every(({ trial }) =>
+      trial.measurements.some((row) => row.metric === metric && row.task === plan.task)
+    )
+  ).map((plan) => scoreTable(rivals, plan.task)).filter((table) => (table[0]?.length ?? 0) > 0);
+  if (metric === undefined || tables.length === 0) {
+    return () =>
+      rivals.map(({ trial }) =>
+        metric === undefined ? 0 : objectiveRow(trial.measurements, metric, spec)!.value
+      );
+  }
+  return () => {
+    const perTask = tables.map((table) => {
+      const n = table[0]!.length;
+      const drawn = Array.from({ length: n }, () => Math.floor(random() * n));
+      return table.map((scores) => drawn.reduce((sum, row) => sum + scores[row]!, 0) / n);
+    });
+    return rivals.map((_, i) => {
+      const value = mean(perTask.map((means) => means[i]!));
+      return metric === "perplexity" ? Math.exp(value) : value;
+    });
+  };
+}
+
+/** A row of scores for each rival, over the samples of a task that all of them have. */
+function scoreTable(rivals: readonly Contender[], task: string): number[][] {
+  const maps = rivals.map(({ samples }) =>
+    new Map(
+      samples.filter((sample) => sample.task === task).map((s) => [s.sample_hash, s.score]),
+    )
+  );
+  const shared = [...maps[0]?.keys() ?? []].filter((hash) => maps.every((map) => map.has(hash)));
+  return maps.map((map) => shared.map((hash) => map.get(hash)!));
+}

@@ -1,0 +1,132 @@
+import type { Facts } from "../schemas/facts.ts";
+import type { Measurement } from "../schemas/measurement.ts";
+import type { Spec } from "../schemas/spec.ts";
+import type { Trial } from "../schemas/trial.ts";
+import { hypervolume } from "./hypervolume.ts";
+import { type Direction, paretoFront, type Point } from "./pareto.ts";
+import { qualityRow } from "./quality.ts";
+
+const QUALITY: ReadonlySet<string> = new Set(["accuracy", "perplexity"]);
+
+/**
+ * Corner of the hypervolume, relative to the baseline: a trial counts while it is at most a tenth
+ * slower or larger, right at least once, and at most twice as perplexed.
+ */
+export const REFERENCE = { cost: 1.1, accuracy: 0, perplexity: 2 } as const;
+
+export function directionsOf(spec: Spec): Direction[] {
+  return spec.objectives.map((objective) => objective.direction);
+}
+
+/**
+ * The row that stands for an objective: quality over the primary tasks at full fidelity; latency
+ * and memory in the study's runtime, measured (neither estimated nor emulated).
+ */
+export function objectiveRow(
+  measurements: readonly Measurement[],
+  metric: string,
+  spec: Spec,
+  fidelity: "proxy" | "full" = "full",
+): Measurement | undefined {
+  if (QUALITY.has(metric)) {
+    const row = qualityRow(measurements, metric, fidelity);
+    return row?.provenance === "measured" ? row : undefined;
+  }
+  return measurements.findLast((row) =>
+    row.metric === metric && row.provenance === "measured" &&
+    (row.runtime === null || row.runtime === spec.runtime)
+  );
+}
+
+/** A trial's place among the objectives, or why it has none. */
+export function pointOf(
+  measurements: readonly Measurement[],
+  spec: Spec,
+  fidelity: "proxy" | "full" = "full",
+): { point: number[] } | { reason: string } {
+  const point: number[] = [];
+  for (const { metric } of spec.objectives) {
+    const row = objectiveRow(measurements, metric, spec, fidelity);
+    if (row === undefined || Number.isNaN(row.value)) {
+      return {
+        reason: `${metric} was not measured${QUALITY.has(metric) ? ` in ${fidelity}` : ""}`,
+      };
+    }
+    point.push(row.value);
+  }
+  return { point };
+}
+
+/** The front of a study and everything that is not eligible for it, with the reason. */
+export interface Front {
+  /** Best reward first. */
+  readonly members: readonly { trial: Trial; point: Point }[];
+  /** Eligible, but beaten. */
+  readonly dominated: readonly { trial: Trial; point: Point }[];
+  readonly left_out: readonly { trial_id: string; reason: string }[];
+}
+
+/**
+ * The trials nothing beats, among those evaluated in full with every objective measured in the
+ * study's runtime. A violated constraint does not remove a trial (it is marked and never
+ * recommended); an invalid, stopped or proxy-only trial is left out with its reason.
+ */
+export function frontOf(trials: readonly Trial[], spec: Spec): Front {
+  const eligible: { trial: Trial; point: Point }[] = [];
+  const left_out: { trial_id: string; reason: string }[] = [];
+  for (const trial of trials) {
+    const reason = ineligible(trial);
+    const place = reason === null ? pointOf(trial.measurements, spec) : { reason };
+    if ("point" in place) eligible.push({ trial, point: place.point });
+    else left_out.push({ trial_id: trial.trial_id, reason: place.reason });
+  }
+  const kept = new Set(paretoFront(eligible.map(({ point }) => point), directionsOf(spec)));
+  const value = (trial: Trial) => trial.reward?.value ?? -Infinity;
+  return {
+    members: eligible.filter((_, i) => kept.has(i))
+      .sort((a, b) => value(b.trial) - value(a.trial) || a.trial.number - b.trial.number),
+    dominated: eligible.filter((_, i) => !kept.has(i)),
+    left_out,
+  };
+}
+
+function ineligible(trial: Trial): string | null {
+  if (trial.state !== "completed") return `its state is ${trial.state}`;
+  return trial.fidelity === "full" ? null : "it was evaluated on the proxy only";
+}
+
+/**
+ * What each objective is divided by, fixed for a study: the baseline's figure, and for bytes the
+ * fp16 bytes, so that a baseline kept in fp32 does not flatter every trial. Accuracy stays as it is.
+ */
+function scaleOf(
+  metric: string,
+  baseline: readonly Measurement[],
+  spec: Spec,
+  facts: Facts,
+): number {
+  if (metric === "accuracy") return 1;
+  if (metric === "size_bytes" && facts.model.fp16_bytes > 0) return facts.model.fp16_bytes;
+  const value = objectiveRow(baseline, metric, spec)?.value;
+  return value !== undefined && value > 0 ? value : 1;
+}
+
+/** Hypervolume of the front over the baseline's scale; null where no baseline is measured. */
+export function frontHypervolume(
+  front: Front,
+  baseline: readonly Measurement[],
+  spec: Spec,
+  facts: Facts,
+): number | null {
+  if (!("point" in pointOf(baseline, spec))) return null;
+  const scale = spec.objectives.map(({ metric }) => scaleOf(metric, baseline, spec, facts));
+  const reference = spec.objectives.map(({ metric }) =>
+    metric === "accuracy"
+      ? REFERENCE.accuracy
+      : metric === "perplexity"
+      ? REFERENCE.perplexity
+      : REFERENCE.cost
+  );
+  const points = front.members.map(({ point }) => point.map((value, i) => value / scale[i]!));
+  return hypervolume(points, reference, directionsOf(spec));
+}

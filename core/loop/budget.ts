@@ -1,0 +1,55 @@
+import { mean } from "../evidence/statistics.ts";
+import type { ResolvedAction } from "../schemas/action.ts";
+import type { Trial } from "../schemas/trial.ts";
+import { findMethod } from "../spec/resolve_action.ts";
+import type { Study } from "./study.ts";
+
+/** Seconds since a moment of the study's clock. */
+export function seconds(study: Study, since: number): number {
+  return (study.ports.clock.now() - since) / 1000;
+}
+
+/** Wall time of the study over all its runs. */
+export function spentSeconds(study: Study): number {
+  return study.spent_before + seconds(study, study.started);
+}
+
+/** Infinity where no budget is set. */
+export function remainingSeconds(study: Study): number {
+  const budget = study.input.request.budget_seconds;
+  return budget === undefined ? Infinity : budget - spentSeconds(study);
+}
+
+function expected(observed: readonly number[]): number {
+  return observed.length === 0 ? 0 : mean(observed);
+}
+
+/** What a trial will take: its methods' own estimates, and the phases as they went so far. */
+export function estimateTrial(study: Study, actions: readonly ResolvedAction[]): number {
+  const { methods, facts } = study.input;
+  const work = actions.reduce((sum, action) => {
+    const { method } = findMethod(methods, action.agent, action.method);
+    return sum + method.estimateSeconds(action.params, facts);
+  }, 0);
+  return work + expected(study.seconds.proxy) + expected(study.seconds.speed);
+}
+
+export function estimateFull(study: Study): number {
+  return expected(study.seconds.full);
+}
+
+/** Hours of the GPU so far: a trial holds it from its start to its end. 0 on a CPU. */
+export function gpuHours(study: Study): number {
+  if (study.input.facts.device.device !== "cuda") return 0;
+  const closed = study.trials.reduce((sum, trial) => sum + wallSeconds(trial), 0);
+  const held = study.held.reduce((sum, draft) => sum + draft.waited / 1000, 0);
+  return (closed + held) / 3600;
+}
+
+function wallSeconds(trial: Trial): number {
+  if (trial.finished_at === null) return 0;
+  const wall = (Date.parse(trial.finished_at) - Date.parse(trial.started_at)) / 1000;
+  // A trial held for a late full evaluation does not hold the GPU meanwhile: its spans tell.
+  const work = trial.spans.reduce((sum, span) => sum + span.seconds, 0);
+  return work > 0 ? Math.min(wall, work) : wall;
+}

@@ -1,0 +1,45 @@
+import { frontProbability } from "../evidence/front_probability.ts";
+import { frontOf } from "../evidence/objectives.ts";
+import { recommend } from "../evidence/recommend.ts";
+import { streamRandom } from "../random.ts";
+import type { Stop } from "./stop.ts";
+import { baselineOf, currentFront, record, type Study } from "./study.ts";
+import type { StudyResult } from "./study_input.ts";
+
+/** Says what the study found, writes that it ended, and gives the result. */
+export async function closeStudy(study: Study, { stop, message }: Stop): Promise<StudyResult> {
+  const { spec, trials, input: { study_id, facts } } = study;
+  const baseline = baselineOf(study);
+  const recommendation = baseline === undefined
+    ? null
+    : recommend({ spec, facts, baseline, trials, stop });
+  await record(study, {
+    type: "study_closed",
+    study_id,
+    stop,
+    message,
+    recommended: recommendation?.trial_id ?? null,
+  });
+  const { ids, hypervolume } = currentFront(study);
+  return {
+    study_id,
+    stop,
+    message,
+    spec,
+    trials: [...trials].sort((a, b) => a.number - b.number),
+    recommendation,
+    front: ids,
+    front_probability: probabilities(study),
+    hypervolume,
+  };
+}
+
+function probabilities(study: Study): Record<string, number> {
+  const { members, dominated } = frontOf(study.trials, study.spec);
+  const contenders = [...members, ...dominated].flatMap(({ trial }) => {
+    const full = study.evaluations.get(trial.trial_id)?.full;
+    return full === undefined ? [] : [{ trial, samples: full.samples }];
+  });
+  const random = streamRandom(study.input.request.seed, "front probability");
+  return Object.fromEntries(frontProbability(contenders, study.spec, random));
+}

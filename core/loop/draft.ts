@@ -1,0 +1,177 @@
+import { seconds } from "./budget.ts";
+import type { Outcome } from "../ports.ts";
+import type { ResolvedAction, Strategy } from "../schemas/action.ts";
+import type { Artifact } from "../schemas/artifact.ts";
+import type { Failure } from "../schemas/failure.ts";
+import type { Measurement } from "../schemas/measurement.ts";
+import type { Trial, TrialState } from "../schemas/trial.ts";
+import { record, type Study, timestamp } from "./study.ts";
+
+/** A trial being made; frozen by `closeTrial`. */
+export interface Draft {
+  trial: Trial;
+  artifact: Artifact;
+  readonly opened: number;
+  /** Milliseconds spent waiting for the backend: the rest is the loop's own. */
+  waited: number;
+}
+
+/** Why a trial goes no further. */
+export interface Ending {
+  readonly state: Exclude<TrialState, "running">;
+  readonly failure: Failure | null;
+}
+
+/** Gives the next number and writes that the trial began. */
+export async function openTrial(
+  study: Study,
+  strategy: Strategy | null,
+  actions: ResolvedAction[],
+): Promise<Draft> {
+  const number = study.nextNumber++;
+  const trial_id = `${study.input.study_id}/t${String(number).padStart(2, "0")}`;
+  const opened = study.ports.clock.now();
+  const trial: Trial = {
+    trial_id,
+    study_id: study.input.study_id,
+    number,
+    strategy,
+    actions,
+    artifact_ids: [],
+    state: "running",
+    fidelity: null,
+    failure: null,
+    measurements: [],
+    constraints: [],
+    gates: [],
+    reward: null,
+    spans: [],
+    seed: study.input.request.seed,
+    started_at: timestamp(study),
+    finished_at: null,
+  };
+  await record(study, {
+    type: "trial_opened",
+    study_id: trial.study_id,
+    trial_id,
+    number,
+    strategy,
+  });
+  return { trial, artifact: study.input.baseline, opened, waited: 0 };
+}
+
+/** Freezes a trial: its state is final and it is written down whole. */
+export async function closeTrial(study: Study, draft: Draft, ending: Ending): Promise<Trial> {
+  const own = Math.max(0, study.ports.clock.now() - draft.opened - draft.waited) / 1000;
+  draft.trial = {
+    ...draft.trial,
+    state: ending.state,
+    failure: ending.failure,
+    spans: [...draft.trial.spans, { name: "loop", seconds: own, library: false }],
+    finished_at: timestamp(study),
+  };
+  study.trials.push(draft.trial);
+  await record(study, { type: "trial_closed", trial: draft.trial });
+  return draft.trial;
+}
+
+/** Adds figures to a trial and writes them down at once. */
+export async function addMeasurements(
+  study: Study,
+  draft: Draft,
+  measurements: Measurement[],
+): Promise<void> {
+  const { trial } = draft;
+  draft.trial = { ...trial, measurements: [...trial.measurements, ...measurements] };
+  await record(study, {
+    type: "measured",
+    study_id: trial.study_id,
+    trial_id: trial.trial_id,
+    measurements,
+  });
+}
+
+/** Failures that a second try at once may not meet again. */
+const WORTH_A_RETRY: ReadonlySet<Failure["kind"]> = new Set(["crash", "stall"]);
+
+/**
+ * One call of the backend: announced, timed, its spans kept, tried once more after a crash or a
+ * stall. A figure that is not a number fails the call.
+ */
+export async function callBackend<T>(
+  study: Study,
+  draft: Draft,
+  phase: string,
+  detail: string,
+  call: () => Promise<Outcome<T>>,
+): Promise<{ value: T } | { ending: Ending }> {
+  for (let attempt = 1;; attempt++) {
+    if (study.ports.signal.aborted) return { ending: cancelled(phase) };
+    study.input.onEvent?.({ event: "phase", trial_id: draft.trial.trial_id, phase, detail });
+    const outcome = await timed(study, draft, phase, call);
+    if (outcome.ok) return { value: outcome.value };
+    if (study.ports.signal.aborted) return { ending: cancelled(phase) };
+    if (attempt > 1 || !WORTH_A_RETRY.has(outcome.failure.kind)) {
+      return { ending: endingOf({ ...outcome.failure, stage: outcome.failure.stage ?? phase }) };
+    }
+    const retry = {
+      gate: phase,
+      decision: "retry" as const,
+      reason: `${outcome.failure.kind}: ${outcome.failure.message}`,
+      value: null,
+      threshold: null,
+    };
+    draft.trial = { ...draft.trial, gates: [...draft.trial.gates, retry] };
+  }
+}
+
+async function timed<T>(
+  study: Study,
+  draft: Draft,
+  phase: string,
+  call: () => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
+  const started = study.ports.clock.now();
+  const outcome = await call().catch((error: unknown): Outcome<T> => ({
+    ok: false,
+    failure: { kind: "crash", message: String(error), hint: null, stage: phase },
+    spans: [],
+  }));
+  draft.waited += study.ports.clock.now() - started;
+  draft.trial = { ...draft.trial, spans: [...draft.trial.spans, ...outcome.spans] };
+  if (outcome.ok && (phase === "proxy" || phase === "full" || phase === "speed")) {
+    study.seconds[phase].push(seconds(study, started));
+  }
+  return outcome;
+}
+
+/** What a failure makes of a trial: out of memory, like any action that cannot run, invalid. */
+export function endingOf(failure: Failure): Ending {
+  switch (failure.kind) {
+    case "cancelled":
+      return { state: "cancelled", failure };
+    case "invalid":
+    case "out_of_memory":
+      return { state: "invalid", failure };
+    default:
+      return { state: "failed", failure };
+  }
+}
+
+function cancelled(stage: string): Ending {
+  const message = `The study was cancelled during ${stage}`;
+  return endingOf({ kind: "cancelled", message, hint: "Resume the study to run it again", stage });
+}
+
+/** The failure of a figure that is not a finite number; null where all are. */
+export function notANumber(measurements: readonly Measurement[], stage: string): Failure | null {
+  const row = measurements.find(({ value }) => !Number.isFinite(value));
+  if (row === undefined) return null;
+  const of = row.task === null ? "" : ` of ${row.task}`;
+  return {
+    kind: "not_a_number",
+    message: `Cannot use ${row.metric}${of} as it is ${row.value}: the strategy broke the model`,
+    hint: "Take more bits or smaller groups",
+    stage,
+  };
+}

@@ -1,0 +1,127 @@
+import type { Evaluation } from "../ports.ts";
+import type { Spec } from "../schemas/spec.ts";
+import type { Trial } from "../schemas/trial.ts";
+import { applyAnswers, missingKeyConstraints } from "../spec/questions.ts";
+import { strategyKey } from "../spec/strategy_names.ts";
+import { checkUserStrategies, initialQueue } from "./queue.ts";
+import { isFinished, type OpenTrial } from "./replay.ts";
+import { baselineOf, record, type Study, timestamp } from "./study.ts";
+import type { StudyHistory, StudyInput, StudyPorts } from "./study_input.ts";
+
+/**
+ * Opens a study, or takes it up again. A user's mistake is thrown before anything is written. A
+ * resumed study keeps the spec that it was opened with; trials that the end of a process left open
+ * are closed as cancelled.
+ */
+export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<Study> {
+  checkUserStrategies(input);
+  const { study_id, request, facts, provenance, history } = input;
+  const spec = history?.study.opened.spec ?? await confirmed(input.spec, ports);
+  const trials = history?.study.trials ?? [];
+  const { queue, refused } = initialQueue(input, spec, [
+    ...trials,
+    ...(history?.study.open ?? []).map((open) => interrupted(open, study_id, request.seed, "")),
+  ]);
+  const numbers = [...trials, ...(history?.study.open ?? [])].map(({ number }) => number);
+  const nextNumber = Math.max(-1, ...numbers) + 1;
+  const study: Study = {
+    input,
+    ports,
+    spec,
+    trials: [...trials],
+    held: [],
+    evaluations: restored(history),
+    episodes: [...history?.study.episodes ?? []],
+    queue,
+    keys: new Set(trials.filter(isFinished).map((trial) => strategyKey(trial.actions))),
+    refused: history === undefined ? [...refused] : [],
+    seconds: { proxy: [], full: [], speed: [] },
+    started: ports.clock.now(),
+    spent_before: history?.study.spent_seconds ?? 0,
+    nextNumber,
+    fullEvaluations:
+      trials.filter((trial) => trial.strategy !== null && trial.fidelity === "full").length,
+    firstNumber: nextNumber,
+  };
+  requireBaselineSamples(study);
+  if (history === undefined) {
+    await record(study, { type: "study_opened", study_id, request, facts, spec, provenance });
+  } else {
+    await record(study, { type: "study_resumed", study_id });
+    await closeInterrupted(study, history);
+  }
+  return study;
+}
+
+/** The spec with the answers of whoever is there to be asked. */
+async function confirmed(spec: Spec, { ask }: StudyPorts): Promise<Spec> {
+  if (!ask.interactive) return spec;
+  let answered = spec;
+  for (const { field, question, fallback } of missingKeyConstraints(spec)) {
+    answered = applyAnswers(answered, { [field]: await ask.number(question, fallback) });
+  }
+  return answered;
+}
+
+function restored(history: StudyHistory | undefined): Study["evaluations"] {
+  const evaluations: Study["evaluations"] = new Map();
+  for (const { trial_id, fidelity, samples, protocol } of history?.evaluations ?? []) {
+    const trial = history?.study.trials.find((one) => one.trial_id === trial_id);
+    if (trial === undefined) continue;
+    const quality = new Set(["accuracy", "perplexity"]);
+    const measurements = trial.measurements.filter((row) =>
+      row.fidelity === fidelity && (row.task !== null || quality.has(row.metric))
+    );
+    const evaluation: Evaluation = { measurements, samples, protocol };
+    evaluations.set(trial_id, { ...evaluations.get(trial_id) ?? {}, [fidelity]: evaluation });
+  }
+  return evaluations;
+}
+
+function requireBaselineSamples(study: Study): void {
+  const baseline = baselineOf(study);
+  if (baseline === undefined) return;
+  const known = study.evaluations.get(baseline.trial_id);
+  if (known?.proxy !== undefined && known.full !== undefined) return;
+  throw new Error(
+    `Cannot resume ${study.input.study_id} as the samples of its baseline ` +
+      `${baseline.trial_id} are missing: restore them, or start a new study`,
+  );
+}
+
+async function closeInterrupted(study: Study, history: StudyHistory): Promise<void> {
+  const { study_id, request } = study.input;
+  for (const open of history.study.open) {
+    const trial = interrupted(open, study_id, request.seed, timestamp(study));
+    study.trials.push(trial);
+    await record(study, { type: "trial_closed", trial });
+  }
+}
+
+/** A trial whose process ended under it, as far as it is known. */
+function interrupted(open: OpenTrial, study_id: string, seed: number, at: string): Trial {
+  return {
+    trial_id: open.trial_id,
+    study_id,
+    number: open.number,
+    strategy: open.strategy,
+    actions: [],
+    artifact_ids: [],
+    state: "cancelled",
+    fidelity: null,
+    failure: {
+      kind: "cancelled",
+      message: "The process ended before the trial was closed",
+      hint: "It is run again under a new number",
+      stage: null,
+    },
+    measurements: [],
+    constraints: [],
+    gates: [],
+    reward: null,
+    spans: [],
+    seed,
+    started_at: open.opened_at,
+    finished_at: at,
+  };
+}

@@ -1,0 +1,99 @@
+import type { Failure } from "../schemas/failure.ts";
+import type { Episode, JournalRecord } from "../schemas/journal.ts";
+import type { Strategy } from "../schemas/action.ts";
+import type { Trial } from "../schemas/trial.ts";
+
+type RecordOf<T extends JournalRecord["type"]> = Extract<JournalRecord, { type: T }>;
+
+/** A trial that was opened and never closed: the process ended under it. */
+export interface OpenTrial {
+  readonly trial_id: string;
+  readonly number: number;
+  readonly strategy: Strategy | null;
+  readonly opened_at: string;
+}
+
+/** A study as its journal tells it. */
+export interface ReplayedStudy {
+  readonly opened: RecordOf<"study_opened">;
+  readonly trials: readonly Trial[];
+  readonly open: readonly OpenTrial[];
+  readonly episodes: readonly Episode[];
+  /** Where the samples lie; the store reads them. */
+  readonly samples: readonly RecordOf<"samples_written">[];
+  /** Wall time of the runs so far: from each opening or resuming to its last record. */
+  readonly spent_seconds: number;
+}
+
+/** Folds a study's records; null where the journal does not open it. */
+export function replayStudy(
+  records: readonly JournalRecord[],
+  studyId: string,
+): ReplayedStudy | null {
+  let opened: RecordOf<"study_opened"> | null = null;
+  const trials = new Map<string, Trial>();
+  const open = new Map<string, OpenTrial>();
+  const episodes: Episode[] = [];
+  const samples: RecordOf<"samples_written">[] = [];
+  const runs: { from: number; to: number }[] = [];
+  for (const record of records) {
+    if (studyOf(record) !== studyId) continue;
+    const at = Date.parse(record.at);
+    if (record.type === "study_opened" || record.type === "study_resumed") {
+      runs.push({ from: at, to: at });
+    }
+    const run = runs.at(-1);
+    if (run !== undefined) run.to = Math.max(run.to, at);
+    switch (record.type) {
+      case "study_opened":
+        opened = record;
+        break;
+      case "trial_opened": {
+        const { trial_id, number, strategy } = record;
+        open.set(trial_id, { trial_id, number, strategy, opened_at: record.at });
+        break;
+      }
+      case "trial_closed":
+        open.delete(record.trial.trial_id);
+        trials.set(record.trial.trial_id, record.trial);
+        break;
+      case "episode_closed":
+        episodes.push(record.episode);
+        break;
+      case "samples_written":
+        samples.push(record);
+        break;
+    }
+  }
+  if (opened === null) return null;
+  return {
+    opened,
+    trials: [...trials.values()].sort((a, b) => a.number - b.number),
+    open: [...open.values()],
+    episodes,
+    samples,
+    spent_seconds: runs.reduce((sum, run) => sum + (run.to - run.from) / 1000, 0),
+  };
+}
+
+function studyOf(record: JournalRecord): string {
+  if (record.type === "trial_closed") return record.trial.study_id;
+  if (record.type === "episode_closed") return record.episode.study_id;
+  return record.study_id;
+}
+
+const REMEMBERED: ReadonlySet<Failure["kind"]> = new Set([
+  "invalid",
+  "bad_input",
+  "not_a_number",
+  "verification",
+]);
+
+/**
+ * Whether a closed trial says something about its strategy for good. What the machine did (out of
+ * memory, a crash, a full disk) and what was cancelled is tried again when a study is resumed.
+ */
+export function isFinished(trial: Trial): boolean {
+  if (trial.state === "completed" || trial.state === "stopped") return true;
+  return trial.failure !== null && REMEMBERED.has(trial.failure.kind);
+}

@@ -1,0 +1,47 @@
+import { rewardOf } from "../evidence/reward.ts";
+import { addMeasurements, closeTrial, type Draft, type Ending, openTrial } from "./draft.ts";
+import { evaluate, measureSpeed, sizeOf } from "./run_trial.ts";
+import { cancelled, type Stop } from "./stop.ts";
+import { baselineOf, record, type Study } from "./study.ts";
+
+/**
+ * Measures the uncompressed model at both fidelities and alone in the runtime: what every trial
+ * is compared with. A study that has its baseline already keeps it. Null: there is one.
+ */
+export async function ensureBaseline(study: Study): Promise<Stop | null> {
+  if (baselineOf(study) !== undefined) return null;
+  const draft = await openTrial(study, null, []);
+  const { trial_id, study_id } = draft.trial;
+  const artifact = study.input.baseline;
+  await record(study, { type: "artifact_written", study_id, trial_id, artifact, cached: false });
+  await addMeasurements(study, draft, [sizeOf(artifact)]);
+  const ended = await measure(study, draft);
+  if (ended === null) {
+    setReward(study, draft);
+    await closeTrial(study, draft, { state: "completed", failure: null });
+    return null;
+  }
+  await closeTrial(study, draft, ended);
+  const failure = ended.failure === null ? "" : `: ${ended.failure.message}`;
+  return cancelled(study) ??
+    { stop: "failed", message: `The baseline could not be measured${failure}` };
+}
+
+async function measure(study: Study, draft: Draft): Promise<Ending | null> {
+  return await evaluate(study, draft, "proxy") ?? await evaluate(study, draft, "full") ??
+    await measureSpeed(study, draft, null);
+}
+
+/** The reward of changing nothing: what a trial has to beat. Constraints do not judge the baseline. */
+function setReward(study: Study, draft: Draft): void {
+  const { measurements } = draft.trial;
+  const reward = rewardOf({
+    spec: study.spec,
+    facts: study.input.facts,
+    fidelity: "full",
+    baseline: measurements,
+    measurements,
+    constraints: [],
+  });
+  draft.trial = { ...draft.trial, reward };
+}

@@ -1,0 +1,135 @@
+import type { Failure } from "../schemas/failure.ts";
+import type { StopReason } from "../schemas/journal.ts";
+import type { Trial } from "../schemas/trial.ts";
+import { gpuHours, remainingSeconds, spentSeconds } from "./budget.ts";
+import type { Study } from "./study.ts";
+import { DEFAULT_CONVERGENCE_EPISODES } from "./study_input.ts";
+
+export interface Stop {
+  readonly stop: StopReason;
+  readonly message: string;
+}
+
+/** A relative gain in hypervolume below this is noise of the timing, not progress. */
+export const SMALLEST_GAIN = 1e-3;
+
+/** So many trials in a row that the machine failed end a study: the next would fail too. */
+const FAILURES_IN_A_ROW = 3;
+
+/** So many proposals in a row that cannot run end a search: it has lost its way. */
+const INVALID_IN_A_ROW = 10;
+
+/** Why the study ends now; null: it goes on. */
+export function stopNow(study: Study): Stop | null {
+  return cancelled(study) ?? machineFailed(study) ?? targetReached(study) ?? trialCap(study) ??
+    timeIsUp(study) ?? lost(study) ?? converged(study);
+}
+
+export function cancelled({ ports }: Study): Stop | null {
+  return ports.signal.aborted
+    ? { stop: "cancelled", message: "The study was cancelled; resume it to go on." }
+    : null;
+}
+
+const MACHINE: ReadonlySet<Failure["kind"]> = new Set(["crash", "stall", "missing_environment"]);
+
+function machineFailed(study: Study): Stop | null {
+  const run = study.trials.filter((trial) => trial.number >= study.firstNumber);
+  const last = run.at(-1);
+  if (last?.failure?.kind === "disk_full") {
+    return { stop: "failed", message: `The disk is full: ${last.failure.message}` };
+  }
+  const tail = run.slice(-FAILURES_IN_A_ROW);
+  const all = tail.length === FAILURES_IN_A_ROW &&
+    tail.every((trial) => trial.failure !== null && MACHINE.has(trial.failure.kind));
+  if (!all) return null;
+  return {
+    stop: "failed",
+    message: `${FAILURES_IN_A_ROW} trials in a row failed, the last by ${last!.failure!.kind}: ` +
+      last!.failure!.message,
+  };
+}
+
+/** The user named a latency or a size, and a fully evaluated trial meets every constraint. */
+function targetReached(study: Study): Stop | null {
+  const { max_latency_ms, max_size_gb } = study.input.request.constraints;
+  if (max_latency_ms === undefined && max_size_gb === undefined) return null;
+  const reached = study.trials.find((trial) =>
+    trial.strategy !== null && trial.state === "completed" && trial.fidelity === "full" &&
+    trial.constraints.every((verdict) => verdict.verdict === "met")
+  );
+  if (reached === undefined) return null;
+  const named = [
+    ...(max_latency_ms === undefined ? [] : [`${max_latency_ms} ms a token`]),
+    ...(max_size_gb === undefined ? [] : [`${max_size_gb} GB`]),
+  ];
+  return {
+    stop: "target",
+    message: `${reached.strategy!.strategy_id} meets every constraint, ${named.join(" and ")} ` +
+      "among them.",
+  };
+}
+
+/** Whether a trial did any work: a strategy refused beforehand does not use up the trials. */
+function counts(trial: Trial): boolean {
+  const refused = trial.state === "invalid" && trial.artifact_ids.length === 0;
+  return trial.strategy !== null && trial.state !== "cancelled" && !refused;
+}
+
+function trialCap(study: Study): Stop | null {
+  const cap = study.input.request.max_trials;
+  if (cap === undefined || study.trials.filter(counts).length + study.held.length < cap) {
+    return null;
+  }
+  return { stop: "max_trials", message: `All ${cap} trials that were asked for are run.` };
+}
+
+function timeIsUp(study: Study): Stop | null {
+  const { gpu_hours, budget_seconds } = study.input.request;
+  if (gpu_hours !== undefined && gpuHours(study) >= gpu_hours) {
+    return { stop: "gpu_hours", message: `The ${gpu_hours} GPU hours are used.` };
+  }
+  if (remainingSeconds(study) > 0) return null;
+  return {
+    stop: "budget",
+    message: `The budget of ${budget_seconds} s is used: ${Math.round(spentSeconds(study))} s ` +
+      "are spent.",
+  };
+}
+
+function lost(study: Study): Stop | null {
+  const tail = study.trials.slice(-INVALID_IN_A_ROW);
+  const all = tail.length === INVALID_IN_A_ROW &&
+    tail.every((trial) => trial.state === "invalid" && trial.artifact_ids.length === 0);
+  if (!all || study.queue.length > 0) return null;
+  return {
+    stop: "exhausted",
+    message: `The last ${INVALID_IN_A_ROW} proposals cannot run here, the last because ` +
+      `${tail.at(-1)!.failure?.message ?? "of an unknown reason"}.`,
+  };
+}
+
+function converged(study: Study): Stop | null {
+  if (study.queue.length > 0) return null;
+  const wanted = study.input.request.convergence_episodes ?? DEFAULT_CONVERGENCE_EPISODES;
+  if (episodesWithoutGain(study) < wanted) return null;
+  return {
+    stop: "converged",
+    message: `No gain in hypervolume in ${wanted} episodes: ` +
+      `${study.episodes.at(-1)?.hypervolume?.toFixed(4) ?? "none measured"}.`,
+  };
+}
+
+/** Episodes of the samplers since the front last grew; the user's strategies and seeds do not count. */
+function episodesWithoutGain(study: Study): number {
+  let best = 0;
+  let idle = 0;
+  for (const { hypervolume, mode } of study.episodes) {
+    const value = hypervolume ?? 0;
+    const gained = value > best * (1 + SMALLEST_GAIN);
+    if (gained) best = value;
+    if (gained) idle = 0;
+    else if (mode === "exploit" || mode === "explore") idle++;
+  }
+  return idle;
+}

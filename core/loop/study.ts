@@ -1,0 +1,92 @@
+import { frontHypervolume, frontOf } from "../evidence/objectives.ts";
+import type { Evaluation } from "../ports.ts";
+import type { Episode, JournalRecord } from "../schemas/journal.ts";
+import type { Spec } from "../schemas/spec.ts";
+import type { Trial } from "../schemas/trial.ts";
+import type { Draft } from "./draft.ts";
+import type { QueuedStrategy } from "./queue.ts";
+import type { StudyInput, StudyPorts } from "./study_input.ts";
+
+/** Union members one by one, so that each keeps its own fields. */
+type WithoutTime<R> = R extends JournalRecord ? Omit<R, "at"> : never;
+
+/** A study while it runs: what it was given, what it knows, and the only way to write it down. */
+export interface Study {
+  readonly input: StudyInput;
+  readonly ports: StudyPorts;
+  readonly spec: Spec;
+  /** Closed trials. */
+  readonly trials: Trial[];
+  /** Measured on the proxy, waiting for one of the last full evaluations. */
+  readonly held: Draft[];
+  readonly evaluations: Map<string, { proxy?: Evaluation; full?: Evaluation }>;
+  readonly episodes: Episode[];
+  /** Strategies to run before the samplers are asked. */
+  readonly queue: QueuedStrategy[];
+  /** Keys of strategies that are finished or under way. */
+  readonly keys: Set<string>;
+  /** Refusals that no episode has told yet. */
+  readonly refused: Episode["refused"];
+  /** Observed seconds of the phases every trial goes through. */
+  readonly seconds: { proxy: number[]; full: number[]; speed: number[] };
+  readonly started: number;
+  readonly spent_before: number;
+  /** Numbers are given once, over all runs of the study. */
+  nextNumber: number;
+  /** Trials evaluated in full, the baseline left out. */
+  fullEvaluations: number;
+  /** The first number of this run: failures of an earlier one do not count against it. */
+  readonly firstNumber: number;
+}
+
+/** Appends a record to the journal, then tells whoever watches. */
+export async function record(study: Study, body: WithoutTime<JournalRecord>): Promise<void> {
+  const at = timestamp(study);
+  const whole = { ...body, at } as JournalRecord; // the time is what WithoutTime left out
+  await study.ports.tracker.record(whole);
+  study.input.onEvent?.({ event: "record", record: whole });
+}
+
+export function timestamp(study: Study): string {
+  return new Date(study.ports.clock.now()).toISOString();
+}
+
+/** The measured baseline: the completed trial without a strategy. */
+export function baselineOf(study: Study): Trial | undefined {
+  return study.trials.find((trial) => trial.strategy === null && trial.state === "completed");
+}
+
+/** Trials as a sampler sees them: those that wait for a full evaluation as proxy results. */
+export function visibleTrials(study: Study): Trial[] {
+  const waiting = study.held.map(({ trial }) => ({ ...trial, state: "completed" as const }));
+  return [...study.trials, ...waiting].sort((a, b) => a.number - b.number);
+}
+
+export function currentFront(study: Study): { ids: string[]; hypervolume: number | null } {
+  const front = frontOf(study.trials, study.spec);
+  const baseline = baselineOf(study);
+  return {
+    ids: front.members.map(({ trial }) => trial.trial_id),
+    hypervolume: baseline === undefined
+      ? null
+      : frontHypervolume(front, baseline.measurements, study.spec, study.input.facts),
+  };
+}
+
+/** Closes one turn of the loop with the front as it stands. */
+export async function closeEpisode(
+  study: Study,
+  turn: Pick<Episode, "trial_id" | "sampler" | "mode">,
+): Promise<void> {
+  const { ids, hypervolume } = currentFront(study);
+  const episode: Episode = {
+    study_id: study.input.study_id,
+    number: (study.episodes.at(-1)?.number ?? 0) + 1,
+    ...turn,
+    hypervolume,
+    front: ids,
+    refused: study.refused.splice(0),
+  };
+  study.episodes.push(episode);
+  await record(study, { type: "episode_closed", episode });
+}

@@ -1,0 +1,74 @@
+import type { Sampler } from "../contract/plugin.ts";
+import type { Ask, Backend, Clock, StudyEvent, Tracker } from "../ports.ts";
+import type { Artifact } from "../schemas/artifact.ts";
+import type { Facts } from "../schemas/facts.ts";
+import type { Provenance, StopReason } from "../schemas/journal.ts";
+import type { SampleResult } from "../schemas/measurement.ts";
+import type { StudyRequest } from "../schemas/request.ts";
+import type { Spec } from "../schemas/spec.ts";
+import type { Trial } from "../schemas/trial.ts";
+import type { AgentMethod } from "../spec/resolve_action.ts";
+import type { Recommendation } from "../evidence/recommend.ts";
+import type { ReplayedStudy } from "./replay.ts";
+
+/** Full evaluations of a study where the request names no number; the baseline's is not counted. */
+export const DEFAULT_FULL_EVALUATIONS = 8;
+
+/** Episodes of the samplers without a gain in hypervolume after which a study has converged. */
+export const DEFAULT_CONVERGENCE_EPISODES = 6;
+
+/** Samples of a finished evaluation with the protocol they were taken under. */
+export interface StoredEvaluation {
+  readonly trial_id: string;
+  readonly fidelity: "proxy" | "full";
+  readonly samples: SampleResult[];
+  /** Task to hash; empty where the store does not know: samples are then compared by their hashes. */
+  readonly protocol: Record<string, string>;
+}
+
+/** What a study needs to go on: its journal replayed, and the samples of its evaluations. */
+export interface StudyHistory {
+  readonly study: ReplayedStudy;
+  readonly evaluations: readonly StoredEvaluation[];
+}
+
+export interface StudyInput {
+  readonly study_id: string;
+  readonly request: StudyRequest;
+  readonly facts: Facts;
+  readonly spec: Spec;
+  readonly provenance: Provenance;
+  readonly methods: readonly AgentMethod[];
+  /** Asked in turn, one an episode; one that has nothing to propose is passed over. */
+  readonly samplers: readonly Sampler[];
+  /** The imported, uncompressed model. */
+  readonly baseline: Artifact;
+  /** Present: the study goes on where it stopped. */
+  readonly history?: StudyHistory;
+  readonly onEvent?: (event: StudyEvent) => void;
+}
+
+/** The world, as the loop sees it. Randomness comes from the request's seed alone. */
+export interface StudyPorts {
+  readonly backend: Backend;
+  readonly tracker: Tracker;
+  readonly ask: Ask;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export interface StudyResult {
+  readonly study_id: string;
+  readonly stop: StopReason;
+  readonly message: string;
+  readonly spec: Spec;
+  /** Closed trials by number, of earlier runs of the study too. */
+  readonly trials: readonly Trial[];
+  /** Null where no baseline was measured. */
+  readonly recommendation: Recommendation | null;
+  /** Trial ids, best reward first. */
+  readonly front: readonly string[];
+  /** Probability of being on the front, by trial id. */
+  readonly front_probability: Readonly<Record<string, number>>;
+  readonly hypervolume: number | null;
+}
