@@ -40,7 +40,8 @@ function candidatesOf({ agent, method }: AgentMethod, facts: Facts): Candidate[]
  * 8 bits first, and among those the ones that leave the most knobs at their defaults.
  */
 export function embeddingActions(methods: readonly AgentMethod[], facts: Facts): Action[] {
-  const distance = ({ bits }: Candidate) => Math.abs(Math.round(bits) - SAFE_BITS);
+  // Scales add a fraction of a bit, which is no reason to prefer another width.
+  const distance = ({ bits }: Candidate) => Math.abs(Math.floor(bits) - SAFE_BITS);
   const changes = ({ action }: Candidate) => Object.keys(action.params).length;
   return methods.flatMap((entry) => candidatesOf(entry, facts))
     .sort((a, b) => distance(a) - distance(b) || changes(a) - changes(b) || a.bits - b.bits)

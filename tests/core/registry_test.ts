@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import {
+  defineAgent,
+  defineSampler,
+  makeRegistry,
+  type Plugin,
+  UsageError,
+} from "../../core/mod.ts";
+import { agents, octet, round, runtimes, tasks } from "./spec_fixtures.ts";
+
+const agent = defineAgent({ name: "shrinking", summary: "makes weights smaller" });
+const sampler = defineSampler({ name: "dice", summary: "throws", propose: () => null });
+const at = (path: string, plugin: Plugin) => ({ path, plugin });
+const agentFile = at("shrinking/agent.ts", agent);
+
+function refusal(...loaded: { path: string; plugin: Plugin }[]): string {
+  try {
+    makeRegistry(loaded);
+  } catch (error) {
+    assert.ok(error instanceof UsageError, String(error));
+    return error.message;
+  }
+  assert.fail("nothing was refused");
+}
+
+Deno.test("makeRegistry() groups plugins by kind and gives methods their folder's agent", () => {
+  const registry = makeRegistry([
+    agentFile,
+    at("shrinking/octet.ts", octet),
+    at("shrinking/round.ts", round),
+    at("searching/dice.ts", sampler),
+    at("measuring/words.ts", tasks.find((task) => task.name === "words")!),
+    at("running/plain.ts", runtimes[0]!),
+  ]);
+  assert.deepEqual(registry.methods.map((one) => [one.agent, one.method.name]), [
+    ["shrinking", "octet"],
+    ["shrinking", "round"],
+  ]);
+  assert.equal(registry.agent("shrinking"), agent);
+  assert.equal(registry.method("shrinking", "round").method, round);
+  assert.equal(registry.sampler("dice"), sampler);
+  assert.equal(registry.task("words").name, "words");
+  assert.equal(registry.runtime("plain"), runtimes[0]);
+});
+
+Deno.test("makeRegistry() look-ups answer an unknown name with the nearest", () => {
+  const registry = makeRegistry([
+    agentFile,
+    at("shrinking/round.ts", round),
+    at("s/dice.ts", sampler),
+  ]);
+  assert.throws(
+    () => registry.method("shrinking", "ruond"),
+    /Unknown method of shrinking "ruond". Did you mean "round"/,
+  );
+  assert.throws(() => registry.method("shrnking", "round"), /Unknown agent.*"shrinking"/);
+  assert.throws(() => registry.sampler("dicee"), /Unknown sampler.*Did you mean "dice"/);
+  assert.throws(() => registry.task("words"), UsageError);
+});
+
+Deno.test("makeRegistry() refuses a name taken and says both files", () => {
+  assert.equal(
+    refusal(agentFile, at("shrinking/round.ts", round), at("../mine/shrinking/round.ts", round)),
+    'Cannot register method "round" of ../mine/shrinking/round.ts as shrinking/round.ts has that ' +
+      "name already",
+  );
+  assert.match(refusal(agentFile, at("npm:more", agent)), /agent "shrinking" of npm:more/);
+  const theirs = defineAgent({ name: "theirs", summary: "same", methods: [round] });
+  assert.match(
+    refusal(agentFile, at("shrinking/round.ts", round), at("npm:theirs", theirs)),
+    /method "round" of npm:theirs as shrinking\/round.ts/,
+  );
+});
+
+Deno.test("makeRegistry() lets two kinds share a name", () => {
+  const named = defineSampler({ ...sampler, name: "shrinking" });
+  const registry = makeRegistry([agentFile, at("s/shrinking.ts", named)]);
+  assert.equal(registry.agents.length + registry.samplers.length, 2);
+});
+
+Deno.test("makeRegistry() refuses a file that is not named after its plugin", () => {
+  assert.equal(
+    refusal(agentFile, at("shrinking/rounding.ts", round)),
+    'Cannot register method "round" as its file must be called round.ts: it is ' +
+      "shrinking/rounding.ts",
+  );
+  assert.match(refusal(at("other/agent.ts", agent)), /must be called shrinking\/agent.ts/);
+  makeRegistry([at("plugins/shrinking.ts", agent)]);
+});
+
+Deno.test("makeRegistry() refuses a method whose folder is no agent's", () => {
+  assert.match(
+    refusal(agentFile, at("stray/round.ts", round)),
+    /method "round" of stray\/round.ts .*there is no agent "stray" \(agents: shrinking\)/,
+  );
+  assert.match(refusal(at("npm:round", round)), /\(agents: none\)/);
+});
+
+Deno.test("makeRegistry() takes an agent's own methods, with the file of their Python half", () => {
+  const theirs = defineAgent({
+    name: "theirs",
+    summary: "one of a third party",
+    methods: [round, octet],
+    python_dir: "/home/them/python",
+  });
+  const registry = makeRegistry([at("./anything.ts", theirs)]);
+  assert.equal(registry.method("theirs", "octet").python_path, "/home/them/python/octet.py");
+  const builtIn = makeRegistry([agentFile, at("shrinking/round.ts", round)]);
+  assert.equal(builtIn.method("shrinking", "round").python_path, null);
+});
+
+Deno.test("makeRegistry() refuses a knob whose default lies outside its own range", () => {
+  const bits = { ...round.knobs["bits"]!, default: 5 };
+  const broken = { ...round, knobs: { bits } };
+  assert.match(
+    refusal(agentFile, at("shrinking/round.ts", broken)),
+    /default of its knob bits must lie in the knob's own range: it is 5/,
+  );
+});
+
+Deno.test("makeRegistry() makes what inferSpec() takes", () => {
+  const registry = makeRegistry(agents.map((one) => at(`${one.name}/agent.ts`, one)));
+  assert.deepEqual(registry.agents, agents);
+});

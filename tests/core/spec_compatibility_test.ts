@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import {
+  type Action,
+  checkStrategy,
+  predictBytes,
+  readableId,
+  resolveActions,
+  strategyKey,
+} from "../../core/mod.ts";
+import { largeFacts, methods, smallFacts } from "./spec_fixtures.ts";
+
+const facts = smallFacts();
+type Step = readonly [method: string, params?: Action["params"]];
+
+const resolved = (...steps: Step[]) =>
+  resolveActions(
+    steps.map(([method, params]) => ({ agent: "shrinking", method, params: params ?? {} })),
+    methods,
+    facts,
+  );
+
+/** The reason for which a recipe is refused; "" where it may run. */
+function reason(steps: Step[], where = facts, limits = {}): string {
+  const verdict = checkStrategy(resolved(...steps), methods, where, limits);
+  return verdict.ok ? "" : verdict.reason;
+}
+
+Deno.test("checkStrategy() lets a recipe through whose actions change different parts", () => {
+  assert.equal(reason([["solve"], ["round", { targets: "embedding", bits: 8 }]]), "");
+});
+
+Deno.test("checkStrategy() refuses two actions on one part, and names both", () => {
+  assert.equal(
+    reason([["solve"], ["round"]]),
+    "round would change the linear weights that solve has changed",
+  );
+  assert.match(
+    reason([["round", { targets: "embedding" }], ["round", { targets: "both" }]]),
+    /embedding weights that round has changed/,
+  );
+});
+
+Deno.test("checkStrategy() passes on a method's own reason for refusing parameters", () => {
+  assert.equal(reason([["solve", { group_size: 128 }]]), "groups of 128 do not divide the rows");
+});
+
+Deno.test("checkStrategy() refuses a method that needs a GPU where there is none", () => {
+  assert.match(reason([["gpu_only"]]), /gpu_only needs a GPU: there is none here/);
+  assert.equal(reason([["gpu_only"]], largeFacts()), "");
+});
+
+Deno.test("checkStrategy() refuses what needs more memory than is free, with both figures", () => {
+  const full = { ...facts, device: { ...facts.device, free_memory_gb: 0.25 } };
+  assert.match(reason([["solve"]], full), /needs about 0.54 GB of memory .*: 0.25 GB are free/);
+  const large = largeFacts();
+  const busy = { ...large, device: { ...large.device, free_vram_gb: 12 } };
+  assert.match(reason([["solve"]], busy), /needs about 32 GB of GPU memory .*: 12 GB are free/);
+  const mute = { ...large, device: { ...large.device, free_vram_gb: null, vram_gb: null } };
+  assert.equal(reason([["solve"]], mute), "");
+});
+
+Deno.test("checkStrategy() refuses weights that cannot fit the memory they are for", () => {
+  assert.equal(reason([["octet"]], facts, { max_vram_gb: 0.2 }), "");
+  assert.match(reason([["octet"]], facts, { max_vram_gb: 0.1 }), /0.16 GB.*limit is 0.1 GB/);
+  assert.equal(
+    reason([["solve"], ["round", { targets: "embedding" }]], facts, {
+      max_vram_gb: 0.1,
+    }),
+    "",
+  );
+  assert.equal(reason([["octet"]], facts, { max_vram_gb: null }), "");
+});
+
+Deno.test("checkStrategy() refuses a recipe of nothing", () => {
+  assert.equal(reason([]), "a strategy needs at least one action");
+});
+
+Deno.test("predictBytes() counts each part at the bits of the action that changed it", () => {
+  const { linear_parameters: linear, embedding_parameters: embedding } = facts.model;
+  const near = (steps: Step[], bytes: number) =>
+    assert.ok(Math.abs(predictBytes(resolved(...steps), methods, facts) - bytes) < 1, `${bytes}`);
+  near([], facts.model.fp16_bytes);
+  near([["octet"]], linear + 2 * embedding);
+  near([["round", { targets: "both", bits: 8 }]], (linear + embedding) * 8.25 / 8);
+  near(
+    [["solve"], ["round", { targets: "embedding", bits: 8 }]],
+    linear * 4.25 / 8 + embedding * 8.25 / 8,
+  );
+});
+
+Deno.test("strategyKey() is equal for recipes that do the same and for those alone", () => {
+  const key = (...steps: Step[]) => strategyKey(resolved(...steps));
+  assert.equal(key(["round", { bits: 4, group_size: 64 }]), key(["round"]));
+  assert.equal(
+    key(["round", { bits: 3, targets: "both" }]),
+    key(["round", { targets: "both", bits: 3 }]),
+  );
+  assert.notEqual(key(["round", { bits: 3 }]), key(["round"]));
+  assert.notEqual(key(["solve"], ["octet"]), key(["octet"], ["solve"]));
+});
+
+Deno.test("readableId() shows method, part, bits and group", () => {
+  const actions = resolved(["solve"], ["round", { targets: "embedding", bits: 8 }]);
+  assert.equal(readableId(3, actions), "s03-solve-4bit-g64+round-embedding-8bit-g64");
+  assert.equal(readableId(12, resolved(["octet"])), "s12-octet");
+  const channel = { method: "round_to/nearest", params: { bits: 8, group_size: -1 } };
+  assert.equal(readableId(120, [channel]), "s120-round-to-nearest-8bit");
+});

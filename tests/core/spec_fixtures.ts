@@ -1,0 +1,314 @@
+import {
+  type Action,
+  type Agent,
+  type AgentMethod,
+  choice,
+  defineAgent,
+  defineMethod,
+  defineRuntime,
+  defineTask,
+  type Facts,
+  flag,
+  integer,
+  type Method,
+  real,
+  type ResolvedAction,
+  type Runtime,
+  type SpecPlugins,
+  StudyRequest,
+  type StudyRequestInput,
+  type Support,
+  type Task,
+} from "../../core/mod.ts";
+
+/** A model of 135 million parameters, a third of them the tied embedding, on two CPU cores. */
+export function smallFacts(): Facts {
+  return {
+    model: {
+      model_name: "small",
+      source: "checkpoint",
+      path: "/models/small",
+      revision: null,
+      architecture: "LlamaForCausalLM",
+      model_type: "llama",
+      dtype: "float32",
+      parameters: 134_500_000,
+      embedding_parameters: 28_300_000,
+      linear_parameters: 106_200_000,
+      original_bytes: 538_000_000,
+      fp16_bytes: 269_000_000,
+      tied_embeddings: true,
+      layers: 30,
+      hidden_size: 576,
+      intermediate_size: 1536,
+      heads: 9,
+      kv_heads: 3,
+      vocabulary: 49_152,
+      context_length: 2048,
+      linear_shapes: [{ out_features: 576, in_features: 576, count: 60 }],
+      group_sizes: [16, 32, 64, 192],
+      grid: null,
+      chat_template: true,
+      custom_code: false,
+    },
+    device: {
+      device: "cpu",
+      device_name: "two cores",
+      cores: 2,
+      memory_gb: 24,
+      free_memory_gb: 20,
+      vram_gb: null,
+      free_vram_gb: null,
+      compute_capability: null,
+      free_disk_gb: 50,
+      bf16: false,
+      torch_version: "2",
+      torch_build: "cpu",
+      energy_reader: "estimate",
+      platform: "linux",
+    },
+    dataset: {
+      dataset: "words",
+      kind: "named",
+      path: null,
+      format: null,
+      rows: null,
+      sha256: null,
+    },
+  };
+}
+
+/** A model of 8 billion parameters on a GPU of 48 GB. */
+export function largeFacts(): Facts {
+  const small = smallFacts();
+  return {
+    ...small,
+    model: {
+      ...small.model,
+      model_name: "large",
+      dtype: "bfloat16",
+      parameters: 8_030_000_000,
+      embedding_parameters: 1_050_000_000,
+      linear_parameters: 6_979_000_000,
+      original_bytes: 16_060_000_000,
+      fp16_bytes: 16_060_000_000,
+      tied_embeddings: false,
+      layers: 32,
+      hidden_size: 4096,
+      intermediate_size: 14_336,
+      heads: 32,
+      kv_heads: 8,
+      vocabulary: 128_256,
+      group_sizes: [16, 32, 64, 128, 256],
+    },
+    device: {
+      ...small.device,
+      device: "cuda",
+      device_name: "an accelerator",
+      vram_gb: 48,
+      free_vram_gb: 46,
+      torch_build: "cuda",
+      energy_reader: "nvml-counter",
+    },
+  };
+}
+
+export function withDataset(facts: Facts, dataset: string, more: Partial<Facts["dataset"]> = {}) {
+  return { ...facts, dataset: { ...facts.dataset, dataset, ...more } };
+}
+
+export function request(more: Partial<StudyRequestInput> = {}): StudyRequest {
+  return StudyRequest.parse({ model_name: "small", dataset: "words", ...more });
+}
+
+const bits = choice([2, 3, 4, 8], { default: 4, unit: "bits", description: "a weight" });
+const group_size = choice([32, 64, 128], { default: 64, unit: "weights", description: "a scale" });
+
+function groupDivides(params: ResolvedAction["params"], facts: Facts): Support {
+  const group = Number(params["group_size"]);
+  if (facts.model.group_sizes.includes(group)) return { ok: true };
+  return { ok: false, reason: `groups of ${group} do not divide the rows` };
+}
+
+const groupedBits = (params: ResolvedAction["params"]) =>
+  Number(params["bits"]) + 16 / Number(params["group_size"]);
+
+const method = (
+  name: string,
+  seeds: Partial<Record<"conservative" | "balanced" | "aggressive", Action["params"]>>,
+  more: Partial<Method>,
+): Method =>
+  defineMethod({
+    name,
+    summary: `${name} it`,
+    knobs: { bits, group_size },
+    needs: { environment: "default", calibration: false, gpu: false },
+    changes: () => ["linear"],
+    supports: () => ({ ok: true }),
+    accepts: groupDivides,
+    seed: (boldness) => seeds[boldness] ?? null,
+    bits: groupedBits,
+    estimateSeconds: () => 10,
+    estimateMemory: (_, facts) => 4 * facts.model.parameters,
+    ...more,
+  });
+
+const all = (params: Action["params"]) => ({
+  conservative: params,
+  balanced: params,
+  aggressive: params,
+});
+
+/** Nearest rounding; can change the linear layers, the embedding or both. */
+export const round = method("round", all({ bits: 4 }), {
+  knobs: {
+    bits,
+    group_size,
+    symmetric: flag({ default: true, description: "no zero point" }),
+    targets: choice(["linear", "embedding", "both"], {
+      default: "linear",
+      unit: "name",
+      description: "what is rounded",
+    }),
+  },
+  changes: ({ targets }) =>
+    targets === "both" ? ["linear", "embedding"] : targets === "embedding" ? ["embedding"] : [
+      "linear",
+    ],
+});
+
+/** Solves for the rounding; has a rule for its group size, none for its damping. */
+export const solve = method("solve", {
+  conservative: { bits: 8 },
+  balanced: { bits: 4, group_size: "auto" },
+  aggressive: { bits: 3, group_size: 32 },
+}, {
+  knobs: {
+    bits,
+    group_size,
+    damping: real({
+      minimum: 0.001,
+      maximum: 0.1,
+      default: 0.01,
+      unit: "1",
+      description: "of the diagonal",
+      log: true,
+    }),
+  },
+  needs: { environment: "default", calibration: true, gpu: false },
+  auto: () => ({ group_size: { value: 32, reason: "32 divides every row" } }),
+});
+
+/** Learns the rounding. */
+export const tune = method("tune", all({ bits: 4 }), {
+  knobs: {
+    bits,
+    group_size,
+    steps: integer({ minimum: 8, maximum: 200, default: 20, unit: "steps", description: "taken" }),
+  },
+  needs: { environment: "default", calibration: true, gpu: false },
+});
+
+/** Eight bits a channel; nothing to choose. */
+export const octet = method("octet", all({}), {
+  knobs: {},
+  accepts: () => ({ ok: true }),
+  bits: () => 8,
+});
+
+export const gpuOnly = method("gpu_only", all({}), {
+  needs: { environment: "default", calibration: false, gpu: true },
+});
+
+const AGENT = "shrinking";
+
+/** As loaded: by file name. */
+export const methods: readonly AgentMethod[] = [gpuOnly, octet, round, solve, tune]
+  .map((one) => ({ agent: AGENT, method: one }));
+
+export const agents: readonly Agent[] = [
+  defineAgent({
+    name: AGENT,
+    summary: "makes weights smaller",
+    preferred: { large: ["solve", "tune"], small: ["octet", "tune"] },
+  }),
+  defineAgent({
+    name: "measuring",
+    summary: "measures",
+    benchmark_sets: [
+      { datasets: ["gsm8k"], dataset_class: "math", tasks: ["sums"] },
+      {
+        datasets: ["general", "default"],
+        dataset_class: "general",
+        tasks: ["sums", "knowledge", "truth", "programs", "puzzles"],
+      },
+      { datasets: ["code"], dataset_class: "code", tasks: ["programs"] },
+      { datasets: ["reasoning"], dataset_class: "reasoning", tasks: ["puzzles"] },
+      { datasets: ["words"], dataset_class: "language", tasks: ["words"] },
+    ],
+  }),
+];
+
+const task = (name: string, more: Partial<Task>): Task =>
+  defineTask({
+    name,
+    version: "1",
+    summary: name,
+    evaluator: "lm_eval",
+    lm_eval_task: name,
+    definition: null,
+    data_file: null,
+    shipped: false,
+    few_shot: 0,
+    metric: "acc,none",
+    reported_metric: "accuracy",
+    unit: "1",
+    direction: "maximize",
+    chance: 0,
+    proxy_samples: 100,
+    full_samples: 1000,
+    window_tokens: null,
+    datasets: [name],
+    ...more,
+  });
+
+const perplexity = {
+  evaluator: "perplexity",
+  reported_metric: "perplexity",
+  direction: "minimize",
+  unit: "perplexity",
+} as const;
+
+export const tasks: readonly Task[] = [
+  task("custom_prompt_answer", { datasets: ["custom_prompt_answer"], full_samples: null }),
+  task("custom_text", { datasets: ["custom_text"], ...perplexity, full_samples: null }),
+  task("sums", { datasets: ["gsm8k"] }),
+  task("pages", { datasets: ["wikitext2", "wikitext"], ...perplexity, full_samples: null }),
+  task("words", { full_samples: 200 }),
+  task("words_text", { datasets: ["words"], ...perplexity, full_samples: 40, proxy_samples: 20 }),
+];
+
+const runtime = (name: string, preference: number, supports: Runtime["supports"]): Runtime =>
+  defineRuntime({
+    name,
+    summary: name,
+    needs: { environment: "default", export_environment: null },
+    preference,
+    supports,
+  });
+
+export const runtimes: readonly Runtime[] = [
+  runtime("plain", 1, () => ({ ok: true })),
+  runtime(
+    "swift",
+    10,
+    (facts) => facts.device.device === "cpu" ? { ok: true } : { ok: false, reason: "runs on CPUs" },
+  ),
+  runtime(
+    "served",
+    20,
+    (facts) => facts.device.device === "cuda" ? { ok: true } : { ok: false, reason: "needs a GPU" },
+  ),
+];
+
+export const plugins: SpecPlugins = { agents, methods, tasks, runtimes };
