@@ -1,0 +1,40 @@
+import type { ResolvedAction } from "../../core/mod.ts";
+import { sha256Text } from "./file_hash.ts";
+
+/** Everything that decides what an action makes. */
+export interface ActionInputs {
+  /** Artifact that the action works on; null for an import. */
+  parent_id: string | null;
+  /** Null for an import: then `source` says what is imported. */
+  action: Pick<ResolvedAction, "agent" | "method" | "params"> | null;
+  source?: string;
+  seed: number;
+  calibration_sha256: string | null;
+  source_closure_sha256: string;
+  environment_hash: string;
+}
+
+/** JSON with sorted keys: equal values give equal text. Numbers that JSON lacks are refused. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (typeof value === "object" && value !== null) {
+    const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+    entries.sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0);
+    return `{${
+      entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(",")
+    }}`;
+  }
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    throw new TypeError(`Cannot hash ${value} as part of an action's key`);
+  }
+  return JSON.stringify(value);
+}
+
+/** The name under which an action's result is found before any work: equal inputs, equal key. */
+export function actionKey(inputs: ActionInputs): string {
+  const { action } = inputs;
+  const named = action === null
+    ? null
+    : { agent: action.agent, method: action.method, params: action.params };
+  return sha256Text(canonicalJson({ version: 1, ...inputs, action: named }));
+}

@@ -1,0 +1,181 @@
+import { join, resolve } from "node:path";
+import { type Artifact, UsageError } from "../../core/mod.ts";
+import { acquireLock } from "../store/file_lock.ts";
+import {
+  artifactId,
+  type ArtifactPaths,
+  artifactPaths,
+  clearDead,
+  isComplete,
+  MANIFEST,
+  ownedName,
+  readArtifact,
+  remove,
+  weightBytes,
+  writeJson,
+} from "./artifact_files.ts";
+import { checksums, sha256File } from "./file_hash.ts";
+import { collectGarbage, type GarbageOptions, type GarbageReport } from "./garbage.ts";
+import { hashExternal } from "./external_hash.ts";
+
+/** What is known of an artifact besides its files. */
+export type ArtifactMeta = Omit<Artifact, "artifact_id" | "location" | "files" | "size_bytes">;
+
+export interface ArtifactStore {
+  readonly root: string;
+  /** The artifact that these inputs made earlier, whole on disk; null: it must be made. */
+  find(action_key: string): Promise<Artifact | null>;
+  get(artifact_id: string): Promise<Artifact | null>;
+  list(): Promise<Artifact[]>;
+  /** An empty directory on the store's file system for a worker to write into. */
+  begin(): Promise<string>;
+  /** Takes a written directory over under its content's name. The directory is gone then. */
+  commit(directory: string, meta: ArtifactMeta): Promise<Artifact>;
+  /** Removes a directory that `begin` gave. */
+  discard(directory: string): Promise<void>;
+  /** A model directory of the user's: it stays where it is and is never removed. */
+  adopt(directory: string, meta: ArtifactMeta): Promise<Artifact>;
+  /** What is wrong with an artifact's files against their checksums; empty: nothing. */
+  verifyChecksums(artifact: Artifact): Promise<string[]>;
+  gc(options: GarbageOptions): Promise<GarbageReport>;
+  /** Gives back the claims on the artifacts that this process uses. */
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
+async function verify(artifact: Artifact): Promise<string[]> {
+  const problems: string[] = [];
+  for (const { path, bytes, sha256 } of artifact.files) {
+    const file = join(artifact.location, path);
+    try {
+      const { size } = await Deno.stat(file);
+      if (size !== bytes) problems.push(`${file} has ${size} bytes: ${bytes} were written`);
+      else if (await sha256File(file) !== sha256) problems.push(`${file} has another checksum`);
+    } catch (error) {
+      problems.push(`${file} cannot be read: ${(error as Error).message}`);
+    }
+  }
+  return problems;
+}
+
+/** Moves a whole directory to its name, or drops it where that name is taken by a whole one. */
+async function place(
+  paths: ArtifactPaths,
+  directory: string,
+  artifact: Artifact,
+): Promise<Artifact> {
+  const home = join(paths.root, artifact.artifact_id);
+  using _lock = await acquireLock(paths.lock, { what: "the artifact store", wait_ms: 60_000 });
+  const there = await readArtifact(join(home, MANIFEST), home);
+  if (there !== null && await isComplete(there)) {
+    await remove(directory);
+  } else {
+    await remove(home);
+    await Deno.rename(directory, home);
+  }
+  await writeJson(join(paths.keys, `${artifact.action_key}.json`), artifact);
+  return { ...artifact, location: home };
+}
+
+/** Opens the content-addressed artifacts below a directory, making it where it is missing. */
+export async function openArtifactStore(directory: string): Promise<ArtifactStore> {
+  const paths = artifactPaths(resolve(directory));
+  for (const path of [paths.root, paths.keys, paths.leases, paths.temporary]) {
+    await Deno.mkdir(path, { recursive: true });
+  }
+  await clearDead(paths.temporary);
+  await clearDead(paths.leases);
+  const claimed = new Set<string>();
+
+  /** While this process lives, gc leaves the artifact alone; its time of use is now. */
+  const claim = async (artifact: Artifact): Promise<Artifact> => {
+    const lease = join(paths.leases, ownedName(artifact.artifact_id));
+    await Deno.writeTextFile(lease, "");
+    claimed.add(lease);
+    const now = new Date();
+    await Deno.utime(join(paths.root, artifact.artifact_id, MANIFEST), now, now);
+    return artifact;
+  };
+
+  const get = async (id: string): Promise<Artifact | null> => {
+    if (!/^[0-9a-f]{16}$/.test(id)) return null;
+    const home = join(paths.root, id);
+    const artifact = await readArtifact(join(home, MANIFEST), home);
+    return artifact !== null && await isComplete(artifact) ? await claim(artifact) : null;
+  };
+
+  const find = async (action_key: string): Promise<Artifact | null> => {
+    if (!/^[0-9a-f]{64}$/.test(action_key)) {
+      throw new UsageError(
+        `Cannot look for an artifact as its key is not a SHA-256: ${action_key}`,
+      );
+    }
+    const named = await readArtifact(join(paths.keys, `${action_key}.json`), null);
+    const found = named === null ? null : await get(named.artifact_id);
+    // The lineage is that of this key, also where other inputs made the same bytes first.
+    return found === null ? null : { ...named!, location: found.location };
+  };
+
+  const commit = async (directory: string, meta: ArtifactMeta): Promise<Artifact> => {
+    const files = await checksums(directory, { except: [MANIFEST], sync: true });
+    if (files.length === 0) throw new Error(`Cannot keep ${directory} as an artifact: it is empty`);
+    const artifact_id = artifactId(files);
+    const artifact = { ...meta, artifact_id, files, size_bytes: weightBytes(files), location: "." };
+    await writeJson(join(directory, MANIFEST), artifact);
+    return await claim(await place(paths, directory, artifact));
+  };
+
+  const adopt = async (directory: string, meta: ArtifactMeta): Promise<Artifact> => {
+    const location = await Deno.realPath(directory);
+    const files = await hashExternal(paths, location);
+    const artifact_id = artifactId(files);
+    const artifact = { ...meta, artifact_id, files, size_bytes: weightBytes(files), location };
+    const same = await get(artifact_id); // a copy of one of ours has the same bytes
+    const home = join(paths.root, artifact_id);
+    const own = same?.location === home;
+    if (!own) await writeJson(join(home, MANIFEST), artifact);
+    await writeJson(join(paths.keys, `${meta.action_key}.json`), artifact);
+    return await claim(own ? { ...artifact, location: home } : artifact);
+  };
+
+  const list = async (): Promise<Artifact[]> => {
+    const artifacts: Artifact[] = [];
+    for await (const entry of Deno.readDir(paths.root)) {
+      const home = join(paths.root, entry.name);
+      if (!entry.isDirectory || !/^[0-9a-f]{16}$/.test(entry.name)) continue;
+      const artifact = await readArtifact(join(home, MANIFEST), home);
+      if (artifact !== null) artifacts.push(artifact);
+    }
+    return artifacts.sort((a, b) => a.created_at < b.created_at ? -1 : 1);
+  };
+
+  const close = (): void => {
+    for (const lease of claimed) {
+      try {
+        Deno.removeSync(lease);
+      } catch {
+        // Another store of this process has given it back.
+      }
+    }
+    claimed.clear();
+  };
+
+  return {
+    root: paths.root,
+    find,
+    get,
+    list,
+    async begin() {
+      const path = join(paths.temporary, ownedName(crypto.randomUUID()));
+      await Deno.mkdir(path);
+      return path;
+    },
+    commit,
+    discard: remove,
+    adopt,
+    verifyChecksums: verify,
+    gc: (options) => collectGarbage(paths, options),
+    close,
+    [Symbol.dispose]: close,
+  };
+}

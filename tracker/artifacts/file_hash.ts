@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+import { join, relative } from "node:path";
+import type { FileChecksum } from "../../core/mod.ts";
+
+const CHUNK = 4 << 20;
+
+/** SHA-256 of a file, read in pieces; `sync` also waits until the file is on disk. */
+export async function sha256File(
+  path: string,
+  { sync = false }: { sync?: boolean } = {},
+): Promise<string> {
+  const hash = createHash("sha256");
+  const file = await Deno.open(path, { read: true, write: sync });
+  try {
+    const chunk = new Uint8Array(CHUNK);
+    for (let read = await file.read(chunk); read !== null; read = await file.read(chunk)) {
+      hash.update(chunk.subarray(0, read));
+    }
+    if (sync) await file.syncData();
+  } finally {
+    file.close();
+  }
+  return hash.digest("hex");
+}
+
+/** SHA-256 of a text. */
+export function sha256Text(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** Regular files below a directory, relative and sorted; links to files count as files. */
+export async function listFiles(root: string): Promise<string[]> {
+  const found: string[] = [];
+  const walk = async (directory: string): Promise<void> => {
+    for await (const entry of Deno.readDir(directory)) {
+      const path = join(directory, entry.name);
+      // A hub's cache holds links to blobs: what a link leads to decides.
+      const info = entry.isSymlink ? await Deno.stat(path) : entry;
+      if (info.isDirectory && !entry.isSymlink) await walk(path);
+      else if (info.isFile) found.push(relative(root, path));
+    }
+  };
+  await walk(root);
+  return found.sort();
+}
+
+/** Checksums of every file below a directory, but for those named in `except`. */
+export async function checksums(
+  root: string,
+  { except = [], sync = false }: { except?: readonly string[]; sync?: boolean } = {},
+): Promise<FileChecksum[]> {
+  const files: FileChecksum[] = [];
+  for (const path of await listFiles(root)) {
+    if (except.includes(path)) continue;
+    const { size } = await Deno.stat(join(root, path));
+    files.push({ path, bytes: size, sha256: await sha256File(join(root, path), { sync }) });
+  }
+  return files;
+}
+
+/**
+ * One hash over source files or whole folders of them, by name and content: the part of an action's
+ * key that changes when the code that does the work changes. Caches of the interpreter do not count.
+ */
+export async function sourceClosureSha256(
+  sources: readonly { name: string; path: string }[],
+): Promise<string> {
+  const lines: string[] = [];
+  for (const { name, path } of sources) {
+    if ((await Deno.stat(path)).isFile) {
+      lines.push(`${name} ${await sha256File(path)}`);
+      continue;
+    }
+    for (const file of await listFiles(path)) {
+      if (file.endsWith(".py")) lines.push(`${name}/${file} ${await sha256File(join(path, file))}`);
+    }
+  }
+  return sha256Text(lines.sort().join("\n"));
+}

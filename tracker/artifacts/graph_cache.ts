@@ -1,0 +1,72 @@
+import { join, resolve } from "node:path";
+import { acquireLock } from "../store/file_lock.ts";
+import { pathComponent } from "../store/store_paths.ts";
+import { clearDead, ownedName, remove } from "./artifact_files.ts";
+
+/** Directories that cost time to make and are the same for equal keys. */
+export interface GraphCache {
+  readonly root: string;
+  /** The directory of a key; `make` fills an empty one where it is not there yet. */
+  cached(
+    kind: string,
+    key: string,
+    make: (directory: string) => Promise<void>,
+  ): Promise<{ directory: string; made: boolean }>;
+  /** The directory of a key where it is there. */
+  peek(kind: string, key: string): Promise<string | null>;
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isDirectory;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Cached directories below `directory`, such as an architecture's exported graph or prepared data.
+ * Two processes that want the same make it once: the second waits up to `wait_ms`.
+ */
+export function openGraphCache(
+  directory: string,
+  { wait_ms = 15 * 60_000 }: { wait_ms?: number } = {},
+): GraphCache {
+  const root = resolve(directory);
+  const place = (kind: string, key: string): string =>
+    join(root, pathComponent(kind), pathComponent(key));
+
+  return {
+    root,
+    async peek(kind, key) {
+      const home = place(kind, key);
+      return await isDirectory(home) ? home : null;
+    },
+    async cached(kind, key, make) {
+      const home = place(kind, key);
+      if (await isDirectory(home)) return { directory: home, made: false };
+      const temporary = join(root, ".temporary");
+      const locks = join(root, ".locks");
+      for (const path of [join(root, pathComponent(kind)), temporary, locks]) {
+        await Deno.mkdir(path, { recursive: true });
+      }
+      const name = `${pathComponent(kind)}-${pathComponent(key)}`;
+      using _lock = await acquireLock(join(locks, name), {
+        what: `cached ${kind} ${key}`,
+        wait_ms,
+      });
+      if (await isDirectory(home)) return { directory: home, made: false };
+      await clearDead(temporary);
+      const filling = join(temporary, ownedName(crypto.randomUUID()));
+      await Deno.mkdir(filling);
+      try {
+        await make(filling);
+        await Deno.rename(filling, home);
+      } catch (error) {
+        await remove(filling);
+        throw error;
+      }
+      return { directory: home, made: true };
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import {
+  type DuckDBConnection,
+  DuckDBTimestampValue,
+  type DuckDBType,
+  listValue,
+} from "@duckdb/node-api";
+import type { Cell, Change, Row } from "./change.ts";
+
+type Where = Readonly<Record<string, string>>;
+
+/** Changes gathered in memory, written in few statements: a row a statement is 280 times slower. */
+export interface Batch {
+  /** Rows gathered so far. */
+  readonly size: number;
+  take(change: Change): void;
+  /** Writes everything; the caller holds the transaction. */
+  write(connection: DuckDBConnection): Promise<void>;
+}
+
+function matches(row: Row, where: Where): boolean {
+  return Object.entries(where).every(([column, value]) => row[column] === value);
+}
+
+/** Forgotten keys of one table that are named by the same columns. */
+interface Forgotten {
+  table: string;
+  columns: string[];
+  keys: Map<string, string[]>;
+}
+
+/** An empty batch. What it forgets goes before what it adds, as rows added later must stay. */
+export function makeBatch(): Batch {
+  const added = new Map<string, Row[]>();
+  const forgotten = new Map<string, Forgotten>();
+  let updates: { table: string; where: Where; set: Row }[] = [];
+  let size = 0;
+
+  const forget = (table: string, where: Where): void => {
+    const columns = Object.keys(where);
+    const group = `${table} ${columns.join()}`;
+    const entry = forgotten.get(group) ?? { table, columns, keys: new Map() };
+    const key = Object.values(where);
+    entry.keys.set(JSON.stringify(key), key);
+    forgotten.set(group, entry);
+    const rows = added.get(table);
+    if (rows !== undefined) added.set(table, rows.filter((row) => !matches(row, where)));
+    updates = updates.filter((one) => one.table !== table || !matches(one.where, where));
+  };
+
+  const take = (change: Change): void => {
+    if (change.op === "forget") {
+      for (const table of change.tables) forget(table, change.where);
+    } else if (change.op === "add") {
+      size++;
+      const rows = added.get(change.table);
+      if (rows === undefined) added.set(change.table, [change.row]);
+      else rows.push(change.row);
+    } else {
+      const pending = (added.get(change.table) ?? []).filter((row) => matches(row, change.where));
+      for (const row of pending) Object.assign(row, change.set);
+      if (pending.length === 0) updates.push(change);
+    }
+  };
+
+  return {
+    get size(): number {
+      return size;
+    },
+    take,
+    async write(connection) {
+      for (const entry of forgotten.values()) await deleteRows(connection, entry);
+      for (const { table, where, set } of updates) await updateRows(connection, table, where, set);
+      for (const [table, rows] of added) await appendRows(connection, table, rows);
+    },
+  };
+}
+
+async function deleteRows(
+  connection: DuckDBConnection,
+  { table, columns, keys }: Forgotten,
+): Promise<void> {
+  const tuple = `(${columns.map(() => "?").join(", ")})`;
+  const all = [...keys.values()];
+  for (let from = 0; from < all.length; from += 500) {
+    const some = all.slice(from, from + 500);
+    const sql = `DELETE FROM "${table}" WHERE (${columns.join(", ")}) IN (VALUES ${
+      some.map(() => tuple).join(", ")
+    })`;
+    await connection.run(sql, some.flat());
+  }
+}
+
+async function updateRows(
+  connection: DuckDBConnection,
+  table: string,
+  where: Where,
+  set: Row,
+): Promise<void> {
+  const columns = Object.keys(set);
+  const sql = `UPDATE "${table}" SET ${columns.map((name) => `"${name}" = ?`).join(", ")} WHERE ${
+    Object.keys(where).map((name) => `"${name}" = ?`).join(" AND ")
+  }`;
+  const values = [...Object.values(set).map(updateValue), ...Object.values(where)];
+  await connection.run(sql, values);
+}
+
+function updateValue(cell: Cell): string | number | boolean | null | DuckDBTimestampValue {
+  if (cell instanceof Date) return timestamp(cell);
+  if (typeof cell === "object" && cell !== null) throw new TypeError("Cannot update a list column");
+  return cell;
+}
+
+/** Microseconds since 1970, UTC. */
+function timestamp(date: Date): DuckDBTimestampValue {
+  return new DuckDBTimestampValue(BigInt(date.getTime()) * 1000n);
+}
+
+interface Column {
+  name: string;
+  type: DuckDBType;
+  kind: string;
+}
+
+async function columnsOf(connection: DuckDBConnection, table: string): Promise<Column[]> {
+  const result = await connection.run(`SELECT * FROM "${table}" LIMIT 0`);
+  const types = result.columnTypes();
+  return result.columnNames().map((name, i) => ({
+    name,
+    type: types[i]!,
+    kind: String(types[i]),
+  }));
+}
+
+async function appendRows(
+  connection: DuckDBConnection,
+  table: string,
+  rows: readonly Row[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const columns = await columnsOf(connection, table);
+  const appender = await connection.createAppender(table);
+  try {
+    for (const row of rows) {
+      for (const { name, type, kind } of columns) {
+        const cell = row[name] ?? null;
+        if (cell === null) appender.appendNull();
+        else if (cell instanceof Date) appender.appendTimestamp(timestamp(cell));
+        else if (kind === "BIGINT") appender.appendBigInt(BigInt(cell as number)); // schema: int
+        else if (typeof cell === "object") appender.appendValue(listValue([...cell]), type);
+        else appender.appendValue(cell, type);
+      }
+      appender.endRow();
+    }
+  } finally {
+    appender.closeSync();
+  }
+}

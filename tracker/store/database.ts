@@ -1,0 +1,132 @@
+import { resolve } from "node:path";
+import { UsageError } from "../../core/mod.ts";
+import type { FlushReport } from "./database_tasks.ts";
+import type { QueryLimits, QueryResult } from "./query_result.ts";
+import { type StorePaths, storePaths } from "./store_paths.ts";
+
+/** What the worker is asked; it does one thing at a time. */
+export type DatabaseTask =
+  | { kind: "flush"; to: number; patience_ms: number }
+  | { kind: "query"; sql: string; limits: QueryLimits; patience_ms: number }
+  | { kind: "export"; sql: string; out: string; limits: QueryLimits; patience_ms: number }
+  | { kind: "rebuild"; to: number }
+  | { kind: "close" };
+
+export interface DatabaseRequest {
+  id: number;
+  paths: StorePaths;
+  task: DatabaseTask;
+}
+
+export type DatabaseAnswer =
+  | { id: number; ok: true; value: unknown }
+  | { id: number; ok: false; usage: boolean; message: string };
+
+/** The database of a store, as one process sees it: every access goes through one worker. */
+export interface Database {
+  flush(to: number, patience_ms: number): Promise<FlushReport>;
+  query(sql: string, limits: QueryLimits, patience_ms: number): Promise<QueryResult>;
+  exportParquet(
+    sql: string,
+    out: string,
+    limits: QueryLimits,
+    patience_ms: number,
+  ): Promise<number>;
+  rebuild(to: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+interface Pending {
+  resolve: (value: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+type Ask = (task: DatabaseTask) => Promise<unknown>;
+
+/**
+ * Starts the worker at the first task, so that a store that is only appended to has none; not
+ * before `ready`, when an earlier worker on the same file has gone.
+ */
+function startAsking(paths: StorePaths, ready: Promise<unknown>): Ask {
+  const pending = new Map<number, Pending>();
+  let worker: Worker | null = null;
+  let id = 0;
+
+  const start = (): Worker => {
+    const started = new Worker(new URL("./sink_worker.ts", import.meta.url), {
+      type: "module",
+      name: "pare-database",
+    });
+    started.onmessage = (event: MessageEvent<DatabaseAnswer>) => {
+      const answer = event.data;
+      const waiting = pending.get(answer.id);
+      pending.delete(answer.id);
+      if (answer.ok) waiting?.resolve(answer.value);
+      else waiting?.reject(new (answer.usage ? UsageError : Error)(answer.message));
+    };
+    started.onerror = (event) => {
+      event.preventDefault();
+      for (const { reject } of pending.values()) {
+        reject(new Error(`Cannot use the database as its worker failed: ${event.message}`));
+      }
+      pending.clear();
+      worker = null;
+    };
+    return started;
+  };
+
+  return async (task) => {
+    await ready;
+    if (task.kind === "close" && worker === null) return null;
+    worker ??= start();
+    const request: DatabaseRequest = { id: id++, paths, task };
+    return new Promise((resolve, reject) => {
+      pending.set(request.id, { resolve, reject });
+      worker?.postMessage(request);
+      if (task.kind === "close") worker = null;
+    });
+  };
+}
+
+/** Users of each database in this process; opening it twice would lose the file's lock. */
+const shared = new Map<string, { users: number; ask: Ask }>();
+const closing = new Map<string, Promise<unknown>>();
+
+function realPath(path: string): string {
+  try {
+    return Deno.realPathSync(path);
+  } catch {
+    return resolve(path);
+  }
+}
+
+/** The database of the store at `root`; close it as often as it was opened. */
+export function useDatabase(root: string): Database {
+  const paths = storePaths(realPath(root));
+  const ready = closing.get(paths.root) ?? Promise.resolve();
+  const entry = shared.get(paths.root) ?? { users: 0, ask: startAsking(paths, ready) };
+  entry.users++;
+  shared.set(paths.root, entry);
+  let open = true;
+  const ask: Ask = (task) =>
+    open ? entry.ask(task) : Promise.reject(new Error(`Cannot use ${paths.root} as it is closed`));
+  // The worker's answers have these types by sink_worker.ts.
+  return {
+    flush: (to, patience_ms) => ask({ kind: "flush", to, patience_ms }) as Promise<FlushReport>,
+    query: (sql, limits, patience_ms) =>
+      ask({ kind: "query", sql, limits, patience_ms }) as Promise<QueryResult>,
+    exportParquet: (sql, out, limits, patience_ms) =>
+      ask({ kind: "export", sql, out: resolve(out), limits, patience_ms }) as Promise<number>,
+    rebuild: (to) => ask({ kind: "rebuild", to }) as Promise<number>,
+    async close() {
+      if (!open) return;
+      open = false;
+      if (--entry.users > 0) return;
+      shared.delete(paths.root);
+      const closed = entry.ask({ kind: "close" });
+      closing.set(paths.root, closed);
+      await closed;
+      if (closing.get(paths.root) === closed) closing.delete(paths.root);
+    },
+  };
+}

@@ -1,0 +1,176 @@
+import { UsageError } from "../../core/mod.ts";
+import { lockOwner } from "./file_lock.ts";
+import { migrate } from "./migrate.ts";
+import {
+  type Holder,
+  obstacleOf,
+  type OpenDatabase,
+  openDatabase,
+  openPatiently,
+} from "./open_database.ts";
+import type { QueryLimits, QueryResult } from "./query_result.ts";
+import { runExport, runQuery } from "./run_query.ts";
+import { AheadOfJournal, catchUp, journalSize, sinkOffset } from "./sink.ts";
+import type { StorePaths } from "./store_paths.ts";
+
+/** How far the database came, and what was in the way. */
+export interface FlushReport {
+  reached: number;
+  /** Who has the database, where that stopped the flush. */
+  held_by: Holder | null;
+  /** Whether the database is another process's for now. */
+  held: boolean;
+  /** Where a damaged database was put before it was made anew; null: none was. */
+  set_aside: string | null;
+  reason: string | null;
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Moves a database that cannot be read out of the way; it is kept. */
+function setAside(database: string): string {
+  let n = 1;
+  while (exists(`${database}.damaged-${n}`) || exists(`${database}.damaged-${n}.wal`)) n++;
+  const kept = `${database}.damaged-${n}`;
+  if (exists(database)) Deno.renameSync(database, kept);
+  if (exists(`${database}.wal`)) Deno.renameSync(`${database}.wal`, `${kept}.wal`);
+  return kept;
+}
+
+/** Opens, appends, closes. A damaged database is set aside and made anew from the journal. */
+export async function flushDatabase(
+  paths: StorePaths,
+  to: number,
+  patience_ms: number,
+): Promise<FlushReport> {
+  let set_aside: string | null = null;
+  let reason: string | null = null;
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const opened = await openPatiently(paths.database, { readOnly: false, patience_ms });
+    if ("obstacle" in opened && opened.obstacle === "held") {
+      return { reached: 0, held: true, held_by: opened.holder, set_aside, reason };
+    }
+    if ("obstacle" in opened) {
+      reason = opened.reason;
+      set_aside = setAside(paths.database);
+      continue;
+    }
+    try {
+      await migrate(opened.connection, paths.database);
+      const reached = await catchUp(opened.connection, paths, to);
+      return { reached, held: false, held_by: null, set_aside, reason };
+    } catch (error) {
+      const obstacle = obstacleOf(error);
+      if (!(error instanceof AheadOfJournal) && obstacle?.obstacle !== "damaged") throw error;
+      reason = (error as Error).message;
+    } finally {
+      opened.close();
+    }
+    set_aside = setAside(paths.database);
+  }
+  throw new Error(`Cannot make ${paths.database} from the journal: ${reason}`);
+}
+
+function heldError(paths: StorePaths, holder: Holder | null): UsageError {
+  const who = holder === null ? "another process" : `process ${holder.pid} (${holder.command})`;
+  return new UsageError(
+    `Cannot read ${paths.database} as ${who} has it open for writing; close it there and ask again`,
+  );
+}
+
+/** Opens for reading; what a dead writer left in the journal is taken over first. */
+async function openForReading(
+  paths: StorePaths,
+  patience_ms: number,
+  write_to?: string,
+): Promise<OpenDatabase> {
+  const options = { readOnly: true, patience_ms, ...(write_to === undefined ? {} : { write_to }) };
+  for (let attempt = 0;; attempt++) {
+    const writing = lockOwner(paths.lock) !== null;
+    const size = journalSize(paths.journal);
+    const opened = exists(paths.database) ? await openPatiently(paths.database, options) : null;
+    if (opened !== null && "obstacle" in opened && opened.obstacle === "held") {
+      throw heldError(paths, opened.holder);
+    }
+    if (opened !== null && !("obstacle" in opened)) {
+      const current = writing || attempt > 0 || await isCurrent(opened, size);
+      if (current) return opened;
+      opened.close();
+    } else if (attempt > 1) {
+      throw new UsageError(`Cannot read ${paths.database} as it is not there yet or is damaged`);
+    }
+    const report = await flushDatabase(paths, size, patience_ms);
+    if (report.held) throw heldError(paths, report.held_by);
+  }
+}
+
+async function isCurrent(opened: OpenDatabase, size: number): Promise<boolean> {
+  try {
+    return await sinkOffset(opened.connection) >= size;
+  } catch {
+    return false;
+  }
+}
+
+/** Answers a user's query on a locked connection that can only read. */
+export async function queryDatabase(
+  paths: StorePaths,
+  sql: string,
+  limits: QueryLimits,
+  patience_ms: number,
+): Promise<QueryResult> {
+  const opened = await openForReading(paths, patience_ms);
+  try {
+    return await runQuery(opened.connection, sql, limits);
+  } finally {
+    opened.close();
+  }
+}
+
+/** Writes a query's answer as a Parquet file; gives its rows. */
+export async function exportParquet(
+  paths: StorePaths,
+  sql: string,
+  out: string,
+  limits: QueryLimits,
+  patience_ms: number,
+): Promise<number> {
+  const partial = `${out}.partial-${Deno.pid}`;
+  const opened = await openForReading(paths, patience_ms, partial);
+  try {
+    const rows = await runExport(opened.connection, sql, partial, limits);
+    Deno.renameSync(partial, out);
+    return rows;
+  } finally {
+    opened.close();
+    if (exists(partial)) Deno.removeSync(partial);
+  }
+}
+
+/** Makes the database anew from the journal and puts it in the old one's place. */
+export async function rebuildDatabase(paths: StorePaths, to: number): Promise<number> {
+  const fresh = { ...paths, database: `${paths.database}.new` };
+  for (const path of [fresh.database, `${fresh.database}.wal`]) {
+    if (exists(path)) Deno.removeSync(path);
+  }
+  const report = await flushDatabase(fresh, to, 0);
+  // Opening the old one shows that no other process has it, and empties its write-ahead log.
+  const old = exists(paths.database)
+    ? await openDatabase(paths.database, { readOnly: false })
+    : null;
+  if (old !== null && "obstacle" in old && old.obstacle === "held") {
+    throw heldError(paths, old.holder);
+  }
+  if (old !== null && "obstacle" in old) setAside(paths.database);
+  if (old !== null && !("obstacle" in old)) old.close();
+  Deno.renameSync(fresh.database, paths.database);
+  if (exists(`${paths.database}.wal`)) Deno.removeSync(`${paths.database}.wal`);
+  return report.reached;
+}

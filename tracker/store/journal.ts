@@ -1,0 +1,147 @@
+import type { JournalRecord } from "../../core/mod.ts";
+import { storageError } from "./storage_error.ts";
+import { encodeLine, readEntry } from "./record_line.ts";
+
+const NEWLINE = 0x0a;
+const TAIL = 1 << 16;
+
+/** The one writer of a journal file. */
+export interface Journal {
+  readonly path: string;
+  /** Bytes that are on disk for certain: every record before this place is durable. */
+  readonly end: number;
+  /** Where the torn tail that was found at opening is kept; null where there was none. */
+  readonly torn: string | null;
+  /** Resolves when the record is on disk; records appended meanwhile share one fdatasync. */
+  append(record: JournalRecord): Promise<void>;
+  /** Waits for what was appended, then closes the file. */
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  line: Uint8Array;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+function readAt(file: Deno.FsFile, offset: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  file.seekSync(offset, Deno.SeekMode.Start);
+  for (let at = 0; at < length;) {
+    const read = file.readSync(bytes.subarray(at));
+    if (read === null) break;
+    at += read;
+  }
+  return bytes;
+}
+
+/**
+ * Place behind the last complete record. What follows was never acknowledged: the writer died in
+ * the middle of it. Reads backwards, so that a long journal opens as fast as a short one.
+ */
+function completeEnd(file: Deno.FsFile, size: number): number {
+  let window = Math.min(size, TAIL);
+  for (;;) {
+    const bytes = readAt(file, size - window, window);
+    const newline = bytes.lastIndexOf(NEWLINE);
+    if (newline >= 0 || window === size) return size - window + lastWhole(bytes, newline + 1);
+    window = Math.min(size, window * 4);
+  }
+}
+
+/** Keeps a last record that lacks only its newline, or has another byte in its place. */
+function lastWhole(bytes: Uint8Array, at: number): number {
+  if (at === bytes.length) return at;
+  return readEntry(bytes, at, 0)?.kind === "record" ? bytes.length : at;
+}
+
+/** Cuts what follows the last complete record; gives the path where it is kept. */
+function cutTail(path: string, file: Deno.FsFile): { end: number; torn: string | null } {
+  const size = file.statSync().size;
+  const end = size === 0 ? 0 : completeEnd(file, size);
+  if (end === size) return { end, torn: null };
+  const torn = `${path}.torn-${end}`;
+  Deno.writeFileSync(torn, readAt(file, end, size - end));
+  file.truncateSync(end);
+  file.syncSync();
+  return { end, torn };
+}
+
+function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+}
+
+function concatenated(waiting: readonly Waiting[]): Uint8Array {
+  const bytes = new Uint8Array(waiting.reduce((sum, { line }) => sum + line.length, 0));
+  let at = 0;
+  for (const { line } of waiting) {
+    bytes.set(line, at);
+    at += line.length;
+  }
+  return bytes;
+}
+
+/** Opens a journal for appending; the caller holds the store's lock. */
+export function openJournal(path: string): Journal {
+  const file = Deno.openSync(path, { read: true, write: true, create: true });
+  const { end: start, torn } = cutTail(path, file);
+  let end = start;
+  let queue: Waiting[] = [];
+  let running: Promise<void> | null = null;
+  let closed = false;
+  /** Set where the file could not be cut back after a failed write: nothing may follow. */
+  let broken: unknown = null;
+
+  const commit = async (batch: Waiting[]): Promise<void> => {
+    try {
+      const bytes = concatenated(batch);
+      file.seekSync(end, Deno.SeekMode.Start);
+      writeAll(file, bytes);
+      await file.syncData();
+      end += bytes.length;
+      for (const { resolve } of batch) resolve();
+    } catch (error) {
+      const reason = storageError(error, `append to ${path}`);
+      for (const { reject } of batch) reject(reason);
+      // Half a record may stand there; the next append must not glue onto it.
+      file.truncateSync(end);
+    }
+  };
+
+  const drain = async (): Promise<void> => {
+    try {
+      while (queue.length > 0) {
+        const batch = queue;
+        queue = [];
+        await commit(batch);
+      }
+    } catch (error) {
+      broken = error;
+      for (const { reject } of queue.splice(0)) reject(error);
+    } finally {
+      running = null;
+    }
+  };
+
+  return {
+    path,
+    torn,
+    get end(): number {
+      return end;
+    },
+    append(record) {
+      if (closed) return Promise.reject(new Error(`Cannot append to ${path} as it is closed`));
+      if (broken !== null) return Promise.reject(broken);
+      return new Promise((resolve, reject) => {
+        queue.push({ line: encodeLine(record), resolve, reject });
+        running ??= Promise.resolve().then(drain);
+      });
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      while (running !== null) await running;
+      file.close();
+    },
+  };
+}

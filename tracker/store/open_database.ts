@@ -1,0 +1,107 @@
+import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { UsageError } from "../../core/mod.ts";
+import { processCommand } from "./file_lock.ts";
+
+/** The database is another process's for now. */
+export interface Holder {
+  pid: number;
+  command: string;
+}
+
+/** Why the database could not be opened: each is answered in another way. */
+export type Obstacle =
+  | { obstacle: "held"; holder: Holder | null }
+  | { obstacle: "damaged"; reason: string };
+
+export interface OpenDatabase {
+  connection: DuckDBConnection;
+  close(): void;
+}
+
+/** Nothing outside the database: with `--allow-ffi` SQL would have the user's file rights. */
+const LOCKED = {
+  enable_external_access: "false",
+  autoinstall_known_extensions: "false",
+  autoload_known_extensions: "false",
+};
+
+/** What a message of DuckDB's means for the file; null: nothing about the file. */
+export function obstacleOf(error: unknown): Obstacle | null {
+  const message = error instanceof Error ? error.message : String(error);
+  if (/Could not set lock|Conflicting lock/i.test(message)) {
+    const pid = Number(/PID (\d+)/.exec(message)?.[1] ?? NaN);
+    const holder = Number.isNaN(pid) ? null : { pid, command: processCommand(pid) };
+    return { obstacle: "held", holder };
+  }
+  if (
+    /Corrupt|replaying WAL|checksum|not a valid DuckDB|Serialization Error|Failed to load metadata/i
+      .test(message)
+  ) {
+    return { obstacle: "damaged", reason: message.split("\n")[0] ?? message };
+  }
+  return null;
+}
+
+/** The sentence where the file is of a DuckDB that this one cannot read. */
+function newerFormat(path: string, error: unknown): UsageError | null {
+  const message = error instanceof Error ? error.message : String(error);
+  const version = /with version number (\d+)/.exec(message)?.[1];
+  if (version === undefined) return null;
+  return new UsageError(
+    `Cannot open ${path} as a newer DuckDB wrote it (storage version ${version}); open it with that DuckDB, or move the file away: pare makes it again from the journal`,
+  );
+}
+
+/**
+ * Opens the file once, or says what is in the way. `write_to`: the one path outside the database
+ * that statements may write. One open database a process at a time: closing a second one would
+ * give the file's lock away.
+ */
+export async function openDatabase(
+  path: string,
+  { readOnly, write_to }: { readOnly: boolean; write_to?: string },
+): Promise<OpenDatabase | Obstacle> {
+  let instance: DuckDBInstance | null = null;
+  try {
+    instance = await DuckDBInstance.create(path, {
+      access_mode: readOnly ? "READ_ONLY" : "READ_WRITE",
+      ...(write_to === undefined ? LOCKED : {}),
+      threads: "2",
+    });
+    const connection = await instance.connect();
+    if (write_to !== undefined) {
+      await connection.run(`SET allowed_paths = ['${write_to.replaceAll("'", "''")}']`);
+      for (const [name, value] of Object.entries(LOCKED)) {
+        await connection.run(`SET ${name} = ${value}`);
+      }
+    }
+    await connection.run("SET lock_configuration = true");
+    const opened = instance;
+    return {
+      connection,
+      close: () => {
+        connection.closeSync();
+        opened.closeSync();
+      },
+    };
+  } catch (error) {
+    instance?.closeSync();
+    const obstacle = obstacleOf(error);
+    if (obstacle !== null) return obstacle;
+    throw newerFormat(path, error) ?? error;
+  }
+}
+
+/** Opens the file, trying again for `patience_ms` while another process has it. */
+export async function openPatiently(
+  path: string,
+  options: { readOnly: boolean; write_to?: string; patience_ms: number },
+): Promise<OpenDatabase | Obstacle> {
+  const until = performance.now() + options.patience_ms;
+  for (let pause = 5;; pause = Math.min(pause * 2, 80)) {
+    const opened = await openDatabase(path, options);
+    const held = "obstacle" in opened && opened.obstacle === "held";
+    if (!held || performance.now() >= until) return opened;
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}

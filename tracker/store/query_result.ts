@@ -1,0 +1,37 @@
+/** A value of a row: numbers are numbers, also NaN; integers beyond 2^53 are texts; times are dates. */
+export type Value =
+  | string
+  | number
+  | boolean
+  | null
+  | Date
+  | readonly Value[]
+  | { readonly [key: string]: Value };
+
+export interface QueryColumn {
+  name: string;
+  /** DuckDB's type, such as DOUBLE or VARCHAR[]. */
+  type: string;
+}
+
+/** Rows as plain objects by column, in the order asked for. */
+export interface QueryResult {
+  columns: QueryColumn[];
+  rows: Record<string, Value>[];
+  /** True where the row cap cut the answer. */
+  capped: boolean;
+}
+
+export type QueryParams =
+  | readonly (string | number | boolean | null)[]
+  | Readonly<
+    Record<string, string | number | boolean | null>
+  >;
+
+/** What a query may take. */
+export interface QueryLimits {
+  params?: QueryParams;
+  /** Rows given at most; the result says when it was cut. */
+  maxRows?: number;
+  timeoutMs?: number;
+}

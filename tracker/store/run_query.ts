@@ -1,0 +1,134 @@
+import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue, JS } from "@duckdb/node-api";
+import { UsageError } from "../../core/mod.ts";
+import type { QueryLimits, QueryParams, QueryResult, Value } from "./query_result.ts";
+
+/** DuckDB's numbers of the statement types that only read: SELECT (also SHOW, DESCRIBE), EXPLAIN. */
+const READS = new Set([1, 4]);
+
+function plain(value: JS): Value {
+  if (typeof value === "bigint") {
+    return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  }
+  if (value === null || typeof value !== "object" || value instanceof Date) return value;
+  if (Array.isArray(value)) return value.map(plain);
+  if (value instanceof Uint8Array) return [...value];
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item as JS)]));
+}
+
+async function knownTables(connection: DuckDBConnection): Promise<string> {
+  const names = await connection.runAndReadAll(
+    `SELECT string_agg(name, ', ' ORDER BY kind, name) FROM (
+       SELECT 'a' AS kind, view_name AS name FROM duckdb_views() WHERE NOT internal
+       UNION ALL SELECT 'b', table_name FROM duckdb_tables() WHERE NOT internal)`,
+  );
+  return String(names.getRows()[0]?.[0] ?? "none");
+}
+
+/** DuckDB's message (it has the "Did you mean") and, where a name or the syntax is wrong, the tables. */
+async function queryError(connection: DuckDBConnection, error: unknown): Promise<UsageError> {
+  const message = error instanceof Error ? error.message : String(error);
+  const tables = /^(Parser|Catalog|Binder) Error/.test(message)
+    ? `\n\nTables and views: ${await knownTables(connection)}`
+    : "";
+  return new UsageError(`Cannot run the query: ${message.trim()}${tables}`);
+}
+
+function bind(statement: DuckDBPreparedStatement, params: QueryParams | undefined): void {
+  const given = params === undefined ? 0 : Object.keys(params).length;
+  if (statement.parameterCount !== given) {
+    throw new UsageError(
+      `Cannot run the query as it has ${statement.parameterCount} parameters: ${given} values were given`,
+    );
+  }
+  if (given > 0) statement.bind(params as DuckDBValue[] | Record<string, DuckDBValue>); // both forms
+}
+
+/** The one statement of a text, checked that it only reads. */
+async function readStatement(
+  connection: DuckDBConnection,
+  sql: string,
+): Promise<DuckDBPreparedStatement> {
+  const statements = await connection.extractStatements(sql);
+  if (statements.count !== 1) {
+    throw new UsageError(
+      `Cannot run the query as it must be one statement: found ${statements.count}`,
+    );
+  }
+  const statement = await statements.prepare(0);
+  if (!READS.has(statement.statementType)) {
+    statement.destroySync();
+    throw new UsageError(
+      "Cannot run the query as it must only read: use SELECT, SHOW, DESCRIBE or EXPLAIN",
+    );
+  }
+  return statement;
+}
+
+/** Runs `work`, stopping the connection's statement after `timeoutMs`. */
+async function withTimeout<T>(
+  connection: DuckDBConnection,
+  timeoutMs: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  let timedOut = false;
+  const timer = setTimeout(() => {
+    timedOut = true;
+    connection.interrupt();
+  }, timeoutMs);
+  try {
+    return await work();
+  } catch (error) {
+    if (timedOut) {
+      throw new UsageError(
+        `Cannot finish the query in ${
+          timeoutMs / 1000
+        } s: it was stopped; narrow it or give it more time`,
+      );
+    }
+    throw error instanceof UsageError ? error : await queryError(connection, error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Runs one reading statement on a locked, read-only connection. */
+export function runQuery(
+  connection: DuckDBConnection,
+  sql: string,
+  { params, maxRows = 10_000, timeoutMs = 30_000 }: QueryLimits,
+): Promise<QueryResult> {
+  return withTimeout(connection, timeoutMs, async () => {
+    const statement = await readStatement(connection, sql);
+    bind(statement, params);
+    const reader = await statement.streamAndReadUntil(maxRows + 1);
+    const names = reader.deduplicatedColumnNames();
+    const types = reader.columnTypes();
+    const rows = reader.getRowsJS().slice(0, maxRows).map((row) =>
+      Object.fromEntries(names.map((name, i) => [name, plain(row[i] ?? null)]))
+    );
+    return {
+      columns: names.map((name, i) => ({ name, type: String(types[i]) })),
+      rows,
+      capped: reader.currentRowCount > maxRows,
+    };
+  });
+}
+
+/** Writes a query's answer as Parquet to `path`, the one file that the connection may write. */
+export function runExport(
+  connection: DuckDBConnection,
+  sql: string,
+  path: string,
+  { params, timeoutMs = 600_000 }: QueryLimits,
+): Promise<number> {
+  return withTimeout(connection, timeoutMs, async () => {
+    (await readStatement(connection, sql)).destroySync();
+    const inner = sql.trim().replace(/;\s*$/, "");
+    const copy = await connection.prepare(
+      `COPY (${inner}\n) TO '${path.replaceAll("'", "''")}' (FORMAT parquet, USE_TMP_FILE false)`,
+    );
+    bind(copy, params);
+    const result = await copy.runAndReadAll();
+    return Number(result.getRows()[0]?.[0] ?? 0);
+  });
+}

@@ -1,0 +1,97 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { type JournalRecord, UsageError } from "../../core/mod.ts";
+import { type Batch, makeBatch } from "./batch.ts";
+import type { Change } from "./change.ts";
+import { readJournal } from "./journal_reader.ts";
+import type { Entry } from "./record_line.ts";
+import { recordChanges } from "./rows.ts";
+import { sampleChanges } from "./sample_file.ts";
+import type { StorePaths } from "./store_paths.ts";
+
+/** Rows gathered before they are committed: bounds memory and the work lost to a kill. */
+const BATCH_ROWS = 20_000;
+
+/** The database says more than the journal holds: it was made from another one. */
+export class AheadOfJournal extends Error {}
+
+/** How much of the journal the database has. */
+export async function sinkOffset(connection: DuckDBConnection): Promise<number> {
+  const result = await connection.runAndReadAll("SELECT journal_offset FROM sink_offset");
+  return Number(result.getRows()[0]?.[0] ?? 0);
+}
+
+/** The size of the journal file; 0 where there is none. */
+export function journalSize(path: string): number {
+  try {
+    return Deno.statSync(path).size;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return 0;
+    throw error;
+  }
+}
+
+function problem(position: number, trial_id: string | null, text: string): Change {
+  return { op: "add", table: "problems", row: { position, trial_id, problem: text } };
+}
+
+async function changesOf(record: JournalRecord, position: number, root: string): Promise<Change[]> {
+  const changes = recordChanges(record, position);
+  if (record.type !== "samples_written") return changes;
+  const read = await sampleChanges(root, record);
+  return "changes" in read
+    ? [...changes, ...read.changes]
+    : [...changes, problem(position, record.trial_id, read.problem)];
+}
+
+async function takeEntry(batch: Batch, entry: Entry, paths: StorePaths): Promise<void> {
+  if (entry.kind === "newer") {
+    throw new UsageError(
+      `Cannot read ${paths.journal} further as a newer pare wrote it (record version ${entry.version}); update pare`,
+    );
+  }
+  const changes = entry.kind === "damaged"
+    ? [problem(entry.offset, entry.trial_id, `journal record is damaged: ${entry.reason}`)]
+    : await changesOf(entry.record, entry.offset, paths.root);
+  for (const change of changes) batch.take(change);
+}
+
+async function commit(connection: DuckDBConnection, batch: Batch, offset: number): Promise<void> {
+  await connection.run("BEGIN");
+  try {
+    await batch.write(connection);
+    await connection.run("UPDATE sink_offset SET journal_offset = ?", [offset]);
+    await connection.run("COMMIT");
+  } catch (error) {
+    await connection.run("ROLLBACK");
+    throw error;
+  }
+}
+
+/**
+ * Brings the database up to place `to` of the journal; gives the place reached. Rows and offset
+ * change in one transaction, so that being killed at any moment doubles and loses nothing.
+ */
+export async function catchUp(
+  connection: DuckDBConnection,
+  paths: StorePaths,
+  to: number,
+): Promise<number> {
+  let offset = await sinkOffset(connection);
+  const size = journalSize(paths.journal);
+  if (offset > size) {
+    throw new AheadOfJournal(`the database has read to ${offset}, the journal ends at ${size}`);
+  }
+  let batch = makeBatch();
+  let reached = offset;
+  for await (const entry of readJournal(paths.journal, { from: offset, to })) {
+    await takeEntry(batch, entry, paths);
+    reached = entry.next;
+    if (batch.size >= BATCH_ROWS) {
+      await commit(connection, batch, reached);
+      offset = reached;
+      batch = makeBatch();
+    }
+  }
+  if (reached > offset) await commit(connection, batch, reached);
+  return reached;
+}

@@ -1,0 +1,38 @@
+import { type Failure, UsageError } from "../../core/mod.ts";
+
+const FULL = ["ENOSPC", "EDQUOT", "EFBIG"];
+
+/** True where the disk, the quota or the file-size limit is what stopped a write. */
+export function isDiskFull(error: unknown): boolean {
+  const { code, message } = error as { code?: string; message?: string };
+  return FULL.includes(code ?? "") ||
+    /No space left|Disk quota exceeded|File too large|os error (28|122|27)\b/.test(message ?? "");
+}
+
+/** The error that a user reads: a sentence where the disk is full, otherwise as it came. */
+export function storageError(error: unknown, attempt: string): unknown {
+  if (!isDiskFull(error)) return error;
+  return new UsageError(
+    `Cannot ${attempt} as the disk is full; free some space (pare gc removes what can be made again) and run pare resume. Nothing acknowledged is lost`,
+    { cause: error },
+  );
+}
+
+/** The failure to store with a trial whose files could not be written. */
+export function storageFailure(error: unknown, stage: string): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  if (isDiskFull(error) || isDiskFull((error as Error).cause ?? {})) {
+    return {
+      kind: "disk_full",
+      message: `Cannot write the files of ${stage} as the disk is full: ${message}`,
+      hint: "free some space, pass a smaller --max-disk, or run pare gc",
+      stage,
+    };
+  }
+  return {
+    kind: "crash",
+    message: `Cannot write the files of ${stage}: ${message}`,
+    hint: null,
+    stage,
+  };
+}

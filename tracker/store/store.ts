@@ -1,0 +1,235 @@
+import { dirname, join, resolve } from "node:path";
+import { type JournalRecord, type Tracker, UsageError } from "../../core/mod.ts";
+import { type Database, useDatabase } from "./database.ts";
+import { acquireLock, type FileLock, type LockOwner } from "./file_lock.ts";
+import { type Journal, openJournal } from "./journal.ts";
+import { readJournal } from "./journal_reader.ts";
+import { query } from "./query.ts";
+import type { QueryLimits, QueryResult } from "./query_result.ts";
+import { type Entry, RECORD_VERSION } from "./record_line.ts";
+import { scheduleSink, type SinkSchedule, type SinkStatus } from "./sink_schedule.ts";
+import { journalSize } from "./sink.ts";
+import { logPath, samplesPath, type StorePaths, storePaths } from "./store_paths.ts";
+import { storageError } from "./storage_error.ts";
+
+/** A study as a list shows it. */
+export interface StudySummary {
+  study_id: string;
+  model_name: string;
+  dataset: string;
+  opened_at: Date | null;
+  stop: string | null;
+  trials: number;
+}
+
+export interface Store extends Tracker {
+  readonly paths: StorePaths;
+  /** Whose lock was taken over as its process is dead; null: nobody's. */
+  readonly took_over: LockOwner | null;
+  /** Where the torn tail of the journal was put; null: there was none. */
+  readonly torn: string | null;
+  /** Appends to the journal; resolves when the record is on disk. */
+  record(record: JournalRecord): Promise<void>;
+  /** Waits until the database has what was recorded, or says who keeps it away. */
+  flush(options?: { wait_ms?: number }): Promise<SinkStatus>;
+  /** One reading statement over everything recorded so far. */
+  query(sql: string, limits?: QueryLimits): Promise<QueryResult>;
+  /** Writes a query's answer as a Parquet file; gives the number of rows. */
+  exportParquet(sql: string, out: string, limits?: QueryLimits): Promise<number>;
+  studies(): Promise<StudySummary[]>;
+  /** Every record of a study in order: what a resumed one starts from. */
+  journalOf(study_id: string): Promise<JournalRecord[]>;
+  /** Records that cannot be read any more, with the trial they name. */
+  damagedRecords(): Promise<Extract<Entry, { kind: "damaged" }>[]>;
+  /** Where a worker writes a trial's samples; `relative` goes into the record. */
+  samplesPath(
+    study_id: string,
+    trial_id: string,
+    fidelity: "proxy" | "full",
+  ): { relative: string; absolute: string };
+  /** Where a stage's log goes. */
+  logPath(study_id: string, trial_id: string, stage: string): string;
+  /** Keeps the database's writer quiet while something is timed. */
+  pauseSink(): Disposable;
+  status(): SinkStatus;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+function studyOf(record: JournalRecord): string {
+  if (record.type === "trial_closed") return record.trial.study_id;
+  return record.type === "episode_closed" ? record.episode.study_id : record.study_id;
+}
+
+/** Refuses a directory that a newer pare made; marks a new one. */
+function checkFormat(root: string, write: boolean): void {
+  const path = join(root, "store.json");
+  let format: unknown = null;
+  try {
+    format = (JSON.parse(Deno.readTextFileSync(path)) as { format?: unknown }).format;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound && write) {
+      Deno.writeTextFileSync(path, JSON.stringify({ format: RECORD_VERSION }) + "\n");
+    }
+    return;
+  }
+  if (typeof format === "number" && format > RECORD_VERSION) {
+    throw new UsageError(
+      `Cannot open the store ${root} as a newer pare wrote it (format ${format}, this one knows ${RECORD_VERSION}); update pare`,
+    );
+  }
+}
+
+async function entriesOf(paths: StorePaths, end: number): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for await (const entry of readJournal(paths.journal, { to: end })) {
+    if (entry.kind === "newer") {
+      throw new UsageError(
+        `Cannot read ${paths.journal} as a newer pare wrote it (record version ${entry.version}); update pare`,
+      );
+    }
+    entries.push(entry);
+  }
+  return entries;
+}
+
+interface Parts {
+  paths: StorePaths;
+  database: Database;
+  /** Null where the store was opened for reading. */
+  writer: { lock: FileLock; journal: Journal; sink: SinkSchedule } | null;
+}
+
+async function openParts(root: string, write: boolean, wait_ms: number): Promise<Parts> {
+  const paths = storePaths(root);
+  if (!write) {
+    if (journalSize(paths.journal) === 0) {
+      throw new UsageError(
+        `Cannot open the store ${root} as nothing is recorded there; run a study first`,
+      );
+    }
+    checkFormat(root, false);
+    return { paths, database: useDatabase(root), writer: null };
+  }
+  try {
+    for (const path of [paths.samples, paths.logs]) Deno.mkdirSync(path, { recursive: true });
+    const lock = await acquireLock(paths.lock, { what: `the store ${root}`, wait_ms });
+    try {
+      checkFormat(root, true);
+      const journal = openJournal(paths.journal);
+      const database = useDatabase(root);
+      const sink = scheduleSink(database, () => journal.end);
+      if (journal.end > 0) sink.wake();
+      return { paths, database, writer: { lock, journal, sink } };
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  } catch (error) {
+    throw storageError(error, `open the store ${root}`);
+  }
+}
+
+const AT_REST: SinkStatus = {
+  journal_bytes: 0,
+  database_bytes: 0,
+  caught_up: false,
+  held_by: null,
+  set_aside: null,
+  error: null,
+};
+
+/**
+ * Opens the store in a directory; `write` takes its lock and makes the directory where it is
+ * missing. One writer at a time, any number of readers; `await using` closes it.
+ */
+export async function openStore(
+  directory: string,
+  { write, wait_ms = 2_000 }: { write: boolean; wait_ms?: number },
+): Promise<Store> {
+  const root = resolve(directory);
+  const { paths, database, writer } = await openParts(root, write, wait_ms);
+  const end = (): number => writer?.journal.end ?? journalSize(paths.journal);
+  let closed: Promise<void> | null = null;
+
+  const flush: Store["flush"] = async ({ wait_ms = 5_000 } = {}) => {
+    if (writer !== null) return await writer.sink.flush(wait_ms);
+    return { ...AT_REST, journal_bytes: end() };
+  };
+  const close = async (): Promise<void> => {
+    if (writer !== null) {
+      writer.sink.stop();
+      await writer.journal.close();
+      await writer.sink.flush(1_000);
+    }
+    await database.close();
+    writer?.lock.release();
+  };
+  const placed = (relative: string): string => {
+    const absolute = join(root, relative);
+    if (writer !== null) Deno.mkdirSync(dirname(absolute), { recursive: true });
+    return absolute;
+  };
+  const closeOnce = (): Promise<void> => closed ??= close();
+
+  return {
+    paths,
+    took_over: writer?.lock.took_over ?? null,
+    torn: writer?.journal.torn ?? null,
+    async record(record) {
+      if (writer === null) {
+        throw new Error(`Cannot record in ${root} as it was opened for reading`);
+      }
+      await writer.journal.append(record);
+      writer.sink.wake();
+    },
+    flush,
+    async query(sql, limits) {
+      await flush({ wait_ms: 1_000 });
+      return await query(database, sql, limits);
+    },
+    async exportParquet(sql, out, limits = {}) {
+      await flush({ wait_ms: 1_000 });
+      return await database.exportParquet(sql, out, limits, 5_000);
+    },
+    async studies() {
+      await flush({ wait_ms: 1_000 });
+      const { rows } = await query(database, STUDIES, { maxRows: 100_000 });
+      return rows as unknown as StudySummary[]; // the columns of STUDIES
+    },
+    async journalOf(study_id) {
+      const entries = await entriesOf(paths, end());
+      return entries.flatMap((entry) =>
+        entry.kind === "record" && studyOf(entry.record) === study_id ? [entry.record] : []
+      );
+    },
+    async damagedRecords() {
+      return (await entriesOf(paths, end())).filter((entry) => entry.kind === "damaged");
+    },
+    samplesPath(study_id, trial_id, fidelity) {
+      const relative = samplesPath(study_id, trial_id, fidelity);
+      return { relative, absolute: placed(relative) };
+    },
+    logPath: (study_id, trial_id, stage) => placed(logPath(study_id, trial_id, stage)),
+    pauseSink: () => writer?.sink.pause() ?? { [Symbol.dispose]: () => {} },
+    status: () => writer?.sink.status() ?? { ...AT_REST, journal_bytes: end() },
+    close: closeOnce,
+    [Symbol.asyncDispose]: closeOnce,
+  };
+}
+
+const STUDIES = `
+  SELECT study_id, model_name, dataset, opened_at, stop,
+    (SELECT count(*) FROM trials t WHERE t.study_id = s.study_id) AS trials
+  FROM studies s ORDER BY position`;
+
+/** Makes the database of a store anew from its journal; gives the bytes of journal taken over. */
+export async function rebuildDatabase(store: Store): Promise<number> {
+  await store.flush({ wait_ms: 0 });
+  const database = useDatabase(store.paths.root);
+  try {
+    return await database.rebuild(journalSize(store.paths.journal));
+  } finally {
+    await database.close();
+  }
+}

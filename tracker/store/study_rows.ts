@@ -1,0 +1,144 @@
+import type { JournalRecord } from "../../core/mod.ts";
+import { adds, type Change, moment, type Row } from "./change.ts";
+
+type StudyOpened = Extract<JournalRecord, { type: "study_opened" }>;
+
+const TABLES = [
+  "studies",
+  "objectives",
+  "study_tasks",
+  "method_verdicts",
+  "assumptions",
+  "environments",
+] as const;
+
+function modelColumns({ facts: { model } }: StudyOpened): Row {
+  return {
+    model_source: model.source,
+    model_path: model.path,
+    architecture: model.architecture,
+    model_type: model.model_type,
+    model_dtype: model.dtype,
+    parameters: model.parameters,
+    embedding_parameters: model.embedding_parameters,
+    linear_parameters: model.linear_parameters,
+    original_bytes: model.original_bytes,
+    fp16_bytes: model.fp16_bytes,
+    tied_embeddings: model.tied_embeddings,
+    layers: model.layers,
+    hidden_size: model.hidden_size,
+    intermediate_size: model.intermediate_size,
+    heads: model.heads,
+    kv_heads: model.kv_heads,
+    vocabulary: model.vocabulary,
+    context_length: model.context_length,
+    grid_bits: model.grid?.bits ?? null,
+    grid_group_size: model.grid?.group_size ?? null,
+    grid_symmetric: model.grid?.symmetric ?? null,
+    grid_fraction: model.grid?.fraction ?? null,
+  };
+}
+
+function deviceColumns({ facts: { device, dataset } }: StudyOpened): Row {
+  return {
+    device: device.device,
+    device_name: device.device_name,
+    platform: device.platform,
+    cores: device.cores,
+    memory_gb: device.memory_gb,
+    free_memory_gb: device.free_memory_gb,
+    vram_gb: device.vram_gb,
+    compute_capability: device.compute_capability,
+    free_disk_gb: device.free_disk_gb,
+    torch_version: device.torch_version,
+    torch_build: device.torch_build,
+    energy_reader: device.energy_reader,
+    dataset_kind: dataset.kind,
+    dataset_rows: dataset.rows,
+    dataset_sha256: dataset.sha256,
+  };
+}
+
+function specColumns({ spec }: StudyOpened): Row {
+  return {
+    dataset_class: spec.dataset_class,
+    primary_objective: spec.primary_objective,
+    runtime: spec.runtime,
+    model_size_gb: spec.model_size_gb,
+    required_memory_gb: spec.required_memory_gb,
+    preferred_quant: spec.preferred_quant,
+    ...spec.constraints,
+    weight_accuracy: spec.reward_weights.accuracy,
+    weight_latency: spec.reward_weights.latency,
+    weight_memory: spec.reward_weights.memory,
+    weight_energy: spec.reward_weights.energy,
+    warnings: spec.warnings,
+  };
+}
+
+function requestColumns({ request, provenance }: StudyOpened): Row {
+  return {
+    model_name: request.model_name,
+    dataset: request.dataset,
+    seed: request.seed,
+    target: request.target ?? null,
+    budget_seconds: request.budget_seconds ?? null,
+    gpu_hours: request.gpu_hours ?? null,
+    max_trials: request.max_trials ?? null,
+    command: provenance.command,
+    code_commit: provenance.code_commit,
+    pare_version: provenance.pare_version,
+    model_revision: provenance.model_revision,
+  };
+}
+
+/** A study's own rows: what was asked, found and decided before the first trial. */
+export function studyRows(record: StudyOpened, position: number): Change[] {
+  const { study_id, spec, provenance } = record;
+  const planned = spec.tasks.map((plan) => ({ study_id, ...plan, missing_reason: null }));
+  const missing = spec.missing_tasks.map(({ task, reason }) => ({
+    study_id,
+    task,
+    task_version: null,
+    primary: false,
+    proxy_samples: null,
+    full_samples: null,
+    missing_reason: reason,
+  }));
+  return [
+    { op: "forget", tables: TABLES, where: { study_id } },
+    ...adds("studies", [{
+      study_id,
+      position,
+      opened_at: moment(record.at),
+      closed_at: null,
+      resumed_at: null,
+      stop: null,
+      message: null,
+      recommended: null,
+      ...requestColumns(record),
+      ...modelColumns(record),
+      ...deviceColumns(record),
+      ...specColumns(record),
+    }]),
+    ...adds("objectives", spec.objectives.map((one, rank) => ({ study_id, rank, ...one }))),
+    ...adds("study_tasks", [...planned, ...missing]),
+    ...adds("method_verdicts", spec.methods.map((one) => ({ study_id, ...one }))),
+    ...adds(
+      "assumptions",
+      spec.assumptions.map((one) => ({
+        study_id,
+        ...one,
+        value: one.value === null ? null : String(one.value),
+      })),
+    ),
+    ...adds(
+      "environments",
+      Object.entries(provenance.environments).map(([environment, pins_hash]) => ({
+        study_id,
+        environment,
+        pins_hash,
+      })),
+    ),
+  ];
+}
