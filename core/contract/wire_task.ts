@@ -1,0 +1,24 @@
+import type { WireTask } from "../schemas/wire.ts";
+import type { Task } from "./plugin.ts";
+
+/**
+ * A benchmark as the Python evaluator needs it. `dataPath` is the absolute path of its rows: the
+ * shipped file, the user's, or the task's file under the data directory; null takes the data of
+ * lm-eval's own task from the hub or its cache.
+ */
+export function wireTask(task: Task, dataPath: string | null): WireTask {
+  return {
+    task: task.name,
+    task_version: task.version,
+    evaluator: task.evaluator,
+    lm_eval_task: task.lm_eval_task,
+    definition: task.definition,
+    data_path: dataPath,
+    few_shot: task.few_shot,
+    metric: task.metric,
+    reported_metric: task.reported_metric,
+    unit: task.unit,
+    direction: task.direction,
+    window_tokens: task.window_tokens,
+  };
+}

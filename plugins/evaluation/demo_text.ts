@@ -1,0 +1,23 @@
+import { defineTask } from "../../core/mod.ts";
+
+/** Perplexity on text written for the project, so that no model was trained on it. */
+export default defineTask({
+  name: "demo_text",
+  version: "1",
+  summary: "Perplexity on original English text, in windows of 256 tokens",
+  evaluator: "perplexity",
+  lm_eval_task: null,
+  definition: { metadata: { fields: { text: "string" } } },
+  data_file: new URL("./data/demo_text.jsonl", import.meta.url).href,
+  shipped: true,
+  few_shot: 0,
+  metric: "perplexity",
+  reported_metric: "perplexity",
+  unit: "exp(nats/token)",
+  direction: "minimize",
+  chance: 0,
+  proxy_samples: 4,
+  full_samples: 12,
+  window_tokens: 256,
+  datasets: ["demo"],
+});

@@ -1,0 +1,39 @@
+import { defineTask } from "../../core/mod.ts";
+
+/**
+ * Four answers to a question, each scored as its continuation (no letters, which a small model
+ * cannot handle): the most likely one, a character, is taken.
+ */
+export default defineTask({
+  name: "everyday_choice",
+  version: "1",
+  summary: "Chooses one of four answers on everyday knowledge and the meaning of words",
+  evaluator: "lm_eval",
+  lm_eval_task: null,
+  definition: {
+    output_type: "multiple_choice",
+    doc_to_text: "Question: {{question}}\nAnswer:",
+    doc_to_choice: "{{choices}}",
+    doc_to_target: "{{answer}}",
+    metric_list: [
+      { metric: "acc", aggregation: "mean", higher_is_better: true },
+      { metric: "acc_norm", aggregation: "mean", higher_is_better: true },
+    ],
+    metadata: {
+      version: 1,
+      fields: { question: "string", choices: "list", answer: "integer" },
+    },
+  },
+  data_file: new URL("./data/everyday_choice.jsonl", import.meta.url).href,
+  shipped: true,
+  few_shot: 0,
+  metric: "acc_norm,none",
+  reported_metric: "accuracy",
+  unit: "1",
+  direction: "maximize",
+  chance: 0.25,
+  proxy_samples: 40,
+  full_samples: null,
+  window_tokens: null,
+  datasets: ["demo"],
+});

@@ -1,0 +1,32 @@
+import { defineTask } from "../../core/mod.ts";
+
+/** Word problems with a chain of thought: the last number of a greedy generation is the answer. */
+export default defineTask({
+  name: "gsm8k",
+  version: "1",
+  summary: "GSM8K: word problems, 8 examples with chains of thought",
+  evaluator: "lm_eval",
+  lm_eval_task: "gsm8k_cot",
+  definition: {
+    // Its eight examples are those of the chain-of-thought paper, in a fixed order.
+    include: "gsm8k/gsm8k-cot.yaml",
+    generation_kwargs: {
+      do_sample: false,
+      max_gen_toks: 256,
+      until: ["Q:", "</s>", "<|im_end|>"],
+    },
+    metadata: { version: 3, fields: { question: "string", answer: "string" } },
+  },
+  data_file: "gsm8k/test.jsonl.gz",
+  shipped: false,
+  few_shot: 8,
+  metric: "exact_match,flexible-extract",
+  reported_metric: "accuracy",
+  unit: "1",
+  direction: "maximize",
+  chance: 0,
+  proxy_samples: 100,
+  full_samples: 1000,
+  window_tokens: null,
+  datasets: ["gsm8k"],
+});

@@ -1,0 +1,124 @@
+"""Stage `evaluate`: quality of an artifact on every task, from one load of the model."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pare_backends.evaluation.documents import Documents, load_documents
+from pare_backends.evaluation.harness import run_harness
+from pare_backends.evaluation.outcome import TaskOutcome, measurement
+from pare_backends.evaluation.perplexity import run_perplexity, windows
+from pare_backends.evaluation.records import file_sha256
+from pare_backends.evaluation.wire import SampleSelection, WireTask
+from pare_backends.failures import StageFailure
+from pare_backends.progress import Report
+
+
+@dataclass(frozen=True)
+class EvaluateRequest:
+    """Request of the stage, as in `core/schemas/wire.ts`."""
+
+    artifact_dir: str
+    tasks: list[WireTask]
+    selections: list[SampleSelection]
+    fidelity: Literal["proxy", "full"]
+    batch_size: int
+    samples_path: str
+    seed: int
+
+
+def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
+    """Measures every task on its selected rows; writes the samples as JSON Lines."""
+    rows = _selected(request)
+    documents = {task.task: load_documents(task) for task in request.tasks}
+    with report.span("load", library=True):
+        if any(task.evaluator == "lm_eval" for task in request.tasks):
+            importlib.import_module("lm_eval.models.huggingface")  # 2 s, lm-eval's own
+        model, tokenizer, numerics = _load(request.artifact_dir)
+    for task in request.tasks:
+        _require_rows(task, rows[task.task], documents[task.task], tokenizer)
+    with report.span("evaluate", library=True):
+        outcomes = _run_tasks(request, rows, documents, model, tokenizer, report)
+    path = Path(request.samples_path)
+    _write_samples(path, outcomes)
+    device = str(model.device.type)
+    return {
+        "measurements": [
+            {**m, "method": f"{m['method']}; {numerics}"}
+            for m in (measurement(outcome, request.fidelity, device) for outcome in outcomes)
+        ],
+        "samples": sum(len(outcome.samples) for outcome in outcomes),
+        "samples_sha256": file_sha256(path),
+        "protocol": {outcome.task.task: outcome.protocol for outcome in outcomes},
+    }
+
+
+def _selected(request: EvaluateRequest) -> dict[str, list[int]]:
+    """Rows by task, ascending and each once."""
+    found = {selection.task: selection.rows for selection in request.selections}
+    for task in request.tasks:
+        if not found.get(task.task):
+            raise StageFailure("bad_input", f"Cannot evaluate {task.task}: no rows are selected")
+    return {name: sorted(set(rows)) for name, rows in found.items()}
+
+
+def _require_rows(task: WireTask, rows: list[int], documents: Documents, tokenizer: Any) -> None:
+    perplexity = task.evaluator == "perplexity"
+    total = len(windows(task, documents, tokenizer)) if perplexity else len(documents.rows)
+    if rows[0] < 0 or rows[-1] >= total:
+        wrong = rows[0] if rows[0] < 0 else rows[-1]
+        raise StageFailure(
+            "bad_input", f"Cannot evaluate row {wrong} of {task.task}: it has {total} rows"
+        )
+
+
+def _load(artifact_dir: str) -> tuple[Any, Any, str]:
+    """Model in float32 with its tokenizer, and a phrase on its numerics."""
+    from pare_backends.checkpoint import read
+    from pare_backends.checkpoint.load import load_model, load_tokenizer
+
+    checkpoint = read(artifact_dir)
+    quantized = checkpoint.quantized.values()
+    bits = {t.activation_bits for t in quantized if t.activation_bits is not None}
+    numerics = "weights dequantized to float32" if quantized else "weights in float32"
+    if bits:
+        widths = " and ".join(f"int{width}" for width in sorted(bits))
+        numerics += f", activations fake-quantized per token, {widths}"
+    return load_model(checkpoint, artifact_dir), load_tokenizer(artifact_dir), numerics
+
+
+def _run_tasks(
+    request: EvaluateRequest,
+    rows: dict[str, list[int]],
+    documents: dict[str, Documents],
+    model: Any,
+    tokenizer: Any,
+    report: Report,
+) -> list[TaskOutcome]:
+    harness = None
+    outcomes: list[TaskOutcome] = []
+    for task in request.tasks:
+        chosen, read = rows[task.task], documents[task.task]
+        if task.evaluator == "perplexity":
+            outcomes.append(
+                run_perplexity(task, read, chosen, model, tokenizer, request.batch_size, report)
+            )
+            continue
+        if harness is None:
+            from pare_backends.evaluation.language_model import PackedLM
+
+            harness = PackedLM(model, tokenizer, request.batch_size, report)
+        outcomes.append(run_harness(task, read, chosen, harness))
+    return outcomes
+
+
+def _write_samples(path: Path, outcomes: list[TaskOutcome]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("w", encoding="utf-8") as file:
+        for outcome in outcomes:
+            file.writelines(sample.line() for sample in outcome.samples)
+    partial.replace(path)

@@ -1,0 +1,196 @@
+"""lm-eval's language model over a model in memory, its log-likelihoods computed in packed rows."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from lm_eval.models.huggingface import HFLM
+from transformers import LogitsProcessor, LogitsProcessorList
+from transformers.cache_utils import DynamicLayer
+
+from pare_backends.evaluation.packing import (
+    Group,
+    PackedRow,
+    attention,
+    group_requests,
+    pack,
+    split_prefix,
+)
+from pare_backends.failures import StageFailure
+from pare_backends.progress import Report
+
+TOKENS_PER_BATCH = 64
+"""Tokens of a packed row for each item of the batch size: 512 at batch size 8."""
+TOLERANCE = 2e-3
+"""Nats by which packed and plain log-likelihoods may differ before packing is given up."""
+Request = tuple[Any, list[int], list[int]]
+
+
+class _Finite(LogitsProcessor):
+    """Ends a generation whose logits are no numbers; greedy search would go on with token 0."""
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        _require_finite(bool(torch.isnan(scores).any()), "a generated token")
+        return scores
+
+
+class PackedLM(HFLM):
+    """HFLM for causal models in memory. `label` names the task in progress events."""
+
+    def __init__(self, model: Any, tokenizer: Any, batch_size: int, report: Report) -> None:
+        super().__init__(
+            pretrained=model,
+            tokenizer=tokenizer,
+            backend="causal",
+            batch_size=batch_size,
+            max_length=int(model.config.get_text_config().max_position_embeddings),
+        )
+        self._report = report
+        self._budget = TOKENS_PER_BATCH * batch_size
+        self._packs: bool | None = None
+        self._generated = 0
+        self._generations = 0
+        self.label = "evaluate"
+
+    @property
+    def packs(self) -> bool | None:
+        """Whether packed rows gave this model's plain log-likelihoods; None: not tried yet."""
+        return self._packs
+
+    def _loglikelihood_tokens(
+        self,
+        requests: list[Request],
+        disable_tqdm: bool = False,
+        override_bs: int | None = None,
+    ) -> list[tuple[float, bool]]:
+        pairs = [(context, continuation) for _, context, continuation in requests]
+        groups = group_requests(pairs, self.max_length)
+        if self._packs is None:
+            self._packs = self._packing_agrees(requests, groups)
+        if self._packs:
+            return self._packed(groups, len(requests))
+        return self._plain(requests)
+
+    def _packed(self, groups: Sequence[Group], count: int) -> list[tuple[float, bool]]:
+        answers: list[tuple[float, bool]] = [(math.nan, False)] * count
+        done = 0
+        with torch.no_grad():
+            prefix, rest = split_prefix(groups)
+            cache = self._prefix_cache(prefix)
+            if cache is None:
+                prefix, rest = (), list(groups)
+            for row in pack(rest, self._budget, len(prefix)):
+                for request, likelihood, greedy in self._forward(row, len(prefix), cache):
+                    answers[request] = (likelihood, greedy)
+                    done += 1
+                self._progress(done, count, "requests")
+        return answers
+
+    def _prefix_cache(self, prefix: Sequence[int]) -> Any:
+        """Keys and values of the prefix; None where there is none, or where the model keeps
+        anything else (a sliding window, a state) that cannot be taken back after a row."""
+        if not prefix:
+            return None
+        tokens = torch.tensor([list(prefix)], device=self.device)
+        cache = self.model(tokens, use_cache=True, logits_to_keep=1).past_key_values
+        layers = getattr(cache, "layers", ())
+        return cache if layers and all(type(x) is DynamicLayer for x in layers) else None
+
+    def _forward(self, row: PackedRow, prefix: int, cache: Any) -> list[tuple[int, float, bool]]:
+        allowed = torch.from_numpy(attention(row, prefix)).to(self.device)  # [T, P+T]
+        mask = torch.zeros(allowed.shape, dtype=self.model.dtype, device=self.device)
+        mask.masked_fill_(~allowed, torch.finfo(mask.dtype).min)
+        output = self.model(
+            torch.tensor([row.tokens], device=self.device),
+            attention_mask=mask[None, None],
+            position_ids=torch.tensor([row.positions], device=self.device),
+            past_key_values=cache,
+            use_cache=cache is not None,
+            logits_to_keep=torch.tensor(row.keep, device=self.device),
+        )
+        if cache is not None:
+            cache.crop(-len(row.tokens))
+        logits = output.logits[0].float()  # [K, vocabulary]
+        where = {place: index for index, place in enumerate(row.keep)}
+        index = [where[place] for _, places, _ in row.targets for place in places]
+        wanted = torch.tensor([t for _, _, tokens in row.targets for t in tokens]).to(self.device)
+        chosen = logits[index, wanted] - logits.logsumexp(dim=-1)[index]
+        best = logits.argmax(dim=-1)[index] == wanted
+        sizes = [len(tokens) for _, _, tokens in row.targets]
+        results = []
+        for (request, _, _), part, hits in zip(
+            row.targets, chosen.split(sizes), best.split(sizes), strict=True
+        ):
+            likelihood = float(part.double().sum())
+            _require_finite(not math.isfinite(likelihood), f"request {request} of {self.label}")
+            results.append((request, likelihood, bool(hits.all())))
+        return results
+
+    def _plain(self, requests: list[Request]) -> list[tuple[float, bool]]:
+        """lm-eval's own loop, in slices so that progress can be told."""
+        size = max(int(self.batch_size), 1) * 4
+        order = sorted(range(len(requests)), key=lambda i: -len(requests[i][1] + requests[i][2]))
+        answers: list[tuple[float, bool]] = [(math.nan, False)] * len(requests)
+        for start in range(0, len(order), size):
+            numbers = order[start : start + size]
+            found = super()._loglikelihood_tokens([requests[i] for i in numbers], disable_tqdm=True)
+            for number, answer in zip(numbers, found, strict=True):
+                bad = not math.isfinite(answer[0])
+                _require_finite(bad, f"request {number} of {self.label}")
+                answers[number] = answer
+            self._progress(min(start + size, len(order)), len(order), "requests")
+        return answers
+
+    def _packing_agrees(self, requests: list[Request], groups: Sequence[Group]) -> bool:
+        """Compares both ways on the longest and the shortest context, once for a model: a model
+        may ignore a mask that is given to it, or slide its window."""
+        names = inspect.signature(self.model.forward).parameters
+        if not {"logits_to_keep", "position_ids", "attention_mask"} <= set(names):
+            return False
+        ends = [groups[0]] if len(groups) == 1 else [groups[0], groups[-1]]
+        few = [Group(group.context, group.branches[:2]) for group in ends]
+        numbers = [branch.request for group in few for branch in group.branches]
+        with torch.no_grad():
+            rows = pack(few, sum(group.length for group in few))
+            packed = {r: value for row in rows for r, value, _ in self._forward(row, 0, None)}
+        plain = super()._loglikelihood_tokens([requests[i] for i in numbers], disable_tqdm=True)
+        pairs = [(packed[i], value) for i, (value, _) in zip(numbers, plain, strict=True)]
+        worst = max(abs(a - b) / max(1.0, abs(b) / 100) for a, b in pairs)
+        if worst > TOLERANCE:
+            self._report.alert(
+                "packed_evaluation_refused",
+                f"log-likelihoods differ by {worst:.2g} nats when requests share a row; "
+                "each is computed in padded batches",
+            )
+        return worst <= TOLERANCE
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        """Greedy generations as lm-eval makes them."""
+        self._generated, self._generations = 0, len(requests)
+        return super().generate_until(requests, disable_tqdm=True)
+
+    def _model_generate(
+        self, context: torch.Tensor, max_length: int, stop: list[str], **options: Any
+    ) -> torch.Tensor:
+        options["logits_processor"] = LogitsProcessorList([_Finite()])
+        with torch.no_grad():
+            tokens = super()._model_generate(context, max_length, stop, **options)
+        self._generated += int(context.shape[0])
+        self._progress(self._generated, self._generations, "generations")
+        return tokens
+
+    def _progress(self, done: int, total: int, unit: str) -> None:
+        self._report.progress(self.label, done, total, unit)
+
+
+def _require_finite(broken: bool, where: str) -> None:
+    if broken:
+        raise StageFailure(
+            "not_a_number",
+            f"Cannot score {where}: the model's logits are not finite",
+            hint="The strategy broke the model; take more bits or smaller groups",
+        )

@@ -1,0 +1,72 @@
+"""What an evaluator gives back for one task, and its rows as the wire has them."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pare_backends.evaluation.wire import WireTask
+
+
+@dataclass(frozen=True)
+class SampleResult:
+    """One sample's outcome: `SampleResult` of `core/schemas/measurement.ts`."""
+
+    task: str
+    sample_id: str
+    sample_hash: str
+    prompt_hash: str
+    score: float
+    answer: str | None
+    gold: str | None
+    log_likelihood: float | None
+
+    def line(self) -> str:
+        """The row as a line of JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+@dataclass(frozen=True)
+class TaskOutcome:
+    """A task's figure with its samples. `how` says by what rule it was read."""
+
+    task: WireTask
+    value: float
+    standard_error: float | None
+    samples: list[SampleResult]
+    protocol: str
+    how: str
+
+
+def mean_and_error(scores: Sequence[float]) -> tuple[float, float | None]:
+    """Mean and its standard error, sample deviation over the root of n; None with one score."""
+    mean = math.fsum(scores) / len(scores)
+    if len(scores) < 2:
+        return mean, None
+    return mean, statistics.stdev(scores) / math.sqrt(len(scores))
+
+
+def measurement(outcome: TaskOutcome, fidelity: str, device: str) -> dict[str, Any]:
+    """The outcome as a `Measurement` of the wire."""
+    task = outcome.task
+    return {
+        "metric": task.reported_metric,
+        "value": outcome.value,
+        "unit": task.unit,
+        "direction": task.direction,
+        "n": len(outcome.samples),
+        "standard_error": outcome.standard_error,
+        "fidelity": fidelity,
+        "provenance": "measured",
+        "task": task.task,
+        "task_version": task.task_version,
+        "slice": None,
+        "runtime": None,
+        "numerics": None,
+        "device": device,
+        "method": outcome.how,
+    }

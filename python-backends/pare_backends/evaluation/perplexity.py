@@ -1,0 +1,114 @@
+"""Perplexity over windows of a text.
+
+The rows' texts are joined by blank lines and tokenized once, without special tokens. The tokens
+are cut into windows that do not overlap; a remainder shorter than a window is left out, unless it
+is all there is. Every window is read on its own: its first token is context, each later one is
+predicted from those before it. The value is exp of the mean negative log-likelihood (nats a
+token) over the windows' means; its standard error is that of the mean, times the value (delta
+method).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pare_backends.evaluation.documents import Documents, full_definition
+from pare_backends.evaluation.outcome import SampleResult, TaskOutcome, mean_and_error
+from pare_backends.evaluation.records import content_hash
+from pare_backends.evaluation.wire import WireTask
+from pare_backends.failures import StageFailure
+from pare_backends.progress import Report
+
+if TYPE_CHECKING:
+    import torch
+
+SEPARATOR = "\n\n"
+SHORTEST_WINDOW = 2
+TOKENS_PER_BATCH = 64
+"""Tokens of a forward pass for each item of the batch size."""
+
+
+def windows(task: WireTask, documents: Documents, tokenizer: Any) -> list[list[int]]:
+    """Token ids of every window of the task's text, in order."""
+    if task.window_tokens is None:
+        raise StageFailure("bad_input", f"Cannot evaluate {task.task}: window_tokens is missing")
+    field = (full_definition(task).get("metadata") or {}).get("text_field", "text")
+    text = SEPARATOR.join(str(row.get(field, "")) for row in documents.rows)
+    tokens = tokenizer.encode(text, add_special_tokens=False)
+    return cut(tokens, task.window_tokens, task.task)
+
+
+def cut(tokens: Sequence[int], size: int, name: str) -> list[list[int]]:
+    """Windows of `size` tokens in order; the remainder only where it is all there is."""
+    if len(tokens) < SHORTEST_WINDOW:
+        raise StageFailure(
+            "bad_input", f"Cannot measure perplexity on {name}: its text has {len(tokens)} tokens"
+        )
+    if len(tokens) < size:
+        return [list(tokens)]
+    return [list(tokens[i : i + size]) for i in range(0, len(tokens) - size + 1, size)]
+
+
+def run_perplexity(
+    task: WireTask,
+    documents: Documents,
+    rows: Sequence[int],
+    model: Any,
+    tokenizer: Any,
+    batch_size: int,
+    report: Report,
+) -> TaskOutcome:
+    """Perplexity of the model on the windows that `rows` numbers."""
+    every = windows(task, documents, tokenizer)
+    chosen = [every[row] for row in rows]
+    per_batch = max(1, batch_size * TOKENS_PER_BATCH // len(chosen[0]))
+    scores: list[float] = []
+    for start in range(0, len(chosen), per_batch):
+        scores += window_losses(model, chosen[start : start + per_batch])
+        bad = [row for row, score in zip(rows, scores, strict=False) if not math.isfinite(score)]
+        if bad:
+            raise StageFailure(
+                "not_a_number",
+                f"Cannot measure {task.task}: the model's loss on window {bad[0]} is {math.nan}",
+                hint="The strategy broke the model; take more bits or smaller groups",
+            )
+        report.progress(task.task, len(scores), len(chosen), "windows")
+    mean, error = mean_and_error(scores)
+    value = math.exp(mean)
+    hashes = [content_hash(window) for window in chosen]
+    samples = [
+        SampleResult(
+            task=task.task,
+            sample_id=str(row),
+            sample_hash=content_hash([row, digest]),
+            prompt_hash=digest,
+            score=score,
+            answer=None,
+            gold=None,
+            log_likelihood=-score * (len(window) - 1),
+        )
+        for row, window, digest, score in zip(rows, chosen, hashes, scores, strict=True)
+    ]
+    return TaskOutcome(
+        task=task,
+        value=value,
+        standard_error=None if error is None else value * error,
+        samples=samples,
+        protocol=content_hash(["perplexity", task.task_version, task.window_tokens, hashes]),
+        how=f"own loop, windows of {len(chosen[0])} tokens, no overlap, first token is context",
+    )
+
+
+def window_losses(model: Any, batch: Sequence[Sequence[int]]) -> list[float]:
+    """Mean negative log-likelihood of each window, nats a token; letters: B windows, T tokens."""
+    import torch
+
+    tokens = torch.tensor([list(window) for window in batch], device=model.device)  # [B, T]
+    with torch.no_grad():
+        logits: torch.Tensor = model(tokens).logits[:, :-1].float()  # [B, T-1, vocabulary]
+    losses = torch.nn.functional.cross_entropy(
+        logits.flatten(0, 1), tokens[:, 1:].flatten(), reduction="none"
+    )
+    return [float(x) for x in losses.view(len(batch), -1).double().mean(dim=1)]

@@ -1,0 +1,32 @@
+"""Benchmarks as they come over the wire (`core/schemas/wire.ts`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class WireTask:
+    """One benchmark: everything that the evaluator needs to know of it."""
+
+    task: str
+    task_version: str
+    evaluator: Literal["lm_eval", "perplexity"]
+    lm_eval_task: str | None
+    definition: dict[str, Any] | None
+    data_path: str | None
+    few_shot: int
+    metric: str
+    reported_metric: str
+    unit: str
+    direction: Literal["maximize", "minimize"]
+    window_tokens: int | None
+
+
+@dataclass(frozen=True)
+class SampleSelection:
+    """Row numbers of a task's data; of a perplexity task: numbers of its windows."""
+
+    task: str
+    rows: list[int]

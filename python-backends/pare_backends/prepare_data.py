@@ -1,0 +1,111 @@
+"""Stage `prepare_data`: chooses evaluation rows and writes calibration windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pare_backends.checkpoint.load import load_tokenizer
+from pare_backends.evaluation.calibration import (
+    calibration_windows,
+    paragraph_hashes,
+    without_paragraphs,
+    write_windows,
+)
+from pare_backends.evaluation.documents import Documents, load_documents
+from pare_backends.evaluation.perplexity import windows
+from pare_backends.evaluation.records import file_sha256, read_records
+from pare_backends.evaluation.selection import choose_rows
+from pare_backends.evaluation.wire import WireTask
+from pare_backends.failures import StageFailure
+from pare_backends.progress import Report
+
+SHIPPED_TEXT = Path(__file__).parent / "text" / "calibration.jsonl"
+
+
+@dataclass(frozen=True)
+class SampleCount:
+    """How many samples each fidelity takes of a task; `full` None: all."""
+
+    task: str
+    proxy: int
+    full: int | None
+
+
+@dataclass(frozen=True)
+class PrepareDataRequest:
+    """Request of the stage, as in `core/schemas/wire.ts`."""
+
+    model_dir: str
+    tasks: list[WireTask]
+    samples: list[SampleCount]
+    calibration_path: str | None
+    calibration_windows: int
+    calibration_tokens: int
+    output_dir: str
+    seed: int
+
+
+def run(request: PrepareDataRequest, report: Report) -> dict[str, Any]:
+    """Reads every task's data, then writes `calibration.safetensors` into `output_dir`."""
+    counts = {sample.task: sample for sample in request.samples}
+    missing = [task.task for task in request.tasks if task.task not in counts]
+    if missing:
+        raise StageFailure("bad_input", f"Cannot prepare {missing[0]}: no sample counts are given")
+    documents = {task.task: load_documents(task) for task in request.tasks}
+    tokenizer = load_tokenizer(request.model_dir)
+    tasks = [
+        _task_rows(task, documents[task.task], counts[task.task], tokenizer, request.seed)
+        for task in request.tasks
+    ]
+    path, ids = _write_calibration(request, list(documents.values()), tokenizer, report)
+    return {
+        "calibration_path": str(path),
+        "calibration_ids": ids,
+        "calibration_sha256": file_sha256(path),
+        "tasks": tasks,
+    }
+
+
+def _task_rows(
+    task: WireTask, documents: Documents, count: SampleCount, tokenizer: Any, seed: int
+) -> dict[str, Any]:
+    perplexity = task.evaluator == "perplexity"
+    total = len(windows(task, documents, tokenizer)) if perplexity else len(documents.rows)
+    proxy, full = choose_rows(total, count.proxy, count.full, seed, task.task)
+    return {
+        "task": task.task,
+        "rows": total,
+        "data_sha256": documents.sha256,
+        "proxy_rows": proxy,
+        "full_rows": full,
+    }
+
+
+def _write_calibration(
+    request: PrepareDataRequest, documents: list[Documents], tokenizer: Any, report: Report
+) -> tuple[Path, list[str]]:
+    source = Path(request.calibration_path) if request.calibration_path else SHIPPED_TEXT
+    texts = [str(row["text"]) for row in read_records(source, {"text": "string"})]
+    excluded = paragraph_hashes(row for document in documents for row in document.rows)
+    texts, removed = without_paragraphs(texts, excluded)
+    if removed:
+        report.alert(
+            "calibration_overlap",
+            f"{removed} paragraphs of {source.name} are evaluation text too and were left out",
+        )
+    chosen, ids = calibration_windows(
+        texts, tokenizer, request.calibration_windows, request.calibration_tokens, request.seed
+    )
+    if len(ids) < request.calibration_windows:
+        report.alert(
+            "fewer_calibration_windows",
+            f"{source.name} gives {len(ids)} windows of {request.calibration_tokens} tokens, "
+            f"{request.calibration_windows} were asked for",
+        )
+    folder = Path(request.output_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "calibration.safetensors"
+    write_windows(path, chosen, ids)
+    return path, ids
