@@ -1,6 +1,6 @@
 import { UsageError } from "../../core/mod.ts";
 import { lockOwner } from "./file_lock.ts";
-import { migrate } from "./migrate.ts";
+import { migrate, SCHEMA_VERSION, schemaVersion } from "./migrate.ts";
 import {
   type Holder,
   obstacleOf,
@@ -111,9 +111,11 @@ async function openForReading(
   }
 }
 
+/** Whether there is nothing left to take over or to migrate. */
 async function isCurrent(opened: OpenDatabase, size: number): Promise<boolean> {
   try {
-    return await sinkOffset(opened.connection) >= size;
+    const version = await schemaVersion(opened.connection);
+    return version >= SCHEMA_VERSION && await sinkOffset(opened.connection) >= size;
   } catch {
     return false;
   }

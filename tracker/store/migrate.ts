@@ -6,7 +6,8 @@ const MIGRATIONS = ["0001_initial.sql", "0002_views.sql"] as const;
 /** Version of the schema that this pare writes: the number of its last migration. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-async function schemaVersion(connection: DuckDBConnection): Promise<number> {
+/** The number of the last migration that a database has seen; 0: none. */
+export async function schemaVersion(connection: DuckDBConnection): Promise<number> {
   const found = await connection.runAndReadAll(
     "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'schema_migrations'",
   );

@@ -42,12 +42,20 @@ export function recordChanges(record: JournalRecord, position: number): Change[]
     case "alert": {
       const { study_id, trial_id, condition, evidence, action } = record;
       return adds("alerts", [
-        { study_id, trial_id, position, at: moment(record.at), condition, evidence, action },
+        {
+          study_id,
+          trial_id,
+          position,
+          happened_at: moment(record.at),
+          condition,
+          evidence,
+          action,
+        },
       ]);
     }
     case "resources": {
       const { type: _, at, ...figures } = record;
-      return adds("resources", [{ ...figures, position, at: moment(at) }]);
+      return adds("resources", [{ ...figures, position, happened_at: moment(at) }]);
     }
     case "episode_closed":
       return episodeRows(record, position);
@@ -61,7 +69,12 @@ function episodeRows(
   const { front, refused, ...fields } = episode;
   const { study_id, number } = episode;
   return [
-    ...adds("episodes", [{ ...fields, position, at: moment(at), front_size: front.length }]),
+    ...adds("episodes", [{
+      ...fields,
+      position,
+      happened_at: moment(at),
+      front_size: front.length,
+    }]),
     ...adds("episode_front", front.map((trial_id, rank) => ({ study_id, number, rank, trial_id }))),
     ...adds("refused", refused.map((one) => ({ study_id, number, ...one }))),
   ];

@@ -26,7 +26,8 @@ async function knownTables(connection: DuckDBConnection): Promise<string> {
 
 /** DuckDB's message (it has the "Did you mean") and, where a name or the syntax is wrong, the tables. */
 async function queryError(connection: DuckDBConnection, error: unknown): Promise<UsageError> {
-  const message = error instanceof Error ? error.message : String(error);
+  const raw = error instanceof Error ? error.message : String(error);
+  const message = raw.replace(/^Failed to extract statements: /, "");
   const tables = /^(Parser|Catalog|Binder) Error/.test(message)
     ? `\n\nTables and views: ${await knownTables(connection)}`
     : "";

@@ -202,7 +202,7 @@ CREATE TABLE spans (
 );
 
 CREATE TABLE episodes (
-  study_id VARCHAR NOT NULL, number BIGINT NOT NULL, position BIGINT NOT NULL, at TIMESTAMP,
+  study_id VARCHAR NOT NULL, number BIGINT NOT NULL, position BIGINT NOT NULL, happened_at TIMESTAMP,
   trial_id VARCHAR, sampler VARCHAR NOT NULL, mode VARCHAR NOT NULL, hypervolume DOUBLE,
   front_size BIGINT NOT NULL
 );
@@ -218,12 +218,12 @@ CREATE TABLE refused (
 );
 
 CREATE TABLE alerts (
-  study_id VARCHAR NOT NULL, trial_id VARCHAR, position BIGINT NOT NULL, at TIMESTAMP,
+  study_id VARCHAR NOT NULL, trial_id VARCHAR, position BIGINT NOT NULL, happened_at TIMESTAMP,
   condition VARCHAR NOT NULL, evidence VARCHAR NOT NULL, action VARCHAR NOT NULL
 );
 
 CREATE TABLE resources (
-  study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, position BIGINT NOT NULL, at TIMESTAMP,
+  study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, position BIGINT NOT NULL, happened_at TIMESTAMP,
   stage VARCHAR NOT NULL, seconds DOUBLE NOT NULL, rss_bytes BIGINT NOT NULL,
   cpu_utilisation DOUBLE NOT NULL, free_memory_bytes BIGINT NOT NULL,
   gpu_memory_bytes BIGINT, gpu_utilisation DOUBLE, power_watts DOUBLE

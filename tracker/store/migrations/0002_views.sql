@@ -32,8 +32,11 @@ WITH costs AS (
         AND c.constraint_name = 'max_vram_gb' AND c.verdict = 'violated')
 ),
 candidates AS (
-  SELECT study_id, trial_id FROM costs GROUP BY ALL
-  HAVING count(*) = (SELECT count(*) FROM objectives o WHERE o.study_id = costs.study_id)
+  SELECT c.study_id, c.trial_id
+  FROM costs c JOIN (SELECT study_id, count(*) AS wanted FROM objectives GROUP BY study_id) o
+    USING (study_id)
+  GROUP BY c.study_id, c.trial_id, o.wanted
+  HAVING count(*) = o.wanted
 ),
 beaten AS (
   SELECT a.study_id, a.trial_id
@@ -144,9 +147,9 @@ COMMENT ON VIEW leaderboard IS
   'Completed trials of each study, best reward first, those that violate a constraint last.';
 
 CREATE VIEW failures AS
-SELECT study_id, trial_id, methods, state, failure_kind AS kind, failure_message AS message,
-  t.failure_hint AS hint, t.failure_stage AS stage, t.finished_at
-FROM trials t JOIN trial_summary USING (study_id, trial_id)
+SELECT t.study_id, t.trial_id, s.methods, t.state, t.failure_kind AS kind,
+  t.failure_message AS message, t.failure_hint AS hint, t.failure_stage AS stage, t.finished_at
+FROM trials t JOIN trial_summary s USING (study_id, trial_id)
 WHERE t.failure_kind IS NOT NULL;
 COMMENT ON VIEW failures IS 'Trials that did not complete, with the reason under its own name.';
 
