@@ -3,6 +3,8 @@ import {
   type AgentMethod,
   defineSampler,
   type KnobValue,
+  type ResolvedAction,
+  resolvedSchema,
   type SearchContext,
   type Trial,
   untried,
@@ -35,15 +37,22 @@ function parents({ front, trials, random }: SearchContext): Trial[] {
   return drawn;
 }
 
+/** False for an action of a method that this study may not use, or whose knobs have changed since. */
+function stillFits(action: ResolvedAction, methods: readonly AgentMethod[]): boolean {
+  const entry = methods.find(({ agent, method }) =>
+    agent === action.agent && method.name === action.method
+  );
+  return entry !== undefined && resolvedSchema(entry.method.knobs).safeParse(action.params).success;
+}
+
 /** One move from a member of the front: first the kind of move is drawn, then the move. */
 function exploit(
   context: SearchContext,
   methods: readonly AgentMethod[],
   admissible: Admissible,
 ): Proposal {
-  const usable = new Set(methods.map(({ agent, method }) => `${agent}/${method.name}`));
   for (const parent of parents(context)) {
-    if (!parent.actions.every(({ agent, method }) => usable.has(`${agent}/${method}`))) continue;
+    if (!parent.actions.every((action) => stillFits(action, methods))) continue;
     const moves = neighbours(parent.actions, methods, context.facts)
       .filter((move) => admissible(move.actions));
     const kinds: Move["kind"][] = [...new Set(moves.map((move) => move.kind))];
