@@ -2,6 +2,7 @@
 export * from "./contract/knobs.ts";
 export * from "./contract/plugin.ts";
 export * from "./contract/registry.ts";
+export * from "./contract/wire_task.ts";
 export * from "./coordinator.ts";
 export * from "./errors.ts";
 export * from "./evidence/constraints.ts";

@@ -27,6 +27,8 @@ export interface RunOptions extends Omit<ExchangeOptions, "request_id" | "thread
   readonly threads?: number | null;
   /** False: a fresh process even where a spare waits. */
   readonly spare?: boolean;
+  /** Told where the worker's log lies once it has ended. */
+  readonly onLog?: (path: string) => void;
 }
 
 /** The door to Python: every call is one process. */
@@ -102,7 +104,7 @@ export function createBackendClient(options: ClientOptions = {}): BackendClient 
         const python = await pythonOf(run.environment);
         const spare = wantsSpare ? await spares.take(run.environment) : undefined;
         if (QUIET_STAGES.has(request.stage)) await spares.settle();
-        worker = spare ?? start(python, "none");
+        worker = spare ?? start(python, SPARE_STAGES.has(request.stage) ? "torch" : "none");
       } catch (error) {
         return missingEnvironment(error, request.stage);
       }

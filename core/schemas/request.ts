@@ -43,6 +43,7 @@ export const StudyRequest = z.strictObject({
   strategies: z.array(Strategy.omit({ strategy_id: true, origin: true })).default([]).describe(
     "strategies to run first, before the seeds",
   ),
+  sampler: z.string().optional().describe("who proposes after the seeds"),
   runtime: z.string().optional().describe("runtime for speed and memory"),
   trust_remote_code: z.boolean().default(false),
   plugins: z.array(z.string()).default([]).describe("paths or npm: specifiers of more plugins"),

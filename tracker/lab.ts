@@ -1,0 +1,183 @@
+import { rmSync } from "node:fs";
+import {
+  type JournalRecord,
+  type Registry,
+  replayStudy,
+  type StudyEvent,
+  StudyRequest,
+  type StudyRequestInput,
+  type StudyResult,
+  unknownName,
+  UsageError,
+} from "../core/mod.ts";
+import { type BackendClient, createBackendClient } from "../python-backends/client.ts";
+import { DEMO_VARIABLE, ensureDemoModel } from "../python-backends/demo_model.ts";
+import { pinsHash } from "../python-backends/environment_pins.ts";
+import { openArtifactStore } from "./artifacts/artifact_store.ts";
+import { openGraphCache } from "./artifacts/graph_cache.ts";
+import { discoverPlugins } from "./discover.ts";
+import { findHome, type Home } from "./home.ts";
+import { provenanceOf } from "./provenance.ts";
+import { gatherFacts } from "./runner/gather_facts.ts";
+import { createStageRunner } from "./runner/stage_runner.ts";
+import type { Workshop } from "./runner/workshop.ts";
+import { openStore, type Store, type StudySummary } from "./store/store.ts";
+import { openSession, type StudySession, viewStudy } from "./study_session.ts";
+import type { StudyView } from "./view/study_view.ts";
+
+/** What may stand in `${}` of a query. */
+export type SqlValue = string | number | boolean | null;
+
+/** How a lab is opened. Everything has a default. */
+export interface LabOptions {
+  /** The store's folder; default `store/` in PARE_HOME. */
+  readonly store?: string;
+  /** More plugins: paths or `npm:` specifiers. */
+  readonly plugins?: readonly string[];
+  /** Bytes that artifacts may fill. */
+  readonly maxDiskBytes?: number;
+  /** The command that a report shows. */
+  readonly command?: string;
+  readonly signal?: AbortSignal;
+  /** Told of set-up steps, such as the making of an environment. */
+  readonly onSetup?: (line: string) => void;
+  readonly onEvent?: (event: StudyEvent) => void;
+}
+
+/** Where studies are opened, resumed and looked at; the door for notebooks and the command line. */
+export interface Lab {
+  readonly home: Home;
+  readonly registry: Registry;
+  readonly store: Store;
+  /** Inspects model and dataset and infers the spec; nothing is written until it runs. */
+  open(request: StudyRequestInput, name?: string): Promise<StudySession>;
+  /** Takes up a study that was stopped; the latest where none is named. */
+  resume(study_id?: string): Promise<StudySession>;
+  /** A study as its journal tells it; the latest where none is named. */
+  view(study_id?: string): Promise<StudyView>;
+  studies(): Promise<StudySummary[]>;
+  /** Asks the store in SQL; values in `${}` are bound, never spliced. */
+  sql(text: TemplateStringsArray, ...values: SqlValue[]): Promise<Record<string, unknown>[]>;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A name for a study that people can say: model, dataset and time. */
+function studyName(request: StudyRequest, now: Date): string {
+  const word = (text: string) =>
+    (text.split("/").filter((part) => part !== "").at(-1) ?? text).replace(
+      /\.(gguf|jsonl)(\.gz)?$/,
+      "",
+    )
+      .replaceAll(/[^A-Za-z0-9.-]+/g, "-").slice(0, 40);
+  const time = now.toISOString().replaceAll(/[-:]/g, "").replace("T", "-").slice(0, 15);
+  return `${word(request.model_name)}-${word(request.dataset)}-${time}`;
+}
+
+/** The newest study, or the one that is named; an unknown name gets the nearest. */
+async function findStudy(store: Store, study_id: string | undefined): Promise<string> {
+  const ids = (await store.studies()).map((study) => study.study_id);
+  const found = study_id === undefined ? ids.at(-1) : ids.find((id) => id === study_id);
+  if (found !== undefined) return found;
+  throw new UsageError(
+    study_id === undefined
+      ? "Cannot find a study in this store: run one first"
+      : unknownName("study", study_id, ids),
+  );
+}
+
+/** The facts and the request that a study was opened with. */
+function openedRecord(records: readonly JournalRecord[], study_id: string) {
+  const study = replayStudy(records, study_id);
+  if (study === null) throw new UsageError(`Cannot resume "${study_id}": its opening is not kept`);
+  return study.opened;
+}
+
+/** Opens the lab: plugins, store, artifacts, and the door to Python. */
+export async function openLab(options: LabOptions = {}): Promise<Lab> {
+  const home = findHome(Deno.env.toObject(), options.store);
+  const registry = await discoverPlugins(options.plugins);
+  const store = await openStore(home.store, { write: true });
+  const artifacts = await openArtifactStore(home.artifacts);
+  const say = options.onSetup ?? (() => {});
+  const stop = new AbortController();
+  options.signal?.addEventListener("abort", () => stop.abort(), { once: true });
+  let gguf: string | undefined;
+  let client: BackendClient | undefined;
+
+  const workshopWith = (client: BackendClient): Workshop => ({
+    home,
+    registry,
+    client,
+    artifacts,
+    caches: openGraphCache(home.cache),
+    store,
+    environmentHash: (name) => Promise.resolve(pinsHash(name)),
+    timestamp: () => new Date().toISOString(),
+    maxDiskBytes: options.maxDiskBytes ?? null,
+  });
+
+  const backend = (): BackendClient =>
+    client ??= createBackendClient({
+      home: home.root,
+      signal: stop.signal,
+      env: gguf === undefined ? {} : { [DEMO_VARIABLE]: gguf },
+      onEnvironmentProgress: ({ environment, line }) => say(`environment ${environment}: ${line}`),
+    });
+
+  const sessionOf = async (request: StudyRequest, study_id: string): Promise<StudySession> => {
+    if (request.model_name === "demo") {
+      gguf = await ensureDemoModel(home.root, { onProgress: say, signal: stop.signal });
+    }
+    const workshop = workshopWith(backend());
+    const runner = createStageRunner({
+      client: workshop.client,
+      study_id,
+      signal: stop.signal,
+      onEvent: options.onEvent ?? (() => {}),
+      record: () => Promise.resolve(), // set-up belongs to no trial
+      keepLog: (_trial, _stage, path) => rmSync(path, { force: true }),
+      timestamp: workshop.timestamp,
+    });
+    const { facts, baseline } = await gatherFacts(workshop, runner, request, gguf);
+    const hashes: Record<string, string> = {};
+    for (const name of ["default", "openvino_export"]) {
+      hashes[name] = await workshop.environmentHash(name);
+    }
+    const command = options.command ?? "notebook";
+    const provenance = await provenanceOf(command, facts.model, hashes);
+    return openSession({ workshop, study_id, request, facts, baseline, provenance });
+  };
+
+  const close = async () => {
+    stop.abort();
+    await client?.close();
+    artifacts.close();
+    await store.close();
+  };
+
+  return {
+    home,
+    registry,
+    store,
+    async open(input, name) {
+      const request = StudyRequest.parse(input);
+      return await sessionOf(request, name ?? studyName(request, new Date()));
+    },
+    async resume(study_id) {
+      const id = await findStudy(store, study_id);
+      return await sessionOf(openedRecord(await store.journalOf(id), id).request, id);
+    },
+    async view(study_id) {
+      return await viewStudy(workshopWith(backend()), await findStudy(store, study_id));
+    },
+    studies: () => store.studies(),
+    async sql(text, ...values) {
+      const statement = text.reduce((sum, part, i) => `${sum}$${i}${part}`);
+      const result = await store.query(statement, { params: values });
+      return result.rows;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

@@ -1,0 +1,94 @@
+import { statfs } from "node:fs/promises";
+import type { Artifact, Outcome, ResolvedAction, Span } from "../../core/mod.ts";
+import { actionKey } from "../artifacts/action_key.ts";
+import { failed, type PreparedStudy } from "./live_backend.ts";
+import { methodSource } from "./source_closure.ts";
+import type { StageRunner } from "./stage_runner.ts";
+import type { Workshop } from "./workshop.ts";
+
+export interface ApplyInput {
+  readonly workshop: Workshop;
+  readonly study: PreparedStudy;
+  readonly runner: StageRunner;
+  readonly trial_id: string;
+  readonly parent: Artifact;
+  readonly action: ResolvedAction;
+}
+
+type Applied = Outcome<{ artifact: Artifact; cached: boolean }>;
+
+async function keyOf({ workshop, study, parent, action }: ApplyInput): Promise<string> {
+  const { method, python_path } = workshop.registry.method(action.agent, action.method);
+  return actionKey({
+    parent_id: parent.artifact_id,
+    action,
+    seed: study.seed,
+    calibration_sha256: method.needs.calibration ? study.calibration_sha256 : null,
+    source_closure_sha256: await methodSource(action.agent, action.method, python_path),
+    environment_hash: await workshop.environmentHash(method.needs.environment),
+  });
+}
+
+/** The sentence for a disk that cannot hold the child, or null. A child is never above its parent. */
+async function diskShortage({ workshop, parent }: ApplyInput): Promise<string | null> {
+  const { bavail, bsize } = await statfs(workshop.home.artifacts);
+  const free = bavail * bsize;
+  // The child and one copy while it is written; a hundred megabytes for everything else.
+  const needed = parent.size_bytes + 100e6;
+  return free >= needed
+    ? null
+    : `Cannot write the artifact as ${(needed / 1e9).toFixed(2)} GB may be needed in ` +
+      `${workshop.home.artifacts}: ${(free / 1e9).toFixed(2)} GB are free`;
+}
+
+/** Makes, writes and verifies the child of an artifact; or finds it by its key. */
+export async function applyAction(input: ApplyInput): Promise<Applied> {
+  const { workshop, study, runner, trial_id, parent, action } = input;
+  const key = await keyOf(input);
+  const found = await workshop.artifacts.find(key);
+  if (found !== null) {
+    return { ok: true, value: { artifact: found, cached: true }, spans: [] };
+  }
+  const shortage = await diskShortage(input);
+  if (shortage !== null) {
+    const hint = "Free disk, run `pare gc --max-disk SIZE`, or move PARE_HOME";
+    return failed({ kind: "disk_full", message: shortage, hint, stage: "apply" }, []);
+  }
+  const { method, python_path } = workshop.registry.method(action.agent, action.method);
+  const directory = await workshop.artifacts.begin();
+  try {
+    const applied = await runner(trial_id, {
+      stage: "apply",
+      parent_dir: parent.location,
+      output_dir: directory,
+      agent: action.agent,
+      method: action.method,
+      params: action.params,
+      calibration_path: method.needs.calibration ? study.calibration_path : null,
+      seed: study.seed,
+      python_path,
+    }, method.needs.environment);
+    if (!applied.ok) return applied;
+    const verified = await runner(trial_id, {
+      stage: "verify",
+      artifact_dir: directory,
+      source_dir: parent.location,
+    }, "default");
+    const spans: Span[] = [...applied.spans, ...verified.spans];
+    if (!verified.ok) return failed(verified.failure, spans);
+    const { formula_bytes, weight_bits, activation_bits } = applied.value;
+    const artifact = await workshop.artifacts.commit(directory, {
+      action_key: key,
+      parent_id: parent.artifact_id,
+      action,
+      formula_bytes,
+      weight_bits,
+      activation_bits,
+      verification: verified.value,
+      created_at: workshop.timestamp(),
+    });
+    return { ok: true, value: { artifact, cached: false }, spans };
+  } finally {
+    await workshop.artifacts.discard(directory); // nothing is there where it was committed
+  }
+}

@@ -1,0 +1,57 @@
+import type { Artifact, Evaluation, Outcome } from "../../core/mod.ts";
+import { readSamples } from "./read_samples.ts";
+import { failed, type PreparedStudy } from "./live_backend.ts";
+import type { StageRunner } from "./stage_runner.ts";
+import type { Workshop } from "./workshop.ts";
+
+export interface EvaluateInput {
+  readonly workshop: Workshop;
+  readonly study: PreparedStudy;
+  readonly runner: StageRunner;
+  readonly trial_id: string;
+  readonly artifact: Artifact;
+  readonly fidelity: "proxy" | "full";
+}
+
+/** Log-likelihood requests are batched by this many on a CPU: measured to be the fastest. */
+const BATCH_SIZE = 16;
+
+/** Quality at a fidelity: one process, its samples kept beside the journal. */
+export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Evaluation>> {
+  const { workshop, study, runner, trial_id, artifact, fidelity } = input;
+  const { relative, absolute } = workshop.store.samplesPath(study.study_id, trial_id, fidelity);
+  const evaluated = await runner(trial_id, {
+    stage: "evaluate",
+    artifact_dir: artifact.location,
+    tasks: [...study.tasks],
+    selections: [...(fidelity === "proxy" ? study.proxy : study.full)],
+    fidelity,
+    batch_size: BATCH_SIZE,
+    samples_path: absolute,
+    seed: study.seed,
+  }, "default");
+  if (!evaluated.ok) return evaluated;
+  const { measurements, protocol, samples, samples_sha256 } = evaluated.value;
+  try {
+    const rows = await readSamples(absolute, samples_sha256);
+    await workshop.store.record({
+      type: "samples_written",
+      at: workshop.timestamp(),
+      study_id: study.study_id,
+      trial_id,
+      fidelity,
+      path: relative,
+      rows: samples,
+      sha256: samples_sha256,
+      protocol,
+    });
+    return {
+      ok: true,
+      value: { measurements, samples: rows, protocol },
+      spans: evaluated.spans,
+    };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return failed({ kind: "crash", message, hint: null, stage: "evaluate" }, evaluated.spans);
+  }
+}

@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+import { createReadStream, existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import {
+  type Artifact,
+  type Facts,
+  ModelFacts,
+  type StudyRequest,
+  UsageError,
+} from "../../core/mod.ts";
+import { inspectDataset } from "../data/inspect_dataset.ts";
+import { packageSource } from "./source_closure.ts";
+import type { StageRunner } from "./stage_runner.ts";
+import type { Workshop } from "./workshop.ts";
+
+/** What a study starts from: facts, and the uncompressed model as an artifact. */
+export interface Start {
+  readonly facts: Facts;
+  readonly baseline: Artifact;
+}
+
+async function fileHash(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path)) hash.update(chunk);
+  return hash.digest("hex");
+}
+
+/** What converted weights depend on; null where a model is used where it lies. */
+async function conversionKey(name: string, ggufOfDemo: string | undefined): Promise<string | null> {
+  const source = () => packageSource("models", "checkpoint", "import_model.py");
+  if (name === "tiny") return createHash("sha256").update(`tiny ${await source()}`).digest("hex");
+  const gguf = name === "demo" ? ggufOfDemo : name.endsWith(".gguf") ? resolve(name) : undefined;
+  if (gguf === undefined || !existsSync(gguf)) return null;
+  const content = await fileHash(gguf);
+  return createHash("sha256").update(`${content} ${await source()}`).digest("hex");
+}
+
+/** A path as Python needs it: absolute where the user named something on this disk. */
+function modelName(request: StudyRequest): string {
+  const { model_name } = request;
+  return existsSync(model_name) ? resolve(model_name) : model_name;
+}
+
+async function runImport(
+  runner: StageRunner,
+  request: StudyRequest,
+  output_dir: string,
+): Promise<ModelFacts> {
+  const imported = await runner("setup", {
+    stage: "import_model",
+    model_name: modelName(request),
+    output_dir,
+    trust_remote_code: request.trust_remote_code,
+  }, "default");
+  if (imported.ok) return imported.value;
+  const { message, hint } = imported.failure;
+  throw new UsageError(hint === null ? message : `${message}. ${hint}`);
+}
+
+/** Reads the model: converted once and cached, or used where it lies. */
+async function importModel(
+  workshop: Workshop,
+  runner: StageRunner,
+  request: StudyRequest,
+  ggufOfDemo: string | undefined,
+): Promise<ModelFacts> {
+  const key = await conversionKey(request.model_name, ggufOfDemo);
+  if (key === null) {
+    const unused = join(workshop.home.cache, "imports");
+    await mkdir(unused, { recursive: true });
+    return await runImport(runner, request, join(unused, "unused"));
+  }
+  const { directory: folder } = await workshop.caches.cached("models", key, async (temporary) => {
+    const weights = join(temporary, "model");
+    await mkdir(weights);
+    const facts = await runImport(runner, request, weights);
+    await writeFile(join(temporary, "facts.json"), JSON.stringify(facts));
+  });
+  const facts = ModelFacts.parse(JSON.parse(await readFile(join(folder, "facts.json"), "utf8")));
+  return { ...facts, path: join(folder, "model") };
+}
+
+/** Inspects model, machine and dataset, in this order of what a user gets wrong most often. */
+export async function gatherFacts(
+  workshop: Workshop,
+  runner: StageRunner,
+  request: StudyRequest,
+  ggufOfDemo: string | undefined,
+): Promise<Start> {
+  const dataset = await inspectDataset(request.dataset);
+  const device = await runner("setup", {
+    stage: "inspect_device",
+    disk_path: workshop.home.root,
+  }, "default");
+  if (!device.ok) throw new UsageError(device.failure.message);
+  const model = await importModel(workshop, runner, request, ggufOfDemo);
+  const baseline = await workshop.artifacts.adopt(model.path, {
+    action_key: createHash("sha256").update(`import ${model.path}`).digest("hex"),
+    parent_id: null,
+    action: null,
+    formula_bytes: model.fp16_bytes,
+    weight_bits: null,
+    activation_bits: null,
+    verification: null,
+    created_at: workshop.timestamp(),
+  });
+  return { facts: { model, device: device.value, dataset }, baseline };
+}

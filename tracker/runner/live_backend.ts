@@ -1,0 +1,51 @@
+import type {
+  Artifact,
+  Backend,
+  Evaluation,
+  Failure,
+  Outcome,
+  ResolvedAction,
+  SampleSelection,
+  Span,
+  Spec,
+  Speed,
+  WireTask,
+} from "../../core/mod.ts";
+import { applyAction } from "./apply_action.ts";
+import { evaluateArtifact } from "./evaluate_artifact.ts";
+import { measureSpeed } from "./measure_speed.ts";
+import type { StageRunner } from "./stage_runner.ts";
+import type { Workshop } from "./workshop.ts";
+
+/** What a study has ready before its first trial. */
+export interface PreparedStudy {
+  readonly study_id: string;
+  readonly spec: Spec;
+  readonly tasks: readonly WireTask[];
+  readonly proxy: readonly SampleSelection[];
+  readonly full: readonly SampleSelection[];
+  readonly calibration_path: string;
+  readonly calibration_sha256: string;
+  readonly seed: number;
+}
+
+/** A failure with the spans that were spent on it. */
+export function failed(failure: Failure, spans: readonly Span[]): Outcome<never> {
+  return { ok: false, failure, spans: [...spans] };
+}
+
+/** The loop's backend on real processes: every call is one stage or a few. */
+export function createLiveBackend(
+  workshop: Workshop,
+  study: PreparedStudy,
+  runner: StageRunner,
+): Backend {
+  return {
+    apply: (trial_id: string, parent: Artifact, action: ResolvedAction) =>
+      applyAction({ workshop, study, runner, trial_id, parent, action }),
+    evaluate: (trial_id, artifact, fidelity): Promise<Outcome<Evaluation>> =>
+      evaluateArtifact({ workshop, study, runner, trial_id, artifact, fidelity }),
+    speed: (trial_id, artifact, baseline): Promise<Outcome<Speed>> =>
+      measureSpeed({ workshop, study, runner, trial_id, artifact, baseline }),
+  };
+}

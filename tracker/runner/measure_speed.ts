@@ -1,0 +1,155 @@
+import type { Artifact, Measurement, Numerics, Outcome, Span, Speed } from "../../core/mod.ts";
+import { failed, type PreparedStudy } from "./live_backend.ts";
+import { packageSource } from "./source_closure.ts";
+import type { StageRunner } from "./stage_runner.ts";
+import type { Workshop } from "./workshop.ts";
+
+export interface SpeedInput {
+  readonly workshop: Workshop;
+  readonly study: PreparedStudy;
+  readonly runner: StageRunner;
+  readonly trial_id: string;
+  readonly artifact: Artifact;
+  readonly baseline: Artifact | null;
+}
+
+/** Tokens of the prompt, tokens generated, and pairs of baseline and trial. */
+const PROTOCOL = { prompt_tokens: 128, new_tokens: 48, repeats: 5 };
+/** Positions at which the runtime's logits are compared with the dequantized model's. */
+const PROOF_TOKENS = 64;
+
+/** The architecture's graph, exported once and kept; null where the runtime needs none. */
+async function graphOf(
+  input: SpeedInput,
+  source: Artifact,
+): Promise<Outcome<string | null>> {
+  const { workshop, study, runner, trial_id } = input;
+  const runtime = workshop.registry.runtime(study.spec.runtime);
+  const environment = runtime.needs.export_environment;
+  if (environment === null) return { ok: true, value: null, spans: [] };
+  const key = [
+    source.artifact_id,
+    await packageSource("export_graph.py"),
+    await workshop.environmentHash(environment),
+  ].join("-");
+  let failure: Outcome<never> | null = null;
+  let spans: Span[] = [];
+  try {
+    const { directory } = await workshop.caches.cached("graphs", key, async (temporary) => {
+      const exported = await runner(trial_id, {
+        stage: "export_graph",
+        model_dir: source.location,
+        output_dir: temporary,
+      }, environment);
+      spans = exported.spans;
+      if (exported.ok) return;
+      failure = exported;
+      throw new Error(exported.failure.message);
+    });
+    return { ok: true, value: directory, spans };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return failure ?? failed({ kind: "crash", message, hint: null, stage: "export_graph" }, spans);
+  }
+}
+
+function proofRow(
+  metric: string,
+  value: number,
+  options: { unit: string; direction: "maximize" | "minimize"; n: number },
+  runtime: string,
+  numerics: Numerics | null,
+  method: string,
+): Measurement {
+  return {
+    metric,
+    value,
+    ...options,
+    standard_error: null,
+    fidelity: "full",
+    provenance: "measured",
+    task: null,
+    task_version: null,
+    slice: null,
+    runtime,
+    numerics,
+    device: null,
+    method,
+  };
+}
+
+/** How near the runtime's logits are to the dequantized model's: the proof of the exchange. */
+async function prove(input: SpeedInput, graph: string | null): Promise<Outcome<Measurement[]>> {
+  const { study, runner, trial_id, artifact } = input;
+  const runtime = study.spec.runtime;
+  const proved = await runner(trial_id, {
+    stage: "prove_runtime",
+    runtime,
+    artifact_dir: artifact.location,
+    graph_dir: graph,
+    tokens: PROOF_TOKENS,
+    seed: study.seed,
+  }, "default");
+  if (!proved.ok) return proved;
+  const { strict_kl, default_kl, default_agreement, tokens, numerics } = proved.value;
+  const kl = { unit: "nats/token", direction: "minimize", n: tokens } as const;
+  const against = "against the dequantized model in transformers, fp32";
+  return {
+    ok: true,
+    spans: proved.spans,
+    value: [
+      proofRow("runtime_strict_kl", strict_kl, kl, runtime, null, `strict f32, ${against}`),
+      proofRow("runtime_kl", default_kl, kl, runtime, numerics, against),
+      proofRow(
+        "runtime_agreement",
+        default_agreement,
+        { unit: "1", direction: "maximize", n: tokens },
+        runtime,
+        numerics,
+        `same best token, ${against}`,
+      ),
+    ],
+  };
+}
+
+/** Speed, memory and energy in the study's runtime, the baseline measured in turn. */
+export async function measureSpeed(input: SpeedInput): Promise<Outcome<Speed>> {
+  const { workshop, study, runner, trial_id, artifact, baseline } = input;
+  const runtime = workshop.registry.runtime(study.spec.runtime);
+  const graph = await graphOf(input, baseline ?? artifact);
+  if (!graph.ok) return graph;
+  const proof = runtime.needs.export_environment === null
+    ? { ok: true as const, value: [], spans: [] }
+    : await prove(input, graph.value);
+  if (!proof.ok) return failed(proof.failure, [...graph.spans, ...proof.spans]);
+  using _quiet = workshop.store.pauseSink(); // nothing of ours works beside a timing
+  const measured = await runner(trial_id, {
+    stage: "speed",
+    runtime: runtime.name,
+    artifact_dir: artifact.location,
+    baseline_dir: baseline?.location ?? null,
+    graph_dir: graph.value,
+    ...PROTOCOL,
+    seed: study.seed,
+  }, runtime.needs.environment);
+  const spans = [...graph.spans, ...proof.spans, ...measured.spans];
+  if (!measured.ok) return failed(measured.failure, spans);
+  const { measurements, baseline_measurements, roofline_ms, numerics } = measured.value;
+  const roofline = {
+    ...proofRow(
+      "roofline_ms",
+      roofline_ms,
+      { unit: "ms/token", direction: "minimize", n: 1 },
+      runtime.name,
+      numerics,
+      `${measured.value.bytes_read_per_token} bytes a token over ` +
+        `${measured.value.memory_bandwidth_gb_s.toFixed(1)} GB/s measured in the same run`,
+    ),
+    provenance: "estimated" as const,
+  };
+  return {
+    ok: true,
+    value: { measurements: [...measurements, ...proof.value, roofline], baseline_measurements },
+    spans,
+  };
+}

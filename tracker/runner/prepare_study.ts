@@ -1,0 +1,108 @@
+import { createHash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import {
+  type ModelFacts,
+  type Spec,
+  type StageResult,
+  StageResults,
+  type StudyRequest,
+  UsageError,
+  type WireTask,
+} from "../../core/mod.ts";
+import type { PreparedStudy } from "./live_backend.ts";
+import { packageSource } from "./source_closure.ts";
+import type { StageRunner } from "./stage_runner.ts";
+import { wireTasks } from "./wire_tasks.ts";
+import type { Workshop } from "./workshop.ts";
+
+/** Calibration windows written; a method takes as many of them as its knobs say. */
+const CALIBRATION = { windows: 32, tokens: 256 };
+
+/** Calibration text of the data directory, where it ships one; null: pare's own text. */
+function calibrationText(request: StudyRequest): string | null {
+  if (request.data_dir === undefined) return null;
+  const path = resolve(request.data_dir, "wikitext2", "validation_calib.jsonl.gz");
+  return existsSync(path) ? path : null;
+}
+
+function keyOf(parts: unknown): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+}
+
+async function dataStamp(tasks: readonly WireTask[]): Promise<string[]> {
+  return await Promise.all(
+    tasks.map(async ({ data_path }) =>
+      data_path === null
+        ? "hub"
+        : createHash("sha256").update(await readFile(data_path)).digest("hex")
+    ),
+  );
+}
+
+/** Chooses samples and writes calibration windows, once for the same inputs. */
+export async function prepareStudy(
+  workshop: Workshop,
+  runner: StageRunner,
+  study: { study_id: string; request: StudyRequest; spec: Spec; model: ModelFacts },
+): Promise<PreparedStudy> {
+  const { request, spec, model } = study;
+  const tasks = wireTasks(spec, workshop.registry.tasks, request);
+  const samples = spec.tasks.map((plan) => ({
+    task: plan.task,
+    proxy: plan.proxy_samples,
+    full: plan.full_samples,
+  }));
+  const calibration_path = calibrationText(request);
+  const key = keyOf([
+    model.path,
+    tasks,
+    await dataStamp(tasks),
+    samples,
+    calibration_path,
+    CALIBRATION,
+    request.seed,
+    await packageSource("evaluation", "text", "prepare_data.py"),
+  ]);
+  const { directory: folder } = await workshop.caches.cached("data", key, async (temporary) => {
+    const prepared = await runner("setup", {
+      stage: "prepare_data",
+      model_dir: model.path,
+      tasks,
+      samples,
+      calibration_path,
+      calibration_windows: CALIBRATION.windows,
+      calibration_tokens: Math.min(CALIBRATION.tokens, model.context_length),
+      output_dir: temporary,
+      seed: request.seed,
+    }, "default");
+    if (!prepared.ok) {
+      const { message, hint } = prepared.failure;
+      throw new UsageError(hint === null ? message : `${message}. ${hint}`);
+    }
+    const inside = { ...prepared.value, calibration_path: relativeTo(temporary, prepared.value) };
+    await writeFile(join(temporary, "prepared.json"), JSON.stringify(inside));
+  });
+  const prepared = StageResults.prepare_data.parse(
+    JSON.parse(await readFile(join(folder, "prepared.json"), "utf8")),
+  );
+  return {
+    study_id: study.study_id,
+    spec,
+    tasks,
+    proxy: prepared.tasks.map(({ task, proxy_rows }) => ({ task, rows: proxy_rows })),
+    full: prepared.tasks.map(({ task, full_rows }) => ({ task, rows: full_rows })),
+    calibration_path: join(folder, prepared.calibration_path),
+    calibration_sha256: prepared.calibration_sha256,
+    seed: request.seed,
+  };
+}
+
+/** The folder is renamed when it is whole, so paths in it are kept relative. */
+function relativeTo(folder: string, prepared: StageResult<"prepare_data">): string {
+  const { calibration_path } = prepared;
+  return calibration_path.startsWith(`${folder}/`)
+    ? calibration_path.slice(folder.length + 1)
+    : calibration_path;
+}

@@ -1,0 +1,35 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  type Spec,
+  type StudyRequest,
+  type Task,
+  UsageError,
+  type WireTask,
+  wireTask,
+} from "../../core/mod.ts";
+
+/** Where a task's data lie on this machine; null: lm-eval fetches or caches them itself. */
+export function dataPath(task: Task, request: StudyRequest): string | null {
+  if (task.shipped) return task.data_file === null ? null : fileURLToPath(task.data_file);
+  if (task.datasets.some((name) => name.startsWith("custom_"))) return resolve(request.dataset);
+  if (request.data_dir === undefined || task.data_file === null) return null;
+  const path = resolve(request.data_dir, task.data_file);
+  if (!existsSync(path)) {
+    throw new UsageError(
+      `Cannot read the data of ${task.name}: --data-dir must hold ${task.data_file}, and ` +
+        `${path} is not there`,
+    );
+  }
+  return path;
+}
+
+/** The study's tasks as the Python evaluator takes them. */
+export function wireTasks(spec: Spec, tasks: readonly Task[], request: StudyRequest): WireTask[] {
+  return spec.tasks.map((plan) => {
+    const task = tasks.find((one) => one.name === plan.task);
+    if (task === undefined) throw new UsageError(`Cannot find task ${plan.task} of this study`);
+    return wireTask(task, dataPath(task, request));
+  });
+}

@@ -1,0 +1,22 @@
+import type { Registry } from "../../core/mod.ts";
+import type { BackendClient } from "../../python-backends/client.ts";
+import type { ArtifactStore } from "../artifacts/artifact_store.ts";
+import type { GraphCache } from "../artifacts/graph_cache.ts";
+import type { Home } from "../home.ts";
+import type { Store } from "../store/store.ts";
+
+/** The tools that every study of a lab shares. */
+export interface Workshop {
+  readonly home: Home;
+  readonly registry: Registry;
+  readonly client: BackendClient;
+  readonly artifacts: ArtifactStore;
+  readonly caches: GraphCache;
+  readonly store: Store;
+  /** Hash of an environment's pins, for keys and provenance. */
+  readonly environmentHash: (name: string) => Promise<string>;
+  /** Now, as ISO 8601. */
+  readonly timestamp: () => string;
+  /** Bytes that artifacts may fill; null = no limit. */
+  readonly maxDiskBytes: number | null;
+}

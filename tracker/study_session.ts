@@ -1,0 +1,175 @@
+import { dirname, join } from "node:path";
+import {
+  type Artifact,
+  type Ask,
+  type Facts,
+  inferSpec,
+  type JournalRecord,
+  type Provenance,
+  type ReplayedStudy,
+  replayStudy,
+  runStudy,
+  type Spec,
+  type StoredEvaluation,
+  type StudyEvent,
+  type StudyHistory,
+  type StudyRequest,
+  type StudyResult,
+  unknownName,
+  UsageError,
+} from "../core/mod.ts";
+import { createLiveBackend } from "./runner/live_backend.ts";
+import { prepareStudy } from "./runner/prepare_study.ts";
+import { readSamples } from "./runner/read_samples.ts";
+import { createStageRunner } from "./runner/stage_runner.ts";
+import type { Workshop } from "./runner/workshop.ts";
+import { buildView } from "./view/build_view.ts";
+import type { StudyView } from "./view/study_view.ts";
+
+/** Who proposes after the seeds where the request names nobody. */
+const DEFAULT_SAMPLER = "pareto_neighbourhood";
+
+/** What `run` may be told. */
+export interface RunStudyOptions {
+  readonly ask: Ask;
+  readonly signal: AbortSignal;
+  readonly onEvent?: (event: StudyEvent) => void;
+}
+
+/** One study: inspected, its spec inferred, ready to run or to go on. */
+export interface StudySession {
+  readonly study_id: string;
+  readonly request: StudyRequest;
+  readonly facts: Facts;
+  readonly spec: Spec;
+  run(options: RunStudyOptions): Promise<StudyResult>;
+  /** Everything known of it so far, from the journal. */
+  view(): Promise<StudyView>;
+}
+
+export interface SessionInput {
+  readonly workshop: Workshop;
+  readonly study_id: string;
+  readonly request: StudyRequest;
+  readonly facts: Facts;
+  readonly baseline: Artifact;
+  readonly provenance: Provenance;
+}
+
+/** The samples of a study's evaluations, read back from the store. */
+async function evaluationsOf(
+  workshop: Workshop,
+  study: ReplayedStudy,
+): Promise<StoredEvaluation[]> {
+  const root = workshop.store.paths.root;
+  return await Promise.all(study.samples.map(async (record) => ({
+    trial_id: record.trial_id,
+    fidelity: record.fidelity,
+    samples: await readSamples(join(root, record.path), record.sha256),
+    protocol: record.protocol ?? {},
+  })));
+}
+
+/** The journal of a study replayed, with its samples; undefined where it never ran. */
+async function historyOf(
+  workshop: Workshop,
+  study_id: string,
+): Promise<StudyHistory | undefined> {
+  const study = replayStudy(await workshop.store.journalOf(study_id), study_id);
+  return study === null ? undefined : { study, evaluations: await evaluationsOf(workshop, study) };
+}
+
+/** A study as its journal tells it, whether or not it is open in this process. */
+export async function viewStudy(workshop: Workshop, study_id: string): Promise<StudyView> {
+  const records: JournalRecord[] = await workshop.store.journalOf(study_id);
+  const root = workshop.store.paths.root;
+  return await buildView(study_id, records, async (trialId) => {
+    const written = records.findLast((record) =>
+      record.type === "samples_written" && record.trial_id === trialId &&
+      record.fidelity === "full"
+    );
+    if (written?.type !== "samples_written") return null;
+    return await readSamples(join(root, written.path), written.sha256);
+  });
+}
+
+function keepLogIn(workshop: Workshop, study_id: string) {
+  return (trialId: string, stage: string, path: string) => {
+    const kept = workshop.store.logPath(study_id, trialId, stage);
+    try {
+      Deno.mkdirSync(dirname(kept), { recursive: true });
+      // A stage runs more than once in a trial: its logs follow each other.
+      Deno.writeTextFileSync(kept, Deno.readTextFileSync(path), { append: true });
+      Deno.removeSync(path);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  };
+}
+
+/** Makes the session of a study whose facts are known. */
+export function openSession(input: SessionInput): StudySession {
+  const { workshop, study_id, request, facts, baseline, provenance } = input;
+  const { registry, store } = workshop;
+  const spec = inferSpec(request, facts, registry);
+
+  return {
+    study_id,
+    request,
+    facts,
+    spec,
+    view: () => viewStudy(workshop, study_id),
+    async run({ ask, signal, onEvent = () => {} }) {
+      const history = await historyOf(workshop, study_id);
+      const runner = createStageRunner({
+        client: workshop.client,
+        study_id,
+        signal,
+        onEvent,
+        record: (record) => store.record(record),
+        keepLog: keepLogIn(workshop, study_id),
+        timestamp: workshop.timestamp,
+      });
+      const known = history?.study.opened.spec ?? spec;
+      const prepared = await prepareStudy(workshop, runner, {
+        study_id,
+        request,
+        spec: known,
+        model: facts.model,
+      });
+      const wanted = request.methods;
+      if (wanted !== undefined) checkMethods(wanted, workshop);
+      return await runStudy({
+        study_id,
+        request,
+        facts,
+        spec: known,
+        provenance,
+        methods: registry.methods.filter(({ method }) =>
+          wanted === undefined || wanted.includes(method.name)
+        ),
+        samplers: [registry.sampler(request.sampler ?? DEFAULT_SAMPLER)],
+        baseline,
+        ...(history === undefined ? {} : { history }),
+        onEvent,
+      }, {
+        backend: createLiveBackend(workshop, prepared, runner),
+        tracker: store,
+        ask,
+        clock: { now: () => Date.now() },
+        signal,
+      });
+    },
+  };
+}
+
+function checkMethods(names: readonly string[], { registry }: Workshop): void {
+  for (const name of names) {
+    const found = registry.methods.some(({ method }) => method.name === name);
+    if (!found) {
+      throw new UsageError(
+        unknownName("method", name, registry.methods.map(({ method }) => method.name)),
+      );
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import {
+  type Artifact,
+  type Facts,
+  frontHypervolume,
+  frontOf,
+  frontProbability,
+  type JournalRecord,
+  recommend,
+  type Recommendation,
+  type ReplayedStudy,
+  replayStudy,
+  type SampleResult,
+  type Span,
+  type Spec,
+  streamRandom,
+  type Trial,
+  UsageError,
+} from "../../core/mod.ts";
+import type { StudyView } from "./study_view.ts";
+import { trialRows } from "./trial_rows.ts";
+
+/** Reads the samples of a trial's full evaluation; null where they are gone. */
+export type SampleReader = (trialId: string) => Promise<SampleResult[] | null>;
+
+function artifactsOf(records: readonly JournalRecord[]): Map<string, Artifact> {
+  const written = records.filter((record) => record.type === "artifact_written");
+  return new Map(written.map(({ artifact }) => [artifact.artifact_id, artifact]));
+}
+
+/** Which phase of the work a span belongs to, by its name. */
+function phasesOf(trials: readonly Trial[]): { name: string; seconds: number }[] {
+  const totals = new Map<string, number>();
+  const add = (span: Span) => totals.set(span.name, (totals.get(span.name) ?? 0) + span.seconds);
+  trials.forEach((trial) => trial.spans.forEach(add));
+  return [...totals].map(([name, seconds]) => ({ name, seconds }))
+    .sort((a, b) => b.seconds - a.seconds);
+}
+
+async function probabilities(
+  study: ReplayedStudy,
+  spec: Spec,
+  readSamples: SampleReader,
+): Promise<Record<string, number>> {
+  const { members, dominated } = frontOf(study.trials, spec);
+  const contenders = await Promise.all([...members, ...dominated].map(async ({ trial }) => {
+    const samples = await readSamples(trial.trial_id);
+    return samples === null ? [] : [{ trial, samples }];
+  }));
+  const random = streamRandom(study.opened.request.seed, "front probability");
+  return Object.fromEntries(frontProbability(contenders.flat(), spec, random));
+}
+
+function advice(
+  study: ReplayedStudy,
+  facts: Facts,
+  spec: Spec,
+  closed: Extract<JournalRecord, { type: "study_closed" }> | undefined,
+): Recommendation | null {
+  const baseline = study.trials.find((t) => t.strategy === null && t.state === "completed");
+  if (baseline === undefined) return null;
+  const stop = closed?.stop ?? "cancelled";
+  return recommend({ spec, facts, baseline, trials: study.trials, stop });
+}
+
+/** A study as its journal tells it: rows, front, recommendation and time. */
+export async function buildView(
+  study_id: string,
+  records: readonly JournalRecord[],
+  readSamples: SampleReader,
+): Promise<StudyView> {
+  const study = replayStudy(records, study_id);
+  if (study === null) throw new UsageError(`Cannot find study "${study_id}" in this store`);
+  const { request, facts, spec, provenance } = study.opened;
+  const { trials } = study;
+  const front = frontOf(trials, spec);
+  const baseline = trials.find((t) => t.strategy === null && t.state === "completed");
+  const closed = records.findLast((record) => record.type === "study_closed");
+  const recommendation = advice(study, facts, spec, closed);
+  const ids = front.members.map(({ trial }) => trial.trial_id);
+  return {
+    study_id,
+    request,
+    facts,
+    spec,
+    provenance,
+    trials,
+    rows: trialRows(trials, {
+      front: ids,
+      probabilities: await probabilities(study, spec, readSamples),
+    }),
+    artifacts: artifactsOf(records),
+    front: ids,
+    hypervolume: baseline === undefined
+      ? null
+      : frontHypervolume(front, baseline.measurements, spec, facts),
+    recommended: recommendation === null || recommendation.keep_original
+      ? null
+      : recommendation.trial_id,
+    reasons: recommendation?.reasons ?? [],
+    next: recommendation?.next ?? [],
+    stop: closed?.stop ?? null,
+    message: closed?.message ?? null,
+    phases: phasesOf(trials),
+  };
+}
