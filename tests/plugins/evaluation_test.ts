@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { makeRegistry } from "../../core/contract/registry.ts";
+import { chooseTasks } from "../../core/spec/choose_tasks.ts";
+import { classifyDataset } from "../../core/spec/dataset_class.ts";
+import { type DatasetFacts, type Plugin, type Task, WireTask, wireTask } from "../../core/mod.ts";
+import { inspectDataset } from "../../tracker/data/inspect_dataset.ts";
+
+const folder = new URL("../../plugins/evaluation/", import.meta.url);
+const files = [...Deno.readDirSync(folder)].map((entry) => entry.name)
+  .filter((name) => name.endsWith(".ts")).sort();
+const loaded = await Promise.all(files.map(async (name) => {
+  const path = fileURLToPath(new URL(name, folder));
+  const module: { default: Plugin } = await import(new URL(name, folder).href);
+  return { path, plugin: module.default };
+}));
+const registry = makeRegistry(loaded);
+const sets = registry.agents.flatMap((agent) => agent.benchmark_sets ?? []);
+
+function chosen(facts: DatasetFacts) {
+  return chooseTasks(facts, classifyDataset(facts, sets), registry.tasks, sets);
+}
+
+async function names(dataset: string): Promise<string[]> {
+  return chosen(await inspectDataset(dataset)).tasks.map((task) => task.name);
+}
+
+/** The placeholders of a template that stand for a field of the row. */
+function fieldsOf(task: Task): string[] {
+  const metadata = task.definition?.["metadata"];
+  assert.ok(typeof metadata === "object" && metadata !== null, `${task.name} has no metadata`);
+  const fields: unknown = "fields" in metadata ? metadata.fields : undefined;
+  assert.ok(typeof fields === "object" && fields !== null, `${task.name} names no fields`);
+  return Object.keys(fields);
+}
+
+Deno.test("every task of the evaluation folder passes the wire and adds up", () => {
+  assert.equal(registry.tasks.length, files.length - 1);
+  for (const task of registry.tasks) {
+    WireTask.parse(wireTask(task, null));
+    assert.ok(fieldsOf(task).length > 0, task.name);
+    assert.ok(task.chance >= 0 && task.chance < 1, task.name);
+    assert.ok(task.full_samples === null || task.full_samples >= task.proxy_samples, task.name);
+    const perplexity = task.evaluator === "perplexity";
+    assert.equal(task.window_tokens !== null, perplexity, task.name);
+    assert.equal(task.reported_metric, perplexity ? "perplexity" : "accuracy", task.name);
+    assert.equal(task.direction, perplexity ? "minimize" : "maximize", task.name);
+    assert.equal(task.metric.includes(","), !perplexity, task.name);
+  }
+});
+
+Deno.test("shipped tasks name a file of their own folder, the others one of the data directory", () => {
+  for (const task of registry.tasks) {
+    if (task.shipped) assert.ok(task.data_file?.startsWith(new URL("data/", folder).href));
+    else assert.ok(task.data_file === null || !task.data_file.includes(":"), task.name);
+  }
+});
+
+Deno.test("a dataset's name chooses its benchmarks", async () => {
+  assert.deepEqual(await names("demo"), ["last_words", "everyday_choice", "demo_text"]);
+  assert.deepEqual(await names("tiny"), ["tiny_words"]);
+  assert.deepEqual(await names("openai/GSM8K"), ["gsm8k"]);
+  assert.deepEqual(await names("ARC-Challenge"), ["arc_challenge"]);
+  assert.deepEqual(await names("lambada"), ["lambada"]);
+  assert.deepEqual(await names("wikitext2"), ["wikitext2"]);
+});
+
+Deno.test("what a benchmark set asks for and nobody offers is named", async () => {
+  const { tasks, missing } = chosen(await inspectDataset("general"));
+  assert.deepEqual(
+    missing.map(({ task }) => task),
+    ["commonsenseqa", "truthfulqa", "humaneval", "bigbench_hard"],
+  );
+  assert.ok(tasks.some((task) => task.name === "gsm8k"));
+});
+
+for (const format of ["prompt_answer", "text"] as const) {
+  Deno.test(`a user's file of ${format} rows has a task that reads exactly these fields`, () => {
+    const { tasks } = chosen({
+      dataset: "own.jsonl",
+      kind: "file",
+      path: "/own.jsonl",
+      format,
+      rows: 2,
+      sha256: "0",
+    });
+    assert.deepEqual(tasks.map((task) => task.name), [`custom_${format}`]);
+    assert.deepEqual(
+      fieldsOf(tasks[0]!).sort(),
+      format === "text" ? ["text"] : ["answer", "prompt"],
+    );
+  });
+}
