@@ -44,7 +44,10 @@ export const WireTask = z.strictObject({
 });
 export type WireTask = z.infer<typeof WireTask>;
 
-/** Which samples of a task to run: row numbers of its data in file order. */
+/**
+ * Which samples of a task to run: row numbers of its data in file order. A perplexity task's samples
+ * are the windows of its joined text, numbered from 0.
+ */
 export const SampleSelection = z.strictObject({ task: z.string(), rows: z.array(z.int()) });
 export type SampleSelection = z.infer<typeof SampleSelection>;
 
