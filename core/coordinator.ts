@@ -3,13 +3,14 @@ import { closeTrial, type Draft, type Ending, endingOf, openTrial } from "./loop
 import { finishHeld, finishTrial } from "./loop/full_evaluation.ts";
 import { openStudy } from "./loop/open_study.ts";
 import { type Proposal, propose } from "./loop/propose.ts";
+import { isFinished } from "./loop/replay.ts";
 import { ensureBaseline } from "./loop/run_baseline.ts";
 import { applyActions, evaluateProxy, judge, measureSpeed } from "./loop/run_trial.ts";
 import { type Stop, stopNow } from "./loop/stop.ts";
 import { closeEpisode, type Study } from "./loop/study.ts";
 import type { StudyInput, StudyPorts, StudyResult } from "./loop/study_input.ts";
 import { checkStrategy } from "./spec/compatibility.ts";
-import { readableId } from "./spec/strategy_names.ts";
+import { readableId, strategyKey } from "./spec/strategy_names.ts";
 
 /**
  * Runs a study to its end, or goes on with one: baseline, the user's strategies, seeds, then
@@ -32,6 +33,7 @@ async function search(study: Study): Promise<Stop> {
     const proposal = propose(study);
     if (typeof proposal === "string") return await nothingLeft(study, proposal);
     const trial_id = await runProposal(study, proposal);
+    allowSecondTry(study, trial_id);
     const { sampler, mode } = proposal.origin;
     await closeEpisode(study, { trial_id, sampler, mode });
   }
@@ -49,6 +51,15 @@ async function runProposal(study: Study, proposal: Proposal): Promise<string> {
   if (ended === null) await finishTrial(study, draft);
   else await closeTrial(study, draft, ended);
   return draft.trial.trial_id;
+}
+
+/** A recipe that the machine failed, not itself, may be proposed once more. */
+function allowSecondTry(study: Study, trial_id: string): void {
+  const trial = study.trials.find((one) => one.trial_id === trial_id);
+  if (trial === undefined || isFinished(trial)) return;
+  const key = strategyKey(trial.actions);
+  const times = study.trials.filter(({ actions }) => strategyKey(actions) === key).length;
+  if (times < 2) study.keys.delete(key);
 }
 
 /** What cannot run here is known before any heavy work; a plugin that throws refuses too. */

@@ -34,15 +34,23 @@ function undecided(trial: Trial): ConstraintVerdict[] {
   return trial.constraints.filter((verdict) => verdict.verdict !== "met");
 }
 
+/** Whether an undecided constraint looks violated: its estimate lies beyond the threshold. */
+function looksViolated(trial: Trial): boolean {
+  return undecided(trial).some(({ value, threshold }) => value !== null && value > threshold);
+}
+
 /**
- * Among the trials evaluated in full that violate nothing, the front is taken again, baseline
- * included; trials that meet every constraint come before those with one undecided, then the
- * better reward. A trial that does not beat the baseline's reward is no reason to change the model.
+ * Among the trials evaluated in full that violate nothing, not even by their estimates, the front
+ * is taken again, baseline included; trials that meet every constraint come before those with one
+ * undecided, then the better reward. A trial that does not beat the baseline's reward is no reason
+ * to change the model.
  */
 export function recommend(input: RecommendInput): Recommendation {
   const { spec, baseline, trials, best = 5 } = input;
   const compressed = trials.filter((trial) => trial.number !== baseline.number);
-  const sound = compressed.filter((trial) => violations(trial).length === 0);
+  const sound = compressed.filter((trial) =>
+    violations(trial).length === 0 && !looksViolated(trial)
+  );
   const candidates = frontOf([baseline, ...sound], spec).members
     .map(({ trial }) => trial)
     .filter((trial) => trial.number !== baseline.number)
@@ -122,17 +130,24 @@ function whyKeep({ spec, baseline }: RecommendInput, compressed: readonly Trial[
     return ["Keep the original: no compressed model was evaluated in full."];
   }
   const violating = full.filter((trial) => violations(trial).length > 0);
+  const doubtful = full.filter((trial) => !violating.includes(trial) && looksViolated(trial));
+  const rest = full.length - violating.length - doubtful.length;
   const sentences = ["Keep the original: none of the compressed models qualifies."];
   if (violating.length > 0) {
     sentences.push(`${violating.length} of ${full.length} evaluated in full violate a constraint.`);
   }
-  const rest = full.length - violating.length;
+  if (doubtful.length > 0) {
+    sentences.push(
+      `${doubtful.length} of ${full.length} are undecided with an estimate beyond the threshold: ` +
+        `${doubtful.map(nameOf).join(", ")}.`,
+    );
+  }
   if (rest > 0) {
+    const { accuracy, latency, memory, energy } = spec.reward_weights;
     sentences.push(
       `${rest} violate none, and are beaten on the front or by the original's reward of ` +
-        `${baseline.reward?.value.toFixed(3) ?? "unknown"} ` +
-        `(weights: accuracy ${spec.reward_weights.accuracy}, latency ${spec.reward_weights.latency}, ` +
-        `memory ${spec.reward_weights.memory}, energy ${spec.reward_weights.energy}).`,
+        `${baseline.reward?.value.toFixed(3) ?? "unknown"} (weights: accuracy ${accuracy}, ` +
+        `latency ${latency}, memory ${memory}, energy ${energy}).`,
     );
   }
   return sentences;
@@ -144,11 +159,15 @@ function whatNext(
   chosen: Trial | undefined,
 ): string[] {
   const next: string[] = [];
-  const open = chosen?.constraints.find((verdict) => verdict.verdict === "undecided");
-  if (open !== undefined && open.samples_to_decide !== null) {
+  const doubtful = [chosen, ...compressed.filter(looksViolated)].flatMap((trial) => {
+    const open = trial?.constraints.find((verdict) => verdict.samples_to_decide !== null);
+    return trial === undefined || open === undefined ? [] : [{ trial, open }];
+  })[0];
+  if (doubtful !== undefined) {
+    const { open, trial } = doubtful;
     next.push(
       `Evaluate about ${open.samples_to_decide} samples to decide ${open.constraint} of ` +
-        `${nameOf(chosen!)}.`,
+        `${nameOf(trial)}.`,
     );
   }
   const near = nearestMiss(compressed);
@@ -172,11 +191,16 @@ function whatNext(
   return next;
 }
 
+/** Beyond so many thresholds a miss is no near one, and no advice follows from it. */
+const NEAR = 3;
+
 /** The violating trial closest to its quality threshold: what a looser threshold would allow. */
 function nearestMiss(compressed: readonly Trial[]): string | null {
   const missed = compressed.flatMap((trial) => {
     const verdict = violations(trial).find(isQuality);
-    return verdict === undefined || verdict.value === null ? [] : [{ trial, verdict }];
+    const near = verdict !== undefined && verdict.value !== null &&
+      verdict.value <= NEAR * verdict.threshold;
+    return near ? [{ trial, verdict }] : [];
   }).sort((a, b) => a.verdict.value! - b.verdict.value!)[0];
   if (missed === undefined) return null;
   const { trial, verdict } = missed;

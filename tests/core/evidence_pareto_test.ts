@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import {
+  type Direction,
+  hypervolume,
+  hypervolumeContributions,
+  paretoFront,
+  paretoRanks,
+  streamRandom,
+} from "../../core/mod.ts";
+
+const down = (dimensions: number): Direction[] => new Array(dimensions).fill("minimize");
+
+/** p_i = (frac(i·√2), frac(i·√3), frac(i·√5), …), i from 1: points anyone can make again. */
+function golden(n: number, dimensions: number): number[][] {
+  const roots = [2, 3, 5, 7, 11].slice(0, dimensions).map(Math.sqrt);
+  return Array.from({ length: n }, (_, i) => roots.map((root) => ((i + 1) * root) % 1));
+}
+
+/** Reference 1.1 everywhere; computed once by Optuna's Python code. */
+const GOLDEN = [
+  { m: 2, n: 10, volume: 0.8989124222524999, fronts: 3, first: 4, sum: 9 },
+  { m: 2, n: 100, volume: 1.163427135569991, fronts: 8, first: 5, sum: 323 },
+  { m: 3, n: 10, volume: 0.7217436258638018, fronts: 3, first: 5, sum: 7 },
+  { m: 3, n: 100, volume: 1.159974896909572, fronts: 6, first: 19, sum: 195 },
+  { m: 4, n: 10, volume: 0.5450723323035024, fronts: 2, first: 7, sum: 3 },
+  { m: 4, n: 100, volume: 1.0122866755682014, fronts: 4, first: 45, sum: 83 },
+  { m: 5, n: 10, volume: 0.43435145183268353, fronts: 2, first: 8, sum: 2 },
+  { m: 5, n: 100, volume: 0.855001561437809, fronts: 3, first: 64, sum: 42 },
+];
+
+for (const { m, n, volume, fronts, first, sum } of GOLDEN) {
+  Deno.test(`hypervolume() and paretoRanks() give the golden values of ${n} points in ${m}-D`, () => {
+    const points = golden(n, m);
+    const reference = new Array(m).fill(1.1);
+    const found = hypervolume(points, reference, down(m));
+    assert.ok(Math.abs(found - volume) < 1e-12, `${found} against ${volume}`);
+    const ranks = paretoRanks(points, down(m));
+    assert.equal(Math.max(...ranks) + 1, fronts);
+    assert.equal(ranks.filter((rank) => rank === 0).length, first);
+    assert.equal(ranks.reduce((a, b) => a + b, 0), sum);
+    assert.equal(paretoFront(points, down(m)).length, first);
+  });
+}
+
+Deno.test("hypervolume() agrees with counting random points, in every dimension", () => {
+  for (const m of [2, 3, 4]) {
+    const random = streamRandom(1, `count ${m}`);
+    const points = golden(12, m);
+    const inside = Array.from({ length: 40_000 }, () => points[0]!.map(() => 1.1 * random()))
+      .filter((x) => points.some((p) => p.every((value, i) => value <= x[i]!))).length;
+    const counted = inside / 40_000 * 1.1 ** m;
+    const found = hypervolume(points, new Array(m).fill(1.1), down(m));
+    assert.ok(Math.abs(found - counted) < 0.02, `${m}-D: ${found} against ${counted}`);
+  }
+});
+
+Deno.test("paretoFront() keeps the points nothing beats, duplicates included", () => {
+  const points = [[0.9, 10], [0.8, 5], [0.7, 20], [0.8, 5], [0.9, 11]];
+  assert.deepEqual(paretoFront(points, ["maximize", "minimize"]), [0, 1, 3]);
+  assert.deepEqual(paretoRanks(points, ["maximize", "minimize"]), [0, 0, 2, 0, 1]);
+});
+
+Deno.test("paretoFront() keeps a point that is equal in all but the objective it wins", () => {
+  assert.deepEqual(paretoFront([[1, 2, 3], [1, 2, 2]], down(3)), [1]);
+});
+
+Deno.test("paretoFront() refuses a value that is not a number, and says which", () => {
+  assert.throws(
+    () => paretoFront([[1, 2], [1, NaN]], down(2)),
+    /objective 1 of point 1 is not a number/,
+  );
+  assert.throws(() => paretoFront([[1, 2], [1]], down(2)), /point 1 has 1/);
+});
+
+Deno.test("hypervolume() adds nothing for a point on or beyond the reference, or at infinity", () => {
+  assert.equal(hypervolume([], [1, 1], down(2)), 0);
+  assert.equal(hypervolume([[1, 0], [2, -1], [Infinity, 0]], [1, 1], down(2)), 0);
+  assert.equal(hypervolume([[0.5, 0.5], [0.5, 0.5], [1, 0]], [1, 1], down(2)), 0.25);
+});
+
+Deno.test("hypervolume() turns maximised objectives over, the reference too", () => {
+  assert.equal(hypervolume([[0.5, 2]], [0, 3], ["maximize", "minimize"]), 0.5);
+});
+
+Deno.test("hypervolumeContributions() are what the volume loses without each point", () => {
+  const points = [[0, 2], [1, 1], [2, 0], [2, 2], [1, 1]];
+  assert.deepEqual(hypervolumeContributions(points, [3, 3], down(2)), [1, 0, 1, 0, 0]);
+  assert.deepEqual(hypervolumeContributions(points.slice(0, 4), [3, 3], down(2)), [1, 1, 1, 0]);
+});

@@ -1,0 +1,347 @@
+import {
+  type Artifact,
+  type Backend,
+  type Evaluation,
+  type Facts,
+  type Failure,
+  inferSpec,
+  JournalRecord,
+  type Measurement,
+  type Outcome,
+  predictBytes,
+  type ResolvedAction,
+  runStudy,
+  type Sampler,
+  type SampleResult,
+  type Spec,
+  streamRandom,
+  type StudyInput,
+  type StudyPorts,
+  type StudyRequestInput,
+} from "../../core/mod.ts";
+import { methods, plugins, request, smallFacts } from "./spec_fixtures.ts";
+
+/**
+ * A world in which compression has known costs, for the loop's tests: 8 bits cost nothing, 4 bits a
+ * few answers, 3 bits more, 2 bits half of them; fewer bits are smaller and faster. Each sample is
+ * right or wrong by numbers drawn from its name, so trials and baseline are paired as in earnest.
+ */
+export interface WorldOptions {
+  readonly facts?: Facts;
+  readonly spec?: (spec: Spec) => Spec;
+  /** Share of right answers that a recipe loses. */
+  readonly loss?: (bits: number, actions: readonly ResolvedAction[]) => number;
+  readonly samples?: { proxy: number; full: number };
+  /** Called before each backend call; a failure makes it fail. */
+  readonly disturb?: (call: Call) => Failure | null | void;
+  readonly cosine?: number;
+  readonly memory?: (bytes: number) => number;
+  readonly protocol?: (call: Call) => string;
+}
+
+export interface Call {
+  readonly call: "apply" | "evaluate" | "speed";
+  readonly trial_id: string;
+  readonly recipe: string;
+  readonly fidelity: "proxy" | "full" | null;
+  /** From 1. */
+  readonly count: number;
+}
+
+const LOSS: Record<number, number> = { 16: 0, 8: 0, 4: 0.01, 3: 0.04, 2: 0.6 };
+
+export interface World {
+  readonly records: JournalRecord[];
+  readonly calls: Call[];
+  readonly clock: { now(): number; advance(seconds: number): void };
+  readonly backend: Backend;
+  readonly abort: AbortController;
+  readonly stored: { trial_id: string; fidelity: "proxy" | "full"; evaluation: Evaluation }[];
+  readonly input: (more?: Partial<StudyInput>) => StudyInput;
+  readonly ports: StudyPorts;
+}
+
+const base: Artifact = {
+  artifact_id: "base",
+  action_key: "base",
+  parent_id: null,
+  action: null,
+  location: "/nowhere",
+  files: [],
+  size_bytes: 269_000_000,
+  formula_bytes: null,
+  weight_bits: null,
+  activation_bits: null,
+  verification: null,
+  created_at: "2026-01-01T00:00:00Z",
+};
+
+export function failure(kind: Failure["kind"], message = `the world says ${kind}`): Failure {
+  return { kind, message, hint: null, stage: null };
+}
+
+export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOptions = {}): World {
+  const facts = options.facts ?? smallFacts();
+  const records: JournalRecord[] = [];
+  const calls: Call[] = [];
+  const stored: World["stored"] = [];
+  const abort = new AbortController();
+  const recipes = new Map<string, ResolvedAction[]>([["base", []]]);
+  let time = Date.parse("2026-01-01T00:00:00Z");
+  const clock = {
+    now: () => time,
+    advance: (seconds: number) => {
+      time += seconds * 1000;
+    },
+  };
+  const studyRequest = request(asked);
+  const inferred = inferSpec(studyRequest, facts, plugins);
+  const spec = options.spec?.(inferred) ?? inferred;
+  const amounts = options.samples ?? { proxy: 100, full: 400 };
+
+  async function step<T>(
+    about: Omit<Call, "count" | "recipe"> & { actions: readonly ResolvedAction[] },
+    seconds: number,
+    make: () => T,
+  ): Promise<Outcome<T>> {
+    await Promise.resolve();
+    const recipe = about.actions.map(nameOf).join("+") || "base";
+    const { call, trial_id, fidelity } = about;
+    const made: Call = { call, trial_id, recipe, fidelity, count: calls.length + 1 };
+    calls.push(made);
+    const failed = options.disturb?.(made);
+    clock.advance(seconds);
+    const spans = [{ name: call, seconds, library: true }];
+    if (abort.signal.aborted) return { ok: false, failure: failure("cancelled"), spans };
+    if (failed) return { ok: false, failure: failed, spans };
+    return { ok: true, value: make(), spans };
+  }
+
+  const sizeOf = (actions: readonly ResolvedAction[]) =>
+    actions.length === 0 ? base.size_bytes : Math.round(predictBytes(actions, methods, facts));
+
+  const backend: Backend = {
+    apply(trial_id, parent, action) {
+      const actions = [...recipes.get(parent.artifact_id)!, action];
+      const id = actions.map(nameOf).join("+");
+      const cached = recipes.has(id);
+      const bits = bitsOf(actions);
+      return step({ call: "apply", trial_id, fidelity: null, actions }, cached ? 0 : 10, () => {
+        recipes.set(id, actions);
+        const artifact: Artifact = {
+          ...base,
+          artifact_id: id,
+          action_key: id,
+          parent_id: parent.artifact_id,
+          action,
+          size_bytes: sizeOf(actions),
+          weight_bits: bits,
+          verification: {
+            layers: 4,
+            minimum_cosine: options.cosine ?? 0.99,
+            mean_cosine: 0.99,
+            worst_layer: "layers.0",
+            generated_text: "once",
+            seconds: 1,
+          },
+        };
+        return { artifact, cached };
+      });
+    },
+    async evaluate(trial_id, artifact, fidelity) {
+      const actions = recipes.get(artifact.artifact_id)!;
+      const n = amounts[fidelity];
+      const about = { call: "evaluate" as const, trial_id, fidelity, actions };
+      const outcome = await step(about, n / 20, (): Evaluation => {
+        const bits = bitsOf(actions);
+        const loss = options.loss?.(bits, actions) ?? LOSS[bits] ?? 0.01;
+        const samples = [...words(n, loss), ...texts(n / 10, loss)];
+        const hash = options.protocol?.(calls.at(-1)!) ?? `${fidelity}-1`;
+        return {
+          measurements: [
+            qualityOf("words", samples, fidelity),
+            qualityOf("words_text", samples, fidelity),
+          ],
+          samples,
+          protocol: { words: hash, words_text: hash },
+        };
+      });
+      if (outcome.ok) stored.push({ trial_id, fidelity, evaluation: outcome.value });
+      return outcome;
+    },
+    speed(trial_id, artifact, baseline) {
+      const actions = recipes.get(artifact.artifact_id)!;
+      return step({ call: "speed", trial_id, fidelity: null, actions }, 5, () => {
+        const bytes = sizeOf(actions);
+        const memory = options.memory?.(bytes) ?? bytes + 100e6;
+        return {
+          measurements: [
+            figure("latency_ms", latency(bytes), spec.runtime, 0.01),
+            figure("memory_bytes", memory, spec.runtime, null),
+            { ...figure("energy_j_per_1k_tokens", 9, spec.runtime, null), provenance: "estimated" },
+          ],
+          baseline_measurements: baseline === null
+            ? []
+            : [figure("latency_ms", latency(base.size_bytes), spec.runtime, 0.01)],
+        };
+      });
+    },
+  };
+
+  const ports: StudyPorts = {
+    backend,
+    tracker: {
+      record(record) {
+        records.push(JournalRecord.parse(record));
+        return Promise.resolve();
+      },
+    },
+    ask: {
+      interactive: false,
+      number: (_, fallback) => Promise.resolve(fallback),
+      confirm: (_, fallback) => Promise.resolve(fallback),
+    },
+    clock,
+    signal: abort.signal,
+  };
+
+  return {
+    records,
+    calls,
+    clock,
+    backend,
+    abort,
+    stored,
+    ports,
+    input: (more = {}) => ({
+      study_id: "study",
+      request: studyRequest,
+      facts,
+      spec,
+      methods,
+      samplers: [inOrder],
+      provenance: {
+        command: "pare run",
+        code_commit: null,
+        pare_version: "0",
+        environments: {},
+        model_revision: null,
+      },
+      baseline: base,
+      ...more,
+    }),
+  };
+}
+
+/** Runs a study of the world to its end. */
+export async function run(w: World, more: Partial<StudyInput> = {}) {
+  return await runStudy(w.input(more), w.ports);
+}
+
+function nameOf({ method, params }: ResolvedAction): string {
+  return `${method}${JSON.stringify(params)}`;
+}
+
+function bitsOf(actions: readonly ResolvedAction[]): number {
+  const bits = actions.map((action) => Number(action.params["bits"] ?? 8));
+  return bits.length === 0 ? 16 : Math.min(...bits);
+}
+
+function latency(bytes: number): number {
+  return 5 + 20 * bytes / base.size_bytes;
+}
+
+/** Six in ten are right in the beginning; of those a share `loss` turns wrong. */
+function words(n: number, loss: number): SampleResult[] {
+  return Array.from({ length: n }, (_, i) => {
+    const random = streamRandom(7, `word ${i}`);
+    const right = random() < 0.6 && random() >= loss;
+    return sample("words", i, right ? 1 : 0);
+  });
+}
+
+/** Windows of a text: negative log-likelihood of a token. */
+function texts(n: number, loss: number): SampleResult[] {
+  return Array.from({ length: n }, (_, i) => {
+    const random = streamRandom(7, `text ${i}`);
+    return sample("words_text", i, 2 + random() + loss * (0.5 + random()));
+  });
+}
+
+function sample(task: string, i: number, score: number): SampleResult {
+  return {
+    task,
+    sample_id: String(i),
+    sample_hash: `${task}-${i}`,
+    prompt_hash: `${task}-${i}`,
+    score,
+    answer: null,
+    gold: null,
+    log_likelihood: null,
+  };
+}
+
+function qualityOf(
+  task: string,
+  samples: readonly SampleResult[],
+  fidelity: "proxy" | "full",
+): Measurement {
+  const scores = samples.filter((one) => one.task === task).map((one) => one.score);
+  const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
+  const text = task === "words_text";
+  return {
+    ...figure(text ? "perplexity" : "accuracy", text ? Math.exp(mean) : mean, null, 0.01),
+    direction: text ? "minimize" : "maximize",
+    n: scores.length,
+    fidelity,
+    task,
+    task_version: "1",
+  };
+}
+
+export function figure(
+  metric: string,
+  value: number,
+  runtime: string | null,
+  standard_error: number | null,
+): Measurement {
+  return {
+    metric,
+    value,
+    unit: "1",
+    direction: "minimize",
+    n: 5,
+    standard_error,
+    fidelity: "full",
+    provenance: "measured",
+    task: null,
+    task_version: null,
+    slice: null,
+    runtime,
+    numerics: null,
+    device: "cpu",
+    method: null,
+  };
+}
+
+/** Recipes in a fixed order, each once; nothing when they are used up. */
+export const RECIPES = [3, 8, 4, 2].flatMap((bits) =>
+  [32, 64].map((group_size) => ({
+    agent: "shrinking",
+    method: "round",
+    params: { bits, group_size, targets: "both" },
+  }))
+);
+
+export const inOrder: Sampler = {
+  kind: "sampler",
+  name: "in_order",
+  summary: "takes the next of a list",
+  propose({ trials }) {
+    const tried = trials.map((trial) => JSON.stringify(trial.strategy?.actions[0]?.params));
+    const next = RECIPES.find(({ params }) => !tried.includes(JSON.stringify(params)));
+    return next === undefined
+      ? null
+      : { actions: [next], origin: { mode: "explore", reason: "next in the list" } };
+  },
+};
