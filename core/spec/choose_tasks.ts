@@ -22,9 +22,10 @@ function knownDatasets(tasks: readonly Task[], sets: readonly BenchmarkSet[]): s
   return [...new Set(names)].filter((name) => !name.startsWith("custom_")).sort();
 }
 
-function claiming(tasks: readonly Task[], dataset: string): Task[] {
-  const wanted = canonicalName(dataset);
-  return tasks.filter((task) => task.datasets.some((name) => canonicalName(name) === wanted));
+/** Tasks that say themselves that one of these dataset names chooses them. */
+function claiming(tasks: readonly Task[], datasets: readonly string[]): Task[] {
+  const wanted = new Set(datasets.map(canonicalName));
+  return tasks.filter((task) => task.datasets.some((name) => wanted.has(canonicalName(name))));
 }
 
 /** The task for a user's own file, by what its lines hold. */
@@ -38,14 +39,14 @@ function fileTasks(dataset: DatasetFacts, tasks: readonly Task[]): TaskChoice {
   );
 }
 
-/** What a set gives: its own tasks in its order, then others that claim the dataset's name. */
+/** What a set gives: its own tasks in its order, then others that claim its name. */
 function setTasks(
   dataset: string,
   set: BenchmarkSet,
   tasks: readonly Task[],
 ): { tasks: Task[]; missing: Spec["missing_tasks"] } {
   const own = set.tasks.flatMap((name) => tasks.filter((task) => task.name === name));
-  const others = claiming(tasks, dataset).filter((task) => !own.includes(task));
+  const others = claiming(tasks, [dataset, ...set.datasets]).filter((task) => !own.includes(task));
   const missing = set.tasks.filter((name) => !own.some((task) => task.name === name))
     .map((task) => ({ task, reason: `${MISSING}; "${dataset}" asks for it` }));
   return { tasks: [...own, ...others], missing };
@@ -66,7 +67,10 @@ function refuse(dataset: string, missing: Spec["missing_tasks"], known: string[]
   );
 }
 
-/** A dataset that no set and no task knows: the set of its class, said aloud. */
+/**
+ * A dataset that no set and no task claims: refused where a set waits for that very benchmark, else
+ * measured on the set of its class, which is said aloud.
+ */
 function unlistedTasks(
   dataset: string,
   classified: Classified,
@@ -77,8 +81,12 @@ function unlistedTasks(
   const sentence = unknownName("dataset", dataset, known);
   if (sentence.includes("Did you mean")) throw new UsageError(sentence);
   const set = classSet(classified, sets);
-  const missing = [{ task: dataset, reason: MISSING }];
-  if (set === undefined) refuse(dataset, missing, known);
+  const isClass = canonicalName(dataset) === classified.dataset_class;
+  const missing = isClass ? [] : [{ task: dataset, reason: MISSING }];
+  const awaited = sets.some((one) =>
+    one.tasks.some((name) => canonicalName(name) === canonicalName(dataset))
+  );
+  if (set === undefined || awaited) refuse(dataset, missing, known);
   const stand_in = setTasks(set.datasets[0] ?? dataset, set, tasks);
   if (stand_in.tasks.length === 0) refuse(dataset, [...missing, ...stand_in.missing], known);
   const names = stand_in.tasks.map((task) => task.name).join(", ");
@@ -90,6 +98,18 @@ function unlistedTasks(
     missing: [...missing, ...stand_in.missing],
     warnings: [warning],
   };
+}
+
+function missingWarning(
+  dataset: string,
+  { tasks, missing }: Pick<TaskChoice, "tasks" | "missing">,
+): string[] {
+  if (missing.length === 0) return [];
+  const names = (all: readonly string[]) => all.join(", ");
+  return [
+    `"${dataset}" asks for ${names(missing.map(({ task }) => task))}, which this project does ` +
+    `not have yet: quality is measured on ${names(tasks.map((task) => task.name))} alone`,
+  ];
 }
 
 /**
@@ -106,7 +126,7 @@ export function chooseTasks(
   if (classified.known === "file") return fileTasks(dataset, tasks);
   const name = dataset.dataset;
   const set = findBenchmarkSet(name, sets);
-  const claimed = claiming(tasks, name);
+  const claimed = claiming(tasks, [name]);
   if (set === undefined && claimed.length === 0) {
     return unlistedTasks(name, classified, tasks, sets);
   }

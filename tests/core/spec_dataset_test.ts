@@ -59,7 +59,10 @@ Deno.test("what a set asks for and nobody offers is named with a reason", () => 
   const missing = spec.missing_tasks.map((one) => one.task);
   assert.deepEqual(missing, ["knowledge", "truth", "programs", "puzzles"]);
   assert.ok(spec.missing_tasks.every((one) => one.reason.includes("no plugin")));
-  assert.ok(spec.warnings.some((w) => w.includes("knowledge, truth, programs, puzzles")));
+  assert.match(
+    spec.warnings[0] ?? "",
+    /asks for knowledge, truth, programs, puzzles, which.*measured on sums alone/,
+  );
 });
 
 Deno.test("a set of which nothing can be had is refused, and the sentence names what can", () => {
@@ -85,6 +88,13 @@ Deno.test("an unknown dataset is treated as chat, is missing itself and its stan
   assert.ok(spec.warnings[0]?.includes("treated as chat"));
   const assumed = spec.assumptions.find((one) => one.field === "dataset_class");
   assert.equal(assumed?.source, "default");
+});
+
+Deno.test("a benchmark that a set waits for is refused, not measured on others", () => {
+  assert.throws(
+    () => specFor("Truth"),
+    /Cannot evaluate on "Truth" as none of its benchmarks is available yet: it asks for Truth/,
+  );
 });
 
 Deno.test("an unlisted math dataset is measured on the math set, and that is said", () => {
