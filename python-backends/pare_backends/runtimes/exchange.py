@@ -1,0 +1,186 @@
+"""Puts an artifact's own weights into an exported graph: `openvino` and numpy alone.
+
+Integers stay integers: `element → Convert → Subtract zero point → Multiply scale → Reshape`, the
+pattern that OpenVINO's CPU plug-in fuses and computes on packed.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openvino
+import openvino.opset15 as ops
+
+from pare_backends.failures import StageFailure
+from pare_backends.runtimes.stored_weights import PackedWeight, StoredWeights
+
+GRAPH_FILE = "openvino_model.xml"
+WEIGHTS_FILE = "weights.json"
+HEAD = "lm_head.weight"
+NOT_ARCHITECTURE = frozenset({
+    "_name_or_path", "_model_name_or_path", "architectures", "auto_map", "bos_token_id", "dtype",
+    "eos_token_id", "initializer_range", "max_position_embeddings", "pad_token_id",
+    "pretraining_tp", "quantization_config", "torch_dtype", "transformers_version",
+    "unk_token_id", "use_cache",
+})  # fmt: skip
+"""Keys of config.json that may differ between the exported model and an artifact."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A model with an artifact's weights, ready to be compiled."""
+
+    model: openvino.Model
+    activation_bits: int | None
+    bytes_read_per_token: int
+    notes: tuple[str, ...]
+
+
+def build_model(graph_dir: str, artifact_dir: str, last_only: bool = False) -> Graph:
+    """The exported graph with every weight exchanged for the artifact's own.
+
+    `last_only`: logits of the last position alone, as a generating runtime computes them.
+    Raises `StageFailure` where the artifact is of another architecture or lacks a weight.
+    """
+    described = _read_description(Path(graph_dir))
+    weights = StoredWeights(artifact_dir)
+    _check_architecture(described["config"], weights.config, artifact_dir)
+    model = openvino.Core().read_model(Path(graph_dir) / GRAPH_FILE)
+    parameters = {node.get_friendly_name(): node for node in model.get_parameters()}
+    notes: set[str] = set()
+    read = 0
+    for entry in described["weights"]:
+        parameter = parameters[entry["input"]]
+        made: dict[str, tuple[openvino.Output, int]] = {}
+        for user in list(parameter.output(0).get_target_inputs()):
+            gathers = user.get_node().get_type_name() == "Gather"
+            name = entry["tensor"] if gathers else _head_or(entry["tensor"], weights)
+            if name not in made:
+                made[name] = _constant(weights, name, entry["shape"], notes)
+            output, size = made[name]
+            user.replace_source_output(output)
+            read += size // int(entry["shape"][0]) if gathers else size
+        model.remove_parameter(parameter)
+    if last_only:
+        _keep_last_position(model)
+    model.validate_nodes_and_infer_types()
+    return Graph(model, weights.activation_bits(), read, tuple(sorted(notes)))
+
+
+def _read_description(graph_dir: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads((graph_dir / WEIGHTS_FILE).read_text()))
+    except (OSError, ValueError) as error:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot read the graph in {graph_dir}: {WEIGHTS_FILE} is not readable",
+            "remove the directory; it is exported again",
+        ) from error
+
+
+def _check_architecture(graph: dict[str, Any], artifact: dict[str, Any], where: str) -> None:
+    for key in sorted((set(graph) & set(artifact)) - NOT_ARCHITECTURE):
+        if graph[key] != artifact[key]:
+            raise StageFailure(
+                "bad_input",
+                f"Cannot run {where} in this graph: its {key} is {artifact[key]!r}, "
+                f"the graph was exported for {graph[key]!r}",
+                "export a graph of this architecture",
+            )
+
+
+def _head_or(tensor: str, weights: StoredWeights) -> str:
+    """An artifact may hold an output head of its own where the graph ties it to the embedding."""
+    return HEAD if "embed" in tensor and weights.has(HEAD) else tensor
+
+
+def _constant(
+    weights: StoredWeights, name: str, shape: list[int], notes: set[str]
+) -> tuple[openvino.Output, int]:
+    """A float32 output that holds a weight, and the bytes that reading it costs."""
+    if not weights.has(name):
+        raise StageFailure("bad_input", f"Cannot run the artifact: it has no weight {name}")
+    if weights.is_packed(name):
+        packed = weights.packed(name)
+        if [packed.rows, packed.columns] != shape:
+            raise _wrong_shape(name, [packed.rows, packed.columns], shape)
+        if packed.bits not in (4, 8):
+            notes.add(f"{packed.bits}-bit integers run as {packed.element}")
+        return packed_constant(packed), packed.bytes_read
+    values = weights.floats(name)
+    if values.size != int(np.prod(shape)):
+        raise _wrong_shape(name, list(values.shape), shape)
+    values = values.reshape(shape)
+    node = ops.constant(values)
+    if values.dtype == np.float32:
+        return node.output(0), values.nbytes
+    # The CPU plug-in widens it when it compiles, so a token reads 4 bytes a value.
+    notes.add(f"{values.dtype} weights run as float32")
+    return ops.convert(node, np.float32).output(0), values.size * 4
+
+
+def _wrong_shape(name: str, found: list[int], wanted: list[int]) -> StageFailure:
+    return StageFailure(
+        "bad_input", f"Cannot run the artifact: {name} has shape {found}, the graph has {wanted}"
+    )
+
+
+def packed_constant(weight: PackedWeight) -> openvino.Output:
+    """The decompression pattern over a packed weight. returns: (o, i) float32"""
+    grouped = weight.groups > 1
+    width = weight.columns // weight.groups
+    tail = [weight.groups, width] if grouped else [weight.columns]
+    scale_shape = [weight.rows, weight.groups, 1] if grouped else [weight.rows, 1]
+    elements = _typed(weight.data, [weight.rows, *tail], weight.element)
+    output = ops.convert(elements, np.float32)
+    if weight.zero_points is not None:
+        zeros = _typed(_zero_bytes(weight), scale_shape, _zero_element(weight))
+        output = ops.subtract(output, ops.convert(zeros, np.float32))
+    scales = np.ascontiguousarray(weight.scales.reshape(scale_shape))
+    output = ops.multiply(output, ops.constant(scales))
+    if grouped:
+        shape = ops.constant(np.array([weight.rows, weight.columns], np.int64))
+        output = ops.reshape(output, shape, special_zero=False)
+    return output.output(0)
+
+
+def _typed(data: np.ndarray, shape: list[int], element: str) -> openvino.Node:
+    kind = getattr(openvino.Type, element)
+    if element in ("i8", "u8"):
+        typed = data.view(np.int8 if element == "i8" else np.uint8).reshape(shape)
+        return ops.constant(typed)
+    # A tensor over a numpy array does not keep the array alive: this one owns its bytes.
+    tensor = openvino.Tensor(kind, openvino.Shape(shape))
+    tensor.data.reshape(-1)[:] = data
+    return ops.constant(tensor)
+
+
+def _zero_element(weight: PackedWeight) -> str:
+    return "u4" if weight.element == "u4" else "u8"
+
+
+def _zero_bytes(weight: PackedWeight) -> np.ndarray:
+    """Zero points in the bytes of their element: nibbles beside u4, whole bytes otherwise."""
+    assert weight.zero_points is not None
+    flat = np.ascontiguousarray(weight.zero_points).reshape(-1)
+    if _zero_element(weight) == "u8":
+        return flat
+    if flat.size % 2:
+        flat = np.append(flat, np.uint8(0))
+    return flat[0::2] | (flat[1::2] << np.uint8(4))
+
+
+def _keep_last_position(model: openvino.Model) -> None:
+    """Cuts the output head's input down to the last position, where the head is found."""
+    head = model.output("logits").get_node().input_value(0).get_node()
+    if head.get_type_name() == "Convert":
+        head = head.input_value(0).get_node()
+    if head.get_type_name() != "MatMul":
+        return
+    last = ops.constant(np.array([-1], np.int64))
+    axis = ops.constant(np.int64(1))
+    head.input(0).replace_source_output(ops.gather(head.input_value(0), last, axis).output(0))

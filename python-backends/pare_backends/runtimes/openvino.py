@@ -1,0 +1,131 @@
+"""Runtime `openvino`: the artifact's own integers in a stateful graph on the CPU.
+
+Imports `openvino` and numpy alone, so the process's peak memory is the runtime's.
+
+Numerics of every speed figure: float32 inference and KV cache, and activations as they are, so
+that the figure belongs to the very computation whose quality was measured on the dequantized
+weights. An artifact that declares 8-bit activations runs with activations quantized in groups of
+`ACTIVATION_GROUP`. OpenVINO's own defaults (bf16, f16 KV cache, activations quantized in groups
+of 32) are faster and change the answers; `prove_runtime` measures by how much.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+import openvino
+
+from pare_backends.runtimes.exchange import Graph, build_model
+from pare_backends.runtimes.session import Numerics
+
+ACTIVATION_GROUP = 32
+"""Columns that share an activation scale; the declared scale for a whole row is coarser."""
+
+
+def standard_numerics(activation_bits: int | None) -> Numerics:
+    """What speed figures are taken with."""
+    return Numerics("f32", "f32", ACTIVATION_GROUP if activation_bits is not None else 0)
+
+
+def compile_graph(
+    graph: Graph, numerics: Numerics | None, threads: int
+) -> openvino.CompiledModel:
+    """The compiled model; `numerics` None leaves them to OpenVINO."""
+    options: dict[str, Any] = {
+        "PERFORMANCE_HINT": "LATENCY",
+        "NUM_STREAMS": 1,
+        "INFERENCE_NUM_THREADS": threads,
+    }
+    if numerics is not None:
+        options["INFERENCE_PRECISION_HINT"] = numerics.inference_precision
+        options["KV_CACHE_PRECISION"] = numerics.kv_precision
+        options["DYNAMIC_QUANTIZATION_GROUP_SIZE"] = numerics.activation_group
+    return openvino.Core().compile_model(graph.model, "CPU", options)
+
+
+def read_numerics(compiled: openvino.CompiledModel) -> Numerics:
+    """The numerics that the compiled model says it runs with."""
+    return Numerics(
+        _short(compiled.get_property("INFERENCE_PRECISION_HINT")),
+        _short(compiled.get_property("KV_CACHE_PRECISION")),
+        int(compiled.get_property("DYNAMIC_QUANTIZATION_GROUP_SIZE")),
+    )
+
+
+def _short(kind: openvino.Type) -> str:
+    return str(kind.get_type_name())
+
+
+class Decoder:
+    """A short decode loop over the stateful graph: the KV cache lies inside it."""
+
+    def __init__(self, compiled: openvino.CompiledModel) -> None:
+        self._request = compiled.create_infer_request()
+        self._beam = np.zeros(1, np.int32)
+        self._length = 0
+
+    def reset(self) -> None:
+        """Forgets the sequence."""
+        self._request.reset_state()
+        self._length = 0
+
+    def step(self, tokens: np.ndarray) -> np.ndarray:
+        """Appends tokens; their logits, or the last one's alone where the graph was cut so.
+
+        tokens: (n,) int64; returns: (n or 1, vocabulary) float32, valid until the next step
+        """
+        end = self._length + len(tokens)
+        self._request.infer(
+            {
+                "input_ids": tokens[None],
+                "attention_mask": np.ones((1, end), np.int64),
+                "position_ids": np.arange(self._length, end, dtype=np.int64)[None],
+                "beam_idx": self._beam,
+            },
+            share_inputs=True,
+        )
+        self._length = end
+        return np.asarray(self._request.get_tensor("logits").data[0])
+
+
+class OpenvinoSession:
+    """`Session` of runtimes/session.py."""
+
+    device = "cpu"
+    provenance = "measured"
+
+    def __init__(self, artifact_dir: str, graph_dir: str, threads: int) -> None:
+        graph = build_model(graph_dir, artifact_dir, last_only=True)
+        wanted = standard_numerics(graph.activation_bits)
+        compiled = compile_graph(graph, wanted, threads)
+        self.numerics = read_numerics(compiled)
+        self.bytes_read_per_token = graph.bytes_read_per_token
+        self.notes = graph.notes
+        self._decoder = Decoder(compiled)
+        del graph
+        gc.collect()  # the graph's nodes refer to each other
+
+    def prefill(self, tokens: np.ndarray) -> int:
+        self._decoder.reset()
+        return int(self._decoder.step(tokens)[-1].argmax())
+
+    def decode(self, token: int) -> int:
+        return int(self._decoder.step(np.array([token], np.int64))[-1].argmax())
+
+
+def open_openvino(artifact_dir: str, graph_dir: str, threads: int) -> OpenvinoSession:
+    """Loads an artifact; costs about a second for 135 M parameters."""
+    return OpenvinoSession(artifact_dir, graph_dir, threads)
+
+
+def logits(
+    graph_dir: str, artifact_dir: str, numerics: Numerics | None, tokens: np.ndarray, threads: int
+) -> tuple[np.ndarray, Numerics]:
+    """Logits of every position in one pass, and the numerics they were computed with.
+
+    tokens: (n,) int64; returns: (n, vocabulary) float32
+    """
+    compiled = compile_graph(build_model(graph_dir, artifact_dir), numerics, threads)
+    return Decoder(compiled).step(tokens).copy(), read_numerics(compiled)

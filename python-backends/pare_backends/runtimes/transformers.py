@@ -1,0 +1,58 @@
+"""Runtime `transformers`: the dequantized model in torch, where no better runtime fits.
+
+Packed weights are multiplied out to float32 first, so a packed artifact's speed here is that of
+the uncompressed model: `emulated`, never ranked against `measured`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pare_backends.checkpoint import load_dequantized
+from pare_backends.runtimes.session import Numerics
+from pare_backends.runtimes.stored_weights import StoredWeights
+
+
+class TransformersSession:
+    """`Session` of runtimes/session.py."""
+
+    numerics = Numerics("f32", "f32", 0)
+
+    def __init__(self, artifact_dir: str) -> None:
+        import torch
+
+        self._torch = torch
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        weights = StoredWeights(artifact_dir)
+        packed = "quantization_config" in weights.config
+        self.provenance = "emulated" if packed else "measured"
+        self.notes = ("packed weights run as float32",) if packed else ()
+        model, _ = load_dequantized(artifact_dir)
+        self._model = model.to(self.device)
+        embedding = self._model.get_input_embeddings().weight
+        tied = self._model.get_output_embeddings().weight is embedding
+        values = sum(p.numel() for p in self._model.parameters())
+        row = int(embedding.shape[1])
+        self.bytes_read_per_token = 4 * (values + row if tied else values - embedding.numel() + row)
+        self._cache: Any = None
+
+    def _step(self, tokens: np.ndarray, cache: Any) -> int:
+        torch = self._torch
+        with torch.inference_mode():
+            ids = torch.from_numpy(tokens)[None].to(self.device)
+            output = self._model(ids, past_key_values=cache, use_cache=True, logits_to_keep=1)
+            self._cache = output.past_key_values
+            return int(output.logits[0, -1].argmax())
+
+    def prefill(self, tokens: np.ndarray) -> int:
+        return self._step(tokens, None)
+
+    def decode(self, token: int) -> int:
+        return self._step(np.array([token], np.int64), self._cache)
+
+
+def open_transformers(artifact_dir: str) -> TransformersSession:
+    """Loads an artifact; its weights in float32 must fit the memory."""
+    return TransformersSession(artifact_dir)
