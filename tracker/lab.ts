@@ -6,7 +6,6 @@ import {
   type StudyEvent,
   StudyRequest,
   type StudyRequestInput,
-  type StudyResult,
   unknownName,
   UsageError,
 } from "../core/mod.ts";
@@ -32,8 +31,6 @@ export type SqlValue = string | number | boolean | null;
 export interface LabOptions {
   /** The store's folder; default `store/` in PARE_HOME. */
   readonly store?: string;
-  /** More plugins: paths or `npm:` specifiers. */
-  readonly plugins?: readonly string[];
   /** Bytes that artifacts may fill. */
   readonly maxDiskBytes?: number;
   /** The command that a report shows. */
@@ -96,7 +93,7 @@ function openedRecord(records: readonly JournalRecord[], study_id: string) {
 /** Opens the lab: plugins, store, artifacts, and the door to Python. */
 export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const home = findHome(Deno.env.toObject(), options.store);
-  const registry = await discoverPlugins(options.plugins);
+  const registry = await discoverPlugins();
   const store = await openStore(home.store, { write: true });
   const artifacts = await openArtifactStore(home.artifacts);
   const say = options.onSetup ?? (() => {});
@@ -105,10 +102,10 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
   let gguf: string | undefined;
   let client: BackendClient | undefined;
 
-  const workshopWith = (client: BackendClient): Workshop => ({
+  const workshopWith = (registry: Registry): Workshop => ({
     home,
     registry,
-    client,
+    client: backend(),
     artifacts,
     caches: openGraphCache(home.cache),
     store,
@@ -129,7 +126,9 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     if (request.model_name === "demo") {
       gguf = await ensureDemoModel(home.root, { onProgress: say, signal: stop.signal });
     }
-    const workshop = workshopWith(backend());
+    const workshop = workshopWith(
+      request.plugins.length === 0 ? registry : await discoverPlugins(request.plugins),
+    );
     const runner = createStageRunner({
       client: workshop.client,
       study_id,
@@ -169,7 +168,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
       return await sessionOf(openedRecord(await store.journalOf(id), id).request, id);
     },
     async view(study_id) {
-      return await viewStudy(workshopWith(backend()), await findStudy(store, study_id));
+      return await viewStudy(workshopWith(registry), await findStudy(store, study_id));
     },
     studies: () => store.studies(),
     async sql(text, ...values) {

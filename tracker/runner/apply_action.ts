@@ -1,6 +1,7 @@
 import { statfs } from "node:fs/promises";
 import type { Artifact, Outcome, ResolvedAction, Span } from "../../core/mod.ts";
 import { actionKey } from "../artifacts/action_key.ts";
+import { keptArtifacts } from "../kept_artifacts.ts";
 import { failed, type PreparedStudy } from "./live_backend.ts";
 import { methodSource } from "./source_closure.ts";
 import type { StageRunner } from "./stage_runner.ts";
@@ -39,6 +40,12 @@ async function diskShortage({ workshop, parent }: ApplyInput): Promise<string | 
     ? null
     : `Cannot write the artifact as ${(needed / 1e9).toFixed(2)} GB may be needed in ` +
       `${workshop.home.artifacts}: ${(free / 1e9).toFixed(2)} GB are free`;
+}
+
+/** Keeps artifacts below the user's limit; what this process uses and what is kept stays. */
+async function makeRoom({ artifacts, maxDiskBytes, store }: Workshop): Promise<void> {
+  if (maxDiskBytes === null) return;
+  await artifacts.gc({ maxBytes: maxDiskBytes, keep: await keptArtifacts(store) });
 }
 
 /** Makes, writes and verifies the child of an artifact; or finds it by its key. */
@@ -87,6 +94,7 @@ export async function applyAction(input: ApplyInput): Promise<Applied> {
       verification: verified.value,
       created_at: workshop.timestamp(),
     });
+    await makeRoom(workshop);
     return { ok: true, value: { artifact, cached: false }, spans };
   } finally {
     await workshop.artifacts.discard(directory); // nothing is there where it was committed

@@ -90,6 +90,8 @@ export function createLiveView(screen: Screen, now: () => number) {
   return {
     /** A line that stays. */
     say: line,
+    /** A line of the set-up: it stays in a file, and gives way to the next in a terminal. */
+    progressLine: (text: string) => screen.terminal ? transient(text) : line(text),
     /** Takes an event of the study. */
     onEvent(event: StudyEvent) {
       if (event.event === "progress") progress(event);

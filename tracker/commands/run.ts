@@ -1,0 +1,174 @@
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { type StudyRequestInput, type StudyResult, UsageError } from "../../core/mod.ts";
+import { type Lab, openLab } from "../lab.ts";
+import { writeOutputs } from "../reports_of_study.ts";
+import type { StudySession } from "../study_session.ts";
+import { chooseAsk } from "../terminal/ask.ts";
+import { createLiveView, standardScreen } from "../terminal/live_view.ts";
+import { trialTable } from "../terminal/trial_table.ts";
+import { duration } from "../view/format.ts";
+import { recipeText, trialRows } from "../view/trial_rows.ts";
+import type { StudyEvent } from "../../core/mod.ts";
+import { parseBytes } from "./parse_values.ts";
+import { type RunOptions, studyFromOptions } from "./study_document.ts";
+
+/** Options of the commands that run a study. */
+export interface StudyCommandOptions extends RunOptions {
+  store?: string;
+  yes?: boolean;
+  maxDisk?: string;
+  output?: string;
+}
+
+/** The study of the README: what a newcomer sees first. */
+const DEMO: StudyRequestInput = {
+  model_name: "demo",
+  dataset: "demo",
+  max_trials: 6,
+  budget_seconds: 540,
+};
+
+async function readDocument(file: string | undefined): Promise<Partial<StudyRequestInput>> {
+  if (file === undefined) return {};
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`Cannot read the study ${file}: ${reason}`);
+  }
+  try {
+    return JSON.parse(text) as Partial<StudyRequestInput>; // checked by checkStudy
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`Cannot read the study ${file} as JSON: ${reason}`);
+  }
+}
+
+function commandLine(): string {
+  const words = Deno.args.map((word) =>
+    /^[\w./:=,@%+-]+$/.test(word) ? word : JSON.stringify(word)
+  );
+  return `deno task pare ${words.join(" ")}`;
+}
+
+/** Ctrl-C ends the study cleanly; a second one ends the process. */
+function interruptible(say: (text: string) => void): AbortController {
+  const controller = new AbortController();
+  const stop = () => {
+    if (controller.signal.aborted) Deno.exit(130);
+    say("stopping: the running trial is recorded as cancelled; once more to leave at once");
+    controller.abort();
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, stop);
+  return controller;
+}
+
+/** Says each trial as it ends, in one line. */
+function announce(say: (text: string) => void, event: StudyEvent): void {
+  if (event.event !== "record") return;
+  const { record } = event;
+  if (record.type === "alert") say(`  ! ${record.condition}: ${record.evidence}`);
+  if (record.type !== "trial_closed") return;
+  const { trial } = record;
+  const seconds = trial.finished_at === null
+    ? 0
+    : (Date.parse(trial.finished_at) - Date.parse(trial.started_at)) / 1000;
+  const [row] = trialRows([trial], { front: [], probabilities: {} });
+  const figures = row === undefined || row.latency_ms === null
+    ? trial.failure?.message ?? trial.gates.find((gate) => gate.decision !== "pass")?.reason ?? ""
+    : [
+      row.accuracy === null ? "" : `accuracy ${row.accuracy.value.toFixed(3)}`,
+      row.perplexity === null ? "" : `perplexity ${row.perplexity.value.toFixed(1)}`,
+      `${row.latency_ms.value.toFixed(1)} ms/token`,
+      row.size_bytes === null ? "" : `${(row.size_bytes / 1e6).toFixed(0)} MB`,
+    ].filter((text) => text !== "").join(", ");
+  const name = `t${String(trial.number).padStart(2, "0")}`;
+  say(`${name}  ${recipeText(trial.actions)}: ${trial.state}, ${figures} (${duration(seconds)})`);
+}
+
+function introduce(session: StudySession, say: (text: string) => void): void {
+  const { facts, spec } = session;
+  say(`study ${session.study_id}`);
+  say(
+    `model ${facts.model.model_name}: ${(facts.model.parameters / 1e6).toFixed(1)} M parameters, ` +
+      `${(facts.model.fp16_bytes / 1e6).toFixed(0)} MB at 16 bits`,
+  );
+  say(
+    `tasks ${spec.tasks.map((t) => t.task).join(", ")}; runtime ${spec.runtime}; accuracy may ` +
+      `drop ${spec.constraints.max_accuracy_drop}`,
+  );
+  for (const warning of spec.warnings) say(`note: ${warning}`);
+  for (const { task, reason } of spec.missing_tasks) say(`not measured: ${task}: ${reason}`);
+}
+
+async function conclude(
+  lab: Lab,
+  session: StudySession,
+  result: StudyResult,
+  output: string | undefined,
+): Promise<void> {
+  const view = await session.view();
+  const folder = resolve(output ?? join(lab.home.studies, session.study_id));
+  const files = await writeOutputs(view, folder);
+  console.log(`\n${trialTable(view.rows, view.recommended)}\n`);
+  console.log(`Ended: ${result.message}`);
+  for (const reason of view.reasons) console.log(`  ${reason}`);
+  console.log("\nTime by phase:");
+  for (const { name, seconds } of view.phases.slice(0, 12)) {
+    console.log(`  ${name.padEnd(22)} ${duration(seconds)}`);
+  }
+  console.log(`\nPareto plot     ${files.png}`);
+  console.log(`Report          ${files.html}`);
+  console.log(`                ${files.markdown}`);
+  console.log(`Results (JSON)  ${files.results}`);
+  if (files.checkpoint === null) {
+    return console.log("\nNo trial is recommended: keep the original.");
+  }
+  console.log(`Checkpoint      ${files.checkpoint}`);
+  console.log(`\n${files.loader}\n`);
+}
+
+type Opening = (lab: Lab) => Promise<StudySession>;
+
+async function runWith(options: StudyCommandOptions, open: Opening) {
+  const screen = createLiveView(standardScreen(), () => Date.now());
+  const controller = interruptible(screen.say);
+  const onEvent = (event: StudyEvent) => {
+    screen.onEvent(event);
+    announce(screen.say, event);
+  };
+  const maxDisk = options.maxDisk;
+  await using lab = await openLab({
+    command: commandLine(),
+    signal: controller.signal,
+    onSetup: (line) => screen.progressLine(line),
+    onEvent,
+    ...(options.store === undefined ? {} : { store: options.store }),
+    ...(maxDisk === undefined ? {} : { maxDiskBytes: parseBytes(maxDisk, "--max-disk") }),
+  });
+  const session = await open(lab);
+  introduce(session, screen.say);
+  const ask = chooseAsk(options.yes ?? false);
+  const result = await session.run({ ask, signal: controller.signal, onEvent });
+  screen.finish();
+  await conclude(lab, session, result, options.output);
+}
+
+/** `pare run`: a study from options, a document, or both. */
+export async function runCommand(file: string | undefined, options: StudyCommandOptions) {
+  const request = studyFromOptions(options, await readDocument(file));
+  await runWith(options, (lab) => lab.open(request));
+}
+
+/** `pare demo`: the README's study. */
+export async function demoCommand(options: StudyCommandOptions) {
+  const request = studyFromOptions({}, DEMO);
+  await runWith({ ...options, yes: true }, (lab) => lab.open(request));
+}
+
+/** `pare resume`: goes on where a study stopped; finished trials are not run again. */
+export async function resumeCommand(study: string | undefined, options: StudyCommandOptions) {
+  await runWith(options, (lab) => lab.resume(study));
+}

@@ -1,0 +1,115 @@
+import type { StudyEvent } from "../core/mod.ts";
+import { plotOf } from "./reports_of_study.ts";
+import { escapeHtml, renderHtml } from "./reports/render_html.ts";
+import { studyReport } from "./reports/study_report.ts";
+import { progressLine } from "./terminal/live_view.ts";
+import { trialTable } from "./terminal/trial_table.ts";
+import { recipeText } from "./view/trial_rows.ts";
+import type { StudyView } from "./view/study_view.ts";
+
+/** What the Deno kernel shows for a cell's last value. */
+export interface Shown {
+  [key: symbol]: () => Record<string, string>;
+}
+
+function shown(media: Record<string, string>): Shown {
+  return { [Symbol.for("Jupyter.display")]: () => media };
+}
+
+/** The front as a picture in a notebook. */
+export function showPlot(view: StudyView): Shown {
+  const svg = plotOf(view);
+  return shown({ "image/svg+xml": svg, "text/plain": `Pareto plot of ${view.study_id}` });
+}
+
+/** The whole report as a page inside the notebook. */
+export function showReport(view: StudyView): Shown {
+  const blocks = studyReport(view, { svg: plotOf(view), file: "pareto.svg" });
+  const page = renderHtml(view.study_id, blocks);
+  const frame = `<iframe srcdoc="${escapeHtml(page)}" style="width:100%;height:640px;border:0">` +
+    "</iframe>";
+  return shown({ "text/html": frame, "text/plain": `Report of ${view.study_id}` });
+}
+
+/** A study's trials, or rows of a query, as a table. */
+export function showTable(data: StudyView | readonly Record<string, unknown>[]): Shown {
+  if ("rows" in data) {
+    const text = trialTable(data.rows, data.recommended);
+    return shown({ "text/plain": text, "text/html": `<pre>${escapeHtml(text)}</pre>` });
+  }
+  const rows = [...data];
+  const columns = Object.keys(rows[0] ?? {});
+  const head = columns.map((column) => `<th>${escapeHtml(column)}</th>`).join("");
+  const body = rows.map((row) =>
+    `<tr>${
+      columns.map((column) => `<td>${escapeHtml(String(row[column] ?? ""))}</td>`).join("")
+    }</tr>`
+  ).join("");
+  return shown({
+    "text/html": `<table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`,
+    "text/plain": JSON.stringify(rows),
+  });
+}
+
+/** Where a notebook's live output goes; the kernel's broadcast in a cell. */
+export type Broadcast = (
+  type: string,
+  content: Record<string, unknown>,
+) => Promise<void>;
+
+interface JupyterApi {
+  broadcast: Broadcast;
+}
+
+/** The kernel's broadcast; outside a kernel nothing is shown. */
+function kernelBroadcast(): Broadcast {
+  const jupyter = (Deno as unknown as { jupyter?: JupyterApi }).jupyter; // only under the kernel
+  return jupyter === undefined ? () => Promise.resolve() : jupyter.broadcast;
+}
+
+/**
+ * A cell's live display: give its `onEvent` to `run` and one output moves with the study, finished
+ * trials above, the running step below. `now` is in milliseconds.
+ */
+export function liveCell(
+  broadcast: Broadcast = kernelBroadcast(),
+  now: () => number = () => Date.now(),
+): { onEvent: (event: StudyEvent) => void } {
+  const display_id = crypto.randomUUID();
+  const finished: string[] = [];
+  let step = { label: "", startedAt: 0 };
+  let running = "";
+  let lastShown = -Infinity;
+  let first = true;
+
+  const show = (force: boolean) => {
+    if (!force && now() - lastShown < 500) return;
+    lastShown = now();
+    const text = [...finished, running].join("\n");
+    const type = first ? "display_data" : "update_display_data";
+    first = false;
+    void broadcast(type, {
+      data: { "text/plain": text, "text/html": `<pre>${escapeHtml(text)}</pre>` },
+      metadata: {},
+      transient: { display_id },
+    });
+  };
+
+  return {
+    onEvent(event) {
+      if (event.event === "progress") {
+        if (event.label !== step.label) step = { label: event.label, startedAt: now() };
+        running = `${event.trial_id} ${progressLine(event, (now() - step.startedAt) / 1000)}`;
+        show(false);
+      } else if (event.event === "phase") {
+        running = `${event.trial_id} ${event.phase}`;
+        show(false);
+      } else if (event.record.type === "trial_closed") {
+        const { trial } = event.record;
+        finished.push(`${trial.trial_id}  ${recipeText(trial.actions)}: ${trial.state}`);
+        running = "";
+        show(true);
+      }
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { resultReport, resultVector, type Trial } from "../core/mod.ts";
+import { paretoPlot } from "./plots/pareto_plot.ts";
+import { svgToPng } from "./plots/svg_to_png.ts";
+import { renderHtml } from "./reports/render_html.ts";
+import { renderMarkdown } from "./reports/render_markdown.ts";
+import { loaderLines, studyReport } from "./reports/study_report.ts";
+import { checkpointOf, type StudyView } from "./view/study_view.ts";
+
+/** Files that a study leaves for people, and the checkpoint that it recommends. */
+export interface StudyOutputs {
+  readonly svg: string;
+  readonly png: string;
+  readonly markdown: string;
+  readonly html: string;
+  readonly results: string;
+  readonly checkpoint: string | null;
+  /** The lines that load the checkpoint; empty where none is recommended. */
+  readonly loader: string;
+}
+
+/** The study's Pareto plot as SVG. */
+export function plotOf(view: StudyView): string {
+  const { model, dataset, device } = view.facts;
+  const samples = view.rows.map((row) => row.accuracy?.n ?? 0);
+  return paretoPlot([...view.rows], {
+    title: `${model.model_name} on ${dataset.dataset}`,
+    subtitle: `${device.device_name}, ${device.cores} cores; ${view.spec.runtime}; ` +
+      `${Math.max(0, ...samples)} samples; seed ${view.request.seed}`,
+    maxAccuracyDrop: view.spec.constraints.max_accuracy_drop,
+    recommended: view.recommended,
+  });
+}
+
+/** Every trial in the two JSON shapes that other programs read. */
+function resultsOf(view: StudyView) {
+  const { facts, spec } = view;
+  return view.trials.map((trial: Trial) => ({
+    vector: resultVector(trial, spec, facts),
+    report: resultReport(trial, spec, facts),
+  }));
+}
+
+/** Writes plot, report and results into a folder; files of an earlier run are replaced. */
+export async function writeOutputs(view: StudyView, folder: string): Promise<StudyOutputs> {
+  await mkdir(folder, { recursive: true });
+  const at = (name: string) => join(folder, name);
+  const svg = plotOf(view);
+  const blocks = studyReport(view, { svg, file: "pareto.svg" });
+  const title = `${view.facts.model.model_name} on ${view.facts.dataset.dataset}`;
+  await writeFile(at("pareto.svg"), svg);
+  await writeFile(at("pareto.png"), svgToPng(svg));
+  await writeFile(at("report.md"), renderMarkdown(blocks));
+  await writeFile(at("report.html"), renderHtml(title, blocks));
+  await writeFile(at("results.json"), JSON.stringify(resultsOf(view), null, 2));
+  const artifact = view.recommended === null ? undefined : checkpointOf(view, view.recommended);
+  return {
+    svg: at("pareto.svg"),
+    png: at("pareto.png"),
+    markdown: at("report.md"),
+    html: at("report.html"),
+    results: at("results.json"),
+    checkpoint: artifact?.location ?? null,
+    loader: artifact === undefined ? "" : loaderLines(artifact.location),
+  };
+}
