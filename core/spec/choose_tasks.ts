@@ -91,7 +91,7 @@ function unlistedTasks(
   if (stand_in.tasks.length === 0) refuse(dataset, [...missing, ...stand_in.missing], known);
   const names = stand_in.tasks.map((task) => task.name).join(", ");
   const warning =
-    `There is no benchmark "${dataset}" (${classified.reason}): quality is measured ` +
+    `"${dataset}" is no benchmark of this project (${classified.reason}): quality is measured ` +
     `on ${names}, which stand for ${classified.dataset_class}. Known: ${known.join(", ")}`;
   return {
     tasks: stand_in.tasks,
@@ -132,10 +132,7 @@ export function chooseTasks(
   }
   const choice = set === undefined ? { tasks: claimed, missing: [] } : setTasks(name, set, tasks);
   if (choice.tasks.length === 0) refuse(name, choice.missing, knownDatasets(tasks, sets));
-  const warnings = choice.missing.length === 0 ? [] : [
-    `"${name}" also asks for ${choice.missing.map(({ task }) => task).join(", ")}: missing here`,
-  ];
-  return { ...choice, warnings };
+  return { ...choice, warnings: missingWarning(name, choice) };
 }
 
 /**
