@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import {
   type Artifact,
   type Backend,
@@ -18,6 +19,7 @@ import {
   type StudyInput,
   type StudyPorts,
   type StudyRequestInput,
+  type Trial,
 } from "../../core/mod.ts";
 import { methods, plugins, request, smallFacts } from "./spec_fixtures.ts";
 
@@ -236,6 +238,13 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
 /** Runs a study of the world to its end. */
 export async function run(w: World, more: Partial<StudyInput> = {}) {
   return await runStudy(w.input(more), w.ports);
+}
+
+/** The trial whose strategy's name holds these words. */
+export function named(trials: readonly Trial[], part: string): Trial {
+  const found = trials.find(({ strategy }) => strategy?.strategy_id.includes(part));
+  assert.ok(found, `no trial is named like ${part}`);
+  return found;
 }
 
 function nameOf({ method, params }: ResolvedAction): string {

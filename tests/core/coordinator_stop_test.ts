@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import {
+  isFinished,
+  replayStudy,
+  runStudy,
+  type StudyHistory,
+  type StudyRequestInput,
+} from "../../core/mod.ts";
+import { failure, named, run, type World, world } from "./study_world.ts";
+
+/** What the store gives back to go on with a study of this world. */
+function history(w: World, count = w.records.length): StudyHistory {
+  const study = replayStudy(w.records.slice(0, count), "study")!;
+  const evaluations = w.stored.map(({ trial_id, fidelity, evaluation }) => ({
+    trial_id,
+    fidelity,
+    samples: evaluation.samples,
+    protocol: evaluation.protocol,
+  }));
+  return { study, evaluations };
+}
+
+/** A second process: a fresh world that knows the first one's journal alone. */
+async function resume(first: World, asked: Partial<StudyRequestInput> = {}, count?: number) {
+  const w = world(asked);
+  const result = await run(w, { history: history(first, count) });
+  return { w, result };
+}
+
+Deno.test("a study stops when its samplers have nothing left", async () => {
+  const { stop, message } = await run(world());
+  assert.equal(stop, "exhausted");
+  assert.match(message, /nothing left/);
+});
+
+Deno.test("a study stops after the trials asked for, strategies that cannot run not counted", async () => {
+  const strategies = [{ actions: [{ agent: "shrinking", method: "gpu_only", params: {} }] }];
+  const { stop, trials } = await run(world({ max_trials: 2, strategies }));
+  assert.equal(stop, "max_trials");
+  assert.deepEqual(trials.map(({ state }) => state), [
+    "completed",
+    "invalid",
+    "completed",
+    "completed",
+  ]);
+});
+
+Deno.test("a study stops within its budget: a trial that would not fit is not begun", async () => {
+  const w = world({ budget_seconds: 130 });
+  const before = w.clock.now();
+  const { stop, trials, message } = await run(w);
+  assert.equal(stop, "budget");
+  assert.ok(trials.length >= 3);
+  assert.ok((w.clock.now() - before) / 1000 <= 130, "the estimate kept it inside");
+  assert.match(message, /budget/);
+  const refused = w.records.flatMap((one) =>
+    one.type === "episode_closed" ? one.episode.refused : []
+  );
+  assert.ok(refused.some(({ reason }) => /s of the budget are left/.test(reason)));
+});
+
+Deno.test("a study stops when its GPU hours are used, and counts none on a CPU", async () => {
+  const w = world({ gpu_hours: 0.03 });
+  const facts = {
+    ...w.input().facts,
+    device: { ...w.input().facts.device, device: "cuda" as const, vram_gb: 48, free_vram_gb: 48 },
+  };
+  const { stop } = await run(w, { facts });
+  assert.equal(stop, "gpu_hours");
+  assert.equal((await run(world({ gpu_hours: 0.03 }))).stop, "exhausted");
+});
+
+Deno.test("a study stops when a trial evaluated in full meets the user's latency and every other constraint", async () => {
+  const { stop, message, trials } = await run(world({ constraints: { max_latency_ms: 18 } }));
+  assert.equal(stop, "target");
+  assert.match(message, /meets every constraint, 18 ms a token/);
+  const last = trials.at(-1)!;
+  assert.equal(last.fidelity, "full");
+  assert.ok(last.constraints.every(({ verdict }) => verdict === "met"));
+});
+
+Deno.test("a study converges after so many episodes without a gain in hypervolume", async () => {
+  const { stop, message } = await run(world({ convergence_episodes: 1 }));
+  assert.equal(stop, "converged");
+  assert.match(message, /No gain in hypervolume in 1 episodes/);
+});
+
+Deno.test("a full disk ends a study at once, and so do three crashed trials in a row", async () => {
+  const disk = await run(
+    world({}, { disturb: ({ call }) => call === "apply" ? failure("disk_full") : null }),
+  );
+  assert.equal(disk.stop, "failed");
+  assert.equal(disk.trials.length, 2);
+  const crash = await run(
+    world({}, { disturb: ({ call }) => call === "apply" ? failure("crash") : null }),
+  );
+  assert.equal(crash.stop, "failed");
+  assert.equal(crash.trials.length, 4);
+  assert.match(crash.message, /3 trials in a row failed, the last by crash/);
+});
+
+Deno.test("cancelling records the running trial and closes the study", async () => {
+  const w: World = world({}, {
+    disturb: ({ trial_id, call }) => {
+      if (trial_id === "study/t02" && call === "speed") w.abort.abort();
+    },
+  });
+  const { stop, trials, recommendation } = await run(w);
+  assert.equal(stop, "cancelled");
+  assert.equal(trials.at(-1)!.trial_id, "study/t02");
+  assert.equal(trials.at(-1)!.state, "cancelled");
+  assert.equal(trials.at(-1)!.failure!.kind, "cancelled");
+  assert.deepEqual(w.records.slice(-3).map(({ type }) => type), [
+    "trial_closed",
+    "episode_closed",
+    "study_closed",
+  ]);
+  assert.ok(recommendation !== null, "what was found so far is told");
+});
+
+Deno.test("a resumed study runs no finished trial again and ends where an undisturbed one does", async () => {
+  const first: World = world({}, {
+    disturb: ({ trial_id, call }) => {
+      if (trial_id === "study/t02" && call === "speed") first.abort.abort();
+    },
+  });
+  const before = await run(first);
+  const { w, result } = await resume(first);
+  const finished = before.trials.filter(isFinished);
+  assert.deepEqual(result.trials.slice(0, 3), before.trials, "finished trials are frozen");
+  assert.equal(w.records[0]!.type, "study_resumed");
+  assert.ok(!w.calls.some(({ recipe }) => recipe === "base"), "the baseline is not measured again");
+  for (const trial of finished) {
+    const again = result.trials.filter((other) =>
+      JSON.stringify(other.actions) === JSON.stringify(trial.actions)
+    );
+    assert.equal(again.length, 1, trial.trial_id);
+  }
+  assert.equal(result.trials[3]!.number, 3);
+  assert.deepEqual(result.trials[3]!.actions, before.trials[2]!.actions, "the cancelled one first");
+  const undisturbed = await run(world());
+  assert.equal(result.stop, undisturbed.stop);
+  assert.equal(result.hypervolume, undisturbed.hypervolume);
+  assert.deepEqual(
+    new Set(result.trials.filter(isFinished).map(({ actions }) => JSON.stringify(actions))),
+    new Set(undisturbed.trials.map(({ actions }) => JSON.stringify(actions))),
+  );
+});
+
+Deno.test("a study whose process was killed closes the open trial and runs it again", async () => {
+  const first = world();
+  await run(first);
+  const opened = first.records.findIndex((one) =>
+    one.type === "trial_opened" && one.trial_id === "study/t03"
+  );
+  const { w, result } = await resume(first, {}, opened + 2);
+  const killed = result.trials.find(({ trial_id }) => trial_id === "study/t03")!;
+  assert.equal(killed.state, "cancelled");
+  assert.match(killed.failure!.message, /process ended/);
+  const again = named(result.trials.filter(({ number }) => number === 4), "");
+  assert.deepEqual(again.strategy!.actions, killed.strategy!.actions);
+  assert.equal(w.calls[0]!.trial_id, "study/t04");
+});
+
+Deno.test("a finished study that is resumed finds nothing to do", async () => {
+  const first = world();
+  const before = await run(first);
+  const { w, result } = await resume(first);
+  assert.deepEqual(w.calls, []);
+  assert.deepEqual(result.trials, before.trials);
+  assert.deepEqual(result.front_probability, before.front_probability);
+});
+
+Deno.test("what the machine failed is tried again by a resumed study", async () => {
+  const first = world({}, {
+    disturb: ({ call, recipe }) =>
+      call === "apply" && recipe.startsWith("tune") ? failure("out_of_memory") : null,
+  });
+  const before = await run(first);
+  assert.equal(named(before.trials, "tune").state, "invalid");
+  const { result } = await resume(first);
+  const tunes = result.trials.filter(({ strategy }) => strategy?.strategy_id.includes("tune"));
+  assert.deepEqual(tunes.map(({ state }) => state), ["invalid", "completed"]);
+});
+
+Deno.test("a resumed study counts the time of its earlier runs against the budget", async () => {
+  const first = world({ budget_seconds: 120 });
+  await run(first);
+  const { w, result } = await resume(first, { budget_seconds: 120 });
+  assert.equal(result.stop, "budget");
+  assert.deepEqual(w.calls, []);
+  const longer = await resume(first, { budget_seconds: 100_000 });
+  assert.equal(longer.result.stop, "exhausted");
+});
+
+Deno.test("a study cannot be resumed without its baseline's samples, and says so", async () => {
+  const first = world({ max_trials: 1 });
+  await run(first);
+  const w = world();
+  const known = { ...history(first), evaluations: [] };
+  await assert.rejects(runStudy(w.input({ history: known }), w.ports), /samples of its baseline/);
+  assert.deepEqual(w.records, []);
+});
+
+Deno.test("replayStudy() knows only studies that were opened", () => {
+  assert.equal(replayStudy([], "study"), null);
+});
