@@ -121,7 +121,18 @@ interface Column {
   kind: string;
 }
 
+/** The schema is the same in every store, so that each table is asked once a process. */
+const known = new Map<string, Column[]>();
+
 async function columnsOf(connection: DuckDBConnection, table: string): Promise<Column[]> {
+  const cached = known.get(table);
+  if (cached !== undefined) return cached;
+  const columns = await readColumns(connection, table);
+  known.set(table, columns);
+  return columns;
+}
+
+async function readColumns(connection: DuckDBConnection, table: string): Promise<Column[]> {
   const result = await connection.run(`SELECT * FROM "${table}" LIMIT 0`);
   const types = result.columnTypes();
   return result.columnNames().map((name, i) => ({

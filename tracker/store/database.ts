@@ -6,7 +6,7 @@ import { type StorePaths, storePaths } from "./store_paths.ts";
 
 /** What the worker is asked; it does one thing at a time. */
 export type DatabaseTask =
-  | { kind: "flush"; to: number; patience_ms: number }
+  | { kind: "flush"; to: number; patience_ms: number; keep_log: boolean }
   | { kind: "query"; sql: string; limits: QueryLimits; patience_ms: number }
   | { kind: "export"; sql: string; out: string; limits: QueryLimits; patience_ms: number }
   | { kind: "rebuild"; to: number }
@@ -24,7 +24,11 @@ export type DatabaseAnswer =
 
 /** The database of a store, as one process sees it: every access goes through one worker. */
 export interface Database {
-  flush(to: number, patience_ms: number): Promise<FlushReport>;
+  /** `keep_log`: quicker; the last flush before closing leaves it out. */
+  flush(
+    to: number,
+    options: { patience_ms: number; keep_log: boolean },
+  ): Promise<FlushReport>;
   query(sql: string, limits: QueryLimits, patience_ms: number): Promise<QueryResult>;
   exportParquet(
     sql: string,
@@ -112,7 +116,7 @@ export function useDatabase(root: string): Database {
     open ? entry.ask(task) : Promise.reject(new Error(`Cannot use ${paths.root} as it is closed`));
   // The worker's answers have these types by sink_worker.ts.
   return {
-    flush: (to, patience_ms) => ask({ kind: "flush", to, patience_ms }) as Promise<FlushReport>,
+    flush: (to, options) => ask({ kind: "flush", to, ...options }) as Promise<FlushReport>,
     query: (sql, limits, patience_ms) =>
       ask({ kind: "query", sql, limits, patience_ms }) as Promise<QueryResult>,
     exportParquet: (sql, out, limits, patience_ms) =>

@@ -48,12 +48,13 @@ function setAside(database: string): string {
 export async function flushDatabase(
   paths: StorePaths,
   to: number,
-  patience_ms: number,
+  { patience_ms, keep_log }: { patience_ms: number; keep_log: boolean },
 ): Promise<FlushReport> {
   let set_aside: string | null = null;
   let reason: string | null = null;
   for (let attempt = 0; attempt < 3; attempt++) {
-    const opened = await openPatiently(paths.database, { readOnly: false, patience_ms });
+    const options = { readOnly: false, patience_ms, keep_log };
+    const opened = await openPatiently(paths.database, options);
     if ("obstacle" in opened && opened.obstacle === "held") {
       return { reached: 0, held: true, held_by: opened.holder, set_aside, reason };
     }
@@ -106,7 +107,7 @@ async function openForReading(
     } else if (attempt > 1) {
       throw new UsageError(`Cannot read ${paths.database} as it is not there yet or is damaged`);
     }
-    const report = await flushDatabase(paths, size, patience_ms);
+    const report = await flushDatabase(paths, size, { patience_ms, keep_log: false });
     if (report.held) throw heldError(paths, report.held_by);
   }
 }
@@ -162,7 +163,7 @@ export async function rebuildDatabase(paths: StorePaths, to: number): Promise<nu
   for (const path of [fresh.database, `${fresh.database}.wal`]) {
     if (exists(path)) Deno.removeSync(path);
   }
-  const report = await flushDatabase(fresh, to, 0);
+  const report = await flushDatabase(fresh, to, { patience_ms: 0, keep_log: false });
   // Opening the old one shows that no other process has it, and empties its write-ahead log.
   const old = exists(paths.database)
     ? await openDatabase(paths.database, { readOnly: false })

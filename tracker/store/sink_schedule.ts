@@ -1,8 +1,8 @@
 import type { Database } from "./database.ts";
 import type { FlushReport } from "./database_tasks.ts";
 
-const QUIET_MS = 1_000;
-const LONGEST_MS = 5_000;
+const QUIET_MS = 2_000;
+const LONGEST_MS = 8_000;
 
 /** How far the database is behind the journal, and what keeps it there. */
 export interface SinkStatus {
@@ -17,10 +17,10 @@ export interface SinkStatus {
 }
 
 export interface SinkSchedule {
-  /** There is more to take over: done within about a second, in the background. */
+  /** There is more to take over: done within about two seconds, in the background. */
   wake(): void;
   /** Takes everything over now, waiting up to `wait_ms` for whoever has the database. */
-  flush(wait_ms: number): Promise<SinkStatus>;
+  flush(wait_ms: number, options?: { last: boolean }): Promise<SinkStatus>;
   /** Keeps the background quiet, such as while something is timed. */
   pause(): Disposable;
   status(): SinkStatus;
@@ -42,10 +42,13 @@ export function scheduleSink(database: Database, end: () => number): SinkSchedul
     error: null,
   };
 
-  const run = async (wait_ms: number): Promise<SinkStatus> => {
+  const run = async (
+    wait_ms: number,
+    { last: isLast } = { last: false },
+  ): Promise<SinkStatus> => {
     const to = end();
     try {
-      const report = await database.flush(to, wait_ms);
+      const report = await database.flush(to, { patience_ms: wait_ms, keep_log: !isLast });
       last = {
         journal_bytes: end(),
         database_bytes: report.held ? last.database_bytes : report.reached,

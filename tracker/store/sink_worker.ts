@@ -6,7 +6,7 @@ import { exportParquet, flushDatabase, queryDatabase, rebuildDatabase } from "./
 function answer({ paths, task }: DatabaseRequest): Promise<unknown> {
   switch (task.kind) {
     case "flush":
-      return flushDatabase(paths, task.to, task.patience_ms);
+      return flushDatabase(paths, task.to, task);
     case "query":
       return queryDatabase(paths, task.sql, task.limits, task.patience_ms);
     case "export":

@@ -160,7 +160,7 @@ export async function openStore(
     if (writer !== null) {
       writer.sink.stop();
       await writer.journal.close();
-      await writer.sink.flush(1_000);
+      await writer.sink.flush(1_000, { last: true });
     }
     await database.close();
     writer?.lock.release();

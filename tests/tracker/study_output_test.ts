@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { buildView } from "../../tracker/view/build_view.ts";
+import { plotOf, writeOutputs } from "../../tracker/reports_of_study.ts";
+import { escapeHtml, renderHtml } from "../../tracker/reports/render_html.ts";
+import { trialTable } from "../../tracker/terminal/trial_table.ts";
+import { svgToPng } from "../../tracker/plots/svg_to_png.ts";
+import { recipeText } from "../../tracker/view/trial_rows.ts";
+import { run, world } from "../core/study_world.ts";
+
+async function viewOf(asked: Parameters<typeof world>[0] = {}) {
+  const w = world(asked);
+  const result = await run(w);
+  const view = await buildView(
+    result.study_id,
+    w.records,
+    (trialId) =>
+      Promise.resolve(
+        w.stored.find((one) => one.trial_id === trialId && one.fidelity === "full")?.evaluation
+          .samples ?? null,
+      ),
+  );
+  return { view, result };
+}
+
+Deno.test("buildView() tells of a study what the loop itself told", async () => {
+  const { view, result } = await viewOf();
+  assert.deepEqual(view.front, result.front);
+  assert.equal(view.hypervolume, result.hypervolume);
+  assert.deepEqual(view.reasons, result.recommendation?.reasons);
+  assert.equal(view.rows.length, result.trials.length);
+  for (const row of view.rows.filter((one) => one.front_probability !== null)) {
+    assert.equal(row.front_probability, result.front_probability[row.trial_id]);
+  }
+});
+
+Deno.test("the plot marks every drawn trial once in each panel", async () => {
+  const { view } = await viewOf();
+  const svg = plotOf(view);
+  for (const row of view.rows.filter((one) => one.accuracy !== null && one.latency_ms !== null)) {
+    const label = row.baseline ? "baseline" : `t${String(row.number).padStart(2, "0")}`;
+    const drawn = svg.match(new RegExp(`>${label}</text>`, "g")) ?? [];
+    // The legend explains the baseline's sign once more.
+    assert.equal(drawn.length, row.baseline ? 3 : 2, label);
+  }
+  assert.doesNotMatch(svg, /NaN|undefined|null/);
+});
+
+Deno.test("svgToPng() draws with the fonts that ship", async () => {
+  const { view } = await viewOf({ max_trials: 2 });
+  const png = svgToPng(plotOf(view), 600);
+  assert.deepEqual([...png.slice(1, 4)], [...new TextEncoder().encode("PNG")]);
+  // Without glyphs the picture of the same size is a fifth smaller: text was drawn.
+  const wordless = svgToPng(plotOf(view).replaceAll(/<text[^>]*>[^<]*<\/text>/g, ""), 600);
+  assert.ok(png.length > wordless.length * 1.2, `${png.length} against ${wordless.length}`);
+});
+
+Deno.test("the report names every trial, its verdicts and how to run it again", async () => {
+  const { view } = await viewOf();
+  const folder = await Deno.makeTempDir();
+  try {
+    const files = await writeOutputs(view, folder);
+    const markdown = await Deno.readTextFile(files.markdown);
+    for (const row of view.rows) assert.ok(markdown.includes(row.recipe), row.recipe);
+    for (const reason of view.reasons) assert.ok(markdown.includes(reason), reason);
+    for (const { constraint } of view.trials.flatMap((t) => t.constraints)) {
+      assert.ok(markdown.includes(constraint), constraint);
+    }
+    assert.ok(markdown.includes(view.provenance.command));
+    const html = await Deno.readTextFile(files.html);
+    assert.doesNotMatch(html, /<script|src="|href="|@import|url\(/, "the page needs nothing else");
+    const results = JSON.parse(await Deno.readTextFile(join(folder, "results.json")));
+    assert.equal(results.length, view.trials.length);
+    assert.equal(results[0].vector.humaneval_pass_rate, null, "not measured is null");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("trialTable() has a line a trial and marks the recommended one", async () => {
+  const { view } = await viewOf();
+  const lines = trialTable(view.rows, view.recommended).split("\n");
+  assert.equal(lines.length, view.rows.length + 2);
+  assert.equal(lines.filter((line) => line.includes("recommended")).length, 1);
+});
+
+Deno.test("renderHtml() takes no text for markup", () => {
+  const page = renderHtml("<x>", [{ block: "paragraph", text: "<img onerror=alert(1)> `a<b`" }]);
+  assert.ok(page.includes("&lt;img onerror=alert(1)&gt; <code>a&lt;b</code>"));
+  assert.ok(page.includes("<title>&lt;x&gt;</title>"));
+  assert.equal(escapeHtml('"&'), "&quot;&amp;");
+});
+
+Deno.test("recipeText() says a recipe in the field's terms", () => {
+  const resolved = { agent: "quantization", resolved: [] };
+  assert.equal(
+    recipeText([
+      { ...resolved, method: "gptq", params: { bits: 4, group_size: 64, symmetric: true } },
+      { ...resolved, method: "rtn", params: { targets: "embedding", bits: 8, group_size: -1 } },
+    ]),
+    "gptq 4-bit g64 + rtn embedding 8-bit",
+  );
+  assert.equal(recipeText([]), "baseline");
+});
