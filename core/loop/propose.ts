@@ -24,7 +24,9 @@ const PATIENCE = 8;
  */
 export function propose(study: Study): Proposal | "budget" | "exhausted" {
   let tooLong = false;
-  const consider = (actions: readonly Action[], origin: Origin, quiet: boolean) => {
+  const consider = (given: readonly Action[], origin: Origin, quiet: boolean) => {
+    // A sampler may hand on a trial's resolved actions: only what an action is goes into a strategy.
+    const actions = given.map(({ agent, method, params }) => ({ agent, method, params }));
     const verdict = examine(study, actions);
     if ("resolved" in verdict) return { actions, resolved: verdict.resolved, origin };
     tooLong ||= verdict.tooLong;

@@ -90,8 +90,9 @@ function energyWarning(request: StudyRequest, facts: Facts): string[] {
 function perplexityWarning(objectives: readonly Objective[]): string[] {
   if (objectives[0]?.metric !== "perplexity") return [];
   return [
-    "This dataset gives perplexity and no accuracy: the accuracy constraint does not apply, " +
-    "and perplexity is the first objective",
+    "This dataset gives perplexity and no accuracy: the accuracy constraint does not apply, the " +
+    "relative rise of perplexity is limited instead (to five times that drop), and perplexity is " +
+    "the first objective",
   ];
 }
 

@@ -108,7 +108,22 @@ Deno.test("an undecided constraint takes no penalty and says how many samples wo
   assert.ok(!four.reward!.terms.some(({ term }) => term === "penalty"));
 });
 
-Deno.test("full evaluations keep to their number, and the best of those held take the last", async () => {
+Deno.test("when the search ends, the better of the trials held takes the last full evaluation", async () => {
+  const w = world({ max_full_evaluations: 8 });
+  const { trials } = await run(w);
+  const closed = w.records.flatMap((one) => one.type === "trial_closed" ? [one.trial] : []);
+  const [better, other] = closed.slice(-2) as [Trial, Trial];
+  assert.deepEqual(
+    [better, other].map(({ number }) => number > 0 && number < trials.length - 1),
+    [true, true],
+    "both were opened before others that are closed already",
+  );
+  assert.equal(better.fidelity, "full");
+  assert.equal(other.fidelity, "proxy");
+  assert.ok(better.reward!.value > other.reward!.value);
+});
+
+Deno.test("full evaluations keep to their number", async () => {
   const w = world({ max_full_evaluations: 4 });
   const { trials } = await run(w);
   const full = w.calls.filter(({ fidelity }) => fidelity === "full");

@@ -1,0 +1,293 @@
+import assert from "node:assert/strict";
+import {
+  checkConstraints,
+  compareQuality,
+  type ConstraintVerdict,
+  type Evaluation,
+  frontProbability,
+  mayReachFront,
+  type Measurement,
+  proxyGate,
+  proxyThreshold,
+  rewardOf,
+  type SampleResult,
+  type Spec,
+  streamRandom,
+  type Trial,
+  verificationGate,
+  withAggregates,
+} from "../../core/mod.ts";
+import { smallFacts } from "./spec_fixtures.ts";
+import { figure, run, world } from "./study_world.ts";
+
+const facts = smallFacts();
+const spec = world().input().spec;
+const perplexitySpec: Spec = {
+  ...spec,
+  objectives: [
+    { metric: "perplexity", direction: "minimize", unit: "1" },
+    ...spec.objectives.slice(1),
+  ],
+  tasks: spec.tasks.map((plan) => ({ ...plan, primary: plan.task === "words_text" })),
+};
+
+function results(task: string, scores: readonly number[]): SampleResult[] {
+  return scores.map((score, i) => ({
+    task,
+    sample_id: String(i),
+    sample_hash: `${task} ${i}`,
+    prompt_hash: "",
+    score,
+    answer: null,
+    gold: null,
+    log_likelihood: null,
+  }));
+}
+
+function quality(task: string, value: number, n: number, standard_error = 0.02): Measurement {
+  const metric = task === "words" ? "accuracy" : "perplexity";
+  return {
+    ...figure(metric, value, null, standard_error),
+    direction: metric === "accuracy" ? "maximize" : "minimize",
+    n,
+    fidelity: "proxy",
+    task,
+  };
+}
+
+/** Of n words the first are right, then as many wrong as said. */
+function words(n: number, right: number): Evaluation {
+  const scores = Array.from({ length: n }, (_, i) => i < right ? 1 : 0);
+  return {
+    measurements: [quality("words", right / n, n)],
+    samples: results("words", scores),
+    protocol: { words: "1" },
+  };
+}
+
+function text(losses: readonly number[]): Evaluation {
+  const mean = losses.reduce((a, b) => a + b, 0) / losses.length;
+  return {
+    measurements: [quality("words_text", Math.exp(mean), losses.length)],
+    samples: results("words_text", losses),
+    protocol: { words_text: "1" },
+  };
+}
+
+const drop = (lost: number, n: number) =>
+  compareQuality(spec, "proxy", words(n, n / 2), words(n, n / 2 - lost))!;
+
+const verdictOf = (verdicts: readonly ConstraintVerdict[], name: string) =>
+  verdicts.find(({ constraint }) => constraint === name)?.verdict;
+
+Deno.test("withAggregates() takes the unweighted mean over primary tasks and adds their variances", () => {
+  const two = { ...spec, tasks: ["a", "b"].map((task) => ({ ...spec.tasks[0]!, task })) };
+  const rows = [
+    { ...quality("words", 0.5, 100, 0.03), task: "a" },
+    { ...quality("words", 0.9, 10, 0.04), task: "b" },
+  ];
+  const found = withAggregates({ measurements: rows, samples: [], protocol: {} }, two)
+    .measurements.at(-1)!;
+  assert.equal(found.task, null);
+  assert.equal(found.value, 0.7);
+  assert.equal(found.n, 110);
+  assert.ok(Math.abs(found.standard_error! - 0.025) < 1e-12, "√(0.03² + 0.04²) / 2");
+});
+
+Deno.test("an accuracy drop is met, undecided or violated by its 95 % interval", () => {
+  const verdict = (lost: number, n: number) =>
+    verdictOf(checkConstraints(spec, facts, [], drop(lost, n)), "max_accuracy_drop");
+  assert.equal(verdict(0, 1000), "met");
+  assert.equal(verdict(0, 100), "undecided");
+  assert.equal(verdict(6, 200), "undecided");
+  assert.equal(verdict(40, 400), "violated");
+  const unmeasured = checkConstraints(spec, facts, [], null)[0]!;
+  assert.equal(unmeasured.verdict, "unmeasured");
+  assert.equal(unmeasured.value, null);
+});
+
+Deno.test("samples_to_decide falls with the distance to the threshold", () => {
+  const samples = (lost: number) =>
+    checkConstraints(spec, facts, [], drop(lost, 200))[0]!.samples_to_decide!;
+  assert.ok(samples(5) > samples(7));
+  assert.ok(samples(7) > 200);
+  const onThreshold = checkConstraints(spec, facts, [], drop(4, 200))[0]!;
+  assert.equal(onThreshold.verdict, "undecided");
+  assert.equal(onThreshold.samples_to_decide, null, "no number decides a drop of exactly 0.02");
+});
+
+Deno.test("limits on size, latency and memory are judged by the runtime's measured figures", () => {
+  const limited: Spec = {
+    ...spec,
+    constraints: { ...spec.constraints, max_size_gb: 0.1, max_latency_ms: 10, max_vram_gb: 1 },
+  };
+  const latency = (value: number, error: number | null, runtime: string | null = spec.runtime) =>
+    figure("latency_ms", value, runtime, error);
+  const verdicts = (rows: Measurement[]) => checkConstraints(limited, facts, rows, null);
+  const of = (row: Measurement, name: string) => verdictOf(verdicts([row]), name);
+  assert.equal(of(figure("size_bytes", 100e6, null, 0), "max_size_gb"), "met");
+  assert.equal(of(figure("size_bytes", 100e6 + 1, null, 0), "max_size_gb"), "violated");
+  assert.equal(of(latency(9.5, 0.1), "max_latency_ms"), "met");
+  assert.equal(of(latency(9.9, 0.1), "max_latency_ms"), "undecided");
+  assert.equal(of(latency(10.5, 0.1), "max_latency_ms"), "violated");
+  assert.equal(of(latency(10.5, null), "max_latency_ms"), "violated");
+  assert.equal(of(latency(9.5, 0.1, "another"), "max_latency_ms"), "unmeasured");
+  assert.equal(of({ ...latency(9, 0), provenance: "emulated" }, "max_latency_ms"), "unmeasured");
+  assert.equal(of(figure("memory_bytes", 0.5e9, spec.runtime, null), "max_vram_gb"), "met");
+});
+
+Deno.test("a study of perplexity is judged by the relative rise, five times the accuracy drop", () => {
+  const base = Array.from({ length: 40 }, (_, i) => 2 + (i % 7) / 10);
+  const compared = (more: (i: number) => number) =>
+    compareQuality(perplexitySpec, "proxy", text(base), text(base.map((x, i) => x + more(i))))!;
+  const small = compared((i) => 0.05 + (i % 2) / 100);
+  assert.ok(Math.abs(small.drop - Math.expm1(0.055)) < 1e-9);
+  const [verdict] = checkConstraints(perplexitySpec, facts, [], small);
+  assert.equal(verdict!.constraint, "max_perplexity_rise");
+  assert.equal(verdict!.threshold, 0.1);
+  assert.equal(verdict!.verdict, "met");
+  const large = compared((i) => 0.3 + (i % 2) / 100);
+  assert.equal(checkConstraints(perplexitySpec, facts, [], large)[0]!.verdict, "violated");
+  assert.equal(proxyGate(perplexitySpec, small).decision, "pass");
+  assert.equal(proxyGate(perplexitySpec, large).decision, "abort");
+  assert.equal(proxyThreshold(perplexitySpec), 0.25);
+});
+
+Deno.test("proxyGate() ends above a drop of 0.05, not at it, and later for a user who allows more", () => {
+  assert.equal(proxyGate(spec, drop(5, 100)).decision, "pass");
+  assert.equal(proxyGate(spec, drop(6, 100)).decision, "abort");
+  const lax = { ...spec, constraints: { ...spec.constraints, max_accuracy_drop: 0.1 } };
+  assert.equal(proxyGate(lax, drop(6, 100)).decision, "pass");
+  assert.equal(proxyGate(spec, null).decision, "pass");
+});
+
+Deno.test("verificationGate() asks less of few bits, and never passes what was not verified", async () => {
+  const w = world({ max_trials: 1 });
+  await run(w);
+  const written = w.records.findLast((one) => one.type === "artifact_written")!.artifact;
+  const gate = (bits: number, cosine: number) =>
+    verificationGate({
+      ...written,
+      weight_bits: bits,
+      verification: { ...written.verification!, minimum_cosine: cosine },
+    }).decision;
+  assert.equal(gate(8, 0.99), "pass");
+  assert.equal(gate(8, 0.3), "abort");
+  assert.equal(gate(2.5, 0.3), "pass");
+  assert.equal(gate(2.5, 0.01), "abort");
+  assert.equal(gate(8, NaN), "abort");
+  assert.equal(verificationGate({ ...written, verification: null }).decision, "abort");
+});
+
+const overall = (value: number, metric = "accuracy") => ({
+  ...figure(metric, value, null, 0.01),
+  fidelity: "full" as const,
+});
+
+Deno.test("rewardOf() weighs values over the baseline's, and leaves out what was not measured", () => {
+  const weights = { accuracy: 0.4, latency: 0.3, memory: 0.2, energy: 0.1 };
+  const input = {
+    spec: { ...spec, reward_weights: weights },
+    facts,
+    fidelity: "full" as const,
+    baseline: [
+      overall(0.8),
+      figure("latency_ms", 20, spec.runtime, null),
+      figure("memory_bytes", 4e8, spec.runtime, null),
+    ],
+    measurements: [
+      overall(0.72),
+      figure("latency_ms", 12, spec.runtime, null),
+      figure("memory_bytes", 1e8, spec.runtime, null),
+    ],
+    constraints: [],
+  };
+  const reward = rewardOf(input);
+  // 0.4·0.9 − 0.3·0.6 − 0.2·0.25
+  assert.ok(Math.abs(reward.value - 0.13) < 1e-12, String(reward.value));
+  const energy = reward.terms.find(({ term }) => term === "energy")!;
+  assert.deepEqual([energy.weight, energy.normalised, energy.contribution], [0.1, null, 0]);
+  assert.match(energy.note!, /not measured: left out/);
+  const estimated = { ...figure("energy_j_per_1k_tokens", 9, null, null), provenance: "estimated" };
+  const more = { ...input, measurements: [...input.measurements, estimated as Measurement] };
+  assert.equal(rewardOf(more).value, reward.value, "an estimate never steers");
+  const interleaved = [
+    ...input.measurements,
+    figure("baseline_latency_ms", 24, spec.runtime, null),
+  ];
+  assert.ok(Math.abs(rewardOf({ ...input, measurements: interleaved }).value - 0.16) < 1e-12);
+});
+
+Deno.test("rewardOf() penalises violated constraints only, quality above all", () => {
+  const verdict = (constraint: string, verdict: ConstraintVerdict["verdict"]) => ({
+    constraint,
+    threshold: 1,
+    value: 2,
+    interval: null,
+    verdict,
+    samples_to_decide: null,
+  });
+  const value = (...constraints: ConstraintVerdict[]) =>
+    rewardOf({ spec, facts, fidelity: "full", baseline: [], measurements: [], constraints }).value;
+  assert.equal(value(verdict("max_accuracy_drop", "undecided")), 0);
+  assert.equal(value(verdict("max_accuracy_drop", "violated")), -10);
+  assert.equal(value(verdict("max_size_gb", "violated"), verdict("max_accuracy_drop", "met")), -1);
+});
+
+Deno.test("mayReachFront() gives the benefit of the doubt, and only that", () => {
+  const evidence = (right: number, bytes: number, n = 100) => ({
+    measurements: [
+      figure("latency_ms", bytes, spec.runtime, 0.01),
+      figure("size_bytes", bytes, null, 0),
+    ],
+    proxy: words(n, right),
+  });
+  const front = [evidence(60, 100)];
+  assert.equal(mayReachFront(evidence(60, 90), front, spec), true, "smaller");
+  assert.equal(mayReachFront(evidence(58, 110), front, spec), true, "perhaps as right");
+  assert.equal(mayReachFront(evidence(30, 110), front, spec), false, "surely worse in everything");
+  assert.equal(mayReachFront(evidence(30, 90), front, spec), true, "worse, and smaller");
+  assert.equal(mayReachFront(evidence(1, 999), [], spec), true, "nothing to beat it");
+});
+
+Deno.test("frontProbability() is near a half for a coin's toss and 1 for a clear win", () => {
+  const contender = (id: string, scores: number[], bytes: number) => {
+    const value = scores.reduce((a, b) => a + b, 0) / scores.length;
+    const task = { ...quality("words", value, scores.length), fidelity: "full" as const };
+    const trial = {
+      trial_id: id,
+      measurements: [
+        task,
+        { ...task, task: null },
+        figure("latency_ms", bytes, spec.runtime, null),
+        figure("size_bytes", bytes, null, 0),
+      ],
+    } as unknown as Trial; // only what the function reads
+    return { trial, samples: results("words", scores) };
+  };
+  const alternating = Array.from({ length: 200 }, (_, i) => i % 2);
+  const found = frontProbability(
+    [
+      contender("small", alternating, 1),
+      contender("large", alternating.map((x) => 1 - x), 2),
+      contender("larger and never right", alternating.map(() => 0), 3),
+    ],
+    spec,
+    streamRandom(5, "probability"),
+  );
+  assert.equal(found.get("small"), 1);
+  assert.ok(Math.abs(found.get("large")! - 0.5) < 0.08, String(found.get("large")));
+  assert.equal(found.get("larger and never right"), 0);
+});
+
+Deno.test("a study of perplexity runs whole: gate, constraint and front by the text", async () => {
+  const w = world({}, { spec: () => perplexitySpec });
+  const { trials, front, recommendation } = await run(w);
+  const stopped = trials.filter(({ state }) => state === "stopped");
+  assert.ok(stopped.length > 0);
+  assert.ok(stopped.every(({ gates }) => gates.at(-1)!.gate === "proxy_perplexity"));
+  const recommended = trials.find(({ trial_id }) => trial_id === recommendation!.trial_id)!;
+  assert.ok(front.includes(recommended.trial_id));
+  assert.equal(recommended.constraints[0]!.constraint, "max_perplexity_rise");
+  assert.equal(recommended.constraints[0]!.verdict, "met");
+});
