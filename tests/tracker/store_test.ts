@@ -1,0 +1,403 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import type { JournalRecord } from "../../core/mod.ts";
+import { useDatabase } from "../../tracker/store/database.ts";
+import { recordChanges } from "../../tracker/store/rows.ts";
+import { openStore, rebuildDatabase, type Store } from "../../tracker/store/store.ts";
+import {
+  databaseHolder,
+  endlessWriter,
+  inDirectory,
+  startChild,
+} from "../fixtures/stores/processes.ts";
+import {
+  AT,
+  measurement,
+  STUDY,
+  studyRecords,
+  trialId,
+  trialRecords,
+} from "../fixtures/stores/records.ts";
+
+async function recordAll(store: Store, records: readonly JournalRecord[]): Promise<void> {
+  await Promise.all(records.map((record) => store.record(record)));
+}
+
+async function tablesOf(store: Store): Promise<string[]> {
+  const { rows } = await store.query("SELECT table_name FROM duckdb_tables() ORDER BY 1");
+  return rows.map((row) => String(row["table_name"]));
+}
+
+/** Rows of every table and a hash over all their values: what "equal, row for row" means. */
+async function contents(store: Store): Promise<unknown[]> {
+  const parts = (await tablesOf(store)).map((name) =>
+    `SELECT '${name}' AS name, count(*) AS n, md5(string_agg(t::VARCHAR, chr(10) ORDER BY t::VARCHAR)) AS hash FROM "${name}" t`
+  );
+  return (await store.query(parts.join(" UNION ALL ") + " ORDER BY name")).rows;
+}
+
+Deno.test("openStore() shows a recorded study in every table and view", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    await recordAll(store, studyRecords());
+    const status = await store.flush();
+    assert.equal(status.caught_up, true, status.error ?? "");
+    const all = await contents(store);
+    const empty = (all as { name: string; n: number }[]).filter(({ n }) => n === 0);
+    assert.deepEqual(empty.map(({ name }) => name), ["problems", "sample_files", "samples"]);
+    const { rows: [study] } = await store.query(
+      "SELECT stop, recommended, weight_accuracy, grid_bits, warnings, opened_at FROM studies",
+    );
+    assert.deepEqual(study, {
+      stop: "max_trials",
+      recommended: trialId(1),
+      weight_accuracy: 0.6,
+      grid_bits: 4,
+      warnings: ["weights lie on a 4-bit grid"],
+      opened_at: new Date(AT),
+    });
+    const { rows: board } = await store.query("SELECT rank, trial_id, speedup FROM leaderboard");
+    assert.deepEqual(board[0], { rank: 1, trial_id: trialId(1), speedup: 2 });
+    const { rows: front } = await store.query("SELECT trial_id FROM pareto ORDER BY number");
+    assert.deepEqual(front.map((row) => row["trial_id"]), [0, 1, 3].map((n) => trialId(n)));
+    assert.deepEqual(await store.journalOf(STUDY), studyRecords());
+    assert.deepEqual((await store.studies()).map((one) => [one.study_id, one.trials]), [[
+      STUDY,
+      4,
+    ]]);
+  }));
+
+Deno.test("recordChanges() names only columns that the tables have", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    await recordAll(store, studyRecords());
+    const { rows } = await store.query(
+      "SELECT table_name || '.' || column_name AS c FROM duckdb_columns()",
+    );
+    const columns = new Set(rows.map((row) => row["c"]));
+    const samples: JournalRecord = {
+      type: "samples_written",
+      at: AT,
+      study_id: STUDY,
+      trial_id: trialId(1),
+      fidelity: "full",
+      path: "samples/x.jsonl",
+      rows: 1,
+      sha256: "00",
+    };
+    const used = [...studyRecords(), samples].flatMap((record) => recordChanges(record, 0)).flatMap(
+      (change) =>
+        change.op === "forget"
+          ? []
+          : Object.keys(change.op === "add" ? change.row : change.set).map((c) =>
+            `${change.table}.${c}`
+          ),
+    );
+    assert.deepEqual([...new Set(used)].filter((name) => !columns.has(name)), []);
+  }));
+
+Deno.test("Store keeps NaN and infinities as true IEEE values", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const values = [NaN, Infinity, -Infinity, 0.1];
+    await store.record({
+      type: "measured",
+      at: AT,
+      study_id: STUDY,
+      trial_id: trialId(1),
+      measurements: values.map((value) => measurement("perplexity", value)),
+    });
+    const { rows } = await store.query("SELECT value, isnan(value) AS nan FROM measurements");
+    assert.deepEqual(rows.map((row) => row["value"]), values);
+    assert.deepEqual(rows.map((row) => row["nan"]), [true, false, false, false]);
+  }));
+
+Deno.test("Store loads samples by their hash and says where a file was changed", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const line = (score: unknown) =>
+      JSON.stringify({
+        task: "t",
+        sample_id: "1",
+        sample_hash: "h",
+        prompt_hash: "p",
+        score,
+        answer: "NaN",
+        gold: null,
+        log_likelihood: "-Infinity",
+      });
+    for (const fidelity of ["proxy", "full"] as const) {
+      const { relative, absolute } = store.samplesPath(STUDY, trialId(1), fidelity);
+      assert.equal(relative, `samples/${STUDY}/t01-${fidelity}.jsonl`);
+      const text = `${line(1)}\n${line("NaN")}\n`;
+      await Deno.writeTextFile(absolute, text);
+      const sha256 = createHash("sha256").update(text).digest("hex");
+      const own = {
+        at: AT,
+        study_id: STUDY,
+        trial_id: trialId(1),
+        fidelity,
+        path: relative,
+        rows: 2,
+      };
+      await store.record({
+        type: "samples_written",
+        ...own,
+        sha256: fidelity === "full" ? sha256 : "0",
+      });
+    }
+    const { rows } = await store.query(
+      "SELECT score, answer, log_likelihood AS l, fidelity FROM samples",
+    );
+    assert.deepEqual(rows, [
+      { score: 1, answer: "NaN", l: -Infinity, fidelity: "full" },
+      { score: NaN, answer: "NaN", l: -Infinity, fidelity: "full" },
+    ]);
+    const { rows: problems } = await store.query("SELECT trial_id, problem FROM problems");
+    assert.match(String(problems[0]!["problem"]), /t01-proxy.jsonl was changed/);
+  }));
+
+Deno.test("Store.samplesPath() keeps hostile names inside the store", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    for (const name of ["../x", "/etc/x", "a/../../b", "%2e%2e/x", "a\0b", "é"]) {
+      const { absolute } = store.samplesPath(name, name, "full");
+      assert.ok(absolute.startsWith(join(root, "samples")), absolute);
+    }
+    assert.throws(() => store.samplesPath("..", "t", "full"), /plain name/);
+    assert.throws(() => store.samplesPath("x".repeat(300), "t", "full"), /plain name/);
+  }));
+
+Deno.test("A trial that is run again replaces its interrupted run, and a resumed study is open", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const figures = { number: 1, accuracy: 0.5, latency_ms: 5, size_bytes: 5 };
+    await recordAll(store, studyRecords());
+    await store.flush();
+    await recordAll(store, [
+      { type: "study_resumed", at: AT, study_id: STUDY },
+      ...trialRecords(figures).slice(0, 3),
+    ]);
+    const state =
+      "SELECT state, (SELECT count(*) FROM measurements m WHERE m.trial_id = t.trial_id) AS n, (SELECT count(*) FROM knobs k WHERE k.trial_id = t.trial_id) AS knobs FROM trials t WHERE number = 1";
+    assert.deepEqual((await store.query(state)).rows, [{ state: "running", n: 0, knobs: 2 }]);
+    assert.deepEqual((await store.query("SELECT stop FROM studies")).rows, [{ stop: null }]);
+    await recordAll(store, trialRecords(figures));
+    assert.deepEqual((await store.query(state)).rows, [{ state: "completed", n: 3, knobs: 2 }]);
+  }));
+
+Deno.test("rebuildDatabase() makes the same rows however the sink was cut into flushes", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const records = [...studyRecords("a"), ...studyRecords("b"), ...studyRecords("a")];
+    for (let from = 0; from < records.length; from += 7) {
+      await recordAll(store, records.slice(from, from + 7));
+      await store.flush();
+    }
+    const before = await contents(store);
+    await rebuildDatabase(store);
+    assert.deepEqual(await contents(store), before);
+  }));
+
+Deno.test("kill -9 of the writer and its sink: nothing is lost or doubled, the rebuild is equal", () =>
+  inDirectory(async (directory) => {
+    const root = join(directory, "store");
+    for (const studies of [1, 3]) {
+      const child = await startChild(directory, endlessWriter(root));
+      let last = -1;
+      while (last < studies) last = Number(await child.line());
+      await child.kill();
+      await using store = await openStore(root, { write: true });
+      assert.equal(store.took_over?.pid, child.pid);
+      const { rows } = await store.query(
+        "SELECT study_id, count(*) AS n FROM studies GROUP BY ALL",
+      );
+      assert.ok(rows.length > last);
+      assert.ok(rows.every((row) => row["n"] === 1));
+      const incremental = await contents(store);
+      await rebuildDatabase(store);
+      assert.deepEqual(await contents(store), incremental);
+    }
+  }));
+
+Deno.test("A reader in another process never meets a lock error while a writer appends", () =>
+  inDirectory(async (directory) => {
+    const root = join(directory, "store");
+    const child = await startChild(directory, endlessWriter(root));
+    try {
+      await child.line();
+      const reader = await openStore(root, { write: false });
+      let seen = 0;
+      for (let n = 0; n < 12; n++) {
+        const { rows } = await reader.query("SELECT count(*) AS n FROM trials");
+        assert.ok(Number(rows[0]!["n"]) >= seen);
+        seen = Number(rows[0]!["n"]);
+      }
+      await reader.close();
+      assert.ok(seen > 0);
+      await assert.rejects(
+        openStore(root, { write: true, wait_ms: 0 }),
+        new RegExp(`process ${child.pid} .*has it`),
+      );
+    } finally {
+      await child.kill();
+    }
+  }));
+
+Deno.test("A reader takes over what a dead writer left in the journal", () =>
+  inDirectory(async (root) => {
+    const store = await openStore(root, { write: true });
+    const quiet = store.pauseSink();
+    await recordAll(store, studyRecords());
+    await store.close();
+    quiet[Symbol.dispose]();
+    await Deno.remove(join(root, "pare.duckdb"));
+    await using reader = await openStore(root, { write: false });
+    assert.deepEqual((await reader.query("SELECT count(*) AS n FROM trials")).rows, [{ n: 4 }]);
+  }));
+
+Deno.test("A database that another process holds delays the sink, is named, and loses nothing", () =>
+  inDirectory(async (directory) => {
+    const root = join(directory, "store");
+    await using store = await openStore(root, { write: true });
+    await recordAll(store, studyRecords("a"));
+    await store.flush();
+    const holder = await startChild(directory, databaseHolder(store.paths.database));
+    assert.equal(await holder.line(), "open");
+    await recordAll(store, studyRecords("b"));
+    const held = await store.flush({ wait_ms: 50 });
+    assert.equal(held.caught_up, false);
+    assert.equal(held.held_by?.pid, holder.pid);
+    await holder.kill();
+    assert.equal((await store.flush()).caught_up, true);
+    assert.deepEqual((await store.query("SELECT count(*) AS n FROM studies")).rows, [{ n: 2 }]);
+  }));
+
+for (
+  const [what, damage] of Object.entries({
+    "flipped bytes in the file": async (path: string) => {
+      const bytes = await Deno.readFile(path);
+      for (let at = 4096; at < bytes.length; at += 997) bytes[at] = bytes[at]! ^ 0xff;
+      await Deno.writeFile(path, bytes);
+    },
+    "a file that is no database": (path: string) => Deno.writeTextFile(path, "x".repeat(20_000)),
+    "flipped bytes in its write-ahead log": async (path: string) => {
+      const bytes = await Deno.readFile(`${path}.wal`);
+      for (let at = bytes.length >> 1; at < bytes.length - 64; at += 97) {
+        bytes[at] = bytes[at]! ^ 0xff;
+      }
+      await Deno.writeFile(`${path}.wal`, bytes);
+    },
+    "a shorter journal": async (path: string) => {
+      const journal = path.replace("pare.duckdb", "journal.jsonl");
+      const lines = (await Deno.readTextFile(journal)).split("\n");
+      await Deno.writeTextFile(journal, lines.slice(0, -3).join("\n") + "\n");
+    },
+  })
+) {
+  Deno.test(`openStore() sets the database aside and makes it anew after ${what}`, () =>
+    inDirectory(async (root) => {
+      const used = join(root, "used");
+      const first = await openStore(used, { write: true });
+      await recordAll(first, studyRecords());
+      await first.flush();
+      // As a killed process leaves it: the last rows are in the write-ahead log.
+      for (const name of ["journal.jsonl", "pare.duckdb", "pare.duckdb.wal"]) {
+        await Deno.copyFile(join(used, name), join(root, name));
+      }
+      await first.close();
+      await damage(join(root, "pare.duckdb"));
+      await using store = await openStore(root, { write: true });
+      const status = await store.flush();
+      assert.equal(status.caught_up, true, status.error ?? "");
+      assert.match(status.set_aside ?? "none", /pare\.duckdb\.damaged-1$/);
+      assert.deepEqual((await store.query("SELECT count(*) AS n FROM trials")).rows, [{ n: 4 }]);
+      const names = (await Array.fromAsync(Deno.readDir(root))).map(({ name }) => name);
+      assert.ok(names.some((name) => name.startsWith("pare.duckdb.damaged-1")));
+    }));
+}
+
+Deno.test("A damaged journal record is reported with its trial; the others stay", () =>
+  inDirectory(async (root) => {
+    const first = await openStore(root, { write: true });
+    await recordAll(first, studyRecords());
+    await first.close();
+    const text = await Deno.readTextFile(first.paths.journal);
+    await Deno.writeTextFile(first.paths.journal, text.replace('"seconds":12.5', '"seconds":99.5'));
+    await using store = await openStore(root, { write: true });
+    assert.deepEqual((await store.damagedRecords()).map((one) => one.trial_id), [trialId(0)]);
+    assert.equal((await store.journalOf(STUDY)).length, studyRecords().length - 1);
+    await rebuildDatabase(store);
+    const { rows } = await store.query("SELECT trial_id, problem FROM problems");
+    assert.equal(rows[0]!["trial_id"], trialId(0));
+    assert.match(String(rows[0]!["problem"]), /checksum does not match/);
+  }));
+
+Deno.test("openStore() refuses what a newer pare wrote, in a sentence", () =>
+  inDirectory(async (root) => {
+    await (await openStore(root, { write: true })).close();
+    await Deno.writeTextFile(join(root, "store.json"), '{"format":99}');
+    await assert.rejects(openStore(root, { write: true }), /newer pare wrote it \(format 99/);
+    await assert.rejects(openStore(join(root, "nothing"), { write: false }), /nothing is recorded/);
+  }));
+
+Deno.test("Store.pauseSink() keeps the database untouched until it is given back", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    {
+      using _quiet = store.pauseSink();
+      await recordAll(store, studyRecords());
+      assert.equal(store.status().database_bytes, 0);
+    }
+    assert.equal((await store.flush()).caught_up, true);
+  }));
+
+Deno.test("useDatabase() of a store that was just closed waits for the earlier worker", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    await store.record(studyRecords()[0]!);
+    const first = useDatabase(root);
+    await first.flush(store.status().journal_bytes, { patience_ms: 1000, keep_log: true });
+    const going = first.close();
+    const second = useDatabase(root);
+    const { rows } = await second.query("SELECT count(*) AS n FROM studies", { maxRows: 1 }, 1000);
+    assert.deepEqual(rows, [{ n: 1 }]);
+    await Promise.all([going, second.close()]);
+    await assert.rejects(second.query("SELECT 1", {}, 0), /is closed/);
+  }));
+
+Deno.test("Journal.append() on a full disk says so, and goes on when there is room again", () =>
+  inDirectory(async (directory) => {
+    const root = join(directory, "store");
+    // The limit on a file's size stands in for the disk's: the same write fails in the same place.
+    const script = `
+      import { openStore } from ${
+      JSON.stringify(import.meta.resolve("../../tracker/store/store.ts"))
+    };
+      import { studyRecords } from ${
+      JSON.stringify(import.meta.resolve("../fixtures/stores/records.ts"))
+    };
+      const store = await openStore(${JSON.stringify(root)}, { write: true });
+      store.pauseSink();
+      let stored = 0;
+      try {
+        for (;;) { await store.record({ ...studyRecords()[0], study_id: "s" + stored }); stored++; }
+      } catch (error) { console.log(JSON.stringify({ stored, message: error.message })); }
+      Deno.exit(0);`;
+    const child = await startChild(directory, script, [
+      "bash",
+      "-c",
+      'trap "" XFSZ; ulimit -f 64; exec "$@"',
+      "bash",
+    ]);
+    const { stored, message } = JSON.parse(await child.line() ?? "{}");
+    await child.kill();
+    assert.match(message, /Cannot append .* as the disk is full; free some space/);
+    await using store = await openStore(root, { write: true });
+    assert.equal(store.torn, null);
+    await store.record(studyRecords()[0]!);
+    const { rows } = await store.query("SELECT count(*) AS n FROM studies");
+    assert.deepEqual(rows, [{ n: stored + 1 }]);
+    assert.ok(stored > 2);
+  }));
