@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { execa } from "execa";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+function pare(words: string[]) {
+  return execa(Deno.execPath(), ["run", "--allow-all", "tracker/cli.ts", ...words], {
+    cwd: ROOT,
+    reject: false,
+    stdin: "ignore",
+    env: { NO_COLOR: "1" },
+  });
+}
+
+interface Result {
+  vector: { strategy_id: string; accuracy: number | null; latency_ms: number | null };
+  report: { compression_ratio: number | null; aggregate_accuracy: number | null };
+}
+
+Deno.test("the whole line runs on the real demo model, with few samples", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const store = join(folder, "store");
+    const output = join(folder, "out");
+    const run = await pare([
+      ...["run", "--model", "demo", "--dataset", "demo", "--yes", "--store", store],
+      ...["--output", output, "--max-trials", "2", "--methods", "rtn,int8"],
+      ...["--proxy-samples", "24", "--full-samples", "48"],
+    ]);
+    assert.equal(run.exitCode, 0, `${run.stdout}\n${run.stderr}`);
+    const results: Result[] = JSON.parse(await readFile(join(output, "results.json"), "utf8"));
+    const [baseline, ...trials] = results;
+    assert.equal(trials.length, 2);
+    assert.ok(baseline!.vector.accuracy! > 0.4, `baseline accuracy ${baseline!.vector.accuracy}`);
+    const eight = trials.find(({ vector }) => vector.strategy_id.includes("8bit"))!;
+    assert.ok(eight.report.compression_ratio! > 1.3, "an 8-bit model is smaller than fp16");
+    assert.ok(eight.vector.latency_ms! < baseline!.vector.latency_ms!, "and faster");
+    const asked = await pare([
+      ...["sql", "SELECT count(*) AS n FROM trials", "--store", store, "--format", "json"],
+    ]);
+    assert.deepEqual(JSON.parse(asked.stdout), [{ n: 3 }]);
+    const report = await readFile(join(output, "report.md"), "utf8");
+    assert.match(report, /Weights on a grid.*4-bit grid in groups of 32/s);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

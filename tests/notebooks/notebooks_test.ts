@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { execa } from "execa";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ensureEnvironment } from "../../python-backends/environments.ts";
+import { pareHome } from "../../python-backends/home.ts";
+
+const NOTEBOOKS = fileURLToPath(new URL("../../notebooks/", import.meta.url));
+const EXECUTE = fileURLToPath(new URL("execute.py", import.meta.url));
+const CELL_SECONDS = 400;
+
+interface Output {
+  output_type: string;
+  data?: Record<string, string | string[]>;
+  text?: string | string[];
+}
+
+interface Cell {
+  cell_type: string;
+  source: string | string[];
+  outputs?: Output[];
+}
+
+async function cellsOf(path: string): Promise<Cell[]> {
+  return (JSON.parse(await readFile(path, "utf8")) as { cells: Cell[] }).cells;
+}
+
+function textOf(text: string | string[] | undefined): string {
+  return Array.isArray(text) ? text.join("") : text ?? "";
+}
+
+/** A kernel that runs this very deno, found through JUPYTER_PATH. */
+async function kernelFolder(folder: string): Promise<string> {
+  const kernel = join(folder, "kernels", "deno");
+  await mkdir(kernel, { recursive: true });
+  const argv = [Deno.execPath(), "jupyter", "--kernel", "--conn", "{connection_file}"];
+  const spec = { argv, display_name: "Deno", language: "typescript" };
+  await writeFile(join(kernel, "kernel.json"), JSON.stringify(spec));
+  return folder;
+}
+
+Deno.test("notebooks are kept without outputs and import tracker/mod.ts only", async () => {
+  for await (const { name } of Deno.readDir(NOTEBOOKS)) {
+    if (!name.endsWith(".ipynb")) continue;
+    for (const cell of await cellsOf(join(NOTEBOOKS, name))) {
+      assert.deepEqual(cell.outputs ?? [], [], `${name} keeps outputs: clear them`);
+      const imports = textOf(cell.source).matchAll(/from\s+"([^"]+)"/g);
+      for (const [, target] of imports) assert.equal(target, "../tracker/mod.ts", name);
+    }
+  }
+});
+
+Deno.test("01_first_study runs in a real kernel on the tiny model and draws its front", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const { python } = await ensureEnvironment("checks");
+    const home = join(folder, "home");
+    await mkdir(home);
+    // A store of its own; environments and demo model are those that are there already.
+    for (const shared of ["envs", "cache"]) {
+      await mkdir(join(pareHome(), shared), { recursive: true });
+      await Deno.symlink(join(pareHome(), shared), join(home, shared));
+    }
+    const out = join(folder, "out.ipynb");
+    const run = await execa(python, [
+      EXECUTE,
+      join(NOTEBOOKS, "01_first_study.ipynb"),
+      out,
+      String(CELL_SECONDS),
+    ], {
+      reject: false,
+      all: true,
+      stdin: "ignore",
+      env: {
+        JUPYTER_PATH: await kernelFolder(join(folder, "jupyter")),
+        PARE_HOME: home,
+        PARE_NOTEBOOK_MODEL: "tiny",
+        NO_COLOR: "1",
+      },
+    });
+    assert.equal(run.exitCode, 0, run.all);
+    const outputs = (await cellsOf(out)).flatMap((cell) => cell.outputs ?? []);
+    const svg = outputs.map((one) => textOf(one.data?.["image/svg+xml"])).find((s) => s !== "");
+    assert.match(svg ?? "", /^<svg[\s\S]*baseline<\/text>/);
+    const report = outputs.map((one) => textOf(one.data?.["text/html"])).find((html) =>
+      html.includes("<iframe")
+    );
+    assert.match(report ?? "", /How it was measured/);
+    const table = outputs.map((one) => textOf(one.data?.["text/plain"])).join("\n");
+    assert.match(table, /t03 /, "three trials were run");
+    assert.match(table, /rtn 8-bit/, "the recipe by hand was run");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
