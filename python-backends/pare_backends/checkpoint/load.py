@@ -42,26 +42,34 @@ def load_dequantized(directory: str | Path) -> tuple[Any, Any]:
 def load_model(checkpoint: Checkpoint, directory: str | Path) -> Any:
     """The torch model of a checkpoint that was read from `directory`."""
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
 
-    config = AutoConfig.from_pretrained(
-        str(directory), trust_remote_code=trusts_remote_code(), local_files_only=True
-    )
-    if hasattr(config, "quantization_config"):
-        del config.quantization_config
+    skeleton = meta_model(directory)
     state = {name: as_tensor(checkpoint.floats[name]) for name in checkpoint.floats}
     for layer, tensor in checkpoint.quantized.items():
         state[f"{layer}.weight"] = torch.from_numpy(tensor.dequantize())
-    model = AutoModelForCausalLM.from_pretrained(
-        None,
-        config=config,
-        state_dict=state,
-        dtype=torch.float32,
-        trust_remote_code=trusts_remote_code(),
+    model = type(skeleton).from_pretrained(
+        None, config=skeleton.config, state_dict=state, dtype=torch.float32
     )
+    # Libraries look the model's own files up by this: without it they would ask the hub.
+    model.config._name_or_path = model.name_or_path = str(directory)
     inputs = {n for n, t in checkpoint.quantized.items() if t.activation_bits is not None}
     quantize_inputs(model, inputs)
     return model.eval()
+
+
+def meta_model(directory: str | Path) -> Any:
+    """The architecture of a checkpoint without its weights: costs no memory and little time."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    trust = trusts_remote_code()
+    config = AutoConfig.from_pretrained(
+        str(directory), trust_remote_code=trust, local_files_only=True
+    )
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+    with torch.device("meta"):
+        return AutoModelForCausalLM.from_config(config, trust_remote_code=trust)
 
 
 def as_tensor(values: np.ndarray) -> torch.Tensor:

@@ -20,7 +20,7 @@ class QuantizedTensor:
     """
 
     ints: np.ndarray  # (o, i) int8, from −2^(bits−1) to 2^(bits−1) − 1
-    scales: np.ndarray  # (o, g) float32, positive
+    scales: np.ndarray  # (o, g) float32, not 0; a group may have a negative one
     zero_points: np.ndarray | None  # (o, g) int8 in the range of ints; None where symmetric
     bits: int  # 2, 3, 4 or 8
     group_size: int  # columns that share a scale; −1 = the whole row

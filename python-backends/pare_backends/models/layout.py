@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pare_backends.checkpoint.load import trusts_remote_code
+from pare_backends.checkpoint.load import meta_model
 
 
 @dataclass(frozen=True)
@@ -26,18 +26,7 @@ class Layout:
 
 def layout_of(directory: str | Path) -> Layout:
     """Reads config.json and builds the model without weights, so it costs no memory."""
-    import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
-
-    trust = trusts_remote_code()
-    config = AutoConfig.from_pretrained(
-        str(directory), trust_remote_code=trust, local_files_only=True
-    )
-    if hasattr(config, "quantization_config"):
-        del config.quantization_config
-    with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config, trust_remote_code=trust)
-    return model_layout(model)
+    return model_layout(meta_model(directory))
 
 
 def model_layout(model: Any) -> Layout:

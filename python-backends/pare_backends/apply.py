@@ -1,0 +1,120 @@
+"""Stage `apply`: one action; reads the parent directory, writes the child's."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import resource
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pare_backends.checkpoint import Checkpoint, formula_bytes, read, weight_bits, write
+from pare_backends.failures import StageFailure
+from pare_backends.knobs import build_params, unknown_name
+from pare_backends.models.layout import layout_of
+from pare_backends.progress import Report
+from pare_backends.quantization.context import Context
+
+PACKAGE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class ApplyRequest:
+    """`apply` of the wire."""
+
+    parent_dir: str
+    output_dir: str
+    agent: str
+    method: str
+    params: dict[str, Any]
+    calibration_path: str | None
+    seed: int
+    python_path: str | None
+
+
+def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
+    """What was written: bytes on disk and by formula, bits, peak memory of this process."""
+    module = method_module(request)
+    params = build_params(module.Params, request.params)
+    output = Path(request.output_dir)
+    if output.exists() and any(output.iterdir()):
+        raise StageFailure("bad_input", f"Cannot write to {output}: it is not empty")
+    with report.span("read"):
+        parent = read(request.parent_dir)
+        layout = layout_of(request.parent_dir)
+    calibration = None if request.calibration_path is None else Path(request.calibration_path)
+    context = Context(Path(request.parent_dir), layout, report, request.seed, calibration)
+    child: Checkpoint = module.apply(parent, params, context)
+    check_child(parent, child)
+    with report.span("write"):
+        report.progress("write", 0, 1, "checkpoints")
+        files = write(child, output)
+        report.progress("write", 1, 1, "checkpoints")
+    declared = {t.activation_bits for t in child.quantized.values() if t.activation_bits}
+    return {
+        "size_bytes": sum(path.stat().st_size for path in files),
+        "formula_bytes": formula_bytes(child),
+        "weight_bits": weight_bits(child, layout.linear),
+        "activation_bits": min(declared) if declared else None,
+        "quantized_layers": len(child.quantized) - len(parent.quantized),
+        "peak_memory_bytes": peak_memory(),
+        "notes": notes(child, layout.embedding),
+    }
+
+
+def method_module(request: ApplyRequest) -> ModuleType:
+    """The method's Python half: a file of this package, or the third party's at its path."""
+    if request.python_path is not None:
+        return load_file(Path(request.python_path), request.method)
+    folder = PACKAGE / request.agent
+    known = [path.stem for path in folder.glob("*.py") if "\nclass Params:" in path.read_text()]
+    if request.method not in known:
+        raise StageFailure("bad_input", unknown_name("method", request.method, known))
+    return importlib.import_module(f"pare_backends.{request.agent}.{request.method}")
+
+
+def load_file(path: Path, method: str) -> ModuleType:
+    """A third party's method, imported from its own file."""
+    if not path.is_absolute() or not path.is_file():
+        raise StageFailure(
+            "bad_input", f"Cannot load the method {method}: there is no file {path}"
+        )
+    spec = importlib.util.spec_from_file_location(f"pare_plugin_{method}", path)
+    if spec is None or spec.loader is None:
+        raise StageFailure("bad_input", f"Cannot load the method {method}: {path} is no .py file")
+    module = importlib.util.module_from_spec(spec)
+    # dataclasses look their own module up by name while it is being executed.
+    import sys
+
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    missing = [name for name in ("Params", "apply") if not hasattr(module, name)]
+    if missing:
+        raise StageFailure("bad_input", f"Cannot load the method {method}: {path} has no {missing[0]}")
+    return module
+
+
+def check_child(parent: Checkpoint, child: Checkpoint) -> None:
+    """Raises where a method gave back something that no reader could use."""
+    for name, tensor in child.quantized.items():
+        if name not in parent.quantized:
+            tensor.check(name)
+        elif tensor is not parent.quantized[name]:
+            raise StageFailure("crash", f"Cannot keep {name}: the method changed a packed tensor")
+
+
+def notes(child: Checkpoint, embedding: str) -> list[str]:
+    """What a user of the directory must know."""
+    if embedding in child.quantized and child.tied:
+        return [
+            f"{embedding} is quantized and shared with the output head, which transformers does"
+            " not load by itself: use pare_backends.checkpoint.load_dequantized"
+        ]
+    return []
+
+
+def peak_memory() -> int:
+    """Highest resident memory of this process so far, in bytes (VmHWM)."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,0 +1,1 @@
+"""Quantization: one file a method, each a frozen `Params` and `apply`."""

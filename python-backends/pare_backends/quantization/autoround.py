@@ -1,0 +1,92 @@
+"""AutoRound by auto-round: learns how each weight is rounded and each group is clipped, block by
+block, by the sign of the gradient (arXiv 2309.05516)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pare_backends.checkpoint import Checkpoint, QuantizedTensor
+from pare_backends.failures import StageFailure
+from pare_backends.knobs import choice, flag, integer
+from pare_backends.quantization.context import Context, check_groups, check_untouched
+from pare_backends.quantization.extract import grid_tensor
+
+GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
+BATCH = 4
+
+
+@dataclass(frozen=True)
+class Params:
+    """Knobs; the same as in plugins/quantization/autoround.ts."""
+
+    bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits a weight")
+    group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
+    symmetric: bool = flag(True)
+    iters: int = integer(8, minimum=1, maximum=1000, unit="steps a block")
+    samples: int = integer(8, minimum=1, maximum=512, unit="calibration windows")
+    seqlen: int = integer(256, minimum=16, maximum=4096, unit="tokens of a window")
+
+
+def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
+    """Quantizes the linear layers of the decoder's blocks."""
+    layers = context.layout.linear
+    check_untouched(checkpoint, layers)
+    check_groups(checkpoint, layers, params.group_size)
+    windows = context.calibration(params.samples)[:, : params.seqlen].contiguous()
+    model, tokenizer = context.load(checkpoint)
+    with context.report.span("quantize", library=True):
+        model = tune(model, tokenizer, windows, params, context)
+    with context.report.span("extract"):
+        tensors = {layer: read_layer(model, layer, params) for layer in layers}
+    return checkpoint.with_quantized(tensors)
+
+
+def tune(model: Any, tokenizer: Any, windows: Any, params: Params, context: Context) -> Any:
+    """auto-round's own tuning; leaves scales and rounded weights on the modules."""
+    import torch
+    from auto_round import AutoRound
+    from torch.utils.data import DataLoader
+
+    from pare_backends.quantization.watch import watch_blocks
+
+    rows = [{"input_ids": row, "attention_mask": torch.ones_like(row)} for row in windows]
+    batch = min(BATCH, len(rows))
+    compressor = AutoRound(
+        model,
+        tokenizer=tokenizer,
+        scheme="W4A16",
+        bits=params.bits,
+        group_size=params.group_size,
+        sym=params.symmetric,
+        iters=params.iters,
+        nsamples=len(rows),
+        seqlen=int(windows.shape[1]),
+        batch_size=batch,
+        dataset=DataLoader(rows, batch_size=batch),
+        device_map="cuda" if torch.cuda.is_available() else "cpu",
+        amp=False,  # bf16 is slower than float32 on most CPUs, and its weights leave their grid
+        enable_torch_compile=False,
+        low_cpu_mem_usage=False,
+        seed=context.seed,
+    )
+    calls = params.iters + 2 * -(-len(rows) // batch)
+    with watch_blocks(model, context.report, "autoround", calls_a_block=calls):
+        tuned, _ = compressor.quantize()
+    return tuned
+
+
+def read_layer(model: Any, layer: str, params: Params) -> QuantizedTensor:
+    """One layer's integers and scales; auto-round counts its integers from 0."""
+    import torch
+
+    module = model.get_submodule(layer)
+    if not hasattr(module, "scale"):
+        raise StageFailure(
+            "crash", f"Cannot read {layer}: auto-round left it unquantized"
+        )
+    offset = 2 ** (params.bits - 1)
+    zeros = None
+    if not params.symmetric:
+        zeros = torch.as_tensor(module.zp).float() - offset
+    return grid_tensor(layer, module.weight, module.scale, zeros, params.bits, params.group_size)

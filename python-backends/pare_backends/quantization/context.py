@@ -1,0 +1,79 @@
+"""What a method is given beside the checkpoint and its knobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pare_backends.checkpoint import Checkpoint
+from pare_backends.failures import StageFailure
+from pare_backends.models.layout import Layout
+from pare_backends.progress import Report
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class Context:
+    """The parent's directory and layers, the seed, and who is told what happens."""
+
+    parent_dir: Path
+    layout: Layout
+    report: Report
+    seed: int
+    calibration_path: Path | None
+
+    def calibration(self, samples: int) -> torch.Tensor:
+        """The first `samples` calibration windows, all where there are fewer.
+
+        returns: (windows, tokens) int64
+        """
+        import torch
+        from safetensors.numpy import load_file
+
+        if self.calibration_path is None:
+            raise StageFailure(
+                "bad_input", "Cannot calibrate: no calibration data were given with the action"
+            )
+        windows = load_file(str(self.calibration_path))["input_ids"][:samples]
+        return torch.from_numpy(windows.astype(np.int64))
+
+    def load(self, checkpoint: Checkpoint) -> tuple[Any, Any]:
+        """(model in float32, tokenizer) of the parent, for a library to work on."""
+        from pare_backends.checkpoint.load import load_model, load_tokenizer
+
+        with self.report.span("load"):
+            model = load_model(checkpoint, self.parent_dir)
+            return model, load_tokenizer(self.parent_dir)
+
+
+def check_untouched(checkpoint: Checkpoint, layers: Sequence[str]) -> None:
+    """Raises, before any heavy work, where the parent holds one of the layers quantized."""
+    twice = [layer for layer in layers if layer in checkpoint.quantized]
+    if twice:
+        raise StageFailure(
+            "invalid",
+            f"Cannot quantize {twice[0]}: it is quantized already in the parent"
+            f" ({len(twice)} of {len(layers)} layers are)",
+            hint="Start from the baseline, or choose other targets",
+        )
+
+
+def check_groups(checkpoint: Checkpoint, layers: Sequence[str], group_size: int) -> None:
+    """Raises, before any heavy work, where a group size does not divide a row."""
+    if group_size == -1:
+        return
+    for layer in layers:
+        columns = int(checkpoint.floats[f"{layer}.weight"].shape[1])
+        if columns % group_size != 0:
+            raise StageFailure(
+                "invalid",
+                f"Cannot quantize {layer} in groups of {group_size}: it must divide the row's"
+                f" {columns} weights",
+                hint="Choose a group size that divides every row, or -1 for the whole row",
+            )

@@ -1,0 +1,97 @@
+"""GPTQ by llm-compressor: rounds column by column and lets the later columns make up for the
+error, by the second moments of the layer's inputs (arXiv 2210.17323)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pare_backends.checkpoint import Checkpoint, QuantizedTensor
+from pare_backends.knobs import choice, flag, integer, real
+from pare_backends.quantization.context import Context, check_groups, check_untouched
+from pare_backends.quantization.extract import grid_tensor
+
+GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
+
+
+@dataclass(frozen=True)
+class Params:
+    """Knobs; the same as in plugins/quantization/gptq.ts."""
+
+    bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits a weight")
+    group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
+    symmetric: bool = flag(True)
+    dampening: float = real(
+        0.01, minimum=0.001, maximum=0.2, unit="share of the Hessian's mean diagonal"
+    )
+    actorder: str = choice("static", choices=("static", "none"), unit="order of columns")
+    samples: int = integer(8, minimum=1, maximum=512, unit="calibration windows")
+
+
+def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
+    """Quantizes the linear layers, block after block, on the calibration windows."""
+    layers = context.layout.linear
+    check_untouched(checkpoint, layers)
+    check_groups(checkpoint, layers, params.group_size)
+    windows = context.calibration(params.samples)
+    model, tokenizer = context.load(checkpoint)
+    with context.report.span("quantize", library=True):
+        run_oneshot(model, tokenizer, windows, layers, params, context)
+    with context.report.span("extract"):
+        tensors = {layer: read_layer(model, layer, params) for layer in layers}
+    return checkpoint.with_quantized(tensors)
+
+
+def run_oneshot(
+    model: Any,
+    tokenizer: Any,
+    windows: Any,
+    layers: tuple[str, ...],
+    params: Params,
+    context: Context,
+) -> None:
+    """llm-compressor's own calibration; leaves scales and rounded weights on the modules."""
+    from llmcompressor import oneshot
+    from llmcompressor.modifiers.gptq import GPTQModifier
+    from torch.utils.data import DataLoader
+
+    from pare_backends.quantization.watch import watch_blocks
+
+    by_group = params.group_size != -1
+    scheme = {
+        "targets": list(layers),
+        "weights": {
+            "num_bits": params.bits,
+            "type": "int",
+            "symmetric": params.symmetric,
+            "strategy": "group" if by_group else "channel",
+            "group_size": params.group_size if by_group else None,
+        },
+    }
+    recipe = GPTQModifier(
+        config_groups={"group_0": scheme},
+        dampening_frac=params.dampening,
+        actorder="static" if params.actorder == "static" else None,
+    )
+    batches = [
+        {"input_ids": row[None], "attention_mask": row.new_ones(row.shape)[None]}
+        for row in windows
+    ]
+    with watch_blocks(model, context.report, "gptq", calls_a_block=2 * len(batches)):
+        oneshot(
+            model=model,
+            tokenizer=tokenizer,
+            recipe=recipe,
+            dataset=DataLoader(batches, batch_size=None),
+            num_calibration_samples=len(batches),
+            shuffle_calibration_samples=False,
+        )
+
+
+def read_layer(model: Any, layer: str, params: Params) -> QuantizedTensor:
+    """One layer's integers and scales."""
+    module = model.get_submodule(layer)
+    zeros = None if params.symmetric else module.weight_zero_point
+    return grid_tensor(
+        layer, module.weight, module.weight_scale, zeros, params.bits, params.group_size
+    )

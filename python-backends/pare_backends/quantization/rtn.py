@@ -1,0 +1,45 @@
+"""Round-to-nearest weight quantization: no calibration data, one pass over the weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pare_backends.checkpoint import Checkpoint
+from pare_backends.knobs import choice, flag
+from pare_backends.quantization.context import Context, check_groups, check_untouched
+from pare_backends.quantization.rounding import round_matrix
+
+GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
+
+
+@dataclass(frozen=True)
+class Params:
+    """Knobs; the same as in plugins/quantization/rtn.ts."""
+
+    bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits a weight")
+    group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
+    symmetric: bool = flag(True)
+    clip: bool = flag(False)
+    targets: str = choice(
+        "linear", choices=("linear", "embedding", "all"), unit="part of the model"
+    )
+
+
+def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
+    """Rounds every matrix of the chosen part by itself."""
+    layers = context.layout.part(params.targets)
+    check_untouched(checkpoint, layers)
+    check_groups(checkpoint, layers, params.group_size)
+    tensors = {}
+    with context.report.span("quantize"):
+        for done, layer in enumerate(layers, start=1):
+            tensors[layer] = round_matrix(
+                layer,
+                checkpoint.weight(layer),
+                params.bits,
+                params.group_size,
+                params.symmetric,
+                params.clip,
+            )
+            context.report.progress("round", done, len(layers), "layers")
+    return checkpoint.with_quantized(tensors)
