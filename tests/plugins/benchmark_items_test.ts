@@ -163,3 +163,12 @@ Deno.test("passages are of one size and free of control characters", () => {
     assert.match(text, /[.a-zA-Z”"]$/, `${id} breaks off`);
   }
 });
+
+Deno.test("the example of a user's own questions asks for none that ship with the tiny model", () => {
+  type Asked = { prompt: string; answer: string };
+  const own = rows<Asked>("tests/fixtures/own_prompt_answer.jsonl");
+  const shipped = new Set(rows<Asked>(`${data}tiny_words.jsonl`).map((row) => row.prompt));
+  assert.equal(own.length, 12);
+  assertUnique(own.map((row) => row.prompt), "prompt");
+  for (const { prompt } of own) assert.ok(!shipped.has(prompt), prompt);
+});
