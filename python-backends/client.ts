@@ -1,6 +1,7 @@
 import type { Outcome, StageName, StageRequest, StageResult } from "../core/mod.ts";
 import { join } from "node:path";
 import process from "node:process";
+import { demoVariables } from "./demo_model.ts";
 import { ensureEnvironment, type OnEnvironmentProgress } from "./environments.ts";
 import { exchange, type ExchangeOptions } from "./exchange.ts";
 import { pareHome, PYTHON_ROOT } from "./home.ts";
@@ -49,7 +50,7 @@ export interface ClientOptions {
   /** Ends every running stage and the spares. */
   readonly signal?: AbortSignal;
   readonly threads?: number | null;
-  /** More variables for every worker, such as `PARE_DEMO_GGUF`. */
+  /** More variables for every worker. */
   readonly env?: Readonly<Record<string, string>>;
   readonly onEnvironmentProgress?: OnEnvironmentProgress;
   /** Keep no warm spare. */
@@ -83,7 +84,7 @@ export function createBackendClient(options: ClientOptions = {}): BackendClient 
       python,
       args: ["-m", "pare_backends.worker", "--supervised", "--preload", preload],
       cwd: PYTHON_ROOT,
-      env: workerVariables(threads, env),
+      env: workerVariables(threads, { ...demoVariables(home), ...env }),
       log_path,
     });
     log(`started worker ${worker.pid} (preload ${preload}), log ${log_path}`);
@@ -108,9 +109,13 @@ export function createBackendClient(options: ClientOptions = {}): BackendClient 
       } catch (error) {
         return missingEnvironment(error, request.stage);
       }
-      if (wantsSpare && stop?.aborted !== true) void spares.prepare(run.environment);
       const outcome = await exchange(worker, request, {
         ...run,
+        onEvent: (event) => {
+          // Not before: two processes that import at once make both slow.
+          if (wantsSpare && event.event === "started") void spares.prepare(run.environment);
+          run.onEvent?.(event);
+        },
         request_id: `${process.pid}-${count}`,
         threads: run.threads ?? threads,
         signal: stop,

@@ -54,6 +54,12 @@ export async function ensureDemoModel(
   });
 }
 
+/** Tells a worker where the demo's model lies; empty where it is not there. */
+export function demoVariables(home: string): Record<string, string> {
+  const path = findGguf(join(home, "demo-model"));
+  return path === null ? {} : { [DEMO_VARIABLE]: path };
+}
+
 /** The GGUF file of the demo's model, or null. */
 export function findGguf(directory: string): string | null {
   if (!existsSync(directory)) return null;

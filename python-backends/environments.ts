@@ -14,7 +14,7 @@ import process from "node:process";
 import { UsageError } from "../core/mod.ts";
 import { type EnvironmentPins, readPins } from "./environment_pins.ts";
 import { withFileLock } from "./file_lock.ts";
-import { pareHome } from "./home.ts";
+import { pareHome, PYTHON_ROOT } from "./home.ts";
 import { lastWords, pip } from "./pip.ts";
 import { type Python, requirePython } from "./python.ts";
 import { hasGpu, installTorch } from "./torch_wheel.ts";
@@ -133,7 +133,8 @@ async function make(
   rmSync(directory, { recursive: true, force: true });
   try {
     say(`making a virtual environment with Python ${base.version}`);
-    await makeVenv(base.path, directory, pins.name);
+    const empty = pins.torch === null && pins.packages === 0;
+    await makeVenv(base.path, directory, pins.name, empty ? ["--without-pip"] : []);
     const python = interpreter(directory);
     let done = 0;
     const count = (line: string) => {
@@ -147,11 +148,9 @@ async function make(
       done = 1;
     }
     const args = ["install", "--no-deps", "--no-compile", "--progress-bar", "off"];
-    await pip(python, [...args, "-r", pins.requirements_path], {
-      attempt: `install the packages of the environment ${pins.name}`,
-      onLine: count,
-      signal,
-    });
+    const attempt = `install the packages of the environment ${pins.name}`;
+    const options = { attempt, onLine: count, signal };
+    if (!empty) await pip(python, [...args, "-r", pins.requirements_path], options);
     say("importing what it holds", done);
     await checkImports(python, pins);
     const seconds = Math.round((performance.now() - started) / 1000);
@@ -176,8 +175,14 @@ function checkDisk(pins: EnvironmentPins, directory: string): void {
   );
 }
 
-async function makeVenv(python: string, directory: string, name: string): Promise<void> {
-  const result = await execa(python, ["-m", "venv", directory], { reject: false, stdin: "ignore" });
+async function makeVenv(
+  python: string,
+  directory: string,
+  name: string,
+  flags: readonly string[],
+): Promise<void> {
+  const args = ["-m", "venv", ...flags, directory];
+  const result = await execa(python, args, { reject: false, stdin: "ignore" });
   if (!result.failed) return;
   const said = lastWords(`${result.stdout}\n${result.stderr}`);
   throw new UsageError(`Cannot make the Python environment ${name} with ${python}: ${said}`);
@@ -189,12 +194,19 @@ async function checkImports(python: string, pins: EnvironmentPins): Promise<void
   const program = "import importlib, importlib.util, json, sys\n" +
     "wanted, forbidden = json.loads(sys.argv[1])\n" +
     "for name in wanted:\n importlib.import_module(name)\n" +
+    // What a worker imports first is compiled now, not while a study runs.
+    "from pare_backends.prepare_imports import prepare_imports\n" +
+    "prepare_imports('torch' if 'torch' in wanted else 'none')\n" +
     "there = [name for name in forbidden if importlib.util.find_spec(name)]\n" +
     "sys.exit('forbidden but there: ' + ', '.join(there) if there else 0)\n";
   const result = await execa(
     python,
     ["-c", program, JSON.stringify([pins.imports, pins.forbidden])],
-    { reject: false, stdin: "ignore", env: { HF_HUB_OFFLINE: "1", PYTHONNOUSERSITE: "1" } },
+    {
+      reject: false,
+      stdin: "ignore",
+      env: { HF_HUB_OFFLINE: "1", PYTHONNOUSERSITE: "1", PYTHONPATH: PYTHON_ROOT },
+    },
   );
   if (!result.failed) return;
   throw new UsageError(

@@ -21,6 +21,7 @@ export interface ExchangeOptions {
   readonly threads: number | null;
   readonly onEvent?: ((event: WorkerEvent) => void) | undefined;
   readonly onSample?: ((sample: ResourceSample) => void) | undefined;
+  readonly sampleMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
   readonly stallMs?: number | undefined;
@@ -32,7 +33,7 @@ type Ending = { result: unknown } | { failure: Failure };
 export async function exchange<R extends StageRequest>(
   worker: WorkerProcess,
   request: R,
-  { request_id, threads, onEvent, onSample, signal, timeoutMs, stallMs = STALL_MS }:
+  { request_id, threads, onEvent, onSample, sampleMs, signal, timeoutMs, stallMs = STALL_MS }:
     ExchangeOptions,
 ): Promise<Outcome<StageResult<R["stage"]>>> {
   const stage: StageName = request.stage;
@@ -91,6 +92,7 @@ export async function exchange<R extends StageRequest>(
   const monitor = monitorResources({
     pid: worker.pid,
     ...(onSample === undefined ? {} : { onSample }),
+    ...(sampleMs === undefined ? {} : { intervalMs: sampleMs }),
     onAlert: (condition, evidence) => onEvent?.({ event: "alert", condition, evidence }),
   });
   try {
@@ -164,7 +166,7 @@ export function nameDeath(
     ? `the worker ended with exit code ${exit.code} and no result`
     : `the worker was ended by ${exit.signal}`;
   const starved = memory.oom_killed || memory.lowest_available_bytes < STARVED_BYTES;
-  const memoryWords = exit.signal !== "SIGSEGV" && MEMORY_TEXTS.test(tail);
+  const memoryWords = exit.signal !== "SIGSEGV" && MEMORY_TEXTS.test(logTail(logPath, 60));
   if ((exit.signal === "SIGKILL" && starved) || memoryWords) {
     return {
       kind: "out_of_memory",

@@ -22,7 +22,11 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     """Agents, their methods and knobs, by name."""
     return {
         "methods": [
-            {"agent": agent, "method": method, "knobs": describe_params(method_params(agent, method))}
+            {
+                "agent": agent,
+                "method": method,
+                "knobs": describe_params(method_params(agent, method)),
+            }
             for agent, method in method_files()
         ]
     }

@@ -95,7 +95,7 @@ def classify(error: BaseException, stage: str) -> Failure:
             "Use a smaller model, batch or number of calibration windows, or free memory",
             trace,
         )
-    if isinstance(error, FloatingPointError):
+    if any(isinstance(e, FloatingPointError) for e in chain(error)):
         return Failure("not_a_number", f"Cannot {stage}: {one_line(error)}", None, trace)
     if any(is_disk_full(e) for e in chain(error)):
         return Failure(
@@ -104,7 +104,9 @@ def classify(error: BaseException, stage: str) -> Failure:
             "Free space, lower --max-disk, or set PARE_HOME to a larger disk",
             trace,
         )
-    return Failure("crash", f"Cannot {stage}: {type(error).__name__}: {one_line(error)}", None, trace)
+    return Failure(
+        "crash", f"Cannot {stage}: {type(error).__name__}: {one_line(error)}", None, trace
+    )
 
 
 def one_line(error: BaseException, limit: int = 300) -> str:

@@ -1,11 +1,11 @@
 """Fields of a method's `Params`: each knob with its range and unit, checked by name.
 
-    @dataclass(frozen=True)
-    class Params:
-        bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits")
-        group_size: int = integer(64, minimum=0, maximum=1024, unit="weights")
-        damping: float = real(0.01, minimum=0.0, maximum=1.0, unit="share of the mean diagonal")
-        symmetric: bool = flag(True)
+@dataclass(frozen=True)
+class Params:
+    bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits")
+    group_size: int = integer(64, minimum=0, maximum=1024, unit="weights")
+    damping: float = real(0.01, minimum=0.0, maximum=1.0, unit="share of the mean diagonal")
+    symmetric: bool = flag(True)
 """
 
 from __future__ import annotations

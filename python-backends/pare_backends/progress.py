@@ -22,9 +22,7 @@ class Report:
     def progress(self, label: str, done: float, total: float | None, unit: str) -> None:
         """Says that `done` of `total` (None: not known) are done. Also proves life: a worker
         that says nothing for long is taken for stalled and killed."""
-        self.emit(
-            {"event": "progress", "label": label, "done": done, "total": total, "unit": unit}
-        )
+        self.emit({"event": "progress", "label": label, "done": done, "total": total, "unit": unit})
 
     @contextmanager
     def span(self, name: str, library: bool = False) -> Iterator[None]:

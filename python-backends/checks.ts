@@ -1,0 +1,91 @@
+/**
+ * Lint, types and tests of the Python half.
+ *
+ *     deno run --allow-all python-backends/checks.ts lint   # ruff check, ruff format, mypy
+ *     deno run --allow-all python-backends/checks.ts test   # pytest
+ */
+import { execa } from "execa";
+import { join } from "node:path";
+import process from "node:process";
+import { UsageError } from "../core/mod.ts";
+import { ensureEnvironment, type OnEnvironmentProgress } from "./environments.ts";
+import { PYTHON_ROOT } from "./home.ts";
+
+/** Of pytest's closing line. */
+export interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+const TESTS = join(PYTHON_ROOT, "..", "tests", "python-backends");
+const CONFIG = join(PYTHON_ROOT, "pyproject.toml");
+
+/** Runs ruff and mypy over the package and its tests; how many of the three failed. */
+export async function lintPython(onProgress?: OnEnvironmentProgress): Promise<Counts> {
+  const options = onProgress === undefined ? {} : { onProgress };
+  const checks = await ensureEnvironment("checks", options);
+  const { python } = await ensureEnvironment("default", options);
+  const cache = { RUFF_CACHE_DIR: join(PYTHON_ROOT, ".ruff_cache") };
+  const commands = [
+    ["-m", "ruff", "check", "--config", CONFIG, "pare_backends", TESTS],
+    ["-m", "ruff", "format", "--check", "--config", CONFIG, "pare_backends", TESTS],
+    ["-m", "mypy", "--config-file", CONFIG, "--python-executable", python, "-p", "pare_backends"],
+  ];
+  let failed = 0;
+  for (const args of commands) {
+    const result = await execa(checks.python, args, {
+      cwd: PYTHON_ROOT,
+      env: cache,
+      reject: false,
+      stdout: "inherit",
+      stderr: "inherit",
+    });
+    if (result.failed) failed += 1;
+  }
+  return { passed: commands.length - failed, failed };
+}
+
+/** Runs the Python tests in the default environment, offline; pytest's output is shown. */
+export async function testPython(
+  args: readonly string[] = [],
+  onProgress?: OnEnvironmentProgress,
+): Promise<Counts> {
+  const options = onProgress === undefined ? {} : { onProgress };
+  const { python } = await ensureEnvironment("default", options);
+  const result = await execa(python, ["-m", "pytest", "-c", CONFIG, TESTS, ...args], {
+    cwd: PYTHON_ROOT,
+    reject: false,
+    env: { HF_HUB_OFFLINE: "1", PYTHONPATH: PYTHON_ROOT },
+    stdout: ["pipe", "inherit"],
+    stderr: "inherit",
+  });
+  const counts = readCounts(result.stdout);
+  // A pytest that broke before it counted has failed too.
+  if (result.failed && counts.failed === 0) return { ...counts, failed: 1 };
+  return counts;
+}
+
+/** The figures of pytest's closing line, such as `1 failed, 31 passed, 1 error in 2.3s`. */
+export function readCounts(output: string): Counts {
+  const line = output.trimEnd().split("\n").findLast((one) => / in [\d.]+s/.test(one)) ?? "";
+  const count = (word: RegExp) => Number(line.match(word)?.[1] ?? 0);
+  return { passed: count(/(\d+) passed/), failed: count(/(\d+) failed/) + count(/(\d+) error/) };
+}
+
+if (import.meta.main) {
+  const [what, ...rest] = Deno.args;
+  const show: OnEnvironmentProgress = ({ environment, line }) => {
+    if (!line.startsWith("Collecting")) console.error(`${environment}: ${line}`);
+  };
+  try {
+    if (what !== "lint" && what !== "test") {
+      throw new UsageError(`Cannot check "${what ?? ""}": say lint or test`);
+    }
+    const counts = what === "lint" ? await lintPython(show) : await testPython(rest, show);
+    process.exitCode = counts.failed > 0 ? 1 : 0;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(error.message);
+    process.exitCode = 2;
+  }
+}

@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { readCounts } from "../../python-backends/checks.ts";
+import { doctor, isOlder } from "../../python-backends/doctor.ts";
+import { environmentNames, readPins } from "../../python-backends/environment_pins.ts";
+import {
+  ensureEnvironment,
+  environmentDirectory,
+  readyFacts,
+} from "../../python-backends/environments.ts";
+import { withFileLock } from "../../python-backends/file_lock.ts";
+import { pareHome } from "../../python-backends/home.ts";
+import { lastWords } from "../../python-backends/pip.ts";
+import { findPython, noPythonSentence } from "../../python-backends/python.ts";
+import { isCpuBuild, readWheelReport } from "../../python-backends/torch_wheel.ts";
+import { temporaryFolder } from "./scripted_worker.ts";
+
+/** A third party's environment that needs no network: no package at all. */
+function ownPins(imports: string[]): string {
+  const directory = temporaryFolder("pins");
+  writeFileSync(join(directory, "requirements.txt"), "# nothing\n");
+  const document = { summary: "empty", torch: null, imports, forbidden: [], bytes: 1e6 };
+  writeFileSync(join(directory, "environment.json"), JSON.stringify(document));
+  return directory;
+}
+
+async function rejection(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+  } catch (error) {
+    assert(error instanceof Error);
+    assert.equal(error.name, "UsageError", String(error));
+    return error.message;
+  }
+  throw new Error("it was to be refused");
+}
+
+/** Sets variables while `work` runs. */
+async function withVariables<T>(
+  variables: Record<string, string>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
+  Object.assign(process.env, variables);
+  try {
+    return await work();
+  } finally {
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  }
+}
+
+Deno.test("ensureEnvironment() makes an environment once, also when two ask at once", async () => {
+  const home = temporaryFolder("home");
+  const pins_directory = ownPins(["json"]);
+  const lines: string[] = [];
+  const ask = () =>
+    ensureEnvironment("own", { home, pins_directory, onProgress: ({ line }) => lines.push(line) });
+  const [first, second] = await Promise.all([ask(), ask()]);
+  assert.deepEqual(first, second);
+  assert(existsSync(first.python));
+  assert.equal(lines.filter((line) => line.startsWith("making a virtual")).length, 1);
+  assert.equal(lines.filter((line) => line.startsWith("another process")).length, 1);
+  const ready = readyFacts(first.directory!);
+  assert.equal(ready.name, "own");
+  lines.length = 0;
+  await ask();
+  assert.deepEqual(lines, [], "the third time nothing is made");
+});
+
+Deno.test("ensureEnvironment() removes a half-built environment and makes it anew", async () => {
+  const home = temporaryFolder("home");
+  const pins_directory = ownPins(["json"]);
+  const { python } = await findPython();
+  const directory = environmentDirectory(readPins("own", pins_directory), {
+    home,
+    minor: python!.minor,
+    gpu: false,
+  });
+  mkdirSync(join(directory, "bin"), { recursive: true });
+  writeFileSync(join(directory, "bin", "python"), "half");
+  writeFileSync(join(directory, "left over"), "");
+  const environment = await ensureEnvironment("own", { home, pins_directory });
+  assert.equal(environment.directory, directory);
+  assert(!existsSync(join(directory, "left over")));
+});
+
+Deno.test("ensureEnvironment() keeps nothing of an environment that does not import", async () => {
+  const home = temporaryFolder("home");
+  const pins_directory = ownPins(["no_such_module_here"]);
+  const message = await rejection(ensureEnvironment("own", { home, pins_directory }));
+  assert.match(message, /Cannot use the Python environment own.*no_such_module_here/);
+  const pins = readPins("own", pins_directory);
+  const { python } = await findPython();
+  const directory = environmentDirectory(pins, { home, minor: python!.minor, gpu: false });
+  assert(!existsSync(directory));
+});
+
+Deno.test("ensureEnvironment() asks for the disk before it makes anything", async () => {
+  const pins_directory = ownPins([]);
+  const document = { summary: "vast", torch: null, imports: [], forbidden: [], bytes: 1e18 };
+  writeFileSync(join(pins_directory, "environment.json"), JSON.stringify(document));
+  const home = temporaryFolder("home");
+  const message = await rejection(ensureEnvironment("own", { home, pins_directory }));
+  assert.match(message, /needs about 1000000000\.0 GB of disk, .* GB are free.*PARE_HOME/);
+});
+
+Deno.test("ensureEnvironment() takes the interpreter that PARE_ENV_<NAME> names", async () => {
+  await withVariables({ PARE_ENV_DEFAULT: Deno.execPath() }, async () => {
+    assert.equal((await ensureEnvironment("default")).python, Deno.execPath());
+  });
+  await withVariables({ PARE_ENV_DEFAULT: "/no/such/python" }, async () => {
+    assert.match(await rejection(ensureEnvironment("default")), /PARE_ENV_DEFAULT.*\/no\/such/);
+  });
+});
+
+Deno.test("ensureEnvironment() says which Python it found when that is too old", async () => {
+  const folder = temporaryFolder("python");
+  const old = join(folder, "python3");
+  writeFileSync(old, `#!/bin/sh\nprintf '3 9 18\\n${old}\\nvenv\\n'\n`);
+  chmodSync(old, 0o755);
+  await withVariables({ PARE_PYTHON: old }, async () => {
+    const pins_directory = ownPins([]);
+    const home = temporaryFolder("home");
+    const message = await rejection(ensureEnvironment("own", { home, pins_directory }));
+    assert.match(message, /needs Python 3\.11 or newer.*python3 is 3\.9\.18.*apt install/);
+  });
+  const { python, tried } = await findPython(["no-such-python", old]);
+  assert.equal(python, null);
+  assert.deepEqual(tried.map(({ found }) => found), ["not found", "3.9.18"]);
+  assert.match(noPythonSentence([{ command: "python3", found: "not found" }]), /none of python3/);
+});
+
+Deno.test("every environment that ships has exact pins and no torchvision", () => {
+  assert.deepEqual(environmentNames(), ["checks", "default", "openvino_export"]);
+  for (const name of environmentNames()) {
+    const pins = readPins(name);
+    assert.match(pins.hash, /^[0-9a-f]{12}$/);
+    const text = Deno.readTextFileSync(pins.requirements_path);
+    assert.doesNotMatch(text, /^(torch|torchvision|torchaudio)==/m, "torch is installed first");
+    assert.doesNotMatch(text, /file:|https?:/);
+  }
+  assert(readPins("openvino_export").forbidden.includes("torchvision"));
+});
+
+Deno.test("readPins() refuses a requirement that is no exact pin", () => {
+  const directory = ownPins([]);
+  writeFileSync(join(directory, "requirements.txt"), "numpy==2.4.6\nscipy>=1.0\n");
+  assert.throws(() => readPins("own", directory), /"scipy>=1\.0" is no exact pin/);
+});
+
+Deno.test("isCpuBuild() knows a torch wheel without CUDA", () => {
+  const requires_dist = ["filelock", 'nvidia-cublas==13.1; platform_system == "Linux"'];
+  assert.equal(isCpuBuild({ version: "2.13.0+cpu", requires_dist }), true);
+  assert.equal(isCpuBuild({ version: "2.13.0", requires_dist }), false);
+  assert.equal(isCpuBuild({ version: "2.13.0+cu130", requires_dist: [] }), false);
+  assert.equal(isCpuBuild({ version: "2.13.0", requires_dist: ["filelock"] }), true);
+  const metadata = { version: "2.13.0+cpu", requires_dist: ["filelock"] };
+  const report = `Looking around\n${JSON.stringify({ install: [{ metadata }] })}`;
+  assert.deepEqual(readWheelReport(report), metadata);
+  assert.equal(readWheelReport('{"install": []}'), null);
+});
+
+Deno.test("lastWords() keeps pip's errors and drops its warnings", () => {
+  const output = "Collecting x\nWARNING: a mirror\nERROR: No matching distribution for x==9\n";
+  assert.equal(lastWords(output), "ERROR: No matching distribution for x==9");
+  assert.equal(lastWords(""), "pip said nothing");
+});
+
+Deno.test("withFileLock() lets one in at a time and can be cancelled while it waits", async () => {
+  const path = join(temporaryFolder("lock"), "lock");
+  const order: string[] = [];
+  let free = () => {};
+  const first = withFileLock(path, {}, async () => {
+    order.push("first");
+    await new Promise<void>((resolve) => free = resolve);
+    order.push("first done");
+  });
+  let second = Promise.resolve();
+  await new Promise<void>((resolve) => {
+    second = withFileLock(path, { onWait: resolve }, () => {
+      order.push("second");
+      return Promise.resolve();
+    });
+  });
+  const cancelled = withFileLock(path, { signal: AbortSignal.abort() }, () => {
+    order.push("third");
+    return Promise.resolve();
+  });
+  await assert.rejects(cancelled);
+  free();
+  await Promise.all([first, second]);
+  assert.deepEqual(order, ["first", "first done", "second"]);
+});
+
+Deno.test("doctor() looks at everything and says how to mend what is missing", async () => {
+  const home = temporaryFolder("home");
+  const checks = await doctor(home);
+  const names = checks.map(({ name }) => name);
+  for (const name of ["deno", "python", "environment default", "demo model", "disk", "memory"]) {
+    assert(names.includes(name), name);
+  }
+  const demo = checks.find(({ name }) => name === "demo model")!;
+  assert.equal(demo.ok, false);
+  assert.match(demo.fix ?? "", /deno task demo/);
+  assert.equal(isOlder([2, 9, 5], [2, 9, 6]), true);
+  assert.equal(isOlder([2, 10, 0], [2, 9, 6]), false);
+  assert.equal(isOlder([3], [2, 9, 6]), false);
+});
+
+Deno.test("pareHome() follows PARE_HOME, then the user's cache", () => {
+  assert.equal(pareHome({ PARE_HOME: "/p", XDG_CACHE_HOME: "/x" }), "/p");
+  assert.equal(pareHome({ XDG_CACHE_HOME: "/x" }), "/x/pare");
+  assert.match(pareHome({}), /\/\.cache\/pare$/);
+});
+
+Deno.test("readCounts() reads pytest's closing line, errors included", () => {
+  const counts = readCounts(
+    "5 passed in a test's own words\n2 failed, 31 passed, 1 error in 2.3s\n",
+  );
+  assert.deepEqual(counts, { passed: 31, failed: 3 });
+  assert.deepEqual(readCounts("===== 7 passed in 0.12s =====\n"), { passed: 7, failed: 0 });
+  assert.deepEqual(readCounts(""), { passed: 0, failed: 0 });
+});

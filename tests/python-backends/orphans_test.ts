@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { isAlive, temporaryFolder, until } from "./scripted_worker.ts";
+
+const CORE = join(import.meta.dirname!, "orphan_core.ts");
+
+Deno.test({
+  name: "a core killed by SIGKILL leaves no worker and no grandchild",
+  ignore: Deno.build.os !== "linux", // macOS has no /proc to look at
+  async fn() {
+    const file = join(temporaryFolder("orphan"), "pids");
+    const core = new Deno.Command(Deno.execPath(), {
+      args: ["run", "--allow-all", CORE, file],
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    let pids: number[] = [];
+    await until("worker and grandchild run", async () => {
+      pids = (await Deno.readTextFile(file).catch(() => "")).split(" ").map(Number);
+      return pids.length === 2 && pids.every((pid) => pid > 0);
+    });
+    assert(pids.every(isAlive), "both ran while the core lived");
+    core.kill("SIGKILL");
+    await core.status;
+    await until("both are gone", () => !pids.some(isAlive));
+  },
+});

@@ -1,0 +1,86 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { exchange, type ExchangeOptions } from "../../python-backends/exchange.ts";
+import { workerVariables } from "../../python-backends/client.ts";
+import { ensureEnvironment } from "../../python-backends/environments.ts";
+import { findPython } from "../../python-backends/python.ts";
+import { PYTHON_ROOT } from "../../python-backends/home.ts";
+import { spawnWorker, type WorkerProcess } from "../../python-backends/worker_process.ts";
+
+/** A folder for one test's files; the system clears its temporary folder. */
+export function temporaryFolder(name: string): string {
+  return mkdtempSync(join(tmpdir(), `pare-${name}-`));
+}
+
+/** The machine's own Python: enough for everything that imports no torch. */
+export async function plainPython(): Promise<string> {
+  const { python } = await findPython();
+  if (python === null) throw new Error("no Python 3.11 or newer on this machine");
+  return python.path;
+}
+
+/** Makes every client of this test process find the default environment, whatever its home. */
+export async function shareDefaultEnvironment(): Promise<void> {
+  process.env.PARE_ENV_DEFAULT = (await ensureEnvironment("default")).python;
+}
+
+/** The real worker, whose stage `describe` runs `body` instead: a stage that misbehaves. */
+export function stageProgram(body: string): string {
+  const indented = body.split("\n").map((line) => `    ${line}`).join("\n");
+  return `import os, signal, subprocess, sys, time, types
+from pare_backends import describe, worker
+from pare_backends.failures import StageFailure
+def run(request: describe.Request, report):
+${indented}
+module = types.ModuleType("scripted")
+module.run = run
+sys.modules["scripted"] = module
+worker.STAGES["describe"] = "scripted"
+status = worker.main(["--supervised"])
+os._exit(status)
+`;
+}
+
+export async function startScripted(body: string): Promise<WorkerProcess> {
+  return spawnWorker({
+    python: await plainPython(),
+    args: ["-c", stageProgram(body)],
+    cwd: PYTHON_ROOT,
+    env: workerVariables(1, {}),
+    log_path: join(temporaryFolder("worker"), "worker.log"),
+  });
+}
+
+/** Runs `body` as a stage in a process of its own; the outcome as the client names it. */
+export async function runScripted(body: string, options: Partial<ExchangeOptions> = {}) {
+  const worker = await startScripted(body);
+  return await exchange(worker, { stage: "describe" }, {
+    request_id: "test",
+    threads: 1,
+    ...options,
+  });
+}
+
+/** Whether a process is there and no zombie. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(Deno.readTextFileSync(`/proc/${pid}/status`));
+  } catch {
+    return false;
+  }
+}
+
+/** Settles when `condition` holds; rejects after `limitMs`, with what was waited for. */
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  limitMs = 20_000,
+): Promise<void> {
+  const deadline = performance.now() + limitMs;
+  while (!await condition()) {
+    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { createLineSplitter } from "../../python-backends/line_splitter.ts";
+import { readEvent, readResult } from "../../python-backends/read_event.ts";
+import { runScripted } from "./scripted_worker.ts";
+
+Deno.test("a line splitter joins chunks cut anywhere, also inside a character", () => {
+  const bytes = new TextEncoder().encode('{"a":"é"}\n\n{"b":2}\n{"c":"日本"}');
+  const whole: string[] = ['{"a":"é"}', '{"b":2}', '{"c":"日本"}'];
+  for (let cut = 0; cut <= bytes.length; cut++) {
+    const lines: string[] = [];
+    const splitter = createLineSplitter({ onLine: (line) => lines.push(line), onOverflow() {} });
+    splitter.push(bytes.subarray(0, cut));
+    splitter.push(bytes.subarray(cut));
+    splitter.end();
+    assert.deepEqual(lines, whole, `cut at ${cut}`);
+  }
+});
+
+Deno.test("a line splitter gives up on a line too long and keeps none of it", () => {
+  const lines: string[] = [];
+  let overflow = 0;
+  const splitter = createLineSplitter({
+    onLine: (line) => lines.push(line),
+    onOverflow: (bytes) => overflow = bytes,
+    maxBytes: 10,
+  });
+  splitter.push(new TextEncoder().encode("short\n"));
+  for (let i = 0; i < 5; i++) splitter.push(new TextEncoder().encode("longer"));
+  splitter.end();
+  assert.deepEqual(lines, ["short"]);
+  assert.equal(overflow, 12);
+});
+
+Deno.test("readEvent() refuses what is no JSON, no event, or more than an event", () => {
+  for (const line of ["", "{", "[]", '{"event":"hello"}', '{"event":"ready","pid":1}']) {
+    assert.equal(readEvent(line).ok, false, line);
+  }
+  const extra = '{"event":"ready","pid":1,"imports_seconds":0,"__proto__x":1}';
+  assert.equal(readEvent(extra).ok, false);
+  assert.equal(readEvent('{"event":"ready","pid":1,"imports_seconds":0.5}').ok, true);
+});
+
+Deno.test("readResult() gives NaN and infinities back as numbers and leaves text alone", () => {
+  const read = readResult("verify", {
+    layers: 1,
+    minimum_cosine: "-Infinity",
+    mean_cosine: 0.5,
+    worst_layer: "NaN",
+    generated_text: "Infinity",
+    seconds: 1,
+  });
+  // A cosine is a plain number in the schema: infinity is refused by name.
+  assert.equal(read.ok, false);
+  const speed = readResult("apply", {
+    size_bytes: 1,
+    formula_bytes: 1,
+    weight_bits: 4,
+    activation_bits: null,
+    quantized_layers: 1,
+    peak_memory_bytes: 1,
+    notes: ["NaN"],
+  });
+  assert(speed.ok);
+  assert.deepEqual(speed.value.notes, ["NaN"]);
+  const measurement = {
+    metric: "perplexity",
+    value: "Infinity",
+    unit: "1",
+    direction: "minimize",
+    n: 3,
+    standard_error: null,
+    fidelity: "full",
+    provenance: "measured",
+    task: "NaN",
+    task_version: null,
+    slice: null,
+    runtime: null,
+    numerics: null,
+    device: null,
+    method: null,
+  };
+  const evaluated = readResult("evaluate", {
+    measurements: [measurement, { ...measurement, value: "NaN" }],
+    samples: 0,
+    samples_sha256: "",
+    protocol: {},
+  });
+  assert(evaluated.ok);
+  assert.equal(evaluated.value.measurements[0]?.value, Infinity);
+  assert(Number.isNaN(evaluated.value.measurements[1]?.value));
+  assert.equal(evaluated.value.measurements[0]?.task, "NaN");
+});
+
+Deno.test("NaN and infinities cross the wire", async () => {
+  const values: number[] = [];
+  const outcome = await runScripted(
+    `for value in (float("nan"), float("inf"), float("-inf"), 1.5):
+    report.alert("value", str(value))
+return {"methods": [{"agent": "a", "method": "m", "knobs": [{"name": "k", "kind": "real",
+    "default": float("nan"), "unit": "1", "choices": None, "minimum": 0.0, "maximum": 1.0}]}]}`,
+    { onEvent: (event) => event.event === "alert" && values.push(Number(event.evidence)) },
+  );
+  assert.equal(values.length, 4);
+  assert(outcome.ok);
+  // A knob may be text: the string is what the schema takes.
+  assert.equal(outcome.value.methods[0]?.knobs[0]?.default, "NaN");
+});
+
+Deno.test("spans come with the outcome, also of a stage that fails", async () => {
+  const outcome = await runScripted(
+    `with report.span("load", library=True):
+    time.sleep(0.05)
+with report.span("write"):
+    raise StageFailure("invalid", "no")`,
+  );
+  assert(!outcome.ok);
+  const named = Object.fromEntries(outcome.spans.map((span) => [span.name, span]));
+  assert.deepEqual(Object.keys(named), ["start", "import", "load", "write"]);
+  assert(named.load!.library && named.load!.seconds >= 0.05);
+  assert(!named.write!.library);
+});
