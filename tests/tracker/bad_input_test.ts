@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { execa } from "execa";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+async function pare(words: string[], env: Record<string, string> = {}) {
+  return await execa(Deno.execPath(), ["run", "--allow-all", "tracker/cli.ts", ...words], {
+    cwd: ROOT,
+    reject: false,
+    stdin: "ignore",
+    env: { NO_COLOR: "1", HF_HUB_OFFLINE: "1", ...env },
+  });
+}
+
+/** The mistake is one sentence on stderr, exit code 2, no stack, and the store has no study. */
+async function refused(words: string[], expected: RegExp, env?: Record<string, string>) {
+  const folder = await Deno.makeTempDir();
+  try {
+    const store = join(folder, "store");
+    const run = await pare([...words, "--store", store], env);
+    const shown = `${words.join(" ")}\n${run.stdout}\n${run.stderr}`;
+    assert.equal(run.exitCode, 2, shown);
+    assert.match(run.stderr, expected, shown);
+    assert.doesNotMatch(run.stderr, /^\s+at /m, `a stack is no sentence: ${shown}`);
+    const files = await readdir(store).catch((): string[] => []);
+    const journal = files.includes("journal.jsonl")
+      ? await Deno.readTextFile(join(store, "journal.jsonl"))
+      : "";
+    assert.equal(journal, "", `half-written: ${shown}`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const run = (model: string, dataset: string, ...more: string[]) => [
+  ...["run", "--yes", "--model", model, "--dataset", dataset],
+  ...more,
+];
+
+Deno.test("a mistake on the command line is told before anything starts", async () => {
+  await refused(run("tiny", "tiny", "--budget", "0"), /--budget.*above 0.*"0"/);
+  await refused(run("tiny", "tiny", "--buget", "2h"), /unknown option.*[Dd]id you mean --budget/s);
+  await refused(["run", "/nowhere/study.json"], /Cannot read the study \/nowhere\/study\.json/);
+  await refused(run("tiny", "/nowhere/data.jsonl"), /Cannot read the dataset .*no such file/);
+});
+
+Deno.test("a data file with a broken line is refused with the line's number", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const broken = join(folder, "broken.jsonl");
+    await writeFile(broken, '{"prompt": "a", "answer": "b"}\n{"prompt": "a",\n');
+    await refused(run("tiny", broken), /broken\.jsonl.*line 2/s);
+    const mixed = join(folder, "mixed.jsonl");
+    await writeFile(mixed, '{"prompt": "a", "answer": "b"}\n{"text": "a"}\n');
+    await refused(run("tiny", mixed), /mixed\.jsonl.*line 2/s);
+    const empty = join(folder, "empty.jsonl");
+    await writeFile(empty, "");
+    await refused(run("tiny", empty), /empty\.jsonl/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a study document with an unknown field, method or knob gets the nearest name", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const document = join(folder, "study.json");
+    const write = (more: Record<string, unknown>) =>
+      writeFile(document, JSON.stringify({ model_name: "tiny", dataset: "tiny", ...more }));
+    const strategy = (method: string, params: Record<string, unknown>) => ({
+      strategies: [{ actions: [{ agent: "quantization", method, params }] }],
+    });
+    await write({ max_trails: 3 });
+    await refused(["run", document], /"max_trails".*Did you mean "max_trials"/s);
+    await write(strategy("gptqq", {}));
+    await refused(["run", document, "--yes"], /"gptqq".*Did you mean "gptq"/s);
+    await write(strategy("rtn", { bitz: 4 }));
+    await refused(["run", document, "--yes"], /"bitz".*Did you mean "bits"/s);
+    await write(strategy("rtn", { bits: 5 }));
+    await refused(["run", document, "--yes"], /bits.*5/s);
+    await write({ methods: ["autoroud"] });
+    await refused(["run", document, "--yes"], /"autoroud".*Did you mean "autoround"/s);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a directory that is no sound checkpoint is refused, and so is its own code", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const empty = join(folder, "empty");
+    await mkdir(empty);
+    await refused(run(empty, "tiny"), /config\.json/);
+    const corrupted = join(folder, "corrupted");
+    await mkdir(corrupted);
+    const config = { model_type: "llama", architectures: ["LlamaForCausalLM"] };
+    await writeFile(join(corrupted, "config.json"), JSON.stringify(config));
+    await writeFile(join(corrupted, "model.safetensors"), "not a safetensors file");
+    await refused(run(corrupted, "tiny"), /model\.safetensors/);
+    const custom = join(folder, "custom");
+    await mkdir(custom);
+    const auto_map = { AutoModelForCausalLM: "modeling_x.X" };
+    await writeFile(join(custom, "config.json"), JSON.stringify({ ...config, auto_map }));
+    await refused(run(custom, "tiny"), /trust-remote-code/);
+    await refused(run("no-such-owner/no-such-model", "tiny"), /no-such-owner\/no-such-model/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("without a Python that is new enough, the sentence says what was found", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const env = { PARE_PYTHON: "/nowhere/python3", PARE_HOME: join(folder, "home") };
+    await refused(run("tiny", "tiny"), /Python 3\.11.*\/nowhere\/python3|\/nowhere\/python3/s, env);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

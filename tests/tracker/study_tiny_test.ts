@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { openLab, silentAsk } from "../../tracker/mod.ts";
+import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
+
+const THIRD_PARTY = fileURLToPath(
+  new URL("../fixtures/third_party/dithering.ts", import.meta.url),
+);
+
+const rounding = (params: Record<string, number | string | boolean>) => ({
+  actions: [{ agent: "quantization", method: "rtn", params }],
+});
+
+/** One study on the tiny model through every real process: what the loop promises, kept. */
+Deno.test("a study on the tiny model: run, stop, resume, ask, and nothing is done twice", async (t) => {
+  const folder = await Deno.makeTempDir();
+  const store = join(folder, "store");
+  const request = {
+    model_name: "tiny",
+    dataset: "tiny",
+    max_trials: 3,
+    strategies: [
+      rounding({ bits: 8, group_size: "auto" }),
+      rounding({ bits: 2, group_size: 32 }),
+      {
+        actions: [{ agent: "dithering", method: "dithered_rounding", params: { bits: 8 } }],
+      },
+    ],
+    plugins: [THIRD_PARTY],
+  };
+  let study_id = "";
+  try {
+    await t.step("is cancelled in the second trial and says so", async () => {
+      await using lab = await openLab({ store });
+      const study = await lab.open(request, "tiny-test");
+      study_id = study.study_id;
+      const stop = new AbortController();
+      const result = await study.run({
+        ask: silentAsk(),
+        signal: stop.signal,
+        onEvent: (event) => {
+          if (event.event === "phase" && event.trial_id.endsWith("t02")) stop.abort();
+        },
+      });
+      assert.equal(result.stop, "cancelled");
+      assert.deepEqual(result.trials.map(({ state }) => state), [
+        "completed",
+        "completed",
+        "cancelled",
+      ]);
+    });
+
+    await t.step("goes on where it stopped, with a third party's method", async () => {
+      await using lab = await openLab({ store });
+      const study = await lab.resume(study_id);
+      const opened: string[] = [];
+      const result = await study.run({
+        ask: silentAsk(),
+        signal: new AbortController().signal,
+        onEvent: (event) => {
+          if (event.event === "record" && event.record.type === "trial_opened") {
+            opened.push(event.record.trial_id);
+          }
+        },
+      });
+      assert.deepEqual(opened, ["tiny-test/t03", "tiny-test/t04"], "finished trials are kept");
+      const eight = result.trials.find(({ number }) => number === 1)!;
+      const two = result.trials.find(({ number }) => number === 3)!;
+      const dithered = result.trials.find(({ number }) => number === 4)!;
+      assert.equal(eight.state, "completed");
+      assert.equal(two.state, "stopped", "two bits cost the tiny model its answers");
+      assert.equal(dithered.actions[0]?.method, "dithered_rounding");
+      assert.equal(dithered.state, "completed", dithered.failure?.message);
+      const auto = eight.actions[0]!.resolved.find(({ knob }) => knob === "group_size");
+      assert.ok(auto !== undefined && typeof auto.value === "number", "auto became a number");
+      assert.notEqual(auto.by, "user");
+    });
+
+    await t.step("answers in SQL and keeps its logs", async () => {
+      await using lab = await openLab({ store });
+      const rows = await lab.sql`
+        SELECT number, state FROM trials WHERE study_id = ${study_id} ORDER BY number`;
+      assert.deepEqual(rows.map(({ state }) => state), [
+        "completed",
+        "completed",
+        "cancelled",
+        "stopped",
+        "completed",
+      ]);
+      const samples = await lab.sql`
+        SELECT count(*) AS n FROM samples WHERE trial_id = ${`${study_id}/t01`}`;
+      assert.ok(Number(samples[0]?.["n"]) > 0, "per-sample results are kept");
+      await lab.store.flush();
+      assert.match(
+        await Deno.readTextFile(lab.store.logPath(study_id, `${study_id}/t01`, "apply")),
+        /./,
+      );
+    });
+
+    await t.step("wrote an artifact that is what its manifest says", async () => {
+      await using lab = await openLab({ store });
+      const view = await lab.view(study_id);
+      const id = view.trials.find(({ number }) => number === 1)!.artifact_ids.at(-1)!;
+      using artifacts = await openArtifactStore(lab.home.artifacts);
+      const artifact = await artifacts.get(id);
+      assert.ok(artifact !== null);
+      assert.deepEqual(await artifacts.verifyChecksums(artifact), []);
+      assert.ok(artifact.verification!.minimum_cosine > 0.99);
+      const formula = artifact.formula_bytes!;
+      assert.ok(Math.abs(artifact.size_bytes / formula - 1) < 0.1, "headers are small");
+      const [first] = artifact.files;
+      const content = await readFile(join(artifact.location, first!.path));
+      assert.equal(createHash("sha256").update(content).digest("hex"), first!.sha256);
+    });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
