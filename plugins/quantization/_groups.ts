@@ -1,0 +1,113 @@
+import { choice, type Facts, flag, type ResolvedAction, type Support } from "../../core/mod.ts";
+
+type Params = ResolvedAction["params"];
+
+const SCALE_BITS = 16;
+/** Groups that runtimes have fast kernels for; larger ones cost fewer bits, smaller ones less error. */
+const LARGEST_AUTO_GROUP = 128;
+/** torch, transformers and their buffers before a weight is read. */
+const PROCESS_BYTES = 0.8e9;
+
+/** Weights that share a scale: the same knob in every method that groups. */
+export const groupSize = choice([-1, 16, 32, 48, 64, 96, 128, 192, 256], {
+  default: 64,
+  unit: "weights a scale, -1 = whole row",
+  description: "Consecutive weights of a row that share a scale; must divide the row",
+});
+
+/** Whether the grid is centred on zero: the same knob in every method that may choose. */
+export const symmetricGrid = flag({
+  default: true,
+  description: "Grid centred on zero; off: a zero point for each group, stored in as many bits",
+});
+
+/** Bits of a weight: the same knob in every method that may choose. */
+export const weightBits = choice([2, 3, 4, 8], {
+  default: 4,
+  unit: "bits a weight",
+  description: "Bits of the integer that stands for a weight",
+});
+
+/** The largest group that divides every row, up to 128; the whole row where none does. */
+export function autoGroupSize({ model }: Facts): { value: number; reason: string } {
+  const fitting = model.group_sizes.filter((size) => size <= LARGEST_AUTO_GROUP);
+  const value = Math.max(-1, ...fitting);
+  if (value === -1) return { value, reason: "no group size up to 128 divides every row" };
+  return { value, reason: `the largest up to ${LARGEST_AUTO_GROUP} that divides every row` };
+}
+
+/** The default group where it divides every row, else the one that "auto" would take. */
+export function seedGroupSize(facts: Facts): number {
+  const usual = Number(groupSize.default);
+  return facts.model.group_sizes.includes(usual) ? usual : autoGroupSize(facts).value;
+}
+
+/** Whether the model has layers to quantize; memory and GPU are checked by the core. */
+export function hasLinearLayers({ model }: Facts): Support {
+  if (model.linear_shapes.length > 0) return { ok: true };
+  return { ok: false, reason: `${model.architecture} has no linear layers that pare can find` };
+}
+
+/** Whether a group size divides every row that it would cut. */
+export function dividesRows(group: number, rows: readonly number[]): Support {
+  if (group === -1) return { ok: true };
+  const odd = rows.find((row) => row % group !== 0);
+  if (odd === undefined) return { ok: true };
+  return {
+    ok: false,
+    reason: `a group size of ${group} does not divide the rows of ${odd} weights`,
+  };
+}
+
+/** Lengths of the linear layers' rows. */
+export function linearRows({ model }: Facts): number[] {
+  return [...new Set(model.linear_shapes.map(({ in_features }) => in_features))];
+}
+
+/**
+ * Whether the linear weights do not lie on this very grid already. If they do, rounding to it is
+ * exact whatever the method does, and its figures would say nothing about the method.
+ */
+export function leavesGrid(params: Params, { model: { grid } }: Facts): Support {
+  if (grid === null || grid.fraction < 0.5) return { ok: true };
+  const group = Number(params.group_size);
+  const same = params.bits === grid.bits && params.symmetric === grid.symmetric && group > 0 &&
+    grid.group_size % group === 0;
+  if (!same) return { ok: true };
+  const kind = grid.symmetric ? "symmetric" : "asymmetric";
+  return {
+    ok: false,
+    reason: `the model's weights already lie on a ${kind} ${grid.bits}-bit grid in groups of ` +
+      `${grid.group_size}: the same grid would win by construction`,
+  };
+}
+
+/** Whether a method of the linear layers takes these bits and groups on this model. */
+export function acceptsLinear(params: Params, facts: Facts): Support {
+  const divides = dividesRows(Number(params.group_size), linearRows(facts));
+  return divides.ok ? leavesGrid(params, facts) : divides;
+}
+
+/** Mean bits of a linear weight, its share of scale and zero point included. */
+export function linearBits(params: Params, facts: Facts): number {
+  const { linear_shapes } = facts.model;
+  const weights = sum(linear_shapes.map((s) => s.count * s.out_features * s.in_features));
+  const rows = sum(linear_shapes.map((s) => s.count * s.out_features));
+  const group = Number(params.group_size);
+  const groups = group === -1 ? rows : weights / group;
+  return Number(params.bits) + (groups / weights) * bitsOfGroup(params);
+}
+
+/** Bits that a group costs beside its weights. */
+export function bitsOfGroup(params: Params): number {
+  return SCALE_BITS + (params.symmetric === false ? Number(params.bits) : 0);
+}
+
+/** Bytes for the float32 model and `copies` of it in part. */
+export function modelMemory({ model }: Facts, copies: number): number {
+  return PROCESS_BYTES + 4 * model.parameters * copies;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

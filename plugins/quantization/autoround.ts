@@ -1,0 +1,78 @@
+import { defineMethod, integer } from "../../core/mod.ts";
+import {
+  acceptsLinear,
+  autoGroupSize,
+  groupSize,
+  hasLinearLayers,
+  linearBits,
+  modelMemory,
+  seedGroupSize,
+  symmetricGrid,
+  weightBits,
+} from "./_groups.ts";
+
+/** Measured on two cores: a fixed cost for each block, then forward and backward for each token. */
+const SECONDS_A_BLOCK = 1.5;
+const SECONDS_A_WEIGHT_AND_TOKEN = 6e-11;
+const START_SECONDS = 10;
+const BATCH = 4;
+/** A GPU does the same work roughly so much faster; never measured here, only for planning. */
+const GPU_SPEED = 10;
+/** Below this many parameters 3 bits cost more than an aggressive try may. */
+const SMALL_MODEL = 1e9;
+
+/** AutoRound by auto-round. */
+export default defineMethod({
+  name: "autoround",
+  summary: "Learns how each weight is rounded and each group is clipped, block by block",
+  knobs: {
+    bits: weightBits,
+    group_size: groupSize,
+    symmetric: symmetricGrid,
+    iters: integer({
+      minimum: 1,
+      maximum: 1000,
+      default: 8,
+      log: true,
+      unit: "steps a block",
+      description: "Steps of signed gradient descent for each block; the paper takes 200",
+    }),
+    samples: integer({
+      minimum: 1,
+      maximum: 512,
+      default: 8,
+      log: true,
+      unit: "calibration windows",
+      description: "Calibration windows used, at most as many as the study prepared",
+    }),
+    seqlen: integer({
+      minimum: 16,
+      maximum: 4096,
+      default: 256,
+      log: true,
+      unit: "tokens of a window",
+      description: "Tokens used of each window, at most as many as it has",
+    }),
+  },
+  needs: { environment: "default", calibration: true, gpu: false },
+  changes: () => ["linear"],
+  supports: hasLinearLayers,
+  accepts: acceptsLinear,
+  auto: (facts) => ({ group_size: autoGroupSize(facts) }),
+  seed(boldness, facts) {
+    if (boldness !== "aggressive") return null;
+    const bits = facts.model.parameters < SMALL_MODEL ? 4 : 3;
+    return { bits, group_size: seedGroupSize(facts) };
+  },
+  bits: linearBits,
+  estimateSeconds({ iters, samples, seqlen }, { model, device }) {
+    const tokens = Number(seqlen) *
+      (3 * Number(iters) * Math.min(BATCH, Number(samples)) + 3 * Number(samples));
+    const work = model.linear_parameters * tokens * SECONDS_A_WEIGHT_AND_TOKEN;
+    const speed = device.device === "cuda" ? GPU_SPEED : 1;
+    return START_SECONDS + model.layers * SECONDS_A_BLOCK + work / speed;
+  },
+  // The model, and a block with its gradients and the inputs and outputs of every window.
+  estimateMemory: ({ samples, seqlen }, facts) =>
+    modelMemory(facts, 2) + 8 * Number(samples) * Number(seqlen) * facts.model.hidden_size,
+});

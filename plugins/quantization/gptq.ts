@@ -1,0 +1,69 @@
+import { choice, defineMethod, integer, real } from "../../core/mod.ts";
+import {
+  acceptsLinear,
+  autoGroupSize,
+  groupSize,
+  hasLinearLayers,
+  linearBits,
+  modelMemory,
+  seedGroupSize,
+  symmetricGrid,
+  weightBits,
+} from "./_groups.ts";
+
+/** Measured on two cores and scaled by weights: Hessians, factors and columns; then each window. */
+const SECONDS_A_WEIGHT = 2.2e-7;
+const SECONDS_A_WEIGHT_AND_WINDOW = 2e-8;
+const START_SECONDS = 10;
+/** A GPU does the same work roughly so much faster; never measured here, only for planning. */
+const GPU_SPEED = 10;
+
+/** GPTQ by llm-compressor. */
+export default defineMethod({
+  name: "gptq",
+  summary: "Rounds column by column and lets later columns make up for the error",
+  knobs: {
+    bits: weightBits,
+    group_size: groupSize,
+    symmetric: symmetricGrid,
+    dampening: real({
+      minimum: 0.001,
+      maximum: 0.2,
+      default: 0.01,
+      log: true,
+      unit: "share of the Hessian's mean diagonal",
+      description: "What is added to the Hessian's diagonal before it is inverted",
+    }),
+    actorder: choice(["static", "none"], {
+      default: "static",
+      unit: "order of columns",
+      description: "Columns with the largest inputs first, or as they stand",
+    }),
+    samples: integer({
+      minimum: 1,
+      maximum: 512,
+      default: 8,
+      log: true,
+      unit: "calibration windows",
+      description: "Calibration windows used, at most as many as the study prepared",
+    }),
+  },
+  needs: { environment: "default", calibration: true, gpu: false },
+  changes: () => ["linear"],
+  supports: hasLinearLayers,
+  accepts: acceptsLinear,
+  auto: (facts) => ({ group_size: autoGroupSize(facts) }),
+  seed(boldness, facts) {
+    if (boldness === "conservative") return null;
+    const bits = boldness === "aggressive" ? 3 : 4;
+    return { bits, group_size: seedGroupSize(facts) };
+  },
+  bits: linearBits,
+  estimateSeconds({ samples }, { model, device }) {
+    const a_weight = SECONDS_A_WEIGHT + Number(samples) * SECONDS_A_WEIGHT_AND_WINDOW;
+    const speed = device.device === "cuda" ? GPU_SPEED : 1;
+    return START_SECONDS + model.linear_parameters * a_weight / speed;
+  },
+  // The model, one block's Hessians and inverses, the cached inputs of a block.
+  estimateMemory: (_params, facts) => modelMemory(facts, 2),
+});

@@ -1,0 +1,83 @@
+import { choice, defineMethod, type Facts, flag, type ResolvedAction } from "../../core/mod.ts";
+import {
+  acceptsLinear,
+  autoGroupSize,
+  bitsOfGroup,
+  dividesRows,
+  groupSize,
+  hasLinearLayers,
+  linearBits,
+  modelMemory,
+  seedGroupSize,
+  symmetricGrid,
+  weightBits,
+} from "./_groups.ts";
+
+type Params = ResolvedAction["params"];
+
+/** Weights rounded a second on one core, without the search for a clip (135 M model). */
+const WEIGHTS_A_SECOND = 25e6;
+/** The search tries 20 more ranges. */
+const CLIP_COST = 20;
+const START_SECONDS = 2;
+
+const changesLinear = (params: Params) => params.targets !== "embedding";
+const changesEmbedding = (params: Params) => params.targets !== "linear";
+
+function changedWeights(params: Params, { model }: Facts): number {
+  return (changesLinear(params) ? model.linear_parameters : 0) +
+    (changesEmbedding(params) ? model.embedding_parameters : 0);
+}
+
+/** Round-to-nearest: no calibration data, one pass over the weights. */
+export default defineMethod({
+  name: "rtn",
+  summary: "Rounds each group of weights to the nearest points of a uniform grid",
+  knobs: {
+    bits: weightBits,
+    group_size: groupSize,
+    symmetric: symmetricGrid,
+    clip: flag({
+      default: false,
+      description: "Shrink each group's range to what makes its squared error least",
+    }),
+    targets: choice(["linear", "embedding", "all"], {
+      default: "linear",
+      unit: "part of the model",
+      description: "What to round: linear layers, embedding with output head, or both",
+    }),
+  },
+  needs: { environment: "default", calibration: false, gpu: false },
+  changes: (params) => [
+    ...(changesLinear(params) ? ["linear" as const] : []),
+    ...(changesEmbedding(params) ? ["embedding" as const] : []),
+  ],
+  supports: hasLinearLayers,
+  accepts(params, facts) {
+    if (changesEmbedding(params)) {
+      const divides = dividesRows(Number(params.group_size), [facts.model.hidden_size]);
+      if (!divides.ok) return divides;
+    }
+    return changesLinear(params) ? acceptsLinear(params, facts) : { ok: true };
+  },
+  auto: (facts) => ({ group_size: autoGroupSize(facts) }),
+  seed(boldness, facts) {
+    const group_size = seedGroupSize(facts);
+    if (boldness === "conservative") return { bits: 8, group_size };
+    if (boldness === "balanced") return { bits: 4, group_size, clip: true };
+    return { bits: 3, group_size, clip: true };
+  },
+  bits(params, facts) {
+    if (changesLinear(params)) return linearBits(params, facts);
+    const group = Number(params.group_size) === -1
+      ? facts.model.hidden_size
+      : Number(params.group_size);
+    return Number(params.bits) + bitsOfGroup(params) / group;
+  },
+  estimateSeconds(params, facts) {
+    const passes = params.clip === true ? CLIP_COST : 1;
+    return START_SECONDS + changedWeights(params, facts) * passes / WEIGHTS_A_SECOND;
+  },
+  // The matrix in work, and what is done: a byte a weight; the rest stays on disk.
+  estimateMemory: (_params, facts) => modelMemory(facts, 1),
+});
