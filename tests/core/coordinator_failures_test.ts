@@ -177,3 +177,21 @@ Deno.test("a sampler that fails or repeats itself is refused in words and passed
   assert.ok(refused.some((reason) => /no idea/.test(reason)));
   assert.ok(refused.some((reason) => /has been run/.test(reason)));
 });
+
+Deno.test("a recipe that the machine failed may be proposed a second time, not a third", async () => {
+  const again = {
+    ...inOrder,
+    propose: () => ({
+      actions: [RECIPES[0]!],
+      origin: { mode: "exploit" as const, reason: "once more" },
+    }),
+  };
+  const w = world({}, {
+    disturb: ({ call, recipe }) =>
+      call === "apply" && recipe.includes('"bits":3') ? failure("stall") : null,
+  });
+  const { trials, stop } = await run(w, { samplers: [again] });
+  assert.deepEqual(trials.slice(-2).map(({ failure }) => failure?.kind), ["stall", "stall"]);
+  assert.equal(trials.filter(({ state }) => state === "failed").length, 2);
+  assert.equal(stop, "exhausted");
+});
