@@ -50,8 +50,8 @@ Deno.test("checkStrategy() refuses a method that needs a GPU where there is none
 });
 
 Deno.test("checkStrategy() refuses what needs more memory than is free, with both figures", () => {
-  const full = { ...facts, device: { ...facts.device, free_memory_gb: 0.25 } };
-  assert.match(reason([["solve"]], full), /needs about 0.54 GB of memory .*: 0.25 GB are free/);
+  const full = { ...facts, device: { ...facts.device, free_memory_gb: 0.4 } };
+  assert.match(reason([["solve"]], full), /needs about 0.54 GB of memory .*: 0.40 GB are free/);
   const large = largeFacts();
   const busy = { ...large, device: { ...large.device, free_vram_gb: 12 } };
   assert.match(reason([["solve"]], busy), /needs about 32 GB of GPU memory .*: 12 GB are free/);
@@ -86,6 +86,18 @@ Deno.test("predictBytes() counts each part at the bits of the action that change
     [["solve"], ["round", { targets: "embedding", bits: 8 }]],
     linear * 4.25 / 8 + embedding * 8.25 / 8,
   );
+});
+
+Deno.test("predictBytes() counts what is neither linear nor embedding at 16 bits", () => {
+  const norms = { ...facts, model: { ...facts.model, parameters: facts.model.parameters + 5000 } };
+  const more = predictBytes(resolved(["octet"]), methods, norms) -
+    predictBytes(resolved(["octet"]), methods, facts);
+  assert.equal(Math.round(more), 10_000);
+});
+
+Deno.test("strategyKey() does not depend on the order in which knobs are written", () => {
+  const key = (params: Action["params"]) => strategyKey([{ agent: "a", method: "m", params }]);
+  assert.equal(key({ bits: 4, group_size: 32 }), key({ group_size: 32, bits: 4 }));
 });
 
 Deno.test("strategyKey() is equal for recipes that do the same and for those alone", () => {

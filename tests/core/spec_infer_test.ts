@@ -80,10 +80,13 @@ Deno.test("inferSpec() keeps to the methods that were asked for", () => {
   );
 });
 
-Deno.test("inferSpec() goes by accuracy for math and by latency for words", () => {
+Deno.test("inferSpec() goes by accuracy for math and code and by latency for words", () => {
   const math = inferSpec(request(), withDataset(small, "gsm8k"), plugins);
   assert.equal(math.primary_objective, "accuracy");
   assert.equal(math.dataset_class, "math");
+  const programs = { ...plugins.tasks[0]!, name: "programs", datasets: [] };
+  const code = inferSpec(request(), withDataset(small, "code"), { ...plugins, tasks: [programs] });
+  assert.equal(code.primary_objective, "accuracy");
   const words = inferSpec(request(), small, plugins);
   assert.equal(words.primary_objective, "latency");
   assert.ok(math.reward_weights.accuracy > words.reward_weights.accuracy);
@@ -177,6 +180,9 @@ Deno.test("inferSpec() chooses the preferred runtime that runs here, or the one 
 Deno.test("inferSpec() needs more memory for a larger model and says when it is not there", () => {
   const needed = inferSpec(request(), small, plugins).required_memory_gb;
   assert.ok(needed > 0.538 && needed < 3, `${needed}`);
+  const halved = { ...small, device: { ...large.device } };
+  const on_gpu = inferSpec(request(), halved, plugins).required_memory_gb;
+  assert.ok(needed - on_gpu > 0.269, `16 bits on a GPU: ${on_gpu}`);
   const tight = { ...large, device: { ...large.device, free_vram_gb: 12 } };
   const spec = inferSpec(request(), tight, plugins);
   assert.ok(spec.required_memory_gb > 16);

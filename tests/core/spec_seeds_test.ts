@@ -56,6 +56,22 @@ Deno.test("seedStrategies() leaves a small embedding alone", () => {
   assert.ok(seedsFor(facts).seeds.every((seed) => seed.actions.length === 1));
 });
 
+Deno.test("seedStrategies() does not reduce an embedding that the method reduces itself", () => {
+  const [rounding] = only("round");
+  const seed = () => ({ targets: "both", bits: 4 });
+  const own = [{ agent: "shrinking", method: { ...rounding!.method, seed } }];
+  const { seeds, refused } = seedsFor(small, own);
+  assert.ok(seeds.length > 0 && seeds.every((one) => one.actions.length === 1));
+  assert.deepEqual(refused, []);
+});
+
+Deno.test("embeddingActions() asks no method that cannot work here", () => {
+  const [rounding] = only("round");
+  const supports = () => ({ ok: false as const, reason: "not this model" });
+  const own = [{ agent: "shrinking", method: { ...rounding!.method, supports } }];
+  assert.deepEqual(embeddingActions(own, small), []);
+});
+
 Deno.test("seedStrategies() finds no embedding action where no method offers one", () => {
   const { seeds } = seedsFor(small, only("octet", "tune", "solve"));
   assert.ok(seeds.every((seed) => seed.actions.length === 1));
