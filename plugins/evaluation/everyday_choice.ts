@@ -1,18 +1,18 @@
 import { defineTask } from "../../core/mod.ts";
 
 /**
- * Four answers to a question, each scored as its continuation (no letters, which a small model
+ * Four ways to end a sentence, each scored as its continuation (no letters, which a small model
  * cannot handle): the most likely one, a character, is taken.
  */
 export default defineTask({
   name: "everyday_choice",
   version: "1",
-  summary: "Chooses one of four answers on everyday knowledge and the meaning of words",
+  summary: "Chooses one of four ends of a sentence on everyday knowledge and the meaning of words",
   evaluator: "lm_eval",
   lm_eval_task: null,
   definition: {
     output_type: "multiple_choice",
-    doc_to_text: "Question: {{question}}\nAnswer:",
+    doc_to_text: "{{question}}",
     doc_to_choice: "{{choices}}",
     doc_to_target: "{{answer}}",
     metric_list: [

@@ -95,7 +95,7 @@ def test_a_choice_is_the_most_likely_answer_a_character(model_dir: Path, tmp_pat
     result, samples, _ = evaluate(model_dir, [task], {task.task: list(range(6))}, tmp_path)
     right = 0
     for row, sample in zip(rows, samples, strict=True):
-        context = f"Question: {row['question']}\nAnswer:"
+        context = str(row["question"])
         values = [log_likelihood(model_dir, context, " " + text)[0] for text in CHOICES]
         each = [value / len(text) for value, text in zip(values, CHOICES, strict=True)]
         best = each.index(max(each))
