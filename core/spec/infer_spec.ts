@@ -68,9 +68,9 @@ function chooseRuntime(request: StudyRequest, facts: Facts, runtimes: readonly R
 function gridWarning({ model }: Facts): string[] {
   const grid = model.grid;
   if (grid === null) return [];
-  const kind = grid.symmetric ? "symmetric" : "asymmetric";
+  const kind = grid.symmetric ? "a symmetric" : "an asymmetric";
   return [
-    `The weights of ${model.model_name} lie on a ${kind} ${grid.bits}-bit grid in groups of ` +
+    `The weights of ${model.model_name} lie on ${kind} ${grid.bits}-bit grid in groups of ` +
     `${grid.group_size} (${
       Math.round(100 * grid.fraction)
     } % of them): rounding to the same grid ` +

@@ -155,7 +155,7 @@ Deno.test("inferSpec() warns of a model whose weights lie on a grid", () => {
   const grid = { bits: 4, group_size: 32, symmetric: false, fraction: 1, relative_error: 0 };
   const facts = { ...small, model: { ...small.model, grid } };
   const { warnings } = inferSpec(request(), facts, plugins);
-  assert.ok(warnings.some((w) => /asymmetric 4-bit grid in groups of 32 \(100 %/.test(w)));
+  assert.ok(warnings.some((w) => /an asymmetric 4-bit grid in groups of 32 \(100 %/.test(w)));
   assert.deepEqual(inferSpec(request(), small, plugins).warnings, []);
 });
 
