@@ -1,9 +1,11 @@
-import type { Outcome, StageName, StageRequest, StageResult } from "../core/mod.ts";
+import type { Failure, Outcome, StageName, StageRequest, StageResult } from "../core/mod.ts";
+import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { demoVariables } from "./demo_model.ts";
 import { ensureEnvironment, type OnEnvironmentProgress } from "./environments.ts";
 import { exchange, type ExchangeOptions } from "./exchange.ts";
+import { withFileLock } from "./file_lock.ts";
 import { pareHome, PYTHON_ROOT } from "./home.ts";
 import { createSpares } from "./warm_spare.ts";
 import { spawnWorker, type WorkerProcess } from "./worker_process.ts";
@@ -20,6 +22,8 @@ const SPARE_STAGES: ReadonlySet<StageName> = new Set<StageName>([
 
 /** Stages that time: no spare may import beside them. */
 const QUIET_STAGES: ReadonlySet<StageName> = new Set<StageName>(["speed"]);
+
+const LOG_DAYS = 14;
 
 export interface RunOptions extends Omit<ExchangeOptions, "request_id" | "threads"> {
   /** Folder under `envs/` whose interpreter runs the stage. */
@@ -62,6 +66,7 @@ export interface ClientOptions {
 /** Makes a client. Environments are created on first use. */
 export function createBackendClient(options: ClientOptions = {}): BackendClient {
   const { home = pareHome(), signal, threads = null, env = {}, log = () => {} } = options;
+  forgetOldLogs(join(home, "logs"));
   const pythons = new Map<string, Promise<string>>();
   let count = 0;
 
@@ -71,6 +76,7 @@ export function createBackendClient(options: ClientOptions = {}): BackendClient 
     const made = ensureEnvironment(environment, {
       home,
       ...(options.onEnvironmentProgress ? { onProgress: options.onEnvironmentProgress } : {}),
+      ...(signal ? { signal } : {}),
     }).then(({ python }) => python);
     pythons.set(environment, made);
     made.catch(() => pythons.delete(environment)); // the next call tries again
@@ -95,35 +101,50 @@ export function createBackendClient(options: ClientOptions = {}): BackendClient 
   });
   signal?.addEventListener("abort", () => void spares.close(), { once: true });
 
+  const runOnce = async <R extends StageRequest>(
+    request: R,
+    run: RunOptions,
+    stop: AbortSignal | undefined,
+  ): Promise<Outcome<StageResult<R["stage"]>>> => {
+    const { stage } = request;
+    const wantsSpare = (run.spare ?? options.spares ?? true) && SPARE_STAGES.has(stage);
+    let worker: WorkerProcess;
+    try {
+      const python = await pythonOf(run.environment);
+      const spare = wantsSpare ? await spares.take(run.environment) : undefined;
+      worker = spare ?? start(python, SPARE_STAGES.has(stage) ? "torch" : "none");
+    } catch (error) {
+      return notStarted(error, stage, stop?.aborted === true);
+    }
+    const outcome = await exchange(worker, request, {
+      ...run,
+      onEvent: (event) => {
+        // Not before: two processes that import at once make both slow.
+        if (wantsSpare && event.event === "started") void spares.prepare(run.environment);
+        run.onEvent?.(event);
+      },
+      request_id: `${process.pid}-${count}`,
+      threads: run.threads ?? threads,
+      signal: stop,
+    });
+    log(`worker ${worker.pid} ended ${stage}: ${outcome.ok ? "ok" : outcome.failure.kind}`);
+    return outcome;
+  };
+
   return {
     async run(request, run) {
-      const wantsSpare = (run.spare ?? options.spares ?? true) && SPARE_STAGES.has(request.stage);
       const joined = [signal, run.signal].filter((one) => one !== undefined);
       const stop = joined.length === 0 ? undefined : AbortSignal.any(joined);
-      let worker: WorkerProcess;
+      if (!QUIET_STAGES.has(request.stage)) return await runOnce(request, run, stop);
       try {
-        const python = await pythonOf(run.environment);
-        const spare = wantsSpare ? await spares.take(run.environment) : undefined;
-        if (QUIET_STAGES.has(request.stage)) await spares.settle();
-        worker = spare ?? start(python, SPARE_STAGES.has(request.stage) ? "torch" : "none");
+        // One timing at a time on this machine, whoever asks for it.
+        return await withFileLock(join(home, "timing.lock"), { signal: stop }, async () => {
+          await spares.settle();
+          return await runOnce(request, run, stop);
+        });
       } catch (error) {
-        return missingEnvironment(error, request.stage);
+        return notStarted(error, request.stage, stop?.aborted === true);
       }
-      const outcome = await exchange(worker, request, {
-        ...run,
-        onEvent: (event) => {
-          // Not before: two processes that import at once make both slow.
-          if (wantsSpare && event.event === "started") void spares.prepare(run.environment);
-          run.onEvent?.(event);
-        },
-        request_id: `${process.pid}-${count}`,
-        threads: run.threads ?? threads,
-        signal: stop,
-      });
-      log(
-        `worker ${worker.pid} ended ${request.stage}: ${outcome.ok ? "ok" : outcome.failure.kind}`,
-      );
-      return outcome;
     },
     warm: (environment) => spares.prepare(environment),
     close: () => spares.close(),
@@ -148,13 +169,26 @@ export function workerVariables(
   };
 }
 
-function missingEnvironment(error: unknown, stage: StageName): Outcome<never> {
+function notStarted(error: unknown, stage: StageName, cancelled: boolean): Outcome<never> {
   const message = error instanceof Error ? error.message : String(error);
-  const failure = {
-    kind: "missing_environment" as const,
+  const failure: Failure = {
+    kind: cancelled ? "cancelled" : "missing_environment",
     message: `Cannot ${stage}: ${message}`,
-    hint: "`pare doctor` says what is missing",
+    hint: cancelled ? null : "`pare doctor` says what is missing",
     stage,
   };
   return { ok: false, failure, spans: [] };
+}
+
+/** Removes logs that nobody will read any more. */
+function forgetOldLogs(folder: string): void {
+  const oldest = Date.now() - LOG_DAYS * 86_400_000;
+  try {
+    for (const name of readdirSync(folder)) {
+      const path = join(folder, name);
+      if (name.startsWith("worker-") && statSync(path).mtimeMs < oldest) rmSync(path);
+    }
+  } catch {
+    // No folder yet, or another process was faster.
+  }
 }

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import process from "node:process";
 import type { StageRequest } from "../../core/mod.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { exchange } from "../../python-backends/exchange.ts";
+import { withFileLock } from "../../python-backends/file_lock.ts";
 import {
   isAlive,
   runScripted,
@@ -109,4 +111,32 @@ Deno.test("a fresh process computes with the threads asked for", async () => {
     onEvent: (event) => event.event === "alert" && seen.push(event.condition, event.evidence),
   });
   assert.deepEqual(seen, ["3", "3"]);
+});
+
+Deno.test("a timing waits while another holds the machine, and can be cancelled", async () => {
+  const home = temporaryFolder("home");
+  const client = createBackendClient({ home });
+  const speed = {
+    stage: "speed",
+    runtime: "openvino",
+    artifact_dir: "/nowhere",
+    baseline_dir: null,
+    graph_dir: null,
+    prompt_tokens: 8,
+    new_tokens: 4,
+    repeats: 1,
+    seed: 0,
+  } as const;
+  await withFileLock(join(home, "timing.lock"), {}, async () => {
+    const controller = new AbortController();
+    let settled = false;
+    const outcome = client.run(speed, { environment: "default", signal: controller.signal })
+      .finally(() => settled = true);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    assert.equal(settled, false, "it waits for the lock");
+    controller.abort();
+    const ended = await outcome;
+    assert(!ended.ok);
+    assert.equal(ended.failure.kind, "cancelled");
+  });
 });
