@@ -205,3 +205,20 @@ Deno.test("a study cannot be resumed without its baseline's samples, and says so
 Deno.test("replayStudy() knows only studies that were opened", () => {
   assert.equal(replayStudy([], "study"), null);
 });
+
+Deno.test("a study cancelled in its baseline measures it under the next number when resumed", async () => {
+  const first: World = world({ max_trials: 1 }, {
+    disturb: ({ call }) => {
+      if (call === "speed") first.abort.abort();
+    },
+  });
+  const before = await run(first);
+  assert.equal(before.stop, "cancelled");
+  assert.equal(before.recommendation, null);
+  const { result } = await resume(first, { max_trials: 1 });
+  assert.deepEqual(
+    result.trials.map(({ strategy, state }) => [strategy === null, state]),
+    [[true, "cancelled"], [true, "completed"], [false, "completed"]],
+  );
+  assert.equal(result.stop, "max_trials");
+});

@@ -113,7 +113,7 @@ export function evidenceBlocks(view: StudyView): Block[] {
     ...whenAny(refused, "Methods refused for this model or machine", ["method", "why"]),
     ...modelSection(view),
     heading(2, "How it was measured"),
-    ...qualityTable(view.trials.find((trial) => trial.number === 0)),
+    ...qualityTable(view.trials.find((t) => t.strategy === null && t.state === "completed")),
     ...list([
       ...numericsLines(view),
       ...spec.missing_tasks.map((m) => `Not measured: ${m.task}: ${m.reason}`),

@@ -89,7 +89,7 @@ export function trialRows(trials: readonly Trial[], view: FrontView): TrialRow[]
   return [...trials].sort((a, b) => a.number - b.number).map((trial) => ({
     trial_id: trial.trial_id,
     number: trial.number,
-    baseline: trial.number === 0,
+    baseline: trial.strategy === null,
     recipe: trial.actions.length > 0 || trial.strategy === null
       ? recipeText(trial.actions)
       : trial.strategy.actions.map((a) => a.method).join(" + "),

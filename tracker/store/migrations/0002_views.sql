@@ -46,7 +46,7 @@ beaten AS (
   GROUP BY a.study_id, a.trial_id, b.trial_id
   HAVING bool_and(b.cost <= a.cost) AND bool_or(b.cost < a.cost)
 )
-SELECT t.study_id, t.trial_id, t.number, t.number = 0 AS is_baseline,
+SELECT t.study_id, t.trial_id, t.number, t.strategy_id IS NULL AS is_baseline,
   any_value(h.value) FILTER (h.metric = 'accuracy') AS accuracy,
   any_value(h.standard_error) FILTER (h.metric = 'accuracy') AS accuracy_standard_error,
   any_value(h.value) FILTER (h.metric = 'perplexity') AS perplexity,
@@ -68,8 +68,8 @@ SELECT m.study_id, m.trial_id, m.metric, m.task, m.fidelity, m.runtime, m.value,
   CASE m.direction WHEN 'maximize' THEN b.value - m.value ELSE m.value - b.value END AS degradation,
   m.standard_error, b.standard_error AS baseline_standard_error, m.n, m.unit
 FROM measurements m
-JOIN trials t ON t.study_id = m.study_id AND t.trial_id = m.trial_id AND t.number > 0
-JOIN trials base ON base.study_id = m.study_id AND base.number = 0
+JOIN trials t ON t.study_id = m.study_id AND t.trial_id = m.trial_id AND t.strategy_id IS NOT NULL
+JOIN trials base ON base.study_id = m.study_id AND base.strategy_id IS NULL AND base.state = 'completed'
 JOIN measurements b ON b.study_id = m.study_id AND b.trial_id = base.trial_id
   AND b.metric = m.metric AND b.fidelity = m.fidelity
   AND b.task IS NOT DISTINCT FROM m.task AND b.task_version IS NOT DISTINCT FROM m.task_version
@@ -121,7 +121,7 @@ JOIN studies s USING (study_id)
 LEFT JOIN figures f ON f.study_id = t.study_id AND f.trial_id = t.trial_id
 LEFT JOIN recipes r ON r.study_id = t.study_id AND r.trial_id = t.trial_id
 LEFT JOIN verdicts v ON v.study_id = t.study_id AND v.trial_id = t.trial_id
-LEFT JOIN trials zero ON zero.study_id = t.study_id AND zero.number = 0
+LEFT JOIN trials zero ON zero.study_id = t.study_id AND zero.strategy_id IS NULL AND zero.state = 'completed'
 LEFT JOIN figures base ON base.study_id = zero.study_id AND base.trial_id = zero.trial_id
 LEFT JOIN pareto p ON p.study_id = t.study_id AND p.trial_id = t.trial_id;
 COMMENT ON VIEW trial_summary IS 'One row a trial with its main figures beside the baseline''s.';
