@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import {
   type JournalRecord,
+  memoryRefusal,
   type Registry,
   replayStudy,
   type StudyEvent,
@@ -139,6 +140,8 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
       timestamp: workshop.timestamp,
     });
     const { facts, baseline } = await gatherFacts(workshop, runner, request, gguf);
+    const refusal = memoryRefusal(facts);
+    if (refusal !== null) throw new UsageError(refusal);
     const hashes: Record<string, string> = {};
     for (const name of ["default", "openvino_export"]) {
       hashes[name] = await workshop.environmentHash(name);
