@@ -269,6 +269,8 @@ Deno.test("A database that another process holds delays the sink, is named, and 
     const held = await store.flush({ wait_ms: 50 });
     assert.equal(held.caught_up, false);
     assert.equal(held.held_by?.pid, holder.pid);
+    assert.equal((await store.status()).held_by?.pid, holder.pid);
+    assert.equal((await store.status()).writer?.pid, Deno.pid);
     await holder.kill();
     assert.equal((await store.flush()).caught_up, true);
     assert.deepEqual((await store.query("SELECT count(*) AS n FROM studies")).rows, [{ n: 2 }]);
@@ -342,13 +344,46 @@ Deno.test("openStore() refuses what a newer pare wrote, in a sentence", () =>
     await assert.rejects(openStore(join(root, "nothing"), { write: false }), /nothing is recorded/);
   }));
 
+Deno.test("openStore() refuses a database of a newer pare or a newer DuckDB and leaves it alone", () =>
+  inDirectory(async (root) => {
+    const store = await openStore(root, { write: true });
+    await store.record(studyRecords()[0]!);
+    await store.close();
+    const whole = await Deno.readFile(store.paths.database);
+    const bytes = whole.slice();
+    const { DuckDBInstance } = await import("@duckdb/node-api");
+    const header = new DataView(bytes.buffer);
+    header.setBigUint64(12, 69n, true); // storage version in the main header, then its checksum
+    await Deno.writeFile(store.paths.database, bytes);
+    const refusal = await DuckDBInstance.create(store.paths.database).catch((error: Error) =>
+      error
+    );
+    assert.ok(refusal instanceof Error);
+    header.setBigUint64(0, BigInt(/computed checksum (\d+)/.exec(refusal.message)![1]!), true);
+    await Deno.writeFile(store.paths.database, bytes);
+    await using reader = await openStore(root, { write: false });
+    await assert.rejects(reader.query("SELECT 1"), /newer DuckDB wrote it \(storage version 69\)/);
+    assert.deepEqual(await Deno.readFile(store.paths.database), bytes);
+    await Deno.writeFile(store.paths.database, whole);
+    const instance = await DuckDBInstance.create(store.paths.database);
+    const connection = await instance.connect();
+    await connection.run("INSERT INTO schema_migrations VALUES (99, '0099_future.sql')");
+    connection.closeSync();
+    instance.closeSync();
+    await using writer = await openStore(root, { write: true });
+    await writer.record(studyRecords()[0]!);
+    const { error, caught_up } = await writer.flush();
+    assert.equal(caught_up, false);
+    assert.match(error ?? "", /newer pare wrote it \(schema 99/);
+  }));
+
 Deno.test("Store.pauseSink() keeps the database untouched until it is given back", () =>
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });
     {
       using _quiet = store.pauseSink();
       await recordAll(store, studyRecords());
-      assert.equal(store.status().database_bytes, 0);
+      assert.equal((await store.status()).database_bytes, 0);
     }
     assert.equal((await store.flush()).caught_up, true);
   }));
@@ -358,7 +393,8 @@ Deno.test("useDatabase() of a store that was just closed waits for the earlier w
     await using store = await openStore(root, { write: true });
     await store.record(studyRecords()[0]!);
     const first = useDatabase(root);
-    await first.flush(store.status().journal_bytes, { patience_ms: 1000, keep_log: true });
+    const { journal_bytes } = await store.status();
+    await first.flush(journal_bytes, { patience_ms: 1000, keep_log: true });
     const going = first.close();
     const second = useDatabase(root);
     const { rows } = await second.query("SELECT count(*) AS n FROM studies", { maxRows: 1 }, 1000);

@@ -9,6 +9,7 @@ export type DatabaseTask =
   | { kind: "flush"; to: number; patience_ms: number; keep_log: boolean }
   | { kind: "query"; sql: string; limits: QueryLimits; patience_ms: number }
   | { kind: "export"; sql: string; out: string; limits: QueryLimits; patience_ms: number }
+  | { kind: "peek" }
   | { kind: "rebuild"; to: number }
   | { kind: "close" };
 
@@ -29,6 +30,7 @@ export interface Database {
     to: number,
     options: { patience_ms: number; keep_log: boolean },
   ): Promise<FlushReport>;
+  peek(): Promise<{ reached: number; held_by: FlushReport["held_by"] }>;
   query(sql: string, limits: QueryLimits, patience_ms: number): Promise<QueryResult>;
   exportParquet(
     sql: string,
@@ -117,6 +119,7 @@ export function useDatabase(root: string): Database {
   // The worker's answers have these types by sink_worker.ts.
   return {
     flush: (to, options) => ask({ kind: "flush", to, ...options }) as Promise<FlushReport>,
+    peek: () => ask({ kind: "peek" }) as ReturnType<Database["peek"]>,
     query: (sql, limits, patience_ms) =>
       ask({ kind: "query", sql, limits, patience_ms }) as Promise<QueryResult>,
     exportParquet: (sql, out, limits, patience_ms) =>

@@ -9,7 +9,7 @@ import {
   openPatiently,
 } from "./open_database.ts";
 import type { QueryLimits, QueryResult } from "./query_result.ts";
-import { runExport, runQuery } from "./run_query.ts";
+import { checkQuery, runExport, runQuery } from "./run_query.ts";
 import { AheadOfJournal, catchUp, journalSize, sinkOffset } from "./sink.ts";
 import type { StorePaths } from "./store_paths.ts";
 
@@ -122,6 +122,23 @@ async function isCurrent(opened: OpenDatabase, size: number): Promise<boolean> {
   }
 }
 
+/** How far the database is, or who keeps it from being read. Changes nothing. */
+export async function peekDatabase(
+  paths: StorePaths,
+): Promise<{ reached: number; held_by: Holder | null }> {
+  if (!exists(paths.database)) return { reached: 0, held_by: null };
+  const opened = await openPatiently(paths.database, { readOnly: true, patience_ms: 300 });
+  if ("obstacle" in opened) {
+    return { reached: 0, held_by: opened.obstacle === "held" ? opened.holder : null };
+  }
+  try {
+    const version = await schemaVersion(opened.connection);
+    return { reached: version === 0 ? 0 : await sinkOffset(opened.connection), held_by: null };
+  } finally {
+    opened.close();
+  }
+}
+
 /** Answers a user's query on a locked connection that can only read. */
 export async function queryDatabase(
   paths: StorePaths,
@@ -146,6 +163,13 @@ export async function exportParquet(
   patience_ms: number,
 ): Promise<number> {
   const partial = `${out}.partial-${Deno.pid}`;
+  // Bound first where no file can be read at all; the connection that writes is less strict.
+  const strict = await openForReading(paths, patience_ms);
+  try {
+    await checkQuery(strict.connection, sql, limits);
+  } finally {
+    strict.close();
+  }
   const opened = await openForReading(paths, patience_ms, partial);
   try {
     const rows = await runExport(opened.connection, sql, partial, limits);

@@ -78,6 +78,7 @@ export async function openDatabase(
       access_mode: readOnly ? "READ_ONLY" : "READ_WRITE",
       ...(write_to === undefined ? LOCKED : {}),
       threads: "2",
+      memory_limit: "2GB", // a query must not take the memory that a trial needs
     });
     const connection = await instance.connect();
     if (write_to !== undefined) {
@@ -89,6 +90,10 @@ export async function openDatabase(
     if (keep_log) {
       await connection.run("SET checkpoint_threshold = '2MB'");
       await connection.run("PRAGMA disable_checkpoint_on_shutdown");
+    }
+    // DuckDB lets SQL read the open database's own file, and closing that would give its lock away.
+    if (readOnly && write_to === undefined) {
+      await connection.run("SET disabled_filesystems = 'LocalFileSystem'");
     }
     await connection.run("SET lock_configuration = true");
     const opened = instance;
@@ -113,7 +118,7 @@ export async function openPatiently(
   options: OpenOptions & { patience_ms: number },
 ): Promise<OpenDatabase | Obstacle> {
   const until = performance.now() + options.patience_ms;
-  for (let pause = 5;; pause = Math.min(pause * 2, 80)) {
+  for (let pause = 3;; pause = Math.min(pause * 2, 24)) {
     const opened = await openDatabase(path, options);
     const held = "obstacle" in opened && opened.obstacle === "held";
     if (!held || performance.now() >= until) return opened;

@@ -115,7 +115,18 @@ export function runQuery(
   });
 }
 
-/** Writes a query's answer as Parquet to `path`, the one file that the connection may write. */
+/** Refuses a text that is not one reading statement, or that names what is not there. */
+export function checkQuery(
+  connection: DuckDBConnection,
+  sql: string,
+  { timeoutMs = 30_000 }: QueryLimits,
+): Promise<void> {
+  return withTimeout(connection, timeoutMs, async () => {
+    (await readStatement(connection, sql)).destroySync();
+  });
+}
+
+/** Writes a query's answer as Parquet to `path`, the one file that the connection may write. `checkQuery` goes before. */
 export function runExport(
   connection: DuckDBConnection,
   sql: string,
@@ -123,7 +134,6 @@ export function runExport(
   { params, timeoutMs = 600_000 }: QueryLimits,
 ): Promise<number> {
   return withTimeout(connection, timeoutMs, async () => {
-    (await readStatement(connection, sql)).destroySync();
     const inner = sql.trim().replace(/;\s*$/, "");
     const copy = await connection.prepare(
       `COPY (${inner}\n) TO '${path.replaceAll("'", "''")}' (FORMAT parquet, USE_TMP_FILE false)`,

@@ -1,12 +1,20 @@
 /// <reference lib="deno.worker" />
 import { UsageError } from "../../core/mod.ts";
 import type { DatabaseAnswer, DatabaseRequest } from "./database.ts";
-import { exportParquet, flushDatabase, queryDatabase, rebuildDatabase } from "./database_tasks.ts";
+import {
+  exportParquet,
+  flushDatabase,
+  peekDatabase,
+  queryDatabase,
+  rebuildDatabase,
+} from "./database_tasks.ts";
 
 function answer({ paths, task }: DatabaseRequest): Promise<unknown> {
   switch (task.kind) {
     case "flush":
       return flushDatabase(paths, task.to, task);
+    case "peek":
+      return peekDatabase(paths);
     case "query":
       return queryDatabase(paths, task.sql, task.limits, task.patience_ms);
     case "export":

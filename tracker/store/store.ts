@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { type JournalRecord, type Tracker, UsageError } from "../../core/mod.ts";
 import { type Database, useDatabase } from "./database.ts";
-import { acquireLock, type FileLock, type LockOwner } from "./file_lock.ts";
+import { acquireLock, type FileLock, type LockOwner, lockOwner } from "./file_lock.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { readJournal } from "./journal_reader.ts";
 import { query } from "./query.ts";
@@ -30,7 +30,7 @@ export interface Store extends Tracker {
   readonly torn: string | null;
   /** Appends to the journal; resolves when the record is on disk. */
   record(record: JournalRecord): Promise<void>;
-  /** Waits until the database has what was recorded, or says who keeps it away. */
+  /** Waits until the database has what was recorded; opened for reading, only says how far it is. */
   flush(options?: { wait_ms?: number }): Promise<SinkStatus>;
   /** One reading statement over everything recorded so far. */
   query(sql: string, limits?: QueryLimits): Promise<QueryResult>;
@@ -51,7 +51,8 @@ export interface Store extends Tracker {
   logPath(study_id: string, trial_id: string, stage: string): string;
   /** Keeps the database's writer quiet while something is timed. */
   pauseSink(): Disposable;
-  status(): SinkStatus;
+  /** How far the database is, who holds it and who writes the store; waits for nobody. */
+  status(): Promise<SinkStatus & { writer: LockOwner | null }>;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -130,15 +131,6 @@ async function openParts(root: string, write: boolean, wait_ms: number): Promise
   }
 }
 
-const AT_REST: SinkStatus = {
-  journal_bytes: 0,
-  database_bytes: 0,
-  caught_up: false,
-  held_by: null,
-  set_aside: null,
-  error: null,
-};
-
 /**
  * Opens the store in a directory; `write` takes its lock and makes the directory where it is
  * missing. One writer at a time, any number of readers; `await using` closes it.
@@ -154,7 +146,15 @@ export async function openStore(
 
   const flush: Store["flush"] = async ({ wait_ms = 5_000 } = {}) => {
     if (writer !== null) return await writer.sink.flush(wait_ms);
-    return { ...AT_REST, journal_bytes: end() };
+    const { reached, held_by } = await database.peek();
+    return {
+      journal_bytes: end(),
+      database_bytes: reached,
+      caught_up: reached >= end(),
+      held_by,
+      set_aside: null,
+      error: null,
+    };
   };
   const close = async (): Promise<void> => {
     if (writer !== null) {
@@ -185,15 +185,15 @@ export async function openStore(
     },
     flush,
     async query(sql, limits) {
-      await flush({ wait_ms: 1_000 });
+      if (writer !== null) await flush({ wait_ms: 1_000 });
       return await query(database, sql, limits);
     },
     async exportParquet(sql, out, limits = {}) {
-      await flush({ wait_ms: 1_000 });
+      if (writer !== null) await flush({ wait_ms: 1_000 });
       return await database.exportParquet(sql, out, limits, 5_000);
     },
     async studies() {
-      await flush({ wait_ms: 1_000 });
+      if (writer !== null) await flush({ wait_ms: 1_000 });
       const { rows } = await query(database, STUDIES, { maxRows: 100_000 });
       return rows as unknown as StudySummary[]; // the columns of STUDIES
     },
@@ -212,7 +212,10 @@ export async function openStore(
     },
     logPath: (study_id, trial_id, stage) => placed(logPath(study_id, trial_id, stage)),
     pauseSink: () => writer?.sink.pause() ?? { [Symbol.dispose]: () => {} },
-    status: () => writer?.sink.status() ?? { ...AT_REST, journal_bytes: end() },
+    async status() {
+      const status = writer?.sink.status() ?? await flush();
+      return { ...status, writer: lockOwner(paths.lock) };
+    },
     close: closeOnce,
     [Symbol.asyncDispose]: closeOnce,
   };
