@@ -42,10 +42,14 @@ async function diskShortage({ workshop, parent }: ApplyInput): Promise<string | 
       `${workshop.home.artifacts}: ${(free / 1e9).toFixed(2)} GB are free`;
 }
 
-/** Keeps artifacts below the user's limit; what this process uses and what is kept stays. */
-async function makeRoom({ artifacts, maxDiskBytes, store }: Workshop): Promise<void> {
+/** Keeps artifacts below the user's limit; those in `inUse` are not in the journal yet, or needed next. */
+async function makeRoom(
+  { artifacts, maxDiskBytes, store }: Workshop,
+  inUse: readonly Artifact[],
+): Promise<void> {
   if (maxDiskBytes === null) return;
-  await artifacts.gc({ maxBytes: maxDiskBytes, keep: await keptArtifacts(store) });
+  const keep = [...await keptArtifacts(store), ...inUse.map(({ artifact_id }) => artifact_id)];
+  await artifacts.gc({ maxBytes: maxDiskBytes, keep });
 }
 
 /** Makes, writes and verifies the child of an artifact; or finds it by its key. */
@@ -94,7 +98,7 @@ export async function applyAction(input: ApplyInput): Promise<Applied> {
       verification: verified.value,
       created_at: workshop.timestamp(),
     });
-    await makeRoom(workshop);
+    await makeRoom(workshop, [parent, artifact]);
     return { ok: true, value: { artifact, cached: false }, spans };
   } finally {
     await workshop.artifacts.discard(directory); // nothing is there where it was committed
