@@ -62,7 +62,10 @@ export const StageRequest = z.discriminatedUnion("stage", [
     trust_remote_code: z.boolean(),
   }),
   /** Knobs of every Python method: for the conformance test. */
-  z.strictObject({ stage: z.literal("describe") }),
+  z.strictObject({
+    stage: z.literal("describe"),
+    python_path: z.string().optional().describe("only this file: a third party's Python half"),
+  }),
   /** Chooses evaluation rows and writes calibration token windows. */
   z.strictObject({
     stage: z.literal("prepare_data"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import resource
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from pare_backends.checkpoint import Checkpoint, formula_bytes, read, weight_bits, write
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import build_params, unknown_name
+from pare_backends.method_file import load_method_file
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report
 from pare_backends.quantization.context import Context
@@ -67,33 +67,12 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
 def method_module(request: ApplyRequest) -> ModuleType:
     """The method's Python half: a file of this package, or the third party's at its path."""
     if request.python_path is not None:
-        return load_file(Path(request.python_path), request.method)
+        return load_method_file(Path(request.python_path))
     folder = PACKAGE / request.agent
     known = [path.stem for path in folder.glob("*.py") if "\nclass Params:" in path.read_text()]
     if request.method not in known:
         raise StageFailure("bad_input", unknown_name("method", request.method, known))
     return importlib.import_module(f"pare_backends.{request.agent}.{request.method}")
-
-
-def load_file(path: Path, method: str) -> ModuleType:
-    """A third party's method, imported from its own file."""
-    if not path.is_absolute() or not path.is_file():
-        raise StageFailure(
-            "bad_input", f"Cannot load the method {method}: there is no file {path}"
-        )
-    spec = importlib.util.spec_from_file_location(f"pare_plugin_{method}", path)
-    if spec is None or spec.loader is None:
-        raise StageFailure("bad_input", f"Cannot load the method {method}: {path} is no .py file")
-    module = importlib.util.module_from_spec(spec)
-    # dataclasses look their own module up by name while it is being executed.
-    import sys
-
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    missing = [name for name in ("Params", "apply") if not hasattr(module, name)]
-    if missing:
-        raise StageFailure("bad_input", f"Cannot load the method {method}: {path} has no {missing[0]}")
-    return module
 
 
 def check_child(parent: Checkpoint, child: Checkpoint) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.knobs import describe_params
+from pare_backends.method_file import load_method_file
 from pare_backends.progress import Report
 
 PACKAGE = Path(__file__).parent
@@ -15,11 +16,17 @@ PACKAGE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Request:
-    """Nothing to ask."""
+    """`python_path`: only that file, a third party's Python half."""
+
+    python_path: str | None = None
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """Agents, their methods and knobs, by name."""
+    """Agents, their methods and knobs, by name; the agent of a third party's file is its folder."""
+    if request.python_path is not None:
+        path = Path(request.python_path)
+        knobs = describe_params(load_method_file(path).Params)
+        return {"methods": [{"agent": path.parent.name, "method": path.stem, "knobs": knobs}]}
     return {
         "methods": [
             {

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  type Action,
+  type Boldness,
+  checkStrategy,
+  type Knob,
+  type Method,
+  type RegisteredMethod,
+  resolveAction,
+  type ResolvedAction,
+  UsageError,
+} from "../../core/mod.ts";
+import { must, type TinyWorld } from "../tiny_model.ts";
+
+const BOLDNESS: readonly Boldness[] = ["conservative", "balanced", "aggressive"];
+const PACKAGE = fileURLToPath(new URL("../../python-backends/pare_backends/", import.meta.url));
+const ENVIRONMENT = { environment: "default" };
+/** More bits than float16 has: no method may predict them. */
+const FLOAT_BITS = 16;
+
+/** A runner of named steps, such as `t.step` of a Deno test. */
+export type Step = (name: string, check: () => void | Promise<void>) => Promise<unknown>;
+
+/**
+ * What every method must keep, in steps: its two halves agree, it refuses what it does not know in
+ * words, its estimates are numbers, and its first proposal makes a real artifact of the tiny model
+ * that verifies. `entry` comes from a registry, a third party's from `makeRegistry` of its agent.
+ */
+export async function methodConformance(
+  entry: RegisteredMethod,
+  world: TinyWorld,
+  step: Step,
+): Promise<void> {
+  const { method } = entry;
+  await step("its Python half is the file of its name", () => checkPythonHalf(entry));
+  await step("knobs, defaults and ranges are the same on both sides", () => {
+    return checkKnobs(entry, world);
+  });
+  await step("an unknown knob is refused in words on both sides", () => {
+    return checkUnknownKnob(entry, world);
+  });
+  await step("the same facts give the same proposals, which fit its knobs and the model", () => {
+    checkProposals(entry, world);
+  });
+  await step("estimates are positive and finite, bits are below 16", () => {
+    for (const action of proposals(entry, world)) checkEstimates(method, action, world);
+  });
+  await step("its first proposal makes an artifact of the tiny model that verifies", () => {
+    return checkFirstProposal(entry, world);
+  });
+}
+
+function checkPythonHalf({ agent, method, python_path }: RegisteredMethod): void {
+  const path = python_path ?? join(PACKAGE, agent, `${method.name}.py`);
+  assert.ok(existsSync(path), `${method.name} has no Python half ${path}`);
+  assert.equal(basename(path), `${method.name}.py`);
+  assert.match(method.summary, /^[A-Z].*[^.]$/, "a summary is one line without a full stop");
+}
+
+async function checkKnobs(entry: RegisteredMethod, { client }: TinyWorld): Promise<void> {
+  const { agent, method, python_path } = entry;
+  const more = python_path === null ? {} : { python_path };
+  const { methods } = must(await client.run({ stage: "describe", ...more }, ENVIRONMENT));
+  const described = methods.find((one) =>
+    one.method === method.name && (python_path !== null || one.agent === agent)
+  );
+  assert.ok(described !== undefined, `Python describes no ${agent}/${method.name}`);
+  assert.deepEqual(
+    described.knobs,
+    Object.entries(method.knobs).map(([name, knob]) => onWire(name, knob)),
+  );
+}
+
+function onWire(name: string, knob: Knob) {
+  const { kind, unit, choices, minimum, maximum } = knob;
+  assert.ok(knob.description.length > 0, `knob ${name} has no description`);
+  return {
+    name,
+    kind,
+    default: knob.default,
+    unit,
+    choices: choices === null ? null : [...choices],
+    minimum,
+    maximum,
+  };
+}
+
+async function checkUnknownKnob(entry: RegisteredMethod, world: TinyWorld): Promise<void> {
+  const knob = Object.keys(entry.method.knobs)[0] ?? "knob";
+  const wrong = `${knob}z`;
+  const near = new RegExp(`Unknown knob.*"${wrong}".*Did you mean "${knob}"`);
+  const action = { agent: entry.agent, method: entry.method.name, params: { [wrong]: 1 } };
+  assert.throws(
+    () => resolveAction(action, [entry], world.facts),
+    (error) => error instanceof UsageError && near.test(error.message),
+  );
+  const outcome = await runApply(entry, { [wrong]: 1 }, world, false);
+  assert.ok(!outcome.answer.ok, "the Python half took an unknown knob");
+  assert.equal(outcome.answer.failure.kind, "bad_input");
+  assert.match(outcome.answer.failure.message, near);
+}
+
+/** The method's own first tries on the tiny model, resolved; "auto" in every knob is one of them. */
+function proposals({ agent, method }: RegisteredMethod, { facts }: TinyWorld): ResolvedAction[] {
+  const resolve = (params: Action["params"]) =>
+    resolveAction({ agent, method: method.name, params }, [{ agent, method }], facts);
+  const automatic = Object.fromEntries(Object.keys(method.knobs).map((name) => [name, "auto"]));
+  const seeds = BOLDNESS.map((boldness) => method.seed(boldness, facts));
+  return [...seeds.filter((params) => params !== null), automatic].map(resolve);
+}
+
+function checkProposals(entry: RegisteredMethod, world: TinyWorld): void {
+  const first = proposals(entry, world);
+  assert.deepEqual(proposals(entry, world), first);
+  assert.ok(first.length > 1, `${entry.method.name} proposes nothing at any boldness`);
+  for (const action of first) {
+    const verdict = checkStrategy([action], [entry], world.facts);
+    assert.ok(
+      verdict.ok,
+      `${JSON.stringify(action.params)} is refused: ${JSON.stringify(verdict)}`,
+    );
+    assert.ok(entry.method.changes(action.params).length > 0);
+  }
+}
+
+function checkEstimates(method: Method, { params }: ResolvedAction, { facts }: TinyWorld): void {
+  for (
+    const [name, value] of Object.entries({
+      seconds: method.estimateSeconds(params, facts),
+      memory: method.estimateMemory(params, facts),
+      bits: method.bits(params, facts),
+    })
+  ) assert.ok(Number.isFinite(value) && value > 0, `${name} is ${value}`);
+  assert.ok(method.bits(params, facts) < FLOAT_BITS);
+}
+
+async function checkFirstProposal(entry: RegisteredMethod, world: TinyWorld): Promise<void> {
+  const action = proposals(entry, world)[0]!;
+  const { answer, directory } = await runApply(entry, action.params, world);
+  const applied = must(answer);
+  const predicted = entry.method.bits(action.params, world.facts);
+  assert.ok(
+    Math.abs(applied.weight_bits - predicted) < 0.05 * predicted,
+    `${applied.weight_bits} bits were written, ${predicted} predicted`,
+  );
+  assert.ok(applied.quantized_layers > 0);
+  assert.ok(applied.size_bytes < world.facts.model.fp16_bytes, `${applied.size_bytes} bytes`);
+  const request = {
+    stage: "verify",
+    artifact_dir: directory,
+    source_dir: world.model_dir,
+  } as const;
+  const verified = must(await world.client.run(request, ENVIRONMENT));
+  assert.ok(verified.minimum_cosine > 0.5 && verified.minimum_cosine <= 1);
+  assert.ok(verified.generated_text.length > 0);
+}
+
+/** `spare` false: a fresh process, for what ends before torch would be imported. */
+async function runApply(
+  entry: RegisteredMethod,
+  params: Action["params"],
+  world: TinyWorld,
+  spare = true,
+) {
+  const { agent, method, python_path } = entry;
+  const directory = await mkdtemp(join(world.folder, `${method.name}-`));
+  const answer = await world.client.run({
+    stage: "apply",
+    parent_dir: world.model_dir,
+    output_dir: directory,
+    agent,
+    method: method.name,
+    params,
+    calibration_path: method.needs.calibration ? world.calibration_path : null,
+    seed: 1,
+    python_path,
+  }, { environment: method.needs.environment, spare });
+  return { answer, directory };
+}
