@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-ARRAY_BYTES = 256 * 2**20
-"""Eight times a large last-level cache."""
-PASSES = 6
+ARRAY_BYTES = 128 * 2**20
+"""Four times a large last-level cache."""
+PASSES = 5
 
 
 def read_bandwidth(threads: int) -> float:

@@ -43,8 +43,7 @@ def energy_reader(device: str) -> EnergyReader:
 
 def busy_joules() -> float:
     """Joules that this process's CPU time stands for, all its threads together."""
-    times = os.times()
-    return (times.user + times.system) * WATTS_PER_BUSY_THREAD
+    return time.process_time() * WATTS_PER_BUSY_THREAD
 
 
 def nvml_joules() -> float:

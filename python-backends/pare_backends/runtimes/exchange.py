@@ -7,6 +7,7 @@ pattern that OpenVINO's CPU plug-in fuses and computes on packed.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ class Graph:
     model: openvino.Model
     activation_bits: int | None
     bytes_read_per_token: int
+    common_group: int  # largest number of columns that divides every quantized row; 0 = none
     notes: tuple[str, ...]
 
 
@@ -52,7 +54,7 @@ def build_model(graph_dir: str, artifact_dir: str, last_only: bool = False) -> G
     model = openvino.Core().read_model(Path(graph_dir) / GRAPH_FILE)
     parameters = {node.get_friendly_name(): node for node in model.get_parameters()}
     notes: set[str] = set()
-    read = 0
+    read, group = 0, 0
     for entry in described["weights"]:
         parameter = parameters[entry["input"]]
         made: dict[str, tuple[openvino.Output, int]] = {}
@@ -64,11 +66,13 @@ def build_model(graph_dir: str, artifact_dir: str, last_only: bool = False) -> G
             output, size = made[name]
             user.replace_source_output(output)
             read += size // int(entry["shape"][0]) if gathers else size
+            if weights.is_packed(name) and not gathers:
+                group = math.gcd(group, int(entry["shape"][1]))
         model.remove_parameter(parameter)
     if last_only:
         _keep_last_position(model)
     model.validate_nodes_and_infer_types()
-    return Graph(model, weights.activation_bits(), read, tuple(sorted(notes)))
+    return Graph(model, weights.activation_bits(), read, group, tuple(sorted(notes)))
 
 
 def _read_description(graph_dir: Path) -> dict[str, Any]:

@@ -37,6 +37,10 @@ class Session(Protocol):
         """Appends one token and returns the next one."""
         ...
 
+    def gpu_peak_bytes(self) -> int | None:
+        """Largest memory on the GPU so far; None where there is none."""
+        ...
+
 
 RUNTIMES = ("openvino", "transformers")
 

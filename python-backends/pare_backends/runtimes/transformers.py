@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint import load_dequantized
+from pare_backends.checkpoint import read
+from pare_backends.checkpoint.load import load_model
 from pare_backends.runtimes.session import Numerics
 from pare_backends.runtimes.stored_weights import StoredWeights
 
@@ -29,7 +30,7 @@ class TransformersSession:
         packed = "quantization_config" in weights.config
         self.provenance = "emulated" if packed else "measured"
         self.notes = ("packed weights run as float32",) if packed else ()
-        model, _ = load_dequantized(artifact_dir)
+        model = load_model(read(artifact_dir), artifact_dir)
         self._model = model.to(self.device)
         embedding = self._model.get_input_embeddings().weight
         tied = self._model.get_output_embeddings().weight is embedding
@@ -51,6 +52,9 @@ class TransformersSession:
 
     def decode(self, token: int) -> int:
         return self._step(np.array([token], np.int64), self._cache)
+
+    def gpu_peak_bytes(self) -> int | None:
+        return self._torch.cuda.max_memory_allocated() if self.device == "cuda" else None
 
 
 def open_transformers(artifact_dir: str) -> TransformersSession:

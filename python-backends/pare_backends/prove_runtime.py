@@ -1,0 +1,128 @@
+"""Stage `prove_runtime`: that a runtime's graph computes with the artifact's own weights.
+
+Logits over a text that the graph itself samples: strict float32 against the dequantized torch
+model, which proves the exchange of the weights; and the numerics that speed figures are taken
+with, against the model as it is evaluated (with quantized activations where declared).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from pare_backends.failures import StageFailure
+from pare_backends.progress import Report
+
+LARGEST_STRICT_KL = 1e-3
+"""The same weights give 1e-8; one wrong layer gives far more."""
+
+
+@dataclass(frozen=True)
+class Request:
+    runtime: str
+    artifact_dir: str
+    graph_dir: str | None
+    tokens: int
+    seed: int
+
+
+def run(request: Request, report: Report) -> dict[str, Any]:
+    """StageResults.prove_runtime of `core/schemas/wire.ts`."""
+    if request.runtime != "openvino" or request.graph_dir is None:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot prove the runtime {request.runtime}: only openvino with a graph has weights "
+            "exchanged",
+        )
+    from pare_backends.runtimes import openvino as runtime
+    from pare_backends.runtimes.exchange import build_model
+
+    with report.span("load", library=True):
+        graph = build_model(request.graph_dir, request.artifact_dir)
+        strict = runtime.compile_graph(graph, runtime.STRICT, report.threads)
+    with report.span("prove", library=True):
+        decoder = runtime.Decoder(strict)
+        tokens = sample(decoder, request.tokens, request.seed)
+        strict_logits = runtime.logits(strict, tokens)
+        report.progress("prove", 1, 3, "steps")
+        plain, evaluated = torch_logits(request.artifact_dir, tokens)
+        report.progress("prove", 2, 3, "steps")
+        numerics, default_logits = runtime.STRICT, strict_logits
+        if runtime.standard_numerics(graph) != runtime.STRICT:
+            numerics = runtime.standard_numerics(graph)
+            compiled = runtime.compile_graph(graph, numerics, report.threads)
+            default_logits = runtime.logits(compiled, tokens)
+        report.progress("prove", 3, 3, "steps")
+    strict_kl = mean_kl(plain, strict_logits)
+    if not strict_kl <= LARGEST_STRICT_KL:
+        raise StageFailure(
+            "verification",
+            f"Cannot trust the graph of {request.artifact_dir}: in strict float32 its logits "
+            f"differ from the dequantized model's by a KL divergence of {strict_kl:.2g}, over "
+            f"{LARGEST_STRICT_KL:g}",
+            "remove the graph's directory, so that it is exported again",
+        )
+    best = default_logits.argmax(axis=1) == evaluated.argmax(axis=1)
+    return {
+        "strict_kl": strict_kl,
+        "strict_max_difference": float(np.abs(plain - strict_logits).max()),
+        "default_kl": mean_kl(evaluated, default_logits),
+        "default_agreement": float(best.mean()),
+        "tokens": len(tokens),
+        "numerics": asdict(numerics),
+    }
+
+
+def sample(decoder: Any, tokens: int, seed: int) -> np.ndarray:
+    """A text of the model's own: sampled at temperature 1 after a seeded first token.
+
+    returns: (tokens,) int64
+    """
+    random = np.random.default_rng(seed)
+    decoder.reset()
+    chosen = [1]
+    while len(chosen) < tokens:
+        logits = decoder.step(np.array(chosen[-1:], np.int64))[-1]
+        scores = logits + random.gumbel(size=len(logits))  # the largest is a fair sample
+        chosen.append(int(scores.argmax()))
+    return np.array(chosen, np.int64)
+
+
+def torch_logits(artifact_dir: str, tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Logits of the dequantized model as it is, and as it is evaluated: the same where no
+    activations are quantized.
+
+    tokens: (n,) int64; returns: twice (n, vocabulary) float32
+    """
+    import torch
+
+    from pare_backends.checkpoint import read
+    from pare_backends.checkpoint.load import load_model
+
+    model = load_model(read(artifact_dir), artifact_dir)
+    ids = torch.from_numpy(tokens)[None]
+    with torch.inference_mode():
+        evaluated = model(ids).logits[0].float().numpy()
+        hooked = [module for module in model.modules() if module._forward_pre_hooks]
+        if not hooked:
+            return evaluated, evaluated
+        for module in hooked:
+            module._forward_pre_hooks.clear()
+        return model(ids).logits[0].float().numpy(), evaluated
+
+
+def mean_kl(reference: np.ndarray, other: np.ndarray) -> float:
+    """Mean over the positions of KL(reference ‖ other) in nats, in double precision.
+
+    reference, other: (n, vocabulary) logits
+    """
+    p, q = log_softmax(reference), log_softmax(other)
+    return float((np.exp(p) * (p - q)).sum(axis=1).mean())
+
+
+def log_softmax(logits: np.ndarray) -> np.ndarray:
+    """Log probabilities in float64, row by row."""
+    shifted = logits.astype(np.float64) - logits.max(axis=1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))

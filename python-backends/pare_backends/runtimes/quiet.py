@@ -1,0 +1,84 @@
+"""One timing at a time, on a machine with nothing else to do."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pare_backends.progress import Report
+
+BUSY_CORES = 0.25
+"""Cores that others may use before a timing is called disturbed."""
+WAIT_SECONDS = 4.0
+SAMPLE_SECONDS = 0.4
+
+
+@contextmanager
+def timing_lock(report: Report) -> Iterator[None]:
+    """Holds this user's lock on the machine's clock; waits for another timing to end."""
+    path = Path(tempfile.gettempdir()) / f"pare-timing-{os.getuid()}.lock"
+    with path.open("w") as file:
+        waited = 0
+        while not _try_lock(file.fileno()):
+            report.progress("wait for another timing", waited, None, "s")
+            time.sleep(1)
+            waited += 1
+        yield
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def foreign_meter() -> Callable[[], float]:
+    """A meter: called later, it tells how many cores others kept busy since it was made.
+
+    Time that a hypervisor gave to other guests counts as busy. 0 where there is no /proc/stat.
+    """
+    busy, own, started = _busy_seconds(), time.process_time(), time.perf_counter()
+
+    def read() -> float:
+        seconds = time.perf_counter() - started
+        others = (_busy_seconds() - busy) - (time.process_time() - own)
+        return max(0.0, others / seconds)
+
+    return read
+
+
+def _busy_seconds() -> float:
+    try:
+        fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
+    except OSError:
+        return time.process_time()
+    user, nice, system, _idle, _wait, irq, soft, steal = (int(field) for field in fields)
+    return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until_quiet(report: Report) -> None:
+    """Waits a few seconds at most for other work to end."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < deadline:
+        meter = foreign_meter()
+        time.sleep(SAMPLE_SECONDS)
+        if meter() <= BUSY_CORES:
+            return
+        report.progress("wait for a quiet machine", 0, None, "s")
+
+
+def alert_if_busy(report: Report, cores: float, load: float) -> None:
+    """Says that other work disturbed a timing, with the cores it took."""
+    if cores > BUSY_CORES:
+        report.alert(
+            "busy_machine",
+            f"{cores:.1f} of {os.cpu_count()} cores did other work during the timing "
+            f"(load average {load:.1f}): latencies are too high and uncertain",
+        )
