@@ -2,7 +2,8 @@ import { defineTask } from "../../core/mod.ts";
 
 /**
  * Four ways to end a sentence, each scored as its continuation (no letters, which a small model
- * cannot handle): the most likely one, a character, is taken.
+ * cannot handle): the most likely one is taken. They are a word or two each, so their lengths are
+ * not weighed.
  */
 export default defineTask({
   name: "everyday_choice",
@@ -27,7 +28,7 @@ export default defineTask({
   data_file: new URL("./data/everyday_choice.jsonl", import.meta.url).href,
   shipped: true,
   few_shot: 0,
-  metric: "acc_norm,none",
+  metric: "acc,none",
   reported_metric: "accuracy",
   unit: "1",
   direction: "maximize",

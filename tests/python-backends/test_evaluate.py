@@ -89,15 +89,18 @@ def test_a_greedy_continuation_is_right(model_dir: Path, tmp_path: Path) -> None
     assert [(s["score"], s["answer"]) for s in samples] == [(1.0, answer), (0.0, None)]
 
 
-def test_a_choice_is_the_most_likely_answer_a_character(model_dir: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("metric", ["acc", "acc_norm"])
+def test_a_choice_is_the_most_likely_answer(metric: str, model_dir: Path, tmp_path: Path) -> None:
     rows = [{"question": words(5, i), "choices": CHOICES, "answer": i % 4} for i in range(6)]
-    task = wire_task("everyday_choice", write_rows(tmp_path / "d.jsonl", rows))
+    path = write_rows(tmp_path / "d.jsonl", rows)
+    task = wire_task("everyday_choice", path, metric=f"{metric},none")
     result, samples, _ = evaluate(model_dir, [task], {task.task: list(range(6))}, tmp_path)
     right = 0
     for row, sample in zip(rows, samples, strict=True):
         context = str(row["question"])
         values = [log_likelihood(model_dir, context, " " + text)[0] for text in CHOICES]
-        each = [value / len(text) for value, text in zip(values, CHOICES, strict=True)]
+        lengths = [len(text) if metric == "acc_norm" else 1 for text in CHOICES]
+        each = [value / length for value, length in zip(values, lengths, strict=True)]
         best = each.index(max(each))
         right += best == row["answer"]
         assert sample["answer"] == CHOICES[best]
