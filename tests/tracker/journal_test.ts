@@ -78,6 +78,7 @@ Deno.test("openJournal() cut at every byte of its last record loses that record 
       assert.equal(journal.torn === null, end === start);
       await journal.append(alert(7));
       await journal.close();
+      assert.equal((await Deno.stat(path)).size, journal.end);
       assert.deepEqual(recordsOf(await entries(path)), [alert(0), alert(7)], `cut at ${end}`);
       if (journal.torn === null) continue;
       assert.deepEqual(await Deno.readFile(journal.torn), whole.subarray(start, end));
