@@ -16,8 +16,8 @@ export default defineTask({
   unit: "exp(nats/token)",
   direction: "minimize",
   chance: 0,
-  proxy_samples: 4,
-  full_samples: 12,
+  proxy_samples: 2,
+  full_samples: 8,
   window_tokens: 256,
   datasets: ["demo"],
 });

@@ -33,7 +33,7 @@ export default defineTask({
   unit: "1",
   direction: "maximize",
   chance: 0.25,
-  proxy_samples: 40,
+  proxy_samples: 60,
   full_samples: null,
   window_tokens: null,
   datasets: ["demo"],

@@ -23,7 +23,7 @@ export default defineTask({
   direction: "maximize",
   chance: 0,
   proxy_samples: 40,
-  full_samples: null,
+  full_samples: 120,
   window_tokens: null,
   datasets: ["demo"],
 });
