@@ -149,7 +149,7 @@ export function studyReport(
     heading(1, `${model.model_name} on ${dataset.dataset}`),
     paragraph(
       `Study \`${view.study_id}\`: ${done.length} trials, ${valid} of them measured to the end. ` +
-        `Ended: ${view.message ?? view.stop ?? "still running"}. ` +
+        `Ended: ${(view.message ?? view.stop ?? "still running").replace(/\.$/, "")}. ` +
         `Constraints: ${constraintsLine(view.spec)}.`,
     ),
     ...outcome(view),

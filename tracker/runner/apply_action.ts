@@ -4,6 +4,7 @@ import { actionKey } from "../artifacts/action_key.ts";
 import { keptArtifacts } from "../kept_artifacts.ts";
 import { failed, type PreparedStudy } from "./live_backend.ts";
 import { methodSource } from "./source_closure.ts";
+import { storageFailure } from "../store/storage_error.ts";
 import type { StageRunner } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";
 
@@ -66,6 +67,7 @@ export async function applyAction(input: ApplyInput): Promise<Applied> {
     return failed({ kind: "disk_full", message: shortage, hint, stage: "apply" }, []);
   }
   const { method, python_path } = workshop.registry.method(action.agent, action.method);
+  const spans: Span[] = [];
   const directory = await workshop.artifacts.begin();
   try {
     const applied = await runner(trial_id, {
@@ -79,13 +81,14 @@ export async function applyAction(input: ApplyInput): Promise<Applied> {
       seed: study.seed,
       python_path,
     }, method.needs.environment);
-    if (!applied.ok) return applied;
+    spans.push(...applied.spans);
+    if (!applied.ok) return failed(applied.failure, spans);
     const verified = await runner(trial_id, {
       stage: "verify",
       artifact_dir: directory,
       source_dir: parent.location,
     }, "default");
-    const spans: Span[] = [...applied.spans, ...verified.spans];
+    spans.push(...verified.spans);
     if (!verified.ok) return failed(verified.failure, spans);
     const { formula_bytes, weight_bits, activation_bits } = applied.value;
     const artifact = await workshop.artifacts.commit(directory, {
@@ -100,6 +103,8 @@ export async function applyAction(input: ApplyInput): Promise<Applied> {
     });
     await makeRoom(workshop, [parent, artifact]);
     return { ok: true, value: { artifact, cached: false }, spans };
+  } catch (error) {
+    return failed(storageFailure(error, "apply"), spans);
   } finally {
     await workshop.artifacts.discard(directory); // nothing is there where it was committed
   }
