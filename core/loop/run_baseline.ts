@@ -1,4 +1,7 @@
 import { rewardOf } from "../evidence/reward.ts";
+import type { Artifact } from "../schemas/artifact.ts";
+import type { Facts } from "../schemas/facts.ts";
+import type { Measurement } from "../schemas/measurement.ts";
 import { addMeasurements, closeTrial, type Draft, type Ending, openTrial } from "./draft.ts";
 import { evaluate, measureSpeed, sizeOf } from "./run_trial.ts";
 import { cancelled, type Stop } from "./stop.ts";
@@ -14,7 +17,7 @@ export async function ensureBaseline(study: Study): Promise<Stop | null> {
   const { trial_id, study_id } = draft.trial;
   const artifact = study.input.baseline;
   await record(study, { type: "artifact_written", study_id, trial_id, artifact, cached: false });
-  await addMeasurements(study, draft, [sizeOf(artifact)]);
+  await addMeasurements(study, draft, [baselineSize(artifact, study.input.facts)]);
   const ended = await measure(study, draft);
   if (ended === null) {
     setReward(study, draft);
@@ -25,6 +28,20 @@ export async function ensureBaseline(study: Study): Promise<Stop | null> {
   const failure = ended.failure === null ? "" : `: ${ended.failure.message}`;
   return cancelled(study) ??
     { stop: "failed", message: `The baseline could not be measured${failure}` };
+}
+
+/**
+ * The size that trials are compared with: 2 bytes a parameter, as the model is published. A
+ * conversion to float32 holds twice as much and must not double any ratio.
+ */
+function baselineSize(artifact: Artifact, { model }: Facts): Measurement {
+  const size = sizeOf(artifact);
+  if (artifact.size_bytes <= model.fp16_bytes) return size;
+  return {
+    ...size,
+    value: model.fp16_bytes,
+    method: `2 bytes a parameter; the files on disk hold ${artifact.size_bytes} bytes`,
+  };
 }
 
 async function measure(study: Study, draft: Draft): Promise<Ending | null> {
