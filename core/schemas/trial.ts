@@ -57,7 +57,7 @@ export type Span = z.infer<typeof Span>;
 export const Trial = z.strictObject({
   trial_id: z.string().describe("readable, such as study-name/t03"),
   study_id: z.string(),
-  number: z.int().describe("0 is the baseline"),
+  number: z.int().describe("0 is the baseline's first measurement"),
   strategy: Strategy.nullable().describe("null for the baseline"),
   actions: z.array(ResolvedAction),
   artifact_ids: z.array(z.string()).describe("one an action, in order"),
