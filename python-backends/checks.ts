@@ -8,7 +8,7 @@ import { execa } from "execa";
 import { join } from "node:path";
 import process from "node:process";
 import { UsageError } from "../core/mod.ts";
-import { ensureEnvironment, type OnEnvironmentProgress } from "./environments.ts";
+import { ensureEnvironment, type OnEnvironmentProgress, overrideVariable } from "./environments.ts";
 import { PYTHON_ROOT } from "./home.ts";
 
 /** Of pytest's closing line. */
@@ -52,10 +52,15 @@ export async function testPython(
 ): Promise<Counts> {
   const options = onProgress === undefined ? {} : { onProgress };
   const { python } = await ensureEnvironment("default", options);
+  const exporter = await ensureEnvironment("openvino_export", options);
   const result = await execa(python, ["-m", "pytest", "-c", CONFIG, TESTS, ...args], {
     cwd: PYTHON_ROOT,
     reject: false,
-    env: { HF_HUB_OFFLINE: "1", PYTHONPATH: PYTHON_ROOT },
+    env: {
+      HF_HUB_OFFLINE: "1",
+      PYTHONPATH: PYTHON_ROOT,
+      [overrideVariable("openvino_export")]: exporter.python,
+    },
     stdout: ["pipe", "inherit"],
     stderr: "inherit",
   });

@@ -1,0 +1,28 @@
+import { defineRuntime, type Facts, type Support } from "../../core/mod.ts";
+
+/** Architectures whose exported graph holds every weight as a constant of its own. */
+const EXPORTED = ["LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"];
+
+function supports({ model, device }: Facts): Support {
+  if (device.device !== "cpu") {
+    return { ok: false, reason: `it runs on the CPU, the study is on ${device.device_name}` };
+  }
+  if (model.custom_code) {
+    return { ok: false, reason: "the model brings its own code, which cannot be exported" };
+  }
+  if (!EXPORTED.includes(model.architecture)) {
+    return {
+      ok: false,
+      reason: `it exports ${EXPORTED.join(", ")}, the model is ${model.architecture}`,
+    };
+  }
+  return { ok: true, reason: "computes on the packed integers of the written file" };
+}
+
+export default defineRuntime({
+  name: "openvino",
+  summary: "Runs the artifact's own integers in an OpenVINO graph on the CPU",
+  needs: { environment: "default", export_environment: "openvino_export" },
+  supports,
+  preference: 100,
+});

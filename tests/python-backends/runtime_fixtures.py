@@ -1,0 +1,134 @@
+"""What the runtime tests share: a small random Llama, artifacts of it, and its exported graph."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pare_backends
+from pare_backends.checkpoint import QuantizedTensor, read, write
+
+EXPORTER = "PARE_ENV_OPENVINO_EXPORT"
+
+
+@functools.cache
+def folder() -> Path:
+    """A folder that lives as long as the tests."""
+    held = tempfile.TemporaryDirectory(prefix="pare-runtimes-")
+    atexit.register(held.cleanup)
+    return Path(held.name)
+
+
+@functools.cache
+def random_llama(seed: int) -> Path:
+    """A Llama checkpoint of random weights, whose norms are not 1; float32, tied embedding."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=320,
+        hidden_size=64,
+        intermediate_size=96,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=256,
+        tie_word_embeddings=True,
+    )
+    torch.manual_seed(seed)
+    model = LlamaForCausalLM(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(1.0, 0.1) if parameter.dim() == 1 else parameter.normal_(0.0, 0.08)
+    directory = folder() / f"llama-{seed}"
+    model.save_pretrained(directory)
+    return directory
+
+
+@functools.cache
+def exported_graph() -> Path:
+    """The graph of `random_llama`, exported by a real worker from another model's directory."""
+    python = os.environ.get(EXPORTER)
+    if not python:
+        pytest.skip(f"{EXPORTER} names no interpreter with optimum-intel")
+    output = folder() / "graph"
+    events = run_worker(
+        python,
+        {"stage": "export_graph", "model_dir": str(random_llama(7)), "output_dir": str(output)},
+    )
+    assert events[-1]["event"] == "result", events[-1]
+    return output
+
+
+def run_worker(python: str, stage_request: dict[str, Any]) -> list[dict[str, Any]]:
+    """The events of one stage in a process of its own."""
+    request = {"protocol": 1, "request_id": "r", "threads": 2, "stage_request": stage_request}
+    done = subprocess.run(
+        [python, "-m", "pare_backends.worker"],
+        input=json.dumps(request) + "\n",
+        capture_output=True,
+        text=True,
+        check=True,
+        env=worker_environment(),
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def worker_environment() -> dict[str, str]:
+    """Variables with which another interpreter finds this very package, offline."""
+    root = str(Path(pare_backends.__file__).parent.parent)
+    return {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": root}
+
+
+def rounded(
+    weight: np.ndarray, bits: int, group: int, symmetric: bool, activations: int | None = None
+) -> QuantizedTensor:
+    """A matrix rounded to the nearest integers, by rows or groups. weight: (o, i) float32"""
+    rows, columns = weight.shape
+    grouped = weight.reshape(rows, -1, columns if group == -1 else group)
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    if symmetric:
+        scales = np.abs(grouped).max(axis=2) / high
+    else:
+        scales = (grouped.max(axis=2) - grouped.min(axis=2)) / (high - low)
+    scales = scales.astype(np.float16).astype(np.float32)
+    zeros = None if symmetric else np.clip(np.round(low - grouped.min(axis=2) / scales), low, high)
+    shift = 0 if zeros is None else zeros[:, :, None]
+    ints = np.clip(np.round(grouped / scales[:, :, None]) + shift, low, high).astype(np.int8)
+    points = None if zeros is None else zeros.astype(np.int8)
+    return QuantizedTensor(ints.reshape(rows, columns), scales, points, bits, group, activations)
+
+
+@functools.cache
+def artifact(
+    bits: int,
+    group: int,
+    symmetric: bool,
+    embedding_bits: int | None = None,
+    activations: int | None = None,
+) -> Path:
+    """An artifact of `random_llama(0)`; the embedding by rows where it is quantized too."""
+    checkpoint = read(random_llama(0))
+    made = {
+        name.removesuffix(".weight"): rounded(
+            checkpoint.floats[name], bits, group, symmetric, activations
+        )
+        for name in checkpoint.floats
+        if name.endswith("_proj.weight")
+    }
+    if embedding_bits is not None:
+        embedding = checkpoint.floats["model.embed_tokens.weight"]
+        made["model.embed_tokens"] = rounded(embedding, embedding_bits, -1, symmetric)
+    names = (bits, group, symmetric, embedding_bits, activations)
+    directory = folder() / "-".join(str(name) for name in names)
+    write(checkpoint.with_quantized(made), directory)
+    return directory

@@ -1,0 +1,41 @@
+"""The exported graph: an architecture without weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from runtime_fixtures import exported_graph, random_llama
+
+from pare_backends.checkpoint import read
+from pare_backends.export_graph import Request, run
+from pare_backends.failures import StageFailure
+from pare_backends.progress import silent_report
+
+
+def test_graph_names_every_tensor_of_the_checkpoint_once_and_holds_none() -> None:
+    described = json.loads((exported_graph() / "weights.json").read_text())
+    checkpoint = read(random_llama(7))
+    tensors = [weight["tensor"] for weight in described["weights"]]
+    assert sorted(tensors) == sorted(checkpoint.floats)
+    assert (exported_graph() / "openvino_model.bin").stat().st_size < 4096
+    embedding = next(w for w in described["weights"] if "embed" in w["tensor"])
+    assert embedding["used_by"] == ["Gather", "MatMul"]
+
+
+def test_export_graph_leaves_nothing_but_the_graph() -> None:
+    names = sorted(path.name for path in exported_graph().iterdir())
+    assert names == ["openvino_model.bin", "openvino_model.xml", "weights.json"]
+
+
+def test_export_graph_refuses_a_directory_without_config(tmp_path: Path) -> None:
+    with pytest.raises(StageFailure, match=r"config\.json") as caught:
+        run(Request(str(tmp_path), str(tmp_path / "out")), silent_report())
+    assert caught.value.kind == "bad_input"
+
+
+def test_export_graph_refuses_a_models_own_code(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"auto_map": {"AutoModel": "m.M"}}))
+    with pytest.raises(StageFailure, match="its own code"):
+        run(Request(str(tmp_path), str(tmp_path / "out")), silent_report())

@@ -1,0 +1,165 @@
+"""Speed, memory and energy of an artifact beside its baseline."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from runtime_fixtures import artifact, exported_graph, random_llama, run_worker
+
+from pare_backends import speed
+from pare_backends.energy import EnergyReader
+from pare_backends.failures import StageFailure
+from pare_backends.progress import Report, silent_report
+from pare_backends.runtimes.quiet import alert_if_busy, timing_lock
+from pare_backends.runtimes.session import Numerics, open_session
+from pare_backends.runtimes.timing import median_with_error, time_in_turn
+
+UNITS = {
+    "latency_ms": "ms/token",
+    "prefill_tokens_per_s": "tokens/s",
+    "energy_j_per_1k_tokens": "J/1k tokens",
+    "co2_g_per_1k_tokens": "g/1k tokens",
+    "memory_bytes": "bytes",
+}
+
+
+def request(runtime: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "stage": "speed",
+        "runtime": runtime,
+        "artifact_dir": str(artifact(4, 32, True, 8)),
+        "baseline_dir": str(random_llama(0)),
+        "graph_dir": None if runtime == "transformers" else str(exported_graph()),
+        "prompt_tokens": 12,
+        "new_tokens": 6,
+        "repeats": 3,
+        "seed": 0,
+        **changes,
+    }
+
+
+def check(measurements: list[dict[str, Any]], runtime: str) -> dict[str, dict[str, Any]]:
+    by_name = {m["metric"]: m for m in measurements}
+    for name, row in by_name.items():
+        assert row["unit"] == UNITS[name]
+        assert row["value"] > 0
+        assert row["runtime"] == runtime
+        assert row["numerics"]["inference_precision"] == "f32"
+    assert by_name["latency_ms"]["n"] == 3
+    assert by_name["latency_ms"]["standard_error"] >= 0
+    assert by_name["prefill_tokens_per_s"]["direction"] == "maximize"
+    assert "2019" in by_name["co2_g_per_1k_tokens"]["method"]
+    return by_name
+
+
+def test_speed_measures_an_artifact_beside_its_baseline_in_openvino() -> None:
+    events = run_worker(sys.executable, request("openvino"))
+    assert events[-1]["event"] == "result", events[-1]
+    result = events[-1]["result"]
+    own = check(result["measurements"], "openvino")
+    baseline = check(result["baseline_measurements"], "openvino")
+    assert set(own) == set(UNITS)
+    assert set(baseline) == set(UNITS) - {"memory_bytes"}
+    assert own["memory_bytes"]["method"] == "VmHWM"  # and no torch was imported
+    assert own["latency_ms"]["provenance"] == "measured"
+    assert result["bytes_read_per_token"] < 4 * 320 * 64
+    read = result["memory_bandwidth_gb_s"] * 1e9 * result["roofline_ms"] / 1000
+    assert read == pytest.approx(result["bytes_read_per_token"])
+
+
+def test_speed_in_transformers_is_emulated_for_packed_weights() -> None:
+    result = speed.run(
+        speed.Request(**{k: v for k, v in request("transformers").items() if k != "stage"}),
+        silent_report(2),
+    )
+    own = check(result["measurements"], "transformers")
+    baseline = check(result["baseline_measurements"], "transformers")
+    assert own["latency_ms"]["provenance"] == "emulated"
+    assert baseline["latency_ms"]["provenance"] == "measured"
+
+
+def test_speed_refuses_no_tokens() -> None:
+    fields = {k: v for k, v in request("transformers", new_tokens=0).items() if k != "stage"}
+    with pytest.raises(StageFailure, match="new_tokens is 0"):
+        speed.run(speed.Request(**fields), silent_report())
+
+
+def test_open_session_suggests_a_runtime() -> None:
+    with pytest.raises(StageFailure, match='Did you mean "openvino"'):
+        open_session("openvno", "", None, 1)
+
+
+class CountingSession:
+    """A session whose next token is one more than the last, and which says what it did."""
+
+    numerics = Numerics("f32", "f32", 0)
+    device = "cpu"
+    provenance = "measured"
+    bytes_read_per_token = 1
+    notes = ()
+
+    def __init__(self, name: str, log: list[str]) -> None:
+        self.name, self.log = name, log
+
+    def prefill(self, tokens: np.ndarray) -> int:
+        self.log.append(f"{self.name}:{len(tokens)}")
+        return 0
+
+    def decode(self, token: int) -> int:
+        self.log.append(str(token))
+        return token + 1
+
+    def gpu_peak_bytes(self) -> int | None:
+        return None
+
+
+def test_time_in_turn_interleaves_and_feeds_each_token_back() -> None:
+    log: list[str] = []
+    joules = iter(range(100))
+    reader = EnergyReader("rapl", "measured", lambda: float(next(joules)))
+    sessions = [CountingSession("a", log), CountingSession("b", log)]
+    passes = time_in_turn(sessions, np.arange(5), 2, 2, reader, 0.0, silent_report())
+    assert log == ["a:5", "0", "1", "b:5", "0", "1"] * 2
+    assert [p.joules for p in passes[0]] == [1.0, 1.0]
+
+
+def test_median_with_error_ignores_one_outlier() -> None:
+    value, error = median_with_error([10.0, 10.1, 9.9, 10.0, 500.0], seed=0)
+    assert value == 10.0
+    assert error is not None and error > 0
+    assert median_with_error([3.0], seed=0) == (3.0, None)
+    normal = np.random.default_rng(0).normal(0, 1, 400)
+    _, spread = median_with_error(list(normal), seed=0)
+    # The median's standard error is sqrt(pi / 2) times the mean's.
+    assert spread == pytest.approx(1.2533 / 20, rel=0.25)
+
+
+def test_timing_lock_lets_one_timing_in_at_a_time() -> None:
+    waited = threading.Event()
+    entered = threading.Event()
+    report = Report(lambda event: waited.set())
+
+    def second() -> None:
+        with timing_lock(report):
+            entered.set()
+
+    with timing_lock(silent_report()):
+        thread = threading.Thread(target=second)
+        thread.start()
+        assert waited.wait(10)
+        assert not entered.is_set()
+    thread.join(10)
+    assert entered.is_set()
+
+
+def test_alert_if_busy_names_the_cores_that_others_took() -> None:
+    events: list[dict[str, Any]] = []
+    alert_if_busy(Report(events.append), 0.1, 0.3)
+    assert events == []
+    alert_if_busy(Report(events.append), 1.5, 2.0)
+    assert events[0]["condition"] == "busy_machine"
+    assert "1.5 of" in events[0]["evidence"]
