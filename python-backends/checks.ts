@@ -58,6 +58,7 @@ export async function testPython(
     reject: false,
     env: {
       HF_HUB_OFFLINE: "1",
+      PYTHONDONTWRITEBYTECODE: "",
       PYTHONPATH: PYTHON_ROOT,
       [overrideVariable("openvino_export")]: exporter.python,
     },

@@ -161,6 +161,8 @@ export function workerVariables(
     PYTHONUNBUFFERED: "1",
     PYTHONNOUSERSITE: "1",
     PYTHONHASHSEED: "0",
+    // Packages are installed without bytecode: what is imported once is kept.
+    PYTHONDONTWRITEBYTECODE: "",
     // Libraries' own reporting home: never from here.
     HF_HUB_DISABLE_TELEMETRY: "1",
     DO_NOT_TRACK: "1",

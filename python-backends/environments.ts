@@ -205,7 +205,12 @@ async function checkImports(python: string, pins: EnvironmentPins): Promise<void
     {
       reject: false,
       stdin: "ignore",
-      env: { HF_HUB_OFFLINE: "1", PYTHONNOUSERSITE: "1", PYTHONPATH: PYTHON_ROOT },
+      env: {
+        HF_HUB_OFFLINE: "1",
+        PYTHONNOUSERSITE: "1",
+        PYTHONPATH: PYTHON_ROOT,
+        PYTHONDONTWRITEBYTECODE: "",
+      },
     },
   );
   if (!result.failed) return;
