@@ -2,7 +2,7 @@ import type { StudyEvent } from "../core/mod.ts";
 import { plotOf } from "./reports_of_study.ts";
 import { escapeHtml, renderHtml } from "./reports/render_html.ts";
 import { studyReport } from "./reports/study_report.ts";
-import { progressLine } from "./terminal/live_view.ts";
+import { phaseLine, progressLine } from "./terminal/live_view.ts";
 import { trialTable } from "./terminal/trial_table.ts";
 import { recipeText } from "./view/trial_rows.ts";
 import type { StudyView } from "./view/study_view.ts";
@@ -99,10 +99,12 @@ export function liveCell(
     onEvent(event) {
       if (event.event === "progress") {
         if (event.label !== step.label) step = { label: event.label, startedAt: now() };
-        running = `${event.trial_id} ${progressLine(event, (now() - step.startedAt) / 1000)}`;
+        running = `${event.trial_id.split("/").at(-1)} ${
+          progressLine(event, (now() - step.startedAt) / 1000)
+        }`;
         show(false);
       } else if (event.event === "phase") {
-        running = `${event.trial_id} ${event.phase}`;
+        running = phaseLine(event);
         show(false);
       } else if (event.record.type === "trial_closed") {
         const { trial } = event.record;

@@ -32,6 +32,9 @@ export interface StageRunnerOptions {
 /** Stages whose resource samples are kept: those of a trial, not of the set-up. */
 const SAMPLED: ReadonlySet<StageName> = new Set(["apply", "verify", "evaluate", "speed"]);
 
+/** Stages that the loop announces itself, with more to say. */
+const TOLD_BY_THE_LOOP: ReadonlySet<StageName> = new Set(["apply", "evaluate", "speed"]);
+
 /** At most so many samples a stage reach the journal: every one at first, then every second … */
 const SAMPLES_A_STAGE = 40;
 
@@ -78,7 +81,9 @@ function thinned<T>(): { add(item: T): void; items: T[] } {
 export function createStageRunner(options: StageRunnerOptions): StageRunner {
   const { client, signal, onEvent, record } = options;
   return async (trialId, request, environment) => {
-    onEvent({ event: "phase", trial_id: trialId, phase: request.stage, detail: environment });
+    if (!TOLD_BY_THE_LOOP.has(request.stage)) {
+      onEvent({ event: "phase", trial_id: trialId, phase: request.stage, detail: environment });
+    }
     const samples = thinned<ResourceSample>();
     const alerts: JournalRecord[] = [];
     const take = (event: WorkerEvent) => {

@@ -33,6 +33,27 @@ export function bar(share: number, width: number): string {
   return "█".repeat(cells) + "░".repeat(width - cells);
 }
 
+/** What a phase does, in words; the detail is added where it says more. */
+const PHASES: Readonly<Record<string, (detail: string) => string>> = {
+  inspect_device: () => "look at this machine",
+  import_model: () => "read the model",
+  prepare_data: () => "choose samples and calibration text",
+  apply: (method) => `compress with ${method}`,
+  verify: () => "verify what was written",
+  proxy: () => "evaluate on the proxy sample",
+  full: () => "evaluate on the full sample",
+  export_graph: () => "export the architecture's graph, once",
+  prove_runtime: () => "compare the runtime's logits with the model's",
+  speed: (runtime) => `measure speed and memory in ${runtime}`,
+};
+
+/** A phase of a trial as a line. */
+export function phaseLine(event: { trial_id: string; phase: string; detail: string }): string {
+  const where = event.trial_id.split("/").at(-1) ?? event.trial_id;
+  const words = PHASES[event.phase]?.(event.detail) ?? `${event.phase} ${event.detail}`;
+  return `  ${where}  ${words}`;
+}
+
 interface Step {
   label: string;
   startedAt: number;
@@ -97,9 +118,8 @@ export function createLiveView(screen: Screen, now: () => number) {
       if (event.event === "progress") progress(event);
       else if (event.event === "phase") {
         step = null;
-        const where = event.trial_id.split("/").at(-1) ?? event.trial_id;
-        if (screen.terminal) transient(`  ${where} ${event.phase}: ${event.detail}`);
-        else line(`  ${where} ${event.phase}: ${event.detail}`);
+        if (screen.terminal) transient(phaseLine(event));
+        else line(phaseLine(event));
       }
     },
     /** Removes what does not stay. */
