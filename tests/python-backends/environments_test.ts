@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { readCounts } from "../../python-backends/checks.ts";
@@ -70,6 +70,9 @@ Deno.test("ensureEnvironment() makes an environment once, also when two ask at o
   lines.length = 0;
   await ask();
   assert.deepEqual(lines, [], "the third time nothing is made");
+  rmSync(first.python);
+  await ask();
+  assert(existsSync(first.python), "one whose Python has gone is made anew");
 });
 
 Deno.test("ensureEnvironment() removes a half-built environment and makes it anew", async () => {
@@ -174,12 +177,15 @@ Deno.test("lastWords() keeps pip's errors and drops its warnings", () => {
 Deno.test("withFileLock() lets one in at a time and can be cancelled while it waits", async () => {
   const path = join(temporaryFolder("lock"), "lock");
   const order: string[] = [];
-  let free = () => {};
+  const freed = Promise.withResolvers<void>();
+  const entered = Promise.withResolvers<void>();
   const first = withFileLock(path, {}, async () => {
     order.push("first");
-    await new Promise<void>((resolve) => free = resolve);
+    entered.resolve();
+    await freed.promise;
     order.push("first done");
   });
+  await entered.promise;
   let second = Promise.resolve();
   await new Promise<void>((resolve) => {
     second = withFileLock(path, { onWait: resolve }, () => {
@@ -192,7 +198,7 @@ Deno.test("withFileLock() lets one in at a time and can be cancelled while it wa
     return Promise.resolve();
   });
   await assert.rejects(cancelled);
-  free();
+  freed.resolve();
   await Promise.all([first, second]);
   assert.deepEqual(order, ["first", "first done", "second"]);
 });
