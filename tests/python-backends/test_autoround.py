@@ -1,0 +1,38 @@
+"""`autoround`: auto-round's own integers, negative scales and zero points included."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_model import act, tiny_dir
+
+from pare_backends.checkpoint import read
+from pare_backends.verify import compare
+
+FEW = {"iters": 2, "samples": 4, "seqlen": 32}
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_autoround_writes_its_own_integers(tmp_path: Path, symmetric: bool) -> None:
+    params = {"bits": 3, "group_size": 32, "symmetric": symmetric, **FEW}
+    result = act(tmp_path / "child", "autoround", params)
+    child, source = read(tmp_path / "child"), read(tiny_dir())
+    assert result["quantized_layers"] == len(child.quantized) == 14
+    cosines = compare(child, source, _silent())
+    assert min(cosines.values()) > 0.9
+    for tensor in child.quantized.values():
+        assert tensor.symmetric == symmetric
+        # The full range is used: that is what the sign of a symmetric scale is for.
+        assert tensor.ints.min() == -4
+        assert tensor.ints.max() == 3
+    if symmetric:
+        scales = [tensor.scales for tensor in child.quantized.values()]
+        assert (np.concatenate([s.reshape(-1) for s in scales]) < 0).any()
+
+
+def _silent() -> object:
+    from pare_backends.progress import silent_report
+
+    return silent_report()

@@ -1,0 +1,143 @@
+"""`import_model`: facts of a model, and one sentence for each wrong one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_model import tiny_copy, tiny_dir
+
+from pare_backends.failures import StageFailure
+from pare_backends.import_model import ImportModelRequest, run
+from pare_backends.models import limits
+from pare_backends.models.tiny_text import facts, items, sentences
+from pare_backends.progress import silent_report
+
+
+def imported(name: object, out: Path, trust: bool = False) -> dict[str, Any]:
+    return run(ImportModelRequest(str(name), str(out), trust), silent_report())
+
+
+def refused(name: object, out: Path) -> StageFailure:
+    with pytest.raises(StageFailure) as caught:
+        imported(name, out)
+    assert not out.exists() or not any(out.iterdir()), "something half-written is left"
+    return caught.value
+
+
+def test_facts_of_the_tiny_model(tmp_path: Path) -> None:
+    found = imported(tiny_dir(), tmp_path / "out")
+    assert not (tmp_path / "out").exists(), "a directory is pointed to, not copied"
+    assert found["path"] == str(tiny_dir().resolve())
+    assert found["source"] == "checkpoint"
+    assert found["architecture"] == "LlamaForCausalLM"
+    assert found["group_sizes"] == [16, 32, 64]
+    assert found["tied_embeddings"] is True
+    assert found["grid"] is None
+    assert (found["layers"], found["heads"], found["kv_heads"]) == (2, 4, 2)
+    norms = 64 * 5
+    weights = found["linear_parameters"] + found["embedding_parameters"]
+    assert found["parameters"] == weights + norms
+    shapes = found["linear_shapes"]
+    assert sum(s["count"] for s in shapes) == 14
+    cells = sum(s["count"] * s["out_features"] * s["in_features"] for s in shapes)
+    assert cells == found["linear_parameters"]
+    assert found["fp16_bytes"] == 2 * found["parameters"]
+
+
+def test_the_tiny_benchmark_asks_facts_of_its_text_once() -> None:
+    asked = [item["prompt"] for item in items()]
+    assert len(asked) == len(set(asked)) == 200
+    text = " ".join(sentences(5000, 1))
+    known = {f"{f.question} {f.prompt}": f.answer for f in facts()}
+    for item in items():
+        assert known[item["prompt"]] == item["answer"]
+    assert items()[0]["prompt"].split("? ")[1] in text
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    copy = tiny_copy(tmp_path / "cut")
+    path = copy / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1000])
+    failure = refused(copy, tmp_path / "out")
+    assert failure.kind == "bad_input"
+    assert "model.safetensors" in failure.message
+    path.write_bytes(b"\xff" * 4000)
+    assert "model.safetensors" in refused(copy, tmp_path / "out").message
+    path.write_bytes(b"")
+    assert "model.safetensors" in refused(copy, tmp_path / "out").message
+
+
+def test_pickled_weights_are_refused_with_the_way_out(tmp_path: Path) -> None:
+    copy = tiny_copy(tmp_path / "pickled")
+    (copy / "model.safetensors").rename(copy / "pytorch_model.bin")
+    failure = refused(copy, tmp_path / "out")
+    assert "pytorch_model.bin" in failure.message
+    assert "save_pretrained" in (failure.hint or "")
+
+
+def test_own_code_needs_trust(tmp_path: Path) -> None:
+    copy = tiny_copy(tmp_path / "code", auto_map={"AutoModelForCausalLM": "modeling.Own"})
+    assert "--trust-remote-code" in (refused(copy, tmp_path / "out").hint or "")
+
+
+def test_a_quantized_checkpoint_is_no_baseline(tmp_path: Path) -> None:
+    copy = tiny_copy(tmp_path / "q", quantization_config={"quant_method": "gptq"})
+    assert "quantized already (gptq)" in refused(copy, tmp_path / "out").message
+
+
+def test_a_missing_layer_is_named(tmp_path: Path) -> None:
+    copy = tiny_copy(tmp_path / "deep", num_hidden_layers=3)
+    assert "model.layers.2" in refused(copy, tmp_path / "out").message
+
+
+def test_directories_and_files_that_are_no_models(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert "config.json" in refused(tmp_path / "empty", tmp_path / "out").message
+    (tmp_path / "notes.txt").write_text("hello")
+    assert ".gguf" in refused(tmp_path / "notes.txt", tmp_path / "out").message
+    (tmp_path / "bad.gguf").write_bytes(b"nonsense")
+    assert "bad.gguf" in refused(tmp_path / "bad.gguf", tmp_path / "out").message
+    copy = tiny_copy(tmp_path / "wordless")
+    (copy / "tokenizer.json").unlink()
+    assert "tokenizer" in refused(copy, tmp_path / "out").message
+
+
+def test_unknown_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert 'Did you mean "demo"?' in refused("dmeo", tmp_path / "out").message
+    (tmp_path / "smollm").mkdir()
+    near = refused(tmp_path / "smolm", tmp_path / "out").message
+    assert 'Did you mean "smollm"?' in near
+    offline = refused("no-such-owner/no-such-model", tmp_path / "out")
+    assert "no-such-owner/no-such-model" in offline.message
+    assert "HF_HUB_OFFLINE" in offline.message
+
+
+def test_the_demo_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARE_DEMO_GGUF", str(tmp_path / "gone.gguf"))
+    failure = refused("demo", tmp_path / "out")
+    assert failure.kind == "missing_environment"
+    assert "gone.gguf" in failure.message
+
+
+def test_a_model_too_large_says_the_gigabytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "OVERHEAD_BYTES", 10**15)
+    message = refused(tiny_dir(), tmp_path / "out").message
+    assert "1000000.0 GB" in message and "found" in message
+
+
+def test_a_stored_head_beside_a_tied_embedding_is_counted_once(tmp_path: Path) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    copy = tiny_copy(tmp_path / "twice")
+    tensors = load_file(str(copy / "model.safetensors"))
+    tensors["lm_head.weight"] = tensors["model.embed_tokens.weight"].copy()
+    save_file(tensors, str(copy / "model.safetensors"), metadata={"format": "pt"})
+    once, twice = imported(tiny_dir(), tmp_path / "a"), imported(copy, tmp_path / "b")
+    assert once["parameters"] == twice["parameters"]
+    assert json.dumps(once["linear_shapes"]) == json.dumps(twice["linear_shapes"])

@@ -1,0 +1,67 @@
+"""`verify`: passes what was written well and names what was not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_model import act, tiny_dir
+
+from pare_backends.checkpoint import read, write
+from pare_backends.failures import StageFailure
+from pare_backends.progress import silent_report
+from pare_backends.verify import COSINE_FLOOR, VerifyRequest, cosine, run
+from pare_backends.quantization.rounding import round_matrix
+
+LAYER = "model.layers.1.mlp.down_proj"
+
+
+def verified(directory: Path) -> dict[str, object]:
+    return run(VerifyRequest(str(directory), str(tiny_dir())), silent_report())
+
+
+def test_a_good_artifact_passes_and_speaks(tmp_path: Path) -> None:
+    act(tmp_path / "child", "rtn", {"bits": 8, "group_size": 32})
+    result = verified(tmp_path / "child")
+    assert result["layers"] == 20
+    assert 0.999 < float(str(result["minimum_cosine"])) <= float(str(result["mean_cosine"])) <= 1
+    words = str(result["generated_text"]).split()
+    assert len(words) == 12 and "lives" in words
+
+
+def test_scales_in_the_wrong_order_are_found(tmp_path: Path) -> None:
+    act(tmp_path / "child", "rtn", {"bits": 4, "group_size": 32})
+    child = read(tmp_path / "child")
+    tensor = child.quantized[LAYER]
+    wrong = replace(tensor, ints=np.ascontiguousarray(tensor.ints[::-1]))
+    write(replace(child, quantized={**child.quantized, LAYER: wrong}), tmp_path / "wrong")
+    with pytest.raises(StageFailure, match=LAYER) as caught:
+        verified(tmp_path / "wrong")
+    assert caught.value.kind == "verification"
+
+
+def test_a_missing_layer_is_found(tmp_path: Path) -> None:
+    source = read(tiny_dir())
+    floats = {n: source.floats[n] for n in source.floats if n != f"{LAYER}.weight"}
+    write(replace(source, floats=floats), tmp_path)
+    with pytest.raises(StageFailure, match=f"{LAYER} is missing"):
+        verified(tmp_path)
+
+
+def test_not_a_number_is_named(tmp_path: Path) -> None:
+    source = read(tiny_dir())
+    floats = {n: np.array(source.floats[n]) for n in source.floats}
+    floats[f"{LAYER}.weight"][0, 0] = np.nan
+    write(replace(source, floats=floats), tmp_path)
+    with pytest.raises(StageFailure) as caught:
+        verified(tmp_path)
+    assert caught.value.kind == "not_a_number"
+
+
+@pytest.mark.parametrize("bits", [2, 3, 4, 8])
+def test_floors_lie_below_what_plain_rounding_of_whole_rows_leaves(bits: int) -> None:
+    weights = np.random.default_rng(0).standard_normal((64, 1536)).astype(np.float32)
+    back = round_matrix("w", weights, bits, -1, symmetric=True).dequantize()
+    assert cosine("w", back, weights) > COSINE_FLOOR[bits]
