@@ -36,7 +36,7 @@ class VerifyRequest:
 
 
 def run(request: VerifyRequest, report: Report) -> dict[str, Any]:
-    """`Verification` of the wire; `StageFailure("verification")` where the file is not the model."""
+    """`Verification` of the wire; a failure of that name where the file is not the model."""
     started = time.perf_counter()
     artifact, source = read(request.artifact_dir), read(request.source_dir)
     cosines = compare(artifact, source, report)

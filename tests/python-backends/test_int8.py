@@ -40,7 +40,10 @@ def test_inputs_are_rounded_per_token() -> None:
 def test_the_model_computes_with_rounded_inputs(tmp_path: Path) -> None:
     act(tmp_path / "w8a8", "int8", {})
     act(tmp_path / "w8", "rtn", {"bits": 8, "group_size": -1})
-    full, weights_only = load_dequantized(tmp_path / "w8a8")[0], load_dequantized(tmp_path / "w8")[0]
+    full, weights_only = (
+        load_dequantized(tmp_path / "w8a8")[0],
+        load_dequantized(tmp_path / "w8")[0],
+    )
     name = "model.layers.0.mlp.up_proj.weight"
     assert torch.equal(full.state_dict()[name], weights_only.state_dict()[name])
     with torch.inference_mode():

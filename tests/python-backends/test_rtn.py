@@ -37,7 +37,9 @@ def relative_error(weights: np.ndarray, back: np.ndarray) -> float:
 def test_error_on_gaussian_weights(bits: int, symmetric: bool, expected: float) -> None:
     weights = gaussian()
     tensor = round_matrix("w", weights, bits, 64, symmetric)
-    assert relative_error(weights, tensor.dequantize()) == pytest.approx(expected, rel=0.1, abs=6e-6)
+    assert relative_error(weights, tensor.dequantize()) == pytest.approx(
+        expected, rel=0.1, abs=6e-6
+    )
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
@@ -79,7 +81,7 @@ def test_not_a_number_is_named() -> None:
 def test_a_group_that_does_not_divide_is_refused_before_anything_is_written(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(StageFailure, match="groups of 48.*64") as caught:
+    with pytest.raises(StageFailure, match=r"groups of 48.*64") as caught:
         act(tmp_path / "child", "rtn", {"group_size": 48})
     assert caught.value.kind == "invalid"
     assert not (tmp_path / "child").exists()

@@ -12,8 +12,8 @@ from tiny_model import act, tiny_dir
 from pare_backends.checkpoint import read, write
 from pare_backends.failures import StageFailure
 from pare_backends.progress import silent_report
-from pare_backends.verify import COSINE_FLOOR, VerifyRequest, cosine, run
 from pare_backends.quantization.rounding import round_matrix
+from pare_backends.verify import COSINE_FLOOR, VerifyRequest, cosine, run
 
 LAYER = "model.layers.1.mlp.down_proj"
 

@@ -71,9 +71,11 @@ class Checkpoint:
             )
         gone = {f"{layer}.weight" for layer in tensors}
         kept = set(self.floats) - gone
-        floats = self.floats.subset(kept) if isinstance(self.floats, StoredTensors) else {
-            name: self.floats[name] for name in self.floats if name in kept
-        }
+        floats = (
+            self.floats.subset(kept)
+            if isinstance(self.floats, StoredTensors)
+            else {name: self.floats[name] for name in self.floats if name in kept}
+        )
         return replace(self, quantized={**self.quantized, **tensors}, floats=floats)
 
 
@@ -113,9 +115,7 @@ def read(directory: str | Path) -> Checkpoint:
     return Checkpoint(plain, companions, quantized, floats)
 
 
-def read_quantized(
-    stored: StoredTensors, layer: str, config: Mapping[str, Any]
-) -> QuantizedTensor:
+def read_quantized(stored: StoredTensors, layer: str, config: Mapping[str, Any]) -> QuantizedTensor:
     """One layer from its stored parts; bits and group size follow from their shapes."""
     scales = stored[f"{layer}.weight_scale"].astype(np.float32)
     if f"{layer}.weight_packed" not in stored:

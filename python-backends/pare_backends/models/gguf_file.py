@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -49,7 +48,7 @@ def convert_gguf(path: Path, output: Path, report: Report) -> str:
         raise StageFailure(
             "bad_input",
             f"Cannot read {path.name}: {one_line(error)}",
-            hint="The file may be damaged, or its architecture unknown to transformers' GGUF loader",
+            hint="The file may be damaged, or transformers may not know its architecture as GGUF",
         ) from error
     report.progress(f"write {path.name} as safetensors", 2, 3, "steps")
     write_model(model, output)
@@ -92,7 +91,7 @@ def write_model(model: Any, output: Path) -> None:
     }
     path = output / "model.safetensors"
     save_file(state, str(path), metadata={"format": "pt"})
-    os.chmod(path, 0o644)
+    path.chmod(0o644)  # safetensors writes for the owner alone
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
     model.config.dtype = "float32"

@@ -72,8 +72,10 @@ def demo_path() -> Path:
 
 def looks_like_path(name: str) -> bool:
     """Whether a name can only be meant as a path."""
-    return name.startswith(("/", "./", "../", "~")) or name.endswith(".gguf") or (
-        HUB_NAME.match(name) is None
+    return (
+        name.startswith(("/", "./", "../", "~"))
+        or name.endswith(".gguf")
+        or (HUB_NAME.match(name) is None)
     )
 
 

@@ -48,6 +48,7 @@ def tune(model: Any, tokenizer: Any, windows: Any, params: Params, context: Cont
     from auto_round import AutoRound
     from torch.utils.data import DataLoader
 
+    from pare_backends.quantization.freeze import frozen_garbage
     from pare_backends.quantization.watch import watch_blocks
 
     rows = [{"input_ids": row, "attention_mask": torch.ones_like(row)} for row in windows]
@@ -71,7 +72,8 @@ def tune(model: Any, tokenizer: Any, windows: Any, params: Params, context: Cont
         seed=context.seed,
     )
     calls = params.iters + 2 * -(-len(rows) // batch)
-    with watch_blocks(model, context.report, "autoround", calls_a_block=calls):
+    progress = watch_blocks(model, context.report, "autoround", calls_a_block=calls)
+    with frozen_garbage(), progress:
         tuned, _ = compressor.quantize()
     return tuned
 
@@ -82,9 +84,7 @@ def read_layer(model: Any, layer: str, params: Params) -> QuantizedTensor:
 
     module = model.get_submodule(layer)
     if not hasattr(module, "scale"):
-        raise StageFailure(
-            "crash", f"Cannot read {layer}: auto-round left it unquantized"
-        )
+        raise StageFailure("crash", f"Cannot read {layer}: auto-round left it unquantized")
     offset = 2 ** (params.bits - 1)
     zeros = None
     if not params.symmetric:

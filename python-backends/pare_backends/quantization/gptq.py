@@ -55,6 +55,7 @@ def run_oneshot(
     from llmcompressor.modifiers.gptq import GPTQModifier
     from torch.utils.data import DataLoader
 
+    from pare_backends.quantization.freeze import frozen_garbage
     from pare_backends.quantization.watch import watch_blocks
 
     by_group = params.group_size != -1
@@ -74,10 +75,10 @@ def run_oneshot(
         actorder="static" if params.actorder == "static" else None,
     )
     batches = [
-        {"input_ids": row[None], "attention_mask": row.new_ones(row.shape)[None]}
-        for row in windows
+        {"input_ids": row[None], "attention_mask": row.new_ones(row.shape)[None]} for row in windows
     ]
-    with watch_blocks(model, context.report, "gptq", calls_a_block=2 * len(batches)):
+    progress = watch_blocks(model, context.report, "gptq", calls_a_block=2 * len(batches))
+    with frozen_garbage(), progress:
         oneshot(
             model=model,
             tokenizer=tokenizer,
