@@ -15,7 +15,7 @@ import { pareHome } from "../../python-backends/home.ts";
 import { lastWords } from "../../python-backends/pip.ts";
 import { findPython, noPythonSentence } from "../../python-backends/python.ts";
 import { isCpuBuild, readWheelReport } from "../../python-backends/torch_wheel.ts";
-import { temporaryFolder } from "./scripted_worker.ts";
+import { temporaryFolder, until } from "./scripted_worker.ts";
 
 /** A third party's environment that needs no network: no package at all. */
 function ownPins(imports: string[]): string {
@@ -60,11 +60,19 @@ Deno.test("ensureEnvironment() makes an environment once, also when two ask at o
   const lines: string[] = [];
   const ask = () =>
     ensureEnvironment("own", { home, pins_directory, onProgress: ({ line }) => lines.push(line) });
-  const [first, second] = await Promise.all([ask(), ask()]);
+  const { python } = await findPython();
+  const pins = readPins("own", pins_directory);
+  const lock = `${environmentDirectory(pins, { home, minor: python!.minor, gpu: false })}.lock`;
+  const both = await withFileLock(lock, {}, async () => {
+    const asked = Promise.all([ask(), ask()]);
+    await until("both wait", () => lines.length === 2);
+    return { asked }; // a bare promise would be awaited with the lock held
+  });
+  assert(lines.every((line) => line.startsWith("another process")));
+  const [first, second] = await both.asked;
   assert.deepEqual(first, second);
   assert(existsSync(first.python));
   assert.equal(lines.filter((line) => line.startsWith("making a virtual")).length, 1);
-  assert.equal(lines.filter((line) => line.startsWith("another process")).length, 1);
   const ready = readyFacts(first.directory!);
   assert.equal(ready.name, "own");
   lines.length = 0;
