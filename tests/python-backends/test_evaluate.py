@@ -12,6 +12,8 @@ import pytest
 import torch
 from evaluation_fixtures import Events, random_checkpoint, wire_task, words, write_rows
 
+from pare_backends.apply import ApplyRequest
+from pare_backends.apply import run as apply
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.evaluate import EvaluateRequest, run
 from pare_backends.evaluation.wire import SampleSelection, WireTask
@@ -166,6 +168,27 @@ def test_one_load_runs_all_tasks_with_progress_and_spans(model_dir: Path, tmp_pa
     assert [span["name"] for span in events.named("span")] == ["load", "evaluate"]
     last = {e["label"]: (e["done"], e["total"]) for e in events.named("progress")}
     assert last == {asked.task: (2, 2), text.task: (1, 1)}
+
+
+def test_quantized_activations_are_quantized_and_said(model_dir: Path, tmp_path: Path) -> None:
+    child = tmp_path / "int8"
+    action = ApplyRequest(str(model_dir), str(child), "quantization", "int8", {}, None, 1, None)
+    apply(action, Events().report)
+    path = write_rows(tmp_path / "d.jsonl", [{"text": words(200)}])
+    task = wire_task("custom_text", path, window_tokens=64)
+    result, samples, _ = evaluate(child, [task], {task.task: [0]}, tmp_path)
+    model, tokenizer = load_dequantized(child)
+    window = torch.tensor([tokenizer.encode(words(200))[:64]])
+    with torch.no_grad():
+        expected = float(model(window, labels=window).loss)
+    assert samples[0]["score"] == pytest.approx(expected, rel=1e-5)
+    figure = result["measurements"][0]
+    assert "activations fake-quantized per token, int8" in figure["method"]
+    assert figure["provenance"] == "measured"
+    plain = evaluate(model_dir, [task], {task.task: [0]}, tmp_path)
+    assert plain[0]["protocol"] == result["protocol"]
+    assert plain[1][0]["sample_hash"] == samples[0]["sample_hash"]
+    assert plain[1][0]["score"] != samples[0]["score"]
 
 
 @pytest.mark.parametrize("name", ["custom_prompt_answer", "custom_text"])

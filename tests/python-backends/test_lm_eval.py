@@ -18,7 +18,7 @@ from pare_backends.evaluation.documents import load_documents
 from pare_backends.evaluation.harness import build_task, run_harness
 from pare_backends.evaluation.language_model import PackedLM
 from pare_backends.evaluation.packing import attention, group_requests, pack, split_prefix
-from pare_backends.evaluation.perplexity import windows
+from pare_backends.evaluation.perplexity import run_perplexity, windows
 from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure
 
@@ -49,6 +49,7 @@ def test_packed_rows_equal_the_batches_of_lm_eval(shared_words: int, model_dir: 
     groups = group_requests([(c, a) for _, c, a in asked], model.max_length)
     prefix, _ = split_prefix(groups)
     assert (len(prefix) > 0) == (shared_words == 90)
+    model._budget = 16  # several rows after one prefix
     packed = model._packed(groups, len(asked))
     plain = model._plain(asked)
     assert [value for value, _ in packed] == pytest.approx([v for v, _ in plain], abs=1e-4)
@@ -170,6 +171,26 @@ def test_generations_are_greedy_and_tell_their_progress(model_dir: Path) -> None
             tokens.append(int(model.model(torch.tensor([tokens])).logits[0, -1].argmax()))
     assert texts == [model.tok_decode(tokens[-4:])] * 3
     assert [event["done"] for event in events.named("progress")] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "reason"),
+    [
+        ("gsm8k", "gsm8k/test.jsonl.gz", "Cannot generate 256 tokens for gsm8k"),
+        ("wikitext2", "wikitext2/test.jsonl.gz", "in windows of 512 tokens: the model reads 256"),
+    ],
+)
+def test_a_benchmark_beyond_the_context_is_refused(
+    name: str, file: str, reason: str, model_dir: Path
+) -> None:
+    task = wire_task(name, benchmark_file(file))
+    documents = load_documents(task)
+    with pytest.raises(StageFailure, match=reason):
+        if name == "gsm8k":
+            run_harness(task, documents, [0], language_model(model_dir))
+        else:
+            model, tokenizer = load_dequantized(model_dir)
+            run_perplexity(task, documents, [0], model, tokenizer, 1, Events().report)
 
 
 def test_a_generation_of_a_broken_model_is_not_a_number(model_dir: Path) -> None:

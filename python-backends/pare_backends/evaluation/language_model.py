@@ -170,6 +170,13 @@ class PackedLM(HFLM):
 
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
         """Greedy generations as lm-eval makes them."""
+        longest = max(int(one.args[1].get("max_gen_toks", 0)) for one in requests)
+        if longest >= self.max_length:
+            raise StageFailure(
+                "bad_input",
+                f"Cannot generate {longest} tokens for {self.label}: "
+                f"the model reads and writes {self.max_length} in all",
+            )
         self._generated, self._generations = 0, len(requests)
         return super().generate_until(requests, disable_tqdm=True)
 

@@ -63,6 +63,13 @@ def run_perplexity(
     """Perplexity of the model on the windows that `rows` numbers."""
     every = windows(task, documents, tokenizer)
     chosen = [every[row] for row in rows]
+    context = int(model.config.get_text_config().max_position_embeddings)
+    if len(chosen[0]) > context:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot measure {task.task} in windows of {len(chosen[0])} tokens: "
+            f"the model reads {context}",
+        )
     per_batch = max(1, batch_size * TOKENS_PER_BATCH // len(chosen[0]))
     scores: list[float] = []
     for start in range(0, len(chosen), per_batch):
