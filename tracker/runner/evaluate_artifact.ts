@@ -14,7 +14,7 @@ export interface EvaluateInput {
 }
 
 /** Log-likelihood requests are batched by this many on a CPU: measured to be the fastest. */
-const BATCH_SIZE = 16;
+export const BATCH_SIZE = 16;
 
 /** Quality at a fidelity: one process, its samples kept beside the journal. */
 export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Evaluation>> {

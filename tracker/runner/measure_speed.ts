@@ -14,7 +14,7 @@ export interface SpeedInput {
 }
 
 /** Tokens of the prompt, tokens generated, and pairs of baseline and trial. */
-const PROTOCOL = { prompt_tokens: 128, new_tokens: 48, repeats: 5 };
+export const PROTOCOL = { prompt_tokens: 128, new_tokens: 48, repeats: 5 };
 /** Positions at which the runtime's logits are compared with the dequantized model's. */
 const PROOF_TOKENS = 64;
 

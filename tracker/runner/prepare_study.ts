@@ -18,7 +18,7 @@ import { wireTasks } from "./wire_tasks.ts";
 import type { Workshop } from "./workshop.ts";
 
 /** Calibration windows written; a method takes as many of them as its knobs say. */
-const CALIBRATION = { windows: 32, tokens: 256 };
+export const CALIBRATION = { windows: 32, tokens: 256 };
 
 /** Calibration text of the data directory, where it ships one; null: pare's own text. */
 function calibrationText(request: StudyRequest): string | null {
