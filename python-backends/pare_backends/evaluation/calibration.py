@@ -19,8 +19,8 @@ from pare_backends.evaluation.records import Row, content_hash
 from pare_backends.failures import StageFailure
 
 SEPARATOR = "\n\n"
-SHORTEST_PARAGRAPH = 20
-"""Characters from which on two equal paragraphs are the same text and no common phrase."""
+SHORTEST_PARAGRAPH = 50
+"""Characters from which on two equal paragraphs are the same text, not a heading or a phrase."""
 
 
 def paragraph_hashes(rows: Iterable[Row]) -> set[str]:
