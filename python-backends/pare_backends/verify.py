@@ -25,6 +25,7 @@ UNQUANTIZED_FLOOR = 0.99999
 PROMPT = "The capital of France is"
 TINY_PROMPT = "where does the red fox live ? the red fox lives in the"
 NEW_TOKENS = 12
+CHUNK_VALUES = 1 << 20  # values widened to float64 at a time
 
 
 @dataclass(frozen=True)
@@ -101,8 +102,15 @@ def cosine(layer: str, weights: np.ndarray, original: np.ndarray) -> float:
     if not np.isfinite(weights).all():
         raise StageFailure("not_a_number", f"Cannot verify {layer}: its weights are not finite")
     a, b = weights.reshape(-1), original.reshape(-1)
-    product = float(np.dot(a, b))
-    norms = math.sqrt(float(np.dot(a, a))) * math.sqrt(float(np.dot(b, b)))
+    product = square_a = square_b = 0.0
+    for start in range(0, a.size, CHUNK_VALUES):
+        # float32 sums of an embedding's 28 million products are off in the fifth digit.
+        x = a[start : start + CHUNK_VALUES].astype(np.float64)
+        y = b[start : start + CHUNK_VALUES].astype(np.float64)
+        product += float(x @ y)
+        square_a += float(x @ x)
+        square_b += float(y @ y)
+    norms = math.sqrt(square_a) * math.sqrt(square_b)
     if norms == 0.0:
         return 1.0 if not a.any() and not b.any() else 0.0
     return min(1.0, product / norms)

@@ -65,3 +65,9 @@ def test_floors_lie_below_what_plain_rounding_of_whole_rows_leaves(bits: int) ->
     weights = np.random.default_rng(0).standard_normal((64, 1536)).astype(np.float32)
     back = round_matrix("w", weights, bits, -1, symmetric=True).dequantize()
     assert cosine("w", back, weights) > COSINE_FLOOR[bits]
+
+
+def test_the_cosine_of_a_large_matrix_is_exact() -> None:
+    values = np.random.default_rng(0).standard_normal((8192, 512)).astype(np.float32) + 3
+    assert cosine("w", values.astype(np.float16).astype(np.float32), values) > 1 - 1e-6
+    assert cosine("w", values, values) == pytest.approx(1, abs=1e-12)
