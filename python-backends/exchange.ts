@@ -27,107 +27,137 @@ export interface ExchangeOptions {
   readonly stallMs?: number | undefined;
 }
 
-type Ending = { result: unknown } | { failure: Failure };
+/** What is known of a stage while it runs: how it will end, and the time it took until then. */
+interface Course {
+  readonly stage: StageName;
+  readonly spans: Span[];
+  readonly log_hint: string;
+  ending: { result: unknown } | { failure: Failure } | undefined;
+}
 
 /** Sends one request to a worker, reads events until it has ended, and names how it ended. */
 export async function exchange<R extends StageRequest>(
   worker: WorkerProcess,
   request: R,
-  { request_id, threads, onEvent, onSample, sampleMs, signal, timeoutMs, stallMs = STALL_MS }:
-    ExchangeOptions,
+  options: ExchangeOptions,
 ): Promise<Outcome<StageResult<R["stage"]>>> {
-  const stage: StageName = request.stage;
-  const sent = performance.now();
+  const { request_id, threads, onEvent, onSample, sampleMs, signal } = options;
+  const course: Course = {
+    stage: request.stage,
+    spans: [],
+    log_hint: `The worker's log: ${worker.log_path}`,
+    ending: undefined,
+  };
   const killsBefore = oomKills();
-  const spans: Span[] = [];
-  let imports = 0;
-  let ending: Ending | undefined;
-  let stallTimer: ReturnType<typeof setTimeout> | undefined;
-
-  const failure = (kind: Failure["kind"], message: string, hint: string | null): Failure => ({
-    kind,
-    message,
-    hint,
-    stage,
-  });
-  const stop = (kind: Failure["kind"], message: string, hint: string | null) => {
-    ending ??= { failure: failure(kind, message, hint) };
+  const stop = (kind: Failure["kind"], why: string, hint: string | null = course.log_hint) => {
+    const { stage } = course;
+    course.ending ??= { failure: { kind, message: `Cannot ${stage}${why}`, hint, stage } };
     void worker.end();
   };
-  const logHint = `The worker's log: ${worker.log_path}`;
-  const stall = (limit: number) => async () => {
-    worker.dumpStacks();
-    await new Promise((resolve) => setTimeout(resolve, 200)); // the dump is written by a handler
-    stop("stall", `Cannot ${stage}: the worker said nothing for ${seconds(limit)}`, logHint);
-  };
-  const alive = () => {
-    clearTimeout(stallTimer);
-    if (ending === undefined) stallTimer = setTimeout(stall(stallMs), stallMs);
-  };
-
-  const take = (line: string) => {
-    const read = readEvent(line);
-    if (!read.ok) {
-      stop("crash", `Cannot ${stage}: the worker broke the wire: ${read.reason}`, logHint);
-      return;
-    }
-    const { event } = read;
-    alive();
-    if (event.event === "ready") imports = event.imports_seconds;
-    else if (event.event === "started") spans.push(...startSpans(sent, imports));
-    else if (event.event === "span") {
-      spans.push({ name: event.name, seconds: event.seconds, library: event.library });
-    } else if (event.event === "result") ending ??= { result: event.result };
-    else if (event.event === "failure") {
-      const where = event.traceback === null ? null : `${lastFrame(event.traceback)}${logHint}`;
-      ending ??= { failure: failure(event.kind, event.message, event.hint ?? where) };
-    }
-    onEvent?.(event);
-  };
-  const abort = () => stop("cancelled", `Cannot ${stage}: it was cancelled`, null);
-  const timeout = timeoutMs === undefined ? undefined : setTimeout(
-    () => stop("stall", `Cannot ${stage} in ${seconds(timeoutMs)}: it was ended`, logHint),
-    timeoutMs,
-  );
+  const limits = watchTime(worker, stop, options);
+  const take = readEvents(course, onEvent);
   const monitor = monitorResources({
     pid: worker.pid,
     ...(onSample === undefined ? {} : { onSample }),
     ...(sampleMs === undefined ? {} : { intervalMs: sampleMs }),
     onAlert: (condition, evidence) => onEvent?.({ event: "alert", condition, evidence }),
   });
+  const abort = () => stop("cancelled", ": it was cancelled", null);
   try {
     signal?.addEventListener("abort", abort, { once: true });
     worker.listen({
-      line: take,
-      overflow: (bytes) =>
-        stop("crash", `Cannot ${stage}: the worker wrote a line of ${bytes} bytes`, logHint),
+      line(text) {
+        limits.alive();
+        const broken = take(text);
+        if (broken !== null) stop("crash", `: the worker broke the wire: ${broken}`);
+      },
+      overflow: (bytes) => stop("crash", `: the worker wrote a line of ${bytes} bytes`),
     });
-    alive();
-    worker.send(`${
-      JSON.stringify(
-        { protocol: PROTOCOL, request_id, threads, stage_request: request },
-      )
-    }\n`);
+    const message = { protocol: PROTOCOL, request_id, threads, stage_request: request };
+    worker.send(`${JSON.stringify(message)}\n`);
     if (signal?.aborted) abort();
     const exit = await worker.exited;
-    if (ending === undefined) {
-      const memory = {
-        oom_killed: (oomKills() ?? 0) > (killsBefore ?? 0),
-        lowest_available_bytes: monitor.lowest_available_bytes,
-      };
-      return { ok: false, failure: nameDeath(exit, stage, worker.log_path, memory), spans };
-    }
-    if ("failure" in ending) return { ok: false, failure: ending.failure, spans };
-    const read = readResult(stage, ending.result);
-    if (read.ok) return { ok: true, value: read.value as StageResult<R["stage"]>, spans };
-    const message = `Cannot ${stage}: the worker's result is not one: ${read.reason}`;
-    return { ok: false, failure: failure("crash", message, logHint), spans };
+    return conclude<R["stage"]>(course, exit, worker.log_path, {
+      oom_killed: (oomKills() ?? 0) > (killsBefore ?? 0),
+      lowest_available_bytes: monitor.lowest_available_bytes,
+    });
   } finally {
-    clearTimeout(stallTimer);
-    clearTimeout(timeout);
+    limits.end();
     signal?.removeEventListener("abort", abort);
     monitor.stop();
   }
+}
+
+/** Ends a worker that is silent for too long, or that takes too long. */
+function watchTime(
+  worker: WorkerProcess,
+  stop: (kind: Failure["kind"], why: string) => void,
+  { timeoutMs, stallMs = STALL_MS }: ExchangeOptions,
+): { alive(): void; end(): void } {
+  const stalled = async () => {
+    worker.dumpStacks();
+    await new Promise((resolve) => setTimeout(resolve, 200)); // the dump is written by a handler
+    stop("stall", `: the worker said nothing for ${seconds(stallMs)}`);
+  };
+  let silence = setTimeout(stalled, stallMs);
+  const limit = timeoutMs === undefined
+    ? undefined
+    : setTimeout(() => stop("stall", ` in ${seconds(timeoutMs)}: it was ended`), timeoutMs);
+  return {
+    alive() {
+      clearTimeout(silence);
+      silence = setTimeout(stalled, stallMs);
+    },
+    end() {
+      clearTimeout(silence);
+      clearTimeout(limit);
+    },
+  };
+}
+
+/** Takes one line after another into the course; says why a line is no event, or null. */
+function readEvents(
+  course: Course,
+  onEvent: ((event: WorkerEvent) => void) | undefined,
+): (line: string) => string | null {
+  const sent = performance.now();
+  let imports = 0;
+  return (line) => {
+    const read = readEvent(line);
+    if (!read.ok) return read.reason;
+    const { event } = read;
+    if (event.event === "ready") imports = event.imports_seconds;
+    else if (event.event === "started") course.spans.push(...startSpans(sent, imports));
+    else if (event.event === "span") {
+      const { name, seconds, library } = event;
+      course.spans.push({ name, seconds, library });
+    } else if (event.event === "result") course.ending ??= { result: event.result };
+    else if (event.event === "failure") {
+      const { kind, message, traceback } = event;
+      const where = traceback === null ? null : `${lastFrame(traceback)}${course.log_hint}`;
+      const failure = { kind, message, hint: event.hint ?? where, stage: course.stage };
+      course.ending ??= { failure };
+    }
+    onEvent?.(event);
+    return null;
+  };
+}
+
+/** The outcome of a stage whose process has ended. */
+function conclude<S extends StageName>(
+  { stage, spans, ending, log_hint }: Course,
+  exit: Exit,
+  logPath: string,
+  memory: Parameters<typeof nameDeath>[3],
+): Outcome<StageResult<S>> {
+  if (ending === undefined) {
+    return { ok: false, failure: nameDeath(exit, stage, logPath, memory), spans };
+  }
+  if ("failure" in ending) return { ok: false, failure: ending.failure, spans };
+  const read = readResult(stage as S, ending.result); // the stage of the request
+  if (read.ok) return { ok: true, value: read.value, spans };
+  const message = `Cannot ${stage}: the worker's result is not one: ${read.reason}`;
+  return { ok: false, failure: { kind: "crash", message, hint: log_hint, stage }, spans };
 }
 
 /** What the time until `started` went into; imports are the libraries' own work. */

@@ -78,14 +78,14 @@ def watch_stdin() -> None:
 
 
 def read_line() -> str:
-    """One line from stdin, unbuffered so that nothing after it is taken. Empty at its end."""
+    """The first line of stdin; what follows is nobody's. Empty where stdin has ended."""
     data = bytearray()
-    while not data.endswith(b"\n"):
+    while b"\n" not in data:
         part = os.read(0, 65536)
         if not part:
             break
         data += part
-    return data.decode("utf-8")
+    return data.partition(b"\n")[0].decode("utf-8")
 
 
 def set_threads(threads: int | None) -> int:

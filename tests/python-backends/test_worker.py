@@ -1,0 +1,82 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from pare_backends import describe, inspect_device
+from pare_backends.progress import silent_report
+from pare_backends.worker import STAGES
+
+ROOT = Path(describe.__file__).parent.parent
+
+
+def test_every_stage_has_its_module() -> None:
+    for stage, module in STAGES.items():
+        assert module == f"pare_backends.{stage}"
+        assert (ROOT / "pare_backends" / f"{stage}.py").is_file()
+
+
+def test_a_worker_answers_one_request_and_keeps_stdout_for_events() -> None:
+    request = {
+        "protocol": 1,
+        "request_id": "r1",
+        "threads": 1,
+        "stage_request": {"stage": "inspect_device", "disk_path": "/nowhere/yet"},
+    }
+    ended = subprocess.run(
+        [sys.executable, "-m", "pare_backends.worker"],
+        input=json.dumps(request) + "\nnever read",
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    events = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert [event["event"] for event in events] == ["ready", "started", "result"]
+    assert events[1]["request_id"] == "r1"
+    assert events[2]["result"]["free_disk_gb"] > 0
+
+
+def test_a_spare_that_nobody_needs_ends_in_silence() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "pare_backends.worker", "--supervised"],
+        stdin=subprocess.DEVNULL,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    (line,) = ended.stdout.splitlines()
+    assert json.loads(line)["event"] == "ready"
+
+
+def test_describe_finds_methods_by_their_params(tmp_path: Path) -> None:
+    agent = tmp_path / "agent"
+    agent.mkdir()
+    (agent / "method.py").write_text("x = 1\n\nclass Params:\n    pass\n")
+    (agent / "rounding.py").write_text("def round_up():\n    pass\n")
+    (agent / "_private.py").write_text("\nclass Params:\n    pass\n")
+    assert describe.method_files(tmp_path) == [("agent", "method")]
+
+
+def test_describe_gives_every_method_of_the_package_with_its_knobs() -> None:
+    methods = describe.run(describe.Request(), silent_report())["methods"]
+    names = [f"{method['agent']}/{method['method']}" for method in methods]
+    assert "quantization/rtn" in names
+    for method in methods:
+        assert method["knobs"], method["method"]
+
+
+def test_device_facts_are_the_machine_s() -> None:
+    facts = inspect_device.run(inspect_device.Request("/"), silent_report())
+    total, free = inspect_device.memory_bytes()
+    assert facts["memory_gb"] == total / 1e9
+    assert 0 < free <= total
+    assert 1 <= facts["cores"] <= (os.cpu_count() or 1)
+    assert facts["device"] in ("cpu", "cuda")
+    assert (facts["vram_gb"] is None) == (facts["device"] == "cpu")
+    assert facts["device_name"] not in ("", "unknown CPU")
