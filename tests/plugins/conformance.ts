@@ -14,6 +14,11 @@ import {
   type ResolvedAction,
   UsageError,
 } from "../../core/mod.ts";
+import { workerVariables } from "../../python-backends/client.ts";
+import { ensureEnvironment } from "../../python-backends/environments.ts";
+import { exchange } from "../../python-backends/exchange.ts";
+import { PYTHON_ROOT } from "../../python-backends/home.ts";
+import { spawnWorker } from "../../python-backends/worker_process.ts";
 import { must, type TinyWorld } from "../tiny_model.ts";
 
 const BOLDNESS: readonly Boldness[] = ["conservative", "balanced", "aggressive"];
@@ -98,10 +103,10 @@ async function checkUnknownKnob(entry: RegisteredMethod, world: TinyWorld): Prom
     () => resolveAction(action, [entry], world.facts),
     (error) => error instanceof UsageError && near.test(error.message),
   );
-  const outcome = await runApply(entry, { [wrong]: 1 }, world, false);
-  assert.ok(!outcome.answer.ok, "the Python half took an unknown knob");
-  assert.equal(outcome.answer.failure.kind, "bad_input");
-  assert.match(outcome.answer.failure.message, near);
+  const outcome = await runLightApply(entry, { [wrong]: 1 }, world);
+  assert.ok(!outcome.ok, "the Python half took an unknown knob");
+  assert.equal(outcome.failure.kind, "bad_input");
+  assert.match(outcome.failure.message, near);
 }
 
 /** The method's own first tries on the tiny model, resolved; "auto" in every knob is one of them. */
@@ -159,25 +164,42 @@ async function checkFirstProposal(entry: RegisteredMethod, world: TinyWorld): Pr
   assert.ok(verified.generated_text.length > 0);
 }
 
-/** `spare` false: a fresh process, for what ends before torch would be imported. */
-async function runApply(
-  entry: RegisteredMethod,
+function applyRequest(
+  { agent, method, python_path }: RegisteredMethod,
   params: Action["params"],
+  output_dir: string,
   world: TinyWorld,
-  spare = true,
 ) {
-  const { agent, method, python_path } = entry;
-  const directory = await mkdtemp(join(world.folder, `${method.name}-`));
-  const answer = await world.client.run({
+  return {
     stage: "apply",
     parent_dir: world.model_dir,
-    output_dir: directory,
+    output_dir,
     agent,
     method: method.name,
     params,
     calibration_path: method.needs.calibration ? world.calibration_path : null,
     seed: 1,
     python_path,
-  }, { environment: method.needs.environment, spare });
-  return { answer, directory };
+  } as const;
+}
+
+async function runApply(entry: RegisteredMethod, params: Action["params"], world: TinyWorld) {
+  const directory = await mkdtemp(join(world.folder, `${entry.method.name}-`));
+  const request = applyRequest(entry, params, directory, world);
+  const { environment } = entry.method.needs;
+  return { answer: await world.client.run(request, { environment }), directory };
+}
+
+/** The same without torch imported first: for what ends before it is needed. */
+async function runLightApply(entry: RegisteredMethod, params: Action["params"], world: TinyWorld) {
+  const { python } = await ensureEnvironment(entry.method.needs.environment);
+  const worker = spawnWorker({
+    python,
+    args: ["-m", "pare_backends.worker", "--supervised"],
+    cwd: PYTHON_ROOT,
+    env: workerVariables(1, {}),
+    log_path: join(world.folder, `${entry.method.name}.log`),
+  });
+  const request = applyRequest(entry, params, join(world.folder, "unwritten"), world);
+  return await exchange(worker, request, { request_id: "light", threads: 1 });
 }
