@@ -25,7 +25,8 @@ UNQUANTIZED_FLOOR = 0.99999
 PROMPT = "The capital of France is"
 TINY_PROMPT = "where does the red fox live ? the red fox lives in the"
 NEW_TOKENS = 12
-CHUNK_VALUES = 1 << 20  # values widened to float64 at a time
+CHUNK_VALUES = 1 << 16
+"""Products summed in float32 at a time: 28 million, of an embedding, are off in the fifth digit."""
 
 
 @dataclass(frozen=True)
@@ -104,9 +105,7 @@ def cosine(layer: str, weights: np.ndarray, original: np.ndarray) -> float:
     a, b = weights.reshape(-1), original.reshape(-1)
     product = square_a = square_b = 0.0
     for start in range(0, a.size, CHUNK_VALUES):
-        # float32 sums of an embedding's 28 million products are off in the fifth digit.
-        x = a[start : start + CHUNK_VALUES].astype(np.float64)
-        y = b[start : start + CHUNK_VALUES].astype(np.float64)
+        x, y = a[start : start + CHUNK_VALUES], b[start : start + CHUNK_VALUES]
         product += float(x @ y)
         square_a += float(x @ x)
         square_b += float(y @ y)
