@@ -24,9 +24,7 @@ def read_bandwidth(threads: int) -> float:
     parts = np.array_split(source, threads)
     half = len(source) // 2
     pairs = list(
-        zip(
-            np.array_split(source[:half], threads), np.array_split(target, threads), strict=True
-        )
+        zip(np.array_split(source[:half], threads), np.array_split(target, threads), strict=True)
     )
     with ThreadPoolExecutor(threads) as pool:
 

@@ -108,22 +108,21 @@ def strip_weights(source: Path, target: Path, model: torch.nn.Module) -> list[di
     graph = openvino.Core().read_model(source)
     parameters = {name: p.detach().numpy() for name, p in model.named_parameters()}
     buffers = {name: b.detach().numpy() for name, b in model.named_buffers()}
-    by_size: dict[int, list[str]] = {}
-    for name, value in {**parameters, **buffers}.items():
-        by_size.setdefault(value.size, []).append(name)
+    by_size: dict[int, dict[str, np.ndarray]] = {}
+    for tensor, value in {**parameters, **buffers}.items():
+        by_size.setdefault(value.size, {})[tensor] = value
     weights: list[dict[str, Any]] = []
     for node in list(graph.get_ops()):
         if node.get_type_name() != "Constant":
             continue
-        values = {**parameters, **buffers}
-        name = _match(node, {name: values[name] for name in by_size.get(_size(node), [])})
-        if name in parameters:
+        name = _match(node, by_size.get(_size(node), {}))
+        if name is not None and name in parameters:
             weights.append(_replace_by_input(graph, node, name))
         elif name is None and _size(node) * node.output(0).element_type.size > LARGEST_OWN_CONSTANT:
             raise StageFailure(
                 "invalid",
                 f"Cannot export a graph of {type(model).__name__}: its constant "
-                f"{node.get_friendly_name()} {list(node.output(0).shape)} is no weight of the model",
+                f"{node.get_friendly_name()} {list(node.output(0).shape)} is none of its weights",
                 "measure it in the runtime transformers",
             )
     missing = sorted(set(parameters) - {weight["tensor"] for weight in weights})

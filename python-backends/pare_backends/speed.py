@@ -73,9 +73,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
                 sessions, prompt, request.new_tokens, request.repeats, reader, idle, report
             )
         alert_if_busy(report, others(), load)
-    figures = [
-        _figures(request, s, p, reader, load) for s, p in zip(sessions, passes, strict=True)
-    ]
+    figures = [_figures(request, s, p, reader, load) for s, p in zip(sessions, passes, strict=True)]
     figures[0].append(_memory(request, session, "memory_bytes", peak, peak_method))
     if gpu_peak is not None:
         method = "torch.cuda.max_memory_allocated"

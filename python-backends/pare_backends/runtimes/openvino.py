@@ -33,19 +33,16 @@ def standard_numerics(graph: Graph) -> Numerics:
     return replace(STRICT, activation_group=graph.common_group)
 
 
-def compile_graph(
-    graph: Graph, numerics: Numerics | None, threads: int
-) -> openvino.CompiledModel:
-    """The compiled model; `numerics` None leaves them to OpenVINO."""
+def compile_graph(graph: Graph, numerics: Numerics, threads: int) -> openvino.CompiledModel:
+    """The compiled model; nothing about its numerics is left to OpenVINO's defaults."""
     options: dict[str, Any] = {
         "PERFORMANCE_HINT": "LATENCY",
         "NUM_STREAMS": 1,
         "INFERENCE_NUM_THREADS": threads,
+        "INFERENCE_PRECISION_HINT": numerics.inference_precision,
+        "KV_CACHE_PRECISION": numerics.kv_precision,
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE": numerics.activation_group,
     }
-    if numerics is not None:
-        options["INFERENCE_PRECISION_HINT"] = numerics.inference_precision
-        options["KV_CACHE_PRECISION"] = numerics.kv_precision
-        options["DYNAMIC_QUANTIZATION_GROUP_SIZE"] = numerics.activation_group
     return openvino.Core().compile_model(graph.model, "CPU", options)
 
 

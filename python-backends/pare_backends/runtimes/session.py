@@ -45,9 +45,7 @@ class Session(Protocol):
 RUNTIMES = ("openvino", "transformers")
 
 
-def open_session(
-    runtime: str, artifact_dir: str, graph_dir: str | None, threads: int
-) -> Session:
+def open_session(runtime: str, artifact_dir: str, graph_dir: str | None, threads: int) -> Session:
     """Loads an artifact in a runtime; only that runtime's modules are imported."""
     if runtime == "openvino":
         if graph_dir is None:

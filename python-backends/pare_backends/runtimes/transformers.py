@@ -29,7 +29,7 @@ class TransformersSession:
         weights = StoredWeights(artifact_dir)
         packed = "quantization_config" in weights.config
         self.provenance = "emulated" if packed else "measured"
-        self.notes = ("packed weights run as float32",) if packed else ()
+        self.notes: tuple[str, ...] = ("packed weights run as float32",) if packed else ()
         model = load_model(read(artifact_dir), artifact_dir)
         self._model = model.to(self.device)
         embedding = self._model.get_input_embeddings().weight
