@@ -70,7 +70,7 @@ async function staticChecks(): Promise<Counts[]> {
 
 async function shortTests(): Promise<Counts[]> {
   return [
-    await denoTests("--doc", "--ignore=tests/long,tests/benchmarks", ...SOURCES),
+    await denoTests("--doc", "--ignore=tests/long", ...SOURCES),
     await testPython(),
   ];
 }

@@ -1,0 +1,150 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { JournalRecord, ResolvedAction, Trial, WireTask } from "../../core/mod.ts";
+import { discoverPlugins } from "../../tracker/discover.ts";
+import { BATCH_SIZE } from "../../tracker/runner/evaluate_artifact.ts";
+import { PROTOCOL } from "../../tracker/runner/measure_speed.ts";
+import { CALIBRATION } from "../../tracker/runner/prepare_study.ts";
+import { readSamples } from "../../tracker/runner/read_samples.ts";
+import { wireTasks } from "../../tracker/runner/wire_tasks.ts";
+import type { MeasuredStudy } from "./measured_study.ts";
+
+/** Rows of each task. */
+export type Rows = Record<string, number[]>;
+
+/** One trial as the bare script repeats it. */
+export interface BareTrial {
+  readonly trial_id: string;
+  readonly actions: readonly Pick<ResolvedAction, "method" | "params">[];
+  /** One evaluation after the other: the proxy's rows, then those of the full one. */
+  readonly evaluations: readonly Rows[];
+  readonly speed: boolean;
+}
+
+/** What bare_study.py reads. */
+export interface BareRequest {
+  readonly model_dir: string;
+  /** The exported graph; null: speed is not timed in openvino. */
+  readonly graph_dir: string | null;
+  readonly calibration_text: string;
+  readonly calibration_tokens: number;
+  readonly threads: number;
+  readonly batch_size: number;
+  readonly prompt_tokens: number;
+  readonly new_tokens: number;
+  readonly repeats: number;
+  readonly seed: number;
+  readonly tasks: readonly WireTask[];
+  readonly trials: readonly BareTrial[];
+}
+
+/** What bare_study.py writes. */
+export interface BareResult {
+  readonly seconds: number;
+  readonly phases: Record<string, number>;
+  readonly trials: readonly {
+    trial_id: string;
+    scores: Record<string, number>[];
+    latency_ms: number | null;
+  }[];
+}
+
+const METHODS = new Set(["rtn", "int8", "gptq", "autoround"]);
+
+/** Why the bare script cannot repeat a study, or null. */
+export function bareRefusal(
+  tasks: readonly WireTask[],
+  trials: readonly BareTrial[],
+): string | null {
+  const task = tasks.find(({ definition, data_path }) =>
+    definition === null || "include" in definition || !data_path?.endsWith(".jsonl")
+  );
+  if (task !== undefined) {
+    return `the bare script cannot run ${task.task}: its data or template do not ship with pare`;
+  }
+  const method = trials.flatMap(({ actions }) => actions).find(({ method }) => !METHODS.has(method))
+    ?.method;
+  return method === undefined
+    ? null
+    : `the bare script does not know the method ${method}: it knows ${[...METHODS].join(", ")}`;
+}
+
+/** The trials that did all their actions' work; one found by its key is work of an earlier study. */
+export function bareTrials(
+  trials: readonly Trial[],
+  evaluations: ReadonlyMap<string, readonly Rows[]>,
+): BareTrial[] {
+  return trials.flatMap((trial) => {
+    const done = evaluations.get(trial.trial_id) ?? [];
+    if (done.length === 0) return [];
+    const { trial_id, measurements } = trial;
+    return [{
+      trial_id,
+      actions: trial.actions.map(({ method, params }) => ({ method, params })),
+      evaluations: done,
+      speed: measurements.some(({ metric }) => metric === "latency_ms"),
+    }];
+  });
+}
+
+/** Rows that each evaluation of a study read, by trial, from its samples. */
+async function evaluationsOf(
+  records: readonly JournalRecord[],
+  root: string,
+): Promise<Map<string, Rows[]>> {
+  const found = new Map<string, Rows[]>();
+  for (const record of records) {
+    if (record.type !== "samples_written") continue;
+    const rows: Rows = {};
+    for (const sample of await readSamples(join(root, record.path), record.sha256)) {
+      (rows[sample.task] ??= []).push(Number(sample.sample_id));
+    }
+    found.set(record.trial_id, [...found.get(record.trial_id) ?? [], rows]);
+  }
+  return found;
+}
+
+/** The graph that was exported for a study's baseline; null where there is none. */
+async function graphOf(study: MeasuredStudy): Promise<string | null> {
+  if (study.view.spec.runtime !== "openvino") return null;
+  const folder = join(study.home.cache, "graphs");
+  const baseline = [...study.view.artifacts.values()].map(({ parent_id }) => parent_id)
+    .find((id) => id !== null && !study.view.artifacts.has(id));
+  const names = await readdir(folder).catch(() => []);
+  const name = names.find((name) => name.startsWith(`${baseline}-`));
+  return name === undefined ? null : join(folder, name);
+}
+
+/** Studies whose artifacts were found and not made are no measure of the work. */
+export function foundArtifacts(records: readonly JournalRecord[]): number {
+  return records.filter((record) => record.type === "artifact_written" && record.cached).length;
+}
+
+/** The request that repeats a study in the bare script; a sentence where that is not possible. */
+export async function bareRequest(study: MeasuredStudy): Promise<BareRequest | string> {
+  const { view, records, store_root } = study;
+  const registry = await discoverPlugins(view.request.plugins);
+  const tasks = wireTasks(view.spec, registry.tasks, view.request);
+  const trials = bareTrials(view.trials, await evaluationsOf(records, store_root));
+  const refusal = bareRefusal(tasks, trials);
+  if (refusal !== null) return refusal;
+  const found = foundArtifacts(records);
+  if (found > 0) return `${found} of the study's artifacts were found, not made`;
+  const graph_dir = await graphOf(study);
+  if (graph_dir === null) return "the study was not timed in openvino, or its graph is gone";
+  return {
+    model_dir: view.facts.model.path,
+    graph_dir,
+    calibration_text: fileURLToPath(
+      new URL("../../python-backends/pare_backends/text/calibration.jsonl", import.meta.url),
+    ),
+    calibration_tokens: Math.min(CALIBRATION.tokens, view.facts.model.context_length),
+    threads: view.facts.device.cores,
+    batch_size: BATCH_SIZE,
+    ...PROTOCOL,
+    seed: view.request.seed,
+    tasks,
+    trials,
+  };
+}

@@ -1,0 +1,101 @@
+import { execa } from "execa";
+import { mkdir, rm, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { type JournalRecord, unknownName, UsageError } from "../../core/mod.ts";
+import { ensureDemoModel } from "../../python-backends/demo_model.ts";
+import { ensureEnvironment } from "../../python-backends/environments.ts";
+import { findHome, type Home } from "../../tracker/home.ts";
+import { openStore, type Store } from "../../tracker/store/store.ts";
+import { buildView } from "../../tracker/view/build_view.ts";
+import type { StudyView } from "../../tracker/view/study_view.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** A finished study with what its journal holds. */
+export interface MeasuredStudy {
+  readonly home: Home;
+  readonly store_root: string;
+  readonly records: readonly JournalRecord[];
+  readonly view: StudyView;
+  /** Wall seconds of the command that ran it; null where it was run before. */
+  readonly command_seconds: number | null;
+  /** Load average before it ran; null where it was run before. */
+  readonly load: number | null;
+}
+
+async function studyId(store: Store, wanted: string | undefined): Promise<string> {
+  const ids = (await store.studies()).map(({ study_id }) => study_id);
+  const found = wanted === undefined ? ids.at(-1) : ids.find((id) => id === wanted);
+  if (found !== undefined) return found;
+  throw new UsageError(
+    wanted === undefined
+      ? `Cannot find a study in ${store.paths.root}`
+      : unknownName("study", wanted, ids),
+  );
+}
+
+/** Reads a finished study; the store may be in use by others. */
+export async function readStudy(
+  home: Home,
+  wanted?: string,
+): Promise<Omit<MeasuredStudy, "command_seconds" | "load">> {
+  await using store = await openStore(home.store, { write: false });
+  await store.flush();
+  const study_id = await studyId(store, wanted);
+  const records = await store.journalOf(study_id);
+  // Without samples: the probability of being on the front is not asked for here.
+  const view = await buildView(study_id, records, () => Promise.resolve(null));
+  return { home, store_root: store.paths.root, records, view };
+}
+
+/**
+ * A PARE_HOME whose environments, caches and demo model are the real one's, and whose store and
+ * artifacts are empty: so that nothing is found that the demo should make.
+ */
+async function emptyHome(): Promise<string> {
+  const real = findHome(Deno.env.toObject()).root;
+  await ensureEnvironment("default");
+  await ensureEnvironment("openvino_export");
+  await ensureDemoModel(real);
+  const home = join(real, "benchmarks", `run-${process.pid}`);
+  await mkdir(home, { recursive: true });
+  for (const name of ["envs", "cache", "demo-model"]) {
+    await mkdir(join(real, name), { recursive: true });
+    await symlink(join(real, name), join(home, name));
+  }
+  return home;
+}
+
+const DEMO = ["demo", "--yes"];
+/** The same line on the model that is trained in seconds: to try the benchmark itself. */
+const QUICK = ["run", "--model", "tiny", "--dataset", "tiny", "--max-trials", "3", "--yes"];
+
+/**
+ * Runs the demo as a user does, gives its study to `use`, and removes what it wrote. With `quick`
+ * the model is the tiny one.
+ */
+export async function withDemo<T>(
+  quick: boolean,
+  use: (study: MeasuredStudy) => Promise<T>,
+): Promise<T> {
+  const root = await emptyHome();
+  try {
+    const load = Deno.loadavg()[0]!;
+    const started = performance.now();
+    const words = ["run", "--allow-all", "tracker/cli.ts", ...(quick ? QUICK : DEMO)];
+    await execa(Deno.execPath(), words, {
+      cwd: ROOT,
+      env: { PARE_HOME: root },
+      stdin: "ignore",
+      stdout: [{ file: join(root, "stdout.txt") }],
+      stderr: "inherit",
+    });
+    const command_seconds = (performance.now() - started) / 1000;
+    const study = await readStudy(findHome({ ...Deno.env.toObject(), PARE_HOME: root }));
+    return await use({ ...study, command_seconds, load });
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+}
