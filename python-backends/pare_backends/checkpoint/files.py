@@ -61,6 +61,12 @@ class Checkpoint:
             return self.quantized[layer].dequantize()
         return np.asarray(self.floats[f"{layer}.weight"], dtype=np.float32)
 
+    def float_shape(self, name: str) -> tuple[int, ...]:
+        """Shape of an unquantized tensor, without reading it where it is still on disk."""
+        if isinstance(self.floats, StoredTensors):
+            return self.floats.entries[name].shape
+        return tuple(self.floats[name].shape)
+
     def with_quantized(self, tensors: Mapping[str, QuantizedTensor]) -> Checkpoint:
         """The checkpoint with these layers' float weights replaced; the others stay as they are,
         bit for bit."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 
 import numpy as np
@@ -9,7 +10,6 @@ import numpy as np
 from pare_backends.checkpoint.files import Checkpoint
 from pare_backends.checkpoint.packing import packed_columns
 from pare_backends.checkpoint.quantized import QuantizedTensor
-from pare_backends.checkpoint.stored import StoredTensors
 
 FLOAT_BITS = 16  # unquantized tensors are written in float16
 SHAPE_BYTES = 16  # a packed layer carries its two dimensions as int64
@@ -28,10 +28,8 @@ def tensor_bytes(tensor: QuantizedTensor) -> int:
 
 
 def float_values(checkpoint: Checkpoint, name: str) -> int:
-    """Number of values of an unquantized tensor, without reading it where it can be helped."""
-    if isinstance(checkpoint.floats, StoredTensors):
-        return checkpoint.floats.entries[name].values
-    return int(checkpoint.floats[name].size)
+    """Number of values of an unquantized tensor."""
+    return math.prod(checkpoint.float_shape(name))
 
 
 def formula_bytes(checkpoint: Checkpoint) -> int:

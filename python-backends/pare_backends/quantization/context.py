@@ -69,7 +69,7 @@ def check_groups(checkpoint: Checkpoint, layers: Sequence[str], group_size: int)
     if group_size == -1:
         return
     for layer in layers:
-        columns = int(checkpoint.floats[f"{layer}.weight"].shape[1])
+        columns = checkpoint.float_shape(f"{layer}.weight")[1]
         if columns % group_size != 0:
             raise StageFailure(
                 "invalid",
