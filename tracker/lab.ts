@@ -15,6 +15,8 @@ import { DEMO_VARIABLE, ensureDemoModel } from "../python-backends/demo_model.ts
 import { pinsHash } from "../python-backends/environment_pins.ts";
 import { openArtifactStore } from "./artifacts/artifact_store.ts";
 import { openGraphCache } from "./artifacts/graph_cache.ts";
+import { checkRequest } from "./check_request.ts";
+import { inspectDataset } from "./data/inspect_dataset.ts";
 import { discoverPlugins } from "./discover.ts";
 import { findHome, type Home } from "./home.ts";
 import { provenanceOf } from "./provenance.ts";
@@ -120,16 +122,31 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
       home: home.root,
       signal: stop.signal,
       env: gguf === undefined ? {} : { [DEMO_VARIABLE]: gguf },
-      onEnvironmentProgress: ({ environment, line }) => say(`environment ${environment}: ${line}`),
+      onEnvironmentProgress: ({ environment, line, done, total }) => {
+        options.onEvent?.({
+          event: "progress",
+          trial_id: "setup",
+          label: `environment ${environment}`,
+          done,
+          total,
+          unit: "packages",
+        });
+        // pip says a line for every package: the bar counts them.
+        if (!/^(Collecting|Processing|Downloading|Using cached|Successfully)/.test(line)) {
+          say(`environment ${environment}: ${line.slice(0, 120)}`);
+        }
+      },
     });
 
   const sessionOf = async (request: StudyRequest, study_id: string): Promise<StudySession> => {
+    const plugins = request.plugins.length === 0
+      ? registry
+      : await discoverPlugins(request.plugins);
+    checkRequest(request, await inspectDataset(request.dataset), plugins);
     if (request.model_name === "demo") {
       gguf = await ensureDemoModel(home.root, { onProgress: say, signal: stop.signal });
     }
-    const workshop = workshopWith(
-      request.plugins.length === 0 ? registry : await discoverPlugins(request.plugins),
-    );
+    const workshop = workshopWith(plugins);
     const runner = createStageRunner({
       client: workshop.client,
       study_id,

@@ -15,8 +15,6 @@ import {
   type StudyHistory,
   type StudyRequest,
   type StudyResult,
-  unknownName,
-  UsageError,
 } from "../core/mod.ts";
 import { createLiveBackend } from "./runner/live_backend.ts";
 import { prepareStudy } from "./runner/prepare_study.ts";
@@ -138,7 +136,6 @@ export function openSession(input: SessionInput): StudySession {
         model: facts.model,
       });
       const wanted = request.methods;
-      if (wanted !== undefined) checkMethods(wanted, workshop);
       return await runStudy({
         study_id,
         request,
@@ -161,15 +158,4 @@ export function openSession(input: SessionInput): StudySession {
       });
     },
   };
-}
-
-function checkMethods(names: readonly string[], { registry }: Workshop): void {
-  for (const name of names) {
-    const found = registry.methods.some(({ method }) => method.name === name);
-    if (!found) {
-      throw new UsageError(
-        unknownName("method", name, registry.methods.map(({ method }) => method.name)),
-      );
-    }
-  }
 }

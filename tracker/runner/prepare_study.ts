@@ -11,6 +11,7 @@ import {
   UsageError,
   type WireTask,
 } from "../../core/mod.ts";
+import { PROJECT_ROOT } from "../home.ts";
 import type { PreparedStudy } from "./live_backend.ts";
 import { packageSource } from "./source_closure.ts";
 import type { StageRunner } from "./stage_runner.ts";
@@ -20,8 +21,12 @@ import type { Workshop } from "./workshop.ts";
 /** Calibration windows written; a method takes as many of them as its knobs say. */
 export const CALIBRATION = { windows: 32, tokens: 256 };
 
+/** The tiny model knows the words of its own language only. */
+const TINY_TEXT = join(PROJECT_ROOT, "plugins", "evaluation", "data", "tiny_text.jsonl");
+
 /** Calibration text of the data directory, where it ships one; null: pare's own text. */
-function calibrationText(request: StudyRequest): string | null {
+function calibrationText(request: StudyRequest, model: ModelFacts): string | null {
+  if (model.source === "tiny") return TINY_TEXT;
   if (request.data_dir === undefined) return null;
   const path = resolve(request.data_dir, "wikitext2", "validation_calib.jsonl.gz");
   return existsSync(path) ? path : null;
@@ -54,7 +59,7 @@ export async function prepareStudy(
     proxy: plan.proxy_samples,
     full: plan.full_samples,
   }));
-  const calibration_path = calibrationText(request);
+  const calibration_path = calibrationText(request, model);
   const key = keyOf([
     model.path,
     tasks,

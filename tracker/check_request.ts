@@ -1,0 +1,44 @@
+import {
+  chooseTasks,
+  classifyDataset,
+  type DatasetFacts,
+  findTarget,
+  type Registry,
+  type StudyRequest,
+  unknownName,
+  UsageError,
+} from "../core/mod.ts";
+
+import { dataPath } from "./runner/wire_tasks.ts";
+
+function known(kind: string, name: string, names: readonly string[]): void {
+  if (!names.includes(name)) throw new UsageError(unknownName(kind, name, names));
+}
+
+/**
+ * Refuses what can be known to be wrong before an environment is made or a model is read: names of
+ * the dataset, methods, knobs, runtime, sampler and target, and data files that are not there.
+ */
+export function checkRequest(
+  request: StudyRequest,
+  dataset: DatasetFacts,
+  registry: Registry,
+): void {
+  const sets = registry.agents.flatMap((agent) => agent.benchmark_sets ?? []);
+  const classified = classifyDataset(dataset, sets);
+  const { tasks } = chooseTasks(dataset, classified, registry.tasks, sets);
+  for (const task of tasks) dataPath(task, request);
+  const methods = registry.methods.map(({ method }) => method.name);
+  for (const name of request.methods ?? []) known("method", name, methods);
+  if (request.runtime !== undefined) registry.runtime(request.runtime);
+  if (request.sampler !== undefined) registry.sampler(request.sampler);
+  if (request.target !== undefined) findTarget(request.target);
+  for (const { actions } of request.strategies) {
+    for (const action of actions) {
+      const { method } = registry.method(action.agent, action.method);
+      for (const knob of Object.keys(action.params)) {
+        known(`knob of ${method.name}`, knob, Object.keys(method.knobs));
+      }
+    }
+  }
+}
