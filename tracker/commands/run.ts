@@ -26,7 +26,7 @@ const DEMO: StudyRequestInput = {
   model_name: "demo",
   dataset: "demo",
   max_trials: 6,
-  budget_seconds: 540,
+  budget_seconds: 600,
 };
 
 async function readDocument(file: string | undefined): Promise<Partial<StudyRequestInput>> {

@@ -9,9 +9,10 @@ import { createLiveView, standardScreen } from "../terminal/live_view.ts";
 /** `pare doctor`: each part of the set-up, what was found, and how to get what is missing. */
 export async function doctorCommand(): Promise<void> {
   const checks = await doctor(findHome(Deno.env.toObject()).root);
-  for (const { name, ok, found, fix } of checks) {
-    console.log(`${ok ? "ok     " : "missing"}  ${name.padEnd(28)} ${found}`);
-    if (!ok && fix !== null) console.log(`${" ".repeat(38)}→ ${fix}`);
+  for (const { name, ok, required, found, fix } of checks) {
+    const state = ok ? "ok" : required ? "missing" : "optional";
+    console.log(`${state.padEnd(8)}  ${name.padEnd(28)} ${found}`);
+    if (!ok && fix !== null) console.log(`${" ".repeat(39)}→ ${fix}`);
   }
   if (checks.some(({ ok, required }) => !ok && required)) {
     throw new UsageError("the set-up is not complete: `deno task setup` makes what is missing");
