@@ -104,7 +104,7 @@ class StoredTensors(Mapping[str, np.ndarray]):
                 f"Cannot read {name} in {entry.path.name}: its type {entry.dtype} is not one of"
                 f" {', '.join(DTYPES)}",
             )
-        raw = np.fromfile(
+        raw: np.ndarray = np.fromfile(
             entry.path, dtype=DTYPES[entry.dtype], count=entry.values, offset=entry.start
         ).reshape(entry.shape)
         if entry.dtype != "BF16":

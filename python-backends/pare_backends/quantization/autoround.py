@@ -51,7 +51,7 @@ def tune(model: Any, tokenizer: Any, windows: Any, params: Params, context: Cont
     from pare_backends.quantization.freeze import frozen_garbage
     from pare_backends.quantization.watch import watch_blocks
 
-    rows = [{"input_ids": row, "attention_mask": torch.ones_like(row)} for row in windows]
+    rows: Any = [{"input_ids": row, "attention_mask": torch.ones_like(row)} for row in windows]
     batch = min(BATCH, len(rows))
     compressor = AutoRound(
         model,

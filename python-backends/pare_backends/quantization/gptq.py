@@ -74,7 +74,7 @@ def run_oneshot(
         dampening_frac=params.dampening,
         actorder="static" if params.actorder == "static" else None,
     )
-    batches = [
+    batches: Any = [
         {"input_ids": row[None], "attention_mask": row.new_ones(row.shape)[None]} for row in windows
     ]
     progress = watch_blocks(model, context.report, "gptq", calls_a_block=2 * len(batches))

@@ -63,7 +63,10 @@ def round_groups(
         found = round_range(groups, bits, symmetric, float(factor))
         error = squared_error(groups, *found)
         better = error < lowest
-        best = tuple(np.where(better, new, old) for new, old in zip(found, best, strict=True))
+        ints, scales, zeros = (
+            np.where(better, new, old) for new, old in zip(found, best, strict=True)
+        )
+        best = (ints, scales, zeros)
         lowest = np.where(better, error, lowest)
     return best
 
