@@ -109,10 +109,9 @@ async function evaluationsOf(
 async function graphOf(study: MeasuredStudy): Promise<string | null> {
   if (study.view.spec.runtime !== "openvino") return null;
   const folder = join(study.home.cache, "graphs");
-  const baseline = [...study.view.artifacts.values()].map(({ parent_id }) => parent_id)
-    .find((id) => id !== null && !study.view.artifacts.has(id));
+  const baseline = [...study.view.artifacts.values()].find(({ parent_id }) => parent_id === null);
   const names = await readdir(folder).catch(() => []);
-  const name = names.find((name) => name.startsWith(`${baseline}-`));
+  const name = names.find((name) => name.startsWith(`${baseline?.artifact_id}-`));
   return name === undefined ? null : join(folder, name);
 }
 
