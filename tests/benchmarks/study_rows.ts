@@ -85,7 +85,8 @@ export function timeRows(
     })),
   ];
   if (command_seconds === null) return rows;
-  const whole = "from the start of the command to its end, with set-up checks and the report";
+  const whole =
+    `from the start of the command to its end, with set-up checks and the report; ${when}`;
   return [{ what: "command", figure: command_seconds, unit: "s", how: whole }, ...rows];
 }
 
