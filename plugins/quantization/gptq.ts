@@ -42,7 +42,7 @@ export default defineMethod({
     samples: integer({
       minimum: 1,
       maximum: 512,
-      default: 8,
+      default: 16,
       log: true,
       unit: "calibration windows",
       description: "Calibration windows used, at most as many as the study prepared",

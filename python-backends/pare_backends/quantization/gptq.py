@@ -25,7 +25,7 @@ class Params:
         0.01, minimum=0.001, maximum=0.2, unit="share of the Hessian's mean diagonal"
     )
     actorder: str = choice("static", choices=("static", "none"), unit="order of columns")
-    samples: int = integer(8, minimum=1, maximum=512, unit="calibration windows")
+    samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
