@@ -94,6 +94,10 @@ export async function withDemo<T>(
     });
     const command_seconds = (performance.now() - started) / 1000;
     const study = await readStudy(findHome({ ...Deno.env.toObject(), PARE_HOME: root }));
+    const { stop, message } = study.view;
+    if (stop === null || stop === "cancelled" || stop === "failed") {
+      throw new Error(`Cannot measure the demo as it did not end by itself: ${message ?? stop}`);
+    }
     return await use({ ...study, command_seconds, load });
   } finally {
     await rm(root, { recursive: true, force: true });
