@@ -9,6 +9,7 @@ import { CALIBRATION } from "../../tracker/runner/prepare_study.ts";
 import { readSamples } from "../../tracker/runner/read_samples.ts";
 import { wireTasks } from "../../tracker/runner/wire_tasks.ts";
 import type { MeasuredStudy } from "./measured_study.ts";
+import { stagesOf } from "./span_account.ts";
 
 /** Rows of each task. */
 export type Rows = Record<string, number[]>;
@@ -70,21 +71,39 @@ export function bareRefusal(
     : `the bare script does not know the method ${method}: it knows ${[...METHODS].join(", ")}`;
 }
 
-/** The trials that did all their actions' work; one found by its key is work of an earlier study. */
+/** How many of a trial's actions were carried out, by its spans, or found done by its artifacts. */
+function actionsDone(trial: Trial, found: number): number {
+  const written = stagesOf(trial.spans).filter(({ stage, spans }) =>
+    stage === "apply" && spans.some(({ name }) => name === "write")
+  );
+  return Math.min(trial.actions.length, written.length + found);
+}
+
+/**
+ * The work of each trial, as far as it came. An action whose artifact an earlier trial had made is
+ * repeated: a script keeps none.
+ */
 export function bareTrials(
   trials: readonly Trial[],
   evaluations: ReadonlyMap<string, readonly Rows[]>,
+  records: readonly JournalRecord[],
 ): BareTrial[] {
   return trials.flatMap((trial) => {
-    const done = evaluations.get(trial.trial_id) ?? [];
-    if (done.length === 0) return [];
     const { trial_id, measurements } = trial;
-    return [{
-      trial_id,
-      actions: trial.actions.map(({ method, params }) => ({ method, params })),
-      evaluations: done,
-      speed: measurements.some(({ metric }) => metric === "latency_ms"),
-    }];
+    const found = records.filter((record) =>
+      record.type === "artifact_written" && record.trial_id === trial_id && record.cached &&
+      record.artifact.action !== null
+    ).length;
+    const actions = trial.actions.slice(0, actionsDone(trial, found))
+      .map(({ method, params }) => ({ method, params }));
+    const done = evaluations.get(trial_id) ?? [];
+    if (actions.length === 0 && done.length === 0) {
+      return [];
+    }
+    const speed = measurements.some(({ metric }) =>
+      metric === "latency_ms"
+    );
+    return [{ trial_id, actions, evaluations: done, speed }];
   });
 }
 
@@ -115,9 +134,15 @@ async function graphOf(study: MeasuredStudy): Promise<string | null> {
   return name === undefined ? null : join(folder, name);
 }
 
-/** Studies whose artifacts were found and not made are no measure of the work. */
-export function foundArtifacts(records: readonly JournalRecord[]): number {
-  return records.filter((record) => record.type === "artifact_written" && record.cached).length;
+/** How many artifacts a study took from an earlier one: their work is not in its time. */
+export function artifactsOfOthers(records: readonly JournalRecord[]): number {
+  const written = records.filter((record) => record.type === "artifact_written");
+  const made = new Set(
+    written.filter(({ cached }) => !cached).map(({ artifact }) => artifact.artifact_id),
+  );
+  return written.filter(({ cached, artifact }) =>
+    cached && artifact.action !== null && !made.has(artifact.artifact_id)
+  ).length;
 }
 
 /** The request that repeats a study in the bare script; a sentence where that is not possible. */
@@ -125,11 +150,11 @@ export async function bareRequest(study: MeasuredStudy): Promise<BareRequest | s
   const { view, records, store_root } = study;
   const registry = await discoverPlugins(view.request.plugins);
   const tasks = wireTasks(view.spec, registry.tasks, view.request);
-  const trials = bareTrials(view.trials, await evaluationsOf(records, store_root));
+  const trials = bareTrials(view.trials, await evaluationsOf(records, store_root), records);
   const refusal = bareRefusal(tasks, trials);
   if (refusal !== null) return refusal;
-  const found = foundArtifacts(records);
-  if (found > 0) return `${found} of the study's artifacts were found, not made`;
+  const others = artifactsOfOthers(records);
+  if (others > 0) return `${others} of the study's artifacts were made by an earlier study`;
   const graph_dir = await graphOf(study);
   if (graph_dir === null) return "the study was not timed in openvino, or its graph is gone";
   return {

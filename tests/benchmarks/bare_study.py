@@ -50,7 +50,7 @@ def compress(
     packed: dict[str, Packed] = {}
     for action in actions:
         method, params = action["method"], action["params"]
-        with timed("quantize"):
+        with timed("round" if method in ("rtn", "int8") else "quantize"):
             if method == "autoround":
                 model, layers = by_autoround(model, tokenizer, params, request)
             else:

@@ -15,7 +15,7 @@ const PHASES: readonly { what: string; own: RegExp; bare: readonly string[] }[] 
   {
     what: "compress: load, quantize, write",
     own: /^apply: (?!start|import)/,
-    bare: ["load", "quantize", "write"],
+    bare: ["load", "quantize", "round", "write"],
   },
   { what: "evaluate", own: /^evaluate: evaluate$/, bare: ["evaluate"] },
   {
@@ -71,6 +71,14 @@ export function timeRows(
       unit: "%",
       goal: { at_most: 5 },
       how: "share of the study's time less verification that lies in no library's call or import",
+    },
+    {
+      what: "  of it the rounding of rtn and int8",
+      figure: secondsOf(account.parts, /^apply: quantize$/),
+      unit: "s",
+      peer: bare === null ? null : bare.result.phases["round"] ?? 0,
+      peer_name: "llm-compressor's oneshot",
+      how: "arithmetic of pare's own methods: work, but no library's; included in the share above",
     },
     { what: "verification", figure: account.verification, unit: "s", how },
     ...PHASES.map(({ what, own, bare: names }): BenchRow => ({
