@@ -4,6 +4,7 @@
  *     deno task bench                   # runs the demo, then the same calls in a bare script
  *     deno task bench --study ID        # takes a finished study of the store
  *     deno task bench --quick           # the tiny model: tries the benchmark itself
+ *     deno task bench --keep            # leaves the demo's folder, for --study
  */
 import { parseArgs } from "node:util";
 import process from "node:process";
@@ -12,7 +13,7 @@ import { findHome } from "../../tracker/home.ts";
 import { bareRequest } from "./bare_request.ts";
 import { type BenchRow, benchTable } from "./bench_table.ts";
 import { type MeasuredStudy, readStudy, withDemo } from "./measured_study.ts";
-import { runBare } from "./run_bare.ts";
+import { type BareRun, runBare } from "./run_bare.ts";
 import { firstEventRow, helpRow } from "./short_times.ts";
 import { accountOf } from "./span_account.ts";
 import { answersTable, partsText, rooflineRows, timeRows } from "./study_rows.ts";
@@ -25,29 +26,47 @@ interface Measured {
 
 const say = (text: string) => console.error(`bench: ${text}`);
 
+/** The bare script's run of a study; a sentence where there is none. */
+async function bareRun(study: MeasuredStudy): Promise<BareRun | string> {
+  const request = await bareRequest(study);
+  if (typeof request === "string") return request;
+  say(`the same work in one bare script: ${request.trials.length} trials`);
+  try {
+    return await runBare(request);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error); // the rest is still worth printing
+  }
+}
+
 /** Everything that a study tells, and the bare script's run of the same work. */
 async function measureStudy(study: MeasuredStudy): Promise<Measured> {
   const { view, records } = study;
   const account = accountOf(records, view.trials);
-  const request = await bareRequest(study);
-  const refused = typeof request === "string" ? request : null;
-  if (typeof request !== "string") {
-    say(`the same work in one bare script: ${request.trials.length} trials`);
-  }
-  const bare = typeof request === "string" ? null : await runBare(request);
+  const bare = await bareRun(study);
   return {
-    rows: [...timeRows(study, account, bare), ...rooflineRows(view)],
+    rows: [
+      ...timeRows(study, account, typeof bare === "string" ? null : bare),
+      ...rooflineRows(view),
+    ],
     notes: [
       partsText(account),
-      ...(bare === null ? [] : [`Both sides' answers:\n${answersTable(view, bare.result)}`]),
-      ...(refused === null ? [] : [`No bare script: ${refused}`]),
+      typeof bare === "string"
+        ? `No bare script: ${bare}`
+        : `Both sides' answers:\n${answersTable(view, bare.result)}`,
       ...(view.recommended === null ? ["No trial of this study is recommended"] : []),
     ],
   };
 }
 
-async function studyOf(options: { study?: string; store?: string; quick: boolean }) {
-  if (options.study === undefined) return await withDemo(options.quick, measureStudy);
+interface Choice {
+  readonly study?: string;
+  readonly store?: string;
+  readonly quick: boolean;
+  readonly keep: boolean;
+}
+
+async function studyOf(options: Choice): Promise<Measured> {
+  if (options.study === undefined) return await withDemo(options, measureStudy);
   const home = findHome(Deno.env.toObject(), options.store);
   const study = await readStudy(home, options.study);
   return await measureStudy({ ...study, command_seconds: null, load: null });
@@ -59,6 +78,7 @@ async function main(): Promise<void> {
       study: { type: "string" },
       store: { type: "string" },
       quick: { type: "boolean", default: false },
+      keep: { type: "boolean", default: false },
     },
   });
   if (values.quick && values.study !== undefined) {

@@ -73,11 +73,11 @@ const DEMO = ["demo", "--yes"];
 const QUICK = ["run", "--model", "tiny", "--dataset", "tiny", "--max-trials", "3", "--yes"];
 
 /**
- * Runs the demo as a user does, gives its study to `use`, and removes what it wrote. With `quick`
- * the model is the tiny one.
+ * Runs the demo as a user does and gives its study to `use`; what it wrote is removed but with
+ * `keep`. With `quick` the model is the tiny one.
  */
 export async function withDemo<T>(
-  quick: boolean,
+  { quick, keep }: { readonly quick: boolean; readonly keep: boolean },
   use: (study: MeasuredStudy) => Promise<T>,
 ): Promise<T> {
   const root = await emptyHome();
@@ -100,6 +100,7 @@ export async function withDemo<T>(
     }
     return await use({ ...study, command_seconds, load });
   } finally {
-    await rm(root, { recursive: true, force: true });
+    if (keep) console.error(`bench: kept; look at it with PARE_HOME=${root}`);
+    else await rm(root, { recursive: true, force: true });
   }
 }
