@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from compressed_tensors.compressors.pack_quantized.helpers import pack_to_int32, unpack_from_int32
-from tiny_model import act, tiny_dir
+from tiny_model import act, tiny_copy, tiny_dir
 from transformers import AutoModelForCausalLM
 
 from pare_backends.checkpoint import (
@@ -178,3 +178,11 @@ def test_a_value_beyond_float16_is_kept(tmp_path: Path) -> None:
     write(type(source)(source.config, source.files, {}, floats), tmp_path)
     # float(): numpy would compare in float16, where 1e6 is infinite too.
     assert float(read(tmp_path).floats["model.norm.weight"][0]) == 1e6
+
+
+def test_other_safetensors_files_beside_the_model_are_not_its_weights(tmp_path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    copy = tiny_copy(tmp_path / "copy")
+    save_file({"adapter": np.zeros(3, np.float32)}, str(copy / "adapter.safetensors"))
+    assert set(read(copy).floats) == set(read(tiny_dir()).floats)

@@ -97,7 +97,9 @@ def weight_files(directory: str | Path) -> list[Path]:
                 "bad_input", f"Cannot read {root}: its index names {missing[0]}, which is missing"
             )
         return [root / name for name in names]
-    return sorted(root.glob("*.safetensors"))
+    # Other safetensors files may lie beside the model: adapters, calibration data.
+    single = root / "model.safetensors"
+    return [single] if single.exists() else sorted(root.glob("*.safetensors"))
 
 
 def read(directory: str | Path) -> Checkpoint:
