@@ -8,7 +8,7 @@ from typing import Any
 
 from pare_backends.checkpoint import Checkpoint, QuantizedTensor
 from pare_backends.failures import StageFailure
-from pare_backends.knobs import choice, flag, integer
+from pare_backends.knobs import choice, flag, integer, real
 from pare_backends.quantization.context import Context, check_groups, check_untouched
 from pare_backends.quantization.extract import grid_tensor
 
@@ -25,6 +25,7 @@ class Params:
     symmetric: bool = flag(True)
     iters: int = integer(8, minimum=1, maximum=1000, unit="steps a block")
     samples: int = integer(8, minimum=1, maximum=512, unit="calibration windows")
+    lr: float = real(0.005, minimum=0.0005, maximum=0.2, unit="step of rounding and clipping")
     seqlen: int = integer(256, minimum=16, maximum=4096, unit="tokens of a window")
 
 
@@ -61,6 +62,7 @@ def tune(model: Any, tokenizer: Any, windows: Any, params: Params, context: Cont
         group_size=params.group_size,
         sym=params.symmetric,
         iters=params.iters,
+        lr=params.lr,
         nsamples=len(rows),
         seqlen=int(windows.shape[1]),
         batch_size=batch,
