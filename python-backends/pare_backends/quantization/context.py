@@ -47,7 +47,7 @@ class Context:
         """(model in float32, tokenizer) of the parent, for a library to work on."""
         from pare_backends.checkpoint.load import load_model, load_tokenizer
 
-        with self.report.span("load"):
+        with self.report.span("load", library=True):
             model = load_model(checkpoint, self.parent_dir)
             return model, load_tokenizer(self.parent_dir)
 
