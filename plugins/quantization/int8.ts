@@ -1,8 +1,9 @@
 import { defineMethod, flag } from "../../core/mod.ts";
 import { hasLinearLayers, linearBits, modelMemory } from "./_groups.ts";
 
-const WEIGHTS_A_SECOND = 25e6;
-const CLIP_COST = 20;
+/** As in rtn.ts. */
+const WEIGHTS_A_SECOND = 100e6;
+const CLIP_COST = 12;
 const START_SECONDS = 2;
 const ROWS = { bits: 8, group_size: -1, symmetric: true };
 
