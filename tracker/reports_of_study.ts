@@ -6,7 +6,7 @@ import { svgToPng } from "./plots/svg_to_png.ts";
 import { renderHtml } from "./reports/render_html.ts";
 import { renderMarkdown } from "./reports/render_markdown.ts";
 import { loaderLines, studyReport } from "./reports/study_report.ts";
-import { checkpointOf, type StudyView } from "./view/study_view.ts";
+import { checkpointOf, modelLabel, type StudyView } from "./view/study_view.ts";
 
 /** Files that a study leaves for people, and the checkpoint that it recommends. */
 export interface StudyOutputs {
@@ -22,10 +22,10 @@ export interface StudyOutputs {
 
 /** The study's Pareto plot as SVG. */
 export function plotOf(view: StudyView): string {
-  const { model, dataset, device } = view.facts;
+  const { dataset, device } = view.facts;
   const samples = view.rows.map((row) => row.accuracy?.n ?? 0);
   return paretoPlot([...view.rows], {
-    title: `${model.model_name} on ${dataset.dataset}`,
+    title: `${modelLabel(view.facts)} on ${dataset.dataset}`,
     subtitle: `${device.device_name}, ${device.cores} cores; ${view.spec.runtime}; ` +
       `${Math.max(0, ...samples)} samples; seed ${view.request.seed}`,
     maxAccuracyDrop: view.spec.constraints.max_accuracy_drop,
@@ -48,7 +48,7 @@ export async function writeOutputs(view: StudyView, folder: string): Promise<Stu
   const at = (name: string) => join(folder, name);
   const svg = plotOf(view);
   const blocks = studyReport(view, { svg, file: "pareto.svg" });
-  const title = `${view.facts.model.model_name} on ${view.facts.dataset.dataset}`;
+  const title = `${modelLabel(view.facts)} on ${view.facts.dataset.dataset}`;
   await writeFile(at("pareto.svg"), svg);
   await writeFile(at("pareto.png"), svgToPng(svg));
   await writeFile(at("report.md"), renderMarkdown(blocks));

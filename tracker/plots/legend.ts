@@ -42,14 +42,20 @@ export function label(
 /** The five signs of the figure, drawn as the figure draws them. */
 function signs(document: Document, y: number) {
   const group = svgElement(document, "g", { "font-size": 11 });
-  const texts = ["baseline", "on the front", "beaten", "breaks a constraint", "recommended"];
+  const texts = [
+    "baseline",
+    "on the front",
+    "beaten, or proxy only",
+    "breaks a constraint",
+    "recommended",
+  ];
   const dot = { cy: y - 4, fill: "white", stroke: INK, "stroke-width": 1.6 };
   let x = 58;
   texts.forEach((text) => {
     if (text === "baseline") group.append(label(document, "★", x - 6, y));
     else if (text === "on the front") {
       group.append(svgElement(document, "circle", { ...dot, cx: x, r: 5, fill: INK }));
-    } else if (text === "beaten") {
+    } else if (text === "beaten, or proxy only") {
       group.append(svgElement(document, "circle", { ...dot, cx: x, r: 4.5 }));
     } else if (text === "recommended") {
       group.append(svgElement(document, "circle", { ...dot, cx: x, r: 8 }));

@@ -28,11 +28,16 @@ interface Point {
   recommended: boolean;
 }
 
-function points(rows: TrialRow[], quality: Quality, x: (row: TrialRow) => number | null): Point[] {
+function points(
+  rows: TrialRow[],
+  quality: Quality,
+  x: (row: TrialRow) => number | null,
+  recommended: string | null,
+): Point[] {
   return rows.flatMap((row) => {
     const y = row[quality];
     const at = x(row);
-    if (y === null || at === null) return [];
+    if (y === null || at === null || row.state !== "completed") return [];
     const spread = 1.96 * (y.standard_error ?? 0);
     return [{
       x: at,
@@ -49,7 +54,7 @@ function points(rows: TrialRow[], quality: Quality, x: (row: TrialRow) => number
         ? "front"
         : "dominated",
       proxy: row.fidelity === "proxy",
-      recommended: false,
+      recommended: row.trial_id === recommended,
     }];
   });
 }
@@ -78,11 +83,7 @@ function panel(
   methods: string[],
   document: Document,
 ): Element {
-  const all = points(rows, quality, x).map((point, index) => ({
-    ...point,
-    recommended: rows.filter((row) => row[quality] !== null && x(row) !== null)[index]?.trial_id ===
-      options.recommended,
-  }));
+  const all = points(rows, quality, x, options.recommended);
   const better = quality === "accuracy" ? 1 : -1;
   const baseline = all.find((point) => point.kind === "baseline");
   const threshold = quality === "accuracy" && baseline !== undefined &&
@@ -200,7 +201,11 @@ export function paretoPlot(rows: TrialRow[], options: ParetoPlotOptions): string
   const { document } = parseHTML("<!doctype html><html><body></body></html>");
   const width = options.width ?? 960;
   const quality: Quality = rows.some((row) => row.accuracy !== null) ? "accuracy" : "perplexity";
-  const methods = [...new Set(rows.filter((row) => !row.baseline).map((row) => row.methods))]
+  const methods = [
+    ...new Set(
+      rows.filter((row) => !row.baseline && row.state === "completed").map((row) => row.methods),
+    ),
+  ]
     .sort();
   const root = svgElement(document, "svg", {
     xmlns: "http://www.w3.org/2000/svg",

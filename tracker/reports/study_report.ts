@@ -1,7 +1,7 @@
 import type { Spec, Trial } from "../../core/mod.ts";
 import { bytes, duration, number, percent, withError } from "../view/format.ts";
-import { checkpointOf, type StudyView } from "../view/study_view.ts";
-import { recipeText, type TrialRow } from "../view/trial_rows.ts";
+import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts";
+import { recipeText, standing, type TrialRow } from "../view/trial_rows.ts";
 import { type Block, heading, list, paragraph, table } from "./blocks.ts";
 import { evidenceBlocks } from "./evidence_blocks.ts";
 
@@ -9,14 +9,6 @@ function ratio(row: TrialRow, view: StudyView): string {
   return row.size_bytes === null
     ? "–"
     : `${(view.facts.model.fp16_bytes / row.size_bytes).toFixed(2)}×`;
-}
-
-function mark(row: TrialRow, view: StudyView): string {
-  if (row.trial_id === view.recommended) return "recommended";
-  if (row.baseline) return "baseline";
-  if (row.state !== "completed") return row.state;
-  if (row.violated) return "breaks a constraint";
-  return row.on_front ? "front" : "beaten";
 }
 
 function name(row: TrialRow): string {
@@ -38,7 +30,7 @@ function summaryTable(view: StudyView): Block {
     number(row.reward),
     row.fidelity ?? "–",
     percent(row.front_probability),
-    mark(row, view),
+    standing(row, view.recommended),
   ]);
   const runtime = view.rows.find((row) => row.runtime !== null)?.runtime ?? view.spec.runtime;
   const energy = view.rows.find((row) => row.energy !== null)?.energy?.method ?? "not measured";
@@ -142,11 +134,11 @@ export function studyReport(
   figure: { svg: string; file: string },
   best = 5,
 ): Block[] {
-  const { model, dataset } = view.facts;
+  const { dataset } = view.facts;
   const done = view.trials.filter((trial) => trial.number > 0);
   const valid = done.filter((trial) => trial.state === "completed").length;
   return [
-    heading(1, `${model.model_name} on ${dataset.dataset}`),
+    heading(1, `${modelLabel(view.facts)} on ${dataset.dataset}`),
     paragraph(
       `Study \`${view.study_id}\`: ${done.length} trials, ${valid} of them measured to the end. ` +
         `Ended: ${(view.message ?? view.stop ?? "still running").replace(/\.$/, "")}. ` +

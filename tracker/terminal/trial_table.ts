@@ -1,14 +1,6 @@
 import { bytes, duration, number, withError } from "../view/format.ts";
-import type { TrialRow } from "../view/trial_rows.ts";
+import { standing, type TrialRow } from "../view/trial_rows.ts";
 import { textTable } from "./table.ts";
-
-function sign(row: TrialRow, recommended: string | null): string {
-  if (row.trial_id === recommended) return "recommended";
-  if (row.baseline) return "baseline";
-  if (row.state !== "completed") return row.state;
-  if (row.violated) return "breaks a constraint";
-  return (row.on_front ? "front" : "beaten") + (row.undecided ? ", undecided" : "");
-}
 
 /** The trials of a study as a table for a terminal. */
 export function trialTable(rows: readonly TrialRow[], recommended: string | null): string {
@@ -36,7 +28,7 @@ export function trialTable(rows: readonly TrialRow[], recommended: string | null
       bytes(row.memory_bytes),
       number(row.reward),
       duration(row.seconds),
-      sign(row, recommended),
+      standing(row, recommended),
     ]),
   );
 }

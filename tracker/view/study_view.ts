@@ -32,3 +32,10 @@ export function checkpointOf(view: StudyView, trialId: string): Artifact | undef
   const last = trial?.artifact_ids.at(-1);
   return last === undefined ? undefined : view.artifacts.get(last);
 }
+
+/** What people call the model: the demo's own name, or the last part of a path. */
+export function modelLabel({ model }: Facts): string {
+  if (model.source === "demo") return "SmolLM2-135M-Instruct";
+  const parts = model.model_name.split("/").filter((part) => part !== "");
+  return model.model_name.startsWith("/") ? parts.at(-1) ?? model.model_name : model.model_name;
+}

@@ -37,6 +37,16 @@ export interface TrialRow {
   seconds: number;
 }
 
+/** What became of a trial, in a word or two, as tables say it. */
+export function standing(row: TrialRow, recommended: string | null): string {
+  if (row.trial_id === recommended) return "recommended";
+  if (row.baseline) return "baseline";
+  if (row.state !== "completed") return row.state;
+  if (row.violated) return "breaks a constraint";
+  if (row.fidelity === "proxy") return "proxy only";
+  return (row.on_front ? "front" : "beaten") + (row.undecided ? ", undecided" : "");
+}
+
 /** What the rows add to the trials: who is on the front, and how surely. */
 export interface FrontView {
   front: readonly string[];
