@@ -103,12 +103,13 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const stop = new AbortController();
   options.signal?.addEventListener("abort", () => stop.abort(), { once: true });
   let gguf: string | undefined;
-  let client: BackendClient | undefined;
+  // A worker that may run a model's own code is never one that other studies use.
+  const clients = new Map<boolean, BackendClient>();
 
-  const workshopWith = (registry: Registry): Workshop => ({
+  const workshopWith = (registry: Registry, trusting = false): Workshop => ({
     home,
     registry,
-    client: backend(),
+    client: backend(trusting),
     artifacts,
     caches: openGraphCache(home.cache),
     store,
@@ -117,11 +118,16 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     maxDiskBytes: options.maxDiskBytes ?? null,
   });
 
-  const backend = (): BackendClient =>
-    client ??= createBackendClient({
+  const backend = (trusting: boolean): BackendClient => {
+    const known = clients.get(trusting);
+    if (known !== undefined) return known;
+    const client = createBackendClient({
       home: home.root,
       signal: stop.signal,
-      env: gguf === undefined ? {} : { [DEMO_VARIABLE]: gguf },
+      env: {
+        ...(gguf === undefined ? {} : { [DEMO_VARIABLE]: gguf }),
+        ...(trusting ? { PARE_TRUST_REMOTE_CODE: "1" } : {}),
+      },
       onEnvironmentProgress: ({ environment, line, done, total }) => {
         options.onEvent?.({
           event: "progress",
@@ -137,6 +143,9 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
         }
       },
     });
+    clients.set(trusting, client);
+    return client;
+  };
 
   const sessionOf = async (request: StudyRequest, study_id: string): Promise<StudySession> => {
     const plugins = request.plugins.length === 0
@@ -146,7 +155,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     if (request.model_name === "demo") {
       gguf = await ensureDemoModel(home.root, { onProgress: say, signal: stop.signal });
     }
-    const workshop = workshopWith(plugins);
+    const workshop = workshopWith(plugins, request.trust_remote_code);
     const runner = createStageRunner({
       client: workshop.client,
       study_id,
@@ -170,7 +179,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
 
   const close = async () => {
     stop.abort();
-    await client?.close();
+    await Promise.all([...clients.values()].map((client) => client.close()));
     artifacts.close();
     await store.close();
   };

@@ -1,5 +1,5 @@
 import type { StudyEvent } from "../core/mod.ts";
-import { plotOf } from "./reports_of_study.ts";
+import { plotOf, recommendedLoader } from "./reports_of_study.ts";
 import { escapeHtml, renderHtml } from "./reports/render_html.ts";
 import { studyReport } from "./reports/study_report.ts";
 import { phaseLine, progressLine } from "./terminal/live_view.ts";
@@ -23,8 +23,9 @@ export function showPlot(view: StudyView): Shown {
 }
 
 /** The whole report as a page inside the notebook. */
-export function showReport(view: StudyView): Shown {
-  const blocks = studyReport(view, { svg: plotOf(view), file: "pareto.svg" });
+export async function showReport(view: StudyView): Promise<Shown> {
+  const figure = { svg: plotOf(view), file: "pareto.svg" };
+  const blocks = studyReport(view, figure, await recommendedLoader(view));
   const page = renderHtml(view.study_id, blocks);
   const frame = `<iframe srcdoc="${escapeHtml(page)}" style="width:100%;height:640px;border:0">` +
     "</iframe>";

@@ -1,11 +1,13 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { resultReport, resultVector, type Trial } from "../core/mod.ts";
+import { existsSync } from "node:fs";
+import { loaderLines } from "./artifacts/loader_lines.ts";
 import { paretoPlot } from "./plots/pareto_plot.ts";
 import { svgToPng } from "./plots/svg_to_png.ts";
 import { renderHtml } from "./reports/render_html.ts";
 import { renderMarkdown } from "./reports/render_markdown.ts";
-import { loaderLines, studyReport } from "./reports/study_report.ts";
+import { studyReport } from "./reports/study_report.ts";
 import { checkpointOf, modelLabel, type StudyView } from "./view/study_view.ts";
 
 /** Files that a study leaves for people, and the checkpoint that it recommends. */
@@ -42,12 +44,20 @@ function resultsOf(view: StudyView) {
   }));
 }
 
+/** The lines that load the recommended checkpoint; empty where there is none on this disk. */
+export async function recommendedLoader(view: StudyView): Promise<string> {
+  const artifact = view.recommended === null ? undefined : checkpointOf(view, view.recommended);
+  if (artifact === undefined || !existsSync(join(artifact.location, "config.json"))) return "";
+  return await loaderLines(artifact.location);
+}
+
 /** Writes plot, report and results into a folder; files of an earlier run are replaced. */
 export async function writeOutputs(view: StudyView, folder: string): Promise<StudyOutputs> {
   await mkdir(folder, { recursive: true });
   const at = (name: string) => join(folder, name);
   const svg = plotOf(view);
-  const blocks = studyReport(view, { svg, file: "pareto.svg" });
+  const loader = await recommendedLoader(view);
+  const blocks = studyReport(view, { svg, file: "pareto.svg" }, loader);
   const title = `${modelLabel(view.facts)} on ${view.facts.dataset.dataset}`;
   await writeFile(at("pareto.svg"), svg);
   await writeFile(at("pareto.png"), svgToPng(svg));
@@ -62,6 +72,6 @@ export async function writeOutputs(view: StudyView, folder: string): Promise<Stu
     html: at("report.html"),
     results: at("results.json"),
     checkpoint: artifact?.location ?? null,
-    loader: artifact === undefined ? "" : loaderLines(artifact.location),
+    loader,
   };
 }

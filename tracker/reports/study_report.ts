@@ -58,7 +58,7 @@ function summaryTable(view: StudyView): Block {
   );
 }
 
-function outcome(view: StudyView): Block[] {
+function outcome(view: StudyView, loader: string): Block[] {
   const row = view.rows.find((one) => one.trial_id === view.recommended);
   if (row === undefined) {
     return [
@@ -75,21 +75,10 @@ function outcome(view: StudyView): Block[] {
   if (artifact !== undefined) {
     blocks.push(
       paragraph(`Checkpoint: \`${artifact.location}\``),
-      { block: "code", language: "python", text: loaderLines(artifact.location) },
+      { block: "code", language: "python", text: loader },
     );
   }
   return blocks;
-}
-
-/** The lines that load a written checkpoint; transformers reads the layout through a library. */
-export function loaderLines(location: string): string {
-  return [
-    "# pip install transformers compressed-tensors",
-    "from transformers import AutoModelForCausalLM, AutoTokenizer",
-    "",
-    `model = AutoModelForCausalLM.from_pretrained("${location}")`,
-    `tokenizer = AutoTokenizer.from_pretrained("${location}")`,
-  ].join("\n");
 }
 
 function knobLines(trial: Trial): string[] {
@@ -128,10 +117,14 @@ function constraintsLine(spec: Spec): string {
   ].filter((text) => text !== "").join("; ");
 }
 
-/** The whole report of a study, best N members of the front described one by one. */
+/**
+ * The whole report of a study, the best N members of the front described one by one. `loader`
+ * holds the lines that load the recommended checkpoint; empty where there is none.
+ */
 export function studyReport(
   view: StudyView,
   figure: { svg: string; file: string },
+  loader: string,
   best = 5,
 ): Block[] {
   const { dataset } = view.facts;
@@ -144,7 +137,7 @@ export function studyReport(
         `Ended: ${(view.message ?? view.stop ?? "still running").replace(/\.$/, "")}. ` +
         `Constraints: ${constraintsLine(view.spec)}.`,
     ),
-    ...outcome(view),
+    ...outcome(view, loader),
     {
       block: "figure",
       svg: figure.svg,

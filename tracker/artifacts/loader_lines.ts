@@ -1,0 +1,41 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { PROJECT_ROOT } from "../home.ts";
+
+/** What decides which program can load a checkpoint. */
+const Config = z.object({
+  tie_word_embeddings: z.boolean().default(true),
+  quantization_config: z.object({
+    config_groups: z.record(z.string(), z.object({ targets: z.array(z.string()) })).default({}),
+  }).optional(),
+});
+
+/** True where the embedding is packed and shared with the head: transformers cannot tie it. */
+async function packsTiedEmbedding(location: string): Promise<boolean> {
+  const config = Config.parse(JSON.parse(await readFile(join(location, "config.json"), "utf8")));
+  const groups = Object.values(config.quantization_config?.config_groups ?? {});
+  const targets = groups.flatMap((group) => group.targets);
+  return config.tie_word_embeddings && targets.some((name) => /(^|\.)(embed|wte)/.test(name));
+}
+
+/** The lines that load a written checkpoint in Python. */
+export async function loaderLines(location: string): Promise<string> {
+  if (await packsTiedEmbedding(location)) {
+    return [
+      "# transformers does not tie an output head to a packed embedding: pare's own loader does",
+      "import sys",
+      `sys.path.insert(0, "${join(PROJECT_ROOT, "python-backends")}")`,
+      "from pare_backends.checkpoint import load_dequantized",
+      "",
+      `model, tokenizer = load_dequantized("${location}")`,
+    ].join("\n");
+  }
+  return [
+    "# pip install transformers compressed-tensors",
+    "from transformers import AutoModelForCausalLM, AutoTokenizer",
+    "",
+    `model = AutoModelForCausalLM.from_pretrained("${location}")`,
+    `tokenizer = AutoTokenizer.from_pretrained("${location}")`,
+  ].join("\n");
+}
