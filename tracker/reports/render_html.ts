@@ -3,7 +3,7 @@ import type { Block } from "./blocks.ts";
 const STYLE = `
   :root { color-scheme: light; --ink: #1f2933; --soft: #52606d; --line: #d9e2ec; --mark: #f0f4f8; }
   body { font: 15px/1.55 "DejaVu Sans", "Segoe UI", system-ui, sans-serif; color: var(--ink);
-    background: white; max-width: 1020px; margin: 40px auto 80px; padding: 0 24px; }
+    background: white; max-width: 1180px; margin: 40px auto 80px; padding: 0 24px; }
   h1 { font-size: 27px; margin: 0 0 8px; } h2 { font-size: 19px; margin: 36px 0 8px; }
   h3 { font-size: 16px; margin: 24px 0 6px; }
   p, ul { max-width: 78ch; } .note, figcaption { color: var(--soft); font-size: 13px; }
@@ -12,7 +12,7 @@ const STYLE = `
   th, td { text-align: left; padding: 5px 12px 5px 0; border-bottom: 1px solid var(--line);
     vertical-align: top; }
   th { font-weight: 600; border-bottom-color: var(--soft); white-space: nowrap; }
-  td.number { text-align: right; white-space: nowrap; }
+  td:nth-child(2) { min-width: 150px; } td.number { text-align: right; white-space: nowrap; }
   pre { background: var(--mark); padding: 12px 14px; overflow-x: auto; border-radius: 6px;
     font-size: 13px; } figure { margin: 20px 0; } figure svg { max-width: 100%; height: auto; }
 `;
