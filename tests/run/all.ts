@@ -23,12 +23,16 @@ async function setUp(names: readonly string[]): Promise<void> {
     let shown = "";
     await ensureEnvironment(name, {
       onProgress: ({ line }) => {
-        if (/^(Collecting|Downloading|Using cached)/.test(line) || line === shown) return;
+        if (
+          /^(Collecting|Processing|Downloading|Using cached|Looking|Installing|Successfully)/.test(
+            line.trim(),
+          ) || line === shown
+        ) return;
         console.error(`${name}: ${shown = line}`);
       },
     });
   }
-  await ensureDemoModel(undefined, { onProgress: (line) => console.error(line) });
+  await ensureDemoModel();
 }
 
 /** Runs deno with words, its output shown; what it printed and whether it failed. */
