@@ -127,6 +127,7 @@ export function createBackendClient(options: ClientOptions = {}): BackendClient 
       threads: run.threads ?? threads,
       signal: stop,
     });
+    run.onLog?.(worker.log_path);
     log(`worker ${worker.pid} ended ${stage}: ${outcome.ok ? "ok" : outcome.failure.kind}`);
     return outcome;
   };

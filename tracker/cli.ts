@@ -128,7 +128,7 @@ function buildProgram(): Command {
 export async function main(words: string[]): Promise<number> {
   try {
     await buildProgram().parseAsync(words, { from: "user" });
-    return 0;
+    return Deno.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof Error && error.name === "UsageError") {

@@ -114,7 +114,11 @@ Deno.test("a directory that is no sound checkpoint is refused, and so is its own
 Deno.test("without a Python that is new enough, the sentence says what was found", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    const env = { PARE_PYTHON: "/nowhere/python3", PARE_HOME: join(folder, "home") };
+    const env = {
+      PARE_PYTHON: "/nowhere/python3",
+      PARE_HOME: join(folder, "home"),
+      PARE_ENV_DEFAULT: "", // other tests of this process may have named an interpreter
+    };
     await refused(run("tiny", "tiny"), /Python 3\.11.*\/nowhere\/python3|\/nowhere\/python3/s, env);
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -95,7 +95,7 @@ Deno.test("a study on the tiny model: run, stop, resume, ask, and nothing is don
       assert.ok(Number(samples[0]?.["n"]) > 0, "per-sample results are kept");
       await lab.store.flush();
       assert.match(
-        await Deno.readTextFile(lab.store.logPath(study_id, `${study_id}/t01`, "apply")),
+        await Deno.readTextFile(lab.store.logPath(study_id, `${study_id}/t01`, "evaluate")),
         /./,
       );
     });

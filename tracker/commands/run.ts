@@ -154,6 +154,8 @@ async function runWith(options: StudyCommandOptions, open: Opening) {
   const result = await session.run({ ask, signal: controller.signal, onEvent });
   screen.finish();
   await conclude(lab, session, result, options.output);
+  if (result.stop === "failed") Deno.exitCode = 1;
+  if (result.stop === "cancelled") Deno.exitCode = 130;
 }
 
 /** `pare run`: a study from options, a document, or both. */
