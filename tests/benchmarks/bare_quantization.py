@@ -114,6 +114,7 @@ def by_autoround(
         group_size=params["group_size"],
         sym=params["symmetric"],
         iters=params["iters"],
+        lr=params.get("lr"),
         nsamples=len(rows),
         seqlen=seqlen,
         batch_size=batch,
