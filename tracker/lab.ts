@@ -12,6 +12,7 @@ import {
 } from "../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../python-backends/client.ts";
 import { DEMO_VARIABLE, ensureDemoModel } from "../python-backends/demo_model.ts";
+import { ensureEnvironment, type OnEnvironmentProgress } from "../python-backends/environments.ts";
 import { pinsHash } from "../python-backends/environment_pins.ts";
 import { openArtifactStore } from "./artifacts/artifact_store.ts";
 import { openGraphCache } from "./artifacts/graph_cache.ts";
@@ -118,6 +119,21 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     maxDiskBytes: options.maxDiskBytes ?? null,
   });
 
+  const onProgress: OnEnvironmentProgress = ({ environment, line, done, total }) => {
+    options.onEvent?.({
+      event: "progress",
+      trial_id: "setup",
+      label: `environment ${environment}`,
+      done,
+      total,
+      unit: "packages",
+    });
+    // pip says a line for every package: the bar counts them.
+    if (!/^(Collecting|Processing|Downloading|Using cached|Successfully)/.test(line)) {
+      say(`environment ${environment}: ${line.slice(0, 120)}`);
+    }
+  };
+
   const backend = (trusting: boolean): BackendClient => {
     const known = clients.get(trusting);
     if (known !== undefined) return known;
@@ -128,23 +144,19 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
         ...(gguf === undefined ? {} : { [DEMO_VARIABLE]: gguf }),
         ...(trusting ? { PARE_TRUST_REMOTE_CODE: "1" } : {}),
       },
-      onEnvironmentProgress: ({ environment, line, done, total }) => {
-        options.onEvent?.({
-          event: "progress",
-          trial_id: "setup",
-          label: `environment ${environment}`,
-          done,
-          total,
-          unit: "packages",
-        });
-        // pip says a line for every package: the bar counts them.
-        if (!/^(Collecting|Processing|Downloading|Using cached|Successfully)/.test(line)) {
-          say(`environment ${environment}: ${line.slice(0, 120)}`);
-        }
-      },
+      onEnvironmentProgress: onProgress,
     });
     clients.set(trusting, client);
     return client;
+  };
+
+  /** Those of the runtime: made before the study, so that minutes of pip are not its time. */
+  const makeEnvironments = async (plugins: Registry, runtime: string) => {
+    const { environment, export_environment } = plugins.runtime(runtime).needs;
+    for (const name of [environment, export_environment]) {
+      if (name === null) continue;
+      await ensureEnvironment(name, { home: home.root, onProgress, signal: stop.signal });
+    }
   };
 
   const sessionOf = async (request: StudyRequest, study_id: string): Promise<StudySession> => {
@@ -174,7 +186,9 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     }
     const command = options.command ?? "notebook";
     const provenance = await provenanceOf(command, facts.model, hashes);
-    return openSession({ workshop, study_id, request, facts, baseline, provenance });
+    const session = openSession({ workshop, study_id, request, facts, baseline, provenance });
+    await makeEnvironments(plugins, session.spec.runtime);
+    return session;
   };
 
   const close = async () => {

@@ -16,6 +16,8 @@ notebook = nbformat.read(source, as_version=4)
 client = NotebookClient(
     notebook,
     timeout=seconds,
+    iopub_timeout=120,  # a busy machine sends outputs late; four seconds would drop them
+    raise_on_iopub_timeout=True,
     kernel_name="deno",
     resources={"metadata": {"path": str(source.parent)}},
 )

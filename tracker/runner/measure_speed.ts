@@ -112,28 +112,41 @@ async function prove(input: SpeedInput, graph: string | null): Promise<Outcome<M
   };
 }
 
+/** Runs what is timed with nothing of ours beside it: the store's writer rests. */
+async function timed<T>(workshop: Workshop, run: () => Promise<T>): Promise<T> {
+  using _quiet = workshop.store.pauseSink();
+  return await run();
+}
+
 /** Speed, memory and energy in the study's runtime, the baseline measured in turn. */
 export async function measureSpeed(input: SpeedInput): Promise<Outcome<Speed>> {
   const { workshop, study, runner, trial_id, artifact, baseline } = input;
   const runtime = workshop.registry.runtime(study.spec.runtime);
   const graph = await graphOf(input, baseline ?? artifact);
   if (!graph.ok) return graph;
+  // Before the proof: its worker would have a spare importing beside the timing.
+  const measured = await timed(workshop, () =>
+    runner(trial_id, {
+      stage: "speed",
+      runtime: runtime.name,
+      artifact_dir: artifact.location,
+      baseline_dir: baseline?.location ?? null,
+      graph_dir: graph.value,
+      ...PROTOCOL,
+      seed: study.seed,
+    }, runtime.needs.environment));
+  if (!measured.ok) return failed(measured.failure, [...graph.spans, ...measured.spans]);
   const proof = runtime.needs.export_environment === null
     ? { ok: true as const, value: [], spans: [] }
     : await prove(input, graph.value);
-  if (!proof.ok) return failed(proof.failure, [...graph.spans, ...proof.spans]);
-  using _quiet = workshop.store.pauseSink(); // nothing of ours works beside a timing
-  const measured = await runner(trial_id, {
-    stage: "speed",
-    runtime: runtime.name,
-    artifact_dir: artifact.location,
-    baseline_dir: baseline?.location ?? null,
-    graph_dir: graph.value,
-    ...PROTOCOL,
-    seed: study.seed,
-  }, runtime.needs.environment);
-  const spans = [...graph.spans, ...proof.spans, ...measured.spans];
-  if (!measured.ok) return failed(measured.failure, spans);
+  if (!proof.ok) {
+    return failed(proof.failure, [
+      ...graph.spans,
+      ...measured.spans,
+      ...proof.spans,
+    ]);
+  }
+  const spans = [...graph.spans, ...measured.spans, ...proof.spans];
   const { measurements, baseline_measurements, roofline_ms, numerics } = measured.value;
   const roofline = {
     ...proofRow(
