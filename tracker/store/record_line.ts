@@ -1,8 +1,6 @@
 import { crc32 } from "node:zlib";
 import { JournalRecord } from "../../core/mod.ts";
-
-/** Version of the record's form; a reader reads its own and every older one. */
-export const RECORD_VERSION = 1;
+import { RECORD_VERSION, upgradeRecord } from "./upgrade_record.ts";
 
 const NEWLINE = 0x0a;
 const HEADER = /^(\d{1,4}) ([0-9a-f]{8}) ([0-9a-f]{8}) $/;
@@ -76,9 +74,10 @@ function damaged(bytes: Uint8Array, from: number, to: number, base: number, reas
   return { kind: "damaged", offset: base + from, next: base + to, reason, trial_id };
 }
 
-function readPayload(payload: Uint8Array): JournalRecord | string {
+function readPayload(payload: Uint8Array, version: number): JournalRecord | string {
   try {
-    const parsed = JournalRecord.safeParse(fromJson(new TextDecoder().decode(payload)));
+    const raw = upgradeRecord(version, fromJson(new TextDecoder().decode(payload)));
+    const parsed = JournalRecord.safeParse(raw);
     if (parsed.success) return parsed.data;
     const issue = parsed.error.issues[0];
     return `does not fit its schema: ${issue?.path.join(".")}: ${issue?.message}`;
@@ -116,7 +115,7 @@ export function readEntry(bytes: Uint8Array, from: number, base: number): Entry 
   const place = { offset: base + from, next: base + end + 1 };
   const version = Number(header[1]);
   if (version > RECORD_VERSION) return { kind: "newer", ...place, version };
-  const record = readPayload(payload);
+  const record = readPayload(payload, version);
   return typeof record === "string"
     ? damaged(bytes, from, end + 1, base, record)
     : { kind: "record", ...place, record };

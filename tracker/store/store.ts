@@ -6,11 +6,12 @@ import { type Journal, openJournal } from "./journal.ts";
 import { readJournal } from "./journal_reader.ts";
 import { query } from "./query.ts";
 import type { QueryLimits, QueryResult } from "./query_result.ts";
-import { type Entry, RECORD_VERSION } from "./record_line.ts";
+import type { Entry } from "./record_line.ts";
 import { scheduleSink, type SinkSchedule, type SinkStatus } from "./sink_schedule.ts";
 import { journalSize } from "./sink.ts";
 import { logPath, samplesPath, type StorePaths, storePaths } from "./store_paths.ts";
 import { storageError } from "./storage_error.ts";
+import { RECORD_VERSION } from "./upgrade_record.ts";
 
 /** A study as a list shows it. */
 export interface StudySummary {
