@@ -26,6 +26,7 @@ export * from "./schemas/action.ts";
 export * from "./schemas/artifact.ts";
 export * from "./schemas/facts.ts";
 export * from "./schemas/failure.ts";
+export * from "./schemas/imported.ts";
 export * from "./schemas/journal.ts";
 export * from "./schemas/measurement.ts";
 export * from "./schemas/request.ts";

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Artifact } from "./artifact.ts";
 import { Facts } from "./facts.ts";
+import { RunImported } from "./imported.ts";
 import { Measurement } from "./measurement.ts";
 import { StudyRequest } from "./request.ts";
 import { Spec } from "./spec.ts";
@@ -123,5 +124,6 @@ export const JournalRecord = z.discriminatedUnion("type", [
     message: z.string(),
     recommended: z.string().nullable().describe("trial id"),
   }),
+  RunImported,
 ]);
 export type JournalRecord = z.infer<typeof JournalRecord>;

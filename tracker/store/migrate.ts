@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { UsageError } from "../../core/mod.ts";
 
-const MIGRATIONS = ["0001_initial.sql", "0002_views.sql"] as const;
+const MIGRATIONS = ["0001_initial.sql", "0002_views.sql", "0010_imported.sql"] as const;
 
 /** Version of the schema that this pare writes: the number of its last migration. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -1,5 +1,6 @@
 import type { JournalRecord } from "../../core/mod.ts";
 import { adds, type Change, measurementRow, moment } from "./change.ts";
+import { importedRows } from "./imported_rows.ts";
 import { studyRows } from "./study_rows.ts";
 import { artifactRows, closedTrialRows, openedTrialRows } from "./trial_rows.ts";
 
@@ -59,6 +60,8 @@ export function recordChanges(record: JournalRecord, position: number): Change[]
     }
     case "episode_closed":
       return episodeRows(record, position);
+    case "run_imported":
+      return importedRows(record, position);
   }
 }
 

@@ -1,0 +1,152 @@
+import { createHash } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import {
+  type ImportedRun,
+  type ImportSource,
+  type RunImported,
+  type SampleResult,
+  UsageError,
+} from "../../core/mod.ts";
+import { toJson } from "../store/record_line.ts";
+import type { Store } from "../store/store.ts";
+import { seriesParts } from "./series_parts.ts";
+
+/** A run as its source tells it; its place in the store is chosen here. */
+export interface ForeignRun
+  extends Omit<ImportedRun, "source" | "location" | "number" | "trial_id"> {
+  /** Its number in its study; null: the next one that is free. */
+  number: number | null;
+  samples?: readonly SampleResult[];
+}
+
+/** What an import did, in runs. */
+export interface ImportReport {
+  added: number;
+  updated: number;
+  unchanged: number;
+  /** Studies that the runs stand in, in the order met. */
+  study_ids: string[];
+}
+
+interface Known {
+  study_id: string;
+  trial_id: string;
+  number: number;
+  content_hash: string | null;
+}
+
+/** The runs of a source that are here already, and the next free number of each study. */
+async function knownRuns(store: Store, source: ImportSource) {
+  const { caught_up, held_by } = await store.flush({ wait_ms: 10_000 });
+  if (!caught_up) {
+    const who = held_by === null ? "" : `: process ${held_by.pid} (${held_by.command}) has it open`;
+    throw new UsageError(
+      `Cannot import as the database cannot be brought up to date first${who}; close it there and try again`,
+    );
+  }
+  const { rows } = await store.query(
+    "SELECT source, source_id, study_id, trial_id, number, content_hash FROM imported_runs",
+    { maxRows: 10_000_000 },
+  );
+  const known = new Map<string, Known>();
+  const next = new Map<string, number>();
+  for (const row of rows as unknown as (Known & { source: string; source_id: string })[]) {
+    next.set(row.study_id, Math.max(next.get(row.study_id) ?? 0, row.number + 1));
+    if (row.source === source) known.set(row.source_id, row);
+  }
+  return { known, next };
+}
+
+function hashOf(run: ForeignRun): string {
+  const { study_id: _study, number: _number, ...content } = run;
+  return createHash("sha256").update(toJson(content)).digest("hex");
+}
+
+function sampleLine(sample: SampleResult): string {
+  const wire = (value: number | null) =>
+    value === null || Number.isFinite(value) ? value : String(value);
+  const { score, log_likelihood } = sample;
+  return JSON.stringify({
+    ...sample,
+    score: wire(score),
+    log_likelihood: wire(log_likelihood),
+  });
+}
+
+/** Writes per-sample rows beside the journal and records them. */
+async function recordSamples(
+  store: Store,
+  { study_id, trial_id }: Pick<Known, "study_id" | "trial_id">,
+  samples: readonly SampleResult[],
+  at: string,
+): Promise<void> {
+  const { relative, absolute } = store.samplesPath(study_id, trial_id, "full");
+  const text = samples.map((one) => `${sampleLine(one)}\n`).join("");
+  await writeFile(absolute, text, { flush: true });
+  await store.record({
+    type: "samples_written",
+    at,
+    study_id,
+    trial_id,
+    fidelity: "full",
+    path: relative,
+    rows: samples.length,
+    sha256: createHash("sha256").update(text).digest("hex"),
+  });
+}
+
+/**
+ * Takes runs of another tracker into a store that is open for writing. A run that is here already
+ * is replaced where it changed and left alone where it did not, so that importing twice doubles
+ * nothing. `location` is shown to people: give no secrets.
+ */
+export async function importRuns(
+  store: Store,
+  { source, location, now = () => new Date() }: {
+    source: ImportSource;
+    location: string;
+    now?: () => Date;
+  },
+  runs: Iterable<ForeignRun> | AsyncIterable<ForeignRun>,
+): Promise<ImportReport> {
+  const { known, next } = await knownRuns(store, source);
+  const report: ImportReport = { added: 0, updated: 0, unchanged: 0, study_ids: [] };
+  for await (const run of runs) {
+    const before = known.get(run.source_id);
+    const content_hash = hashOf(run);
+    const study_id = before?.study_id ?? run.study_id;
+    if (!report.study_ids.includes(study_id)) report.study_ids.push(study_id);
+    if (before?.content_hash === content_hash) {
+      report.unchanged++;
+      continue;
+    }
+    const number = before?.number ?? run.number ?? next.get(study_id) ?? 0;
+    next.set(study_id, Math.max(next.get(study_id) ?? 0, number + 1));
+    const trial_id = `${study_id}/t${String(number).padStart(2, "0")}`;
+    const { samples = [], ...content } = run;
+    const place = { source, location, study_id, trial_id, number };
+    const at = now().toISOString();
+    if (samples.length > 0) await recordSamples(store, place, samples, at);
+    for (const part of recordsOf({ ...content, ...place }, at, content_hash)) {
+      await store.record(part);
+    }
+    known.set(run.source_id, { study_id, trial_id, number, content_hash });
+    if (before === undefined) report.added++;
+    else report.updated++;
+  }
+  return report;
+}
+
+/** The records of a run: one, or more where its series are long. The last one has the hash. */
+function recordsOf(run: ImportedRun, at: string, content_hash: string): RunImported[] {
+  const parts = seriesParts(run.series);
+  return parts.map((series, part) => ({
+    type: "run_imported",
+    at,
+    part,
+    ...run,
+    ...(part === 0 ? {} : { params: [], measurements: [], tags: {} }),
+    series,
+    content_hash: part === parts.length - 1 ? content_hash : null,
+  }));
+}
