@@ -31,6 +31,7 @@ export async function openTrial(
   const number = study.nextNumber++;
   const trial_id = `${study.input.study_id}/t${String(number).padStart(2, "0")}`;
   const opened = study.ports.clock.now();
+  const { provenance, request: { seed } } = study.input;
   const trial: Trial = {
     trial_id,
     study_id: study.input.study_id,
@@ -46,7 +47,8 @@ export async function openTrial(
     gates: [],
     reward: null,
     spans: [],
-    seed: study.input.request.seed,
+    seed,
+    provenance,
     started_at: timestamp(study),
     finished_at: null,
   };
@@ -56,6 +58,8 @@ export async function openTrial(
     trial_id,
     number,
     strategy,
+    seed,
+    provenance,
   });
   return { trial, artifact: study.input.baseline, opened, waited: 0 };
 }

@@ -47,7 +47,7 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
   if (history === undefined) {
     await record(study, { type: "study_opened", study_id, request, facts, spec, provenance });
   } else {
-    await record(study, { type: "study_resumed", study_id });
+    await record(study, { type: "study_resumed", study_id, provenance });
     await closeInterrupted(study, history);
   }
   return study;
@@ -121,6 +121,7 @@ function interrupted(open: OpenTrial, study_id: string, seed: number, at: string
     reward: null,
     spans: [],
     seed,
+    ...(open.provenance === undefined ? {} : { provenance: open.provenance }),
     started_at: open.opened_at,
     finished_at: at,
   };

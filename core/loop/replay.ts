@@ -1,5 +1,6 @@
 import type { Failure } from "../schemas/failure.ts";
 import type { Episode, JournalRecord } from "../schemas/journal.ts";
+import type { Provenance } from "../schemas/provenance.ts";
 import type { Strategy } from "../schemas/action.ts";
 import type { Trial } from "../schemas/trial.ts";
 
@@ -10,6 +11,7 @@ export interface OpenTrial {
   readonly trial_id: string;
   readonly number: number;
   readonly strategy: Strategy | null;
+  readonly provenance?: Provenance;
   readonly opened_at: string;
 }
 
@@ -49,8 +51,9 @@ export function replayStudy(
         opened = record;
         break;
       case "trial_opened": {
-        const { trial_id, number, strategy } = record;
-        open.set(trial_id, { trial_id, number, strategy, opened_at: record.at });
+        const { trial_id, number, strategy, provenance } = record;
+        const known = provenance === undefined ? {} : { provenance };
+        open.set(trial_id, { trial_id, number, strategy, ...known, opened_at: record.at });
         break;
       }
       case "trial_closed":

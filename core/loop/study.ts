@@ -79,10 +79,12 @@ export async function closeEpisode(
   turn: Pick<Episode, "trial_id" | "sampler" | "mode">,
 ): Promise<void> {
   const { ids, hypervolume } = currentFront(study);
+  const trial = visibleTrials(study).find((one) => one.trial_id === turn.trial_id);
   const episode: Episode = {
     study_id: study.input.study_id,
     number: (study.episodes.at(-1)?.number ?? 0) + 1,
     ...turn,
+    reward: trial?.reward ?? null,
     hypervolume,
     front: ids,
     refused: study.refused.splice(0),

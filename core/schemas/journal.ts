@@ -1,22 +1,14 @@
 import { z } from "zod";
 import { Artifact } from "./artifact.ts";
+import { EnergyReading } from "./energy.ts";
 import { Facts } from "./facts.ts";
 import { RunImported } from "./imported.ts";
 import { Measurement } from "./measurement.ts";
 import { StudyRequest } from "./request.ts";
 import { Spec } from "./spec.ts";
 import { Strategy } from "./action.ts";
-import { Trial } from "./trial.ts";
-
-/** Where a study was run: what a reader needs to run it again. */
-export const Provenance = z.strictObject({
-  command: z.string(),
-  code_commit: z.string().nullable(),
-  pare_version: z.string(),
-  environments: z.record(z.string(), z.string()).describe("environment: hash of its pins"),
-  model_revision: z.string().nullable(),
-});
-export type Provenance = z.infer<typeof Provenance>;
+import { Provenance } from "./provenance.ts";
+import { Reward, Trial } from "./trial.ts";
 
 /** One turn of the loop. */
 export const Episode = z.strictObject({
@@ -25,6 +17,9 @@ export const Episode = z.strictObject({
   trial_id: z.string().nullable(),
   sampler: z.string(),
   mode: z.enum(["seed", "exploit", "explore", "user"]),
+  reward: Reward.nullable().optional().describe(
+    "of the trial as the turn ended; absent in old records",
+  ),
   hypervolume: z.number().nullable(),
   front: z.array(z.string()),
   refused: z.array(z.strictObject({ strategy: z.string(), reason: z.string() })),
@@ -54,7 +49,12 @@ export const JournalRecord = z.discriminatedUnion("type", [
     spec: Spec,
     provenance: Provenance,
   }),
-  z.strictObject({ type: z.literal("study_resumed"), at: z.string(), study_id: z.string() }),
+  z.strictObject({
+    type: z.literal("study_resumed"),
+    at: z.string(),
+    study_id: z.string(),
+    provenance: Provenance.optional().describe("of the run that goes on; absent in old records"),
+  }),
   z.strictObject({
     type: z.literal("trial_opened"),
     at: z.string(),
@@ -62,6 +62,8 @@ export const JournalRecord = z.discriminatedUnion("type", [
     trial_id: z.string(),
     number: z.int(),
     strategy: Strategy.nullable(),
+    seed: z.int().optional(),
+    provenance: Provenance.optional().describe("of the run that opened it; absent in old records"),
   }),
   z.strictObject({
     type: z.literal("artifact_written"),
@@ -99,6 +101,7 @@ export const JournalRecord = z.discriminatedUnion("type", [
     condition: z.string(),
     evidence: z.string(),
     action: z.string(),
+    outcome: z.string().nullable().optional().describe("what became of it; absent in old records"),
   }),
   z.strictObject({
     type: z.literal("resources"),
@@ -113,6 +116,42 @@ export const JournalRecord = z.discriminatedUnion("type", [
     gpu_memory_bytes: z.int().nullable(),
     gpu_utilisation: z.number().nullable(),
     power_watts: z.number().nullable(),
+  }),
+  z.strictObject({
+    type: z.literal("layer_sensitivities"),
+    at: z.string(),
+    study_id: z.string(),
+    trial_id: z.string().describe("the trial that made the artifact"),
+    artifact_id: z.string(),
+    metric: z.string().describe("such as cosine: of a layer's weights with the parent's"),
+    unit: z.string(),
+    layers: z.array(z.strictObject({ layer: z.string(), value: z.number() })),
+  }),
+  z.strictObject({
+    type: z.literal("energy_read"),
+    at: z.string(),
+    study_id: z.string(),
+    trial_id: z.string(),
+    stage: z.string(),
+    ...EnergyReading.shape,
+  }),
+  z.strictObject({
+    type: z.literal("log_written"),
+    at: z.string(),
+    study_id: z.string(),
+    trial_id: z.string(),
+    stage: z.string(),
+    path: z.string().describe("relative to the store"),
+    bytes: z.int(),
+    sha256: z.string().describe("of the whole file; a later record of the path replaces it"),
+  }),
+  z.strictObject({
+    type: z.literal("note"),
+    at: z.string(),
+    study_id: z.string(),
+    trial_id: z.string().nullable().describe("null: of the whole study"),
+    note_id: z.string().describe("a note that is recorded twice stands once"),
+    text: z.string(),
   }),
   z.strictObject({ type: z.literal("trial_closed"), at: z.string(), trial: Trial }),
   z.strictObject({ type: z.literal("episode_closed"), at: z.string(), episode: Episode }),

@@ -23,6 +23,7 @@ export const TaskPlan = z.strictObject({
   primary: z.boolean().describe("counts for the primary quality"),
   proxy_samples: z.int(),
   full_samples: z.int().nullable().describe("null = all"),
+  chance: z.number().optional().describe("score of guessing; absent in old records"),
 });
 export type TaskPlan = z.infer<typeof TaskPlan>;
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ResolvedAction, Strategy } from "./action.ts";
 import { Failure } from "./failure.ts";
 import { Measurement } from "./measurement.ts";
+import { Provenance } from "./provenance.ts";
 
 export const ConstraintVerdict = z.strictObject({
   constraint: z.string(),
@@ -70,6 +71,7 @@ export const Trial = z.strictObject({
   reward: Reward.nullable(),
   spans: z.array(Span),
   seed: z.int(),
+  provenance: Provenance.optional().describe("of the run that opened it; absent in old records"),
   started_at: z.string(),
   finished_at: z.string().nullable(),
 });

@@ -150,6 +150,7 @@ export function planTasks(tasks: readonly Task[], samples: StudyRequest["samples
       primary: !accurate || task.reported_metric === "accuracy",
       proxy_samples: full_samples === null ? proxy : Math.min(proxy, full_samples),
       full_samples,
+      ...(task.reported_metric === "accuracy" ? { chance: task.chance } : {}),
     };
   });
 }

@@ -1,33 +1,70 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { UsageError } from "../../core/mod.ts";
 
+<<<<<<< HEAD
 const MIGRATIONS = ["0001_initial.sql", "0002_views.sql", "0010_imported.sql"] as const;
+=======
+const MIGRATIONS = [
+  "0001_initial.sql",
+  "0002_views.sql",
+  "0004_records.sql",
+  "0005_views.sql",
+] as const;
+
+/** Versions whose new columns and tables only the journal can fill: an older database is made anew. */
+const FROM_JOURNAL: ReadonlySet<number> = new Set([4]);
+
+function versionOf(name: string): number {
+  return parseInt(name, 10);
+}
+>>>>>>> f25667f (wip)
 
 /** Version of the schema that this pare writes: the number of its last migration. */
-export const SCHEMA_VERSION = MIGRATIONS.length;
+export const SCHEMA_VERSION = versionOf(MIGRATIONS.at(-1)!);
 
-/** The number of the last migration that a database has seen; 0: none. */
-export async function schemaVersion(connection: DuckDBConnection): Promise<number> {
+async function applied(connection: DuckDBConnection): Promise<number[]> {
   const found = await connection.runAndReadAll(
     "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'schema_migrations'",
   );
-  if (Number(found.getRows()[0]?.[0]) === 0) return 0;
-  const version = await connection.runAndReadAll(
-    "SELECT coalesce(max(version), 0) FROM schema_migrations",
-  );
-  return Number(version.getRows()[0]?.[0]);
+  if (Number(found.getRows()[0]?.[0]) === 0) return [];
+  const versions = await connection.runAndReadAll("SELECT version FROM schema_migrations");
+  return versions.getRows().map(([version]) => Number(version));
 }
 
-/** Brings the schema to this version, a transaction a migration; refuses a newer one. */
-export async function migrate(connection: DuckDBConnection, path: string): Promise<void> {
-  const version = await schemaVersion(connection);
+/** The number of the last migration that a database has seen; 0: none. */
+export async function schemaVersion(connection: DuckDBConnection): Promise<number> {
+  return Math.max(0, ...await applied(connection));
+}
+
+/** What a database lacks of this schema. */
+export interface PendingMigrations {
+  /** The number of its last migration; 0: it is new. */
+  readonly version: number;
+  readonly names: readonly string[];
+  /** Only the journal can fill what is new. */
+  readonly from_journal: boolean;
+}
+
+/** The migrations that a database has not seen; refuses one of a newer pare. */
+export async function pendingMigrations(
+  connection: DuckDBConnection,
+  path: string,
+): Promise<PendingMigrations> {
+  const seen = await applied(connection);
+  const version = Math.max(0, ...seen);
   if (version > SCHEMA_VERSION) {
     throw new UsageError(
       `Cannot open ${path} as a newer pare wrote it (schema ${version}, this one knows ${SCHEMA_VERSION}); update pare`,
     );
   }
-  for (let next = version; next < SCHEMA_VERSION; next++) {
-    const name = MIGRATIONS[next]!;
+  const names = MIGRATIONS.filter((name) => !seen.includes(versionOf(name)));
+  const from_journal = version > 0 && names.some((name) => FROM_JOURNAL.has(versionOf(name)));
+  return { version, names, from_journal };
+}
+
+/** Brings the schema to this version, a transaction a migration; refuses a newer one. */
+export async function migrate(connection: DuckDBConnection, path: string): Promise<void> {
+  for (const name of (await pendingMigrations(connection, path)).names) {
     const sql = Deno.readTextFileSync(new URL(`./migrations/${name}`, import.meta.url));
     await connection.run("BEGIN");
     try {
@@ -35,7 +72,7 @@ export async function migrate(connection: DuckDBConnection, path: string): Promi
         "CREATE TABLE IF NOT EXISTS schema_migrations (version BIGINT NOT NULL, name VARCHAR NOT NULL)",
       );
       await connection.run(sql);
-      await connection.run("INSERT INTO schema_migrations VALUES (?, ?)", [next + 1, name]);
+      await connection.run("INSERT INTO schema_migrations VALUES (?, ?)", [versionOf(name), name]);
       await connection.run("COMMIT");
     } catch (error) {
       await connection.run("ROLLBACK");

@@ -1,0 +1,11 @@
+import { z } from "zod";
+
+/** Where a study was run: what a reader needs to run it again. */
+export const Provenance = z.strictObject({
+  command: z.string(),
+  code_commit: z.string().nullable(),
+  pare_version: z.string(),
+  environments: z.record(z.string(), z.string()).describe("environment: hash of its pins"),
+  model_revision: z.string().nullable(),
+});
+export type Provenance = z.infer<typeof Provenance>;
