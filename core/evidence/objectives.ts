@@ -1,9 +1,9 @@
 import type { Facts } from "../schemas/facts.ts";
 import type { Measurement } from "../schemas/measurement.ts";
-import type { Spec } from "../schemas/spec.ts";
+import type { Objective, Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
-import { hypervolume } from "./hypervolume.ts";
-import { type Direction, paretoFront, type Point } from "./pareto.ts";
+import { hypervolume, hypervolumeContributions } from "./hypervolume.ts";
+import { type Direction, paretoFront, paretoRanks, type Point } from "./pareto.ts";
 import { qualityRow } from "./quality.ts";
 
 const QUALITY: ReadonlySet<string> = new Set(["accuracy", "perplexity"]);
@@ -95,20 +95,40 @@ function ineligible(trial: Trial): string | null {
   return trial.fidelity === "full" ? null : "it was evaluated on the proxy only";
 }
 
-/**
- * What each objective is divided by, fixed for a study: the baseline's figure, and for bytes the
- * fp16 bytes, so that a baseline kept in fp32 does not flatter every trial. Accuracy stays as it is.
- */
-function scaleOf(
-  metric: string,
-  baseline: readonly Measurement[],
-  spec: Spec,
-  facts: Facts,
-): number {
-  if (metric === "accuracy") return 1;
-  if (metric === "size_bytes" && facts.model.fp16_bytes > 0) return facts.model.fp16_bytes;
-  const value = objectiveRow(baseline, metric, spec)?.value;
-  return value !== undefined && value > 0 ? value : 1;
+/** What a hypervolume is measured with: fixed for a study. */
+export interface Yardstick {
+  /**
+   * What each objective is divided by: the baseline's figure, and for bytes the fp16 bytes, so that
+   * a baseline kept in fp32 does not flatter every trial. Accuracy stays as it is.
+   */
+  readonly scale: readonly number[];
+  readonly reference: readonly number[];
+  readonly directions: readonly Direction[];
+}
+
+/** The yardstick of a study whose baseline lies at a point, in the order of the objectives. */
+export function yardstickOf(
+  objectives: readonly Pick<Objective, "metric" | "direction">[],
+  baseline: Point,
+  fp16_bytes: number,
+): Yardstick {
+  const scale = objectives.map(({ metric }, i) => {
+    if (metric === "accuracy") return 1;
+    if (metric === "size_bytes" && fp16_bytes > 0) return fp16_bytes;
+    return baseline[i]! > 0 ? baseline[i]! : 1;
+  });
+  const reference = objectives.map(({ metric }) =>
+    metric === "accuracy"
+      ? REFERENCE.accuracy
+      : metric === "perplexity"
+      ? REFERENCE.perplexity
+      : REFERENCE.cost
+  );
+  return { scale, reference, directions: objectives.map(({ direction }) => direction) };
+}
+
+function scaled(points: readonly Point[], { scale }: Yardstick): number[][] {
+  return points.map((point) => point.map((value, i) => value / scale[i]!));
 }
 
 /** Hypervolume of the front over the baseline's scale; null where no baseline is measured. */
@@ -118,15 +138,30 @@ export function frontHypervolume(
   spec: Spec,
   facts: Facts,
 ): number | null {
-  if (!("point" in pointOf(baseline, spec))) return null;
-  const scale = spec.objectives.map(({ metric }) => scaleOf(metric, baseline, spec, facts));
-  const reference = spec.objectives.map(({ metric }) =>
-    metric === "accuracy"
-      ? REFERENCE.accuracy
-      : metric === "perplexity"
-      ? REFERENCE.perplexity
-      : REFERENCE.cost
+  const place = pointOf(baseline, spec);
+  if (!("point" in place)) return null;
+  const yardstick = yardstickOf(spec.objectives, place.point, facts.model.fp16_bytes);
+  const points = scaled(front.members.map(({ point }) => point), yardstick);
+  return hypervolume(points, yardstick.reference, yardstick.directions);
+}
+
+/** Where a point stands among the others. */
+export interface Standing {
+  /** 0: on the front; 1: on the front that is left without those; and so on. */
+  readonly rank: number;
+  /** Hypervolume that the front loses without it. */
+  readonly contribution: number;
+}
+
+/** Where each point stands, in the order given. */
+export function standingsOf(points: readonly Point[], yardstick: Yardstick): Standing[] {
+  const ranks = paretoRanks(points, yardstick.directions);
+  const members = ranks.flatMap((rank, i) => rank === 0 ? [i] : []);
+  const lost = hypervolumeContributions(
+    scaled(members.map((i) => points[i]!), yardstick),
+    yardstick.reference,
+    yardstick.directions,
   );
-  const points = front.members.map(({ point }) => point.map((value, i) => value / scale[i]!));
-  return hypervolume(points, reference, directionsOf(spec));
+  const contributions = new Map(members.map((index, i) => [index, lost[i]!]));
+  return ranks.map((rank, i) => ({ rank, contribution: contributions.get(i) ?? 0 }));
 }

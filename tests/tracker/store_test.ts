@@ -88,14 +88,12 @@ Deno.test("recordChanges() names only columns that the tables have", () =>
       rows: 1,
       sha256: "00",
     };
-    const used = [...studyRecords(), samples].flatMap((record) => recordChanges(record, 0)).flatMap(
-      (change) =>
-        change.op === "forget"
-          ? []
-          : Object.keys(change.op === "add" ? change.row : change.set).map((c) =>
-            `${change.table}.${c}`
-          ),
-    );
+    const changes = [...studyRecords(), samples].flatMap((record) => recordChanges(record, 0));
+    const used = changes.flatMap((change) => {
+      if (change.op === "forget" || change.op === "front") return [];
+      const row = change.op === "add" ? change.row : change.set;
+      return Object.keys(row).map((column) => `${change.table}.${column}`);
+    });
     assert.deepEqual([...new Set(used)].filter((name) => !columns.has(name)), []);
   }));
 

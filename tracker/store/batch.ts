@@ -5,6 +5,7 @@ import {
   listValue,
 } from "@duckdb/node-api";
 import type { Cell, Change, Row } from "./change.ts";
+import { refreshFront } from "./front_rows.ts";
 
 type Where = Readonly<Record<string, string>>;
 
@@ -33,6 +34,7 @@ export function makeBatch(): Batch {
   const added = new Map<string, Row[]>();
   const forgotten = new Map<string, Forgotten>();
   let updates: { table: string; where: Where; set: Row }[] = [];
+  const fronts = new Set<string>();
   let size = 0;
 
   const forget = (table: string, where: Where): void => {
@@ -50,6 +52,8 @@ export function makeBatch(): Batch {
   const take = (change: Change): void => {
     if (change.op === "forget") {
       for (const table of change.tables) forget(table, change.where);
+    } else if (change.op === "front") {
+      fronts.add(change.study_id);
     } else if (change.op === "add") {
       size++;
       const rows = added.get(change.table);
@@ -71,6 +75,7 @@ export function makeBatch(): Batch {
       for (const entry of forgotten.values()) await deleteRows(connection, entry);
       for (const { table, where, set } of updates) await updateRows(connection, table, where, set);
       for (const [table, rows] of added) await appendRows(connection, table, rows);
+      for (const study_id of fronts) await refreshFront(connection, study_id);
     },
   };
 }

@@ -6,7 +6,8 @@ export type Row = Record<string, Cell>;
 
 /**
  * One change of the index. `forget` removes every row of the tables that has these values;
- * `change` sets columns of the rows that have them.
+ * `change` sets columns of the rows that have them; `front` asks for where a study's trials stand,
+ * once all else is written.
  */
 export type Change =
   | { op: "add"; table: string; row: Row }
@@ -16,7 +17,8 @@ export type Change =
     table: string;
     where: Readonly<Record<string, string>>;
     set: Row;
-  };
+  }
+  | { op: "front"; study_id: string };
 
 /** A moment as a column; NULL where the text is no date. */
 export function moment(text: string | null): Date | null {

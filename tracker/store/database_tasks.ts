@@ -1,6 +1,6 @@
 import { UsageError } from "../../core/mod.ts";
 import { lockOwner } from "./file_lock.ts";
-import { migrate, SCHEMA_VERSION, schemaVersion } from "./migrate.ts";
+import { migrate, pendingMigrations, SCHEMA_VERSION, schemaVersion } from "./migrate.ts";
 import {
   type Holder,
   obstacleOf,
@@ -12,6 +12,7 @@ import type { QueryLimits, QueryResult } from "./query_result.ts";
 import { checkQuery, runExport, runQuery } from "./run_query.ts";
 import { AheadOfJournal, catchUp, journalSize, sinkOffset } from "./sink.ts";
 import type { StorePaths } from "./store_paths.ts";
+import { upgradeDatabase } from "./upgrade.ts";
 
 /** How far the database came, and what was in the way. */
 export interface FlushReport {
@@ -44,7 +45,30 @@ function setAside(database: string): string {
   return kept;
 }
 
-/** Opens, appends, closes. A damaged database is set aside and made anew from the journal. */
+/** Takes the journal over into an open database and closes it; or says why that cannot be done. */
+async function bringUp(
+  opened: OpenDatabase,
+  paths: StorePaths,
+  to: number,
+): Promise<{ reached: number } | { old: true } | { damaged: string }> {
+  try {
+    const pending = await pendingMigrations(opened.connection, paths.database);
+    if (pending.from_journal) return { old: true };
+    await migrate(opened.connection, paths.database);
+    return { reached: await catchUp(opened.connection, paths, to) };
+  } catch (error) {
+    const obstacle = obstacleOf(error);
+    if (!(error instanceof AheadOfJournal) && obstacle?.obstacle !== "damaged") throw error;
+    return { damaged: (error as Error).message };
+  } finally {
+    opened.close();
+  }
+}
+
+/**
+ * Opens, appends, closes. A damaged database is set aside and made anew from the journal; an
+ * older one is copied beside itself first.
+ */
 export async function flushDatabase(
   paths: StorePaths,
   to: number,
@@ -63,17 +87,16 @@ export async function flushDatabase(
       set_aside = setAside(paths.database);
       continue;
     }
-    try {
-      await migrate(opened.connection, paths.database);
-      const reached = await catchUp(opened.connection, paths, to);
-      return { reached, held: false, held_by: null, set_aside, reason };
-    } catch (error) {
-      const obstacle = obstacleOf(error);
-      if (!(error instanceof AheadOfJournal) && obstacle?.obstacle !== "damaged") throw error;
-      reason = (error as Error).message;
-    } finally {
-      opened.close();
+    const result = await bringUp(opened, paths, to);
+    if ("reached" in result) {
+      return { reached: result.reached, held: false, held_by: null, set_aside, reason };
     }
+    if ("old" in result) {
+      const obstacle = await upgradeDatabase(paths.database, () => rebuildDatabase(paths, to));
+      if (obstacle?.obstacle !== "held") continue;
+      return { reached: 0, held: true, held_by: obstacle.holder, set_aside, reason };
+    }
+    reason = result.damaged;
     set_aside = setAside(paths.database);
   }
   throw new Error(`Cannot make ${paths.database} from the journal: ${reason}`);

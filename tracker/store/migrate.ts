@@ -1,14 +1,12 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { UsageError } from "../../core/mod.ts";
 
-<<<<<<< HEAD
-const MIGRATIONS = ["0001_initial.sql", "0002_views.sql", "0010_imported.sql"] as const;
-=======
 const MIGRATIONS = [
   "0001_initial.sql",
   "0002_views.sql",
   "0004_records.sql",
   "0005_views.sql",
+  "0010_imported.sql",
 ] as const;
 
 /** Versions whose new columns and tables only the journal can fill: an older database is made anew. */
@@ -17,7 +15,6 @@ const FROM_JOURNAL: ReadonlySet<number> = new Set([4]);
 function versionOf(name: string): number {
   return parseInt(name, 10);
 }
->>>>>>> f25667f (wip)
 
 /** Version of the schema that this pare writes: the number of its last migration. */
 export const SCHEMA_VERSION = versionOf(MIGRATIONS.at(-1)!);

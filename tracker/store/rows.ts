@@ -1,18 +1,30 @@
 import type { JournalRecord } from "../../core/mod.ts";
+import { artifactRows } from "./artifact_rows.ts";
 import { adds, type Change, measurementRow, moment } from "./change.ts";
+import { episodeRows } from "./episode_rows.ts";
 import { importedRows } from "./imported_rows.ts";
+import { runRows } from "./provenance_columns.ts";
+import { energyRows, layerRows, resourceRows } from "./reading_rows.ts";
+import { alertRows, eventRow, logRows, noteRows } from "./said_rows.ts";
 import { studyRows } from "./study_rows.ts";
-import { artifactRows, closedTrialRows, openedTrialRows } from "./trial_rows.ts";
+import { closedTrialRows, openedTrialRows } from "./trial_rows.ts";
 
 /** Everything that a record changes. `samples_written` also brings its file, read by the sink. */
 export function recordChanges(record: JournalRecord, position: number): Change[] {
+  return [...eventRow(record, position), ...ownChanges(record, position)];
+}
+
+function ownChanges(record: JournalRecord, position: number): Change[] {
   switch (record.type) {
     case "study_opened":
       return studyRows(record, position);
     case "study_resumed": {
       const where = { study_id: record.study_id };
       const set = { resumed_at: moment(record.at), closed_at: null, stop: null, message: null };
-      return [{ op: "change", table: "studies", where, set }];
+      return [
+        { op: "change", table: "studies", where, set },
+        ...runRows(record, position, true),
+      ];
     }
     case "study_closed": {
       const { study_id, stop, message, recommended } = record;
@@ -40,45 +52,21 @@ export function recordChanges(record: JournalRecord, position: number): Change[]
         measurements.map((m) => measurementRow(m, study_id, trial_id, position)),
       );
     }
-    case "alert": {
-      const { study_id, trial_id, condition, evidence, action } = record;
-      return adds("alerts", [
-        {
-          study_id,
-          trial_id,
-          position,
-          happened_at: moment(record.at),
-          condition,
-          evidence,
-          action,
-        },
-      ]);
-    }
-    case "resources": {
-      const { type: _, at, ...figures } = record;
-      return adds("resources", [{ ...figures, position, happened_at: moment(at) }]);
-    }
+    case "alert":
+      return alertRows(record, position);
+    case "resources":
+      return resourceRows(record, position);
+    case "layer_sensitivities":
+      return layerRows(record, position);
+    case "energy_read":
+      return energyRows(record, position);
+    case "log_written":
+      return logRows(record, position);
+    case "note":
+      return noteRows(record, position);
     case "episode_closed":
       return episodeRows(record, position);
     case "run_imported":
       return importedRows(record, position);
   }
-}
-
-function episodeRows(
-  { at, episode }: Extract<JournalRecord, { type: "episode_closed" }>,
-  position: number,
-): Change[] {
-  const { front, refused, ...fields } = episode;
-  const { study_id, number } = episode;
-  return [
-    ...adds("episodes", [{
-      ...fields,
-      position,
-      happened_at: moment(at),
-      front_size: front.length,
-    }]),
-    ...adds("episode_front", front.map((trial_id, rank) => ({ study_id, number, rank, trial_id }))),
-    ...adds("refused", refused.map((one) => ({ study_id, number, ...one }))),
-  ];
 }

@@ -1,5 +1,6 @@
 import type { JournalRecord } from "../../core/mod.ts";
 import { adds, type Change, moment, type Row } from "./change.ts";
+import { runRows } from "./provenance_columns.ts";
 
 type StudyOpened = Extract<JournalRecord, { type: "study_opened" }>;
 
@@ -10,6 +11,7 @@ const TABLES = [
   "method_verdicts",
   "assumptions",
   "environments",
+  "runs",
 ] as const;
 
 function modelColumns({ facts: { model } }: StudyOpened): Row {
@@ -94,8 +96,13 @@ function requestColumns({ request, provenance }: StudyOpened): Row {
 
 /** A study's own rows: what was asked, found and decided before the first trial. */
 export function studyRows(record: StudyOpened, position: number): Change[] {
-  const { study_id, spec, provenance } = record;
-  const planned = spec.tasks.map((plan) => ({ study_id, ...plan, missing_reason: null }));
+  const { study_id, spec } = record;
+  const planned = spec.tasks.map(({ chance = null, ...plan }) => ({
+    study_id,
+    ...plan,
+    chance,
+    missing_reason: null,
+  }));
   const missing = spec.missing_tasks.map(({ task, reason }) => ({
     study_id,
     task,
@@ -103,6 +110,7 @@ export function studyRows(record: StudyOpened, position: number): Change[] {
     primary: false,
     proxy_samples: null,
     full_samples: null,
+    chance: null,
     missing_reason: reason,
   }));
   return [
@@ -132,13 +140,7 @@ export function studyRows(record: StudyOpened, position: number): Change[] {
         value: one.value === null ? null : String(one.value),
       })),
     ),
-    ...adds(
-      "environments",
-      Object.entries(provenance.environments).map(([environment, pins_hash]) => ({
-        study_id,
-        environment,
-        pins_hash,
-      })),
-    ),
+    ...runRows(record, position, false),
+    { op: "front", study_id },
   ];
 }

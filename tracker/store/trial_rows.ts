@@ -1,5 +1,6 @@
-import type { Artifact, JournalRecord, ResolvedAction, Strategy, Trial } from "../../core/mod.ts";
+import type { JournalRecord, ResolvedAction, Strategy, Trial } from "../../core/mod.ts";
 import { adds, type Change, measurementRow, moment, type Row } from "./change.ts";
+import { provenanceColumns } from "./provenance_columns.ts";
 
 /** Tables that hold a trial's final word: written when it opens, replaced when it closes. */
 const TRIAL_TABLES = [
@@ -13,7 +14,14 @@ const TRIAL_TABLES = [
   "spans",
 ] as const;
 
-const RUN_TABLES = ["trial_artifacts", "samples", "sample_files", "resources"] as const;
+const RUN_TABLES = [
+  "trial_artifacts",
+  "samples",
+  "sample_files",
+  "resources",
+  "energy_readings",
+  "logs",
+] as const;
 
 type Key = { study_id: string; trial_id: string };
 
@@ -55,6 +63,7 @@ function actionRows(
 function strategyColumns(strategy: Strategy | null): Row {
   return {
     strategy_id: strategy?.strategy_id ?? null,
+    readable_id: strategy?.strategy_id ?? "baseline",
     sampler: strategy?.origin.sampler ?? null,
     mode: strategy?.origin.mode ?? null,
     reason: strategy?.origin.reason ?? null,
@@ -66,7 +75,7 @@ export function openedTrialRows(
   record: Extract<JournalRecord, { type: "trial_opened" }>,
   position: number,
 ): Change[] {
-  const { study_id, trial_id, number, strategy } = record;
+  const { study_id, trial_id, number, strategy, seed, provenance } = record;
   const key = { study_id, trial_id };
   return [
     { op: "forget", tables: [...TRIAL_TABLES, ...RUN_TABLES], where: key },
@@ -77,7 +86,8 @@ export function openedTrialRows(
       ...strategyColumns(strategy),
       state: "running",
       fidelity: null,
-      seed: null,
+      seed: seed ?? null,
+      ...provenanceColumns(provenance),
       reward: null,
       artifact_id: null,
       failure_kind: null,
@@ -91,6 +101,7 @@ export function openedTrialRows(
     ...(strategy?.actions ?? []).flatMap((asked, index) =>
       actionRows(key, index, asked, undefined, null)
     ),
+    { op: "front", study_id },
   ];
 }
 
@@ -106,6 +117,7 @@ function trialRow(trial: Trial, position: number): Row {
     state: trial.state,
     fidelity: trial.fidelity,
     seed: trial.seed,
+    ...provenanceColumns(trial.provenance),
     reward: trial.reward?.value ?? null,
     artifact_id: trial.artifact_ids.at(-1) ?? null,
     failure_kind: trial.failure?.kind ?? null,
@@ -155,45 +167,6 @@ export function closedTrialRows(trial: Trial, position: number): Change[] {
     ),
     ...adds("reward_terms", (trial.reward?.terms ?? []).map((one) => ({ ...key, ...one }))),
     ...adds("spans", trial.spans.map((one, span_index) => ({ ...key, span_index, ...one }))),
-  ];
-}
-
-function artifactRow(artifact: Artifact, position: number): Row {
-  const { verification: check } = artifact;
-  return {
-    artifact_id: artifact.artifact_id,
-    position,
-    action_key: artifact.action_key,
-    parent_id: artifact.parent_id,
-    agent: artifact.action?.agent ?? null,
-    method: artifact.action?.method ?? null,
-    location: artifact.location,
-    files: artifact.files.length,
-    size_bytes: artifact.size_bytes,
-    formula_bytes: artifact.formula_bytes,
-    weight_bits: artifact.weight_bits,
-    activation_bits: artifact.activation_bits,
-    verified_layers: check?.layers ?? null,
-    minimum_cosine: check?.minimum_cosine ?? null,
-    mean_cosine: check?.mean_cosine ?? null,
-    worst_layer: check?.worst_layer ?? null,
-    generated_text: check?.generated_text ?? null,
-    verify_seconds: check?.seconds ?? null,
-    created_at: moment(artifact.created_at),
-  };
-}
-
-/** An artifact stands once, however many trials use it. */
-export function artifactRows(
-  record: Extract<JournalRecord, { type: "artifact_written" }>,
-  position: number,
-): Change[] {
-  const { study_id, trial_id, artifact, cached } = record;
-  const { artifact_id } = artifact;
-  return [
-    { op: "forget", tables: ["artifacts", "artifact_files"], where: { artifact_id } },
-    ...adds("artifacts", [artifactRow(artifact, position)]),
-    ...adds("artifact_files", artifact.files.map((file) => ({ artifact_id, ...file }))),
-    ...adds("trial_artifacts", [{ study_id, trial_id, artifact_id, position, cached }]),
+    { op: "front", study_id },
   ];
 }
