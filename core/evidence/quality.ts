@@ -1,6 +1,6 @@
 import type { Evaluation } from "../ports.ts";
 import type { Measurement, SampleResult } from "../schemas/measurement.ts";
-import type { Spec } from "../schemas/spec.ts";
+import type { Spec, TaskPlan } from "../schemas/spec.ts";
 import { mean, pairBySample, pairedInterval, samplesToDecide, Z95 } from "./statistics.ts";
 
 export type QualityMetric = "accuracy" | "perplexity";
@@ -10,9 +10,9 @@ export function qualityMetric(spec: Spec): QualityMetric {
   return spec.objectives[0]?.metric === "perplexity" ? "perplexity" : "accuracy";
 }
 
-/** Names of the tasks that count for the primary quality. */
-function primaryTasks(spec: Spec): string[] {
-  return spec.tasks.filter((plan) => plan.primary).map((plan) => plan.task);
+/** The tasks that count for the primary quality. */
+function primaryTasks(spec: Spec): TaskPlan[] {
+  return spec.tasks.filter((plan) => plan.primary);
 }
 
 /** The latest row of a metric of one task; `task` null: over all primary tasks. */
@@ -28,48 +28,76 @@ export function qualityRow(
 }
 
 /**
- * Adds the figures over all primary tasks (`task` null): accuracy as the unweighted mean, with
- * its standard error; perplexity as the geometric mean. A metric no primary task reports adds
- * nothing.
+ * Adds the figures over all primary tasks (`task` null): accuracy as the mean, each task with its
+ * weight (1 unless a user or a benchmark set says otherwise), with its standard error; perplexity
+ * as the geometric mean. A metric no primary task reports adds nothing.
  */
 export function withAggregates(evaluation: Evaluation, spec: Spec): Evaluation {
   const aggregates = (["accuracy", "perplexity"] as const).flatMap((metric) => {
-    const rows = primaryTasks(spec).flatMap((task) =>
+    const rows = primaryTasks(spec).flatMap(({ task, weight = 1 }) =>
       evaluation.measurements.filter((row) =>
         row.metric === metric && row.task === task && row.slice === null
-      ).slice(-1)
+      ).slice(-1).map((row) => ({ row, weight }))
     );
     return rows.length === 0 ? [] : [aggregate(metric, rows)];
   });
   return { ...evaluation, measurements: [...evaluation.measurements, ...aggregates] };
 }
 
-function aggregate(metric: QualityMetric, rows: readonly Measurement[]): Measurement {
-  const value = metric === "accuracy"
-    ? mean(rows.map((row) => row.value))
-    : Math.exp(mean(rows.map((row) => Math.log(row.value))));
-  // The error of a logarithm is the relative error, so both means are sums of squares over k.
-  const errors = rows.map((row) =>
+/** A task's figure and how much it counts. */
+interface Weighted {
+  readonly row: Measurement;
+  readonly weight: number;
+}
+
+/** Σ weight·value / Σ weight. */
+function weightedMean(parts: readonly { value: number; weight: number }[]): number {
+  const total = parts.reduce((sum, { weight }) => sum + weight, 0);
+  return parts.reduce((sum, { value, weight }) => sum + weight * value, 0) / total;
+}
+
+/** Of independent parts' errors: √(Σ (weight·error)²) / Σ weight. */
+function weightedError(parts: readonly { value: number; weight: number }[]): number {
+  const total = parts.reduce((sum, { weight }) => sum + weight, 0);
+  return Math.hypot(...parts.map(({ value, weight }) => weight * value)) / total;
+}
+
+function aggregateMethod(metric: QualityMetric, parts: readonly Weighted[]): string {
+  const geometric = metric === "accuracy" ? "" : "geometric ";
+  const count = `${parts.length} task${parts.length === 1 ? "" : "s"}`;
+  if (parts.every(({ weight }) => weight === parts[0]!.weight)) {
+    return `unweighted ${geometric}mean of ${count}`;
+  }
+  const weights = parts.map(({ row, weight }) => `${row.task} ${weight}`).join(", ");
+  return `weighted ${geometric}mean of ${count}: ${weights}`;
+}
+
+function aggregate(metric: QualityMetric, parts: readonly Weighted[]): Measurement {
+  const rows = parts.map(({ row }) => row);
+  const arithmetic = metric === "accuracy";
+  const centre = weightedMean(parts.map(({ row, weight }) => ({
+    value: arithmetic ? row.value : Math.log(row.value),
+    weight,
+  })));
+  const value = arithmetic ? centre : Math.exp(centre);
+  // The error of a logarithm is the relative error, so both means add squares.
+  const errors = parts.flatMap(({ row, weight }) =>
     row.standard_error === null
-      ? null
-      : row.standard_error / (metric === "accuracy" ? 1 : row.value)
+      ? []
+      : [{ value: row.standard_error / (arithmetic ? 1 : row.value), weight }]
   );
-  const known = errors.filter((error) => error !== null);
-  const error = Math.sqrt(known.reduce((sum, e) => sum + e * e, 0)) / rows.length;
   const worst = ["estimated", "emulated"] as const;
   return {
     ...rows[0]!,
     value,
     n: rows.reduce((sum, row) => sum + row.n, 0),
-    standard_error: known.length < errors.length
+    standard_error: errors.length < rows.length
       ? null
-      : error * (metric === "accuracy" ? 1 : value),
+      : weightedError(errors) * (arithmetic ? 1 : value),
     provenance: worst.find((kind) => rows.some((row) => row.provenance === kind)) ?? "measured",
     task: null,
     task_version: null,
-    method: `unweighted ${metric === "accuracy" ? "" : "geometric "}mean of ${rows.length} task${
-      rows.length === 1 ? "" : "s"
-    }`,
+    method: aggregateMethod(metric, parts),
   };
 }
 
@@ -117,7 +145,7 @@ function ofTask(evaluation: Evaluation, task: string): SampleResult[] {
 }
 
 /**
- * The paired comparison over the primary tasks: their unweighted mean, the tasks' variances added.
+ * The paired comparison over the primary tasks: their weighted mean, the tasks' variances added.
  * Null where the study's quality was not measured. The scores of a perplexity task are a window's
  * mean negative log-likelihood of a token, so that a mean difference is the log of a ratio.
  */
@@ -128,24 +156,35 @@ export function compareQuality(
   other: Evaluation,
 ): QualityComparison | null {
   const metric = qualityMetric(spec);
-  const tasks = primaryTasks(spec).filter((task) =>
+  const paired = primaryTasks(spec).filter(({ task }) =>
     other.measurements.some((row) => row.metric === metric && row.task === task)
-  );
-  const paired = tasks.map((task) =>
-    pairBySample(ofTask(reference, task), ofTask(other, task)).pairs
-  ).filter((pairs) => pairs.length > 0);
+  ).map(({ task, weight = 1 }) => ({
+    pairs: pairBySample(ofTask(reference, task), ofTask(other, task)).pairs,
+    weight,
+  })).filter(({ pairs }) => pairs.length > 0);
   if (paired.length === 0) return null;
   // Worse is larger: accuracy falls, a negative log-likelihood rises.
   const sign = metric === "accuracy" ? -1 : 1;
   const scale = metric === "accuracy" ? (x: number) => x : Math.expm1;
   const unscale = metric === "accuracy" ? (x: number) => x : Math.log1p;
-  const drop = sign * mean(paired.map((pairs) => mean(pairs.map((p) => p.score - p.reference))));
-  const n = paired.reduce((sum, pairs) => sum + pairs.length, 0);
-  const intervals = paired.map((pairs) => pairedInterval(pairs));
-  const known = intervals.filter((interval) => interval !== null);
+  const drop = sign * weightedMean(paired.map(({ pairs, weight }) => ({
+    value: mean(pairs.map((pair) => pair.score - pair.reference)),
+    weight,
+  })));
+  const n = paired.reduce((sum, { pairs }) => sum + pairs.length, 0);
+  const known = paired.flatMap(({ pairs, weight }) => {
+    const interval = pairedInterval(pairs);
+    return interval === null ? [] : [{ interval, weight }];
+  });
   const complete = known.length === paired.length;
-  const centre = sign * mean(known.map((interval) => interval.centre));
-  const half = Math.sqrt(known.reduce((sum, i) => sum + i.half_width ** 2, 0)) / paired.length;
+  const centre = sign * weightedMean(known.map(({ interval, weight }) => ({
+    value: interval.centre,
+    weight,
+  })));
+  const half = weightedError(known.map(({ interval, weight }) => ({
+    value: interval.half_width,
+    weight,
+  })));
   return {
     metric,
     fidelity,

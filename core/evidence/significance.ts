@@ -1,50 +1,72 @@
-import { mean, type Pair } from "./statistics.ts";
+import type { Pair } from "./statistics.ts";
 
-/** log of the binomial coefficient, by sums of logarithms: exact enough for any benchmark. */
-function logChoose(n: number, k: number): number {
-  let total = 0;
-  for (let i = 1; i <= k; i++) total += Math.log(n - k + i) - Math.log(i);
-  return total;
+/** P(X ≤ k) and P(X = k) for n fair coins, each term from the one before it, in logarithms. */
+function fairTail(n: number, k: number): { tail: number; last: number } {
+  let logTerm = -n * Math.LN2;
+  let tail = Math.exp(logTerm);
+  for (let i = 1; i <= k; i++) {
+    logTerm += Math.log((n - i + 1) / i);
+    tail += Math.exp(logTerm);
+  }
+  return { tail, last: Math.exp(logTerm) };
 }
 
-/** P(X ≤ k) for n fair coins. */
-function fairTail(n: number, k: number): number {
-  let total = 0;
-  for (let i = 0; i <= k; i++) total += Math.exp(logChoose(n, i) - n * Math.LN2);
-  return total;
+/** McNemar's test of right-or-wrong scores; `gained` were wrong and are right now. */
+export interface McNemar {
+  readonly gained: number;
+  readonly lost: number;
+  /** Exact: never too small, and too large where few samples disagree. */
+  readonly p_value: number;
+  /** Mid-p (Fagerland, Lydersen and Laake 2013): half of the observed outcome's probability less. */
+  readonly mid_p_value: number;
 }
 
-/**
- * Exact McNemar test of right-or-wrong scores: two-sided binomial over the pairs that disagree.
- * `gained` were wrong and are right now, `lost` the other way.
- */
-export function mcnemarExact(
-  pairs: readonly Pair[],
-): { gained: number; lost: number; p_value: number } {
+/** Two-sided binomial test over the pairs that disagree. */
+export function mcnemar(pairs: readonly Pair[]): McNemar {
   const gained = pairs.filter((pair) => pair.score > pair.reference).length;
   const lost = pairs.filter((pair) => pair.score < pair.reference).length;
-  const p = 2 * fairTail(gained + lost, Math.min(gained, lost));
-  return { gained, lost, p_value: Math.min(1, p) };
+  const { tail, last } = fairTail(gained + lost, Math.min(gained, lost));
+  return {
+    gained,
+    lost,
+    p_value: Math.min(1, 2 * tail),
+    mid_p_value: Math.min(1, 2 * tail - last),
+  };
 }
 
+/** Pairs that differ up to which every arrangement of signs is tried. */
+const EXACT_PAIRS = 16;
+
 /**
- * Two-sided sign-flip permutation test of the mean paired difference; the observed arrangement
- * counts as one, so the p-value is never 0.
+ * Two-sided sign-flip permutation test of the mean paired difference. Exact over all 2^k signs
+ * where at most 16 pairs differ; beyond, `permutations` draws from `random`, of which the observed
+ * arrangement counts as one, so that the p-value is never 0.
  */
 export function permutationTest(
   pairs: readonly Pair[],
   random: () => number,
   { permutations = 10000 }: { permutations?: number } = {},
 ): number {
-  const differences = pairs.map((pair) => pair.score - pair.reference);
-  const observed = Math.abs(mean(differences));
+  const differences = pairs.map((pair) => pair.score - pair.reference).filter((d) => d !== 0);
+  const observed = Math.abs(differences.reduce((sum, d) => sum + d, 0));
+  const reaches = (sum: number) => Math.abs(sum) >= observed * (1 - 1e-12);
+  if (differences.length <= EXACT_PAIRS) {
+    const arrangements = 2 ** differences.length;
+    let extreme = 0;
+    for (let signs = 0; signs < arrangements; signs++) {
+      if (reaches(signedSum(differences, (i) => (signs & (1 << i)) !== 0))) extreme++;
+    }
+    return extreme / arrangements;
+  }
   let extreme = 1;
   for (let round = 0; round < permutations; round++) {
-    let sum = 0;
-    for (const difference of differences) sum += random() < 0.5 ? difference : -difference;
-    if (Math.abs(sum / differences.length) >= observed - 1e-12) extreme++;
+    if (reaches(signedSum(differences, () => random() < 0.5))) extreme++;
   }
   return extreme / (permutations + 1);
+}
+
+function signedSum(values: readonly number[], flipped: (i: number) => boolean): number {
+  return values.reduce((sum, value, i) => sum + (flipped(i) ? -value : value), 0);
 }
 
 /** Holm's adjusted p-values, in the order given: the chance of any false claim stays at level. */

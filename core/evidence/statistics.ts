@@ -48,17 +48,34 @@ export function standardDeviation(values: readonly number[]): number | null {
   return Math.sqrt(squares / (values.length - 1));
 }
 
+/** Mean of numbers with the standard error of that mean; null below two values. */
+export function meanAndError(
+  values: readonly number[],
+): { mean: number; standard_error: number | null } {
+  const deviation = standardDeviation(values);
+  return {
+    mean: mean(values),
+    standard_error: deviation === null ? null : deviation / Math.sqrt(values.length),
+  };
+}
+
+/**
+ * Wilson's 95 % interval (1927) of a share of right answers: stays within 0 and 1 and is not empty
+ * where all answers are right or all wrong, as mean and standard error would have it.
+ */
+export function wilsonInterval(right: number, n: number): [number, number] {
+  if (n === 0) throw new RangeError("Cannot give an interval of a share as there are no answers");
+  const square = Z95 ** 2;
+  const centre = (right + square / 2) / (n + square);
+  const half = Z95 / (n + square) * Math.sqrt(right * (n - right) / n + square / 4);
+  return [Math.max(0, centre - half), Math.min(1, centre + half)];
+}
+
 /** Score minus reference over the pairs: mean and its standard error (null below two pairs). */
 export function pairedDifference(
   pairs: readonly Pair[],
 ): { n: number; mean: number; standard_error: number | null } {
-  const differences = pairs.map((pair) => pair.score - pair.reference);
-  const deviation = standardDeviation(differences);
-  return {
-    n: pairs.length,
-    mean: mean(differences),
-    standard_error: deviation === null ? null : deviation / Math.sqrt(pairs.length),
-  };
+  return { n: pairs.length, ...meanAndError(pairs.map((pair) => pair.score - pair.reference)) };
 }
 
 /** A 95 % interval by its centre and half width, with the deviation of one pair behind it. */
@@ -77,7 +94,7 @@ export interface PairedInterval {
 export function pairedInterval(pairs: readonly Pair[]): PairedInterval | null {
   const n = pairs.length;
   if (n < 2) return null;
-  if (pairs.every((pair) => isBinary(pair.score) && isBinary(pair.reference))) {
+  if (areRightOrWrong(pairs)) {
     const gained = (pairs.filter((pair) => pair.score > pair.reference).length + 1) / (n + 2);
     const lost = (pairs.filter((pair) => pair.score < pair.reference).length + 1) / (n + 2);
     const deviation = Math.sqrt(gained + lost - (gained - lost) ** 2);
@@ -98,8 +115,9 @@ export function pairedInterval(pairs: readonly Pair[]): PairedInterval | null {
   };
 }
 
-function isBinary(score: number): boolean {
-  return score === 0 || score === 1;
+/** Whether every score of both sides is 0 or 1. */
+export function areRightOrWrong(pairs: readonly Pair[]): boolean {
+  return pairs.every((pair) => [pair.score, pair.reference].every((x) => x === 0 || x === 1));
 }
 
 /** Percentile bootstrap of the mean paired difference; seeded by `random`. */
@@ -125,6 +143,19 @@ export function quantile(sorted: readonly number[], q: number): number {
   const low = Math.floor(position);
   const high = Math.min(low + 1, sorted.length - 1);
   return sorted[low]! + (sorted[high]! - sorted[low]!) * (position - low);
+}
+
+/** The 80 % point of the normal distribution. */
+const Z80 = 0.8416212335729143;
+
+/**
+ * How many pairs would show a difference of this size at a level of 5 % (two-sided) in 8 of 10
+ * repetitions, by the normal approximation: ((z₀.₉₇₅ + z₀.₈)·deviation / difference)². Null where
+ * the difference is 0, which no number of samples shows.
+ */
+export function samplesToTellApart(difference: number, pairDeviation: number): number | null {
+  if (Math.abs(difference) < 1e-12) return null;
+  return Math.ceil(((Z95 + Z80) * pairDeviation / difference) ** 2);
 }
 
 /**

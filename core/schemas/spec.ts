@@ -24,6 +24,7 @@ export const TaskPlan = z.strictObject({
   proxy_samples: z.int(),
   full_samples: z.int().nullable().describe("null = all"),
   chance: z.number().optional().describe("score of guessing; absent in old records"),
+  weight: z.number().positive().optional().describe("in the mean over tasks; absent: 1"),
 });
 export type TaskPlan = z.infer<typeof TaskPlan>;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {
   holm,
-  mcnemarExact,
+  mcnemar,
   type Pair,
   pairBySample,
   pairedBootstrap,
@@ -104,17 +104,29 @@ Deno.test("pairedBootstrap() agrees with SciPy's percentile interval and repeats
 });
 
 // scipy.stats.binomtest(min(b, c), b + c, 0.5).pvalue
-Deno.test("mcnemarExact() gives SciPy's two-sided binomial p-values", () => {
-  near(mcnemarExact(disagreements(3, 9, 50)).p_value, 0.14599609375);
-  near(mcnemarExact(disagreements(0, 6, 50)).p_value, 0.03125);
-  near(mcnemarExact(disagreements(12, 12, 50)).p_value, 1);
-  near(mcnemarExact(disagreements(40, 70, 200)).p_value, 0.005447429511444476);
-  assert.deepEqual(mcnemarExact(disagreements(0, 0, 9)), { gained: 0, lost: 0, p_value: 1 });
+Deno.test("mcnemar() gives SciPy's two-sided binomial p-values", () => {
+  near(mcnemar(disagreements(3, 9, 50)).p_value, 0.14599609375);
+  near(mcnemar(disagreements(0, 6, 50)).p_value, 0.03125);
+  near(mcnemar(disagreements(12, 12, 50)).p_value, 1);
+  near(mcnemar(disagreements(40, 70, 200)).p_value, 0.005447429511444476);
+  assert.deepEqual(mcnemar(disagreements(0, 0, 9)), {
+    gained: 0,
+    lost: 0,
+    p_value: 1,
+    mid_p_value: 1,
+  });
 });
 
-// scipy.stats.permutation_test, permutation_type="samples", exact: 0.203125.
-Deno.test("permutationTest() comes close to the exact p-value of all sign flips", () => {
-  near(permutationTest(real(REAL), streamRandom(1, "flip")), 0.203125, 0.01);
+// 17 pairs differ, so arrangements are drawn; scipy.stats.permutation_test over all 2^17 of them.
+Deno.test("permutationTest() draws where there are too many arrangements, and never gives 0", () => {
+  const differences = [...REAL, ...REAL, 0.5];
+  const found = permutationTest(real(differences), streamRandom(1, "flip"));
+  near(found, 0.030731201171875, 0.005);
+  assert.equal(found, permutationTest(real(differences), streamRandom(1, "flip")));
+  assert.equal(
+    permutationTest(real(Array.from({ length: 40 }, () => 1)), streamRandom(1, "flip")),
+    1 / 10001,
+  );
 });
 
 // By hand: 3·0.01, 2·0.02 = 0.04, then 0.04 is not let fall below it; 4·0.005.

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { buildView } from "../../tracker/view/build_view.ts";
 import { plotOf, writeOutputs } from "../../tracker/reports_of_study.ts";
+import { comparisonBlocks } from "../../tracker/reports/comparison_blocks.ts";
 import { escapeHtml, renderHtml } from "../../tracker/reports/render_html.ts";
 import { trialTable } from "../../tracker/terminal/trial_table.ts";
 import { svgToPng } from "../../tracker/plots/svg_to_png.ts";
+import type { StudyView } from "../../tracker/view/study_view.ts";
 import { recipeText } from "../../tracker/view/trial_rows.ts";
 import { run, world } from "../core/study_world.ts";
 
@@ -33,6 +35,34 @@ Deno.test("buildView() tells of a study what the loop itself told", async () => 
     assert.equal(row.front_probability, result.front_probability[row.trial_id]);
   }
 });
+
+Deno.test("every trial measured in full is compared with the baseline, task by task", async () => {
+  const { view } = await viewOf();
+  const full = view.trials.filter((t) => t.state === "completed" && t.fidelity === "full");
+  const compared = full.filter((t) => t.strategy !== null);
+  assert.ok(compared.length > 0);
+  assert.deepEqual([...view.comparisons.keys()].sort(), compared.map((t) => t.trial_id).sort());
+  const accuracy = (t: typeof full[number] | undefined, task: string) =>
+    t?.measurements.findLast((m) =>
+      m.task === task && m.metric === "accuracy" && m.fidelity === "full"
+    )?.value;
+  const baseline = full.find((t) => t.strategy === null);
+  for (const trial of compared) {
+    const found = view.comparisons.get(trial.trial_id)!.find((one) => one.metric === "accuracy")!;
+    const expected = accuracy(trial, found.task)! - accuracy(baseline, found.task)!;
+    assert.ok(Math.abs(found.difference - expected) < 1e-9, trial.trial_id);
+    assert.ok(found.p_adjusted >= found.p_value);
+  }
+  const { blocks, lines } = tableOf(view);
+  assert.equal(blocks, 1);
+  assert.equal(lines, [...view.comparisons.values()].flat().length);
+});
+
+/** How many tables compare with the baseline, and their rows. */
+function tableOf(view: StudyView) {
+  const tables = comparisonBlocks(view).filter((block) => block.block === "table");
+  return { blocks: tables.length, lines: tables.reduce((sum, { rows }) => sum + rows.length, 0) };
+}
 
 Deno.test("the plot marks every drawn trial once in each panel", async () => {
   const { view } = await viewOf();

@@ -2,6 +2,7 @@ import type { Measurement, Trial } from "../../core/mod.ts";
 import { bytes, number } from "../view/format.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, list, paragraph, table } from "./blocks.ts";
+import { comparisonBlocks } from "./comparison_blocks.ts";
 
 function modelSection(view: StudyView): Block[] {
   const { model, device } = view.facts;
@@ -101,6 +102,7 @@ export function evidenceBlocks(view: StudyView): Block[] {
   const { provenance, spec } = view;
   const refused = spec.methods.filter((m) => !m.supported).map((m) => [m.method, m.reason]);
   return [
+    ...comparisonBlocks(view),
     ...whenAny(verdictRows(view), "Constraints", [
       "trial",
       "constraint",

@@ -1,5 +1,6 @@
 import {
   type Artifact,
+  compareTasks,
   type Facts,
   frontHypervolume,
   frontOf,
@@ -13,6 +14,7 @@ import {
   type Span,
   type Spec,
   streamRandom,
+  type TaskComparison,
   type Trial,
   UsageError,
 } from "../../core/mod.ts";
@@ -36,18 +38,33 @@ function phasesOf(trials: readonly Trial[]): { name: string; seconds: number }[]
     .sort((a, b) => b.seconds - a.seconds);
 }
 
-async function probabilities(
+/** Who is on the front how surely, and every trial against the baseline: both from the samples. */
+async function evidenceOf(
   study: ReplayedStudy,
   spec: Spec,
   readSamples: SampleReader,
-): Promise<Record<string, number>> {
+): Promise<{
+  probabilities: Record<string, number>;
+  comparisons: ReadonlyMap<string, readonly TaskComparison[]>;
+}> {
   const { members, dominated } = frontOf(study.trials, spec);
-  const contenders = await Promise.all([...members, ...dominated].map(async ({ trial }) => {
+  const found = await Promise.all([...members, ...dominated].map(async ({ trial }) => {
     const samples = await readSamples(trial.trial_id);
     return samples === null ? [] : [{ trial, samples }];
   }));
-  const random = streamRandom(study.opened.request.seed, "front probability");
-  return Object.fromEntries(frontProbability(contenders.flat(), spec, random));
+  const contenders = found.flat();
+  const { seed } = study.opened.request;
+  const probabilities = Object.fromEntries(
+    frontProbability(contenders, spec, streamRandom(seed, "front probability")),
+  );
+  const baseline = contenders.find(({ trial }) => trial.strategy === null);
+  if (baseline === undefined) return { probabilities, comparisons: new Map() };
+  const reference = { measurements: baseline.trial.measurements, samples: baseline.samples };
+  const comparisons = contenders.filter((one) => one !== baseline).map(({ trial, samples }) => {
+    const random = streamRandom(seed, `comparison ${trial.trial_id}`);
+    return [trial.trial_id, compareTasks(spec, reference, samples, random)] as const;
+  });
+  return { probabilities, comparisons: new Map(comparisons) };
 }
 
 function advice(
@@ -77,6 +94,7 @@ export async function buildView(
   const closed = records.findLast((record) => record.type === "study_closed");
   const recommendation = advice(study, facts, spec, closed);
   const ids = front.members.map(({ trial }) => trial.trial_id);
+  const { probabilities, comparisons } = await evidenceOf(study, spec, readSamples);
   return {
     study_id,
     request,
@@ -84,11 +102,9 @@ export async function buildView(
     spec,
     provenance,
     trials,
-    rows: trialRows(trials, {
-      front: ids,
-      probabilities: await probabilities(study, spec, readSamples),
-    }),
+    rows: trialRows(trials, { front: ids, probabilities }),
     artifacts: artifactsOf(records),
+    comparisons,
     front: ids,
     hypervolume: baseline === undefined
       ? null

@@ -1,4 +1,12 @@
-import type { Artifact, Facts, Provenance, Spec, StudyRequest, Trial } from "../../core/mod.ts";
+import type {
+  Artifact,
+  Facts,
+  Provenance,
+  Spec,
+  StudyRequest,
+  TaskComparison,
+  Trial,
+} from "../../core/mod.ts";
 import type { TrialRow } from "./trial_rows.ts";
 
 /** Everything that is known of a study, as reports, plots and notebooks read it. */
@@ -12,6 +20,8 @@ export interface StudyView {
   rows: readonly TrialRow[];
   /** Artifact by id: where a trial's checkpoint lies. */
   artifacts: ReadonlyMap<string, Artifact>;
+  /** Trials measured in full against the baseline, task by task, by trial id. */
+  comparisons: ReadonlyMap<string, readonly TaskComparison[]>;
   /** Trial ids on the front, best first. */
   front: readonly string[];
   hypervolume: number | null;

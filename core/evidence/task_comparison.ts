@@ -1,0 +1,88 @@
+import type { Measurement, SampleResult } from "../schemas/measurement.ts";
+import type { Spec } from "../schemas/spec.ts";
+import { type Retention, retention } from "./retention.ts";
+import { holm, mcnemar, permutationTest } from "./significance.ts";
+import {
+  areRightOrWrong,
+  mean,
+  type Pair,
+  pairBySample,
+  pairedBootstrap,
+  pairedDifference,
+  samplesToTellApart,
+} from "./statistics.ts";
+
+/** A trial against the baseline on one task, sample by sample. */
+export interface TaskComparison {
+  readonly task: string;
+  readonly metric: string;
+  /** Samples that both sides answered. */
+  readonly n: number;
+  /** Means of the samples' scores; of perplexity: mean negative log-likelihood, nats a token. */
+  readonly reference: number;
+  readonly score: number;
+  /** score − reference, with the percentile bootstrap's 95 % interval over the pairs. */
+  readonly difference: number;
+  readonly interval: readonly [number, number];
+  /** Right-or-wrong scores: McNemar's exact test; others: sign flips of the paired differences. */
+  readonly test: "mcnemar_exact" | "permutation";
+  readonly p_value: number;
+  /** After Holm over the trial's tasks. */
+  readonly p_adjusted: number;
+  /** Null for a score that is better when smaller. */
+  readonly retention: Retention | null;
+  /** Samples, those of now included, that would show this difference; null: it is 0. */
+  readonly samples_to_tell_apart: number | null;
+}
+
+type Unadjusted = Omit<TaskComparison, "p_adjusted">;
+
+/**
+ * Every task that both sides measured, in the spec's order. The baseline's row says which metric a
+ * task has. `random` draws for the bootstrap and for permutation tests too large to be exact.
+ */
+export function compareTasks(
+  spec: Spec,
+  baseline: { measurements: readonly Measurement[]; samples: readonly SampleResult[] },
+  samples: readonly SampleResult[],
+  random: () => number,
+): TaskComparison[] {
+  const compared = spec.tasks.flatMap(({ task, chance = 0 }) => {
+    const row = baseline.measurements.findLast((m) => m.task === task && m.slice === null);
+    const ofTask = (all: readonly SampleResult[]) => all.filter((sample) => sample.task === task);
+    const { pairs } = pairBySample(ofTask(baseline.samples), ofTask(samples));
+    return row === undefined || pairs.length === 0
+      ? []
+      : [comparePairs(task, row, pairs, chance, random)];
+  });
+  const adjusted = holm(compared.map((one) => one.p_value));
+  return compared.map((one, i) => ({ ...one, p_adjusted: adjusted[i]! }));
+}
+
+function comparePairs(
+  task: string,
+  row: Measurement,
+  pairs: readonly Pair[],
+  chance: number,
+  random: () => number,
+): Unadjusted {
+  const reference = mean(pairs.map((pair) => pair.reference));
+  const score = mean(pairs.map((pair) => pair.score));
+  const { mean: difference, standard_error } = pairedDifference(pairs);
+  const binary = areRightOrWrong(pairs);
+  return {
+    task,
+    metric: row.metric,
+    n: pairs.length,
+    reference,
+    score,
+    difference,
+    interval: pairedBootstrap(pairs, random),
+    test: binary ? "mcnemar_exact" : "permutation",
+    p_value: binary ? mcnemar(pairs).p_value : permutationTest(pairs, random),
+    retention: row.direction === "maximize" ? retention(score, reference, chance) : null,
+    samples_to_tell_apart: standard_error === null
+      ? null
+      : samplesToTellApart(difference, standard_error * Math.sqrt(pairs.length)),
+  };
+}

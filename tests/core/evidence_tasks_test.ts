@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import {
+  compareQuality,
+  compareTasks,
+  type Evaluation,
+  type Measurement,
+  retention,
+  type SampleResult,
+  type Spec,
+  streamRandom,
+  withAggregates,
+} from "../../core/mod.ts";
+import { figure, world } from "./study_world.ts";
+
+const base = world().input().spec;
+
+/** A study of these tasks, each with its chance level and weight. */
+function specOf(tasks: Record<string, { chance?: number; weight?: number }>): Spec {
+  const plans = Object.entries(tasks).map(([task, { chance = 0, weight = 1 }]) => ({
+    task,
+    task_version: "1",
+    primary: true,
+    proxy_samples: 100,
+    full_samples: null,
+    chance,
+    weight,
+  }));
+  return { ...base, tasks: plans };
+}
+
+function near(found: number | null, expected: number): void {
+  assert.ok(found !== null && Math.abs(found - expected) < 1e-12, `${found} against ${expected}`);
+}
+
+/** Scores of one task with their mean. */
+function answers(task: string, scores: readonly number[], metric = "accuracy"): Evaluation {
+  const value = scores.reduce((a, b) => a + b, 0) / scores.length;
+  const row: Measurement = {
+    ...figure(metric, value, null, 0.1),
+    direction: metric === "accuracy" ? "maximize" : "minimize",
+    fidelity: "full",
+    n: scores.length,
+    task,
+  };
+  const samples = scores.map((score, i): SampleResult => ({
+    task,
+    sample_id: String(i),
+    sample_hash: `${task} ${i}`,
+    prompt_hash: "",
+    score,
+    answer: null,
+    gold: null,
+    log_likelihood: null,
+  }));
+  return { measurements: [row], samples, protocol: { [task]: "1" } };
+}
+
+function together(...parts: Evaluation[]): Evaluation {
+  return {
+    measurements: parts.flatMap((part) => part.measurements),
+    samples: parts.flatMap((part) => part.samples),
+    protocol: Object.assign({}, ...parts.map((part) => part.protocol)),
+  };
+}
+
+/** `right` ones, then zeros, n in all. */
+const firstRight = (right: number, n: number) =>
+  Array.from({ length: n }, (_, i) => i < right ? 1 : 0);
+
+Deno.test("retention() is plain and above chance, null where nothing was known", () => {
+  near(retention(0.4, 0.5, 0.25).plain, 0.8);
+  near(retention(0.4, 0.5, 0.25).above_chance, 0.6);
+  assert.deepEqual(retention(0.2, 0.25, 0.25), { plain: 0.8, above_chance: null });
+  assert.deepEqual(retention(0.2, 0.2, 0.25), { plain: 1, above_chance: null });
+  assert.deepEqual(retention(0, 0, 0), { plain: null, above_chance: null });
+  near(retention(0.2, 0.5, 0.25).above_chance, -0.2);
+});
+
+Deno.test("compareTasks() tests every task and holds the family's level by Holm", () => {
+  const spec = specOf({ choice: { chance: 0.25 }, words: {}, text: {} });
+  const reference = together(
+    answers("choice", firstRight(60, 100)),
+    answers("words", firstRight(30, 40)),
+    answers("text", [2, 3, 2.5, 2], "perplexity"),
+  );
+  const trial = together(
+    answers("choice", firstRight(50, 100)),
+    answers("words", firstRight(29, 40)),
+    answers("text", [2.1, 3.1, 2.7, 2.2], "perplexity"),
+  );
+  const [choice, words, text] = compareTasks(spec, reference, trial.samples, streamRandom(1, "c"));
+  // Ten were lost and none gained: 2·0.5¹⁰. One lost: 1. Four signs: 2·0.5⁴.
+  near(choice!.p_value, 2 * 0.5 ** 10);
+  near(choice!.p_adjusted, 3 * 2 * 0.5 ** 10);
+  assert.equal(words!.p_value, 1);
+  near(text!.p_value, 0.125);
+  near(text!.p_adjusted, 0.25);
+  assert.deepEqual([choice!.test, text!.test], ["mcnemar_exact", "permutation"]);
+  near(choice!.difference, -0.1);
+  assert.ok(choice!.interval[0] < -0.1 && choice!.interval[1] < 0);
+  near(choice!.retention!.above_chance, 0.25 / 0.35);
+  assert.equal(text!.retention, null);
+  assert.equal(text!.metric, "perplexity");
+});
+
+// The differences' variance is (0.1 − 0.01)·100/99; ((1.95996 + 0.84162)/0.1)²·0.0909… = 71.35.
+Deno.test("compareTasks() says how many samples would show the difference", () => {
+  const spec = specOf({ choice: {} });
+  const reference = answers("choice", firstRight(60, 100));
+  const trial = answers("choice", firstRight(50, 100));
+  const found = compareTasks(spec, reference, trial.samples, streamRandom(1, "c"));
+  assert.equal(found[0]!.samples_to_tell_apart, 72);
+  const same = compareTasks(spec, reference, reference.samples, streamRandom(1, "c"));
+  assert.equal(same[0]!.samples_to_tell_apart, null);
+});
+
+Deno.test("compareTasks() leaves out what one side did not measure", () => {
+  const spec = specOf({ choice: {}, words: {} });
+  const both = together(answers("choice", [1, 0]), answers("words", [1, 0]));
+  const found = compareTasks(spec, both, answers("words", [1, 1]).samples, streamRandom(1, "c"));
+  assert.deepEqual(found.map(({ task, n }) => [task, n]), [["words", 2]]);
+});
+
+Deno.test("a task counts with its weight, in the mean, its error and the drop", () => {
+  const parts = [answers("choice", firstRight(6, 10)), answers("words", firstRight(2, 10))];
+  const lost = [answers("choice", firstRight(5, 10)), answers("words", firstRight(2, 10))];
+  const find = (spec: Spec) => {
+    const { measurements } = withAggregates(together(...parts), spec);
+    const drop = compareQuality(spec, "full", together(...parts), together(...lost))!;
+    return { all: measurements.at(-1)!, drop };
+  };
+  const even = find(specOf({ choice: {}, words: {} }));
+  near(even.all.value, 0.4);
+  near(even.all.standard_error, Math.sqrt(0.02) / 2);
+  assert.equal(even.all.method, "unweighted mean of 2 tasks");
+  near(even.drop.drop, 0.05);
+  const uneven = find(specOf({ choice: { weight: 3 }, words: {} }));
+  near(uneven.all.value, 0.5);
+  near(uneven.all.standard_error, Math.sqrt(0.09 + 0.01) / 4);
+  assert.equal(uneven.all.method, "weighted mean of 2 tasks: choice 3, words 1");
+  near(uneven.drop.drop, 0.075);
+});

@@ -1,0 +1,64 @@
+import type { TaskComparison } from "../../core/mod.ts";
+import { number } from "../view/format.ts";
+import type { StudyView } from "../view/study_view.ts";
+import { type Block, heading, table } from "./blocks.ts";
+
+function samplesNeeded({ n, samples_to_tell_apart: needed }: TaskComparison): string {
+  if (needed === null) return "no difference";
+  return needed <= n ? "enough" : `${needed - n} more`;
+}
+
+function signed(value: number): string {
+  return (value > 0 ? "+" : "") + number(value);
+}
+
+function row(trial: string, one: TaskComparison): string[] {
+  return [
+    trial,
+    one.task,
+    String(one.n),
+    number(one.reference),
+    number(one.score),
+    `${signed(one.difference)} (${signed(one.interval[0])} to ${signed(one.interval[1])})`,
+    number(one.p_value),
+    number(one.p_adjusted),
+    number(one.retention?.plain),
+    number(one.retention?.above_chance),
+    samplesNeeded(one),
+  ];
+}
+
+/** Every trial measured in full against the baseline, sample by sample; nothing where none was. */
+export function comparisonBlocks(view: StudyView): Block[] {
+  const rows = view.trials.flatMap(({ trial_id, number: count }) =>
+    (view.comparisons.get(trial_id) ?? []).map((one) =>
+      row(`t${String(count).padStart(2, "0")}`, one)
+    )
+  );
+  if (rows.length === 0) return [];
+  return [
+    heading(2, "Against the baseline"),
+    table(
+      [
+        "trial",
+        "task",
+        "n",
+        "baseline",
+        "score",
+        "difference (95 %)",
+        "p",
+        "p (Holm)",
+        "retention",
+        "above chance",
+        "to tell apart",
+      ],
+      rows,
+      "The same samples on both sides; scores of a perplexity task are mean negative " +
+        "log-likelihoods, nats a token. Interval: percentile bootstrap over the pairs. p: " +
+        "McNemar's exact test where every answer is right or wrong, else sign flips of the " +
+        "differences; Holm's correction is over a trial's tasks. Above chance: (score − chance) / " +
+        "(baseline − chance), – where the baseline is no better than guessing. To tell apart: " +
+        "samples more that would show such a difference in 8 of 10 repetitions at a level of 5 %.",
+    ),
+  ];
+}
