@@ -23,8 +23,9 @@ import { findHome, type Home } from "./home.ts";
 import { provenanceOf } from "./provenance.ts";
 import { gatherFacts } from "./runner/gather_facts.ts";
 import { createStageRunner } from "./runner/stage_runner.ts";
-import type { Workshop } from "./runner/workshop.ts";
-import { openStore, type Store, type StudySummary } from "./store/store.ts";
+import { type LabStore, openLabStore } from "./lab_store.ts";
+import type { Tools } from "./runner/workshop.ts";
+import type { Store, StudySummary } from "./store/store.ts";
 import { openSession, type StudySession, viewStudy } from "./study_session.ts";
 import type { StudyView } from "./view/study_view.ts";
 
@@ -35,6 +36,11 @@ export type SqlValue = string | number | boolean | null;
 export interface LabOptions {
   /** The store's folder; default `store/` in PARE_HOME. */
   readonly store?: string;
+  /**
+   * Takes the store for writing at once, so that a second study is refused before minutes of set-up;
+   * default: only while a study runs, and the store is read at any time beside others.
+   */
+  readonly write?: boolean;
   /** Bytes that artifacts may fill. */
   readonly maxDiskBytes?: number;
   /** The command that a report shows. */
@@ -49,7 +55,7 @@ export interface LabOptions {
 export interface Lab {
   readonly home: Home;
   readonly registry: Registry;
-  readonly store: Store;
+  readonly store: LabStore;
   /** Inspects model and dataset and infers the spec; nothing is written until it runs. */
   open(request: StudyRequestInput, name?: string): Promise<StudySession>;
   /** Takes up a study that was stopped; the latest where none is named. */
@@ -76,12 +82,15 @@ function studyName(request: StudyRequest, now: Date): string {
 }
 
 /** The newest study, or the one that is named; an unknown name gets the nearest. */
-async function findStudy(store: Store, study_id: string | undefined): Promise<string> {
-  const ids = (await store.studies()).map((study) => study.study_id);
-  const found = study_id === undefined ? ids.at(-1) : ids.find((id) => id === study_id);
-  if (found !== undefined) return found;
+async function findStudy(
+  store: Store | null,
+  study_id: string | undefined,
+): Promise<{ store: Store; id: string }> {
+  const ids = (await store?.studies() ?? []).map((study) => study.study_id);
+  const id = study_id === undefined ? ids.at(-1) : ids.find((one) => one === study_id);
+  if (store !== null && id !== undefined) return { store, id };
   throw new UsageError(
-    study_id === undefined
+    study_id === undefined || ids.length === 0
       ? "Cannot find a study in this store: run one first"
       : unknownName("study", study_id, ids),
   );
@@ -98,7 +107,8 @@ function openedRecord(records: readonly JournalRecord[], study_id: string) {
 export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const home = findHome(Deno.env.toObject(), options.store);
   const registry = await discoverPlugins();
-  const store = await openStore(home.store, { write: true });
+  const store = openLabStore(home.store);
+  const held = options.write === true ? await store.use() : null;
   const artifacts = await openArtifactStore(home.artifacts);
   const say = options.onSetup ?? (() => {});
   const stop = new AbortController();
@@ -107,13 +117,12 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
   // A worker that may run a model's own code is never one that other studies use.
   const clients = new Map<boolean, BackendClient>();
 
-  const workshopWith = (registry: Registry, trusting = false): Workshop => ({
+  const toolsWith = (registry: Registry, trusting: boolean): Tools => ({
     home,
     registry,
     client: backend(trusting),
     artifacts,
     caches: openGraphCache(home.cache),
-    store,
     environmentHash: (name) => Promise.resolve(pinsHash(name)),
     timestamp: () => new Date().toISOString(),
     maxDiskBytes: options.maxDiskBytes ?? null,
@@ -167,26 +176,34 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     if (request.model_name === "demo") {
       gguf = await ensureDemoModel(home.root, { onProgress: say, signal: stop.signal });
     }
-    const workshop = workshopWith(plugins, request.trust_remote_code);
+    const tools = toolsWith(plugins, request.trust_remote_code);
     const runner = createStageRunner({
-      client: workshop.client,
+      client: tools.client,
       study_id,
       signal: stop.signal,
       onEvent: options.onEvent ?? (() => {}),
       record: () => Promise.resolve(), // set-up belongs to no trial
       keepLog: (_trial, _stage, path) => rmSync(path, { force: true }),
-      timestamp: workshop.timestamp,
+      timestamp: tools.timestamp,
     });
-    const { facts, baseline } = await gatherFacts(workshop, runner, request, gguf);
+    const { facts, baseline } = await gatherFacts(tools, runner, request, gguf);
     const refusal = memoryRefusal(facts);
     if (refusal !== null) throw new UsageError(refusal);
     const hashes: Record<string, string> = {};
     for (const name of ["default", "openvino_export"]) {
-      hashes[name] = await workshop.environmentHash(name);
+      hashes[name] = await tools.environmentHash(name);
     }
     const command = options.command ?? "notebook";
     const provenance = await provenanceOf(command, facts.model, hashes);
-    const session = openSession({ workshop, study_id, request, facts, baseline, provenance });
+    const session = openSession({
+      tools,
+      store,
+      study_id,
+      request,
+      facts,
+      baseline,
+      provenance,
+    });
     await makeEnvironments(plugins, session.spec.runtime);
     return session;
   };
@@ -195,7 +212,8 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     stop.abort();
     await Promise.all([...clients.values()].map((client) => client.close()));
     artifacts.close();
-    await store.close();
+    await held?.[Symbol.asyncDispose]();
+    await store[Symbol.asyncDispose]();
   };
 
   return {
@@ -207,17 +225,21 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
       return await sessionOf(request, name ?? studyName(request, new Date()));
     },
     async resume(study_id) {
-      const id = await findStudy(store, study_id);
-      return await sessionOf(openedRecord(await store.journalOf(id), id).request, id);
+      const { store: there, id } = await findStudy(await store.current(), study_id);
+      return await sessionOf(openedRecord(await there.journalOf(id), id).request, id);
     },
     async view(study_id) {
-      return await viewStudy(workshopWith(registry), await findStudy(store, study_id));
+      const { store: there, id } = await findStudy(await store.current(), study_id);
+      return await viewStudy(there, id);
     },
-    studies: () => store.studies(),
+    studies: async () => await (await store.current())?.studies() ?? [],
     async sql(text, ...values) {
       const statement = text.reduce((sum, part, i) => `${sum}$${i}${part}`);
-      const result = await store.query(statement, { params: values });
-      return result.rows;
+      const there = await store.current();
+      if (there === null) {
+        throw new UsageError(`Cannot ask the store ${store.root} as nothing is recorded there yet`);
+      }
+      return (await there.query(statement, { params: values })).rows;
     },
     close,
     [Symbol.asyncDispose]: close,

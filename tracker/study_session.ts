@@ -20,7 +20,9 @@ import { createLiveBackend } from "./runner/live_backend.ts";
 import { prepareStudy } from "./runner/prepare_study.ts";
 import { readSamples } from "./runner/read_samples.ts";
 import { createStageRunner } from "./runner/stage_runner.ts";
-import type { Workshop } from "./runner/workshop.ts";
+import type { Tools, Workshop } from "./runner/workshop.ts";
+import type { LabStore } from "./lab_store.ts";
+import type { Store } from "./store/store.ts";
 import { buildView } from "./view/build_view.ts";
 import type { StudyView } from "./view/study_view.ts";
 
@@ -46,7 +48,8 @@ export interface StudySession {
 }
 
 export interface SessionInput {
-  readonly workshop: Workshop;
+  readonly tools: Tools;
+  readonly store: LabStore;
   readonly study_id: string;
   readonly request: StudyRequest;
   readonly facts: Facts;
@@ -78,9 +81,9 @@ async function historyOf(
 }
 
 /** A study as its journal tells it, whether or not it is open in this process. */
-export async function viewStudy(workshop: Workshop, study_id: string): Promise<StudyView> {
-  const records: JournalRecord[] = await workshop.store.journalOf(study_id);
-  const root = workshop.store.paths.root;
+export async function viewStudy(store: Store | null, study_id: string): Promise<StudyView> {
+  const records: JournalRecord[] = await store?.journalOf(study_id) ?? [];
+  const root = store?.paths.root ?? "";
   return await buildView(study_id, records, async (trialId) => {
     const written = records.findLast((record) =>
       record.type === "samples_written" && record.trial_id === trialId &&
@@ -107,8 +110,8 @@ function keepLogIn(workshop: Workshop, study_id: string) {
 
 /** Makes the session of a study whose facts are known. */
 export function openSession(input: SessionInput): StudySession {
-  const { workshop, study_id, request, facts, baseline, provenance } = input;
-  const { registry, store } = workshop;
+  const { tools, study_id, request, facts, baseline, provenance } = input;
+  const { registry } = tools;
   const spec = inferSpec(request, facts, registry);
 
   return {
@@ -116,8 +119,11 @@ export function openSession(input: SessionInput): StudySession {
     request,
     facts,
     spec,
-    view: () => viewStudy(workshop, study_id),
+    view: async () => await viewStudy(await input.store.current(), study_id),
     async run({ ask, signal, onEvent = () => {} }) {
+      await using inUse = await input.store.use();
+      const { store } = inUse;
+      const workshop: Workshop = { ...tools, store };
       const history = await historyOf(workshop, study_id);
       const runner = createStageRunner({
         client: workshop.client,

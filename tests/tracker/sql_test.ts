@@ -206,6 +206,7 @@ const RESULT: QueryResult = {
     { name: "tab\tand\u001b[31m red", value: 12345678, at: null },
   ],
   capped: false,
+  stale: null,
 };
 
 Deno.test("formatTable() aligns numbers to the right and lets no control character through", () => {

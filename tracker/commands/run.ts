@@ -142,6 +142,7 @@ async function runWith(options: StudyCommandOptions, open: Opening) {
   const maxDisk = options.maxDisk;
   await using lab = await openLab({
     command: commandLine(),
+    write: true,
     signal: controller.signal,
     onSetup: (line) => screen.progressLine(line),
     onEvent,

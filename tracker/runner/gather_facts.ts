@@ -12,7 +12,7 @@ import {
 import { inspectDataset } from "../data/inspect_dataset.ts";
 import { packageSource } from "./source_closure.ts";
 import type { StageRunner } from "./stage_runner.ts";
-import type { Workshop } from "./workshop.ts";
+import type { Tools } from "./workshop.ts";
 
 /** What a study starts from: facts, and the uncompressed model as an artifact. */
 export interface Start {
@@ -60,7 +60,7 @@ async function runImport(
 
 /** Reads the model: converted once and cached, or used where it lies. */
 async function importModel(
-  workshop: Workshop,
+  workshop: Tools,
   runner: StageRunner,
   request: StudyRequest,
   ggufOfDemo: string | undefined,
@@ -83,7 +83,7 @@ async function importModel(
 
 /** Inspects model, machine and dataset, in this order of what a user gets wrong most often. */
 export async function gatherFacts(
-  workshop: Workshop,
+  workshop: Tools,
   runner: StageRunner,
   request: StudyRequest,
   ggufOfDemo: string | undefined,

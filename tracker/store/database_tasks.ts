@@ -1,6 +1,5 @@
 import { UsageError } from "../../core/mod.ts";
-import { lockOwner } from "./file_lock.ts";
-import { migrate, pendingMigrations, SCHEMA_VERSION, schemaVersion } from "./migrate.ts";
+import { migrate, pendingMigrations, schemaVersion } from "./migrate.ts";
 import {
   type Holder,
   obstacleOf,
@@ -8,8 +7,6 @@ import {
   openDatabase,
   openPatiently,
 } from "./open_database.ts";
-import type { QueryLimits, QueryResult } from "./query_result.ts";
-import { checkQuery, runExport, runQuery } from "./run_query.ts";
 import { AheadOfJournal, catchUp, journalSize, sinkOffset } from "./sink.ts";
 import type { StorePaths } from "./store_paths.ts";
 import { upgradeDatabase } from "./upgrade.ts";
@@ -26,7 +23,8 @@ export interface FlushReport {
   reason: string | null;
 }
 
-function exists(path: string): boolean {
+/** Whether something, also a broken link, has this name. */
+export function exists(path: string): boolean {
   try {
     Deno.lstatSync(path);
     return true;
@@ -102,47 +100,12 @@ export async function flushDatabase(
   throw new Error(`Cannot make ${paths.database} from the journal: ${reason}`);
 }
 
-function heldError(paths: StorePaths, holder: Holder | null): UsageError {
+/** The sentence where the database cannot be had. */
+export function heldError(paths: StorePaths, holder: Holder | null): UsageError {
   const who = holder === null ? "another process" : `process ${holder.pid} (${holder.command})`;
   return new UsageError(
     `Cannot read ${paths.database} as ${who} has it open for writing; close it there and ask again`,
   );
-}
-
-/** Opens for reading; what a dead writer left in the journal is taken over first. */
-async function openForReading(
-  paths: StorePaths,
-  patience_ms: number,
-  write_to?: string,
-): Promise<OpenDatabase> {
-  const options = { readOnly: true, patience_ms, ...(write_to === undefined ? {} : { write_to }) };
-  for (let attempt = 0;; attempt++) {
-    const writing = lockOwner(paths.lock) !== null;
-    const size = journalSize(paths.journal);
-    const opened = exists(paths.database) ? await openPatiently(paths.database, options) : null;
-    if (opened !== null && "obstacle" in opened && opened.obstacle === "held") {
-      throw heldError(paths, opened.holder);
-    }
-    if (opened !== null && !("obstacle" in opened)) {
-      const current = writing || attempt > 0 || await isCurrent(opened, size);
-      if (current) return opened;
-      opened.close();
-    } else if (attempt > 1) {
-      throw new UsageError(`Cannot read ${paths.database} as it is not there yet or is damaged`);
-    }
-    const report = await flushDatabase(paths, size, { patience_ms, keep_log: false });
-    if (report.held) throw heldError(paths, report.held_by);
-  }
-}
-
-/** Whether there is nothing left to take over or to migrate. */
-async function isCurrent(opened: OpenDatabase, size: number): Promise<boolean> {
-  try {
-    const version = await schemaVersion(opened.connection);
-    return version >= SCHEMA_VERSION && await sinkOffset(opened.connection) >= size;
-  } catch {
-    return false;
-  }
 }
 
 /** How far the database is, or who keeps it from being read. Changes nothing. */
@@ -159,48 +122,6 @@ export async function peekDatabase(
     return { reached: version === 0 ? 0 : await sinkOffset(opened.connection), held_by: null };
   } finally {
     opened.close();
-  }
-}
-
-/** Answers a user's query on a locked connection that can only read. */
-export async function queryDatabase(
-  paths: StorePaths,
-  sql: string,
-  limits: QueryLimits,
-  patience_ms: number,
-): Promise<QueryResult> {
-  const opened = await openForReading(paths, patience_ms);
-  try {
-    return await runQuery(opened.connection, sql, limits);
-  } finally {
-    opened.close();
-  }
-}
-
-/** Writes a query's answer as a Parquet file; gives its rows. */
-export async function exportParquet(
-  paths: StorePaths,
-  sql: string,
-  out: string,
-  limits: QueryLimits,
-  patience_ms: number,
-): Promise<number> {
-  const partial = `${out}.partial-${Deno.pid}`;
-  // Bound first where no file can be read at all; the connection that writes is less strict.
-  const strict = await openForReading(paths, patience_ms);
-  try {
-    await checkQuery(strict.connection, sql, limits);
-  } finally {
-    strict.close();
-  }
-  const opened = await openForReading(paths, patience_ms, partial);
-  try {
-    const rows = await runExport(opened.connection, sql, partial, limits);
-    Deno.renameSync(partial, out);
-    return rows;
-  } finally {
-    opened.close();
-    if (exists(partial)) Deno.removeSync(partial);
   }
 }
 

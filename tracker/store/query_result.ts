@@ -20,6 +20,8 @@ export interface QueryResult {
   rows: Record<string, Value>[];
   /** True where the row cap cut the answer. */
   capped: boolean;
+  /** Why the answer lacks what was recorded last; null: it lacks nothing that is in the index. */
+  stale: string | null;
 }
 
 export type QueryParams =

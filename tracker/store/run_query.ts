@@ -97,7 +97,7 @@ export function runQuery(
   connection: DuckDBConnection,
   sql: string,
   { params, maxRows = 10_000, timeoutMs = 30_000 }: QueryLimits,
-): Promise<QueryResult> {
+): Promise<Omit<QueryResult, "stale">> {
   return withTimeout(connection, timeoutMs, async () => {
     const statement = await readStatement(connection, sql);
     bind(statement, params);

@@ -1,13 +1,8 @@
 /// <reference lib="deno.worker" />
 import { UsageError } from "../../core/mod.ts";
 import type { DatabaseAnswer, DatabaseRequest } from "./database.ts";
-import {
-  exportParquet,
-  flushDatabase,
-  peekDatabase,
-  queryDatabase,
-  rebuildDatabase,
-} from "./database_tasks.ts";
+import { flushDatabase, peekDatabase, rebuildDatabase } from "./database_tasks.ts";
+import { exportParquet, queryDatabase } from "./reading_tasks.ts";
 
 function answer({ paths, task }: DatabaseRequest): Promise<unknown> {
   switch (task.kind) {

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { openLab } from "../../tracker/mod.ts";
+import { openLabStore } from "../../tracker/lab_store.ts";
+import { openStore } from "../../tracker/store/store.ts";
+import {
+  databaseHolder,
+  endlessWriter,
+  inDirectory,
+  startChild,
+  timedReader,
+} from "../fixtures/stores/processes.ts";
+import { studyRecords } from "../fixtures/stores/records.ts";
+
+const SECONDS = 4;
+
+/** What the reading child printed last: its queries, the slowest one, rows seen, errors met. */
+interface Reading {
+  queries: number;
+  slowest_ms: number;
+  rows: number;
+  errors: string[];
+}
+
+Deno.test("a study writes while a notebook and another process ask every 50 ms: none fails", () =>
+  inDirectory(async (directory) => {
+    const root = join(directory, "store");
+    const writer = await startChild(directory, endlessWriter(root, { flushing: false }));
+    let recorded = Number(await writer.line());
+    const drained = (async () => {
+      for (let line = await writer.line(); line !== null; line = await writer.line()) {
+        recorded = Number(line);
+      }
+    })();
+    const reader = await startChild(directory, timedReader(root, SECONDS));
+    // A lab opens beside the writer: it reads, as a notebook does.
+    await using lab = await openLab({ store: root });
+    await lab.sql`SELECT 1 AS warm`; // the worker's start is not the store's wait
+    const own = { queries: 0, slowest: 0, before: -1 };
+    const until = performance.now() + SECONDS * 1000;
+    while (performance.now() < until) {
+      const started = performance.now();
+      const [row] = await lab.sql`SELECT count(*) AS n FROM studies WHERE seed >= ${0}`;
+      own.slowest = Math.max(own.slowest, performance.now() - started);
+      own.queries++;
+      assert.ok(Number(row!["n"]) >= own.before, "rows never go");
+      own.before = Number(row!["n"]);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    const seen = JSON.parse(await reader.line() ?? "null") as Reading;
+    await reader.kill();
+    await writer.kill();
+    await drained;
+    console.error(
+      `${seen.queries} + ${own.queries} queries beside ${recorded} studies recorded; slowest ` +
+        `${seen.slowest_ms.toFixed(0)} and ${own.slowest.toFixed(0)} ms`,
+    );
+    assert.deepEqual(seen.errors, []);
+    assert.ok(seen.queries > 10 && own.queries > 10, "readers were not held up");
+    assert.ok(seen.rows > 0 && own.before > 0);
+    await using after = await openStore(root, { write: false });
+    const { rows } = await after.query("SELECT count(*) AS n FROM studies");
+    assert.ok(Number(rows[0]!["n"]) > recorded, "everything acknowledged is there");
+  }));
+
+Deno.test("a second study in the same store gets one sentence that names the process", () =>
+  inDirectory(async (directory) => {
+    const root = join(directory, "store");
+    const writer = await startChild(directory, endlessWriter(root));
+    try {
+      await writer.line();
+      await using second = openLabStore(root);
+      await assert.rejects(
+        second.use(),
+        new RegExp(
+          `Cannot run a study in the store .* as process ${writer.pid} \\(.*deno.*writing`,
+        ),
+      );
+      // Reading goes on after the refusal.
+      assert.notEqual(await second.current(), null);
+    } finally {
+      await writer.kill();
+    }
+  }));
+
+Deno.test("a lab's studies share the store while they run, and give it back after the last", () =>
+  inDirectory(async (directory) => {
+    const root = join(directory, "store");
+    await using lab = openLabStore(root);
+    assert.equal(await lab.current(), null);
+    const first = await lab.use();
+    const second = await lab.use();
+    assert.equal(first.store, second.store);
+    for (const record of studyRecords("a")) await first.store.record(record);
+    assert.equal((await (await lab.current())!.studies()).length, 1);
+    await first[Symbol.asyncDispose]();
+    await first[Symbol.asyncDispose]();
+    for (const record of studyRecords("b")) await second.store.record(record);
+    await second[Symbol.asyncDispose]();
+    assert.equal((await (await lab.current())!.studies()).length, 2);
+    await using other = await openStore(root, { write: true, wait_ms: 0 });
+    assert.equal((await other.studies()).length, 2);
+  }));
+
+Deno.test("what a dead writer left is asked for while a reader holds the file: answered, and said", () =>
+  inDirectory(async (directory) => {
+    const root = join(directory, "store");
+    const writer = await openStore(root, { write: true });
+    for (const record of studyRecords("a")) await writer.record(record);
+    await writer.flush();
+    const database = writer.paths.database;
+    await writer.close();
+    const journal = await openStore(root, { write: true });
+    using _quiet = journal.pauseSink();
+    const holder = await startChild(directory, databaseHolder(database, "READ_ONLY"));
+    assert.equal(await holder.line(), "open");
+    for (const record of studyRecords("b")) await journal.record(record);
+    await journal.close(); // its last flush cannot get the file
+    await using reader = await openStore(root, { write: false });
+    const started = performance.now();
+    const held = await reader.query("SELECT count(*) AS n FROM studies");
+    assert.ok(performance.now() - started < 3_000, "the answer does not wait for the holder");
+    assert.deepEqual(held.rows, [{ n: 1 }]);
+    assert.match(held.stale ?? "", new RegExp(`process ${holder.pid} `));
+    const status = await reader.status();
+    assert.equal(status.caught_up, false);
+    await holder.kill();
+    const free = await reader.query("SELECT count(*) AS n FROM studies");
+    assert.deepEqual([free.rows, free.stale], [[{ n: 2 }], null]);
+  }));

@@ -1,0 +1,88 @@
+import { existsSync } from "node:fs";
+import { UsageError } from "../core/mod.ts";
+import { lockOwner } from "./store/file_lock.ts";
+import { openStore, type Store } from "./store/store.ts";
+import { storePaths } from "./store/store_paths.ts";
+
+/** A store that is open for writing until it is given back. */
+export interface StoreInUse extends AsyncDisposable {
+  readonly store: Store;
+}
+
+/** A lab's store: read by anybody at any time, taken for writing only while a study runs. */
+export interface LabStore extends AsyncDisposable {
+  readonly root: string;
+  /** The store as it is open now, else opened for reading; null while nothing is recorded. */
+  current(): Promise<Store | null>;
+  /** Takes it for writing; studies of this lab that run at the same time share it. */
+  use(): Promise<StoreInUse>;
+}
+
+/** The sentence for a second study, naming the process that runs the first. */
+async function openForStudy(root: string): Promise<Store> {
+  try {
+    return await openStore(root, { write: true });
+  } catch (error) {
+    const owner = lockOwner(storePaths(root).lock);
+    if (owner === null) throw error;
+    throw new UsageError(
+      `Cannot run a study in the store ${root} as process ${owner.pid} (${owner.command}) is writing to it; wait for that process, stop it, or give this study a store of its own`,
+      { cause: error },
+    );
+  }
+}
+
+/** The store in the directory `root`; nothing is opened or made before it is asked for. */
+export function openLabStore(root: string): LabStore {
+  let reader: Promise<Store> | null = null;
+  let writer: Promise<Store> | null = null;
+  let users = 0;
+
+  const giveBack = async () => {
+    if (--users > 0) return;
+    const closing = writer;
+    writer = null;
+    await (await closing)?.close();
+  };
+
+  return {
+    root,
+    async current() {
+      if (writer !== null) return await writer;
+      if (reader === null && !existsSync(storePaths(root).journal)) return null;
+      reader ??= openStore(root, { write: false });
+      try {
+        return await reader;
+      } catch (error) {
+        reader = null;
+        throw error;
+      }
+    },
+    async use() {
+      users++;
+      writer ??= openForStudy(root);
+      try {
+        const store = await writer;
+        let given = false;
+        return {
+          store,
+          async [Symbol.asyncDispose]() {
+            if (given) return;
+            given = true;
+            await giveBack();
+          },
+        };
+      } catch (error) {
+        users--;
+        writer = null;
+        throw error;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      const open = [writer, reader];
+      writer = null;
+      reader = null;
+      for (const store of open) await (await store)?.close();
+    },
+  };
+}

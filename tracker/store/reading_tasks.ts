@@ -1,0 +1,107 @@
+import { UsageError } from "../../core/mod.ts";
+import { exists, flushDatabase, heldError } from "./database_tasks.ts";
+import { lockOwner } from "./file_lock.ts";
+import { SCHEMA_VERSION, schemaVersion } from "./migrate.ts";
+import { type Holder, type OpenDatabase, openPatiently } from "./open_database.ts";
+import type { QueryLimits, QueryResult } from "./query_result.ts";
+import { checkQuery, runExport, runQuery } from "./run_query.ts";
+import { journalSize, sinkOffset } from "./sink.ts";
+import type { StorePaths } from "./store_paths.ts";
+
+/** How long a reader waits for another one before it leaves the taking over to a later reader. */
+const TAKE_OVER_PATIENCE_MS = 500;
+
+interface ForReading extends OpenDatabase {
+  /** Why what a dead writer left could not be taken over; null: the index is as it should be. */
+  stale: string | null;
+}
+
+/** Whether there is nothing left to take over or to migrate. */
+async function isCurrent(opened: OpenDatabase, size: number): Promise<boolean> {
+  try {
+    const version = await schemaVersion(opened.connection);
+    return version >= SCHEMA_VERSION && await sinkOffset(opened.connection) >= size;
+  } catch {
+    return false;
+  }
+}
+
+function staleSentence(holder: Holder | null): string {
+  const who = holder === null ? "another process" : `process ${holder.pid} (${holder.command})`;
+  return `what was recorded last is not in the answer as ${who} has the database open; close it there and ask again`;
+}
+
+/**
+ * Opens for reading; what a dead writer left in the journal is taken over first. Where somebody
+ * else has the file open for reading that cannot be done: the answer is then that of the index as
+ * it is, and says so.
+ */
+async function openForReading(
+  paths: StorePaths,
+  patience_ms: number,
+  write_to?: string,
+): Promise<ForReading> {
+  const options = { readOnly: true, patience_ms, ...(write_to === undefined ? {} : { write_to }) };
+  let stale: string | null = null;
+  for (let attempt = 0;; attempt++) {
+    const writing = lockOwner(paths.lock) !== null;
+    const size = journalSize(paths.journal);
+    const opened = exists(paths.database) ? await openPatiently(paths.database, options) : null;
+    if (opened !== null && "obstacle" in opened && opened.obstacle === "held") {
+      throw heldError(paths, opened.holder);
+    }
+    if (opened !== null && !("obstacle" in opened)) {
+      const enough = writing || attempt > 0 || await isCurrent(opened, size);
+      if (enough) return { ...opened, stale };
+      opened.close();
+    } else if (attempt > 1) {
+      throw new UsageError(`Cannot read ${paths.database} as it is not there yet or is damaged`);
+    }
+    const patience = Math.min(patience_ms, TAKE_OVER_PATIENCE_MS);
+    const report = await flushDatabase(paths, size, { patience_ms: patience, keep_log: false });
+    if (report.held && opened === null) throw heldError(paths, report.held_by);
+    stale = report.held ? staleSentence(report.held_by) : null;
+  }
+}
+
+/** Answers a user's query on a locked connection that can only read. */
+export async function queryDatabase(
+  paths: StorePaths,
+  sql: string,
+  limits: QueryLimits,
+  patience_ms: number,
+): Promise<QueryResult> {
+  const opened = await openForReading(paths, patience_ms);
+  try {
+    return { ...await runQuery(opened.connection, sql, limits), stale: opened.stale };
+  } finally {
+    opened.close();
+  }
+}
+
+/** Writes a query's answer as a Parquet file; gives its rows. */
+export async function exportParquet(
+  paths: StorePaths,
+  sql: string,
+  out: string,
+  limits: QueryLimits,
+  patience_ms: number,
+): Promise<number> {
+  const partial = `${out}.partial-${Deno.pid}`;
+  // Bound first where no file can be read at all; the connection that writes is less strict.
+  const strict = await openForReading(paths, patience_ms);
+  try {
+    await checkQuery(strict.connection, sql, limits);
+  } finally {
+    strict.close();
+  }
+  const opened = await openForReading(paths, patience_ms, partial);
+  try {
+    const rows = await runExport(opened.connection, sql, partial, limits);
+    Deno.renameSync(partial, out);
+    return rows;
+  } finally {
+    opened.close();
+    if (exists(partial)) Deno.removeSync(partial);
+  }
+}
