@@ -7,7 +7,7 @@ import {
   openDatabase,
   openPatiently,
 } from "./open_database.ts";
-import { AheadOfJournal, catchUp, journalSize, sinkOffset } from "./sink.ts";
+import { AheadOfJournal, catchUp, sinkOffset } from "./sink.ts";
 import type { StorePaths } from "./store_paths.ts";
 import { upgradeDatabase } from "./upgrade.ts";
 
