@@ -34,7 +34,7 @@ export function exists(path: string): boolean {
 }
 
 /** Moves a database that cannot be read out of the way; it is kept. */
-function setAside(database: string): string {
+export function setAside(database: string): string {
   let n = 1;
   while (exists(`${database}.damaged-${n}`) || exists(`${database}.damaged-${n}.wal`)) n++;
   const kept = `${database}.damaged-${n}`;

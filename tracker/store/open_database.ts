@@ -42,6 +42,14 @@ export function obstacleOf(error: unknown): Obstacle | null {
   return null;
 }
 
+/** Whether a statement failed on a block that is not as it was written. A user's own error(…) does
+ * not begin like this. */
+export function isDamagedBlock(error: unknown): boolean {
+  const message = error instanceof Error ? error.message : String(error);
+  return /^(Cannot run the query: )?(IO|Serialization|FATAL|INTERNAL) Error: .*(Corrupt|checksum)/i
+    .test(message);
+}
+
 /** The sentence where the file is of a DuckDB that this one cannot read. */
 function newerFormat(path: string, error: unknown): UsageError | null {
   const message = error instanceof Error ? error.message : String(error);

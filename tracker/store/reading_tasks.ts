@@ -1,8 +1,8 @@
 import { UsageError } from "../../core/mod.ts";
-import { exists, flushDatabase, heldError } from "./database_tasks.ts";
+import { exists, flushDatabase, heldError, setAside } from "./database_tasks.ts";
 import { lockOwner } from "./file_lock.ts";
 import { SCHEMA_VERSION, schemaVersion } from "./migrate.ts";
-import { type Holder, type OpenDatabase, openPatiently } from "./open_database.ts";
+import { type Holder, isDamagedBlock, type OpenDatabase, openPatiently } from "./open_database.ts";
 import type { QueryLimits, QueryResult } from "./query_result.ts";
 import { checkQuery, runExport, runQuery } from "./run_query.ts";
 import { journalSize, sinkOffset } from "./sink.ts";
@@ -64,19 +64,39 @@ async function openForReading(
   }
 }
 
+/**
+ * Works on the database opened for reading. A damaged block shows only when a statement reads it:
+ * the database is set aside then, made anew, and the work is done again.
+ */
+async function reading<T>(
+  paths: StorePaths,
+  patience_ms: number,
+  work: (opened: ForReading) => Promise<T>,
+  write_to?: string,
+): Promise<T> {
+  for (let attempt = 0;; attempt++) {
+    const opened = await openForReading(paths, patience_ms, write_to);
+    try {
+      return await work(opened);
+    } catch (error) {
+      if (attempt > 0 || !isDamagedBlock(error)) throw error;
+    } finally {
+      opened.close();
+    }
+    setAside(paths.database);
+  }
+}
+
 /** Answers a user's query on a locked connection that can only read. */
-export async function queryDatabase(
+export function queryDatabase(
   paths: StorePaths,
   sql: string,
   limits: QueryLimits,
   patience_ms: number,
 ): Promise<QueryResult> {
-  const opened = await openForReading(paths, patience_ms);
-  try {
-    return { ...await runQuery(opened.connection, sql, limits), stale: opened.stale };
-  } finally {
-    opened.close();
-  }
+  return reading(paths, patience_ms, async ({ connection, stale }) => {
+    return { ...await runQuery(connection, sql, limits), stale };
+  });
 }
 
 /** Writes a query's answer as a Parquet file; gives its rows. */
@@ -89,19 +109,13 @@ export async function exportParquet(
 ): Promise<number> {
   const partial = `${out}.partial-${Deno.pid}`;
   // Bound first where no file can be read at all; the connection that writes is less strict.
-  const strict = await openForReading(paths, patience_ms);
+  await reading(paths, patience_ms, ({ connection }) => checkQuery(connection, sql, limits));
   try {
-    await checkQuery(strict.connection, sql, limits);
-  } finally {
-    strict.close();
-  }
-  const opened = await openForReading(paths, patience_ms, partial);
-  try {
-    const rows = await runExport(opened.connection, sql, partial, limits);
+    const write = ({ connection }: ForReading) => runExport(connection, sql, partial, limits);
+    const rows = await reading(paths, patience_ms, write, partial);
     Deno.renameSync(partial, out);
     return rows;
   } finally {
-    opened.close();
     if (exists(partial)) Deno.removeSync(partial);
   }
 }
