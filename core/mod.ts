@@ -32,6 +32,7 @@ export * from "./schemas/failure.ts";
 export * from "./schemas/imported.ts";
 export * from "./schemas/journal.ts";
 export * from "./schemas/measurement.ts";
+export * from "./schemas/points.ts";
 export * from "./schemas/provenance.ts";
 export * from "./schemas/request.ts";
 export * from "./schemas/spec.ts";

@@ -4,6 +4,7 @@ import { EnergyReading } from "./energy.ts";
 import { Facts } from "./facts.ts";
 import { RunImported } from "./imported.ts";
 import { Measurement } from "./measurement.ts";
+import { Points } from "./points.ts";
 import { StudyRequest } from "./request.ts";
 import { Spec } from "./spec.ts";
 import { Strategy } from "./action.ts";
@@ -164,5 +165,6 @@ export const JournalRecord = z.discriminatedUnion("type", [
     recommended: z.string().nullable().describe("trial id"),
   }),
   RunImported,
+  Points,
 ]);
 export type JournalRecord = z.infer<typeof JournalRecord>;

@@ -47,7 +47,13 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
     const empty = (all as { name: string; n: number }[]).filter(({ name, n }) =>
       n === 0 && !name.startsWith("imported_")
     );
-    assert.deepEqual(empty.map(({ name }) => name), ["problems", "sample_files", "samples"]);
+    assert.deepEqual(empty.map(({ name }) => name), [
+      "metric_series",
+      "metric_values",
+      "problems",
+      "sample_files",
+      "samples",
+    ]);
     const { rows: [study] } = await store.query(
       "SELECT stop, recommended, weight_accuracy, grid_bits, warnings, opened_at FROM studies",
     );

@@ -4,8 +4,10 @@ import {
   type DuckDBType,
   listValue,
 } from "@duckdb/node-api";
+import type { Points } from "../../core/mod.ts";
 import type { Cell, Change, Row } from "./change.ts";
 import { refreshFront } from "./front_rows.ts";
+import { makePointBatch } from "./points_sink.ts";
 
 type Where = Readonly<Record<string, string>>;
 
@@ -13,7 +15,10 @@ type Where = Readonly<Record<string, string>>;
 export interface Batch {
   /** Rows gathered so far. */
   readonly size: number;
+  /** Points gathered so far. */
+  readonly points: number;
   take(change: Change): void;
+  takePoints(points: Points, position: number): void;
   /** Writes everything; the caller holds the transaction. */
   write(connection: DuckDBConnection): Promise<void>;
 }
@@ -35,9 +40,11 @@ export function makeBatch(): Batch {
   const forgotten = new Map<string, Forgotten>();
   let updates: { table: string; where: Where; set: Row }[] = [];
   const fronts = new Set<string>();
+  const points = makePointBatch();
   let size = 0;
 
   const forget = (table: string, where: Where): void => {
+    if (table === "metric_points") return points.forget(where);
     const columns = Object.keys(where);
     const group = `${table} ${columns.join()}`;
     const entry = forgotten.get(group) ?? { table, columns, keys: new Map() };
@@ -70,12 +77,17 @@ export function makeBatch(): Batch {
     get size(): number {
       return size;
     },
+    get points(): number {
+      return points.size;
+    },
     take,
+    takePoints: points.take,
     async write(connection) {
       for (const entry of forgotten.values()) await deleteRows(connection, entry);
       for (const { table, where, set } of updates) await updateRows(connection, table, where, set);
       for (const [table, rows] of added) await appendRows(connection, table, rows);
       for (const study_id of fronts) await refreshFront(connection, study_id);
+      await points.write(connection);
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { JournalRecord } from "../../core/mod.ts";
-import { storageError } from "./storage_error.ts";
+import { makeGatherer, type PointGatherer } from "./points_gather.ts";
 import { encodeLine, readEntry } from "./record_line.ts";
+import { storageError } from "./storage_error.ts";
 
 const NEWLINE = 0x0a;
 const TAIL = 1 << 16;
@@ -14,12 +15,26 @@ export interface Journal {
   readonly torn: string | null;
   /** Resolves when the record is on disk; records appended meanwhile share one fdatasync. */
   append(record: JournalRecord): Promise<void>;
+  /** The same for several records, of which a failed write keeps none. */
+  appendAll(records: readonly JournalRecord[]): Promise<void>;
+  /**
+   * Where points are gathered for the next write, and when they are on disk. What is appended in
+   * between gets a gatherer of its own behind it, so that everything stays in order.
+   */
+  gather(): Gathering;
   /** Waits for what was appended, then closes the file. */
   close(): Promise<void>;
 }
 
+export interface Gathering {
+  readonly points: PointGatherer;
+  readonly durable: Promise<void>;
+}
+
 interface Waiting {
-  line: Uint8Array;
+  /** Asked when it is written, as points may be added until then. */
+  lines: () => readonly Uint8Array[];
+  gathering: Gathering | null;
   resolve: () => void;
   reject: (error: unknown) => void;
 }
@@ -71,10 +86,10 @@ function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
 }
 
-function concatenated(waiting: readonly Waiting[]): Uint8Array {
-  const bytes = new Uint8Array(waiting.reduce((sum, { line }) => sum + line.length, 0));
+function concatenated(lines: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(lines.reduce((sum, line) => sum + line.length, 0));
   let at = 0;
-  for (const { line } of waiting) {
+  for (const line of lines) {
     bytes.set(line, at);
     at += line.length;
   }
@@ -94,7 +109,7 @@ export function openJournal(path: string): Journal {
 
   const commit = async (batch: Waiting[]): Promise<void> => {
     try {
-      const bytes = concatenated(batch);
+      const bytes = concatenated(batch.flatMap(({ lines }) => lines()));
       file.seekSync(end, Deno.SeekMode.Start);
       writeAll(file, bytes);
       await file.syncData();
@@ -123,19 +138,46 @@ export function openJournal(path: string): Journal {
     }
   };
 
+  const push = (
+    lines: Waiting["lines"],
+    points: PointGatherer | null = null,
+  ): Promise<void> => {
+    if (broken !== null) return Promise.reject(broken);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const gathering = points === null ? null : { points, durable: promise };
+    queue.push({ lines, gathering, resolve, reject });
+    running ??= Promise.resolve().then(drain);
+    return promise;
+  };
+  const requireOpen = (): void => {
+    if (closed) throw new Error(`Cannot append to ${path} as it is closed`);
+  };
+
   return {
     path,
     torn,
     get end(): number {
       return end;
     },
-    append(record) {
-      if (closed) return Promise.reject(new Error(`Cannot append to ${path} as it is closed`));
-      if (broken !== null) return Promise.reject(broken);
-      return new Promise((resolve, reject) => {
-        queue.push({ line: encodeLine(record), resolve, reject });
-        running ??= Promise.resolve().then(drain);
-      });
+    // deno-lint-ignore require-await -- async: what cannot be encoded rejects, too
+    async append(record) {
+      requireOpen();
+      const line = encodeLine(record);
+      return push(() => [line]);
+    },
+    // deno-lint-ignore require-await -- as above
+    async appendAll(records) {
+      requireOpen();
+      const lines = records.map(encodeLine);
+      return push(() => lines);
+    },
+    gather() {
+      requireOpen();
+      const open = queue.at(-1)?.gathering;
+      if (open !== null && open !== undefined && !open.points.full) return open;
+      const points = makeGatherer();
+      const durable = push(() => points.records().map(encodeLine), points);
+      return queue.at(-1)?.gathering ?? { points, durable };
     },
     async close() {
       if (closed) return;

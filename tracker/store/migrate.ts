@@ -4,6 +4,7 @@ import { UsageError } from "../../core/mod.ts";
 const MIGRATIONS = [
   "0001_initial.sql",
   "0002_views.sql",
+  "0003_points.sql",
   "0004_records.sql",
   "0005_views.sql",
   "0010_imported.sql",

@@ -68,5 +68,7 @@ function ownChanges(record: JournalRecord, position: number): Change[] {
       return episodeRows(record, position);
     case "run_imported":
       return importedRows(record, position);
+    case "points": // columns, which the sink takes without making rows of them
+      return [];
   }
 }

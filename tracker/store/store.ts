@@ -4,6 +4,8 @@ import { type Database, useDatabase } from "./database.ts";
 import { acquireLock, type FileLock, type LockOwner, lockOwner } from "./file_lock.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { readJournal } from "./journal_reader.ts";
+import { openRun, type Run } from "./points.ts";
+import type { RunKey } from "./points_gather.ts";
 import { query } from "./query.ts";
 import type { QueryLimits, QueryResult } from "./query_result.ts";
 import type { Entry } from "./record_line.ts";
@@ -31,6 +33,8 @@ export interface Store extends Tracker {
   readonly torn: string | null;
   /** Appends to the journal; resolves when the record is on disk. */
   record(record: JournalRecord): Promise<void>;
+  /** Logs the points of one trial: metrics over steps. */
+  openRun(key: RunKey): Run;
   /** Waits until the database has what was recorded; opened for reading, only says how far it is. */
   flush(options?: { wait_ms?: number }): Promise<SinkStatus>;
   /** One reading statement over everything recorded so far. */
@@ -173,16 +177,23 @@ export async function openStore(
   };
   const closeOnce = (): Promise<void> => closed ??= close();
 
+  const forWriting = (): NonNullable<Parts["writer"]> => {
+    if (writer !== null) return writer;
+    throw new Error(`Cannot record in ${root} as it was opened for reading`);
+  };
+
   return {
     paths,
     took_over: writer?.lock.took_over ?? null,
     torn: writer?.journal.torn ?? null,
     async record(record) {
-      if (writer === null) {
-        throw new Error(`Cannot record in ${root} as it was opened for reading`);
-      }
-      await writer.journal.append(record);
-      writer.sink.wake();
+      const { journal, sink } = forWriting();
+      await journal.append(record);
+      sink.wake();
+    },
+    openRun(key) {
+      const { journal, sink } = forWriting();
+      return openRun(journal, sink.wake, key);
     },
     flush,
     async query(sql, limits) {

@@ -21,6 +21,7 @@ const RUN_TABLES = [
   "resources",
   "energy_readings",
   "logs",
+  "metric_points",
 ] as const;
 
 type Key = { study_id: string; trial_id: string };

@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import type { JournalRecord, Points } from "../../core/mod.ts";
+import { readJournal } from "../../tracker/store/journal_reader.ts";
+import {
+  decodeIntegers,
+  decodeValues,
+  encodeIntegers,
+  encodeValues,
+} from "../../tracker/store/points_columns.ts";
+import { openStore, rebuildDatabase, type Store } from "../../tracker/store/store.ts";
+import { inDirectory } from "../fixtures/stores/processes.ts";
+import { STUDY, trialId, trialRecords } from "../fixtures/stores/records.ts";
+
+const KEY = { study_id: STUDY, trial_id: trialId(1) };
+
+async function recordsOf(store: Store): Promise<JournalRecord[]> {
+  const entries = await Array.fromAsync(readJournal(store.paths.journal));
+  return entries.flatMap((entry) => entry.kind === "record" ? [entry.record] : []);
+}
+
+async function pointsOf(store: Store, order = "metric, step"): Promise<unknown[][]> {
+  const { rows } = await store.query(
+    `SELECT metric, step, value FROM metric_points ORDER BY ${order}`,
+    { maxRows: 1_000_000 },
+  );
+  return rows.map(({ metric, step, value }) => [metric, step, value]);
+}
+
+Deno.test("encodeIntegers() keeps whole numbers exactly in each of its forms", () => {
+  const largest = Number.MAX_SAFE_INTEGER;
+  for (
+    const [form, values] of [
+      ["by", [7]],
+      ["by", [5, 5, 5]],
+      ["by", [-3, 0, 3, 6]],
+      ["by", [0, largest]],
+      ["bytes", [0, 1, 3, -100]],
+      ["bytes", [1.7e12, 1.7e12 + 40_000 - 8_000, 1.7e12]],
+      ["bytes", [0, 2 ** 31 - 1, 5]],
+      ["exact", [0, 2 ** 31, 5]],
+      ["exact", [-largest, largest, 0]],
+    ] as const
+  ) {
+    const column = encodeIntegers(Float64Array.from(values));
+    assert.ok(form in column, `${values}: ${JSON.stringify(column)}`);
+    assert.deepEqual([...decodeIntegers(column, values.length)], values);
+  }
+});
+
+Deno.test("encodeValues() keeps every bit: payloads of NaN, -0, denormals, infinities", () => {
+  const bits = [0x7ff8_0000_dead_beefn, 0xfff0_0000_0000_0001n, 1n << 63n, 1n, 0x7ffn << 52n, 5n];
+  const values = new Float64Array(BigUint64Array.from(bits).buffer);
+  const points = {
+    metrics: ["a", "b"],
+    rows: 3,
+    values: encodeValues([values.subarray(0, 3), values.subarray(3)]),
+  } as unknown as Points; // the fields that are read
+  const found = decodeValues(points).flatMap((column) => [
+    ...new BigUint64Array(column.slice().buffer),
+  ]);
+  assert.deepEqual(found, bits);
+});
+
+Deno.test("Run.log() calls that wait together share records, and every point reaches the table", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const run = store.openRun(KEY);
+    const other = store.openRun({ ...KEY, trial_id: trialId(2) });
+    const calls: Promise<void>[] = [];
+    for (let step = 0; step < 300; step++) {
+      calls.push(run.log({ loss: step / 3, lr: 1e-3 }, { step }));
+      if (step % 100 === 0) calls.push(run.log({ accuracy: step }, { step }));
+      calls.push(other.log({ loss: -step }, { step, happened_at: 1000 * step }));
+    }
+    await Promise.all(calls);
+    const records = await recordsOf(store) as Points[]; // nothing else is recorded
+    assert.deepEqual(records.map(({ rows, metrics }) => [rows, metrics]), [
+      [300, ["loss", "lr"]],
+      [3, ["accuracy"]],
+      [300, ["loss"]],
+    ]);
+    const found = await pointsOf(store, "trial_id, metric, step");
+    assert.equal(found.length, 903);
+    assert.deepEqual(found.slice(0, 3), [0, 100, 200].map((step) => ["accuracy", step, step]));
+    assert.deepEqual(found.at(-1), ["loss", 299, -299]);
+    const { rows } = await store.query(
+      "SELECT max(happened_at) AS last, count(DISTINCT series_id) AS n FROM metric_values JOIN metric_series USING (series_id) WHERE trial_id = ?",
+      { params: [trialId(2)] },
+    );
+    assert.deepEqual(rows, [{ last: new Date(299_000), n: 1 }]);
+  }));
+
+Deno.test("Run.logBatch() takes columns of any number type and cuts long ones into records", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const run = store.openRun(KEY);
+    const rows = 70_000;
+    const long = Float64Array.from({ length: rows }, (_, i) => i / 7);
+    await run.logBatch({ long }, { step: 10 });
+    await run.logBatch({ list: [NaN, -0, Infinity], float: Float32Array.of(1.5, 2.5, -3) }, {
+      step: Int32Array.of(3, 1, 2),
+      happened_at: [5, 4, 1_800_000_000_000],
+    });
+    await run.logBatch({ nothing: [] }, { step: 0 });
+    const records = await recordsOf(store) as Points[]; // nothing else is recorded
+    assert.deepEqual(records.map((record) => record.rows), [65_536, rows - 65_536, 3]);
+    const found = await pointsOf(store);
+    assert.deepEqual(found.slice(0, 6), [
+      ["float", 1, 2.5],
+      ["float", 2, -3],
+      ["float", 3, 1.5],
+      ["list", 1, -0],
+      ["list", 2, Infinity],
+      ["list", 3, NaN],
+    ]);
+    assert.deepEqual(
+      found.slice(6),
+      Array.from({ length: rows }, (_, i) => ["long", i + 10, i / 7]),
+    );
+  }));
+
+Deno.test("Run.log() refuses names, values and steps that cannot be kept, in a sentence", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const run = store.openRun(KEY);
+    const step = 0;
+    const wrong: [() => unknown, RegExp][] = [
+      [() => run.log({ "": 1 }, { step }), /metric "" as it is empty/],
+      [
+        () => run.log({ ["x".repeat(10_000)]: 1 }, { step }),
+        /has 10000 characters, of at most 250/,
+      ],
+      [() => run.log({ "a\nb": 1 }, { step }), /"a\\nb" as it holds a control character/],
+      [() => run.log({ "\ud800": 1 }, { step }), /half a character/],
+      [() => run.log({}, { step }), /there are none/],
+      [() => run.log({ a: 1, b: "2" as unknown as number }, { step }), /"b" .* it is string/],
+      [() => run.log({ a: 1 }, { step: 0.5 }), /at step 0.5 .* whole number/],
+      [() => run.log({ a: 1 }, { step: 2 ** 53 }), /whole number/],
+      [() => run.log({ a: 1 }, { step, happened_at: new Date(NaN) }), /happened_at must be/],
+      [() => run.logBatch({ a: [1], b: [1, 2] }, { step }), /b has 2 rows, the first metric 1/],
+      [() => run.logBatch({ a: [1, null as unknown as number] }, { step }), /it is null/],
+      [() => run.logBatch({ a: [1] }, { step: [0.1] }), /whole number/],
+      [() => store.openRun({ ...KEY, trial_id: "" }), /trial "" as it is empty/],
+    ];
+    for (const [call, sentence] of wrong) assert.throws(call, sentence);
+    const names = Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [`m${i}`, i]));
+    assert.throws(() => run.log(names, { step }), /10001 in one call/);
+    const hostile = ["../x", "a/b", "%2e%2e", "'; DROP TABLE trials", "__proto__", "é 語", "NaN"];
+    await run.log(Object.fromEntries(hostile.map((name, i) => [name, i])), { step });
+    assert.deepEqual((await pointsOf(store)).map(([name]) => name).sort(), hostile.sort());
+  }));
+
+Deno.test("Points of an interrupted run go when its trial is opened again, in any order of flushes", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const run = store.openRun(KEY);
+    const [opened] = trialRecords({ number: 1, accuracy: 0.5, latency_ms: 5, size_bytes: 5 });
+    const ids = "SELECT * FROM metric_series ORDER BY ALL";
+    const first = run.log({ loss: 1, old: 1 }, { step: 0 });
+    const again = store.record(opened!);
+    await Promise.all([first, again, run.log({ loss: 2 }, { step: 0 })]);
+    assert.deepEqual(await pointsOf(store), [["loss", 0, 2]]);
+    await store.record(opened!);
+    await store.flush();
+    assert.deepEqual(await pointsOf(store), []);
+    await run.log({ loss: 3 }, { step: 1 });
+    assert.deepEqual(await pointsOf(store), [["loss", 1, 3]]);
+    const before = (await store.query(ids)).rows;
+    await rebuildDatabase(store);
+    assert.deepEqual(await pointsOf(store), [["loss", 1, 3]]);
+    assert.deepEqual((await store.query(ids)).rows, before);
+  }));
+
+Deno.test("A clock that is set back an hour changes no order and loses no point", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const run = store.openRun(KEY);
+    const noon = Date.UTC(2026, 2, 1, 12);
+    for (const [step, value, hours] of [[0, 1, 0], [1, 2, -1], [1, 3, -1], [2, 4, 0]] as const) {
+      await run.log({ loss: value }, { step, happened_at: noon + hours * 3_600_000 });
+    }
+    const found = await pointsOf(store, "step, position");
+    assert.deepEqual(found.map(([, , value]) => value), [1, 2, 3, 4]);
+  }));
