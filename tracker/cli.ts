@@ -72,14 +72,18 @@ function buildProgram(): Command {
   );
 
   withStore(
-    program.command("sql").description("ask the store in SQL").argument("<query>")
+    program.command("sql").description("ask the store in SQL")
+      .argument("<query>", "one reading statement, a .sql file, or - for standard input")
       .addOption(
         new Option("--format <format>").choices(["table", "csv", "json", "parquet"]).default(
           "table",
         ),
       )
       .option("--output <file>", "write there instead of printing")
-      .option("--max-rows <n>", "rows at most", "10000"),
+      .option("--max-rows <n>", "rows at most; default: 10000")
+      .option("--timeout <time>", "stop the query after this long; default: 30s")
+      .option("--param <name=value>", "a value for $name; may be repeated", collect)
+      .option("--watch [seconds]", "ask again and draw over; default: every 2 s"),
   ).action(async (query: string, options) =>
     (await import("./commands/sql.ts")).sqlCommand(query, options)
   );

@@ -118,21 +118,33 @@ Deno.test("Store.query() binds parameters by place and by name", () =>
     assert.deepEqual(rows, [{ a: hostile, b: 3 }]);
     const named = await store.query("SELECT $x AS x, $y AS y", { params: { x: null, y: true } });
     assert.deepEqual(named.rows, [{ x: null, y: true }]);
-    await assert.rejects(store.query("SELECT $1 AS a"), /has 1 parameters: 0 values/);
+    await assert.rejects(
+      store.query("SELECT $1 AS a"),
+      /parameters are \$1: values were given for none/,
+    );
     await assert.rejects(store.query("SELECT 1", { maxRows: 0 }), /maxRows must be/);
   }));
 
 Deno.test("Store.query() explains a wrong name or a wrong word", () =>
   withStore(async (store) => {
-    await assert.rejects(store.query("SELECT * FROM trialz"), (error: Error) => {
-      assert.match(error.message, /Did you mean "trials"/);
-      assert.match(error.message, /Tables and views: .*leaderboard.*measurements/);
+    await assert.rejects(store.query("SELECT *\nFROM trialz"), (error: Error) => {
+      assert.match(error.message, /at line 2, column 6: Unknown table or view "trialz"/);
+      assert.match(error.message, /Did you mean "trials"\? Known: .*leaderboard.*measurements/);
       return error instanceof UsageError;
     });
-    await assert.rejects(store.query("SELECT acuracy FROM leaderboard"), /"accuracy"/);
+    for (const name of ["acuracy", "l.acuracy"]) {
+      await assert.rejects(
+        store.query(`SELECT 1, ${name} FROM leaderboard AS l`),
+        /at line 1, column 11: Unknown column "acuracy"\. Did you mean "accuracy"\?/,
+      );
+    }
+    await assert.rejects(
+      store.query("SELECT medain(value) FROM measurements"),
+      /at line 1, column 8: [^]*Did you mean "median"/,
+    );
     await assert.rejects(
       store.query("SELEC 1"),
-      /syntax error at or near "SELEC"[^]*Tables and views/,
+      /at line 1, column 1: .*syntax error at or near "SELEC"[^]*Tables and views/,
     );
   }));
 

@@ -1,33 +1,98 @@
 import { writeFile } from "node:fs/promises";
 import { UsageError } from "../../core/mod.ts";
 import { findHome } from "../home.ts";
-import { formatResult } from "../store/query.ts";
-import { openStore } from "../store/store.ts";
-import { parseWhole } from "./parse_values.ts";
+import { type Format, formatResult } from "../store/query.ts";
+import type { QueryLimits, QueryResult } from "../store/query_result.ts";
+import { openStore, type Store } from "../store/store.ts";
+import { standardOutput, watch } from "../terminal/watch.ts";
+import { parseDuration, parsePositive, parseWhole } from "./parse_values.ts";
+import { parseParams, readStatement } from "./sql_input.ts";
 
 export interface SqlOptions {
   store?: string;
-  format: "table" | "csv" | "json" | "parquet";
+  format: Format;
   output?: string;
-  maxRows: string;
+  maxRows?: string;
+  timeout?: string;
+  param?: string[];
+  /** True where no seconds are named. */
+  watch?: string | true;
 }
 
-/** `pare sql`: one reading statement, printed or written to a file. */
+const MAX_ROWS = 10_000;
+const WATCH_SECONDS = 2;
+
+function limitsOf(options: SqlOptions): QueryLimits {
+  const { maxRows, timeout, param } = options;
+  return {
+    ...(maxRows === undefined ? {} : { maxRows: parseWhole(maxRows, "--max-rows", 1) }),
+    ...(timeout === undefined ? {} : { timeoutMs: parseDuration(timeout, "--timeout") * 1000 }),
+    ...(param === undefined ? {} : { params: parseParams(param) }),
+  };
+}
+
+/** What the rows themselves cannot say, on standard error: that there are more, or newer ones. */
+function remark(result: QueryResult): void {
+  if (result.capped) {
+    console.error(`cut at ${result.rows.length} rows: there are more; raise --max-rows`);
+  }
+  if (result.stale !== null) console.error(`note: ${result.stale}`);
+}
+
+async function writeParquet(store: Store, sql: string, options: SqlOptions): Promise<void> {
+  const { output, maxRows } = options;
+  if (output === undefined) {
+    throw new UsageError("Cannot print Parquet: give a file with --output rows.parquet");
+  }
+  if (maxRows !== undefined) {
+    throw new UsageError("Cannot cap Parquet with --max-rows: write LIMIT into the query");
+  }
+  const rows = await store.exportParquet(sql, output, limitsOf(options));
+  console.error(`${rows} rows in ${output}`);
+}
+
+async function watchQuery(store: Store, sql: string, options: SqlOptions): Promise<void> {
+  const { format } = options;
+  if (format === "parquet" || options.output !== undefined) {
+    throw new UsageError("Cannot watch what is written to a file: leave --watch or --output out");
+  }
+  const seconds = options.watch === true
+    ? WATCH_SECONDS
+    : parsePositive(String(options.watch), "--watch");
+  const limits = limitsOf(options);
+  const stop = new AbortController();
+  const end = () => stop.abort();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, end);
+  try {
+    await watch(async () => {
+      const result = await store.query(sql, limits);
+      const text = formatResult(result, format);
+      return result.stale === null ? text : `${text}note: ${result.stale}\n`;
+    }, { seconds, screen: standardOutput(), signal: stop.signal });
+  } finally {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.removeSignalListener(signal, end);
+  }
+}
+
+async function answer(store: Store, sql: string, options: SqlOptions): Promise<void> {
+  const result = await store.query(sql, { maxRows: MAX_ROWS, ...limitsOf(options) });
+  const text = formatResult(result, options.format as Exclude<Format, "parquet">); // see sqlCommand
+  if (options.output === undefined) standardOutput().write(text);
+  else await writeFile(options.output, text);
+  remark(result);
+}
+
+/** `pare sql`: one reading statement, printed, written to a file, or asked again and again. */
 export async function sqlCommand(query: string, options: SqlOptions): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
+  const sql = await readStatement(query);
   await using store = await openStore(home.store, { write: false });
-  if (options.format === "parquet") {
-    if (options.output === undefined) {
-      throw new UsageError("Cannot print Parquet: give a file with --output rows.parquet");
-    }
-    const rows = await store.exportParquet(query, options.output);
-    console.error(`${rows} rows in ${options.output}`);
-    return;
+  try {
+    if (options.watch !== undefined) await watchQuery(store, sql, options);
+    else if (options.format === "parquet") await writeParquet(store, sql, options);
+    else await answer(store, sql, options);
+  } catch (error) {
+    // Whoever reads the output, such as head, has seen enough.
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
   }
-  const maxRows = parseWhole(options.maxRows, "--max-rows", 1);
-  const result = await store.query(query, { maxRows });
-  const text = formatResult(result, options.format);
-  if (options.output === undefined) console.log(text);
-  else await writeFile(options.output, `${text}\n`);
-  if (result.capped) console.error(`cut at ${maxRows} rows: raise --max-rows for more`);
 }

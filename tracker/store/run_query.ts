@@ -1,5 +1,6 @@
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue, JS } from "@duckdb/node-api";
 import { UsageError } from "../../core/mod.ts";
+import { queryError } from "./query_error.ts";
 import type { QueryLimits, QueryParams, QueryResult, Value } from "./query_result.ts";
 
 /** DuckDB's numbers of the statement types that only read: SELECT (also SHOW, DESCRIBE), EXPLAIN. */
@@ -15,33 +16,27 @@ function plain(value: JS): Value {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item as JS)]));
 }
 
-async function knownTables(connection: DuckDBConnection): Promise<string> {
-  const names = await connection.runAndReadAll(
-    `SELECT string_agg(name, ', ' ORDER BY kind, name) FROM (
-       SELECT 'a' AS kind, view_name AS name FROM duckdb_views() WHERE NOT internal
-       UNION ALL SELECT 'b', table_name FROM duckdb_tables() WHERE NOT internal)`,
-  );
-  return String(names.getRows()[0]?.[0] ?? "none");
-}
-
-/** DuckDB's message (it has the "Did you mean") and, where a name or the syntax is wrong, the tables. */
-async function queryError(connection: DuckDBConnection, error: unknown): Promise<UsageError> {
-  const raw = error instanceof Error ? error.message : String(error);
-  const message = raw.replace(/^Failed to extract statements: /, "");
-  const tables = /^(Parser|Catalog|Binder) Error/.test(message)
-    ? `\n\nTables and views: ${await knownTables(connection)}`
-    : "";
-  return new UsageError(`Cannot run the query: ${message.trim()}${tables}`);
+function inWords(names: readonly string[]): string {
+  return names.length === 0 ? "none" : names.map((name) => `$${name}`).join(", ");
 }
 
 function bind(statement: DuckDBPreparedStatement, params: QueryParams | undefined): void {
-  const given = params === undefined ? 0 : Object.keys(params).length;
-  if (statement.parameterCount !== given) {
+  const wanted = Array.from(
+    { length: statement.parameterCount },
+    (_, index) => statement.parameterName(index + 1),
+  ).sort();
+  const given =
+    (Array.isArray(params)
+      ? params.map((_, index) => String(index + 1))
+      : Object.keys(params ?? {})).sort();
+  if (wanted.join() !== given.join()) {
     throw new UsageError(
-      `Cannot run the query as it has ${statement.parameterCount} parameters: ${given} values were given`,
+      `Cannot run the query as its parameters are ${inWords(wanted)}: values were given for ${
+        inWords(given)
+      }`,
     );
   }
-  if (given > 0) statement.bind(params as DuckDBValue[] | Record<string, DuckDBValue>); // both forms
+  if (given.length > 0) statement.bind(params as DuckDBValue[] | Record<string, DuckDBValue>); // both forms
 }
 
 /** The one statement of a text, checked that it only reads. */
@@ -68,6 +63,7 @@ async function readStatement(
 /** Runs `work`, stopping the connection's statement after `timeoutMs`. */
 async function withTimeout<T>(
   connection: DuckDBConnection,
+  sql: string,
   timeoutMs: number,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -86,7 +82,7 @@ async function withTimeout<T>(
         } s: it was stopped; narrow it or give it more time`,
       );
     }
-    throw error instanceof UsageError ? error : await queryError(connection, error);
+    throw error instanceof UsageError ? error : await queryError(connection, sql, error);
   } finally {
     clearTimeout(timer);
   }
@@ -98,7 +94,7 @@ export function runQuery(
   sql: string,
   { params, maxRows = 10_000, timeoutMs = 30_000 }: QueryLimits,
 ): Promise<Omit<QueryResult, "stale">> {
-  return withTimeout(connection, timeoutMs, async () => {
+  return withTimeout(connection, sql, timeoutMs, async () => {
     const statement = await readStatement(connection, sql);
     bind(statement, params);
     const reader = await statement.streamAndReadUntil(maxRows + 1);
@@ -121,7 +117,7 @@ export function checkQuery(
   sql: string,
   { timeoutMs = 30_000 }: QueryLimits,
 ): Promise<void> {
-  return withTimeout(connection, timeoutMs, async () => {
+  return withTimeout(connection, sql, timeoutMs, async () => {
     (await readStatement(connection, sql)).destroySync();
   });
 }
@@ -133,7 +129,7 @@ export function runExport(
   path: string,
   { params, timeoutMs = 600_000 }: QueryLimits,
 ): Promise<number> {
-  return withTimeout(connection, timeoutMs, async () => {
+  return withTimeout(connection, sql, timeoutMs, async () => {
     const inner = sql.trim().replace(/;\s*$/, "");
     const copy = await connection.prepare(
       `COPY (${inner}\n) TO '${path.replaceAll("'", "''")}' (FORMAT parquet, USE_TMP_FILE false)`,
