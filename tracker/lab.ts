@@ -26,6 +26,8 @@ import { createStageRunner } from "./runner/stage_runner.ts";
 import { type LabStore, openLabStore } from "./lab_store.ts";
 import type { Tools } from "./runner/workshop.ts";
 import type { Store, StudySummary } from "./store/store.ts";
+import { type SqlRows, sqlRows } from "./sql_rows.ts";
+import type { Value } from "./store/query_result.ts";
 import { openSession, type StudySession, viewStudy } from "./study_session.ts";
 import type { StudyView } from "./view/study_view.ts";
 
@@ -63,8 +65,11 @@ export interface Lab {
   /** A study as its journal tells it; the latest where none is named. */
   view(study_id?: string): Promise<StudyView>;
   studies(): Promise<StudySummary[]>;
-  /** Asks the store in SQL; values in `${}` are bound, never spliced. */
-  sql(text: TemplateStringsArray, ...values: SqlValue[]): Promise<Record<string, unknown>[]>;
+  /** Asks the store in SQL; values in `${}` are bound, never spliced. A notebook shows a table. */
+  sql<Row = Record<string, Value>>(
+    text: TemplateStringsArray,
+    ...values: SqlValue[]
+  ): Promise<SqlRows<Row>>;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -233,13 +238,13 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
       return await viewStudy(there, id);
     },
     studies: async () => await (await store.current())?.studies() ?? [],
-    async sql(text, ...values) {
+    async sql<Row>(text: TemplateStringsArray, ...values: SqlValue[]) {
       const statement = text.reduce((sum, part, i) => `${sum}$${i}${part}`);
       const there = await store.current();
       if (there === null) {
         throw new UsageError(`Cannot ask the store ${store.root} as nothing is recorded there yet`);
       }
-      return (await there.query(statement, { params: values })).rows;
+      return sqlRows<Row>(await there.query(statement, { params: values }));
     },
     close,
     [Symbol.asyncDispose]: close,

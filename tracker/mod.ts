@@ -1,6 +1,7 @@
 /** The door for notebooks: `openLab` and what it gives. */
 export { silentAsk } from "./terminal/ask.ts";
 export { type Lab, type LabOptions, openLab, type SqlValue } from "./lab.ts";
+export type { SqlRows } from "./sql_rows.ts";
 export type { RunStudyOptions, StudySession } from "./study_session.ts";
 export { liveCell, showPlot, showReport, showTable } from "./notebook.ts";
 export type { StudyView } from "./view/study_view.ts";

@@ -8,7 +8,8 @@ function momentText(value: Date, type: string): string {
   return type === "DATE" ? text.slice(0, 10) : text.slice(0, 19).replace("T", " ");
 }
 
-function cellText(value: Value, type: string): string {
+/** A cell in few characters: floats to six digits, times to the second, NULL as nothing. */
+export function cellText(value: Value, type: string): string {
   if (value === null) return "";
   if (typeof value === "number") {
     if (!Number.isFinite(value) || Number.isInteger(value)) return String(value);
@@ -26,8 +27,15 @@ function shown(text: string): string {
   return chars.length > WIDEST ? chars.slice(0, WIDEST - 1).join("") + "…" : flat;
 }
 
-function isNumeric(type: string): boolean {
-  return /^(DOUBLE|FLOAT|DECIMAL|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?\b)/.test(type);
+/** Whether a column of DuckDB's type holds numbers. */
+export function isNumeric(type: string): boolean {
+  return /^(DOUBLE|FLOAT|DECIMAL|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?\b)(?!.*\[)/.test(type);
+}
+
+/** How many rows there are, and whether the cap cut them. */
+export function countText({ rows, capped }: Pick<QueryResult, "rows" | "capped">): string {
+  if (capped) return `first ${rows.length} rows; there are more`;
+  return `${rows.length} ${rows.length === 1 ? "row" : "rows"}`;
 }
 
 /** Aligned columns for a terminal; floats to six digits, and a last line that counts the rows. */
@@ -43,14 +51,11 @@ export function formatTable({ columns, rows, capped }: QueryResult): string {
     return isNumeric(columns[i]!.type) ? space + text : text + space;
   };
   const line = (texts: readonly string[]): string => texts.map(pad).join("  ").trimEnd();
-  const count = capped
-    ? `first ${rows.length} rows; there are more`
-    : `${rows.length} ${rows.length === 1 ? "row" : "rows"}`;
   return [
     line(columns.map(({ name }) => name)),
     widths.map((width) => "─".repeat(width)).join("  "),
     ...cells.map(line),
-    `(${count})`,
+    `(${countText({ rows, capped })})`,
   ].join("\n") + "\n";
 }
 
