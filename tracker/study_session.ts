@@ -18,10 +18,10 @@ import {
 } from "../core/mod.ts";
 import { createLiveBackend } from "./runner/live_backend.ts";
 import { prepareStudy } from "./runner/prepare_study.ts";
-import { readSamples } from "./runner/read_samples.ts";
 import { createStageRunner } from "./runner/stage_runner.ts";
 import type { Tools, Workshop } from "./runner/workshop.ts";
 import type { LabStore } from "./lab_store.ts";
+import { readSamples } from "./store/sample_file.ts";
 import type { Store } from "./store/store.ts";
 import { buildView } from "./view/build_view.ts";
 import type { StudyView } from "./view/study_view.ts";

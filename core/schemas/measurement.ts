@@ -41,5 +41,8 @@ export const SampleResult = z.strictObject({
   answer: z.string().nullable(),
   gold: z.string().nullable(),
   log_likelihood: MeasuredNumber.nullable(),
+  seconds: MeasuredNumber.nullable().optional().describe(
+    "its share of the batches that it was computed in; null or absent: not known",
+  ),
 });
 export type SampleResult = z.infer<typeof SampleResult>;

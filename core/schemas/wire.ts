@@ -108,7 +108,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     selections: z.array(SampleSelection),
     fidelity: z.enum(["proxy", "full"]),
     batch_size: z.int(),
-    samples_path: z.string().describe("JSON Lines of SampleResult, written by the worker"),
+    samples_path: z.string().describe("Parquet of SampleResult, written by the worker"),
     seed: z.int(),
   }),
   /** Runs once for an architecture, in the openvino_export environment. */

@@ -12,6 +12,7 @@ from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.outcome import TaskOutcome, measurement
 from pare_backends.evaluation.perplexity import run_perplexity, windows
 from pare_backends.evaluation.records import file_sha256
+from pare_backends.evaluation.samples_file import write_samples
 from pare_backends.evaluation.wire import SampleSelection, WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
@@ -31,7 +32,7 @@ class EvaluateRequest:
 
 
 def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
-    """Measures every task on its selected rows; writes the samples as JSON Lines."""
+    """Measures every task on its selected rows; writes the samples as a Parquet file."""
     rows = _selected(request)
     documents = {task.task: load_documents(task) for task in request.tasks}
     with report.span("load", library=True):
@@ -43,7 +44,7 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
     with report.span("evaluate", library=True):
         outcomes = _run_tasks(request, rows, documents, model, tokenizer, report)
     path = Path(request.samples_path)
-    _write_samples(path, outcomes)
+    write_samples(path, outcomes)
     device = str(model.device.type)
     return {
         "measurements": [
@@ -113,12 +114,3 @@ def _run_tasks(
             harness = PackedLM(model, tokenizer, request.batch_size, report)
         outcomes.append(run_harness(task, read, chosen, harness))
     return outcomes
-
-
-def _write_samples(path: Path, outcomes: list[TaskOutcome]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("w", encoding="utf-8") as file:
-        for outcome in outcomes:
-            file.writelines(sample.line() for sample in outcome.samples)
-    partial.replace(path)

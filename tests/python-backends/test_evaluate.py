@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from evaluation_fixtures import Events, random_checkpoint, wire_task, words, write_rows
+from pyarrow import parquet
 
 from pare_backends.apply import ApplyRequest
 from pare_backends.apply import run as apply
@@ -38,12 +38,11 @@ def evaluate(
         selections=[SampleSelection(task, numbers) for task, numbers in rows.items()],
         fidelity="full",
         batch_size=8,
-        samples_path=str(out / "samples.jsonl"),
+        samples_path=str(out / "samples.parquet"),
         seed=1,
     )
     result = run(dataclasses.replace(request, **changes), events.report)
-    lines = (out / "samples.jsonl").read_text(encoding="utf-8").splitlines()
-    return result, [json.loads(line) for line in lines], events
+    return result, parquet.read_table(out / "samples.parquet").to_pylist(), events
 
 
 def log_likelihood(model_dir: Path, context: str, continuation: str) -> tuple[float, bool]:
@@ -73,6 +72,7 @@ def test_log_likelihoods_equal_a_plain_forward_pass(model_dir: Path, tmp_path: P
         assert sample["log_likelihood"] == pytest.approx(likelihood, abs=1e-4)
         assert sample["score"] == float(greedy)
         assert sample["gold"] == row["answer"]
+        assert 0 < sample["seconds"] < 60
     scores = [sample["score"] for sample in samples]
     assert result["measurements"][0]["value"] == pytest.approx(sum(scores) / 7)
 
@@ -128,6 +128,7 @@ def test_perplexity_equals_a_direct_computation(model_dir: Path, tmp_path: Path)
             losses.append(float(model(window, labels=window).loss))
     figure = result["measurements"][0]
     assert [s["score"] for s in samples] == pytest.approx(losses, rel=1e-5)
+    assert all(0 < s["seconds"] < 60 for s in samples)
     assert figure["value"] == pytest.approx(math.exp(sum(losses) / 3), rel=1e-5)
     error = float(torch.tensor(losses, dtype=torch.float64).std()) / math.sqrt(3)
     assert figure["standard_error"] == pytest.approx(figure["value"] * error, rel=1e-4)
@@ -138,7 +139,13 @@ def test_the_same_rows_give_the_same_numbers(model_dir: Path, tmp_path: Path) ->
     task = wire_task("custom_prompt_answer", write_rows(tmp_path / "d.jsonl", prompt_rows(9)))
     everything = evaluate(model_dir, [task], {task.task: list(range(9))}, tmp_path)
     again = evaluate(model_dir, [task], {task.task: list(range(9))}, tmp_path)
-    assert again[0] == everything[0]
+    # The file's hash is another one: it also says how long each sample took.
+    assert [{**one[0], "samples_sha256": ""} for one in (again, everything)] == [
+        {**everything[0], "samples_sha256": ""}
+    ] * 2
+    assert [{**one, "seconds": 0} for one in again[1]] == [
+        {**one, "seconds": 0} for one in everything[1]
+    ]
     part, samples, _ = evaluate(model_dir, [task], {task.task: [7, 2]}, tmp_path)
     assert [s["sample_id"] for s in samples] == ["2", "7"]
     for sample in samples:
@@ -204,7 +211,7 @@ def test_a_broken_model_is_not_a_number(name: str, model_dir: Path, tmp_path: Pa
     with pytest.raises(StageFailure) as caught:
         evaluate(broken, [task], {name: [0]}, tmp_path)
     assert caught.value.kind == "not_a_number"
-    assert not (tmp_path / "samples.jsonl").exists()
+    assert not (tmp_path / "samples.parquet").exists()
 
 
 @pytest.mark.parametrize(

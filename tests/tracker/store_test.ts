@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { JournalRecord } from "../../core/mod.ts";
 import { useDatabase } from "../../tracker/store/database.ts";
@@ -117,51 +116,6 @@ Deno.test("Store keeps NaN and infinities as true IEEE values", () =>
     const { rows } = await store.query("SELECT value, isnan(value) AS nan FROM measurements");
     assert.deepEqual(rows.map((row) => row["value"]), values);
     assert.deepEqual(rows.map((row) => row["nan"]), [true, false, false, false]);
-  }));
-
-Deno.test("Store loads samples by their hash and says where a file was changed", () =>
-  inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    const line = (score: unknown) =>
-      JSON.stringify({
-        task: "t",
-        sample_id: "1",
-        sample_hash: "h",
-        prompt_hash: "p",
-        score,
-        answer: "NaN",
-        gold: null,
-        log_likelihood: "-Infinity",
-      });
-    for (const fidelity of ["proxy", "full"] as const) {
-      const { relative, absolute } = store.samplesPath(STUDY, trialId(1), fidelity);
-      assert.equal(relative, `samples/${STUDY}/t01-${fidelity}.jsonl`);
-      const text = `${line(1)}\n${line("NaN")}\n`;
-      await Deno.writeTextFile(absolute, text);
-      const sha256 = createHash("sha256").update(text).digest("hex");
-      const own = {
-        at: AT,
-        study_id: STUDY,
-        trial_id: trialId(1),
-        fidelity,
-        path: relative,
-        rows: 2,
-      };
-      await store.record({
-        type: "samples_written",
-        ...own,
-        sha256: fidelity === "full" ? sha256 : "0",
-      });
-    }
-    const { rows } = await store.query(
-      "SELECT score, answer, log_likelihood AS l, fidelity FROM samples",
-    );
-    assert.deepEqual(rows, [
-      { score: 1, answer: "NaN", l: -Infinity, fidelity: "full" },
-      { score: NaN, answer: "NaN", l: -Infinity, fidelity: "full" },
-    ]);
-    const { rows: problems } = await store.query("SELECT trial_id, problem FROM problems");
-    assert.match(String(problems[0]!["problem"]), /t01-proxy.jsonl was changed/);
   }));
 
 Deno.test("Store.samplesPath() keeps hostile names inside the store", () =>

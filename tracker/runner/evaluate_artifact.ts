@@ -1,5 +1,5 @@
 import type { Artifact, Evaluation, Outcome } from "../../core/mod.ts";
-import { readSamples } from "./read_samples.ts";
+import { readSamples } from "../store/sample_file.ts";
 import { failed, type PreparedStudy } from "./live_backend.ts";
 import type { StageRunner } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { join, normalize } from "node:path";
-import { SampleResult, WireNumber } from "../../core/mod.ts";
+import { parquetReadObjects } from "hyparquet";
+import { SampleResult } from "../../core/mod.ts";
 import { adds, type Change } from "./change.ts";
 
 interface SamplesWritten {
@@ -11,26 +12,51 @@ interface SamplesWritten {
   sha256: string;
 }
 
-function parseSample(line: string): SampleResult {
-  const raw = JSON.parse(line) as Record<string, unknown>; // checked below
-  const number = (value: unknown): unknown => value === null ? null : WireNumber.parse(value);
-  return SampleResult.parse({
-    ...raw,
-    score: number(raw["score"]),
-    log_likelihood: number(raw["log_likelihood"] ?? null),
+/** Numbers that JSON cannot carry, as the workers before Parquet wrote them. */
+const SPECIAL: Readonly<Record<string, number>> = { NaN, Infinity, "-Infinity": -Infinity };
+
+function parseLine(line: string): unknown {
+  const row = JSON.parse(line) as Record<string, unknown>; // checked by its reader
+  for (const field of ["score", "log_likelihood"]) {
+    const value = row[field];
+    if (typeof value === "string") row[field] = SPECIAL[value] ?? value;
+  }
+  return row;
+}
+
+function linesOf(bytes: Uint8Array): unknown[] {
+  const lines = new TextDecoder().decode(bytes).split("\n");
+  return lines.filter((line) => line.trim() !== "").map(parseLine);
+}
+
+/** The rows of a file's content: Parquet, or JSON Lines as older versions wrote them. */
+async function parseSamples(path: string, bytes: Uint8Array<ArrayBuffer>): Promise<SampleResult[]> {
+  const slice = (from: number, to?: number): ArrayBuffer => bytes.slice(from, to).buffer;
+  const rows: unknown[] = path.endsWith(".jsonl")
+    ? linesOf(bytes)
+    : await parquetReadObjects({ file: { byteLength: bytes.length, slice } });
+  return rows.map((row, index) => {
+    const parsed = SampleResult.safeParse(row);
+    if (parsed.success) return parsed.data;
+    const issue = parsed.error.issues[0];
+    throw new Error(`row ${index + 1} is no sample: ${issue?.path.join(".")}: ${issue?.message}`);
   });
 }
 
-/** The per-sample results in a worker's file: JSON Lines, NaN as the string "NaN". */
-export function parseSamples(text: string): SampleResult[] {
-  return text.split("\n").filter((line) => line.trim() !== "").map((line, index) => {
-    try {
-      return parseSample(line);
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new Error(`line ${index + 1} is no sample: ${reason.slice(0, 200)}`);
-    }
-  });
+/** A worker's per-sample results; throws where the file is not the one that the worker hashed. */
+export async function readSamples(path: string, sha256: string): Promise<SampleResult[]> {
+  const bytes = await Deno.readFile(path);
+  const found = createHash("sha256").update(bytes).digest("hex");
+  if (found !== sha256) {
+    throw new Error(
+      `Cannot trust ${path} as it was changed: its sha256 must be ${sha256}, it is ${found}`,
+    );
+  }
+  try {
+    return await parseSamples(path, bytes);
+  } catch (error) {
+    throw new Error(`Cannot read ${path}: ${(error as Error).message.slice(0, 300)}`);
+  }
 }
 
 /** The rows of a samples file, or why there are none: gone, changed since, or not readable. */
@@ -41,20 +67,21 @@ export async function sampleChanges(
   const { study_id, trial_id, fidelity, path, sha256 } = record;
   const inside = normalize(path);
   if (inside.startsWith("..") || inside.startsWith("/")) {
-    return { problem: `samples file ${path} lies outside the store` };
+    return { problem: `Cannot read the samples file ${path} as it lies outside the store` };
   }
   try {
-    const bytes = await Deno.readFile(join(root, inside));
-    const found = createHash("sha256").update(bytes).digest("hex");
-    if (found !== sha256) {
-      return { problem: `samples file ${path} was changed: sha256 is ${found}` };
-    }
-    const samples = parseSamples(new TextDecoder().decode(bytes));
-    return {
-      changes: adds("samples", samples.map((one) => ({ study_id, trial_id, fidelity, ...one }))),
-    };
+    const samples = await readSamples(join(root, inside), sha256);
+    const rows = samples.map(({ seconds = null, ...one }) => ({
+      study_id,
+      trial_id,
+      fidelity,
+      ...one,
+      seconds,
+    }));
+    return { changes: adds("samples", rows) };
   } catch (error) {
-    const reason = error instanceof Deno.errors.NotFound ? "is gone" : (error as Error).message;
-    return { problem: `samples file ${path} ${reason}` };
+    return error instanceof Deno.errors.NotFound
+      ? { problem: `Cannot read the samples file ${path} as it is gone` }
+      : { problem: (error as Error).message };
   }
 }

@@ -51,7 +51,7 @@ export function samplesPath(
   const trial = trial_id.startsWith(`${study_id}/`)
     ? trial_id.slice(study_id.length + 1)
     : trial_id;
-  return join("samples", pathComponent(study_id), `${pathComponent(trial)}-${fidelity}.jsonl`);
+  return join("samples", pathComponent(study_id), `${pathComponent(trial)}-${fidelity}.parquet`);
 }
 
 /** Path of a trial's worker log, relative to the store. */

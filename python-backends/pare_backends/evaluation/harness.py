@@ -42,7 +42,9 @@ def run_harness(
             f"{', '.join(known)}",
         )
     samples = [
-        sample_result(task, lm_task, sample, row, documents.hashes[row], metric)
+        sample_result(
+            task, lm_task, sample, row, documents.hashes[row], metric, model.seconds_of(sample)
+        )
         for row, sample in zip(rows, logged, strict=True)
     ]
     value, error = mean_and_error([sample.score for sample in samples])
@@ -121,7 +123,13 @@ def _dataset(datasets: Any, rows: Sequence[Row]) -> Any:
 
 
 def sample_result(
-    task: WireTask, lm_task: Any, sample: dict[str, Any], row: int, digest: str, metric: str
+    task: WireTask,
+    lm_task: Any,
+    sample: dict[str, Any],
+    row: int,
+    digest: str,
+    metric: str,
+    seconds: float | None,
 ) -> SampleResult:
     """One logged sample of lm-eval as a row of ours."""
     answer, gold, likelihood = _answer(lm_task, sample, metric)
@@ -134,6 +142,7 @@ def sample_result(
         answer=answer,
         gold=gold,
         log_likelihood=likelihood,
+        seconds=seconds,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -54,6 +55,7 @@ class PackedLM(HFLM):
         self._packs: bool | None = None
         self._generated = 0
         self._generations = 0
+        self._seconds: dict[tuple[str, str], float] = {}
         self.label = "evaluate"
 
     @property
@@ -72,10 +74,25 @@ class PackedLM(HFLM):
         if self._packs is None:
             self._packs = self._packing_agrees(requests, groups)
         if self._packs:
-            return self._packed(groups, len(requests))
+            return self._packed(groups, requests)
         return self._plain(requests)
 
-    def _packed(self, groups: Sequence[Group], count: int) -> list[tuple[float, bool]]:
+    def seconds_of(self, sample: dict[str, Any]) -> float | None:
+        """What a logged sample's log-likelihoods took: shares of the batches they were computed
+        in. None for a generation, whose batches lm-eval makes by itself."""
+        pairs = [(asked[0], str(asked[1])) for asked in sample["arguments"]]
+        known = [self._seconds[pair] for pair in pairs if pair in self._seconds]
+        return math.fsum(known) if pairs and len(known) == len(pairs) else None
+
+    def _took(self, asked: Sequence[Any], started: float) -> None:
+        """Shares the time since `started` among the requests, each a context and continuation."""
+        share = (time.perf_counter() - started) / len(asked)
+        self._seconds.update((tuple(one), share) for one in asked)
+
+    def _packed(
+        self, groups: Sequence[Group], requests: Sequence[Request]
+    ) -> list[tuple[float, bool]]:
+        count = len(requests)
         answers: list[tuple[float, bool]] = [(math.nan, False)] * count
         done = 0
         with torch.no_grad():
@@ -84,7 +101,10 @@ class PackedLM(HFLM):
             if cache is None:
                 prefix, rest = (), list(groups)
             for row in pack(rest, self._budget, len(prefix)):
-                for request, likelihood, greedy in self._forward(row, len(prefix), cache):
+                started = time.perf_counter()
+                found = self._forward(row, len(prefix), cache)
+                self._took([requests[request][0] for request, _, _ in found], started)
+                for request, likelihood, greedy in found:
                     answers[request] = (likelihood, greedy)
                     done += 1
                 self._progress(done, count, "requests")
@@ -137,7 +157,9 @@ class PackedLM(HFLM):
         answers: list[tuple[float, bool]] = [(math.nan, False)] * len(requests)
         for start in range(0, len(order), size):
             numbers = order[start : start + size]
+            started = time.perf_counter()
             found = super()._loglikelihood_tokens([requests[i] for i in numbers], disable_tqdm=True)
+            self._took([requests[i][0] for i in numbers], started)
             for number, answer in zip(numbers, found, strict=True):
                 bad = not math.isfinite(answer[0])
                 _require_finite(bad, f"request {number} of {self.label}")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from pare_backends.evaluation.wire import WireTask
@@ -24,10 +23,8 @@ class SampleResult:
     answer: str | None
     gold: str | None
     log_likelihood: float | None
-
-    def line(self) -> str:
-        """The row as a line of JSON."""
-        return json.dumps(asdict(self), ensure_ascii=False, allow_nan=False) + "\n"
+    seconds: float | None
+    """Its share of the batches that it was computed in; None: not known."""
 
 
 @dataclass(frozen=True)

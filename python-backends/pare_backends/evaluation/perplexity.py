@@ -11,6 +11,7 @@ method).
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +73,12 @@ def run_perplexity(
         )
     per_batch = max(1, batch_size * TOKENS_PER_BATCH // len(chosen[0]))
     scores: list[float] = []
+    seconds: list[float] = []
     for start in range(0, len(chosen), per_batch):
-        scores += window_losses(model, chosen[start : start + per_batch])
+        batch = chosen[start : start + per_batch]
+        started = time.perf_counter()
+        scores += window_losses(model, batch)
+        seconds += [(time.perf_counter() - started) / len(batch)] * len(batch)
         bad = [row for row, score in zip(rows, scores, strict=False) if not math.isfinite(score)]
         if bad:
             raise StageFailure(
@@ -95,8 +100,11 @@ def run_perplexity(
             answer=None,
             gold=None,
             log_likelihood=-score * (len(window) - 1),
+            seconds=taken,
         )
-        for row, window, digest, score in zip(rows, chosen, hashes, scores, strict=True)
+        for row, window, digest, score, taken in zip(
+            rows, chosen, hashes, scores, seconds, strict=True
+        )
     ]
     return TaskOutcome(
         task=task,
