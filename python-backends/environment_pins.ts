@@ -25,6 +25,9 @@ export interface EnvironmentPins {
 
 const ENVIRONMENTS = join(PYTHON_ROOT, "envs");
 
+/** Environments that no study needs: for developers, and for a local MLflow server. */
+export const OPTIONAL_ENVIRONMENTS: readonly string[] = ["checks", "mlflow"];
+
 /** Names of the environments that ship. */
 export function environmentNames(): string[] {
   return readdirSync(ENVIRONMENTS, { withFileTypes: true })
