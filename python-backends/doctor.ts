@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, statfsSync } from "node:fs";
 import { totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { DEMO_PACKAGE, findGguf } from "./demo_model.ts";
-import { environmentNames, OPTIONAL_ENVIRONMENTS, readPins } from "./environment_pins.ts";
+import { environmentNames, readPins, STUDY_ENVIRONMENTS } from "./environment_pins.ts";
 import { findEnvironment, overrideVariable } from "./environments.ts";
 import { pareHome } from "./home.ts";
 import { availableMemory } from "./memory.ts";
@@ -68,7 +68,7 @@ async function checkPython(): Promise<Check> {
 }
 
 async function checkEnvironment(name: string, home: string, python: boolean): Promise<Check> {
-  const required = !OPTIONAL_ENVIRONMENTS.includes(name);
+  const required = STUDY_ENVIRONMENTS.includes(name);
   const label = `environment ${name}`;
   const pins = readPins(name);
   const make = `it is made on first use: about ${(pins.bytes / 1e9).toFixed(1)} GB, minutes`;

@@ -25,8 +25,8 @@ export interface EnvironmentPins {
 
 const ENVIRONMENTS = join(PYTHON_ROOT, "envs");
 
-/** Environments that no study needs: for developers, and for a local MLflow server. */
-export const OPTIONAL_ENVIRONMENTS: readonly string[] = ["checks", "mlflow"];
+/** Environments that studies need; the others are for developers, readers and a local server. */
+export const STUDY_ENVIRONMENTS: readonly string[] = ["default", "openvino_export"];
 
 /** Names of the environments that ship. */
 export function environmentNames(): string[] {

@@ -147,7 +147,14 @@ Deno.test("ensureEnvironment() says which Python it found when that is too old",
 });
 
 Deno.test("every environment that ships has exact pins and no torchvision", () => {
-  assert.deepEqual(environmentNames(), ["checks", "default", "mlflow", "openvino_export"]);
+  assert.deepEqual(environmentNames(), [
+    "checks",
+    "default",
+    "mlflow",
+    "openvino_export",
+    "readers_duckdb1",
+    "readers_duckdb2",
+  ]);
   for (const name of environmentNames()) {
     const pins = readPins(name);
     assert.match(pins.hash, /^[0-9a-f]{12}$/);

@@ -86,7 +86,9 @@ async function shortTests(): Promise<Counts[]> {
 }
 
 async function main(mode: string): Promise<Counts> {
-  await setUp(mode === "ok" ? environmentNames() : ["default", "openvino_export", "checks", "mlflow"]);
+  await setUp(
+    mode === "ok" ? environmentNames() : ["default", "openvino_export", "checks", "mlflow"],
+  );
   if (mode === "long") return await denoTests(...await longTests());
   return addCounts([...(mode === "ok" ? await staticChecks() : []), ...await shortTests()]);
 }

@@ -1,4 +1,4 @@
-import { environmentNames, OPTIONAL_ENVIRONMENTS } from "../../python-backends/environment_pins.ts";
+import { STUDY_ENVIRONMENTS } from "../../python-backends/environment_pins.ts";
 import { ensureDemoModel } from "../../python-backends/demo_model.ts";
 import { doctor } from "../../python-backends/doctor.ts";
 import { ensureEnvironment } from "../../python-backends/environments.ts";
@@ -23,7 +23,7 @@ export async function doctorCommand(): Promise<void> {
 export async function setupCommand(): Promise<void> {
   const home = findHome(Deno.env.toObject()).root;
   const view = createLiveView(standardScreen(), () => Date.now());
-  for (const name of environmentNames().filter((one) => !OPTIONAL_ENVIRONMENTS.includes(one))) {
+  for (const name of STUDY_ENVIRONMENTS) {
     const { python } = await ensureEnvironment(name, {
       home,
       onProgress: ({ line }) => view.progressLine(`  ${name}: ${line}`),
