@@ -188,7 +188,10 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
       signal: stop.signal,
       onEvent: options.onEvent ?? (() => {}),
       record: () => Promise.resolve(), // set-up belongs to no trial
-      keepLog: (_trial, _stage, path) => rmSync(path, { force: true }),
+      keepLog: (_trial, _stage, path) => {
+        rmSync(path, { force: true });
+        return Promise.resolve(null);
+      },
       timestamp: tools.timestamp,
     });
     const { facts, baseline } = await gatherFacts(tools, runner, request, gguf);

@@ -1,4 +1,4 @@
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import {
   type Artifact,
   type Ask,
@@ -16,6 +16,7 @@ import {
   type StudyRequest,
   type StudyResult,
 } from "../core/mod.ts";
+import { keepLogIn } from "./runner/keep_log.ts";
 import { createLiveBackend } from "./runner/live_backend.ts";
 import { prepareStudy } from "./runner/prepare_study.ts";
 import { createStageRunner } from "./runner/stage_runner.ts";
@@ -94,20 +95,6 @@ export async function viewStudy(store: Store | null, study_id: string): Promise<
   });
 }
 
-function keepLogIn(workshop: Workshop, study_id: string) {
-  return (trialId: string, stage: string, path: string) => {
-    const kept = workshop.store.logPath(study_id, trialId, stage);
-    try {
-      Deno.mkdirSync(dirname(kept), { recursive: true });
-      // A stage runs more than once in a trial: its logs follow each other.
-      Deno.writeTextFileSync(kept, Deno.readTextFileSync(path), { append: true });
-      Deno.removeSync(path);
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    }
-  };
-}
-
 /** Makes the session of a study whose facts are known. */
 export function openSession(input: SessionInput): StudySession {
   const { tools, study_id, request, facts, baseline, provenance } = input;
@@ -131,7 +118,7 @@ export function openSession(input: SessionInput): StudySession {
         signal,
         onEvent,
         record: (record) => store.record(record),
-        keepLog: keepLogIn(workshop, study_id),
+        keepLog: keepLogIn(store, study_id),
         timestamp: workshop.timestamp,
       });
       const known = history?.study.opened.spec ?? spec;

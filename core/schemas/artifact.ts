@@ -8,6 +8,10 @@ export const FileChecksum = z.strictObject({
 });
 export type FileChecksum = z.infer<typeof FileChecksum>;
 
+/** A figure of one layer. */
+export const LayerValue = z.strictObject({ layer: z.string(), value: z.number() });
+export type LayerValue = z.infer<typeof LayerValue>;
+
 /** How the written file was checked against its source. */
 export const Verification = z.strictObject({
   layers: z.int().describe("weight matrices compared"),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Artifact } from "./artifact.ts";
+import { Artifact, LayerValue } from "./artifact.ts";
 import { EnergyReading } from "./energy.ts";
 import { Facts } from "./facts.ts";
 import { RunImported } from "./imported.ts";
@@ -126,7 +126,7 @@ export const JournalRecord = z.discriminatedUnion("type", [
     artifact_id: z.string(),
     metric: z.string().describe("such as cosine: of a layer's weights with the parent's"),
     unit: z.string(),
-    layers: z.array(z.strictObject({ layer: z.string(), value: z.number() })),
+    layers: z.array(LayerValue),
   }),
   z.strictObject({
     type: z.literal("energy_read"),

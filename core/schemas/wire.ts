@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { KnobValue } from "./action.ts";
-import { Verification } from "./artifact.ts";
+import { LayerValue, Verification } from "./artifact.ts";
+import { EnergyReading } from "./energy.ts";
 import { DeviceFacts, ModelFacts } from "./facts.ts";
 import { FailureKind } from "./failure.ts";
 import { Measurement, Numerics } from "./measurement.ts";
@@ -194,7 +195,9 @@ export const StageResults = {
     peak_memory_bytes: z.int(),
     notes: z.array(z.string()),
   }),
-  verify: Verification,
+  verify: Verification.extend({
+    cosines: z.array(LayerValue).describe("of each layer's weights with the source's"),
+  }),
   evaluate: z.strictObject({
     measurements: z.array(Measurement),
     samples: z.int(),
@@ -212,6 +215,7 @@ export const StageResults = {
     memory_bandwidth_gb_s: z.number().describe("measured in the same run"),
     roofline_ms: z.number(),
     load_average: z.number(),
+    energy: EnergyReading.describe("of the artifact's own passes"),
   }),
   prove_runtime: z.strictObject({
     strict_kl: z.number(),

@@ -86,6 +86,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         "memory_bandwidth_gb_s": bandwidth / 1e9,
         "roofline_ms": session.bytes_read_per_token / bandwidth * 1000,
         "load_average": load,
+        "energy": _energy_reading(passes[0], request.new_tokens, reader, idle),
     }
 
 
@@ -152,6 +153,19 @@ def _figures(
             {**row, "direction": direction, "n": len(values), "standard_error": error}
         )
     return measurements
+
+
+def _energy_reading(
+    passes: list[Pass], tokens: int, reader: energy.EnergyReader, idle: float
+) -> dict[str, Any]:
+    """`EnergyReading` of the wire: the decoding of all passes together."""
+    return {
+        "reader": reader.method,
+        "joules": sum(p.joules for p in passes),
+        "seconds": sum(p.decode_seconds for p in passes),
+        "idle_watts": idle,
+        "tokens": tokens * len(passes),
+    }
 
 
 def _memory(

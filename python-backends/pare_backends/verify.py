@@ -54,6 +54,7 @@ def run(request: VerifyRequest, report: Report) -> dict[str, Any]:
         "worst_layer": worst,
         "generated_text": text,
         "seconds": time.perf_counter() - started,
+        "cosines": [{"layer": layer, "value": value} for layer, value in cosines.items()],
     }
 
 

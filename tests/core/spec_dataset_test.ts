@@ -41,6 +41,7 @@ Deno.test("a dataset's set decides its tasks: 100 and 1000 samples of the sums",
     primary: true,
     proxy_samples: 100,
     full_samples: 1000,
+    chance: 0,
   }]);
   assert.deepEqual(specFor("gsm8k").missing_tasks, []);
 });

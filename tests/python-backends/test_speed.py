@@ -67,6 +67,10 @@ def test_speed_measures_an_artifact_beside_its_baseline_in_openvino() -> None:
     assert own["memory_bytes"]["method"] == "VmHWM"  # and no torch was imported
     assert own["latency_ms"]["provenance"] == "measured"
     assert result["bytes_read_per_token"] < 4 * 320 * 64
+    reading = result["energy"]
+    assert reading["reader"] == own["energy_j_per_1k_tokens"]["method"]
+    assert reading["tokens"] % own["latency_ms"]["n"] == 0 and reading["joules"] >= 0
+    assert reading["seconds"] > 0 and reading["idle_watts"] >= 0
     read = result["memory_bandwidth_gb_s"] * 1e9 * result["roofline_ms"] / 1000
     assert read == pytest.approx(result["bytes_read_per_token"])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,11 +23,19 @@ def verified(directory: Path) -> dict[str, object]:
     return run(VerifyRequest(str(directory), str(tiny_dir())), silent_report())
 
 
+def rows(value: object) -> list[dict[str, Any]]:
+    assert isinstance(value, list)
+    return value
+
+
 def test_a_good_artifact_passes_and_speaks(tmp_path: Path) -> None:
     act(tmp_path / "child", "rtn", {"bits": 8, "group_size": 32})
     result = verified(tmp_path / "child")
     assert result["layers"] == 20
     assert 0.999 < float(str(result["minimum_cosine"])) <= float(str(result["mean_cosine"])) <= 1
+    cosines = {row["layer"]: row["value"] for row in rows(result["cosines"])}
+    assert len(cosines) == 20 and min(cosines.values()) == result["minimum_cosine"]
+    assert cosines[str(result["worst_layer"])] == result["minimum_cosine"]
     words = str(result["generated_text"]).split()
     assert len(words) == 12 and "lives" in words
 

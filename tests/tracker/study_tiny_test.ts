@@ -100,6 +100,39 @@ Deno.test("a study on the tiny model: run, stop, resume, ask, and nothing is don
       );
     });
 
+    await t.step("keeps layers, energy, logs and provenance of its trials in columns", async () => {
+      await using lab = await openLab({ store });
+      const trial_id = `${study_id}/t01`;
+      const [trial] = await lab.sql`
+        SELECT readable_id, seed, command, environment_lock, t.artifact_id, verified_layers,
+          minimum_cosine, (SELECT min(value) FROM layer_sensitivities l
+            WHERE l.artifact_id = t.artifact_id) AS least,
+          (SELECT count(*) FROM layer_sensitivities l WHERE l.artifact_id = t.artifact_id) AS layers
+        FROM trials t JOIN artifacts USING (artifact_id) WHERE trial_id = ${trial_id}`;
+      assert.match(String(trial!["readable_id"]), /^s01-rtn-8bit/);
+      assert.equal(trial!["seed"], 42);
+      assert.equal(trial!["command"], "notebook");
+      assert.equal(trial!["layers"], trial!["verified_layers"]);
+      assert.equal(trial!["least"], trial!["minimum_cosine"]);
+      const [run] = await lab.sql`
+        SELECT count(*) AS n, count(DISTINCT environment_lock) AS locks,
+          max(resumed::INT) AS resumed FROM runs WHERE study_id = ${study_id}`;
+      assert.deepEqual(run, { n: 2, locks: 1, resumed: 1 });
+      const [energy] = await lab.sql`
+        SELECT reader, seconds > 0 AS worked, tokens FROM energy_readings
+        WHERE trial_id = ${trial_id}`;
+      assert.ok(energy!["worked"] && Number(energy!["tokens"]) > 0);
+      const logs = await lab.sql`SELECT stage, path, sha256 FROM logs WHERE trial_id = ${trial_id}`;
+      const stages = logs.map(({ stage }) => stage);
+      for (const stage of ["apply", "verify", "evaluate", "speed"]) assert(stages.includes(stage));
+      for (const { path, sha256 } of logs) {
+        const content = await readFile(join(store, String(path)));
+        assert.equal(createHash("sha256").update(content).digest("hex"), sha256);
+      }
+      const [events] = await lab.sql`SELECT count(*) AS n FROM events WHERE study_id = ${study_id}`;
+      assert.equal(events!["n"], (await (await lab.store.current())!.journalOf(study_id)).length);
+    });
+
     await t.step("wrote an artifact that is what its manifest says", async () => {
       await using lab = await openLab({ store });
       const view = await lab.view(study_id);

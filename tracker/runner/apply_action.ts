@@ -91,6 +91,7 @@ export async function applyAction(input: ApplyInput): Promise<Applied> {
     spans.push(...verified.spans);
     if (!verified.ok) return failed(verified.failure, spans);
     const { formula_bytes, weight_bits, activation_bits } = applied.value;
+    const { cosines, ...verification } = verified.value;
     const artifact = await workshop.artifacts.commit(directory, {
       action_key: key,
       parent_id: parent.artifact_id,
@@ -98,8 +99,18 @@ export async function applyAction(input: ApplyInput): Promise<Applied> {
       formula_bytes,
       weight_bits,
       activation_bits,
-      verification: verified.value,
+      verification,
       created_at: workshop.timestamp(),
+    });
+    await workshop.store.record({
+      type: "layer_sensitivities",
+      at: workshop.timestamp(),
+      study_id: study.study_id,
+      trial_id,
+      artifact_id: artifact.artifact_id,
+      metric: "cosine",
+      unit: "1",
+      layers: cosines,
     });
     await makeRoom(workshop, [parent, artifact]);
     return { ok: true, value: { artifact, cached: false }, spans };

@@ -136,6 +136,14 @@ export async function measureSpeed(input: SpeedInput): Promise<Outcome<Speed>> {
       seed: study.seed,
     }, runtime.needs.environment));
   if (!measured.ok) return failed(measured.failure, [...graph.spans, ...measured.spans]);
+  await workshop.store.record({
+    type: "energy_read",
+    at: workshop.timestamp(),
+    study_id: study.study_id,
+    trial_id,
+    stage: "speed",
+    ...measured.value.energy,
+  });
   const proof = runtime.needs.export_environment === null
     ? { ok: true as const, value: [], spans: [] }
     : await prove(input, graph.value);

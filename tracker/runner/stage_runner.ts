@@ -9,6 +9,9 @@ import type {
 } from "../../core/mod.ts";
 import type { BackendClient } from "../../python-backends/client.ts";
 import type { ResourceSample } from "../../python-backends/resource_monitor.ts";
+import type { KeepLog } from "./keep_log.ts";
+
+type Alert = Extract<JournalRecord, { type: "alert" }>;
 
 /** Runs a stage for a trial, shows its progress and keeps its resource samples and alerts. */
 export type StageRunner = <R extends StageRequest>(
@@ -23,14 +26,21 @@ export interface StageRunnerOptions {
   readonly signal: AbortSignal;
   readonly onEvent: (event: StudyEvent) => void;
   readonly record: (record: JournalRecord) => Promise<void>;
-  /** Takes the log of a stage's worker when it has ended. */
-  readonly keepLog: (trialId: string, stage: StageName, path: string) => void;
+  readonly keepLog: KeepLog;
   /** ISO 8601. */
   readonly timestamp: () => string;
 }
 
 /** Stages whose resource samples are kept: those of a trial, not of the set-up. */
 const SAMPLED: ReadonlySet<StageName> = new Set(["apply", "verify", "evaluate", "speed"]);
+
+/** Stages before a study is opened: they belong to no trial. */
+const SET_UP: ReadonlySet<StageName> = new Set([
+  "inspect_device",
+  "import_model",
+  "describe",
+  "prepare_data",
+]);
 
 /** Stages that the loop announces itself, with more to say. */
 const TOLD_BY_THE_LOOP: ReadonlySet<StageName> = new Set(["apply", "evaluate", "speed"]);
@@ -60,6 +70,30 @@ function resourceRecord(
   };
 }
 
+/** What became of the work that a worker warned of. */
+function becameOf(stage: StageName, outcome: Outcome<unknown>): string {
+  return outcome.ok ? `${stage} went on to its end` : `${stage} ended: ${outcome.failure.kind}`;
+}
+
+async function recordLog(
+  options: StageRunnerOptions,
+  trial_id: string,
+  stage: StageName,
+  path: string,
+): Promise<void> {
+  const { study_id, timestamp } = options;
+  const kept = await options.keepLog(trial_id, stage, path);
+  if (kept === null || SET_UP.has(stage)) return;
+  await options.record({
+    type: "log_written",
+    at: timestamp(),
+    study_id,
+    trial_id,
+    stage,
+    ...kept,
+  });
+}
+
 /** Keeps a series short without losing its ends: drops every second one when it is full. */
 function thinned<T>(): { add(item: T): void; items: T[] } {
   const items: T[] = [];
@@ -85,7 +119,8 @@ export function createStageRunner(options: StageRunnerOptions): StageRunner {
       onEvent({ event: "phase", trial_id: trialId, phase: request.stage, detail: environment });
     }
     const samples = thinned<ResourceSample>();
-    const alerts: JournalRecord[] = [];
+    const alerts: Omit<Alert, "outcome">[] = [];
+    let log: string | null = null;
     const take = (event: WorkerEvent) => {
       if (event.event === "progress") {
         const { label, done, total, unit } = event;
@@ -108,14 +143,19 @@ export function createStageRunner(options: StageRunnerOptions): StageRunner {
       signal,
       onEvent: take,
       onSample: (sample) => samples.add(sample),
-      onLog: (path: string) => options.keepLog(trialId, request.stage, path),
+      onLog: (path: string) => {
+        log = path;
+      },
     });
     if (SAMPLED.has(request.stage)) {
       for (const sample of samples.items) {
         await record(resourceRecord(options, trialId, request.stage, sample));
       }
     }
-    for (const alert of alerts) await record(alert);
+    for (const alert of alerts) {
+      await record({ ...alert, outcome: becameOf(request.stage, outcome) });
+    }
+    if (log !== null) await recordLog(options, trialId, request.stage, log);
     return outcome;
   };
 }
