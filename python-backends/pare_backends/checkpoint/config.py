@@ -7,7 +7,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pare_backends.checkpoint.packing import packed_columns
 from pare_backends.checkpoint.quantized import QuantizedTensor
+from pare_backends.failures import StageFailure
 
 PACKED = "pack-quantized"
 INTEGERS = "int-quantized"
@@ -81,14 +83,39 @@ def group_of(scheme: Scheme, names: list[str]) -> dict[str, Any]:
     }
 
 
+def group_naming(config: Mapping[str, Any], layer: str) -> Mapping[str, Any] | None:
+    """The config group that a layer belongs to; None where no group names it."""
+    groups = (config.get("quantization_config") or {}).get("config_groups") or {}
+    found = (group for group in groups.values() if names_layer(group.get("targets", ()), layer))
+    return next(found, None)
+
+
+def declared_bits(config: Mapping[str, Any], layer: str, words: int, columns: int) -> int:
+    """Declared bits of a packed layer. They cannot be told from the packed width: a row of 16
+    weights takes one word at 1 bit and at 2.
+
+    words: 32-bit words of a packed row, which must be as many as `columns` weights take
+    """
+    group = group_naming(config, layer)
+    bits = None if group is None else (group.get("weights") or {}).get("num_bits")
+    if not isinstance(bits, int):
+        raise StageFailure(
+            "bad_input", f"Cannot read {layer}: config.json declares no bits for its packed weights"
+        )
+    if words != packed_columns(columns, bits):
+        raise StageFailure(
+            "bad_input",
+            f"Cannot read {layer}: a row of {columns} weights at {bits} bits takes"
+            f" {packed_columns(columns, bits)} words, the file has {words}",
+        )
+    return bits
+
+
 def activation_bits(config: Mapping[str, Any], layer: str) -> int | None:
     """Bits of the declared input quantization of a layer; None where it has none."""
-    groups = (config.get("quantization_config") or {}).get("config_groups") or {}
-    for group in groups.values():
-        inputs = group.get("input_activations")
-        if inputs is not None and names_layer(group.get("targets", ()), layer):
-            return int(inputs["num_bits"])
-    return None
+    group = group_naming(config, layer)
+    inputs = None if group is None else group.get("input_activations")
+    return None if inputs is None else int(inputs["num_bits"])
 
 
 def names_layer(targets: Collection[str], layer: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.config import activation_bits, quantization_config
+from pare_backends.checkpoint.config import activation_bits, declared_bits, quantization_config
 from pare_backends.checkpoint.packing import pack, unpack
 from pare_backends.checkpoint.quantized import QuantizedTensor
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
@@ -124,7 +124,7 @@ def read(directory: str | Path) -> Checkpoint:
 
 
 def read_quantized(stored: StoredTensors, layer: str, config: Mapping[str, Any]) -> QuantizedTensor:
-    """One layer from its stored parts; bits and group size follow from their shapes."""
+    """One layer from its stored parts; the group size follows from their shapes."""
     scales = stored[f"{layer}.weight_scale"].astype(np.float32)
     if f"{layer}.weight_packed" not in stored:
         ints = stored[f"{layer}.weight"]
@@ -136,7 +136,7 @@ def read_quantized(stored: StoredTensors, layer: str, config: Mapping[str, Any])
     else:
         packed = stored[f"{layer}.weight_packed"]
         rows, columns = (int(n) for n in stored[f"{layer}.weight_shape"])
-        bits = packed.shape[1] * 32 // columns
+        bits = declared_bits(config, layer, packed.shape[1], columns)
         ints = unpack(packed, bits, columns)
         zero_points = None
         if f"{layer}.weight_zero_point" in stored:

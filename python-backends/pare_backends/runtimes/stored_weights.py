@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.config import activation_bits
+from pare_backends.checkpoint.config import activation_bits, declared_bits
 from pare_backends.checkpoint.files import weight_files
 from pare_backends.checkpoint.packing import unpack
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
@@ -100,7 +100,8 @@ class StoredWeights:
             return PackedWeight("i8", data, rows, columns, scales, None, 8)
         words = self._stored[f"{tensor}_packed"]
         rows, columns = (int(n) for n in self._stored[f"{tensor}_shape"])
-        bits = words.shape[1] * 32 // columns
+        layer = tensor.removesuffix(".weight")
+        bits = declared_bits(self.config, layer, words.shape[1], columns)
         zeros = self._zero_points(tensor, bits, rows)
         if bits in (4, 8) and columns * bits % 32 == 0:
             octets = np.ascontiguousarray(words).view(np.uint8).reshape(-1)
