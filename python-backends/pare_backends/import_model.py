@@ -29,7 +29,7 @@ def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
     checkpoint directory stays where it is and is not copied."""
     if request.trust_remote_code:
         os.environ["PARE_TRUST_REMOTE_CODE"] = "1"
-    source = find_source(request.model_name, request.trust_remote_code)
+    source = find_source(request.model_name, request.trust_remote_code, report)
     directory, written_as = make_baseline(source, Path(request.output_dir).resolve(), report)
     with report.span("inspect"):
         from pare_backends.models.facts import model_facts

@@ -36,10 +36,10 @@ async function conversionKey(name: string, ggufOfDemo: string | undefined): Prom
   return createHash("sha256").update(`${content} ${await source()}`).digest("hex");
 }
 
-/** A path as Python needs it: absolute where the user named something on this disk. */
-function modelName(request: StudyRequest): string {
-  const { model_name } = request;
-  return existsSync(model_name) ? resolve(model_name) : model_name;
+/** A path as Python needs it: absolute where the user named something on this disk, or meant to. */
+function modelName({ model_name }: StudyRequest): string {
+  const meant = /^\.{1,2}\/|\.gguf$/.test(model_name);
+  return meant || existsSync(model_name) ? resolve(model_name) : model_name;
 }
 
 async function runImport(

@@ -37,12 +37,15 @@ def read_config(directory: Path) -> dict[str, Any]:
     return config
 
 
-def check_config(directory: Path, config: dict[str, Any], trust_remote_code: bool) -> None:
-    """Raises for a checkpoint's own code and for one that is quantized already."""
+def check_config(source: Path | str, config: dict[str, Any], trust_remote_code: bool) -> None:
+    """Raises for a checkpoint's own code and for one that is quantized already.
+
+    source: the directory, or the name on the hub, as the sentence calls it
+    """
     if config.get("auto_map") and not trust_remote_code:
         raise StageFailure(
             "bad_input",
-            f"Cannot use {directory}: it carries its own Python code (auto_map in config.json),"
+            f"Cannot use {source}: it carries its own Python code (auto_map in config.json),"
             " which would run on this machine",
             hint="Read that code, then pass --trust-remote-code",
         )
@@ -51,7 +54,7 @@ def check_config(directory: Path, config: dict[str, Any], trust_remote_code: boo
         method = quantization.get("quant_method", "an unknown method")
         raise StageFailure(
             "bad_input",
-            f"Cannot use {directory} as a baseline: it is quantized already ({method})",
+            f"Cannot use {source} as a baseline: it is quantized already ({method})",
             hint="Give the model that it was made from",
         )
 

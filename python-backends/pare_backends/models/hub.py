@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+import glob
+import json
 import os
 import shutil
 from pathlib import Path
 from typing import Any
 
-from pare_backends.failures import StageFailure, one_line
+from pare_backends.failures import StageFailure
+from pare_backends.models.checks import check_config
+from pare_backends.models.hub_errors import refusal
+from pare_backends.models.hub_files import is_complete, wanted_files
 from pare_backends.models.limits import FLOAT_BYTES, check_memory
+from pare_backends.progress import Report
 
-PATTERNS = ["*.safetensors", "*.json", "*.jinja", "*.model", "*.txt"]
-SAFETENSORS_HINT = "Convert it to safetensors first, or name a repository that has them"
+UPDATE_SECONDS = 0.5
 
 
-def hub_snapshot(name: str, trust_remote_code: bool) -> tuple[Path, str | None]:
+def hub_snapshot(name: str, trust_remote_code: bool, report: Report) -> tuple[Path, str]:
     """(directory in the cache, commit) of a model on the hub."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    patterns = [*PATTERNS, "*.py"] if trust_remote_code else PATTERNS
-    try:
-        cached = Path(snapshot_download(name, allow_patterns=patterns, local_files_only=True))
-        if any(cached.glob("*.safetensors")) and (cached / "config.json").exists():
-            return cached, cached.name
-    except LocalEntryNotFoundError:
-        pass  # not in the cache: ask the hub
+    cached = cached_snapshot(name, trust_remote_code)
+    if cached is not None:
+        return cached, cached.name
     if offline():
         raise StageFailure(
             "bad_input",
@@ -33,7 +31,26 @@ def hub_snapshot(name: str, trust_remote_code: bool) -> tuple[Path, str | None]:
             " Hugging Face cache, and HF_HUB_OFFLINE keeps the hub out",
             hint="Give a path, use demo, or unset HF_HUB_OFFLINE",
         )
-    return fetch(name, patterns)
+    try:
+        directory = fetch(name, trust_remote_code, report)
+    except Exception as error:
+        refused = refusal(name, error)
+        if refused is None:
+            raise
+        raise refused from error
+    return directory, directory.name
+
+
+def cached_snapshot(name: str, trust_remote_code: bool) -> Path | None:
+    """The model's directory in the local cache where everything that is needed lies in it."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        found = snapshot_download(name, allow_patterns=["config.json"], local_files_only=True)
+    except (HFValidationError, LocalEntryNotFoundError):
+        return None
+    return Path(found) if is_complete(Path(found), trust_remote_code) else None
 
 
 def offline() -> bool:
@@ -41,61 +58,54 @@ def offline() -> bool:
     return os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "TRUE", "YES", "ON"}
 
 
-def fetch(name: str, patterns: list[str]) -> tuple[Path, str | None]:
-    """Downloads a model after its size was seen to fit this machine."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
-
-    try:
-        commit = check_size(name)
-        return Path(snapshot_download(name, allow_patterns=patterns)), commit
-    except GatedRepoError as error:
-        raise StageFailure(
-            "bad_input",
-            f'Cannot fetch the model "{name}": its authors gate it and'
-            f" {'HF_TOKEN has no access' if os.environ.get('HF_TOKEN') else 'HF_TOKEN is not set'}",
-            hint=f"Accept its terms at https://huggingface.co/{name}, then set HF_TOKEN",
-        ) from error
-    except RepositoryNotFoundError as error:
-        raise StageFailure(
-            "bad_input",
-            f'Unknown model "{name}": no file or directory of that name, and the hub has none',
-            hint="Check the spelling; private models need HF_TOKEN",
-        ) from error
-    except (HfHubHTTPError, OSError) as error:
-        raise unreachable(name, error) from error
-    except Exception as error:
-        # huggingface_hub lets its HTTP client's own errors through (no connection, time-outs).
-        if type(error).__module__.split(".")[0] not in {"httpx", "requests", "httpcore"}:
-            raise
-        raise unreachable(name, error) from error
-
-
-def unreachable(name: str, error: BaseException) -> StageFailure:
-    """The failure for a hub that does not answer."""
-    return StageFailure(
-        "bad_input",
-        f'Cannot fetch the model "{name}": it is neither a file nor a directory here, and the hub'
-        f" cannot be reached ({one_line(error, 120)})",
-        hint="Check the network, give a path, or use demo",
-    )
-
-
-def check_size(name: str) -> str | None:
-    """The model's commit, after its weights were seen to fit the disk and the memory."""
-    from huggingface_hub import HfApi
-    from huggingface_hub.constants import HF_HUB_CACHE
+def fetch(name: str, trust_remote_code: bool, report: Report) -> Path:
+    """Downloads a model after all that can be known without its weights was seen to be right:
+    that they are safe to read and fit this machine, and that its config is one to work on."""
+    from huggingface_hub import HfApi, hf_hub_download, snapshot_download
 
     info: Any = HfApi().model_info(name, files_metadata=True)
-    files = [f for f in info.siblings or [] if f.rfilename.endswith(".safetensors")]
-    if not files:
+    sizes = {f.rfilename: int(f.size or 0) for f in info.siblings or []}
+    wanted = wanted_files(list(sizes), trust_remote_code)
+    check_files(name, sizes, wanted)
+    parameters = getattr(info.safetensors, "total", None) or weight_bytes(sizes, wanted) // 2
+    check_memory(name, int(parameters) * FLOAT_BYTES)
+    config = json.loads(Path(hf_hub_download(name, "config.json")).read_text())
+    check_config(name, config, trust_remote_code)
+    with report.span("download", library=True):
+        directory = snapshot_download(
+            name,
+            allow_patterns=[glob.escape(file) for file in wanted],
+            tqdm_class=progress_bar(report, f"fetch {name}"),
+        )
+    return Path(directory)
+
+
+def weight_bytes(sizes: dict[str, int], wanted: list[str]) -> int:
+    """Bytes of the weight files among those wanted."""
+    return sum(sizes[file] for file in wanted if file.endswith(".safetensors"))
+
+
+def check_files(name: str, sizes: dict[str, int], wanted: list[str]) -> None:
+    """Raises for a repository that holds no model to work on, and for one above the free disk."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    stored = weight_bytes(sizes, wanted)
+    if not any(file.endswith(".safetensors") for file in wanted):
+        gguf = any(file.endswith(".gguf") for file in sizes)
+        why = "it has GGUF files only" if gguf else "pickled weights can run code when loaded"
         raise StageFailure(
             "bad_input",
-            f'Cannot use the model "{name}": it has no safetensors files, and pickled weights can'
-            " run code when they are loaded",
-            hint=SAFETENSORS_HINT,
+            f'Cannot use the model "{name}": it has no safetensors files, and {why}',
+            hint="Download one of its .gguf files and give its path"
+            if gguf
+            else "Convert it to safetensors first, or name a repository that has them",
         )
-    stored = sum(f.size or 0 for f in files)
+    if "config.json" not in sizes:
+        raise StageFailure(
+            "bad_input",
+            f'Cannot use the model "{name}": it has no config.json',
+            hint="Name the repository of a whole model: an adapter is none",
+        )
     root = next(p for p in (Path(HF_HUB_CACHE), *Path(HF_HUB_CACHE).parents) if p.exists())
     free = shutil.disk_usage(root).free
     if stored > free:
@@ -105,6 +115,23 @@ def check_size(name: str) -> str | None:
             f" {free / 1e9:.1f} GB",
             hint="Free space, or set HF_HOME to a larger disk",
         )
-    parameters = getattr(info.safetensors, "total", None) or stored // 2
-    check_memory(name, int(parameters) * FLOAT_BYTES)
-    return str(info.sha) if info.sha else None
+
+
+def progress_bar(report: Report, label: str) -> Any:
+    """A bar for `snapshot_download` that tells the report: a download of hours is no stall."""
+    from tqdm.std import tqdm
+
+    most = 0.0
+
+    class Bar(tqdm):  # type: ignore[type-arg]
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **{**options, "mininterval": UPDATE_SECONDS, "leave": False})
+
+        def display(self, msg: str | None = None, pos: int | None = None) -> None:
+            nonlocal most
+            # Of several bars those of the bytes count: received, and put together on the disk.
+            if self.unit == "B" and self.total and self.n > most:
+                most = float(self.n)
+                report.progress(label, most / 1e6, self.total / 1e6, "MB")
+
+    return Bar

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pare_backends.failures import StageFailure
+from pare_backends.inspect_device import memory_bytes
 
 FLOAT_BYTES = 4  # a parameter in memory: float32
 OVERHEAD_BYTES = 600_000_000  # torch, transformers and their buffers
@@ -10,10 +11,8 @@ OVERHEAD_BYTES = 600_000_000  # torch, transformers and their buffers
 
 def check_memory(name: str, weight_bytes: int) -> None:
     """Raises where the float32 weights do not fit the machine's memory."""
-    import psutil
-
     needed = weight_bytes + OVERHEAD_BYTES
-    found = int(psutil.virtual_memory().total)
+    found, _ = memory_bytes()
     if needed > found:
         raise StageFailure(
             "bad_input",

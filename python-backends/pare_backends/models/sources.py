@@ -11,6 +11,7 @@ from pathlib import Path
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import unknown_name
 from pare_backends.models.hub import hub_snapshot
+from pare_backends.progress import Report
 
 OWN_NAMES = ("demo", "tiny")
 HUB_NAME = re.compile(r"^[\w.-]+(/[\w.-]+)?$")
@@ -26,7 +27,7 @@ class Source:
     revision: str | None
 
 
-def find_source(name: str, trust_remote_code: bool) -> Source:
+def find_source(name: str, trust_remote_code: bool, report: Report) -> Source:
     """The source of a model name; `StageFailure` in one sentence where there is none."""
     if name == "tiny":
         return Source("tiny", None, None)
@@ -48,12 +49,12 @@ def find_source(name: str, trust_remote_code: bool) -> Source:
     if looks_like_path(name):
         raise StageFailure("bad_input", missing_path(name, path))
     near = unknown_name("model", name, OWN_NAMES)
-    if "Did you mean" in near:
+    if "/" not in name and "Did you mean" in near:
         raise StageFailure(
             "bad_input",
             f"{near}, a checkpoint directory, a .gguf file, or a Hugging Face name",
         )
-    directory, revision = hub_snapshot(name, trust_remote_code)
+    directory, revision = hub_snapshot(name, trust_remote_code, report)
     return Source("hub", directory, revision)
 
 

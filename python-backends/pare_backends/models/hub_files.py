@@ -1,0 +1,44 @@
+"""Which files of a repository a study needs, and whether a directory of the cache has them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from pare_backends.checkpoint.files import INDEX, weight_files
+from pare_backends.failures import StageFailure
+
+SHARD = re.compile(r".*-\d{5}-of-\d{5}\.safetensors$")
+COMPANION_SUFFIXES = (".json", ".jinja", ".model", ".txt")
+TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt")
+
+
+def wanted_files(names: list[str], own_code: bool) -> list[str]:
+    """The weights in one form (many repositories hold two), and what lies beside them."""
+    top = [name for name in names if "/" not in name]
+    stored = [name for name in top if name.endswith(".safetensors")]
+    if INDEX in top:
+        weights = [name for name in stored if SHARD.match(name)]
+    elif "model.safetensors" in top:
+        weights = ["model.safetensors"]
+    else:
+        weights = stored
+    beside = [name for name in top if name.endswith(COMPANION_SUFFIXES)]
+    code = [name for name in names if name.endswith(".py")] if own_code else []
+    return [*weights, *beside, *code]
+
+
+def is_complete(directory: Path, own_code: bool) -> bool:
+    """Whether a directory of the cache is a whole model: a download may have been interrupted,
+    or another program may have fetched some files only."""
+    try:
+        config = json.loads((directory / "config.json").read_text())
+        weights = weight_files(directory)
+    except (OSError, ValueError, KeyError, StageFailure):
+        return False
+    if not weights or not any((directory / name).exists() for name in TOKENIZERS):
+        return False
+    if not (directory / INDEX).exists() and any(SHARD.match(path.name) for path in weights):
+        return False
+    return not (own_code and config.get("auto_map")) or any(directory.rglob("*.py"))
