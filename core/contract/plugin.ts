@@ -10,8 +10,30 @@ export type Support = { ok: true; reason?: string } | { ok: false; reason: strin
 /** How daring a seed strategy is. */
 export type Boldness = "conservative" | "balanced" | "aggressive";
 
-/** What a method changes: two actions of a strategy may not change the same part. */
+/** What a method changes; actions of a strategy on the same part are bound by their `order`. */
 export type Part = "linear" | "embedding";
+
+/**
+ * What an action does to the weights of a part, as far as actions before and after it care: the
+ * weights stay floats (`trains`), many become zero (`prunes`), they become integers on a grid
+ * (`rounds`), or the stored integers get a shorter code (`encodes`).
+ */
+export const EFFECTS = ["trains", "prunes", "rounds", "encodes"] as const;
+export type Effect = (typeof EFFECTS)[number];
+
+/** What an action may follow and precede on a part that both change: effects, never names. */
+export interface Order {
+  readonly effect: Effect;
+  /** Effects that an earlier action may have had on the part. */
+  readonly follows: readonly Effect[];
+  /** Effects that a later action may have on it. */
+  readonly precedes: readonly Effect[];
+  /** Why, as the end of a refusal: "it works on float weights and leaves integers". */
+  readonly reason: string;
+}
+
+/** How a trial ended, as far as what to try next depends on it: quality fell too far, or did not. */
+export type Finding = "lost" | "kept";
 
 /** One method of an agent: its Python half is the file of the same name. */
 export interface Method {
@@ -28,6 +50,8 @@ export interface Method {
   };
   /** Parts of the model that these parameters change. */
   changes(params: ResolvedAction["params"]): readonly Part[];
+  /** What it may follow and precede on those parts. */
+  readonly order: Order;
   /** Whether the method itself can work on this model and machine. */
   supports(facts: Facts): Support;
   /** Whether these parameters can: a group that does not divide, a grid the weights lie on. */
@@ -36,6 +60,12 @@ export interface Method {
   auto?(facts: Facts): Record<string, { value: number | string | boolean; reason: string }>;
   /** Parameters of a first try; null where the method has none to offer at that boldness. */
   seed(boldness: Boldness, facts: Facts): Action["params"] | null;
+  /** What it would try after a trial with these parameters; null where it has nothing to say. */
+  next(
+    params: ResolvedAction["params"],
+    finding: Finding,
+    facts: Facts,
+  ): ResolvedAction["params"] | null;
   /** Bits a linear weight for these parameters, scales included: a predictor of size. */
   bits(params: ResolvedAction["params"], facts: Facts): number;
   /** Rough seconds for this model here; the loop asks before it spends a budget. */

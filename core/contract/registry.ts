@@ -1,6 +1,14 @@
 import { unknownName, UsageError } from "../errors.ts";
 import { resolvedSchema } from "./knobs.ts";
-import type { Agent, Method, Plugin, Runtime, Sampler, Task } from "./plugin.ts";
+import {
+  type Agent,
+  EFFECTS,
+  type Method,
+  type Plugin,
+  type Runtime,
+  type Sampler,
+  type Task,
+} from "./plugin.ts";
 
 /** A plugin with the file or specifier that it came from, for messages. */
 export interface LoadedPlugin {
@@ -69,6 +77,18 @@ function checkKnobs(method: Method, path: string): void {
   }
 }
 
+/** A third party's may be plain JavaScript: without its order nothing could be said of recipes. */
+function checkOrderOf(method: Method, path: string): void {
+  const order = method.order as Partial<Method["order"]> | undefined;
+  const named = [order?.effect, ...order?.follows ?? [null], ...order?.precedes ?? [null]];
+  const wrong = named.find((effect) => !EFFECTS.some((one) => one === effect));
+  if (wrong === undefined && typeof order?.reason === "string") return;
+  throw new UsageError(
+    `Cannot register method "${method.name}" of ${path} as its order must give effect, follows, ` +
+      `precedes (of ${EFFECTS.join(", ")}) and a reason: it is ${JSON.stringify(order)}`,
+  );
+}
+
 /** Refuses a second plugin of a kind and name, and says both files. */
 function nameKeeper(): (kind: string, name: string, path: string) => void {
   const taken = new Map<string, string>();
@@ -133,6 +153,7 @@ export function makeRegistry(loaded: readonly LoadedPlugin[]): Registry {
   for (const { path, entry } of found) {
     keep("method", entry.method.name, path);
     checkKnobs(entry.method, path);
+    checkOrderOf(entry.method, path);
   }
   const methods = found.map(({ entry }) => entry);
   return {

@@ -1,6 +1,7 @@
 import type { Method, Part, Support } from "../contract/plugin.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
+import { checkOrder } from "./action_order.ts";
 import { type AgentMethod, findMethod } from "./resolve_action.ts";
 
 /** What a strategy has to fit into, apart from what is free here. Gigabytes of 1e9 bytes. */
@@ -71,7 +72,7 @@ function checkAction(action: ResolvedAction, method: Method, facts: Facts): Supp
 
 /**
  * Whether a recipe can run, decided before any work: each method on this machine and model, its
- * parameters, its memory, no part changed twice, and a result that fits the memory it is for.
+ * parameters, its memory, what it follows on each part, and a result that fits the memory it is for.
  */
 export function checkStrategy(
   actions: readonly ResolvedAction[],
@@ -80,18 +81,18 @@ export function checkStrategy(
   limits: StrategyLimits = {},
 ): Support {
   if (actions.length === 0) return { ok: false, reason: "a strategy needs at least one action" };
-  const changed = new Map<Part, string>();
+  const changed = new Map<Part, Method[]>();
   for (const action of actions) {
     const { method } = findMethod(methods, action.agent, action.method);
     const verdict = checkAction(action, method, facts);
     if (!verdict.ok) return verdict;
     for (const part of method.changes(action.params)) {
-      const first = changed.get(part);
-      if (first !== undefined) {
-        const reason = `${method.name} would change the ${part} weights that ${first} has changed`;
-        return { ok: false, reason };
+      const before = changed.get(part) ?? [];
+      for (const earlier of before) {
+        const order = checkOrder(method, earlier, part);
+        if (!order.ok) return order;
       }
-      changed.set(part, method.name);
+      changed.set(part, [...before, method]);
     }
   }
   return checkSize(actions, methods, facts, limits);

@@ -1,4 +1,12 @@
-import { choice, type Facts, flag, type ResolvedAction, type Support } from "../../core/mod.ts";
+import {
+  choice,
+  type Facts,
+  type Finding,
+  flag,
+  type Order,
+  type ResolvedAction,
+  type Support,
+} from "../../core/mod.ts";
 
 type Params = ResolvedAction["params"];
 
@@ -27,6 +35,24 @@ export const weightBits = choice([2, 3, 4, 8], {
   unit: "bits a weight",
   description: "Bits of the integer that stands for a weight",
 });
+
+/** Every method here takes float weights and leaves integers. */
+export const roundsOnce: Order = {
+  effect: "rounds",
+  follows: ["trains", "prunes"],
+  precedes: ["encodes"],
+  reason: "it rounds float weights, once",
+};
+
+/** One step of bits: more where quality was lost, fewer where it was kept; null at the end. */
+export function nextBits(params: Params, finding: Finding, facts: Facts): Params | null {
+  const widths = (weightBits.choices ?? []).map(Number);
+  const further = finding === "lost"
+    ? widths.filter((bits) => bits > Number(params.bits))
+    : widths.filter((bits) => bits < Number(params.bits)).reverse();
+  const bits = further.find((width) => leavesGrid({ ...params, bits: width }, facts).ok);
+  return bits === undefined ? null : { ...params, bits };
+}
 
 /** The largest group that divides every row, up to 128; the whole row where none does. */
 export function autoGroupSize({ model }: Facts): { value: number; reason: string } {

@@ -6,6 +6,8 @@ import {
   hasLinearLayers,
   linearBits,
   modelMemory,
+  nextBits,
+  roundsOnce,
   seedGroupSize,
   symmetricGrid,
   weightBits,
@@ -69,6 +71,7 @@ export default defineMethod({
   },
   needs: { environment: "default", calibration: true, gpu: false },
   changes: () => ["linear"],
+  order: roundsOnce,
   supports: hasLinearLayers,
   accepts: acceptsLinear,
   auto: (facts) => ({ group_size: autoGroupSize(facts) }),
@@ -77,6 +80,7 @@ export default defineMethod({
     const bits = facts.model.parameters < SMALL_MODEL ? 4 : 3;
     return { bits, group_size: seedGroupSize(facts) };
   },
+  next: nextBits,
   bits: linearBits,
   estimateSeconds({ iters, samples, seqlen }, { model, device }) {
     const tokens = Number(seqlen) *

@@ -6,6 +6,8 @@ import {
   hasLinearLayers,
   linearBits,
   modelMemory,
+  nextBits,
+  roundsOnce,
   seedGroupSize,
   symmetricGrid,
   weightBits,
@@ -53,6 +55,7 @@ export default defineMethod({
   },
   needs: { environment: "default", calibration: true, gpu: false },
   changes: () => ["linear"],
+  order: roundsOnce,
   supports: hasLinearLayers,
   accepts: acceptsLinear,
   auto: (facts) => ({ group_size: autoGroupSize(facts) }),
@@ -61,6 +64,7 @@ export default defineMethod({
     const bits = boldness === "aggressive" ? 3 : 4;
     return { bits, group_size: seedGroupSize(facts) };
   },
+  next: nextBits,
   bits: linearBits,
   estimateSeconds({ samples }, { model, device }) {
     const a_weight = SECONDS_A_WEIGHT + Number(samples) * SECONDS_A_WEIGHT_AND_WINDOW;

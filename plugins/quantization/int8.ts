@@ -1,5 +1,5 @@
 import { defineMethod, flag } from "../../core/mod.ts";
-import { hasLinearLayers, linearBits, modelMemory } from "./_groups.ts";
+import { hasLinearLayers, linearBits, modelMemory, roundsOnce } from "./_groups.ts";
 
 /** As in rtn.ts. */
 const WEIGHTS_A_SECOND = 100e6;
@@ -19,9 +19,11 @@ export default defineMethod({
   },
   needs: { environment: "default", calibration: false, gpu: false },
   changes: () => ["linear"],
+  order: roundsOnce,
   supports: hasLinearLayers,
   accepts: () => ({ ok: true }),
   seed: (boldness) => boldness === "conservative" ? {} : null,
+  next: ({ clip }, finding) => finding === "lost" && clip !== true ? { clip: true } : null,
   bits: (_params, facts) => linearBits(ROWS, facts),
   estimateSeconds: (params, facts) =>
     START_SECONDS +

@@ -8,6 +8,8 @@ import {
   hasLinearLayers,
   linearBits,
   modelMemory,
+  nextBits,
+  roundsOnce,
   seedGroupSize,
   symmetricGrid,
   weightBits,
@@ -52,6 +54,7 @@ export default defineMethod({
     ...(changesLinear(params) ? ["linear" as const] : []),
     ...(changesEmbedding(params) ? ["embedding" as const] : []),
   ],
+  order: roundsOnce,
   supports: hasLinearLayers,
   accepts(params, facts) {
     if (changesEmbedding(params)) {
@@ -67,6 +70,7 @@ export default defineMethod({
     if (boldness === "balanced") return { bits: 4, group_size, clip: true };
     return { bits: 3, group_size, clip: true };
   },
+  next: nextBits,
   bits(params, facts) {
     if (changesLinear(params)) return linearBits(params, facts);
     const group = Number(params.group_size) === -1

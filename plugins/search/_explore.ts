@@ -5,6 +5,7 @@ import {
   knobCombinations,
   type Knobs,
   type KnobValue,
+  mayFollow,
   type Method,
   type Part,
   randomKnobValue,
@@ -48,6 +49,20 @@ function onlyEmbedding(method: Method, params: Record<string, KnobValue>): boole
   return parts.length === 1 && parts[0] === "embedding";
 }
 
+/** Actions that may stand before this one on a part that both change: pruning before rounding. */
+function preparing(
+  entry: AgentMethod,
+  params: Record<string, KnobValue>,
+  methods: readonly AgentMethod[],
+): AgentMethod[] {
+  const parts = entry.method.changes(params);
+  return methods.filter(({ method }) => {
+    const defaults = Object.entries(method.knobs).map(([name, knob]) => [name, knob.default]);
+    return mayFollow(entry.method, method) &&
+      method.changes(Object.fromEntries(defaults)).some((part) => parts.includes(part));
+  });
+}
+
 /** Every recipe of the knobs' grids in order: what remains when drawing finds nothing new. */
 function* inOrder(methods: readonly AgentMethod[], embeddings: readonly Action[]) {
   for (const entry of methods) {
@@ -65,7 +80,8 @@ function* inOrder(methods: readonly AgentMethod[], embeddings: readonly Action[]
 
 /**
  * A recipe drawn from the knobs' spaces that `admissible` lets through: one method with random
- * knobs, half of the time with an action on the embedding behind it. Null when neither drawing
+ * knobs, half of the time with an action on the embedding behind it, and half of the time with one
+ * before it where its order lets one. Null when neither drawing
  * nor looking through the grids finds one.
  */
 export function explore(
@@ -85,6 +101,11 @@ export function explore(
     const apart = !entry.method.changes(params).includes("embedding");
     const action = actionOf(entry, params);
     const actions = both && apart && second !== undefined ? [action, second] : [action];
+    const before = preparing(entry, params, methods);
+    if (before.length > 0 && random() < 0.5) {
+      const first = before[Math.floor(random() * before.length)]!;
+      actions.unshift(actionOf(first, randomParams(first.method.knobs, random)));
+    }
     if (admissible(actions)) return actions;
   }
   for (const actions of inOrder(methods, embeddings)) if (admissible(actions)) return actions;

@@ -3,6 +3,7 @@ import {
   type AgentMethod,
   embeddingActions,
   type Facts,
+  type Finding,
   findMethod,
   knobNeighbours,
   type KnobValue,
@@ -12,7 +13,7 @@ import {
 
 /** A recipe one move away from another. */
 export interface Move {
-  readonly kind: "knob" | "embedding" | "method";
+  readonly kind: "knob" | "embedding" | "method" | "next";
   readonly actions: Action[];
   /** What was changed, for the report. */
   readonly change: string;
@@ -111,7 +112,29 @@ function methodMoves(
   });
 }
 
-/** Every recipe that is one move away. */
+/** What the method of one action would try next, seeing how the trial of this recipe ended. */
+export function nextMoves(
+  recipe: readonly FullAction[],
+  methods: readonly AgentMethod[],
+  facts: Facts,
+  finding: Finding,
+): Move[] {
+  return recipe.flatMap((action, at): Move[] => {
+    const { method } = findMethod(methods, action.agent, action.method);
+    const params = method.next(action.params, finding, facts);
+    if (params === null) return [];
+    const changed = Object.entries(params).filter(([name, value]) => action.params[name] !== value)
+      .map(([name, value]) => `${name} ${action.params[name]} to ${value}`);
+    const moved = recipe.with(at, { ...action, params });
+    return [{
+      kind: "next",
+      actions: moved.map((one) => written(one, methods)),
+      change: `${method.name}'s own next step, ${changed.join(", ")}`,
+    }];
+  });
+}
+
+/** Every recipe that is one move away from one whose quality was kept. */
 export function neighbours(
   recipe: readonly FullAction[],
   methods: readonly AgentMethod[],
@@ -121,5 +144,6 @@ export function neighbours(
     ...knobMoves(recipe, methods),
     ...embeddingMoves(recipe, methods, facts),
     ...methodMoves(recipe, methods, facts),
+    ...nextMoves(recipe, methods, facts, "kept"),
   ];
 }

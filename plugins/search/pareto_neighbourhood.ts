@@ -11,7 +11,7 @@ import {
   usableMethods,
 } from "../../core/mod.ts";
 import { explore } from "./_explore.ts";
-import { type Move, neighbours } from "./_neighbours.ts";
+import { type Move, neighbours, nextMoves } from "./_neighbours.ts";
 
 /** Chance of exploring after n recipes: DECAY^n, never under FLOOR. */
 const DECAY = 0.9;
@@ -24,10 +24,14 @@ function pick<T>(items: readonly T[], random: () => number): T {
   return items[Math.floor(random() * items.length)]!;
 }
 
-/** Front members in random order, the better ones sooner: a draw weighted by 1/rank, repeated. */
+/**
+ * Front members, then what a gate ended, in random order, the better ones sooner: a draw weighted
+ * by 1/rank, repeated.
+ */
 function parents({ front, trials, random }: SearchContext): Trial[] {
-  const left = front.flatMap((id) => trials.filter((trial) => trial.trial_id === id))
-    .filter((trial) => trial.actions.length > 0);
+  const members = front.flatMap((id) => trials.filter((trial) => trial.trial_id === id));
+  const stopped = trials.filter(({ state }) => state === "stopped").reverse();
+  const left = [...members, ...stopped].filter((trial) => trial.actions.length > 0);
   const drawn: Trial[] = [];
   while (left.length > 0) {
     let ticket = random() * left.reduce((sum, _, rank) => sum + 1 / (rank + 1), 0);
@@ -53,14 +57,20 @@ function exploit(
 ): Proposal {
   for (const parent of parents(context)) {
     if (!parent.actions.every((action) => stillFits(action, methods))) continue;
-    const moves = neighbours(parent.actions, methods, context.facts)
-      .filter((move) => admissible(move.actions));
+    const lost = parent.state === "stopped";
+    const moves = (lost
+      ? nextMoves(parent.actions, methods, context.facts, "lost")
+      : neighbours(parent.actions, methods, context.facts))
+      .filter((move) =>
+        admissible(move.actions)
+      );
     const kinds: Move["kind"][] = [...new Set(moves.map((move) => move.kind))];
     if (kinds.length === 0) continue;
     const kind = pick(kinds, context.random);
     const move = pick(moves.filter((one) => one.kind === kind), context.random);
     const from = parent.strategy?.strategy_id ?? parent.trial_id;
-    const reason = `one move from ${from} on the front: ${move.change}`;
+    const where = lost ? "which lost too much" : "on the front";
+    const reason = `one move from ${from} ${where}: ${move.change}`;
     return { actions: move.actions, origin: { mode: "exploit", reason } };
   }
   return null;
@@ -111,8 +121,8 @@ function exploreProposal(
 
 /**
  * Exploits the front's neighbourhood, or explores: a move from a front member changes one knob by
- * one step, adds or removes the embedding's action, or swaps the method at the same bits. The
- * chance of exploring falls with the recipes tried, and drawing favours methods seldom tried and
+ * one step, adds or removes the embedding's action, swaps the method at the same bits, or is what
+ * the method itself would try next; from a recipe that lost too much only that is tried. The chance of exploring falls with the recipes tried, and drawing favours methods seldom tried and
  * avoids fewer bits than a gate has already refused.
  */
 export default defineSampler({

@@ -3,6 +3,7 @@ import {
   defineAgent,
   defineSampler,
   makeRegistry,
+  type Method,
   type Plugin,
   UsageError,
 } from "../../core/mod.ts";
@@ -116,6 +117,15 @@ Deno.test("makeRegistry() refuses a knob whose default lies outside its own rang
     refusal(agentFile, at("shrinking/round.ts", broken)),
     /default of its knob bits must lie in the knob's own range: it is 5/,
   );
+});
+
+Deno.test("makeRegistry() refuses a method that does not say what it may follow and precede", () => {
+  const { order: _, ...without } = round;
+  const reject = (method: Partial<Method>) =>
+    refusal(agentFile, at("shrinking/round.ts", method as Method));
+  assert.match(reject(without), /"round" of shrinking\/round.ts .* effect, follows, precedes/);
+  const order = { ...round.order, follows: ["melts"] } as unknown as Method["order"];
+  assert.match(reject({ ...round, order }), /of trains, prunes, rounds, encodes.*"melts"/);
 });
 
 Deno.test("makeRegistry() makes what inferSpec() takes", () => {

@@ -7,7 +7,7 @@ import {
   resolveActions,
   strategyKey,
 } from "../../core/mod.ts";
-import { largeFacts, methods, smallFacts } from "./spec_fixtures.ts";
+import { largeFacts, methods, smallFacts, thin } from "./spec_fixtures.ts";
 
 const facts = smallFacts();
 type Step = readonly [method: string, params?: Action["params"]];
@@ -29,14 +29,36 @@ Deno.test("checkStrategy() lets a recipe through whose actions change different 
   assert.equal(reason([["solve"], ["round", { targets: "embedding", bits: 8 }]]), "");
 });
 
-Deno.test("checkStrategy() refuses two actions on one part, and names both", () => {
+Deno.test("checkStrategy() refuses an action that may not follow another on one part, and says why", () => {
   assert.equal(
     reason([["solve"], ["round"]]),
-    "round would change the linear weights that solve has changed",
+    "round cannot follow on the linear weights that solve has rounded: it rounds floats, once",
   );
   assert.match(
     reason([["round", { targets: "embedding" }], ["round", { targets: "both" }]]),
-    /embedding weights that round has changed/,
+    /embedding weights that round has rounded/,
+  );
+});
+
+Deno.test("checkStrategy() holds both to what they may follow and precede", () => {
+  const own = [...methods, { agent: "shrinking", method: thin }];
+  const of = (...names: string[]) => {
+    const actions = names.map((method) => ({ agent: "shrinking", method, params: {} }));
+    const verdict = checkStrategy(resolveActions(actions, own, facts), own, facts);
+    return verdict.ok ? "" : verdict.reason;
+  };
+  assert.equal(of("thin", "round"), "");
+  assert.equal(
+    of("round", "thin"),
+    "thin cannot follow on the linear weights that round has rounded: it counts floats",
+  );
+  assert.match(of("thin", "round", "solve"), /solve cannot follow .* that round has rounded/);
+  const last = { ...thin, order: { ...thin.order, precedes: [] } };
+  own[own.length - 1] = { agent: "shrinking", method: last };
+  assert.equal(
+    of("thin", "round"),
+    "round cannot follow on the linear weights that thin has pruned: thin comes last there: it " +
+      "counts floats",
   );
 });
 

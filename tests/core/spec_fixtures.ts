@@ -11,6 +11,7 @@ import {
   flag,
   integer,
   type Method,
+  type Order,
   real,
   type ResolvedAction,
   type Runtime,
@@ -39,6 +40,13 @@ function groupDivides(params: ResolvedAction["params"], facts: Facts): Support {
 const groupedBits = (params: ResolvedAction["params"]) =>
   Number(params["bits"]) + 16 / Number(params["group_size"]);
 
+const roundsOnce: Order = {
+  effect: "rounds",
+  follows: ["trains", "prunes"],
+  precedes: ["encodes"],
+  reason: "it rounds floats, once",
+};
+
 const method = (
   name: string,
   seeds: Partial<Record<"conservative" | "balanced" | "aggressive", Action["params"]>>,
@@ -50,6 +58,8 @@ const method = (
     knobs: { bits, group_size },
     needs: { environment: "default", calibration: false, gpu: false },
     changes: () => ["linear"],
+    order: roundsOnce,
+    next: () => null,
     supports: () => ({ ok: true }),
     accepts: groupDivides,
     seed: (boldness) => seeds[boldness] ?? null,
@@ -103,6 +113,13 @@ export const solve = method("solve", {
   },
   needs: { environment: "default", calibration: true, gpu: false },
   auto: () => ({ group_size: { value: 32, reason: "32 divides every row" } }),
+  next(params, finding) {
+    const widths = finding === "lost" ? [3, 4, 8] : [4, 3, 2];
+    const next = widths.find((width) =>
+      finding === "lost" ? width > Number(params["bits"]) : width < Number(params["bits"])
+    );
+    return next === undefined ? null : { ...params, bits: next };
+  },
 });
 
 /** Learns the rounding. */
@@ -124,6 +141,27 @@ export const octet = method("octet", all({}), {
 
 export const gpuOnly = method("gpu_only", all({}), {
   needs: { environment: "default", calibration: false, gpu: true },
+});
+
+/** Sets weights to zero; may stand before what rounds. Not among `methods`. */
+export const thin = method("thin", all({}), {
+  knobs: {
+    share: real({
+      minimum: 0.1,
+      maximum: 0.9,
+      default: 0.5,
+      unit: "share of the weights",
+      description: "set to zero",
+    }),
+  },
+  order: {
+    effect: "prunes",
+    follows: ["trains"],
+    precedes: ["rounds"],
+    reason: "it counts floats",
+  },
+  accepts: () => ({ ok: true }),
+  bits: () => 15,
 });
 
 const AGENT = "shrinking";

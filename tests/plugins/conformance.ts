@@ -12,6 +12,7 @@ import {
   type RegisteredMethod,
   resolveAction,
   type ResolvedAction,
+  resolvedSchema,
   UsageError,
 } from "../../core/mod.ts";
 import { workerVariables } from "../../python-backends/client.ts";
@@ -50,6 +51,10 @@ export async function methodConformance(
   });
   await step("the same facts give the same proposals, which fit its knobs and the model", () => {
     checkProposals(entry, world);
+  });
+  await step("its order and its next steps are ones that the core can use", () => {
+    for (const action of proposals(entry, world)) checkNext(entry, action, world);
+    checkOrderOf(entry, world);
   });
   await step("estimates are positive and finite, bits are below 16", () => {
     for (const action of proposals(entry, world)) checkEstimates(method, action, world);
@@ -130,6 +135,30 @@ function checkProposals(entry: RegisteredMethod, world: TinyWorld): void {
     );
     assert.ok(entry.method.changes(action.params).length > 0);
   }
+}
+
+/** What it would try next fits its knobs and is something else; the same facts, the same step. */
+function checkNext(entry: RegisteredMethod, action: ResolvedAction, { facts }: TinyWorld): void {
+  const { method } = entry;
+  for (const finding of ["lost", "kept"] as const) {
+    const next = method.next(action.params, finding, facts);
+    assert.deepEqual(method.next(action.params, finding, facts), next);
+    if (next === null) continue;
+    assert.ok(resolvedSchema(method.knobs).safeParse(next).success, JSON.stringify(next));
+    assert.notDeepEqual(next, action.params);
+  }
+}
+
+/** An action twice on one part goes or is refused as its order says, with the reason it gives. */
+function checkOrderOf(entry: RegisteredMethod, world: TinyWorld): void {
+  const { method } = entry;
+  const { effect, follows, precedes, reason } = method.order;
+  const action = proposals(entry, world)[0]!;
+  const twice = checkStrategy([action, action], [entry], world.facts);
+  if (follows.includes(effect) && precedes.includes(effect)) return;
+  assert.ok(!twice.ok, `${method.name} may stand twice though its order does not say so`);
+  assert.ok(twice.reason.endsWith(reason), twice.reason);
+  assert.match(reason, /^it [a-z].*[^.]$/, "a reason ends a sentence: it …");
 }
 
 function checkEstimates(method: Method, { params }: ResolvedAction, { facts }: TinyWorld): void {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type SearchContext, seededRandom } from "../../core/mod.ts";
 import pareto from "../../plugins/search/pareto_neighbourhood.ts";
-import { methods } from "../core/spec_fixtures.ts";
+import { methods, thin } from "../core/spec_fixtures.ts";
 import { baseline, context, key, only, proposals, recipe, run, trial } from "./search_fixtures.ts";
 
 const member = trial(1, recipe(["solve", { bits: 4, group_size: 32 }]));
@@ -47,6 +47,7 @@ Deno.test("pareto_neighbourhood moves one step from the front, and says from whe
     "solve group_size 32 to 64",
     "solve to round at the same bits",
     "solve to tune at the same bits",
+    "solve's own next step, bits 4 to 3",
     "the embedding by round too",
   ]);
 });
@@ -113,6 +114,26 @@ Deno.test("pareto_neighbourhood does not draw fewer bits than a gate has refused
     const { bits = 4, group_size = 64 } = actions[0]!.params;
     assert.ok(Number(bits) + 16 / Number(group_size) > 4.25, JSON.stringify(actions));
   }
+});
+
+Deno.test("pareto_neighbourhood takes the method's own next step from what lost too much", () => {
+  const stopped = trial(1, recipe(["solve", { bits: 3 }]), { state: "stopped" });
+  const found = moves({ trials: [stopped] }, 20, only("solve"));
+  const reason = "one move from s01-solve-3bit-g64 which lost too much: solve's own next step, " +
+    "bits 3 to 4";
+  for (const { actions, origin } of found) {
+    assert.equal(key(actions), key(recipe(["solve"])));
+    assert.equal(origin.reason, reason);
+  }
+});
+
+Deno.test("pareto_neighbourhood puts a method before another where their order lets it", () => {
+  const own = [...only("solve"), { agent: "shrinking", method: thin }];
+  const drawn = proposals(pareto, { trials: [] }, 60, own).map(({ actions }) =>
+    actions.map(({ method }) => method).join("+")
+  );
+  assert.ok(drawn.includes("thin+solve") && drawn.includes("solve"), drawn.join(" "));
+  assert.ok(!drawn.some((names) => /solve\+thin|thin\+thin|solve\+solve/.test(names)));
 });
 
 Deno.test("pareto_neighbourhood goes on exploring where the front's neighbourhood is used up", () => {
