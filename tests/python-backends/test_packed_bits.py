@@ -1,4 +1,4 @@
-"""The width of packed weights is the declared one: short rows take as many words at other widths."""
+"""Packed weights have the declared width: short rows take as many words at other widths."""
 
 from __future__ import annotations
 
