@@ -88,6 +88,12 @@ function buildProgram(): Command {
     (await import("./commands/sql.ts")).sqlCommand(query, options)
   );
 
+  withStore(
+    program.command("export").description("write every table and view as Parquet")
+      .requiredOption("--parquet <dir>", "a new folder")
+      .option("--force", "replace an earlier export"),
+  ).action(async (options) => (await import("./commands/export.ts")).exportCommand(options));
+
   withStore(program.command("studies").description("list the studies of the store"))
     .action(async (options) => (await import("./commands/show.ts")).studiesCommand(options));
 

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import type { FlushReport } from "./database_tasks.ts";
+import type { ExportedTables } from "./export_tables.ts";
 import type { QueryLimits, QueryResult } from "./query_result.ts";
 import { type StorePaths, storePaths } from "./store_paths.ts";
 
@@ -9,6 +10,7 @@ export type DatabaseTask =
   | { kind: "flush"; to: number; patience_ms: number; keep_log: boolean }
   | { kind: "query"; sql: string; limits: QueryLimits; patience_ms: number }
   | { kind: "export"; sql: string; out: string; limits: QueryLimits; patience_ms: number }
+  | { kind: "export_tables"; directory: string; patience_ms: number }
   | { kind: "peek" }
   | { kind: "rebuild"; to: number }
   | { kind: "close" };
@@ -38,6 +40,7 @@ export interface Database {
     limits: QueryLimits,
     patience_ms: number,
   ): Promise<number>;
+  exportTables(directory: string, patience_ms: number): Promise<ExportedTables>;
   rebuild(to: number): Promise<number>;
   close(): Promise<void>;
 }
@@ -124,6 +127,8 @@ export function useDatabase(root: string): Database {
       ask({ kind: "query", sql, limits, patience_ms }) as Promise<QueryResult>,
     exportParquet: (sql, out, limits, patience_ms) =>
       ask({ kind: "export", sql, out: resolve(out), limits, patience_ms }) as Promise<number>,
+    exportTables: (directory, patience_ms) =>
+      ask({ kind: "export_tables", directory, patience_ms }) as Promise<ExportedTables>,
     rebuild: (to) => ask({ kind: "rebuild", to }) as Promise<number>,
     async close() {
       if (!open) return;

@@ -65,6 +65,8 @@ export interface OpenOptions {
   readOnly: boolean;
   /** The one path outside the database that statements may write. */
   write_to?: string;
+  /** The one directory outside the database that statements may write into. */
+  write_into?: string;
   /**
    * Leaves what was written in the write-ahead log at closing: a tenth of a second less each time.
    * Readers read it; it is emptied when it is 2 MB or the store is closed.
@@ -78,19 +80,21 @@ export interface OpenOptions {
  */
 export async function openDatabase(
   path: string,
-  { readOnly, write_to, keep_log = false }: OpenOptions,
+  { readOnly, write_to, write_into, keep_log = false }: OpenOptions,
 ): Promise<OpenDatabase | Obstacle> {
   let instance: DuckDBInstance | null = null;
+  const outside = write_to ?? write_into;
   try {
     instance = await DuckDBInstance.create(path, {
       access_mode: readOnly ? "READ_ONLY" : "READ_WRITE",
-      ...(write_to === undefined ? LOCKED : {}),
+      ...(outside === undefined ? LOCKED : {}),
       threads: "2",
       memory_limit: "2GB", // a query must not take the memory that a trial needs
     });
     const connection = await instance.connect();
-    if (write_to !== undefined) {
-      await connection.run(`SET allowed_paths = ['${write_to.replaceAll("'", "''")}']`);
+    if (outside !== undefined) {
+      const setting = write_to === undefined ? "allowed_directories" : "allowed_paths";
+      await connection.run(`SET ${setting} = ['${outside.replaceAll("'", "''")}']`);
       for (const [name, value] of Object.entries(LOCKED)) {
         await connection.run(`SET ${name} = ${value}`);
       }
@@ -100,7 +104,7 @@ export async function openDatabase(
       await connection.run("PRAGMA disable_checkpoint_on_shutdown");
     }
     // DuckDB lets SQL read the open database's own file, and closing that would give its lock away.
-    if (readOnly && write_to === undefined) {
+    if (readOnly && outside === undefined) {
       await connection.run("SET disabled_filesystems = 'LocalFileSystem'");
     }
     await connection.run("SET lock_configuration = true");

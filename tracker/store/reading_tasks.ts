@@ -2,7 +2,13 @@ import { UsageError } from "../../core/mod.ts";
 import { exists, flushDatabase, heldError, setAside } from "./database_tasks.ts";
 import { lockOwner } from "./file_lock.ts";
 import { SCHEMA_VERSION, schemaVersion } from "./migrate.ts";
-import { type Holder, isDamagedBlock, type OpenDatabase, openPatiently } from "./open_database.ts";
+import {
+  type Holder,
+  isDamagedBlock,
+  type OpenDatabase,
+  type OpenOptions,
+  openPatiently,
+} from "./open_database.ts";
 import type { QueryLimits, QueryResult } from "./query_result.ts";
 import { checkQuery, runExport, runQuery } from "./run_query.ts";
 import { journalSize, sinkOffset } from "./sink.ts";
@@ -10,6 +16,9 @@ import type { StorePaths } from "./store_paths.ts";
 
 /** How long a reader waits for another one before it leaves the taking over to a later reader. */
 const TAKE_OVER_PATIENCE_MS = 500;
+
+/** What a reader's statements may write beside the database. */
+type Outside = Partial<Pick<OpenOptions, "write_to" | "write_into">>;
 
 interface ForReading extends OpenDatabase {
   /** Why what a dead writer left could not be taken over; null: the index is as it should be. */
@@ -39,9 +48,9 @@ function staleSentence(holder: Holder | null): string {
 async function openForReading(
   paths: StorePaths,
   patience_ms: number,
-  write_to?: string,
+  outside: Outside,
 ): Promise<ForReading> {
-  const options = { readOnly: true, patience_ms, ...(write_to === undefined ? {} : { write_to }) };
+  const options = { readOnly: true, patience_ms, ...outside };
   let stale: string | null = null;
   for (let attempt = 0;; attempt++) {
     const writing = lockOwner(paths.lock) !== null;
@@ -68,14 +77,14 @@ async function openForReading(
  * Works on the database opened for reading. A damaged block shows only when a statement reads it:
  * the database is set aside then, made anew, and the work is done again.
  */
-async function reading<T>(
+export async function reading<T>(
   paths: StorePaths,
   patience_ms: number,
   work: (opened: ForReading) => Promise<T>,
-  write_to?: string,
+  outside: Outside = {},
 ): Promise<T> {
   for (let attempt = 0;; attempt++) {
-    const opened = await openForReading(paths, patience_ms, write_to);
+    const opened = await openForReading(paths, patience_ms, outside);
     try {
       return await work(opened);
     } catch (error) {
@@ -112,7 +121,7 @@ export async function exportParquet(
   await reading(paths, patience_ms, ({ connection }) => checkQuery(connection, sql, limits));
   try {
     const write = ({ connection }: ForReading) => runExport(connection, sql, partial, limits);
-    const rows = await reading(paths, patience_ms, write, partial);
+    const rows = await reading(paths, patience_ms, write, { write_to: partial });
     Deno.renameSync(partial, out);
     return rows;
   } finally {

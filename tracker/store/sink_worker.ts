@@ -2,6 +2,7 @@
 import { UsageError } from "../../core/mod.ts";
 import type { DatabaseAnswer, DatabaseRequest } from "./database.ts";
 import { flushDatabase, peekDatabase, rebuildDatabase } from "./database_tasks.ts";
+import { exportTables } from "./export_tables.ts";
 import { exportParquet, queryDatabase } from "./reading_tasks.ts";
 
 function answer({ paths, task }: DatabaseRequest): Promise<unknown> {
@@ -14,6 +15,8 @@ function answer({ paths, task }: DatabaseRequest): Promise<unknown> {
       return queryDatabase(paths, task.sql, task.limits, task.patience_ms);
     case "export":
       return exportParquet(paths, task.sql, task.out, task.limits, task.patience_ms);
+    case "export_tables":
+      return exportTables(paths, task.directory, task.patience_ms);
     case "rebuild":
       return rebuildDatabase(paths, task.to);
     case "close":

@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { type JournalRecord, type Tracker, UsageError } from "../../core/mod.ts";
 import { type Database, useDatabase } from "./database.ts";
+import type { ExportedTables } from "./export_tables.ts";
 import { acquireLock, type FileLock, type LockOwner, lockOwner } from "./file_lock.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { readJournal } from "./journal_reader.ts";
@@ -41,6 +42,8 @@ export interface Store extends Tracker {
   query(sql: string, limits?: QueryLimits): Promise<QueryResult>;
   /** Writes a query's answer as a Parquet file; gives the number of rows. */
   exportParquet(sql: string, out: string, limits?: QueryLimits): Promise<number>;
+  /** Writes every table and view as Parquet into an existing directory. */
+  exportTables(directory: string): Promise<ExportedTables>;
   studies(): Promise<StudySummary[]>;
   /** Every record of a study in order: what a resumed one starts from. */
   journalOf(study_id: string): Promise<JournalRecord[]>;
@@ -203,6 +206,10 @@ export async function openStore(
     async exportParquet(sql, out, limits = {}) {
       if (writer !== null) await flush({ wait_ms: 1_000 });
       return await database.exportParquet(sql, out, limits, 5_000);
+    },
+    async exportTables(directory) {
+      if (writer !== null) await flush({ wait_ms: 1_000 });
+      return await database.exportTables(resolve(directory), 5_000);
     },
     async studies() {
       if (writer !== null) await flush({ wait_ms: 1_000 });
