@@ -86,9 +86,7 @@ async function shortTests(): Promise<Counts[]> {
 }
 
 async function main(mode: string): Promise<Counts> {
-  await setUp(
-    mode === "ok" ? environmentNames() : ["default", "openvino_export", "checks", "mlflow"],
-  );
+  await setUp(environmentNames());
   if (mode === "long") return await denoTests(...await longTests());
   return addCounts([...(mode === "ok" ? await staticChecks() : []), ...await shortTests()]);
 }

@@ -73,14 +73,17 @@ function sampleLine(sample: SampleResult): string {
   });
 }
 
-/** Writes per-sample rows beside the journal and records them. */
+/** Writes per-sample rows as JSON Lines beside the journal and records them. */
 async function recordSamples(
   store: Store,
   { study_id, trial_id }: Pick<Known, "study_id" | "trial_id">,
   samples: readonly SampleResult[],
   at: string,
 ): Promise<void> {
-  const { relative, absolute } = store.samplesPath(study_id, trial_id, "full");
+  const place = store.samplesPath(study_id, trial_id, "full");
+  const [relative, absolute] = [place.relative, place.absolute].map((path) =>
+    path.replace(/\.parquet$/, ".jsonl")
+  ) as [string, string]; // one for each
   const text = samples.map((one) => `${sampleLine(one)}\n`).join("");
   await writeFile(absolute, text, { flush: true });
   await store.record({
