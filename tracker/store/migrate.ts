@@ -6,8 +6,12 @@ const MIGRATIONS = [
   "0002_views.sql",
   "0003_points.sql",
   "0004_records.sql",
-  "0005_views.sql",
+  "0006_trial_views.sql",
+  "0007_comparison_views.sql",
+  "0008_trial_comments.sql",
+  "0009_comparison_comments.sql",
   "0010_imported.sql",
+  "0011_imported_comments.sql",
 ] as const;
 
 /** Versions whose new columns and tables only the journal can fill: an older database is made anew. */

@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { hypervolumeContributions } from "../../core/evidence/hypervolume.ts";
+import { directionsOf, frontOf, objectiveRow, REFERENCE } from "../../core/mod.ts";
+import { paretoRanks } from "../../core/evidence/pareto.ts";
+import { openStore, type Store } from "../../tracker/store/store.ts";
+import { run, world } from "../core/study_world.ts";
+import { inDirectory } from "../fixtures/stores/processes.ts";
+import { studyRecords } from "../fixtures/stores/records.ts";
+
+const round = (bits: number, targets: string) => ({
+  agent: "shrinking",
+  method: "round",
+  params: { bits, group_size: 32, targets },
+});
+
+/** A study of the simulated world, kept in a store: two of its strategies share a first action. */
+async function studied(
+  work: (store: Store, study: Awaited<ReturnType<typeof run>>) => Promise<void>,
+): Promise<void> {
+  const w = world({
+    max_trials: 9,
+    strategies: [
+      { actions: [round(8, "linear")] },
+      { actions: [round(8, "linear"), round(8, "embedding")] },
+    ],
+  });
+  const result = await run(w);
+  await inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    await Promise.all(w.records.map((record) => store.record(record)));
+    await work(store, result);
+  });
+}
+
+Deno.test("Every view answers, and every column of every view says what it means", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    await Promise.all(studyRecords().map((record) => store.record(record)));
+    const { rows } = await store.query(`
+      SELECT view_name AS view, list(c.column_name) FILTER (c.comment IS NULL) AS silent,
+        any_value(v.comment) AS comment
+      FROM duckdb_views() v JOIN duckdb_columns() c ON c.table_name = v.view_name
+      WHERE NOT v.internal GROUP BY ALL ORDER BY 1`);
+    assert.ok(rows.length >= 12);
+    for (const { view, silent, comment } of rows) {
+      assert.equal(silent, null, `${view} has columns without a comment: ${silent}`);
+      assert.ok(typeof comment === "string" && comment.endsWith("."), `${view} has no comment`);
+      await store.query(`SELECT * FROM ${view}`);
+    }
+  }));
+
+Deno.test("The view pareto has the core's ranks and hypervolume contributions", () =>
+  studied(async (store, { trials, spec, hypervolume }) => {
+    const front = frontOf(trials, spec);
+    const eligible = [...front.members, ...front.dominated];
+    const points = eligible.map(({ point }) => point);
+    const ranks = paretoRanks(points, directionsOf(spec));
+    const { rows: [study] } = await store.query("SELECT fp16_bytes FROM studies");
+    const base: Record<string, number> = { accuracy: 1, size_bytes: Number(study!["fp16_bytes"]) };
+    const scale = spec.objectives.map(({ metric }) =>
+      base[metric] ?? objectiveRow(trials[0]!.measurements, metric, spec)!.value
+    );
+    const lost = hypervolumeContributions(
+      front.members.map(({ point }) => point.map((value, i) => value / scale[i]!)),
+      spec.objectives.map(({ metric }) =>
+        metric === "accuracy" ? REFERENCE.accuracy : REFERENCE.cost
+      ),
+      directionsOf(spec),
+    );
+    const expected = new Map(
+      eligible.map(({ trial }, i) => [trial.trial_id, [ranks[i], lost[i] ?? 0]]),
+    );
+    const { rows } = await store.query("SELECT trial_id, rank, contribution FROM pareto");
+    const found = new Map(rows.map((row) => [row["trial_id"], [row["rank"], row["contribution"]]]));
+    assert.deepEqual(found, expected);
+    assert.ok(ranks.some((rank) => rank > 0) && lost.some((value) => value > 0));
+    const { rows: [last] } = await store.query(
+      "SELECT hypervolume, front_size FROM episodes ORDER BY number DESC LIMIT 1",
+    );
+    assert.deepEqual(last, { hypervolume, front_size: front.members.length });
+  }));
+
+Deno.test("stage_comparison shows after each action what the trial that ended there measured", () =>
+  studied(async (store, { trials }) => {
+    const { rows } = await store.query(`
+      SELECT stage, method, measured_in, fidelity, accuracy, accuracy_retention, size_bytes,
+        stage_ratio, cumulative_ratio
+      FROM stage_comparison WHERE trial_id = 'study/t02' ORDER BY stage`);
+    const overall = (number: number) =>
+      trials[number]!.measurements.findLast((m) =>
+        m.metric === "accuracy" && m.task === null && m.fidelity === trials[number]!.fidelity
+      )!.value;
+    const sizes = [1, 2].map((number) =>
+      trials[number]!.measurements.find((m) => m.metric === "size_bytes")!.value
+    );
+    const fp16 = Number(rows[0]!["size_bytes"]);
+    assert.deepEqual(rows.map((row) => row["measured_in"]), [
+      "study/t00",
+      "study/t01",
+      "study/t02",
+    ]);
+    assert.deepEqual(rows.map((row) => row["accuracy"]), [0, 1, 2].map(overall));
+    assert.deepEqual(rows.map((row) => row["size_bytes"]), [fp16, ...sizes]);
+    assert.deepEqual(rows.map((row) => row["stage_ratio"]), [
+      null,
+      fp16 / sizes[0]!,
+      sizes[0]! / sizes[1]!,
+    ]);
+    assert.equal(rows[2]!["cumulative_ratio"], fp16 / sizes[1]!);
+    assert.equal(rows[2]!["accuracy_retention"], overall(2) / overall(0));
+  }));
+
+Deno.test("retention corrects accuracy for chance, and nothing else", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    await Promise.all(studyRecords().map((record) => store.record(record)));
+    const { rows } = await store.query(`
+      SELECT metric, value, baseline, ratio, degradation, chance, chance_corrected
+      FROM retention WHERE trial_id = 'demo-1/t02' ORDER BY metric`);
+    assert.deepEqual(rows, [
+      {
+        metric: "accuracy",
+        value: 0.75,
+        baseline: 0.8,
+        ratio: 0.75 / 0.8,
+        degradation: 0.8 - 0.75,
+        chance: 0.25, // of the one primary task
+        chance_corrected: (0.75 - 0.25) / (0.8 - 0.25),
+      },
+      {
+        metric: "latency_ms",
+        value: 6,
+        baseline: 10,
+        ratio: 0.6,
+        degradation: -4,
+        chance: null,
+        chance_corrected: null,
+      },
+      {
+        metric: "size_bytes",
+        value: 70_000,
+        baseline: 200_000,
+        ratio: 0.35,
+        degradation: -130_000,
+        chance: null,
+        chance_corrected: null,
+      },
+    ]);
+  }));
+
+Deno.test("knob_effects groups by a knob's value, and full figures never mix with proxy ones", () =>
+  studied(async (store, { trials }) => {
+    const { rows } = await store.query(`
+      SELECT method, knob_number, fidelity, n, mean FROM knob_effects
+      WHERE knob = 'bits' AND metric = 'accuracy' ORDER BY ALL`);
+    const expected = new Map<string, number[]>();
+    for (const trial of trials) {
+      if (trial.state !== "completed" && trial.state !== "stopped") continue;
+      const accuracy = trial.measurements.findLast((m) =>
+        m.metric === "accuracy" && m.task === null && m.fidelity === trial.fidelity
+      );
+      const rounded = trial.actions.filter(({ params }) => params["bits"] !== undefined);
+      const keys = rounded.map(({ method, params }) =>
+        `${method} ${params["bits"]} ${trial.fidelity}`
+      );
+      for (const key of new Set(keys)) {
+        expected.set(key, [...expected.get(key) ?? [], accuracy!.value]);
+      }
+    }
+    assert.ok(expected.size > 3);
+    assert.equal(rows.length, expected.size);
+    for (const { method, knob_number, fidelity, n, mean } of rows) {
+      const values = expected.get(`${method} ${knob_number} ${fidelity}`)!;
+      assert.equal(n, values.length);
+      const sum = values.reduce((total, value) => total + value, 0);
+      assert.ok(Math.abs(Number(mean) - sum / values.length) < 1e-12);
+    }
+  }));
+
+Deno.test("cost shares what the whole study took among the points of its front", () =>
+  studied(async (store, { trials, front }) => {
+    const minutes = (of: typeof trials) =>
+      of.flatMap(({ spans }) => spans).filter(({ name }) => name !== "loop")
+        .reduce((sum, { seconds }) => sum + seconds, 0) / 60;
+    const points = front.filter((id) => id !== "study/t00");
+    const { rows } = await store.query("SELECT * FROM cost ORDER BY trial_id");
+    assert.deepEqual(rows.map((row) => row["trial_id"]), [...points].sort());
+    for (const row of rows) {
+      const own = trials.filter(({ trial_id }) => trial_id === row["trial_id"]);
+      assert.ok(Math.abs(Number(row["minutes"]) - minutes(own)) < 1e-9);
+      const share = minutes(trials) / points.length;
+      assert.ok(Math.abs(Number(row["study_minutes_per_point"]) - share) < 1e-9);
+      assert.equal(row["gpu_minutes"], null, "a study on a CPU held no GPU");
+      assert.equal(row["joules"], null, "nobody read any power");
+    }
+  }));
+
+Deno.test("An episode keeps the reward of its trial term by term", () =>
+  studied(async (store, { trials }) => {
+    const { rows } = await store.query(`
+      SELECT e.trial_id, e.reward, r.contribution FROM episodes e
+      JOIN (SELECT study_id, number, sum(contribution) AS contribution FROM episode_rewards
+        GROUP BY ALL) r USING (study_id, number)`);
+    assert.ok(rows.length > 4);
+    for (const { trial_id, reward, contribution } of rows) {
+      assert.ok(Math.abs(Number(reward) - Number(contribution)) < 1e-9);
+      assert.ok(trials.some((trial) => trial.trial_id === trial_id));
+    }
+  }));
