@@ -47,11 +47,10 @@ export interface Tracker {
   record(record: JournalRecord): Promise<void>;
 }
 
-/** The one who can answer a question; resolves to the default where nobody can. */
+/** The one who may be asked; resolves to null where nobody answers: the default is then assumed. */
 export interface Ask {
   readonly interactive: boolean;
-  number(question: string, fallback: number): Promise<number>;
-  confirm(question: string, fallback: boolean): Promise<boolean>;
+  number(question: string, fallback: number): Promise<number | null>;
 }
 
 /** Milliseconds since 1970. */

@@ -134,7 +134,7 @@ function buildProgram(): Command {
   return program;
 }
 
-/** Runs one command line; the exit code is 0, 2 for a mistake of the user's, 1 for ours. */
+/** Runs one command line; exit code 0, 2 for a mistake of the user's, 130 for Ctrl-C, 1 for ours. */
 export async function main(words: string[]): Promise<number> {
   try {
     await buildProgram().parseAsync(words, { from: "user" });
@@ -144,6 +144,10 @@ export async function main(words: string[]): Promise<number> {
     if (error instanceof Error && error.name === "UsageError") {
       console.error(`pare: ${error.message}`);
       return 2;
+    }
+    if (error instanceof Error && error.name === "NoAnswer") {
+      console.error(`pare: ${error.message}`);
+      return 130; // as a shell says of Ctrl-C
     }
     console.error(error instanceof Error ? error.stack : error);
     return 1;

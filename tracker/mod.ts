@@ -1,5 +1,5 @@
 /** The door for notebooks: `openLab` and what it gives. */
-export { silentAsk } from "./terminal/ask.ts";
+export { notebookAsk, silentAsk } from "./terminal/ask.ts";
 export { type Lab, type LabOptions, openLab, type SqlValue } from "./lab.ts";
 export type { SqlRows } from "./sql_rows.ts";
 export type { RunStudyOptions, StudySession } from "./study_session.ts";

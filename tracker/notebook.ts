@@ -2,6 +2,7 @@ import type { StudyEvent } from "../core/mod.ts";
 import { plotOf, recommendedLoader } from "./reports_of_study.ts";
 import { escapeHtml, renderHtml } from "./reports/render_html.ts";
 import { studyReport } from "./reports/study_report.ts";
+import { type Broadcast, kernelBroadcast } from "./terminal/kernel.ts";
 import { phaseLine, progressLine } from "./terminal/live_view.ts";
 import { trialTable } from "./terminal/trial_table.ts";
 import { recipeText } from "./view/trial_rows.ts";
@@ -52,28 +53,15 @@ export function showTable(data: StudyView | readonly Record<string, unknown>[]):
   });
 }
 
-/** Where a notebook's live output goes; the kernel's broadcast in a cell. */
-export type Broadcast = (
-  type: string,
-  content: Record<string, unknown>,
-) => Promise<void>;
-
-interface JupyterApi {
-  broadcast: Broadcast;
-}
-
-/** The kernel's broadcast; outside a kernel nothing is shown. */
-function kernelBroadcast(): Broadcast {
-  const jupyter = (Deno as unknown as { jupyter?: JupyterApi }).jupyter; // only under the kernel
-  return jupyter === undefined ? () => Promise.resolve() : jupyter.broadcast;
-}
+/** Outside a kernel nothing is shown. */
+const NOWHERE: Broadcast = () => Promise.resolve();
 
 /**
  * A cell's live display: give its `onEvent` to `run` and one output moves with the study, finished
  * trials above, the running step below. `now` is in milliseconds.
  */
 export function liveCell(
-  broadcast: Broadcast = kernelBroadcast(),
+  broadcast: Broadcast = kernelBroadcast() ?? NOWHERE,
   now: () => number = () => Date.now(),
 ): { onEvent: (event: StudyEvent) => void } {
   const display_id = crypto.randomUUID();

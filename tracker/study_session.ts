@@ -24,6 +24,8 @@ import type { Tools, Workshop } from "./runner/workshop.ts";
 import type { LabStore } from "./lab_store.ts";
 import { readSamples } from "./store/sample_file.ts";
 import type { Store } from "./store/store.ts";
+import { kernelBroadcast } from "./terminal/kernel.ts";
+import { notebookAsk, silentAsk } from "./terminal/ask.ts";
 import { buildView } from "./view/build_view.ts";
 import type { StudyView } from "./view/study_view.ts";
 
@@ -32,8 +34,10 @@ const DEFAULT_SAMPLER = "pareto_neighbourhood";
 
 /** What `run` may be told. */
 export interface RunStudyOptions {
-  readonly ask: Ask;
-  readonly signal: AbortSignal;
+  /** Who answers what nobody said; default: the notebook's reader, else the defaults are taken. */
+  readonly ask?: Ask;
+  /** Ends the study cleanly; it can be resumed. */
+  readonly signal?: AbortSignal;
   readonly onEvent?: (event: StudyEvent) => void;
 }
 
@@ -43,7 +47,7 @@ export interface StudySession {
   readonly request: StudyRequest;
   readonly facts: Facts;
   readonly spec: Spec;
-  run(options: RunStudyOptions): Promise<StudyResult>;
+  run(options?: RunStudyOptions): Promise<StudyResult>;
   /** Everything known of it so far, from the journal. */
   view(): Promise<StudyView>;
 }
@@ -56,6 +60,11 @@ export interface SessionInput {
   readonly facts: Facts;
   readonly baseline: Artifact;
   readonly provenance: Provenance;
+}
+
+/** In a notebook its reader can be asked; a script has nobody. */
+function defaultAsk(): Ask {
+  return kernelBroadcast() === null ? silentAsk() : notebookAsk();
 }
 
 /** The samples of a study's evaluations, read back from the store. */
@@ -107,7 +116,9 @@ export function openSession(input: SessionInput): StudySession {
     facts,
     spec,
     view: async () => await viewStudy(await input.store.current(), study_id),
-    async run({ ask, signal, onEvent = () => {} }) {
+    async run(
+      { ask = defaultAsk(), signal = new AbortController().signal, onEvent = () => {} } = {},
+    ) {
       await using inUse = await input.store.use();
       const { store } = inUse;
       const workshop: Workshop = { ...tools, store };

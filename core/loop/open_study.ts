@@ -58,7 +58,8 @@ async function confirmed(spec: Spec, { ask }: StudyPorts): Promise<Spec> {
   if (!ask.interactive) return spec;
   let answered = spec;
   for (const { field, question, fallback } of missingKeyConstraints(spec)) {
-    answered = applyAnswers(answered, { [field]: await ask.number(question, fallback) });
+    const value = await ask.number(question, fallback);
+    if (value !== null) answered = applyAnswers(answered, { [field]: value });
   }
   return answered;
 }

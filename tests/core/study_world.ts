@@ -201,7 +201,6 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
     ask: {
       interactive: false,
       number: (_, fallback) => Promise.resolve(fallback),
-      confirm: (_, fallback) => Promise.resolve(fallback),
     },
     clock,
     signal: abort.signal,

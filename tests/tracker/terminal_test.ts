@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { terminalAsk } from "../../tracker/terminal/ask.ts";
+import { NoAnswer, notebookAsk, terminalAsk } from "../../tracker/terminal/ask.ts";
 import { bar, createLiveView, progressLine } from "../../tracker/terminal/live_view.ts";
 import { textTable } from "../../tracker/terminal/table.ts";
 
@@ -36,9 +36,14 @@ Deno.test("the live view writes to a file in lines, and not for every event", ()
 });
 
 Deno.test("terminalAsk() takes an empty line for the default and asks again for nonsense", async () => {
-  const answers = ["many", "0.05", "", "n"];
+  const answers = ["many", "0.05", ""];
   const ask = terminalAsk(() => answers.shift() ?? null);
   assert.equal(await ask.number("Drop?", 0.02), 0.05);
   assert.equal(await ask.number("Drop?", 0.02), 0.02);
-  assert.equal(await ask.confirm("Go on?", true), false);
+});
+
+Deno.test("a question that is broken off is no consent in a terminal, the default in a notebook", async () => {
+  await assert.rejects(terminalAsk(() => null).number("Drop?", 0.02), NoAnswer);
+  assert.equal(await notebookAsk(() => null).number("Drop?", 0.02), null);
+  assert.equal(await notebookAsk(() => "0.1").number("Drop?", 0.02), 0.1);
 });
