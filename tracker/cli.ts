@@ -94,6 +94,14 @@ function buildProgram(): Command {
       .option("--force", "replace an earlier export"),
   ).action(async (options) => (await import("./commands/export.ts")).exportCommand(options));
 
+  const imports = program.command("import").description("take runs of another tracker over");
+  withStore(
+    imports.command("optuna").description("the trials of an Optuna study's SQLite file")
+      .argument("<file.db>").option("--study <name>", "only this study of the file"),
+  ).action(async (file: string, options) =>
+    (await import("./commands/import.ts")).importOptunaCommand(file, options)
+  );
+
   withStore(program.command("studies").description("list the studies of the store"))
     .action(async (options) => (await import("./commands/show.ts")).studiesCommand(options));
 

@@ -16,6 +16,14 @@ function plain(value: JS): Value {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item as JS)]));
 }
 
+/** A column's value; a map by texts becomes an object. */
+function columnValue(value: JS, type: string): Value {
+  const item = plain(value);
+  if (!type.startsWith("MAP(VARCHAR,") || !Array.isArray(item)) return item;
+  const entries = item as { key: string; value: Value }[]; // how DuckDB gives a map
+  return Object.fromEntries(entries.map(({ key, value }) => [key, value]));
+}
+
 function inWords(names: readonly string[]): string {
   return names.length === 0 ? "none" : names.map((name) => `$${name}`).join(", ");
 }
@@ -99,12 +107,12 @@ export function runQuery(
     bind(statement, params);
     const reader = await statement.streamAndReadUntil(maxRows + 1);
     const names = reader.deduplicatedColumnNames();
-    const types = reader.columnTypes();
+    const types = reader.columnTypes().map(String);
     const rows = reader.getRowsJS().slice(0, maxRows).map((row) =>
-      Object.fromEntries(names.map((name, i) => [name, plain(row[i] ?? null)]))
+      Object.fromEntries(names.map((name, i) => [name, columnValue(row[i] ?? null, types[i]!)]))
     );
     return {
-      columns: names.map((name, i) => ({ name, type: String(types[i]) })),
+      columns: names.map((name, i) => ({ name, type: types[i]! })),
       rows,
       capped: reader.currentRowCount > maxRows,
     };

@@ -82,12 +82,8 @@ Deno.test("importRuns() takes runs into their tables, and the same ones again ch
     );
     assert.deepEqual(rows[1], {
       trial_id: "mlflow-exp-000000/t01",
-      metrics: [{ key: "arc/accuracy", value: 0.5 }, { key: "arc/loss", value: Infinity }],
-      params: [
-        { key: "kind", value: "adam" },
-        { key: "lr", value: "0.1" },
-        { key: "none", value: null },
-      ],
+      metrics: { "arc/accuracy": 0.5, "arc/loss": Infinity },
+      params: { kind: "adam", lr: "0.1", none: null },
       seconds: 30,
     });
     const { rows: points } = await store.query(
