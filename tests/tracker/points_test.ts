@@ -6,6 +6,7 @@ import {
   decodeValues,
   encodeIntegers,
   encodeValues,
+  toInt64,
 } from "../../tracker/store/points_columns.ts";
 import { openStore, rebuildDatabase, type Store } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
@@ -44,6 +45,26 @@ Deno.test("encodeIntegers() keeps whole numbers exactly in each of its forms", (
     const column = encodeIntegers(Float64Array.from(values));
     assert.ok(form in column, `${values}: ${JSON.stringify(column)}`);
     assert.deepEqual([...decodeIntegers(column, values.length)], values);
+  }
+});
+
+Deno.test("toInt64() gives every whole number, also times a factor that leaves 2^53", () => {
+  const values = [
+    0,
+    -1,
+    1,
+    2 ** 31,
+    -(2 ** 31) - 1,
+    2 ** 32,
+    -(2 ** 32),
+    1.7e12,
+    8.64e15,
+    -8.64e15,
+  ];
+  values.push(Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER);
+  for (const factor of [1, 1000]) {
+    const exact = values.map((value) => BigInt.asIntN(64, BigInt(value) * BigInt(factor)));
+    assert.deepEqual([...toInt64(Float64Array.from(values), factor)], exact);
   }
 });
 
@@ -181,4 +202,35 @@ Deno.test("A clock that is set back an hour changes no order and loses no point"
     }
     const found = await pointsOf(store, "step, position");
     assert.deepEqual(found.map(([, , value]) => value), [1, 2, 3, 4]);
+  }));
+
+Deno.test("Store.series() keeps the ends, every peak and NaN of a long series, and all of a short one", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const run = store.openRun(KEY);
+    const rows = 50_000;
+    const loss = Float64Array.from({ length: rows }, (_, i) => Math.sin(i / 500));
+    loss[12_345] = 9;
+    loss[23_456] = -9;
+    loss[34_567] = NaN;
+    await run.logBatch({ loss, other: loss }, { step: 100 });
+    await run.log({ short: 1 }, { step: 5, happened_at: 1000 });
+    await run.log({ short: 2 }, { step: 5, happened_at: 0 });
+    await run.log({ short: -0 }, { step: -7, happened_at: 2000 });
+    const thin = await store.series({ ...KEY, metric: "loss" }, { points: 200 });
+    assert.deepEqual([thin.count, thin.nan_count, thin.stale], [rows, 1, null]);
+    assert.ok(thin.points.length <= 200 && thin.points.length > 150, `${thin.points.length}`);
+    const at = new Map(thin.points.map(({ step, value }) => [step, value]));
+    for (const i of [0, 12_345, 23_456, 34_567, rows - 1]) assert.equal(at.get(i + 100), loss[i]);
+    for (const [step, value] of at) assert.equal(value, loss[step - 100]);
+    assert.deepEqual([...at.keys()], [...at.keys()].toSorted((a, b) => a - b));
+    const short = await store.series({ ...KEY, metric: "short" });
+    assert.deepEqual(short.points, [
+      { step: -7, value: -0, happened_at: new Date(2000) },
+      { step: 5, value: 1, happened_at: new Date(1000) },
+      { step: 5, value: 2, happened_at: new Date(0) },
+    ]);
+    const none = await store.series({ ...KEY, metric: "unknown" });
+    assert.deepEqual(none, { count: 0, nan_count: 0, points: [], stale: null });
+    assert.throws(() => store.series({ ...KEY, metric: "loss" }, { points: 1 }), /to 1 points/);
   }));

@@ -255,7 +255,11 @@ Deno.test("useDatabase() of a store that was just closed waits for the earlier w
     await store.record(studyRecords()[0]!);
     const first = useDatabase(root);
     const { journal_bytes } = await store.status();
-    await first.flush(journal_bytes, { patience_ms: 1000, keep_log: true });
+    await first.flush(journal_bytes, {
+      patience_ms: 1000,
+      keep_log: true,
+      budget_ms: Infinity,
+    });
     const going = first.close();
     const second = useDatabase(root);
     const { rows } = await second.query("SELECT count(*) AS n FROM studies", { maxRows: 1 }, 1000);

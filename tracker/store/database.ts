@@ -1,14 +1,16 @@
 import { resolve } from "node:path";
 import { UsageError } from "../../core/mod.ts";
-import type { FlushReport } from "./database_tasks.ts";
+import type { FlushOptions, FlushReport } from "./database_tasks.ts";
 import type { ExportedTables } from "./export_tables.ts";
+import type { Series, SeriesKey } from "./points_series.ts";
 import type { QueryLimits, QueryResult } from "./query_result.ts";
 import { type StorePaths, storePaths } from "./store_paths.ts";
 
 /** What the worker is asked; it does one thing at a time. */
 export type DatabaseTask =
-  | { kind: "flush"; to: number; patience_ms: number; keep_log: boolean }
+  | { kind: "flush"; to: number } & FlushOptions
   | { kind: "query"; sql: string; limits: QueryLimits; patience_ms: number }
+  | { kind: "series"; key: SeriesKey; points: number; patience_ms: number }
   | { kind: "export"; sql: string; out: string; limits: QueryLimits; patience_ms: number }
   | { kind: "export_tables"; directory: string; patience_ms: number }
   | { kind: "peek" }
@@ -28,12 +30,10 @@ export type DatabaseAnswer =
 /** The database of a store, as one process sees it: every access goes through one worker. */
 export interface Database {
   /** `keep_log`: quicker; the last flush before closing leaves it out. */
-  flush(
-    to: number,
-    options: { patience_ms: number; keep_log: boolean },
-  ): Promise<FlushReport>;
+  flush(to: number, options: FlushOptions): Promise<FlushReport>;
   peek(): Promise<{ reached: number; held_by: FlushReport["held_by"] }>;
   query(sql: string, limits: QueryLimits, patience_ms: number): Promise<QueryResult>;
+  series(key: SeriesKey, points: number, patience_ms: number): Promise<Series>;
   exportParquet(
     sql: string,
     out: string,
@@ -125,6 +125,8 @@ export function useDatabase(root: string): Database {
     peek: () => ask({ kind: "peek" }) as ReturnType<Database["peek"]>,
     query: (sql, limits, patience_ms) =>
       ask({ kind: "query", sql, limits, patience_ms }) as Promise<QueryResult>,
+    series: (key, points, patience_ms) =>
+      ask({ kind: "series", key, points, patience_ms }) as Promise<Series>,
     exportParquet: (sql, out, limits, patience_ms) =>
       ask({ kind: "export", sql, out: resolve(out), limits, patience_ms }) as Promise<number>,
     exportTables: (directory, patience_ms) =>

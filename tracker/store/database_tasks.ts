@@ -48,12 +48,13 @@ async function bringUp(
   opened: OpenDatabase,
   paths: StorePaths,
   to: number,
+  budget_ms: number,
 ): Promise<{ reached: number } | { old: true } | { damaged: string }> {
   try {
     const pending = await pendingMigrations(opened.connection, paths.database);
     if (pending.from_journal) return { old: true };
     await migrate(opened.connection, paths.database);
-    return { reached: await catchUp(opened.connection, paths, to) };
+    return { reached: await catchUp(opened.connection, paths, to, budget_ms) };
   } catch (error) {
     const obstacle = obstacleOf(error);
     if (!(error instanceof AheadOfJournal) && obstacle?.obstacle !== "damaged") throw error;
@@ -63,6 +64,16 @@ async function bringUp(
   }
 }
 
+/** How a flush is to go. */
+export interface FlushOptions {
+  /** How long to wait for whoever has the database. */
+  patience_ms: number;
+  /** See `OpenOptions`. */
+  keep_log: boolean;
+  /** How long to have the database: what is left then is for the next flush. */
+  budget_ms: number;
+}
+
 /**
  * Opens, appends, closes. A damaged database is set aside and made anew from the journal; an
  * older one is copied beside itself first.
@@ -70,7 +81,7 @@ async function bringUp(
 export async function flushDatabase(
   paths: StorePaths,
   to: number,
-  { patience_ms, keep_log }: { patience_ms: number; keep_log: boolean },
+  { patience_ms, keep_log, budget_ms }: FlushOptions,
 ): Promise<FlushReport> {
   let set_aside: string | null = null;
   let reason: string | null = null;
@@ -85,7 +96,7 @@ export async function flushDatabase(
       set_aside = setAside(paths.database);
       continue;
     }
-    const result = await bringUp(opened, paths, to);
+    const result = await bringUp(opened, paths, to, budget_ms);
     if ("reached" in result) {
       return { reached: result.reached, held: false, held_by: null, set_aside, reason };
     }
@@ -131,7 +142,8 @@ export async function rebuildDatabase(paths: StorePaths, to: number): Promise<nu
   for (const path of [fresh.database, `${fresh.database}.wal`]) {
     if (exists(path)) Deno.removeSync(path);
   }
-  const report = await flushDatabase(fresh, to, { patience_ms: 0, keep_log: false });
+  const options = { patience_ms: 0, keep_log: false, budget_ms: Infinity };
+  const report = await flushDatabase(fresh, to, options);
   // Opening the old one shows that no other process has it, and empties its write-ahead log.
   const old = exists(paths.database)
     ? await openDatabase(paths.database, { readOnly: false })

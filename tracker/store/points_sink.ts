@@ -8,7 +8,7 @@ import {
   TIMESTAMP,
 } from "@duckdb/node-api";
 import type { Points } from "../../core/mod.ts";
-import { decodeIntegers, decodeValues } from "./points_columns.ts";
+import { decodeIntegers, decodeValues, toInt64 } from "./points_columns.ts";
 
 /** Rows of a chunk, DuckDB's own. */
 const CHUNK = 2048;
@@ -149,11 +149,8 @@ function* pieces(
 ): Generator<Piece> {
   for (const { points, position } of pending) {
     const { study_id, trial_id, metrics, rows } = points;
-    const step = BigInt64Array.from(decodeIntegers(points.step, rows), BigInt);
-    const happened_at = BigInt64Array.from(
-      decodeIntegers(points.happened_at, rows),
-      (ms) => BigInt(ms) * 1000n,
-    );
+    const step = toInt64(decodeIntegers(points.step, rows));
+    const happened_at = toInt64(decodeIntegers(points.happened_at, rows), 1000);
     const values = decodeValues(points);
     for (const [i, metric] of metrics.entries()) {
       const series_id = series.get(seriesKey(study_id, trial_id, metric))!; // made by seriesOf

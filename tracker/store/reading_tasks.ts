@@ -3,22 +3,28 @@ import { exists, flushDatabase, heldError, setAside } from "./database_tasks.ts"
 import { lockOwner } from "./file_lock.ts";
 import { SCHEMA_VERSION, schemaVersion } from "./migrate.ts";
 import {
-  type Holder,
   isDamagedBlock,
   type OpenDatabase,
   type OpenOptions,
   openPatiently,
 } from "./open_database.ts";
+import { readSeries, type Series, type SeriesKey } from "./points_series.ts";
 import type { QueryLimits, QueryResult } from "./query_result.ts";
 import { checkQuery, runExport, runQuery } from "./run_query.ts";
 import { journalSize, sinkOffset } from "./sink.ts";
+import { behindSentence, heldSentence } from "./stale.ts";
 import type { StorePaths } from "./store_paths.ts";
 
 /** How long a reader waits for another one before it leaves the taking over to a later reader. */
 const TAKE_OVER_PATIENCE_MS = 500;
+/** How long a reader takes over what a dead writer left: the rest is for the next reader. */
+const TAKE_OVER_MS = 700;
 
-/** What a reader's statements may write beside the database. */
-type Outside = Partial<Pick<OpenOptions, "write_to" | "write_into">>;
+/** What a reader's statements may write beside the database, and how long it takes a backlog over. */
+interface ReadingOptions extends Pick<OpenOptions, "write_to" | "write_into"> {
+  /** Default: until there is none, as an export leaves nothing out. */
+  budget_ms?: number;
+}
 
 interface ForReading extends OpenDatabase {
   /** Why what a dead writer left could not be taken over; null: the index is as it should be. */
@@ -35,11 +41,6 @@ async function isCurrent(opened: OpenDatabase, size: number): Promise<boolean> {
   }
 }
 
-function staleSentence(holder: Holder | null): string {
-  const who = holder === null ? "another process" : `process ${holder.pid} (${holder.command})`;
-  return `what was recorded last is not in the answer as ${who} has the database open; close it there and ask again`;
-}
-
 /**
  * Opens for reading; what a dead writer left in the journal is taken over first. Where somebody
  * else has the file open for reading that cannot be done: the answer is then that of the index as
@@ -48,7 +49,7 @@ function staleSentence(holder: Holder | null): string {
 async function openForReading(
   paths: StorePaths,
   patience_ms: number,
-  outside: Outside,
+  { budget_ms = Infinity, ...outside }: ReadingOptions,
 ): Promise<ForReading> {
   const options = { readOnly: true, patience_ms, ...outside };
   let stale: string | null = null;
@@ -67,9 +68,17 @@ async function openForReading(
       throw new UsageError(`Cannot read ${paths.database} as it is not there yet or is damaged`);
     }
     const patience = Math.min(patience_ms, TAKE_OVER_PATIENCE_MS);
-    const report = await flushDatabase(paths, size, { patience_ms: patience, keep_log: false });
+    const report = await flushDatabase(paths, size, {
+      patience_ms: patience,
+      keep_log: false,
+      budget_ms,
+    });
     if (report.held && opened === null) throw heldError(paths, report.held_by);
-    stale = report.held ? staleSentence(report.held_by) : null;
+    stale = report.held
+      ? heldSentence(report.held_by)
+      : report.reached < size
+      ? behindSentence(report.reached, size)
+      : null;
   }
 }
 
@@ -81,10 +90,10 @@ export async function reading<T>(
   paths: StorePaths,
   patience_ms: number,
   work: (opened: ForReading) => Promise<T>,
-  outside: Outside = {},
+  options: ReadingOptions = {},
 ): Promise<T> {
   for (let attempt = 0;; attempt++) {
-    const opened = await openForReading(paths, patience_ms, outside);
+    const opened = await openForReading(paths, patience_ms, options);
     try {
       return await work(opened);
     } catch (error) {
@@ -105,7 +114,19 @@ export function queryDatabase(
 ): Promise<QueryResult> {
   return reading(paths, patience_ms, async ({ connection, stale }) => {
     return { ...await runQuery(connection, sql, limits), stale };
-  });
+  }, { budget_ms: TAKE_OVER_MS });
+}
+
+/** Reads one series, thinned. */
+export function seriesOfDatabase(
+  paths: StorePaths,
+  key: SeriesKey,
+  points: number,
+  patience_ms: number,
+): Promise<Series> {
+  return reading(paths, patience_ms, async ({ connection, stale }) => {
+    return { ...await readSeries(connection, key, points), stale };
+  }, { budget_ms: TAKE_OVER_MS });
 }
 
 /** Writes a query's answer as a Parquet file; gives its rows. */
@@ -118,7 +139,8 @@ export async function exportParquet(
 ): Promise<number> {
   const partial = `${out}.partial-${Deno.pid}`;
   // Bound first where no file can be read at all; the connection that writes is less strict.
-  await reading(paths, patience_ms, ({ connection }) => checkQuery(connection, sql, limits));
+  const check = ({ connection }: ForReading) => checkQuery(connection, sql, limits);
+  await reading(paths, patience_ms, check);
   try {
     const write = ({ connection }: ForReading) => runExport(connection, sql, partial, limits);
     const rows = await reading(paths, patience_ms, write, { write_to: partial });

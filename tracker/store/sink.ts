@@ -12,6 +12,8 @@ import type { StorePaths } from "./store_paths.ts";
 const BATCH_ROWS = 20_000;
 /** Points are written in columns, 4 million a second: this many take a twentieth of a second. */
 const BATCH_POINTS = 1 << 18;
+/** The same for many small records, of which the reading takes longer than the writing. */
+const BATCH_MS = 250;
 
 /** The database says more than the journal holds: it was made from another one. */
 export class AheadOfJournal extends Error {}
@@ -75,27 +77,34 @@ async function commit(connection: DuckDBConnection, batch: Batch, offset: number
 
 /**
  * Brings the database up to place `to` of the journal; gives the place reached. Rows and offset
- * change in one transaction, so that being killed at any moment doubles and loses nothing.
+ * change in one transaction, so that being killed at any moment doubles and loses nothing. After
+ * `budget_ms` it stops behind the next commit: others want the database, too.
  */
 export async function catchUp(
   connection: DuckDBConnection,
   paths: StorePaths,
   to: number,
+  budget_ms: number,
 ): Promise<number> {
+  const started = performance.now();
   let offset = await sinkOffset(connection);
   const size = journalSize(paths.journal);
   if (offset > size) {
     throw new AheadOfJournal(`the database has read to ${offset}, the journal ends at ${size}`);
   }
   let batch = makeBatch();
+  let batch_started = started;
   let reached = offset;
   for await (const entry of readJournal(paths.journal, { from: offset, to })) {
     await takeEntry(batch, entry, paths);
     reached = entry.next;
-    if (batch.size >= BATCH_ROWS || batch.points >= BATCH_POINTS) {
+    const full = batch.size >= BATCH_ROWS || batch.points >= BATCH_POINTS;
+    if (full || performance.now() - batch_started > BATCH_MS) {
       await commit(connection, batch, reached);
       offset = reached;
+      if (performance.now() - started > budget_ms) return reached;
       batch = makeBatch();
+      batch_started = performance.now();
     }
   }
   if (reached > offset) await commit(connection, batch, reached);

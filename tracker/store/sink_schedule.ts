@@ -1,8 +1,14 @@
 import type { Database } from "./database.ts";
 import type { FlushReport } from "./database_tasks.ts";
 
-const QUIET_MS = 2_000;
+/** Lets records gather: opening and closing the database takes 20 ms each time. */
+const QUIET_MS = 400;
 const LONGEST_MS = 8_000;
+/** How long a flush has the database at a time, and how long others may have it in between. */
+const SLICE_MS = 400;
+const YIELD_MS = 30;
+/** How long the background waits for a reader, which needs some milliseconds. */
+const READER_MS = 200;
 
 /** How far the database is behind the journal, and what keeps it there. */
 export interface SinkStatus {
@@ -17,14 +23,23 @@ export interface SinkStatus {
 }
 
 export interface SinkSchedule {
-  /** There is more to take over: done within about two seconds, in the background. */
+  /** There is more to take over: done within half a second, in the background. */
   wake(): void;
-  /** Takes everything over now, waiting up to `wait_ms` for whoever has the database. */
-  flush(wait_ms: number, options?: { last: boolean }): Promise<SinkStatus>;
+  /**
+   * Takes everything over now, waiting up to `wait_ms` for whoever has the database; the rest is
+   * left to the background after `at_most_ms`.
+   */
+  flush(wait_ms: number, options?: FlushLimits): Promise<SinkStatus>;
   /** Keeps the background quiet, such as while something is timed. */
   pause(): Disposable;
   status(): SinkStatus;
   stop(): void;
+}
+
+interface FlushLimits {
+  /** The store is closed behind it. */
+  last?: boolean;
+  at_most_ms?: number;
 }
 
 /** Runs the sink beside the loop; `end` is how much of the journal is on disk. */
@@ -33,6 +48,7 @@ export function scheduleSink(database: Database, end: () => number): SinkSchedul
   let pauses = 0;
   let delay = QUIET_MS;
   let stopped = false;
+  let ticking = false;
   let last: SinkStatus = {
     journal_bytes: 0,
     database_bytes: 0,
@@ -42,13 +58,11 @@ export function scheduleSink(database: Database, end: () => number): SinkSchedul
     error: null,
   };
 
-  const run = async (
-    wait_ms: number,
-    { last: isLast } = { last: false },
-  ): Promise<SinkStatus> => {
-    const to = end();
+  /** One turn with the database; true: there is more to take over and nothing in the way. */
+  const slice = async (to: number, wait_ms: number, keep_log: boolean): Promise<boolean> => {
     try {
-      const report = await database.flush(to, { patience_ms: wait_ms, keep_log: !isLast });
+      const options = { patience_ms: wait_ms, keep_log, budget_ms: SLICE_MS };
+      const report = await database.flush(to, options);
       last = {
         journal_bytes: end(),
         database_bytes: report.held ? last.database_bytes : report.reached,
@@ -57,16 +71,34 @@ export function scheduleSink(database: Database, end: () => number): SinkSchedul
         set_aside: report.set_aside ?? last.set_aside,
         error: report.reason,
       };
+      return !report.held && report.reached < to;
     } catch (error) {
       last = { ...last, caught_up: false, error: (error as Error).message };
+      return false;
+    }
+  };
+
+  const run = async (
+    wait_ms: number,
+    { last: isLast = false, at_most_ms = Infinity }: FlushLimits = {},
+    goOn: () => boolean = () => true,
+  ): Promise<SinkStatus> => {
+    const to = end();
+    const until = performance.now() + at_most_ms;
+    while (await slice(to, wait_ms, !isLast)) {
+      if (performance.now() >= until || !goOn()) break;
+      await new Promise((resolve) => setTimeout(resolve, YIELD_MS));
     }
     return last;
   };
 
   const tick = async (): Promise<void> => {
     timer = null;
-    if (stopped || pauses > 0) return;
-    const { caught_up } = await run(0);
+    const wanted = (): boolean => !stopped && pauses === 0;
+    if (!wanted() || ticking) return;
+    ticking = true;
+    const { caught_up } = await run(READER_MS, {}, wanted);
+    ticking = false;
     delay = caught_up ? QUIET_MS : Math.min(delay * 2, LONGEST_MS);
     if (!caught_up || end() > last.database_bytes) wake();
   };
@@ -80,7 +112,7 @@ export function scheduleSink(database: Database, end: () => number): SinkSchedul
 
   return {
     wake,
-    flush: run,
+    flush: (wait_ms, options) => run(wait_ms, options),
     pause() {
       pauses++;
       return {

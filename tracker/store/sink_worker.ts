@@ -3,7 +3,7 @@ import { UsageError } from "../../core/mod.ts";
 import type { DatabaseAnswer, DatabaseRequest } from "./database.ts";
 import { flushDatabase, peekDatabase, rebuildDatabase } from "./database_tasks.ts";
 import { exportTables } from "./export_tables.ts";
-import { exportParquet, queryDatabase } from "./reading_tasks.ts";
+import { exportParquet, queryDatabase, seriesOfDatabase } from "./reading_tasks.ts";
 
 function answer({ paths, task }: DatabaseRequest): Promise<unknown> {
   switch (task.kind) {
@@ -13,6 +13,8 @@ function answer({ paths, task }: DatabaseRequest): Promise<unknown> {
       return peekDatabase(paths);
     case "query":
       return queryDatabase(paths, task.sql, task.limits, task.patience_ms);
+    case "series":
+      return seriesOfDatabase(paths, task.key, task.points, task.patience_ms);
     case "export":
       return exportParquet(paths, task.sql, task.out, task.limits, task.patience_ms);
     case "export_tables":

@@ -7,12 +7,14 @@ import { type Journal, openJournal } from "./journal.ts";
 import { readJournal } from "./journal_reader.ts";
 import { openRun, type Run } from "./points.ts";
 import type { RunKey } from "./points_gather.ts";
-import { query } from "./query.ts";
+import { checkPoints, type Series, type SeriesKey, type SeriesOptions } from "./points_series.ts";
+import { query, READ_PATIENCE_MS } from "./query.ts";
 import type { QueryLimits, QueryResult } from "./query_result.ts";
 import type { Entry } from "./record_line.ts";
 import { scheduleSink, type SinkSchedule, type SinkStatus } from "./sink_schedule.ts";
 import { journalSize } from "./sink.ts";
 import { logPath, samplesPath, type StorePaths, storePaths } from "./store_paths.ts";
+import { behindSentence, heldSentence } from "./stale.ts";
 import { storageError } from "./storage_error.ts";
 import { RECORD_VERSION } from "./upgrade_record.ts";
 
@@ -38,8 +40,13 @@ export interface Store extends Tracker {
   openRun(key: RunKey): Run;
   /** Waits until the database has what was recorded; opened for reading, only says how far it is. */
   flush(options?: { wait_ms?: number }): Promise<SinkStatus>;
-  /** One reading statement over everything recorded so far. */
+  /**
+   * One reading statement over everything recorded so far; `stale` says why something is missing
+   * where a long backlog is still taken over, or another process has the database.
+   */
   query(sql: string, limits?: QueryLimits): Promise<QueryResult>;
+  /** A trial's metric over its steps, thinned to what a plot can show. */
+  series(key: SeriesKey, options?: SeriesOptions): Promise<Series>;
   /** Writes a query's answer as a Parquet file; gives the number of rows. */
   exportParquet(sql: string, out: string, limits?: QueryLimits): Promise<number>;
   /** Writes every table and view as Parquet into an existing directory. */
@@ -180,6 +187,16 @@ export async function openStore(
   };
   const closeOnce = (): Promise<void> => closed ??= close();
 
+  /** An answer with everything recorded so far, or that says why it lacks some. */
+  const current = async <T extends { stale: string | null }>(work: () => Promise<T>) => {
+    if (writer === null) return await work();
+    const { caught_up, database_bytes } = writer.sink.status();
+    const status = caught_up && database_bytes >= end()
+      ? null
+      : await writer.sink.flush(1_000, { at_most_ms: 1_000 });
+    const answer = await work();
+    return { ...answer, stale: status === null ? answer.stale : staleness(status) };
+  };
   const forWriting = (): NonNullable<Parts["writer"]> => {
     if (writer !== null) return writer;
     throw new Error(`Cannot record in ${root} as it was opened for reading`);
@@ -199,9 +216,10 @@ export async function openStore(
       return openRun(journal, sink.wake, key);
     },
     flush,
-    async query(sql, limits) {
-      if (writer !== null) await flush({ wait_ms: 1_000 });
-      return await query(database, sql, limits);
+    query: (sql, limits) => current(() => query(database, sql, limits)),
+    series(key, { points = 1_000 } = {}) {
+      checkPoints(key.metric, points);
+      return current(() => database.series(key, points, READ_PATIENCE_MS));
     },
     async exportParquet(sql, out, limits = {}) {
       if (writer !== null) await flush({ wait_ms: 1_000 });
@@ -238,6 +256,12 @@ export async function openStore(
     close: closeOnce,
     [Symbol.asyncDispose]: closeOnce,
   };
+}
+
+/** Why an answer behind a flush that came this far lacks something. */
+function staleness({ caught_up, held_by, database_bytes, journal_bytes }: SinkStatus) {
+  if (caught_up) return null;
+  return held_by === null ? behindSentence(database_bytes, journal_bytes) : heldSentence(held_by);
 }
 
 const STUDIES = `
