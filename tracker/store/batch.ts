@@ -1,4 +1,5 @@
 import {
+  type DuckDBAppender,
   type DuckDBConnection,
   DuckDBTimestampValue,
   type DuckDBType,
@@ -31,17 +32,37 @@ function matches(row: Row, where: Where): boolean {
 interface Forgotten {
   table: string;
   columns: string[];
-  keys: Map<string, string[]>;
+  /** Key as text: the key, and how many changes there were when it was forgotten last. */
+  keys: Map<string, { key: string[]; at: number }>;
+}
+
+interface Added {
+  row: Row;
+  /** How many changes there were before. */
+  at: number;
+}
+
+/** Rows that were not forgotten after they were added. One pass at the end: at every forget it is
+ * quadratic, half a minute for a thousand trials. */
+function keptRows(added: readonly Added[], forgotten: readonly Forgotten[]): Row[] {
+  const kept = added.filter(({ row, at }) =>
+    forgotten.every(({ columns, keys }) => {
+      const last = keys.get(JSON.stringify(columns.map((name) => row[name])));
+      return last === undefined || last.at < at;
+    })
+  );
+  return kept.map(({ row }) => row);
 }
 
 /** An empty batch. What it forgets goes before what it adds, as rows added later must stay. */
 export function makeBatch(): Batch {
-  const added = new Map<string, Row[]>();
+  const added = new Map<string, Added[]>();
   const forgotten = new Map<string, Forgotten>();
   let updates: { table: string; where: Where; set: Row }[] = [];
   const fronts = new Set<string>();
   const points = makePointBatch();
   let size = 0;
+  let changes = 0;
 
   const forget = (table: string, where: Where): void => {
     if (table === "metric_points") return points.forget(where);
@@ -49,26 +70,27 @@ export function makeBatch(): Batch {
     const group = `${table} ${columns.join()}`;
     const entry = forgotten.get(group) ?? { table, columns, keys: new Map() };
     const key = Object.values(where);
-    entry.keys.set(JSON.stringify(key), key);
+    entry.keys.set(JSON.stringify(key), { key, at: changes });
     forgotten.set(group, entry);
-    const rows = added.get(table);
-    if (rows !== undefined) added.set(table, rows.filter((row) => !matches(row, where)));
     updates = updates.filter((one) => one.table !== table || !matches(one.where, where));
   };
 
   const take = (change: Change): void => {
+    changes++;
     if (change.op === "forget") {
       for (const table of change.tables) forget(table, change.where);
     } else if (change.op === "front") {
       fronts.add(change.study_id);
     } else if (change.op === "add") {
       size++;
+      const one = { row: change.row, at: changes };
       const rows = added.get(change.table);
-      if (rows === undefined) added.set(change.table, [change.row]);
-      else rows.push(change.row);
+      if (rows === undefined) added.set(change.table, [one]);
+      else rows.push(one);
     } else {
-      const pending = (added.get(change.table) ?? []).filter((row) => matches(row, change.where));
-      for (const row of pending) Object.assign(row, change.set);
+      const rows = added.get(change.table) ?? [];
+      const pending = rows.filter(({ row }) => matches(row, change.where));
+      for (const { row } of pending) Object.assign(row, change.set);
       if (pending.length === 0) updates.push(change);
     }
   };
@@ -85,7 +107,10 @@ export function makeBatch(): Batch {
     async write(connection) {
       for (const entry of forgotten.values()) await deleteRows(connection, entry);
       for (const { table, where, set } of updates) await updateRows(connection, table, where, set);
-      for (const [table, rows] of added) await appendRows(connection, table, rows);
+      for (const [table, rows] of added) {
+        const groups = [...forgotten.values()].filter((entry) => entry.table === table);
+        await appendRows(connection, table, keptRows(rows, groups));
+      }
       for (const study_id of fronts) await refreshFront(connection, study_id);
       await points.write(connection);
     },
@@ -97,7 +122,7 @@ async function deleteRows(
   { table, columns, keys }: Forgotten,
 ): Promise<void> {
   const tuple = `(${columns.map(() => "?").join(", ")})`;
-  const all = [...keys.values()];
+  const all = [...keys.values()].map(({ key }) => key);
   for (let from = 0; from < all.length; from += 500) {
     const some = all.slice(from, from + 500);
     const sql = `DELETE FROM "${table}" WHERE (${columns.join(", ")}) IN (VALUES ${
@@ -159,6 +184,19 @@ async function readColumns(connection: DuckDBConnection, table: string): Promise
   }));
 }
 
+/** Appends one cell by its column's own call: `appendValue` makes a native object a cell, which the
+ * garbage collector gives back one by one, seconds for some thousand rows. */
+function appendCell(appender: DuckDBAppender, cell: Cell, { type, kind }: Column): void {
+  if (cell === null) appender.appendNull();
+  else if (cell instanceof Date) appender.appendTimestamp(timestamp(cell));
+  else if (kind === "BIGINT") appender.appendBigInt(BigInt(cell as number)); // schema: int
+  else if (kind === "DOUBLE") appender.appendDouble(cell as number);
+  else if (kind === "VARCHAR") appender.appendVarchar(cell as string);
+  else if (kind === "BOOLEAN") appender.appendBoolean(cell as boolean);
+  else if (typeof cell === "object") appender.appendValue(listValue([...cell]), type);
+  else appender.appendValue(cell, type);
+}
+
 async function appendRows(
   connection: DuckDBConnection,
   table: string,
@@ -169,14 +207,7 @@ async function appendRows(
   const appender = await connection.createAppender(table);
   try {
     for (const row of rows) {
-      for (const { name, type, kind } of columns) {
-        const cell = row[name] ?? null;
-        if (cell === null) appender.appendNull();
-        else if (cell instanceof Date) appender.appendTimestamp(timestamp(cell));
-        else if (kind === "BIGINT") appender.appendBigInt(BigInt(cell as number)); // schema: int
-        else if (typeof cell === "object") appender.appendValue(listValue([...cell]), type);
-        else appender.appendValue(cell, type);
-      }
+      for (const column of columns) appendCell(appender, row[column.name] ?? null, column);
       appender.endRow();
     }
   } finally {
