@@ -182,6 +182,33 @@ Deno.test("readJournal() reads a record of several megabytes", () =>
     assert.deepEqual(recordsOf(await entries(path)), [alert(0), long, alert(2)]);
   }));
 
+Deno.test("Journal.append() refuses a record of 100 MB in a sentence and goes on", () =>
+  inDirectory(async (path) => {
+    const journal = openJournal(path);
+    const huge = { ...alert(1), evidence: "x".repeat(100e6) } as JournalRecord;
+    await assert.rejects(
+      journal.append(huge),
+      /Cannot record alert as it has 95.4 MiB, of at most/,
+    );
+    const longest = { ...alert(1), evidence: "é".repeat(30e6) } as JournalRecord;
+    await Promise.all([journal.append(longest), journal.append(alert(2))]);
+    await journal.close();
+    const found = recordsOf(await entries(path));
+    assert.equal(found.length, 2);
+    assert.ok(found[0]!.type === "alert" && found[0].evidence.length === 30e6);
+    assert.deepEqual(found[1], alert(2));
+  }));
+
+Deno.test("readJournal() passes over whole records of a type, not over damaged ones", () =>
+  inDirectory(async (path) => {
+    await write(path, [alert(0), ...studyRecords().slice(0, 2), alert(1), alert(2)]);
+    const text = await Deno.readTextFile(path);
+    await Deno.writeTextFile(path, text.replace('"evidence":"1"', '"evidence":"9"'));
+    const found = await Array.fromAsync(readJournal(path, { without: "alert" }));
+    assert.deepEqual(found.map(({ kind }) => kind), ["record", "record", "damaged"]);
+    assert.deepEqual(recordsOf(found), studyRecords().slice(0, 2));
+  }));
+
 Deno.test("encodeLine() writes one line, whatever the text holds", () => {
   const line = encodeLine({ ...studyOpened(), study_id: "a\nb\r\u2028" } as JournalRecord);
   assert.equal(line.filter((byte) => byte === 0x0a).length, 1);

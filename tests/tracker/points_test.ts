@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import type { JournalRecord, Points } from "../../core/mod.ts";
+import { flushDatabase } from "../../tracker/store/database_tasks.ts";
 import { readJournal } from "../../tracker/store/journal_reader.ts";
 import {
   decodeIntegers,
@@ -9,7 +11,7 @@ import {
   toInt64,
 } from "../../tracker/store/points_columns.ts";
 import { openStore, rebuildDatabase, type Store } from "../../tracker/store/store.ts";
-import { inDirectory } from "../fixtures/stores/processes.ts";
+import { inDirectory, startChild } from "../fixtures/stores/processes.ts";
 import { STUDY, trialId, trialRecords } from "../fixtures/stores/records.ts";
 
 const KEY = { study_id: STUDY, trial_id: trialId(1) };
@@ -233,4 +235,66 @@ Deno.test("Store.series() keeps the ends, every peak and NaN of a long series, a
     const none = await store.series({ ...KEY, metric: "unknown" });
     assert.deepEqual(none, { count: 0, nan_count: 0, points: [], stale: null });
     assert.throws(() => store.series({ ...KEY, metric: "loss" }, { points: 1 }), /to 1 points/);
+  }));
+
+Deno.test("flushDatabase() gives the database back after its budget, and the rest follows once", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const quiet = store.pauseSink();
+    const rows = 600_000;
+    await store.openRun(KEY).logBatch({ loss: new Float64Array(rows).fill(0.5) }, { step: 0 });
+    const { journal_bytes } = await store.status();
+    const reached = [0];
+    while (reached.at(-1)! < journal_bytes) {
+      const options = { patience_ms: 1000, keep_log: true, budget_ms: 0 };
+      reached.push((await flushDatabase(store.paths, journal_bytes, options)).reached);
+    }
+    assert.ok(reached.length >= 4, `${reached}`); // 262,144 points a commit at most
+    quiet[Symbol.dispose]();
+    const { rows: found } = await store.query(
+      "SELECT count(*) AS n, count(DISTINCT step) AS steps, sum(value) AS total FROM metric_points",
+    );
+    assert.deepEqual(found, [{ n: rows, steps: rows, total: rows / 2 }]);
+  }));
+
+Deno.test("Run.log() on a full disk says so, and the same run goes on when there is room again", () =>
+  inDirectory(async (directory) => {
+    const root = join(directory, "store");
+    // The limit on a file's size stands in for the disk's: the same write fails in the same place.
+    const script = `
+      import { openStore } from ${
+      JSON.stringify(import.meta.resolve("../../tracker/store/store.ts"))
+    };
+      const store = await openStore(${JSON.stringify(root)}, { write: true });
+      store.pauseSink();
+      const run = store.openRun({ study_id: "s", trial_id: "s/t" });
+      let step = 0;
+      try {
+        for (;;) { await run.log({ loss: step }, { step }); step++; }
+      } catch (error) { console.log(JSON.stringify({ step, message: error.message })); }
+      for (;;) {
+        try {
+          await Promise.all([0, 1, 2].map((i) => run.log({ loss: step + i }, { step: step + i })));
+          break;
+        } catch { await new Promise((done) => setTimeout(done, 20)); }
+      }
+      console.log("again");
+      Deno.exit(0);`;
+    const child = await startChild(directory, script, [
+      "bash",
+      "-c",
+      'trap "" XFSZ; ulimit -S -f 64; exec "$@"',
+      "bash",
+    ]);
+    const { step, message } = JSON.parse(await child.line() ?? "{}");
+    assert.match(message, /Cannot append .* as the disk is full; free some space/);
+    const unlimited = ["--pid", `${child.pid}`, "--fsize=unlimited"];
+    assert.ok((await new Deno.Command("prlimit", { args: unlimited }).output()).success);
+    assert.equal(await child.line(), "again");
+    await child.kill();
+    await using store = await openStore(root, { write: true });
+    assert.equal(store.torn, null);
+    assert.ok(step > 20);
+    const found = (await pointsOf(store)).map(([, at]) => at);
+    assert.deepEqual(found, Array.from({ length: step + 3 }, (_, i) => i));
   }));

@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { JournalRecord } from "../../core/mod.ts";
+import { JournalRecord, UsageError } from "../../core/mod.ts";
 import { RECORD_VERSION, upgradeRecord } from "./upgrade_record.ts";
 
 const NEWLINE = 0x0a;
@@ -32,6 +32,38 @@ function checksum(version: string, payload: Uint8Array): number {
   return crc32(payload, crc32(version));
 }
 
+/** The study that a record is about. */
+export function studyOf(record: JournalRecord): string {
+  if (record.type === "trial_closed") return record.trial.study_id;
+  return record.type === "episode_closed" ? record.episode.study_id : record.study_id;
+}
+
+/** Bytes of a record at most: whoever reads it needs several times as much memory. */
+const MOST_BYTES = 64 << 20;
+
+function tooLong(type: string, size: string): UsageError {
+  return new UsageError(
+    `Cannot record ${type} as it has ${size}, of at most ${
+      MOST_BYTES >> 20
+    } MiB a record; keep what is long in a file, or log it in several parts`,
+  );
+}
+
+function encodePayload(record: JournalRecord): Uint8Array {
+  let text: string;
+  try {
+    text = toJson(record);
+  } catch (error) {
+    if (error instanceof RangeError) throw tooLong(record.type, "more than a text can hold");
+    throw error;
+  }
+  const payload = new TextEncoder().encode(text);
+  if (payload.length > MOST_BYTES) {
+    throw tooLong(record.type, `${(payload.length / 2 ** 20).toFixed(1)} MiB`);
+  }
+  return payload;
+}
+
 /** A record as one line of the journal, checked against its schema first. */
 export function encodeLine(record: JournalRecord): Uint8Array {
   const checked = JournalRecord.safeParse(record);
@@ -43,7 +75,7 @@ export function encodeLine(record: JournalRecord): Uint8Array {
       } is wrong: ${issue?.message}`,
     );
   }
-  const payload = new TextEncoder().encode(toJson(checked.data));
+  const payload = encodePayload(checked.data);
   const hex = (n: number): string => (n >>> 0).toString(16).padStart(8, "0");
   const header = `${RECORD_VERSION} ${hex(payload.length)} ${
     hex(checksum(String(RECORD_VERSION), payload))
@@ -86,11 +118,28 @@ function readPayload(payload: Uint8Array, version: number): JournalRecord | stri
   }
 }
 
+/** A whole record of a type that was not asked for: it is not decoded. */
+export interface Skipped {
+  kind: "skipped";
+  next: number;
+}
+
+function isOfType(payload: Uint8Array, type: JournalRecord["type"]): boolean {
+  const start = `{"type":"${type}"`;
+  return new TextDecoder().decode(payload.subarray(0, start.length)) === start;
+}
+
 /**
  * Reads the entry at `from`; `base` is the place of `bytes` in the file. Null: the bytes end before
- * the entry does. The checksum decides, not the newline: a flipped newline costs no record.
+ * the entry does. The checksum decides, not the newline: a flipped newline costs no record. Whole
+ * records of the type `without` are passed over.
  */
-export function readEntry(bytes: Uint8Array, from: number, base: number): Entry | null {
+export function readEntry(
+  bytes: Uint8Array,
+  from: number,
+  base: number,
+  without?: JournalRecord["type"],
+): Entry | Skipped | null {
   const head = new TextDecoder().decode(bytes.subarray(from, from + MAX_HEADER));
   const header = HEADER.exec(head.slice(0, head.indexOf(" ") + 19));
   const newline = bytes.indexOf(NEWLINE, from);
@@ -115,6 +164,9 @@ export function readEntry(bytes: Uint8Array, from: number, base: number): Entry 
   const place = { offset: base + from, next: base + end + 1 };
   const version = Number(header[1]);
   if (version > RECORD_VERSION) return { kind: "newer", ...place, version };
+  if (without !== undefined && isOfType(payload, without)) {
+    return { kind: "skipped", next: place.next };
+  }
   const record = readPayload(payload, version);
   return typeof record === "string"
     ? damaged(bytes, from, end + 1, base, record)

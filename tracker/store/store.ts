@@ -4,19 +4,19 @@ import { type Database, useDatabase } from "./database.ts";
 import type { ExportedTables } from "./export_tables.ts";
 import { acquireLock, type FileLock, type LockOwner, lockOwner } from "./file_lock.ts";
 import { type Journal, openJournal } from "./journal.ts";
-import { readJournal } from "./journal_reader.ts";
+import { knownEntries } from "./journal_reader.ts";
 import { openRun, type Run } from "./points.ts";
 import type { RunKey } from "./points_gather.ts";
 import { checkPoints, type Series, type SeriesKey, type SeriesOptions } from "./points_series.ts";
 import { query, READ_PATIENCE_MS } from "./query.ts";
 import type { QueryLimits, QueryResult } from "./query_result.ts";
-import type { Entry } from "./record_line.ts";
+import { type Entry, studyOf } from "./record_line.ts";
 import { scheduleSink, type SinkSchedule, type SinkStatus } from "./sink_schedule.ts";
 import { journalSize } from "./sink.ts";
 import { logPath, samplesPath, type StorePaths, storePaths } from "./store_paths.ts";
 import { behindSentence, heldSentence } from "./stale.ts";
+import { checkFormat } from "./store_format.ts";
 import { storageError } from "./storage_error.ts";
-import { RECORD_VERSION } from "./upgrade_record.ts";
 
 /** A study as a list shows it. */
 export interface StudySummary {
@@ -52,7 +52,7 @@ export interface Store extends Tracker {
   /** Writes every table and view as Parquet into an existing directory. */
   exportTables(directory: string): Promise<ExportedTables>;
   studies(): Promise<StudySummary[]>;
-  /** Every record of a study in order: what a resumed one starts from. */
+  /** Every record of a study in order, but its points: what a resumed one starts from. */
   journalOf(study_id: string): Promise<JournalRecord[]>;
   /** Records that cannot be read any more, with the trial they name. */
   damagedRecords(): Promise<Extract<Entry, { kind: "damaged" }>[]>;
@@ -70,43 +70,6 @@ export interface Store extends Tracker {
   status(): Promise<SinkStatus & { writer: LockOwner | null }>;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
-}
-
-function studyOf(record: JournalRecord): string {
-  if (record.type === "trial_closed") return record.trial.study_id;
-  return record.type === "episode_closed" ? record.episode.study_id : record.study_id;
-}
-
-/** Refuses a directory that a newer pare made; marks a new one. */
-function checkFormat(root: string, write: boolean): void {
-  const path = join(root, "store.json");
-  let format: unknown = null;
-  try {
-    format = (JSON.parse(Deno.readTextFileSync(path)) as { format?: unknown }).format;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound && write) {
-      Deno.writeTextFileSync(path, JSON.stringify({ format: RECORD_VERSION }) + "\n");
-    }
-    return;
-  }
-  if (typeof format === "number" && format > RECORD_VERSION) {
-    throw new UsageError(
-      `Cannot open the store ${root} as a newer pare wrote it (format ${format}, this one knows ${RECORD_VERSION}); update pare`,
-    );
-  }
-}
-
-async function entriesOf(paths: StorePaths, end: number): Promise<Entry[]> {
-  const entries: Entry[] = [];
-  for await (const entry of readJournal(paths.journal, { to: end })) {
-    if (entry.kind === "newer") {
-      throw new UsageError(
-        `Cannot read ${paths.journal} as a newer pare wrote it (record version ${entry.version}); update pare`,
-      );
-    }
-    entries.push(entry);
-  }
-  return entries;
 }
 
 interface Parts {
@@ -235,13 +198,14 @@ export async function openStore(
       return rows as unknown as StudySummary[]; // the columns of STUDIES
     },
     async journalOf(study_id) {
-      const entries = await entriesOf(paths, end());
+      const entries = await knownEntries(paths.journal, { to: end(), without: "points" });
       return entries.flatMap((entry) =>
         entry.kind === "record" && studyOf(entry.record) === study_id ? [entry.record] : []
       );
     },
     async damagedRecords() {
-      return (await entriesOf(paths, end())).filter((entry) => entry.kind === "damaged");
+      const entries = await knownEntries(paths.journal, { to: end() });
+      return entries.filter((entry) => entry.kind === "damaged");
     },
     samplesPath(study_id, trial_id, fidelity) {
       const relative = samplesPath(study_id, trial_id, fidelity);
