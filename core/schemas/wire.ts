@@ -222,6 +222,9 @@ export const StageResults = {
     strict_max_difference: z.number(),
     default_kl: z.number(),
     default_agreement: z.number().describe("share of positions with the same best token"),
+    rounding_kl: z.number().nullable().describe(
+      "the evaluated model against itself, nudged by a float's last bits; null: nothing is rounded",
+    ),
     tokens: z.int(),
     numerics: Numerics,
   }),

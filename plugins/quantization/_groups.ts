@@ -16,8 +16,11 @@ const LARGEST_AUTO_GROUP = 128;
 /** torch, transformers and their buffers before a weight is read. */
 const PROCESS_BYTES = 0.8e9;
 
+/** Sizes that a group may have; -1 = the whole row. */
+export const GROUP_SIZES = [-1, 16, 32, 48, 64, 96, 128, 192, 256] as const;
+
 /** Weights that share a scale: the same knob in every method that groups. */
-export const groupSize = choice([-1, 16, 32, 48, 64, 96, 128, 192, 256], {
+export const groupSize = choice(GROUP_SIZES, {
   default: 64,
   unit: "weights a scale, -1 = whole row",
   description: "Consecutive weights of a row that share a scale; must divide the row",
@@ -54,12 +57,19 @@ export function nextBits(params: Params, finding: Finding, facts: Facts): Params
   return bits === undefined ? null : { ...params, bits };
 }
 
-/** The largest group that divides every row, up to 128; the whole row where none does. */
-export function autoGroupSize({ model }: Facts): { value: number; reason: string } {
-  const fitting = model.group_sizes.filter((size) => size <= LARGEST_AUTO_GROUP);
-  const value = Math.max(-1, ...fitting);
-  if (value === -1) return { value, reason: "no group size up to 128 divides every row" };
-  return { value, reason: `the largest up to ${LARGEST_AUTO_GROUP} that divides every row` };
+/** The largest group up to `limit` that divides every row; the whole row where none does. */
+export function largestGroup(
+  { model }: Facts,
+  limit: number,
+): { value: number; reason: string } {
+  const value = Math.max(-1, ...model.group_sizes.filter((size) => size <= limit));
+  if (value === -1) return { value, reason: `no group size up to ${limit} divides every row` };
+  return { value, reason: `the largest up to ${limit} that divides every row` };
+}
+
+/** What "auto" takes for groups of weights. */
+export function autoGroupSize(facts: Facts): { value: number; reason: string } {
+  return largestGroup(facts, LARGEST_AUTO_GROUP);
 }
 
 /** The default group where it divides every row, else the one that "auto" would take. */

@@ -1,29 +1,51 @@
-import { defineMethod, flag } from "../../core/mod.ts";
-import { hasLinearLayers, linearBits, modelMemory, roundsOnce } from "./_groups.ts";
+import { choice, defineMethod, flag } from "../../core/mod.ts";
+import {
+  dividesRows,
+  GROUP_SIZES,
+  hasLinearLayers,
+  largestGroup,
+  linearBits,
+  linearRows,
+  modelMemory,
+  roundsOnce,
+} from "./_groups.ts";
 
 /** As in rtn.ts. */
 const WEIGHTS_A_SECOND = 100e6;
 const CLIP_COST = 12;
 const START_SECONDS = 2;
 const ROWS = { bits: 8, group_size: -1, symmetric: true };
+/**
+ * In OpenVINO, SmolLM2-135M generates as fast with any group and reads prompts within 6 % of the
+ * fastest with 64, while the KL divergence from unquantized activations grows with the group: 0.002
+ * nats with 32, 0.004 with 64, 0.009 with 192, 0.027 with whole tokens (512 tokens of text).
+ */
+const LARGEST_AUTO_GROUP = 64;
 
-/** 8-bit integers: weights once for each output channel, inputs per token as the model runs. */
+/** 8-bit integers: weights once for each output channel, inputs as the model runs. */
 export default defineMethod({
   name: "int8",
-  summary: "Rounds weights to 8 bits for each output channel and their inputs per token",
+  summary: "Rounds weights to 8 bits for each output channel, and their inputs by groups",
   knobs: {
     clip: flag({
       default: false,
       description: "Shrink each channel's range to what makes its squared error least",
+    }),
+    activation_group_size: choice(GROUP_SIZES, {
+      default: 64,
+      unit: "features a scale, -1 = whole token",
+      description: "Consecutive features of a token that share a scale; must divide the row",
     }),
   },
   needs: { environment: "default", calibration: false, gpu: false },
   changes: () => ["linear"],
   order: roundsOnce,
   supports: hasLinearLayers,
-  accepts: () => ({ ok: true }),
-  seed: (boldness) => boldness === "conservative" ? {} : null,
-  next: ({ clip }, finding) => finding === "lost" && clip !== true ? { clip: true } : null,
+  accepts: (params, facts) => dividesRows(Number(params.activation_group_size), linearRows(facts)),
+  auto: (facts) => ({ activation_group_size: largestGroup(facts, LARGEST_AUTO_GROUP) }),
+  seed: (boldness) => boldness === "conservative" ? { activation_group_size: "auto" } : null,
+  next: (params, finding) =>
+    finding === "lost" && params.clip !== true ? { ...params, clip: true } : null,
   bits: (_params, facts) => linearBits(ROWS, facts),
   estimateSeconds: (params, facts) =>
     START_SECONDS +

@@ -83,11 +83,15 @@ def _load(artifact_dir: str) -> tuple[Any, Any, str]:
 
     checkpoint = read(artifact_dir)
     quantized = checkpoint.quantized.values()
-    bits = {t.activation_bits for t in quantized if t.activation_bits is not None}
+    rounded = {
+        (t.activation_bits, t.activation_group_size)
+        for t in quantized
+        if t.activation_bits is not None
+    }
     numerics = "weights dequantized to float32" if quantized else "weights in float32"
-    if bits:
-        widths = " and ".join(f"int{width}" for width in sorted(bits))
-        numerics += f", activations fake-quantized per token, {widths}"
+    for bits, group in sorted(rounded):
+        share = "a token" if group == -1 else f"{group} features of a token"
+        numerics += f", activations fake-quantized to int{bits} with a scale for {share}"
     return load_model(checkpoint, artifact_dir), load_tokenizer(artifact_dir), numerics
 
 

@@ -90,9 +90,14 @@ def worker_environment() -> dict[str, str]:
 
 
 def rounded(
-    weight: np.ndarray, bits: int, group: int, symmetric: bool, activations: int | None = None
+    weight: np.ndarray,
+    bits: int,
+    group: int,
+    symmetric: bool,
+    input_group: int | None = None,
 ) -> QuantizedTensor:
-    """A matrix rounded to the nearest integers, by rows or groups. weight: (o, i) float32"""
+    """A matrix rounded to the nearest integers, by rows or groups; where `input_group` is given,
+    its inputs are to be rounded to 8 bits. weight: (o, i) float32"""
     rows, columns = weight.shape
     grouped = weight.reshape(rows, -1, columns if group == -1 else group)
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
@@ -105,7 +110,9 @@ def rounded(
     shift = 0 if zeros is None else zeros[:, :, None]
     ints = np.clip(np.round(grouped / scales[:, :, None]) + shift, low, high).astype(np.int8)
     points = None if zeros is None else zeros.astype(np.int8)
-    return QuantizedTensor(ints.reshape(rows, columns), scales, points, bits, group, activations)
+    input_bits, features = (None, -1) if input_group is None else (8, input_group)
+    ints = ints.reshape(rows, columns)
+    return QuantizedTensor(ints, scales, points, bits, group, input_bits, features)
 
 
 @functools.cache
@@ -114,13 +121,13 @@ def artifact(
     group: int,
     symmetric: bool,
     embedding_bits: int | None = None,
-    activations: int | None = None,
+    input_group: int | None = None,
 ) -> Path:
     """An artifact of `random_llama(0)`; the embedding by rows where it is quantized too."""
     checkpoint = read(random_llama(0))
     made = {
         name.removesuffix(".weight"): rounded(
-            checkpoint.floats[name], bits, group, symmetric, activations
+            checkpoint.floats[name], bits, group, symmetric, input_group
         )
         for name in checkpoint.floats
         if name.endswith("_proj.weight")
@@ -128,7 +135,7 @@ def artifact(
     if embedding_bits is not None:
         embedding = checkpoint.floats["model.embed_tokens.weight"]
         made["model.embed_tokens"] = rounded(embedding, embedding_bits, -1, symmetric)
-    names = (bits, group, symmetric, embedding_bits, activations)
+    names = (bits, group, symmetric, embedding_bits, input_group)
     directory = folder() / "-".join(str(name) for name in names)
     write(checkpoint.with_quantized(made), directory)
     return directory

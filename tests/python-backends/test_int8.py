@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
+import openvino
+import openvino.opset15 as ops
+import pytest
 import torch
 from tiny_model import accuracy, act, tiny_dir
 
 from pare_backends.checkpoint import load_dequantized, read
-from pare_backends.checkpoint.load import round_per_token
+from pare_backends.checkpoint.load import round_inputs
+from pare_backends.failures import StageFailure
+from pare_backends.runtimes.exchange import packed_constant
+from pare_backends.runtimes.stored_weights import PackedWeight
 
 PROBE = torch.arange(3, 30)[None]
 
@@ -20,21 +27,57 @@ def test_int8_is_stored_as_bytes_and_declares_its_activations(tmp_path: Path) ->
     assert result["activation_bits"] == 8
     assert len(child.quantized) == 14
     for tensor in child.quantized.values():
-        assert (tensor.bits, tensor.group_size, tensor.activation_bits) == (8, -1, 8)
+        assert (tensor.bits, tensor.group_size) == (8, -1)
+        assert (tensor.activation_bits, tensor.activation_group_size) == (8, 64)
         assert np.abs(tensor.ints).max() == 127
         assert tensor.symmetric
 
 
-def test_inputs_are_rounded_per_token() -> None:
+@pytest.mark.parametrize("group", [16, -1])
+def test_the_groups_of_the_inputs_are_written_and_read(tmp_path: Path, group: int) -> None:
+    act(tmp_path / "child", "int8", {"activation_group_size": group})
+    config = json.loads((tmp_path / "child" / "config.json").read_text())
+    declared = config["quantization_config"]["config_groups"]["group_0"]["input_activations"]
+    assert declared["strategy"] == ("token" if group == -1 else "group")
+    assert declared["group_size"] == (None if group == -1 else group)
+    tensors = read(tmp_path / "child").quantized.values()
+    assert {tensor.activation_group_size for tensor in tensors} == {group}
+
+
+def test_a_group_that_does_not_divide_a_row_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StageFailure, match="in groups of 48"):
+        act(tmp_path / "child", "int8", {"activation_group_size": 48})
+
+
+def test_inputs_are_rounded_by_groups_of_a_token() -> None:
     inputs = torch.randn(2, 5, 64)
-    inputs[0, 3] *= 100
-    rounded = round_per_token(inputs)
-    step = inputs.abs().amax(-1, keepdim=True) / 127.5
-    assert ((rounded - inputs).abs() <= 0.51 * step).all()
+    inputs[0, 3, 16:] *= 100
+    rounded = round_inputs(inputs, 16)
+    groups = inputs.unflatten(-1, (4, 16))
+    step = groups.abs().amax(-1, keepdim=True) / 127
+    assert ((rounded.unflatten(-1, (4, 16)) - groups).abs() <= 0.501 * step).all()
     assert (rounded != inputs).any()
-    for token in range(5):
-        assert len(torch.unique(rounded[0, token] / step[0, token])) <= 64
-    assert (round_per_token(torch.zeros(1, 2, 8)) == 0).all()
+    whole = round_inputs(inputs, -1)
+    assert (whole[0, 3, :16] - inputs[0, 3, :16]).abs().max() > step[0, 3, 0]
+    assert (round_inputs(torch.zeros(1, 2, 8), 4) == 0).all()
+
+
+@pytest.mark.parametrize("group", [32, 64, 192])
+@pytest.mark.parametrize("tokens", [1, 7])
+def test_inputs_are_rounded_as_openvino_rounds_them(group: int, tokens: int) -> None:
+    """One layer: a layer in float differs by 1e-2, one with other groups or scales by 1e-3."""
+    rng = np.random.default_rng(group + tokens)
+    ints = rng.integers(-127, 128, (48, 192)).astype(np.int8)
+    scales = rng.uniform(0.001, 0.01, (48, 1)).astype(np.float32)
+    weight = PackedWeight("i8", ints.view(np.uint8).reshape(-1), 48, 192, scales, None, 8)
+    inputs = (rng.normal(size=(1, tokens, 192)) * rng.lognormal(size=192)).astype(np.float32)
+    parameter = ops.parameter([1, -1, 192], np.float32)
+    product = ops.matmul(parameter, packed_constant(weight), False, True)
+    options = {"DYNAMIC_QUANTIZATION_GROUP_SIZE": group, "INFERENCE_PRECISION_HINT": "f32"}
+    compiled = openvino.Core().compile_model(openvino.Model([product], [parameter]), "CPU", options)
+    runs = compiled([inputs])[0]
+    expected = round_inputs(torch.from_numpy(inputs), group).numpy() @ weight.dequantize().T
+    assert np.abs(runs - expected).max() <= 2e-6 * np.abs(expected).max()
 
 
 def test_the_model_computes_with_rounded_inputs(tmp_path: Path) -> None:

@@ -48,13 +48,13 @@ def test_graph_computes_with_the_artifacts_own_weights(
 ) -> None:
     """The graph was exported from another model: whatever was not exchanged would show."""
     directory = artifact(bits, group, symmetric, embedding)
-    plain, _ = prove_runtime.torch_logits(str(directory), TOKENS)
+    plain, _, _ = prove_runtime.torch_logits(str(directory), TOKENS)
     assert np.abs(strict_logits(directory) - plain).max() <= 1e-4
     assert plain.std() > 0.1
 
 
 def test_graph_computes_with_float_weights() -> None:
-    plain, _ = prove_runtime.torch_logits(str(random_llama(3)), TOKENS)
+    plain, _, _ = prove_runtime.torch_logits(str(random_llama(3)), TOKENS)
     assert np.abs(strict_logits(random_llama(3)) - plain).max() <= 1e-4
 
 
@@ -136,6 +136,7 @@ def test_prove_runtime_finds_strict_logits_equal() -> None:
     assert proof["tokens"] == 48
     assert isinstance(proof["strict_kl"], float) and proof["strict_kl"] <= 1e-6
     assert proof["default_agreement"] == 1.0
+    assert proof["rounding_kl"] is None
     assert proof["numerics"] == {
         "inference_precision": "f32",
         "kv_precision": "f32",
@@ -143,16 +144,36 @@ def test_prove_runtime_finds_strict_logits_equal() -> None:
     }
 
 
-def test_declared_activation_quantization_runs_and_is_measured() -> None:
-    proof = prove(artifact(8, -1, True, None, 8), exported_graph())
-    assert isinstance(proof["strict_kl"], float) and proof["strict_kl"] <= 1e-6
-    assert isinstance(proof["default_kl"], float) and 1e-6 < proof["default_kl"] < 0.05
-    # 32 is the largest group that divides both rows, 64 and 96.
+def test_declared_activation_groups_run_as_they_are_evaluated() -> None:
+    """2e-14, as in strict float32; 2e-7 where a single activation is rounded the other way."""
+    proof = prove(artifact(8, -1, True, None, 16), exported_graph())
+    assert isinstance(proof["default_kl"], float) and proof["default_kl"] <= 5e-6
+    assert proof["default_agreement"] == 1.0
+    assert isinstance(proof["rounding_kl"], float) and proof["rounding_kl"] <= 2e-5
     assert proof["numerics"] == {
         "inference_precision": "f32",
         "kv_precision": "f32",
-        "activation_group": 32,
+        "activation_group": 16,
     }
+
+
+def test_whole_rows_of_two_lengths_run_in_groups_and_the_difference_is_measured() -> None:
+    proof = prove(artifact(8, -1, True, None, -1), exported_graph())
+    assert isinstance(proof["strict_kl"], float) and proof["strict_kl"] <= 1e-6
+    assert isinstance(proof["default_kl"], float) and 2e-5 < proof["default_kl"] < 0.05
+    # 32 is the largest group that divides both rows, 64 and 96.
+    numerics = {"inference_precision": "f32", "kv_precision": "f32", "activation_group": 32}
+    assert proof["numerics"] == numerics
+
+
+def test_inputs_that_the_runtime_quantizes_without_a_declaration_are_told() -> None:
+    directory = artifact(8, -1, True, 8, 16)
+    note = "inputs of model.embed_tokens are quantized too, undeclared"
+    assert note in build_model(str(exported_graph()), str(directory)).notes
+    assert note not in build_model(str(exported_graph()), str(artifact(4, 32, True, 8))).notes
+    assert (
+        note not in build_model(str(exported_graph()), str(artifact(8, -1, True, None, 16))).notes
+    )
 
 
 def test_prove_runtime_fails_where_two_weights_are_exchanged(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ class Scheme:
     group_size: int
     symmetric: bool
     activation_bits: int  # 0 = none: a key that sorts
+    activation_group_size: int  # -1 = the whole row
 
     @property
     def format(self) -> str:
@@ -32,7 +33,13 @@ class Scheme:
 
 def scheme_of(tensor: QuantizedTensor) -> Scheme:
     """The group that a tensor belongs to."""
-    return Scheme(tensor.bits, tensor.group_size, tensor.symmetric, tensor.activation_bits or 0)
+    return Scheme(
+        tensor.bits,
+        tensor.group_size,
+        tensor.symmetric,
+        tensor.activation_bits or 0,
+        tensor.activation_group_size,
+    )
 
 
 def quantization_config(quantized: Mapping[str, QuantizedTensor]) -> dict[str, Any]:
@@ -67,11 +74,13 @@ def group_of(scheme: Scheme, names: list[str]) -> dict[str, Any]:
         "group_size": scheme.group_size if by_group else None,
         "dynamic": False,
     }
+    inputs_by_group = scheme.activation_group_size != -1
     activations = {
         "num_bits": scheme.activation_bits,
         "type": "int",
         "symmetric": True,
-        "strategy": "token",
+        "strategy": "group" if inputs_by_group else "token",
+        "group_size": scheme.activation_group_size if inputs_by_group else None,
         "dynamic": True,
     }
     return {
@@ -111,11 +120,14 @@ def declared_bits(config: Mapping[str, Any], layer: str, words: int, columns: in
     return bits
 
 
-def activation_bits(config: Mapping[str, Any], layer: str) -> int | None:
-    """Bits of the declared input quantization of a layer; None where it has none."""
+def input_rounding(config: Mapping[str, Any], layer: str) -> tuple[int, int] | None:
+    """(bits, columns that share a scale: -1 = the whole row) of the declared quantization of a
+    layer's inputs; None where it has none."""
     group = group_naming(config, layer)
     inputs = None if group is None else group.get("input_activations")
-    return None if inputs is None else int(inputs["num_bits"])
+    return (
+        None if inputs is None else (int(inputs["num_bits"]), int(inputs.get("group_size") or -1))
+    )
 
 
 def names_layer(targets: Collection[str], layer: str) -> bool:

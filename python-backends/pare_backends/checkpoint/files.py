@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.config import activation_bits, declared_bits, quantization_config
+from pare_backends.checkpoint.config import declared_bits, input_rounding, quantization_config
 from pare_backends.checkpoint.packing import pack, unpack
 from pare_backends.checkpoint.quantized import QuantizedTensor
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
@@ -144,8 +144,8 @@ def read_quantized(stored: StoredTensors, layer: str, config: Mapping[str, Any])
             zero_points = np.ascontiguousarray(unpack(zero_packed, bits, rows).T)
     groups = scales.shape[1]
     group_size = -1 if groups == 1 else columns // groups
-    inputs = activation_bits(config, layer)
-    return QuantizedTensor(ints, scales, zero_points, bits, group_size, inputs)
+    input_bits, input_group = input_rounding(config, layer) or (None, -1)
+    return QuantizedTensor(ints, scales, zero_points, bits, group_size, input_bits, input_group)
 
 
 def layer_tensors(layer: str, tensor: QuantizedTensor) -> dict[str, np.ndarray]:

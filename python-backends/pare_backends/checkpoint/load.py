@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ def load_dequantized(directory: str | Path) -> tuple[Any, Any]:
     """(model in float32 in eval mode, tokenizer).
 
     Quantized weights are multiplied out. Where the checkpoint declares quantized activations, the
-    inputs of those layers are rounded per token to the same integers that a runtime would use.
+    inputs of those layers are rounded to the same integers that a runtime would use.
     transformers' own loader is not used for quantized tensors: it cannot tie an output head to a
     packed embedding, and it would compute in float16.
     """
@@ -52,8 +53,14 @@ def load_model(checkpoint: Checkpoint, directory: str | Path) -> Any:
     )
     # Libraries look the model's own files up by this: without it they would ask the hub.
     model.config._name_or_path = model.name_or_path = str(directory)
-    inputs = {n for n, t in checkpoint.quantized.items() if t.activation_bits is not None}
-    quantize_inputs(model, inputs)
+    quantize_inputs(
+        model,
+        {
+            layer: tensor.activation_group_size
+            for layer, tensor in checkpoint.quantized.items()
+            if tensor.activation_bits is not None
+        },
+    )
     return model.eval()
 
 
@@ -80,26 +87,34 @@ def as_tensor(values: np.ndarray) -> torch.Tensor:
     return tensor.float() if tensor.is_floating_point() else tensor
 
 
-def quantize_inputs(model: Any, layers: set[str]) -> None:
-    """Rounds the inputs of these layers to 8 bits per token, symmetric, as they come."""
+def quantize_inputs(model: Any, groups: Mapping[str, int]) -> None:
+    """Rounds the inputs of these layers to 8 bits as they come, by their group sizes."""
     import torch
 
-    def round_inputs(module: Any, arguments: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-        return (round_per_token(arguments[0]), *arguments[1:])
+    def rounder(group_size: int) -> Any:
+        def round_first(
+            module: Any, arguments: tuple[torch.Tensor, ...]
+        ) -> tuple[torch.Tensor, ...]:
+            return (round_inputs(arguments[0], group_size), *arguments[1:])
+
+        return round_first
 
     for name, module in model.named_modules():
-        if name in layers and isinstance(module, torch.nn.Linear):
-            module.register_forward_pre_hook(round_inputs)
+        if name in groups and isinstance(module, torch.nn.Linear):
+            module.register_forward_pre_hook(rounder(groups[name]))
 
 
-def round_per_token(inputs: torch.Tensor) -> torch.Tensor:
-    """Inputs after a round trip through int8 with one scale a token, as compressed-tensors does.
+def round_inputs(inputs: torch.Tensor, group_size: int) -> torch.Tensor:
+    """Inputs after a round trip through int8, a scale for each group of a token's features.
 
-    inputs: (…, tokens, features); returns: the same shape and dtype
+    The rule is OpenVINO's (scale = largest / 127), so that a model is evaluated as it runs;
+    compressed-tensors divides by 127.5 and cuts the largest value off.
+    inputs: (…, features); group_size -1: all features; returns: the same shape and dtype
     """
     import torch
 
-    largest = inputs.abs().amax(dim=-1, keepdim=True)
-    scale = largest / 127.5
-    scale = torch.where(scale == 0, torch.finfo(inputs.dtype).eps, scale)
-    return torch.clamp(torch.round(inputs / scale), -128, 127) * scale
+    width = inputs.shape[-1] if group_size == -1 else group_size
+    groups = inputs.unflatten(-1, (-1, width))  # (…, g, width)
+    scale = groups.abs().amax(dim=-1, keepdim=True) / 127
+    scale = torch.where(scale == 0, 1.0, scale)
+    return (torch.round(groups / scale) * scale).flatten(-2)

@@ -24,7 +24,8 @@ class QuantizedTensor:
     zero_points: np.ndarray | None  # (o, g) int8 in the range of ints; None where symmetric
     bits: int  # 2, 3, 4 or 8
     group_size: int  # columns that share a scale; −1 = the whole row
-    activation_bits: int | None = None  # 8: inputs are quantized per token as the model runs
+    activation_bits: int | None = None  # 8: inputs are quantized as the model runs
+    activation_group_size: int = -1  # columns of an input that share a scale; −1 = the whole row
 
     @property
     def symmetric(self) -> bool:

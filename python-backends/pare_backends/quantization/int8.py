@@ -1,16 +1,17 @@
 """8-bit integers for weights and activations: weights once for each output channel, activations
-per token as the model runs. No calibration data."""
+by groups of each token's features as the model runs. No calibration data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.knobs import flag
-from pare_backends.quantization.context import Context, check_untouched
+from pare_backends.knobs import choice, flag
+from pare_backends.quantization.context import Context, check_groups, check_untouched
 from pare_backends.quantization.rounding import round_matrix
 
 BITS = 8
+GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 
 
 @dataclass(frozen=True)
@@ -18,12 +19,16 @@ class Params:
     """Knobs; the same as in plugins/quantization/int8.ts."""
 
     clip: bool = flag(False)
+    activation_group_size: int = choice(
+        64, choices=GROUP_SIZES, unit="features a scale, -1 = whole token"
+    )
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
     """Rounds every linear layer and declares that its inputs are to be rounded too."""
     layers = context.layout.linear
     check_untouched(checkpoint, layers)
+    check_groups(checkpoint, layers, params.activation_group_size)
     tensors = {}
     with context.report.span("quantize"):
         for done, layer in enumerate(layers, start=1):
@@ -35,6 +40,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
                 symmetric=True,
                 clip=params.clip,
                 activation_bits=BITS,
+                activation_group_size=params.activation_group_size,
             )
             context.report.progress("round", done, len(layers), "layers")
     return checkpoint.with_quantized(tensors)

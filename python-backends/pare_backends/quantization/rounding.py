@@ -19,6 +19,7 @@ def round_matrix(
     symmetric: bool,
     clip: bool = False,
     activation_bits: int | None = None,
+    activation_group_size: int = -1,
 ) -> QuantizedTensor:
     """The matrix on the nearest points of a grid with one scale a group.
 
@@ -44,7 +45,13 @@ def round_matrix(
     scales = np.concatenate([part[1] for part in parts]).reshape(rows, -1)
     zeros = np.concatenate([part[2] for part in parts]).reshape(rows, -1)
     return QuantizedTensor(
-        ints, scales, None if symmetric else zeros, bits, group_size, activation_bits
+        ints,
+        scales,
+        None if symmetric else zeros,
+        bits,
+        group_size,
+        activation_bits,
+        activation_group_size,
     )
 
 

@@ -36,9 +36,8 @@ class Graph:
     """A model with an artifact's weights, ready to be compiled."""
 
     model: openvino.Model
-    activation_bits: int | None
     bytes_read_per_token: int
-    common_group: int  # largest number of columns that divides every quantized row; 0 = none
+    activation_group: int  # columns of an input that share a scale, as declared; 0 = none
     notes: tuple[str, ...]
 
 
@@ -55,6 +54,7 @@ def build_model(graph_dir: str, artifact_dir: str, last_only: bool = False) -> G
     parameters = {node.get_friendly_name(): node for node in model.get_parameters()}
     notes: set[str] = set()
     read, group = 0, 0
+    undeclared: set[str] = set()
     for entry in described["weights"]:
         parameter = parameters[entry["input"]]
         made: dict[str, tuple[openvino.Output, int]] = {}
@@ -67,12 +67,17 @@ def build_model(graph_dir: str, artifact_dir: str, last_only: bool = False) -> G
             user.replace_source_output(output)
             read += size // int(entry["shape"][0]) if gathers else size
             if weights.is_packed(name) and not gathers:
-                group = math.gcd(group, int(entry["shape"][1]))
+                declared = _input_group(weights, name, int(entry["shape"][1]))
+                group = math.gcd(group, declared)
+                undeclared |= set() if declared else {name.removesuffix(".weight")}
         model.remove_parameter(parameter)
     if last_only:
         _keep_last_position(model)
     model.validate_nodes_and_infer_types()
-    return Graph(model, weights.activation_bits(), read, group, tuple(sorted(notes)))
+    if group > 0:
+        # OpenVINO quantizes the inputs of all packed weights or of none.
+        notes |= {f"inputs of {name} are quantized too, undeclared" for name in undeclared}
+    return Graph(model, read, group, tuple(sorted(notes)))
 
 
 def _read_description(graph_dir: Path) -> dict[str, Any]:
@@ -100,6 +105,12 @@ def _check_architecture(graph: dict[str, Any], artifact: dict[str, Any], where: 
 def _head_or(tensor: str, weights: StoredWeights) -> str:
     """An artifact may hold an output head of its own where the graph ties it to the embedding."""
     return HEAD if "embed" in tensor and weights.has(HEAD) else tensor
+
+
+def _input_group(weights: StoredWeights, name: str, columns: int) -> int:
+    """Columns of a weight's input that share a scale; 0 where it is not to be quantized."""
+    declared = weights.input_group(name)
+    return columns if declared == -1 else declared or 0
 
 
 def _constant(

@@ -4,8 +4,9 @@ Imports `openvino` and numpy alone, so the process's peak memory is the runtime'
 
 Numerics of every speed figure: float32 inference and KV cache, and activations as they are, so
 that the figure belongs to the very computation whose quality was measured on the dequantized
-weights. An artifact that declares 8-bit activations for a whole row runs with the largest groups
-that divide every row: OpenVINO leaves a row unquantized that its group does not divide.
+weights. An artifact that declares 8-bit activations runs with its own groups. OpenVINO knows one
+size for all layers, and leaves an input unquantized that it does not divide: where the declared
+ones differ (whole rows of several lengths), it runs with the largest that divides them all.
 OpenVINO's own defaults (bf16, f16 KV cache, activations quantized in groups of 32) are faster and
 change the answers: a KL divergence of about 7e-3 for 4-bit weights.
 """
@@ -28,9 +29,7 @@ STRICT = Numerics("f32", "f32", 0)
 def standard_numerics(graph: Graph) -> Numerics:
     """What speed figures are taken with: strict, but for activations that the artifact declares
     quantized."""
-    if graph.activation_bits is None:
-        return STRICT
-    return replace(STRICT, activation_group=graph.common_group)
+    return replace(STRICT, activation_group=graph.activation_group)
 
 
 def compile_graph(graph: Graph, numerics: Numerics, threads: int) -> openvino.CompiledModel:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.config import activation_bits, declared_bits
+from pare_backends.checkpoint.config import declared_bits, input_rounding
 from pare_backends.checkpoint.files import weight_files
 from pare_backends.checkpoint.packing import unpack
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
@@ -84,11 +84,11 @@ class StoredWeights:
         """A tensor that is not quantized, in its stored type; bf16 comes as float32."""
         return self._stored[tensor]
 
-    def activation_bits(self) -> int | None:
-        """Bits of the declared activation quantization of any layer; None where there is none."""
-        layers = [n.removesuffix("_scale") for n in self._stored if n.endswith(".weight_scale")]
-        found = {activation_bits(self.config, n.removesuffix(".weight")) for n in layers}
-        return max((bits for bits in found if bits is not None), default=None)
+    def input_group(self, tensor: str) -> int | None:
+        """Columns of a weight's input that share a scale, -1 = the whole row; None where the
+        artifact declares no quantization of it."""
+        declared = input_rounding(self.config, tensor.removesuffix(".weight"))
+        return None if declared is None else declared[1]
 
     def packed(self, tensor: str) -> PackedWeight:
         """A quantized weight in the form of a runtime's constant."""
