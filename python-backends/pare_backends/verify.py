@@ -124,15 +124,19 @@ def generate(artifact: Checkpoint, directory: str) -> str:
     model, tokenizer = load_model(artifact, directory), load_tokenizer(directory)
     ids = prompt_ids(tokenizer)
     with torch.inference_mode():
-        if not torch.isfinite(model(ids).logits).all():
+        out = model(ids, use_cache=True)
+        if not torch.isfinite(out.logits).all():
             raise StageFailure(
                 "not_a_number", f"Cannot verify {Path(directory).name}: its logits are not finite"
             )
         # Twelve tokens by hand: `generate` warns of sampling settings that greedy search ignores.
-        for _ in range(NEW_TOKENS):
-            best = model(ids).logits[:, -1].argmax(dim=-1, keepdim=True)
-            ids = torch.cat([ids, best], dim=1)
-    return str(tokenizer.decode(ids[0, -NEW_TOKENS:]))
+        best = out.logits[:, -1].argmax(dim=-1, keepdim=True)
+        chosen = [best]
+        while len(chosen) < NEW_TOKENS:
+            out = model(best, past_key_values=out.past_key_values, use_cache=True)
+            best = out.logits[:, -1].argmax(dim=-1, keepdim=True)
+            chosen.append(best)
+    return str(tokenizer.decode(torch.cat(chosen, dim=1)[0]))
 
 
 def prompt_ids(tokenizer: Any) -> Any:
