@@ -46,6 +46,13 @@ function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
 
+function addStoreCommands(store: Command): void {
+  withStore(store.command("rebuild").description("make the index anew from the journal"))
+    .action(async (options) => (await import("./commands/store.ts")).rebuildCommand(options));
+  withStore(store.command("check").description("say what is wrong; changes nothing"))
+    .action(async (options) => (await import("./commands/store.ts")).checkCommand(options));
+}
+
 function buildProgram(): Command {
   const program = new Command("pare")
     .description("Pare language models down along the Pareto front.")
@@ -115,8 +122,20 @@ function buildProgram(): Command {
   withStore(
     program.command("log").description("show the worker's log of a trial").argument("<trial>"),
   ).action(async (trial: string, options) =>
-    (await import("./commands/show.ts")).logCommand(trial, options)
+    (await import("./commands/log.ts")).logCommand(trial, options)
   );
+
+  withStore(
+    program.command("note").description("keep a sentence with a study or a trial")
+      .argument("<study|trial>").argument("<text>"),
+  ).action(async (name: string, text: string, options) =>
+    (await import("./commands/note.ts")).noteCommand(name, text, options)
+  );
+
+  withStore(program.command("status").description("how far the index is and who has the store"))
+    .action(async (options) => (await import("./commands/status.ts")).statusCommand(options));
+
+  addStoreCommands(program.command("store").description("rebuild or check the store"));
 
   program.command("plugins").description("list methods, tasks, samplers and runtimes")
     .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)

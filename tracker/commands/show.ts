@@ -1,6 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
-import { UsageError } from "../../core/mod.ts";
+import { join, resolve } from "node:path";
 import { discoverPlugins } from "../discover.ts";
 import { findHome } from "../home.ts";
 import { openLab } from "../lab.ts";
@@ -40,27 +38,6 @@ export async function reportCommand(
   );
   console.log(trialTable(view.rows, view.recommended));
   for (const file of [files.png, files.html, files.markdown, files.results]) console.log(file);
-}
-
-/** `pare log`: what the workers of a trial wrote, stage by stage. */
-export async function logCommand(trial: string, options: StoreOption): Promise<void> {
-  const home = findHome(Deno.env.toObject(), options.store);
-  await using store = await openStore(home.store, { write: false });
-  const study = trial.split("/").slice(0, -1).join("/");
-  if (study === "") {
-    throw new UsageError(`Cannot find the log of "${trial}": write it as STUDY/t01`);
-  }
-  const sample = store.logPath(study, trial, "stage");
-  const prefix = basename(sample).replace(/stage\.log$/, "");
-  const files = await readdir(dirname(sample)).catch(() => [] as string[]);
-  const own = files.filter((file) => file.startsWith(prefix)).sort();
-  if (own.length === 0) {
-    throw new UsageError(`Cannot find the log of "${trial}": \`pare studies\` lists what there is`);
-  }
-  for (const file of own) {
-    console.log(`── ${file.slice(prefix.length).replace(/\.log$/, "")}`);
-    console.log((await readFile(join(dirname(sample), file), "utf8")).trimEnd());
-  }
 }
 
 /** `pare plugins`: everything that is loaded, one line each. */

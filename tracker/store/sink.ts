@@ -5,6 +5,7 @@ import type { Change } from "./change.ts";
 import { readJournal } from "./journal_reader.ts";
 import type { Entry } from "./record_line.ts";
 import { recordChanges } from "./rows.ts";
+import { eventRow } from "./said_rows.ts";
 import { sampleChanges } from "./sample_file.ts";
 import type { StorePaths } from "./store_paths.ts";
 
@@ -55,6 +56,7 @@ async function takeEntry(batch: Batch, entry: Entry, paths: StorePaths): Promise
   }
   if (entry.kind === "record" && entry.record.type === "points") {
     batch.takePoints(entry.record, entry.offset);
+    for (const change of eventRow(entry.record, entry.offset)) batch.take(change);
     return;
   }
   const changes = entry.kind === "damaged"

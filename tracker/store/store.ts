@@ -7,6 +7,7 @@ import { type Journal, openJournal } from "./journal.ts";
 import { knownEntries } from "./journal_reader.ts";
 import { openRun, type Run } from "./points.ts";
 import type { RunKey } from "./points_gather.ts";
+import { type Inbox, watchInbox } from "./notes_inbox.ts";
 import { checkPoints, type Series, type SeriesKey, type SeriesOptions } from "./points_series.ts";
 import { query, READ_PATIENCE_MS } from "./query.ts";
 import type { QueryLimits, QueryResult } from "./query_result.ts";
@@ -76,7 +77,7 @@ interface Parts {
   paths: StorePaths;
   database: Database;
   /** Null where the store was opened for reading. */
-  writer: { lock: FileLock; journal: Journal; sink: SinkSchedule } | null;
+  writer: { lock: FileLock; journal: Journal; sink: SinkSchedule; inbox: Inbox } | null;
 }
 
 async function openParts(root: string, write: boolean, wait_ms: number): Promise<Parts> {
@@ -99,7 +100,11 @@ async function openParts(root: string, write: boolean, wait_ms: number): Promise
       const database = useDatabase(root);
       const sink = scheduleSink(database, () => journal.end);
       if (journal.end > 0) sink.wake();
-      return { paths, database, writer: { lock, journal, sink } };
+      const inbox = watchInbox(root, async (note) => {
+        await journal.append(note);
+        sink.wake();
+      });
+      return { paths, database, writer: { lock, journal, sink, inbox } };
     } catch (error) {
       lock.release();
       throw error;
@@ -136,6 +141,7 @@ export async function openStore(
   };
   const close = async (): Promise<void> => {
     if (writer !== null) {
+      await writer.inbox.stop();
       writer.sink.stop();
       await writer.journal.close();
       await writer.sink.flush(1_000, { last: true });

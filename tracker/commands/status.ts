@@ -1,0 +1,51 @@
+import { readdir } from "node:fs/promises";
+import { basename } from "node:path";
+import { findHome } from "../home.ts";
+import { holdersOf } from "../store/file_holders.ts";
+import { waitingNotes } from "../store/notes_inbox.ts";
+import type { SinkStatus } from "../store/sink_schedule.ts";
+import { openStore, type Store } from "../store/store.ts";
+import { bytes } from "../view/format.ts";
+
+interface Process {
+  pid: number;
+  command: string;
+}
+
+function named({ pid, command }: Process): string {
+  return command === "" ? `process ${pid}` : `process ${pid} (${command})`;
+}
+
+function indexLine(status: SinkStatus): string {
+  if (status.held_by !== null) return `cannot be read while ${named(status.held_by)} has it open`;
+  if (status.caught_up) return "has everything that is recorded";
+  const behind = status.journal_bytes - status.database_bytes;
+  return `${bytes(behind)} of the journal behind`;
+}
+
+/** Files that were put aside beside the store: each is kept until somebody removes it. */
+async function keptAside({ paths }: Store): Promise<string[]> {
+  const names = await readdir(paths.root);
+  return names.filter((name) => /\.(damaged-\d+|backup-v\d+|torn-\d+)$/.test(name)).sort();
+}
+
+/** `pare status`: how far the index is, who has it open, who writes the store. */
+export async function statusCommand(options: { store?: string }): Promise<void> {
+  const home = findHome(Deno.env.toObject(), options.store);
+  await using store = await openStore(home.store, { write: false });
+  const { paths } = store;
+  const status = await store.status();
+  const writer = status.writer === null ? "nobody" : named(status.writer);
+  const open = holdersOf(paths.database).filter(({ pid }) => pid !== status.writer?.pid);
+  const lines = [
+    ["store", paths.root],
+    ["journal", bytes(status.journal_bytes)],
+    ["index", indexLine(status)],
+    ["writes the store", writer],
+    ["index open in", open.length === 0 ? "no other process" : open.map(named).join(", ")],
+  ];
+  const notes = waitingNotes(paths.root).length;
+  if (notes > 0) lines.push(["notes waiting", String(notes)]);
+  for (const name of await keptAside(store)) lines.push(["kept aside", basename(name)]);
+  for (const [what, text] of lines) console.log(`${what!.padEnd(17)} ${text}`);
+}

@@ -1,0 +1,33 @@
+import { findHome } from "../home.ts";
+import { checkStore } from "../store/check_store.ts";
+import { openStore, rebuildDatabase } from "../store/store.ts";
+import { bytes } from "../view/format.ts";
+
+interface StoreOption {
+  store?: string;
+}
+
+/** `pare store rebuild`: the index made anew from the journal, put in the old one's place whole. */
+export async function rebuildCommand(options: StoreOption): Promise<void> {
+  const home = findHome(Deno.env.toObject(), options.store);
+  await using store = await openStore(home.store, { write: true });
+  const reached = await rebuildDatabase(store);
+  const { rows: [counts] } = await store.query(
+    "SELECT (SELECT count(*) FROM studies) AS studies, (SELECT count(*) FROM trials) AS trials",
+  );
+  console.log(
+    `made ${store.paths.database} anew from ${bytes(reached)} of journal: ` +
+      `${counts!["studies"]} studies, ${counts!["trials"]} trials`,
+  );
+}
+
+/** `pare store check`: says what is wrong with the store and changes nothing. */
+export async function checkCommand(options: StoreOption): Promise<void> {
+  const home = findHome(Deno.env.toObject(), options.store);
+  const { wrong, said } = await checkStore(home.store);
+  for (const line of said) console.log(line);
+  for (const line of wrong) console.log(`WRONG: ${line}`);
+  if (wrong.length === 0) return console.log("nothing is wrong");
+  console.log(`${wrong.length} ${wrong.length === 1 ? "thing is" : "things are"} wrong`);
+  Deno.exitCode = 1;
+}

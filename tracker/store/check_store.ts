@@ -1,0 +1,116 @@
+import { existsSync } from "node:fs";
+import { join, normalize } from "node:path";
+import { type Artifact, type JournalRecord, UsageError } from "../../core/mod.ts";
+import { sha256File } from "../artifacts/file_hash.ts";
+import { checkIndex, type Findings } from "./check_index.ts";
+import { readJournal } from "./journal_reader.ts";
+import { journalSize } from "./sink.ts";
+import { type StorePaths, storePaths } from "./store_paths.ts";
+
+/** A file that a record holds the hash of. */
+interface HashedFile {
+  path: string;
+  sha256: string;
+  of: string;
+}
+
+/** What a journal names that lies outside of it. */
+interface Named {
+  files: Map<string, HashedFile>;
+  artifacts: Map<string, Artifact>;
+}
+
+function takeNames(record: JournalRecord, { files, artifacts }: Named): void {
+  if (record.type === "samples_written" || record.type === "log_written") {
+    const of = record.type === "log_written" ? `log of ${record.trial_id}` : record.trial_id;
+    files.set(record.path, { path: record.path, sha256: record.sha256, of });
+  } else if (record.type === "artifact_written") {
+    artifacts.set(record.artifact.artifact_id, record.artifact);
+  }
+}
+
+/** Every record read and held against its checksum and its schema. */
+async function checkJournal(paths: StorePaths, size: number): Promise<Findings & Named> {
+  const named: Named = { files: new Map(), artifacts: new Map() };
+  const wrong: string[] = [];
+  let records = 0;
+  let end = 0;
+  for await (const entry of readJournal(paths.journal, { to: size })) {
+    end = entry.next;
+    if (entry.kind === "record") {
+      records++;
+      takeNames(entry.record, named);
+    } else if (entry.kind === "damaged") {
+      const trial = entry.trial_id === null ? "of no known trial" : `of ${entry.trial_id}`;
+      wrong.push(`the journal's record at byte ${entry.offset}, ${trial}, ${entry.reason}`);
+    } else {
+      wrong.push(`the journal's record at byte ${entry.offset} is of a newer pare; update pare`);
+    }
+  }
+  const said = [`journal: ${records} records, ${size} bytes`];
+  if (end < size) {
+    said.push(
+      `journal: ${size - end} bytes of a torn end, never acknowledged; cut when it is used`,
+    );
+  }
+  return { said, wrong, ...named };
+}
+
+/** Why a file is not what was recorded; null: it is. */
+async function fault(path: string, sha256: string): Promise<string | null> {
+  try {
+    const found = await sha256File(path);
+    return found === sha256 ? null : `was changed: sha256 must be ${sha256}, it is ${found}`;
+  } catch (error) {
+    return error instanceof Deno.errors.NotFound ? "is gone" : (error as Error).message;
+  }
+}
+
+async function checkFiles(paths: StorePaths, files: readonly HashedFile[]): Promise<Findings> {
+  const wrong: string[] = [];
+  for (const { path, sha256, of } of files) {
+    const inside = normalize(path);
+    const found = inside.startsWith("..") || inside.startsWith("/")
+      ? "lies outside the store"
+      : await fault(join(paths.root, inside), sha256);
+    if (found !== null) wrong.push(`${path} (${of}) ${found}`);
+  }
+  return { said: [`samples and logs: ${files.length} files`], wrong };
+}
+
+async function checkArtifacts(artifacts: readonly Artifact[]): Promise<Findings> {
+  const wrong: string[] = [];
+  const there = artifacts.filter(({ location }) => existsSync(location));
+  for (const { artifact_id, location, files } of there) {
+    for (const { path, sha256 } of files) {
+      const found = await fault(join(location, path), sha256);
+      if (found !== null) wrong.push(`artifact ${artifact_id}: ${join(location, path)} ${found}`);
+    }
+  }
+  const removed = artifacts.length - there.length;
+  const rest = removed === 0 ? "" : `; ${removed} were removed and can be made again`;
+  return { said: [`artifacts: ${there.length} on this disk${rest}`], wrong };
+}
+
+/**
+ * Reads everything of a store and says what is wrong: journal, the index against the journal, the
+ * hashes of samples and logs, the artifacts' checksums. Changes nothing; a study may run meanwhile.
+ */
+export async function checkStore(directory: string): Promise<Findings> {
+  const paths = storePaths(await Deno.realPath(directory).catch(() => directory));
+  const size = journalSize(paths.journal);
+  if (size === 0) {
+    throw new UsageError(`Cannot check the store ${paths.root} as nothing is recorded there`);
+  }
+  const journal = await checkJournal(paths, size);
+  const parts = [
+    journal,
+    await checkIndex(paths, size),
+    await checkFiles(paths, [...journal.files.values()]),
+    await checkArtifacts([...journal.artifacts.values()]),
+  ];
+  return {
+    said: parts.flatMap(({ said }) => said),
+    wrong: parts.flatMap(({ wrong }) => wrong),
+  };
+}

@@ -1,0 +1,34 @@
+import { readdirSync, readlinkSync } from "node:fs";
+import { processCommand } from "./file_lock.ts";
+import type { Holder } from "./open_database.ts";
+
+function hasOpen(pid: number, path: string): boolean {
+  try {
+    const folder = `/proc/${pid}/fd`;
+    return readdirSync(folder).some((fd) => {
+      try {
+        return readlinkSync(`${folder}/${fd}`) === path;
+      } catch {
+        return false; // closed meanwhile
+      }
+    });
+  } catch {
+    return false; // ended meanwhile, or another user's
+  }
+}
+
+/**
+ * Other processes of this user that have a file open, also for reading only, which no lock error
+ * ever names. Empty where the system has no /proc.
+ */
+export function holdersOf(path: string): Holder[] {
+  let names: string[];
+  try {
+    names = readdirSync("/proc");
+  } catch {
+    return [];
+  }
+  return names.filter((name) => /^\d+$/.test(name)).map(Number)
+    .filter((pid) => pid !== Deno.pid && hasOpen(pid, path))
+    .map((pid) => ({ pid, command: processCommand(pid) }));
+}
