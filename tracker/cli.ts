@@ -11,7 +11,7 @@ interface StoreOptions {
 function withStudyOptions(command: Command): Command {
   return command
     .option("--model <name|path>", "demo, a checkpoint directory, a GGUF file or a hub name")
-    .option("--dataset <name|file>", "demo, gsm8k, arc_challenge, … or a .jsonl file")
+    .option("--dataset <name|file>", "demo, core, gsm8k, mmlu,arc_challenge, … or a .jsonl file")
     .option("--budget <time>", "wall time of the study, such as 2h or 30m")
     .option("--gpu-hours <hours>", "GPU hours that may be spent")
     .option("--max-trials <n>", "trials at most, the baseline not counted")
@@ -28,6 +28,7 @@ function withStudyOptions(command: Command): Command {
     .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
     .option("--proxy-samples <n>", "samples a task in the proxy evaluation")
     .option("--full-samples <n>", "samples a task in the full evaluation")
+    .option("--task-weights <weights>", "what tasks count in the mean, such as mmlu=2,gsm8k=1")
     .option("--trust-remote-code", "run the model's own code, which may do anything");
 }
 

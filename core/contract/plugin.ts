@@ -81,6 +81,10 @@ export interface BenchmarkSet {
   readonly dataset_class: Spec["dataset_class"];
   /** Task names; those that no plugin offers are reported as missing. */
   readonly tasks: readonly string[];
+  /** How much a task counts in the mean where that is not 1: parts of one benchmark share its 1. */
+  readonly weights?: Readonly<Record<string, number>>;
+  /** Why a task that no plugin offers cannot be had; without one it is not there yet. */
+  readonly reasons?: Readonly<Record<string, string>>;
 }
 
 /** A group of methods; built-in ones are the files of one folder under `plugins/`. */

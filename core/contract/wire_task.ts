@@ -13,6 +13,7 @@ export function wireTask(task: Task, dataPath: string | null): WireTask {
     evaluator: task.evaluator,
     lm_eval_task: task.lm_eval_task,
     definition: task.definition,
+    data_file: task.shipped ? null : task.data_file,
     data_path: dataPath,
     few_shot: task.few_shot,
     metric: task.metric,

@@ -39,6 +39,9 @@ export const StudyRequest = z.strictObject({
     proxy: z.int().positive().optional(),
     full: z.int().positive().optional(),
   }).default({}).describe("samples a task; default: the task's own"),
+  task_weights: z.record(z.string(), z.number().positive()).optional().describe(
+    "how much a task counts in the mean over tasks, such as {mmlu: 2}; default 1",
+  ),
   methods: z.array(z.string()).optional().describe("only these methods"),
   strategies: z.array(Strategy.omit({ strategy_id: true, origin: true })).default([]).describe(
     "strategies to run first, before the seeds",

@@ -35,6 +35,7 @@ export const WireTask = z.strictObject({
   definition: z.record(z.string(), z.unknown()).nullable().describe(
     "an lm-eval YAML document as JSON; data_files are resolved against data_path",
   ),
+  data_file: z.string().nullable().describe("where its rows lie in a folder of benchmark files"),
   data_path: z.string().nullable().describe("local .jsonl or .jsonl.gz; null: lm-eval's own data"),
   few_shot: z.int(),
   metric: z.string().describe("lm-eval's metric and filter, such as acc,none"),

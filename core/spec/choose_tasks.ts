@@ -3,13 +3,21 @@ import { unknownName, UsageError } from "../errors.ts";
 import type { DatasetFacts } from "../schemas/facts.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Spec, TaskPlan } from "../schemas/spec.ts";
-import { canonicalName, type Classified, findBenchmarkSet } from "./dataset_class.ts";
+import {
+  canonicalName,
+  type Classified,
+  classifyDataset,
+  datasetNames,
+  findBenchmarkSet,
+} from "./dataset_class.ts";
 
 /** The benchmarks of a study, those that it would want and cannot have, and what to say. */
 export interface TaskChoice {
   readonly tasks: readonly Task[];
   readonly missing: Spec["missing_tasks"];
   readonly warnings: readonly string[];
+  /** How much a task counts in the mean, where its set says so. */
+  readonly weights: Readonly<Record<string, number>>;
 }
 
 const MISSING = "no plugin of this project offers this benchmark yet";
@@ -25,14 +33,18 @@ function knownDatasets(tasks: readonly Task[], sets: readonly BenchmarkSet[]): s
 /** Tasks that say themselves that one of these dataset names chooses them. */
 function claiming(tasks: readonly Task[], datasets: readonly string[]): Task[] {
   const wanted = new Set(datasets.map(canonicalName));
-  return tasks.filter((task) => task.datasets.some((name) => wanted.has(canonicalName(name))));
+  return tasks.filter((task) =>
+    [task.name, ...task.datasets].some((name) => wanted.has(canonicalName(name)))
+  );
 }
 
 /** The task for a user's own file, by what its lines hold. */
 function fileTasks(dataset: DatasetFacts, tasks: readonly Task[]): TaskChoice {
   const word = `custom_${dataset.format ?? ""}`;
   const found = tasks.filter((task) => task.datasets.includes(word));
-  if (found.length > 0) return { tasks: found, missing: [], warnings: [] };
+  if (found.length > 0) {
+    return { tasks: found, missing: [], warnings: [], weights: {} };
+  }
   throw new UsageError(
     `Cannot evaluate on ${dataset.dataset} as its lines must hold {"prompt", "answer"} or ` +
       `{"text"}: found ${dataset.format ?? "neither"}`,
@@ -48,8 +60,17 @@ function setTasks(
   const own = set.tasks.flatMap((name) => tasks.filter((task) => task.name === name));
   const others = claiming(tasks, [dataset, ...set.datasets]).filter((task) => !own.includes(task));
   const missing = set.tasks.filter((name) => !own.some((task) => task.name === name))
-    .map((task) => ({ task, reason: `${MISSING}; "${dataset}" asks for it` }));
+    .map((task) => ({
+      task,
+      reason: `${set.reasons?.[task] ?? MISSING}; "${dataset}" asks for it`,
+    }));
   return { tasks: [...own, ...others], missing };
+}
+
+/** Why a benchmark cannot be had, where any set says so. */
+function reasonOf(dataset: string, sets: readonly BenchmarkSet[]): string | undefined {
+  const known = sets.flatMap((set) => Object.entries(set.reasons ?? {}));
+  return known.find(([task]) => canonicalName(task) === canonicalName(dataset))?.[1];
 }
 
 /** The set that stands for a class where the dataset itself has none. */
@@ -59,11 +80,18 @@ function classSet(classified: Classified, sets: readonly BenchmarkSet[]): Benchm
     findBenchmarkSet("general", sets);
 }
 
+/** The reasons that say more than that a benchmark is not there yet. */
+function because(missing: Spec["missing_tasks"]): string {
+  const told = missing.filter(({ reason }) => !reason.startsWith(MISSING))
+    .map(({ task, reason }) => `${task}: ${reason.split(";")[0]}`);
+  return told.length === 0 ? "" : ` (${told.join("; ")})`;
+}
+
 function refuse(dataset: string, missing: Spec["missing_tasks"], known: string[]): never {
   const wanted = missing.map(({ task }) => task).join(", ");
   throw new UsageError(
     `Cannot evaluate on "${dataset}" as none of its benchmarks is available yet: it asks for ` +
-      `${wanted || "none"}. Available: ${known.join(", ")}, or a .jsonl file`,
+      `${wanted || "none"}${because(missing)}. Available: ${known.join(", ")}, or a .jsonl file`,
   );
 }
 
@@ -82,7 +110,7 @@ function unlistedTasks(
   if (sentence.includes("Did you mean")) throw new UsageError(sentence);
   const set = classSet(classified, sets);
   const isClass = canonicalName(dataset) === classified.dataset_class;
-  const missing = isClass ? [] : [{ task: dataset, reason: MISSING }];
+  const missing = isClass ? [] : [{ task: dataset, reason: reasonOf(dataset, sets) ?? MISSING }];
   const awaited = sets.some((one) =>
     one.tasks.some((name) => canonicalName(name) === canonicalName(dataset))
   );
@@ -97,6 +125,7 @@ function unlistedTasks(
     tasks: stand_in.tasks,
     missing: [...missing, ...stand_in.missing],
     warnings: [warning],
+    weights: set.weights ?? {},
   };
 }
 
@@ -108,7 +137,9 @@ function missingWarning(
   const names = (all: readonly string[]) => all.join(", ");
   return [
     `"${dataset}" asks for ${names(missing.map(({ task }) => task))}, which this project does ` +
-    `not have yet: quality is measured on ${names(tasks.map((task) => task.name))} alone`,
+    `not have yet${because(missing)}: quality is measured on ${
+      names(tasks.map((task) => task.name))
+    } alone`,
   ];
 }
 
@@ -124,7 +155,18 @@ export function chooseTasks(
   sets: readonly BenchmarkSet[],
 ): TaskChoice {
   if (classified.known === "file") return fileTasks(dataset, tasks);
-  const name = dataset.dataset;
+  const names = datasetNames(dataset.dataset);
+  return names.length > 1
+    ? listedTasks(names, tasks, sets)
+    : namedTasks(names[0] ?? dataset.dataset, classified, tasks, sets);
+}
+
+function namedTasks(
+  name: string,
+  classified: Classified,
+  tasks: readonly Task[],
+  sets: readonly BenchmarkSet[],
+): TaskChoice {
   const set = findBenchmarkSet(name, sets);
   const claimed = claiming(tasks, [name]);
   if (set === undefined && claimed.length === 0) {
@@ -132,18 +174,48 @@ export function chooseTasks(
   }
   const choice = set === undefined ? { tasks: claimed, missing: [] } : setTasks(name, set, tasks);
   if (choice.tasks.length === 0) refuse(name, choice.missing, knownDatasets(tasks, sets));
-  return { ...choice, warnings: missingWarning(name, choice) };
+  return { ...choice, warnings: missingWarning(name, choice), weights: set?.weights ?? {} };
+}
+
+/** Several names: all that they ask for, each task once. No name of a list gets a stand-in. */
+function listedTasks(
+  names: readonly string[],
+  tasks: readonly Task[],
+  sets: readonly BenchmarkSet[],
+): TaskChoice {
+  const choices = names.map((name) => {
+    if (findBenchmarkSet(name, sets) === undefined && claiming(tasks, [name]).length === 0) {
+      throw new UsageError(unknownName("dataset", name, knownDatasets(tasks, sets)));
+    }
+    const classified = classifyDataset({ dataset: name, kind: "named" }, sets);
+    return namedTasks(name, classified, tasks, sets);
+  });
+  return {
+    tasks: [...new Set(choices.flatMap((choice) => choice.tasks))],
+    missing: [...new Map(choices.flatMap((c) => c.missing).map((one) => [one.task, one])).values()],
+    warnings: choices.flatMap((choice) => choice.warnings),
+    weights: Object.assign({}, ...choices.map((choice) => choice.weights)),
+  };
 }
 
 /**
- * How much of each task the proxy and the full evaluation take. A task counts for the primary
- * quality where it reports accuracy; perplexity does where no task reports accuracy.
+ * How much of each task the proxy and the full evaluation take, and how much it counts: as the user
+ * says, else as its set does, else 1. A task counts for the primary quality where it reports
+ * accuracy; perplexity does where no task reports accuracy.
  */
-export function planTasks(tasks: readonly Task[], samples: StudyRequest["samples"]): TaskPlan[] {
+export function planTasks(
+  { tasks, weights }: Pick<TaskChoice, "tasks" | "weights">,
+  { samples, task_weights: own }: Pick<StudyRequest, "samples" | "task_weights">,
+): TaskPlan[] {
   const accurate = tasks.some((task) => task.reported_metric === "accuracy");
+  for (const name of Object.keys(own ?? {})) {
+    const names = tasks.map((task) => task.name);
+    if (!names.includes(name)) throw new UsageError(unknownName("task to weigh", name, names));
+  }
   return tasks.map((task) => {
     const full_samples = samples.full ?? task.full_samples;
     const proxy = samples.proxy ?? task.proxy_samples;
+    const weight = own?.[task.name] ?? weights[task.name] ?? 1;
     return {
       task: task.name,
       task_version: task.version,
@@ -151,6 +223,7 @@ export function planTasks(tasks: readonly Task[], samples: StudyRequest["samples
       proxy_samples: full_samples === null ? proxy : Math.min(proxy, full_samples),
       full_samples,
       ...(task.reported_metric === "accuracy" ? { chance: task.chance } : {}),
+      ...(weight === 1 ? {} : { weight }),
     };
   });
 }

@@ -27,6 +27,11 @@ export function canonicalName(dataset: string): string {
   return last.toLowerCase().replace(/[^a-z0-9]+/g, "");
 }
 
+/** The names that a dataset lists, separated by commas: `mmlu, gsm8k` asks for both. */
+export function datasetNames(dataset: string): string[] {
+  return dataset.split(",").map((name) => name.trim()).filter((name) => name !== "");
+}
+
 /** The set that a dataset's name stands for. */
 export function findBenchmarkSet(
   dataset: string,
@@ -48,6 +53,8 @@ export function classifyDataset(
   if (dataset.kind === "file" || name.toLowerCase().endsWith(".jsonl")) {
     return { dataset_class: "custom", known: "file", reason: "a file of the user's own" };
   }
+  const names = datasetNames(name);
+  if (names.length > 1) return classifyList(names, sets);
   const set = findBenchmarkSet(name, sets);
   if (set !== undefined) {
     const reason = `"${name}" is a ${set.dataset_class} benchmark set`;
@@ -60,4 +67,18 @@ export function classifyDataset(
   }
   const reason = `"${name}" is not known: it is treated as chat`;
   return { dataset_class: "chat", known: "unknown", reason };
+}
+
+/** Several names: their class where it is one, else general. */
+function classifyList(names: readonly string[], sets: readonly BenchmarkSet[]): Classified {
+  const found = names.map((dataset) => classifyDataset({ dataset, kind: "named" }, sets));
+  const classes = new Set(found.map(({ dataset_class }) => dataset_class));
+  const [only] = classes;
+  return classes.size === 1 && only !== undefined
+    ? { dataset_class: only, known: "set", reason: `each of ${names.join(", ")} is ${only}` }
+    : {
+      dataset_class: "general",
+      known: "set",
+      reason: `${names.join(", ")} are of several classes: ${[...classes].join(", ")}`,
+    };
 }

@@ -177,7 +177,7 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
   const primary_objective = primaryObjective(classified);
   const objectives = frontObjectives(choice.tasks);
   const reward_weights = rewardWeights(primary_objective, request.objectives);
-  const tasks = planTasks(choice.tasks, request.samples);
+  const tasks = planTasks(choice, request);
   const runtime = chooseRuntime(request, facts, plugins.runtimes);
   const { constraints, assumptions } = constraintsOf(request, facts);
   const parts = { primary_objective, objectives, tasks, reward_weights };

@@ -1,6 +1,24 @@
 import { defineAgent } from "../../core/mod.ts";
 
-/** Which benchmarks a dataset's name asks for; those without a task file are named as missing. */
+/** TruthfulQA is one benchmark with two figures: each counts half of it. */
+const TRUTHFUL = ["truthfulqa_mc1", "truthfulqa_mc2"];
+const HALVES = { truthfulqa_mc1: 0.5, truthfulqa_mc2: 0.5 };
+
+/** Why benchmarks that the sets ask for cannot be had. */
+const REASONS = {
+  humaneval: "code that a model writes needs a sandbox, which is not built yet",
+  mbpp: "code that a model writes needs a sandbox, which is not built yet",
+  storycloze: "its data are licensed to persons and may not be passed on",
+  alfworld: "it needs a simulator of rooms, which is no part of this project",
+  babyai: "it needs a simulator of a grid world, which is no part of this project",
+  webshop: "it needs a simulated shop with a million products, which is no part of this project",
+};
+
+/**
+ * Which benchmarks a dataset's name asks for; those without a task file are named as missing. The
+ * domain sets (analytical to execution) are those of an expert's subject; the one for reasoning is
+ * called reasoning_expert, as `reasoning` is BIG-Bench Hard.
+ */
 export default defineAgent({
   name: "evaluation",
   summary: "Measures quality: language tasks by lm-eval, and perplexity on text",
@@ -12,17 +30,75 @@ export default defineAgent({
     },
     { datasets: ["tiny"], dataset_class: "language", tasks: ["tiny_words"] },
     { datasets: ["gsm8k", "math"], dataset_class: "math", tasks: ["gsm8k"] },
-    { datasets: ["code", "humaneval"], dataset_class: "code", tasks: ["humaneval"] },
     {
-      datasets: ["reasoning", "bbh"],
-      dataset_class: "reasoning",
-      tasks: ["bigbench_hard"],
+      datasets: ["code"],
+      dataset_class: "code",
+      tasks: ["humaneval", "mbpp"],
+      reasons: REASONS,
     },
+    { datasets: ["humaneval"], dataset_class: "code", tasks: ["humaneval"], reasons: REASONS },
+    { datasets: ["reasoning", "bbh"], dataset_class: "reasoning", tasks: ["bigbench_hard"] },
     {
       datasets: ["general", "default"],
       dataset_class: "general",
-      tasks: ["gsm8k", "commonsenseqa", "truthfulqa", "humaneval", "bigbench_hard"],
+      tasks: ["gsm8k", "commonsense_qa", ...TRUTHFUL, "humaneval", "bigbench_hard"],
+      weights: HALVES,
+      reasons: REASONS,
+    },
+    {
+      datasets: ["core"],
+      dataset_class: "general",
+      tasks: [
+        "mmlu",
+        "gsm8k",
+        "humaneval",
+        "hellaswag",
+        "arc_challenge",
+        ...TRUTHFUL,
+        "winogrande",
+      ],
+      weights: HALVES,
+      reasons: REASONS,
     },
     { datasets: ["language"], dataset_class: "language", tasks: ["lambada", "wikitext2"] },
+    {
+      datasets: ["analytical"],
+      dataset_class: "math",
+      tasks: ["hendrycks_math", "arc_challenge", "gsm8k"],
+    },
+    {
+      datasets: ["creative"],
+      dataset_class: "language",
+      tasks: ["hellaswag", "storycloze"],
+      reasons: REASONS,
+    },
+    {
+      datasets: ["reasoning_expert"],
+      dataset_class: "reasoning",
+      tasks: ["mmlu", "winogrande"],
+    },
+    {
+      datasets: ["communication"],
+      dataset_class: "language",
+      tasks: [...TRUTHFUL, "lambada"],
+      weights: HALVES,
+    },
+    {
+      datasets: ["memory"],
+      dataset_class: "general",
+      tasks: ["squad_completion", "triviaqa"],
+    },
+    {
+      datasets: ["planning"],
+      dataset_class: "reasoning",
+      tasks: ["alfworld", "babyai"],
+      reasons: REASONS,
+    },
+    {
+      datasets: ["execution"],
+      dataset_class: "reasoning",
+      tasks: ["webshop", "countdown"],
+      reasons: REASONS,
+    },
   ],
 });

@@ -26,5 +26,5 @@ export default defineTask({
   proxy_samples: 100,
   full_samples: 500,
   window_tokens: null,
-  datasets: ["arc_challenge", "arc", "ai2_arc", "reasoning", "general"],
+  datasets: ["arc_challenge", "arc", "ai2_arc"],
 });

@@ -1,9 +1,12 @@
 import { defineTask } from "../../core/mod.ts";
 
-/** Word problems with a chain of thought: the last number of a greedy generation is the answer. */
+/**
+ * Word problems with a chain of thought. The answer is the number after "####", else after "Final
+ * Answer:", else the last one of a greedy generation; right within 0.01; none is wrong.
+ */
 export default defineTask({
   name: "gsm8k",
-  version: "1",
+  version: "2",
   summary: "GSM8K: word problems, 8 examples with chains of thought",
   evaluator: "lm_eval",
   lm_eval_task: "gsm8k_cot",
@@ -15,12 +18,17 @@ export default defineTask({
       max_gen_toks: 256,
       until: ["Q:", "</s>", "<|im_end|>"],
     },
-    metadata: { version: 3, fields: { question: "string", answer: "string" } },
+    metadata: {
+      version: 3,
+      fields: { question: "string", answer: "string" },
+      rule: "final_number",
+      gold: "answer",
+    },
   },
   data_file: "gsm8k/test.jsonl.gz",
   shipped: false,
   few_shot: 8,
-  metric: "exact_match,flexible-extract",
+  metric: "exact_match,none",
   reported_metric: "accuracy",
   unit: "1",
   direction: "maximize",

@@ -24,5 +24,5 @@ export default defineTask({
   proxy_samples: 100,
   full_samples: 500,
   window_tokens: null,
-  datasets: ["lambada", "lambada_openai", "general"],
+  datasets: ["lambada", "lambada_openai"],
 });

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pare_backends.evaluation.documents import Documents, load_documents
 from pare_backends.evaluation.harness import run_harness
-from pare_backends.evaluation.outcome import TaskOutcome, measurement
+from pare_backends.evaluation.outcome import TaskOutcome, measurements
 from pare_backends.evaluation.perplexity import run_perplexity, windows
 from pare_backends.evaluation.records import file_sha256
 from pare_backends.evaluation.samples_file import write_samples
@@ -49,7 +49,8 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
     return {
         "measurements": [
             {**m, "method": f"{m['method']}; {numerics}"}
-            for m in (measurement(outcome, request.fidelity, device) for outcome in outcomes)
+            for outcome in outcomes
+            for m in measurements(outcome, request.fidelity, device)
         ],
         "samples": sum(len(outcome.samples) for outcome in outcomes),
         "samples_sha256": file_sha256(path),

@@ -134,3 +134,61 @@ Deno.test("spelling of a dataset does not matter", () => {
   assert.deepEqual(taskNames("GSM8K"), ["sums"]);
   assert.equal(tasks.length, 6);
 });
+
+Deno.test("several names, separated by commas, ask for all of their tasks, each once", () => {
+  assert.deepEqual(taskNames("words, gsm8k,sums"), ["words", "words_text", "sums"]);
+  assert.equal(specFor("words,gsm8k").dataset_class, "general");
+  assert.equal(specFor("gsm8k,openai/GSM-8K").dataset_class, "math");
+  const spec = specFor("gsm8k,general");
+  assert.deepEqual(spec.tasks.map((t) => t.task), ["sums"]);
+  assert.equal(spec.missing_tasks.length, 4);
+});
+
+Deno.test("a name of a list that nobody knows is refused, never stood in for", () => {
+  assert.throws(() => specFor("gsm8k,wrods"), /Unknown dataset "wrods". Did you mean "words"/);
+  assert.throws(() => specFor("gsm8k,support-tickets"), /Unknown dataset "support-tickets"/);
+  assert.throws(() => specFor("gsm8k,code"), /"code" as none of its benchmarks is available/);
+});
+
+Deno.test("a task counts as the user says, else as its set does, else 1", () => {
+  const weighted = {
+    ...plugins,
+    agents: agents.map((agent) => ({
+      ...agent,
+      benchmark_sets: (agent.benchmark_sets ?? []).map((set) => ({
+        ...set,
+        ...(set.datasets.includes("words") ? { weights: { words: 0.5 } } : {}),
+      })),
+    })),
+  };
+  const weights = (task_weights?: Record<string, number>) =>
+    inferSpec(
+      request({ dataset: "words,gsm8k", ...(task_weights && { task_weights }) }),
+      withDataset(small, "words,gsm8k"),
+      weighted,
+    ).tasks.map(({ task, weight }) => [task, weight]);
+  assert.deepEqual(weights(), [["words", 0.5], ["words_text", undefined], ["sums", undefined]]);
+  assert.deepEqual(weights({ words: 3, sums: 2 })[0], ["words", 3]);
+  assert.throws(() => weights({ sum: 2 }), /Unknown task to weigh "sum". Did you mean "sums"/);
+});
+
+Deno.test("a set says why a benchmark cannot be had", () => {
+  const telling = {
+    ...plugins,
+    agents: agents.map((agent) => ({
+      ...agent,
+      benchmark_sets: (agent.benchmark_sets ?? []).map((set) => ({
+        ...set,
+        reasons: { programs: "it needs a sandbox" },
+      })),
+    })),
+  };
+  const infer = (dataset: string) =>
+    inferSpec(request({ dataset }), withDataset(small, dataset), telling);
+  assert.throws(() => infer("code"), /it asks for programs \(programs: it needs a sandbox\)/);
+  assert.throws(() => infer("Programs"), /it asks for Programs \(Programs: it needs a sandbox\)/);
+  const { missing_tasks, warnings } = infer("general");
+  const programs = missing_tasks.find(({ task }) => task === "programs");
+  assert.equal(programs?.reason, 'it needs a sandbox; "general" asks for it');
+  assert.match(warnings[0] ?? "", /not have yet \(programs: it needs a sandbox\): quality/);
+});

@@ -66,13 +66,54 @@ Deno.test("a dataset's name chooses its benchmarks", async () => {
 });
 
 Deno.test("what a benchmark set asks for and nobody offers is named", async () => {
-  const { tasks, missing } = chosen(await inspectDataset("general"));
-  assert.deepEqual(
-    missing.map(({ task }) => task),
-    ["commonsenseqa", "truthfulqa", "humaneval", "bigbench_hard"],
-  );
-  assert.ok(tasks.some((task) => task.name === "gsm8k"));
+  const { tasks, missing, weights } = chosen(await inspectDataset("general"));
+  assert.deepEqual(missing.map(({ task }) => task), ["humaneval"]);
+  assert.deepEqual(tasks.map((task) => task.name), [
+    "gsm8k",
+    "commonsense_qa",
+    "truthfulqa_mc1",
+    "truthfulqa_mc2",
+    "bigbench_hard",
+  ]);
+  assert.deepEqual(weights, { truthfulqa_mc1: 0.5, truthfulqa_mc2: 0.5 });
 });
+
+Deno.test("core is the seven core benchmarks, with the shots that they are defined with", async () => {
+  const { tasks, missing } = chosen(await inspectDataset("core"));
+  assert.deepEqual(tasks.map((task) => [task.name, task.few_shot, task.metric]), [
+    ["mmlu", 5, "acc,none"],
+    ["gsm8k", 8, "exact_match,none"],
+    ["hellaswag", 10, "acc_norm,none"],
+    ["arc_challenge", 25, "acc_norm,none"],
+    ["truthfulqa_mc1", 0, "acc,none"],
+    ["truthfulqa_mc2", 0, "acc,none"],
+    ["winogrande", 5, "acc,none"],
+  ]);
+  assert.deepEqual(missing.map(({ task }) => task), ["humaneval"]);
+  assert.match(missing[0]!.reason, /sandbox/);
+});
+
+Deno.test("the domain sets name what they cannot have, and why", async () => {
+  assert.deepEqual(await names("analytical"), ["hendrycks_math", "arc_challenge", "gsm8k"]);
+  assert.deepEqual(await names("reasoning"), ["bigbench_hard"]);
+  assert.deepEqual(await names("reasoning_expert"), ["mmlu", "winogrande"]);
+  assert.deepEqual(await names("memory"), ["squad_completion", "triviaqa"]);
+  const creative = chosen(await inspectDataset("creative"));
+  assert.deepEqual(creative.tasks.map((task) => task.name), ["hellaswag"]);
+  assert.match(creative.missing[0]!.reason, /licensed/);
+  assert.throws(() => chosen({ ...NAMED, dataset: "planning" }), /alfworld: it needs a simulator/);
+  assert.throws(() => chosen({ ...NAMED, dataset: "mbpp" }), /needs a sandbox/);
+});
+
+Deno.test("tasks are chosen by their own names too, several by commas", async () => {
+  assert.deepEqual(await names("mmlu, hellaswag"), ["mmlu", "hellaswag"]);
+  assert.deepEqual(await names("truthfulqa"), ["truthfulqa_mc1", "truthfulqa_mc2"]);
+  for (const task of registry.tasks.filter((one) => !one.name.startsWith("custom_"))) {
+    assert.ok((await names(task.name)).includes(task.name), task.name);
+  }
+});
+
+const NAMED = { kind: "named", path: null, format: null, rows: null, sha256: null } as const;
 
 for (const format of ["prompt_answer", "text"] as const) {
   Deno.test(`a user's file of ${format} rows has a task that reads exactly these fields`, () => {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 from pathlib import Path
@@ -19,7 +18,6 @@ from pare_backends.evaluation.harness import build_task, run_harness
 from pare_backends.evaluation.language_model import PackedLM
 from pare_backends.evaluation.packing import attention, group_requests, pack, split_prefix
 from pare_backends.evaluation.perplexity import run_perplexity, windows
-from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure
 
 
@@ -137,24 +135,6 @@ def test_wikitext_is_cut_into_windows(model_dir: Path) -> None:
     assert {len(window) for window in found} == {512}
     joined = tokenizer.encode("\n\n".join(row["text"] for row in documents.rows))
     assert found[3] == joined[3 * 512 : 4 * 512]
-
-
-def gsm8k_task(tokens: int) -> WireTask:
-    """GSM8K with one example and short generations."""
-    task = wire_task("gsm8k", benchmark_file("gsm8k/test.jsonl.gz"), few_shot=1)
-    generation = {"max_gen_toks": tokens, "until": ["Q:"], "do_sample": False}
-    definition = {**(task.definition or {}), "generation_kwargs": generation}
-    return dataclasses.replace(task, definition=definition)
-
-
-def test_gsm8k_takes_the_last_number_of_a_generation(model_dir: Path) -> None:
-    task = gsm8k_task(5)
-    model = language_model(model_dir)
-    model.generate_until = lambda asked, **_: ["9 x 2 = 18 dollars. The answer is 18.", "It is 5."]
-    outcome = run_harness(task, load_documents(task), [0, 1], model)
-    found = [(s.score, s.answer, s.gold) for s in outcome.samples]
-    assert found == [(1.0, "18.", "18"), (0.0, "5.", "3")]
-    assert outcome.value == 0.5
 
 
 def test_generations_are_greedy_and_tell_their_progress(model_dir: Path) -> None:

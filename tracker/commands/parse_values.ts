@@ -72,3 +72,20 @@ export function parseObjectives(text: string): Partial<Record<ObjectiveWeight, n
   }
   return weights;
 }
+
+/** "mmlu=2,gsm8k=1" as weights above 0 by task. */
+export function parseTaskWeights(text: string): Record<string, number> {
+  return Object.fromEntries(
+    text.split(",").map((part) => {
+      const [task, value] = part.split("=").map((word) => word.trim());
+      const weight = Number(value);
+      if (!task || !value || !(weight > 0) || !Number.isFinite(weight)) {
+        throw new UsageError(
+          "Cannot take --task-weights as TASK=WEIGHT with a WEIGHT above 0, such as " +
+            `mmlu=2,gsm8k=1: current value is "${part}"`,
+        );
+      }
+      return [task, weight];
+    }),
+  );
+}

@@ -1,6 +1,12 @@
 import { z } from "zod";
 import { StudyRequest, type StudyRequestInput, unknownName, UsageError } from "../../core/mod.ts";
-import { parseDuration, parseObjectives, parsePositive, parseWhole } from "./parse_values.ts";
+import {
+  parseDuration,
+  parseObjectives,
+  parsePositive,
+  parseTaskWeights,
+  parseWhole,
+} from "./parse_values.ts";
 
 /** The options of `pare run` as commander hands them over: words, not yet checked. */
 export interface RunOptions {
@@ -22,6 +28,7 @@ export interface RunOptions {
   plugin?: string[];
   proxySamples?: string;
   fullSamples?: string;
+  taskWeights?: string;
   trustRemoteCode?: boolean;
 }
 
@@ -78,6 +85,7 @@ export function studyFromOptions(options: RunOptions, base: Partial<StudyRequest
     gpu_hours: optional(options.gpuHours, (text) => parsePositive(text, "--gpu-hours")),
     max_trials: optional(options.maxTrials, (text) => parseWhole(text, "--max-trials", 1)),
     objectives: optional(options.objectives, parseObjectives),
+    task_weights: optional(options.taskWeights, parseTaskWeights),
     target: options.target,
     seed: optional(options.seed, (text) => parseWhole(text, "--seed", 0)),
     data_dir: options.dataDir,

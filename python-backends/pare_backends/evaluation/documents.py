@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pare_backends.evaluation.groups import groups_of
 from pare_backends.evaluation.records import Row, file_sha256, read_records, row_hashes
 from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure, one_line
@@ -27,39 +28,45 @@ def load_documents(task: WireTask) -> Documents:
     """Reads the task's rows, checks their fields, hashes them. Raises `StageFailure`."""
     definition = full_definition(task)
     if task.data_path is None:
-        rows = _hub_rows(task, definition, definition.get("test_split"))
-        split = definition.get("fewshot_split") or definition.get("training_split")
-        examples = _hub_rows(task, definition, split) if _takes_examples(task, definition) else []
+        test_split = definition.get("test_split") or definition.get("validation_split")
+        rows = _hub_rows(task, definition, test_split)
         digest = hashlib.sha256("\n".join(row_hashes(rows)).encode()).hexdigest()
     else:
         path = Path(task.data_path)
         rows = read_records(path, (definition.get("metadata") or {}).get("fields"))
-        examples = _example_rows(task, definition, path)
         digest = file_sha256(path)
-    if len(examples) < task.few_shot and _takes_examples(task, definition):
-        raise StageFailure(
-            "bad_input",
-            f"Cannot give {task.few_shot} examples to {task.task}: there are {len(examples)}",
-        )
+    examples = _example_rows(task, definition, rows[0]) if task.few_shot > 0 else []
     return Documents(rows, row_hashes(rows), examples, digest)
 
 
-def full_definition(task: WireTask) -> dict[str, Any]:
+def full_definition(task: WireTask, group: str | None = None) -> dict[str, Any]:
     """The task's lm-eval document with what it includes, which is looked for in lm-eval's own
-    task folder, such as `lambada/lambada_openai.yaml`."""
+    task folder, such as `lambada/lambada_openai.yaml`; where the task has groups with documents of
+    their own, with the one of `group`."""
     definition = dict(task.definition or {})
+    groups = groups_of(definition)
     include = definition.pop("include", None)
+    if group is not None and groups is not None and groups.include is not None:
+        include = groups.include.format(group)
     if include is not None:
-        import lm_eval.tasks
-        from lm_eval.tasks._yaml_loader import load_yaml
-
-        folder = Path(lm_eval.tasks.__file__).parent
-        definition = {**load_yaml(folder / include), **definition}
+        definition = {**_included(task, include), **definition}
     elif task.definition is None:
         definition = _named_definition(task)
     for key in ("tag", "group", "task_list"):
         definition.pop(key, None)
     return definition
+
+
+def _included(task: WireTask, include: str) -> dict[str, Any]:
+    import lm_eval.tasks
+    from lm_eval.tasks._yaml_loader import load_yaml
+
+    path = Path(lm_eval.tasks.__file__).parent / include
+    if not path.is_file():
+        raise StageFailure(
+            "bad_input", f"Cannot evaluate {task.task}: lm-eval has no document {include}"
+        )
+    return dict(load_yaml(path))
 
 
 def _named_definition(task: WireTask) -> dict[str, Any]:
@@ -75,39 +82,62 @@ def _named_definition(task: WireTask) -> dict[str, Any]:
     return dict(load_yaml(entry.yaml_path))
 
 
-def _takes_examples(task: WireTask, definition: dict[str, Any]) -> bool:
-    """Whether examples come from a split and not from the document itself."""
-    return task.few_shot > 0 and not (definition.get("fewshot_config") or {}).get("samples")
-
-
-def _example_rows(task: WireTask, definition: dict[str, Any], path: Path) -> list[Row]:
-    if not _takes_examples(task, definition):
+def _example_rows(task: WireTask, definition: dict[str, Any], first: Row) -> list[Row]:
+    """The rows that examples are taken from; none where the document itself holds them."""
+    groups = groups_of(definition)
+    own = definition if groups is None else full_definition(task, groups.of(first))
+    if (own.get("fewshot_config") or {}).get("samples"):
         return []
-    files = (definition.get("dataset_kwargs") or {}).get("data_files") or {}
-    if "train" not in files:
+    if task.data_path is None:
+        split = definition.get("fewshot_split") or definition.get("training_split")
+        examples = _hub_rows(task, definition, split)
+    else:
+        files = (definition.get("dataset_kwargs") or {}).get("data_files") or {}
+        if "train" not in files:
+            raise StageFailure(
+                "bad_input",
+                f"Cannot give {task.few_shot} examples to {task.task}: "
+                "it names no file of examples",
+            )
+        examples = read_records(Path(task.data_path).parent / files["train"])
+    if len(examples) < task.few_shot:
         raise StageFailure(
             "bad_input",
-            f"Cannot give {task.few_shot} examples to {task.task}: it names no file of examples",
+            f"Cannot give {task.few_shot} examples to {task.task}: there are {len(examples)}",
         )
-    return read_records(path.parent / files["train"])
+    return examples
 
 
 def _hub_rows(task: WireTask, definition: dict[str, Any], split: str | None) -> list[Row]:
-    import datasets
-
-    name, config = definition.get("dataset_path"), definition.get("dataset_name")
+    """Rows of a split; of a task whose groups are parts of their own, of all parts."""
+    name = definition.get("dataset_path")
     if name is None or split is None:
         raise StageFailure("bad_input", f"Cannot evaluate {task.task}: no data file was given")
+    groups = groups_of(definition)
+    if groups is None or groups.hub_configs is None:
+        rows = _hub_part(task, name, definition.get("dataset_name"), split)
+    else:
+        rows = [
+            {groups.field: config, **row}
+            for config in groups.hub_configs
+            for row in _hub_part(task, name, config, split)
+        ]
+    if not rows:
+        raise StageFailure("bad_input", f"Cannot use {name}: its split {split} holds no rows")
+    return rows
+
+
+def _hub_part(task: WireTask, name: str, config: str | None, split: str) -> list[Row]:
+    import datasets
+
     try:
-        rows = datasets.load_dataset(name, config, split=split).to_list()
+        return list(datasets.load_dataset(name, config, split=split).to_list())
     except Exception as error:
         offline = " (HF_HUB_OFFLINE is set)" if os.environ.get("HF_HUB_OFFLINE") else ""
+        place = "" if task.data_file is None else f" that holds it as {task.data_file}"
         raise StageFailure(
             "bad_input",
             f"Cannot get the data of {task.task} ({name}) from the hub or its cache{offline}: "
             f"{one_line(error, 160)}",
-            hint="Name a folder with benchmark files by --data-dir",
+            hint=f"Name a folder{place} by --data-dir",
         ) from error
-    if not rows:
-        raise StageFailure("bad_input", f"Cannot use {name}: its split {split} holds no rows")
-    return list(rows)

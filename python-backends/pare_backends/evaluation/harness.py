@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pare_backends.evaluation.answer_rules import rule_of
 from pare_backends.evaluation.documents import Documents, full_definition
+from pare_backends.evaluation.groups import groups_of, slice_scores, split_rows
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome, mean_and_error
 from pare_backends.evaluation.records import Row, content_hash
 from pare_backends.evaluation.wire import WireTask
@@ -21,35 +24,20 @@ SEED = 1234
 def run_harness(
     task: WireTask, documents: Documents, rows: Sequence[int], model: PackedLM
 ) -> TaskOutcome:
-    """The task's metric on the rows, by lm-eval's own templates, filters and metrics."""
+    """The task's metric on the rows, by lm-eval's own templates, filters and metrics. A task of
+    groups runs group by group, as each has prompts of its own."""
     import lm_eval
-    from lm_eval.evaluator import evaluate
 
-    metric, _, wanted_filter = task.metric.partition(",")
-    lm_task = build_task(task, documents, rows)
-    model.label = task.task
-    # Standard errors are computed below: lm-eval's bootstrap of some metrics takes minutes.
-    loaded = {"tasks": {task.task: lm_task}, "groups": {}, "group_map": {}}
-    results = evaluate(lm=model, task_dict=loaded, bootstrap_iters=0, log_samples=True)
-    logged = [s for s in results["samples"][task.task] if s["filter"] == wanted_filter]
-    if len(logged) != len(rows) or any(metric not in sample for sample in logged):
-        known = sorted(
-            {f"{m},{s['filter']}" for s in results["samples"][task.task] for m in s["metrics"]}
-        )
-        raise StageFailure(
-            "bad_input",
-            f'Cannot read the metric "{task.metric}" of {task.task}: lm-eval gives '
-            f"{', '.join(known)}",
-        )
-    samples = [
-        sample_result(
-            task, lm_task, sample, row, documents.hashes[row], metric, model.seconds_of(sample)
-        )
-        for row, sample in zip(rows, logged, strict=True)
-    ]
-    value, error = mean_and_error([sample.score for sample in samples])
-    prompts = [sample.prompt_hash for sample in samples]
-    template = {**full_definition(task), "dataset_kwargs": None, "dataset_path": None}
+    groups = groups_of(task.definition or {})
+    parts = split_rows(groups, documents.rows, rows)
+    found: dict[int, SampleResult] = {}
+    for number, part in enumerate(parts, start=1):
+        model.label = task.task if len(parts) == 1 else f"{task.task} {number}/{len(parts)}"
+        found.update(zip(part, _run_part(task, documents, part, model), strict=True))
+    samples = [found[row] for row in rows]
+    scores = [sample.score for sample in samples]
+    names = [] if groups is None else [groups.of(documents.rows[row]) for row in rows]
+    value, error = mean_and_error(scores)
     version = lm_eval.__version__
     return TaskOutcome(
         task=task,
@@ -62,17 +50,60 @@ def run_harness(
                 version,
                 task.metric,
                 task.few_shot,
-                str(template),
-                prompts,
+                _plain({**full_definition(task), "dataset_kwargs": None, "dataset_path": None}),
+                [sample.prompt_hash for sample in samples],
                 [documents.hashes[row] for row in rows],
             ]
         ),
         how=f"lm-eval {version}, {task.metric}, {task.few_shot}-shot",
+        slices=tuple(slice_scores(groups, names, scores)),
     )
 
 
+def _plain(value: Any) -> Any:
+    """The value as JSON has it; lm-eval's documents name functions, which are told by their names,
+    as their addresses differ from process to process."""
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if callable(value):
+        return f"{value.__module__}.{value.__qualname__}"
+    return value
+
+
+def _run_part(
+    task: WireTask, documents: Documents, rows: Sequence[int], model: PackedLM
+) -> list[SampleResult]:
+    """The samples of rows that share a prompt, in their order."""
+    from lm_eval.evaluator import evaluate
+
+    metric, _, wanted_filter = task.metric.partition(",")
+    lm_task = build_task(task, documents, rows)
+    # Standard errors are computed from the samples: lm-eval's bootstrap of some takes minutes.
+    loaded = {"tasks": {task.task: lm_task}, "groups": {}, "group_map": {}}
+    results = evaluate(lm=model, task_dict=loaded, bootstrap_iters=0, log_samples=True)
+    logged = [s for s in results["samples"][task.task] if s["filter"] == wanted_filter]
+    if len(logged) != len(rows) or any(metric not in sample for sample in logged):
+        known = sorted(
+            {f"{m},{s['filter']}" for s in results["samples"][task.task] for m in s["metrics"]}
+        )
+        raise StageFailure(
+            "bad_input",
+            f'Cannot read the metric "{task.metric}" of {task.task}: lm-eval gives '
+            f"{', '.join(known)}",
+        )
+    return [
+        sample_result(
+            task, lm_task, sample, row, documents.hashes[row], metric, model.seconds_of(sample)
+        )
+        for row, sample in zip(rows, logged, strict=True)
+    ]
+
+
 def build_task(task: WireTask, documents: Documents, rows: Sequence[int]) -> Any:
-    """lm-eval's task over exactly these rows: its documents are numbered 0 to n-1 in this order.
+    """lm-eval's task over exactly these rows, of one group where the task has groups: its
+    documents are numbered 0 to n-1 in this order.
 
     The rows are handed over in memory, so nothing is written to a dataset cache and no hub is
     asked.
@@ -80,13 +111,16 @@ def build_task(task: WireTask, documents: Documents, rows: Sequence[int]) -> Any
     import datasets
     from lm_eval.api.task import ConfigurableTask
 
-    definition = full_definition(task)
     chosen = [documents.rows[row] for row in rows]
+    groups = groups_of(task.definition or {})
+    group = None if groups is None else groups.of(chosen[0])
+    definition = full_definition(task, group)
+    examples = _examples(task, documents, group)
 
     def in_memory(**_: Any) -> dict[str, Any]:
         splits = {"test": _dataset(datasets, chosen)}
-        if documents.examples:
-            splits["train"] = _dataset(datasets, documents.examples)
+        if examples:
+            splits["train"] = _dataset(datasets, examples)
         return splits
 
     config = {
@@ -98,15 +132,16 @@ def build_task(task: WireTask, documents: Documents, rows: Sequence[int]) -> Any
         "dataset_kwargs": None,
         "test_split": "test",
         "validation_split": None,
-        "training_split": "train" if documents.examples else None,
-        "fewshot_split": "train" if documents.examples else None,
+        "training_split": "train" if examples else None,
+        "fewshot_split": "train" if examples else None,
         "num_fewshot": task.few_shot,
         "should_decontaminate": False,
     }
-    if documents.examples:
+    if examples:
         # The default sampler draws anew for every document: a prompt would then depend on the
         # documents before it, and a sample's score on the selection.
         config["fewshot_config"] = {"sampler": "first_n"}
+    _set_rule(config, definition)
     try:
         built = ConfigurableTask(config=config)
     except (TypeError, KeyError, ValueError) as error:
@@ -115,6 +150,37 @@ def build_task(task: WireTask, documents: Documents, rows: Sequence[int]) -> Any
         ) from error
     built.set_fewshot_seed(seed=SEED)
     return built
+
+
+def _examples(task: WireTask, documents: Documents, group: str | None) -> list[Row]:
+    """The rows that examples are taken from: of the group, where there is one."""
+    groups = groups_of(task.definition or {})
+    if groups is None or group is None or not documents.examples:
+        return documents.examples
+    own = [row for row in documents.examples if groups.of(row) == group]
+    if len(own) < task.few_shot:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot give {task.few_shot} examples to {task.task} of {group}: there are {len(own)}",
+        )
+    return own
+
+
+def _set_rule(config: dict[str, Any], definition: dict[str, Any]) -> None:
+    """Scores by pare's own rule where the definition names one."""
+    rule = rule_of(definition)
+    if rule is None:
+        return
+    target = definition["metadata"]["gold"]
+
+    def process_results(doc: Row, results: Sequence[str]) -> dict[str, float]:
+        return {"exact_match": float(rule(results[0], str(doc[target])).right)}
+
+    config["process_results"] = process_results
+    config["filter_list"] = None
+    config["metric_list"] = [
+        {"metric": "exact_match", "aggregation": "mean", "higher_is_better": True}
+    ]
 
 
 def _dataset(datasets: Any, rows: Sequence[Row]) -> Any:
@@ -132,7 +198,13 @@ def sample_result(
     seconds: float | None,
 ) -> SampleResult:
     """One logged sample of lm-eval as a row of ours."""
-    answer, gold, likelihood = _answer(lm_task, sample, metric)
+    definition = task.definition or {}
+    rule = rule_of(definition)
+    if rule is None:
+        answer, gold, likelihood = _answer(lm_task, sample, metric)
+    else:
+        answer = rule(_text(sample), str(sample["doc"][definition["metadata"]["gold"]])).answer
+        gold, likelihood = str(sample["target"]), None
     return SampleResult(
         task=task.task,
         sample_id=str(row),
@@ -157,11 +229,20 @@ def _answer(
         values = [float(value) for value, _ in responses]
         lengths = [len(text) if metric == "acc_norm" else 1 for text in choices]
         best = max(range(len(choices)), key=lambda i: values[i] / lengths[i])
+        if lm_task.multiple_input:
+            # The choices are what stands before one and the same target; the text is the right one.
+            target = lm_task.doc_to_text(sample["doc"])
         right = target if isinstance(target, int) else choices.index(str(target))
         return choices[best], choices[right], values[right]
     if kind == "loglikelihood":
         likelihood, greedy = responses[0]
         gold = str(target).strip()
         return (gold if greedy else None), gold, float(likelihood)
-    response = responses[0] if isinstance(responses[0], str) else str(responses[0][0])
-    return response, str(target), None
+    gold = json.dumps(target, ensure_ascii=False) if isinstance(target, list) else str(target)
+    return _text(sample), gold, None
+
+
+def _text(sample: dict[str, Any]) -> str:
+    """The generation as the filters left it."""
+    response = sample["filtered_resps"][0]
+    return response if isinstance(response, str) else str(response[0])

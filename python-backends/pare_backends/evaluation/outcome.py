@@ -28,6 +28,17 @@ class SampleResult:
 
 
 @dataclass(frozen=True)
+class SliceScore:
+    """The figure of a part of a task, such as an MMLU subject, or a named mean over its parts."""
+
+    slice: str
+    value: float
+    standard_error: float | None
+    n: int
+    how: str
+
+
+@dataclass(frozen=True)
 class TaskOutcome:
     """A task's figure with its samples. `how` says by what rule it was read."""
 
@@ -37,6 +48,7 @@ class TaskOutcome:
     samples: list[SampleResult]
     protocol: str
     how: str
+    slices: tuple[SliceScore, ...] = ()
 
 
 def mean_and_error(scores: Sequence[float]) -> tuple[float, float | None]:
@@ -67,3 +79,22 @@ def measurement(outcome: TaskOutcome, fidelity: str, device: str) -> dict[str, A
         "device": device,
         "method": outcome.how,
     }
+
+
+def measurements(outcome: TaskOutcome, fidelity: str, device: str) -> list[dict[str, Any]]:
+    """The task's measurement, then those of its slices."""
+    whole = measurement(outcome, fidelity, device)
+    return [
+        whole,
+        *(
+            {
+                **whole,
+                "value": part.value,
+                "standard_error": part.standard_error,
+                "n": part.n,
+                "slice": part.slice,
+                "method": f"{outcome.how}; {part.how}",
+            }
+            for part in outcome.slices
+        ),
+    ]

@@ -15,6 +15,7 @@ class WireTask:
     evaluator: Literal["lm_eval", "perplexity"]
     lm_eval_task: str | None
     definition: dict[str, Any] | None
+    data_file: str | None
     data_path: str | None
     few_shot: int
     metric: str

@@ -1,0 +1,73 @@
+"""How pare itself reads an answer out of a generation, where the requirements say how.
+
+A task names a rule in its definition's metadata: `rule: "final_number"`. The rule gives the answer
+that it read (None: there is none, which is wrong) and whether that is right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pare_backends.failures import StageFailure
+
+NUMBER = r"(?:(?<![\d.)])-)?(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
+"""A minus after a digit or a bracket is a subtraction, not a sign."""
+MARKED = (re.compile(rf"####\s*({NUMBER})"), re.compile(rf"Final Answer:\s*({NUMBER})"))
+ANY_NUMBER = re.compile(NUMBER)
+NUMBER_TOLERANCE = 0.01
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a rule made of a generation."""
+
+    answer: str | None
+    right: bool
+
+
+def final_number(text: str) -> str | None:
+    """The number after `####`, else the one after `Final Answer:`, else the last one; None where
+    there is no number. Without thousands separators and currency signs."""
+    plain = text.replace("$", "").replace("\u2212", "-")
+    for pattern in MARKED:
+        marked = pattern.search(plain)
+        if marked is not None:
+            return marked.group(1).replace(",", "")
+    numbers = ANY_NUMBER.findall(plain)
+    return numbers[-1].replace(",", "") if numbers else None
+
+
+def read_number(text: str, gold: str) -> Reading:
+    """Right where the final number is within 0.01 of the gold answer's."""
+    wanted, answer = final_number(gold), final_number(text)
+    if wanted is None:
+        raise StageFailure("bad_input", f"Cannot score against {gold!r}: it holds no number")
+    if answer is None:
+        return Reading(None, False)
+    return Reading(answer, abs(float(answer) - float(wanted)) < NUMBER_TOLERANCE)
+
+
+def read_contained(text: str, gold: str) -> Reading:
+    """Right where the generation holds the gold answer, upper and lower case alike."""
+    found = re.search(re.escape(gold.strip()), text, re.IGNORECASE)
+    return Reading(text.strip() or None, found is not None)
+
+
+RULES: dict[str, Callable[[str, str], Reading]] = {
+    "final_number": read_number,
+    "contains": read_contained,
+}
+
+
+def rule_of(definition: dict[str, Any]) -> Callable[[str, str], Reading] | None:
+    """The rule that a definition names; None: lm-eval's own metrics score it."""
+    name = (definition.get("metadata") or {}).get("rule")
+    if name is None:
+        return None
+    if name not in RULES:
+        known = ", ".join(sorted(RULES))
+        raise StageFailure("bad_input", f'Unknown answer rule "{name}". Known: {known}')
+    return RULES[name]
