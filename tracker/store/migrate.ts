@@ -12,6 +12,7 @@ const MIGRATIONS = [
   "0009_comparison_comments.sql",
   "0010_imported.sql",
   "0011_imported_comments.sql",
+  "0012_journal_mark.sql",
 ] as const;
 
 /** Versions whose new columns and tables only the journal can fill: an older database is made anew. */

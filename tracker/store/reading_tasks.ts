@@ -1,6 +1,7 @@
 import { UsageError } from "../../core/mod.ts";
 import { exists, flushDatabase, heldError, setAside } from "./database_tasks.ts";
 import { lockOwner } from "./file_lock.ts";
+import { isPlaceOf, sinkPlace } from "./journal_mark.ts";
 import { SCHEMA_VERSION, schemaVersion } from "./migrate.ts";
 import {
   isDamagedBlock,
@@ -11,7 +12,7 @@ import {
 import { readSeries, type Series, type SeriesKey } from "./points_series.ts";
 import type { QueryLimits, QueryResult } from "./query_result.ts";
 import { checkQuery, runExport, runQuery } from "./run_query.ts";
-import { journalSize, sinkOffset } from "./sink.ts";
+import { journalSize } from "./sink.ts";
 import { behindSentence, heldSentence } from "./stale.ts";
 import type { StorePaths } from "./store_paths.ts";
 
@@ -32,10 +33,15 @@ interface ForReading extends OpenDatabase {
 }
 
 /** Whether there is nothing left to take over or to migrate. */
-async function isCurrent(opened: OpenDatabase, size: number): Promise<boolean> {
+async function isCurrent(
+  { connection }: OpenDatabase,
+  { journal }: StorePaths,
+  size: number,
+): Promise<boolean> {
   try {
-    const version = await schemaVersion(opened.connection);
-    return version >= SCHEMA_VERSION && await sinkOffset(opened.connection) >= size;
+    if (await schemaVersion(connection) < SCHEMA_VERSION) return false;
+    const place = await sinkPlace(connection);
+    return place.offset >= size && isPlaceOf(journal, place);
   } catch {
     return false;
   }
@@ -61,7 +67,7 @@ async function openForReading(
       throw heldError(paths, opened.holder);
     }
     if (opened !== null && !("obstacle" in opened)) {
-      const enough = writing || attempt > 0 || await isCurrent(opened, size);
+      const enough = writing || attempt > 0 || await isCurrent(opened, paths, size);
       if (enough) return { ...opened, stale };
       opened.close();
     } else if (attempt > 1) {

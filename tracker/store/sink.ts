@@ -2,6 +2,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { type JournalRecord, UsageError } from "../../core/mod.ts";
 import { type Batch, makeBatch } from "./batch.ts";
 import type { Change } from "./change.ts";
+import { isPlaceOf, sinkPlace, writePlace } from "./journal_mark.ts";
 import { readJournal } from "./journal_reader.ts";
 import type { Entry } from "./record_line.ts";
 import { recordChanges } from "./rows.ts";
@@ -21,8 +22,7 @@ export class AheadOfJournal extends Error {}
 
 /** How much of the journal the database has. */
 export async function sinkOffset(connection: DuckDBConnection): Promise<number> {
-  const result = await connection.runAndReadAll("SELECT journal_offset FROM sink_offset");
-  return Number(result.getRows()[0]?.[0] ?? 0);
+  return (await sinkPlace(connection)).offset;
 }
 
 /** The size of the journal file; 0 where there is none. */
@@ -65,11 +65,16 @@ async function takeEntry(batch: Batch, entry: Entry, paths: StorePaths): Promise
   for (const change of changes) batch.take(change);
 }
 
-async function commit(connection: DuckDBConnection, batch: Batch, offset: number): Promise<void> {
+async function commit(
+  connection: DuckDBConnection,
+  batch: Batch,
+  journal: string,
+  offset: number,
+): Promise<void> {
   await connection.run("BEGIN");
   try {
     await batch.write(connection);
-    await connection.run("UPDATE sink_offset SET journal_offset = ?", [offset]);
+    await writePlace(connection, journal, offset);
     await connection.run("COMMIT");
   } catch (error) {
     await connection.run("ROLLBACK");
@@ -89,10 +94,14 @@ export async function catchUp(
   budget_ms: number,
 ): Promise<number> {
   const started = performance.now();
-  let offset = await sinkOffset(connection);
+  const place = await sinkPlace(connection);
+  let { offset } = place;
   const size = journalSize(paths.journal);
   if (offset > size) {
     throw new AheadOfJournal(`the database has read to ${offset}, the journal ends at ${size}`);
+  }
+  if (!isPlaceOf(paths.journal, place)) {
+    throw new AheadOfJournal(`the journal was cut before ${offset} and written on since`);
   }
   let batch = makeBatch();
   let batch_started = started;
@@ -102,13 +111,13 @@ export async function catchUp(
     reached = entry.next;
     const full = batch.size >= BATCH_ROWS || batch.points >= BATCH_POINTS;
     if (full || performance.now() - batch_started > BATCH_MS) {
-      await commit(connection, batch, reached);
+      await commit(connection, batch, paths.journal, reached);
       offset = reached;
       if (performance.now() - started > budget_ms) return reached;
       batch = makeBatch();
       batch_started = performance.now();
     }
   }
-  if (reached > offset) await commit(connection, batch, reached);
+  if (reached > offset) await commit(connection, batch, paths.journal, reached);
   return reached;
 }
