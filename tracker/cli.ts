@@ -110,6 +110,13 @@ function buildProgram(): Command {
     (await import("./commands/import.ts")).importOptunaCommand(file, options)
   );
 
+  withStore(
+    imports.command("lm-eval").description("the figures and samples of an lm-eval results folder")
+      .argument("<dir>", "what --output_path named"),
+  ).action(async (folder: string, options) =>
+    (await import("./commands/import.ts")).importLmEvalCommand(folder, options)
+  );
+
   withStore(program.command("studies").description("list the studies of the store"))
     .action(async (options) => (await import("./commands/show.ts")).studiesCommand(options));
 

@@ -28,3 +28,16 @@ export async function importOptunaCommand(
   await using store = await openStore(home.store, { write: true });
   sayImported(await importRuns(store, { source: "optuna", location: path }, runs));
 }
+
+/** `pare import lm-eval`: the figures and samples of an lm-eval results folder. */
+export async function importLmEvalCommand(
+  folder: string,
+  options: { store?: string },
+): Promise<void> {
+  const { lmEvalRuns } = await import("../imports/lm_eval.ts");
+  const home = findHome(Deno.env.toObject(), options.store);
+  const location = resolve(folder);
+  const runs = await Array.fromAsync(lmEvalRuns(location)); // a mistake comes before a lock
+  await using store = await openStore(home.store, { write: true });
+  sayImported(await importRuns(store, { source: "lm_eval", location }, runs));
+}

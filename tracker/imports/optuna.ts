@@ -75,7 +75,7 @@ function* runsOf(study: Study, study_name: string, utc: boolean): Generator<Fore
     const { number, state } = trial;
     const params = study.params.get(trial.trial_id) ?? [];
     yield {
-      source_id: `${shortHash(identity)}/${number}`,
+      source_id: `${shortHash(identity, 12)}/${number}`,
       study_id: studyId("optuna", study_name, identity),
       study_name,
       number,

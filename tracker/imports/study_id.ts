@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
-/** Six digits of a hash: enough to tell a store's imported studies of one name apart. */
-export function shortHash(identity: string): string {
-  return createHash("sha256").update(identity).digest("hex").slice(0, 6);
+/** The first digits of a hash; six are enough to tell a store's studies of one name apart. */
+export function shortHash(identity: string, digits = 6): string {
+  return createHash("sha256").update(identity).digest("hex").slice(0, digits);
 }
 
 /** A readable id of an imported study: `optuna-NAME-1a2b3c`; `identity` tells equal names apart. */
