@@ -74,7 +74,8 @@ function gridWarning({ model }: Facts): string[] {
     `${grid.group_size} (${
       Math.round(100 * grid.fraction)
     } % of them): rounding to the same grid ` +
-    `would be exact and is refused, and the baseline is itself a quantized model`,
+    `gives them back${grid.symmetric ? "" : ", but for the file's whole zero points,"} and is ` +
+    `refused, and the baseline is itself a quantized model`,
   ];
 }
 

@@ -101,8 +101,9 @@ export function linearRows({ model }: Facts): number[] {
 }
 
 /**
- * Whether the linear weights do not lie on this very grid already. If they do, rounding to it is
- * exact whatever the method does, and its figures would say nothing about the method.
+ * Whether the linear weights do not lie on this very grid already. If they do, rounding to it gives
+ * them back whatever the method does: exactly on a symmetric grid; on an asymmetric one nearly, as
+ * compressed-tensors stores a zero point in whole steps and the grid's own offset is any number.
  */
 export function leavesGrid(params: Params, { model: { grid } }: Facts): Support {
   if (grid === null || grid.fraction < 0.5) return { ok: true };
@@ -110,11 +111,15 @@ export function leavesGrid(params: Params, { model: { grid } }: Facts): Support 
   const same = params.bits === grid.bits && params.symmetric === grid.symmetric && group > 0 &&
     grid.group_size % group === 0;
   if (!same) return { ok: true };
-  const kind = grid.symmetric ? "symmetric" : "asymmetric";
+  const kind = grid.symmetric ? "a symmetric" : "an asymmetric";
+  const back = grid.symmetric
+    ? "gives them back, whatever the method does: its figures would say nothing about it"
+    : "gives them back but for the zero points, which the file stores as whole steps: its " +
+      "figures would be those of the file format, not of the method";
   return {
     ok: false,
-    reason: `the model's weights already lie on a ${kind} ${grid.bits}-bit grid in groups of ` +
-      `${grid.group_size}: the same grid would win by construction`,
+    reason: `the model's weights already lie on ${kind} ${grid.bits}-bit grid in groups of ` +
+      `${grid.group_size}; rounding to that grid ${back}`,
   };
 }
 

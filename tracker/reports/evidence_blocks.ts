@@ -9,8 +9,9 @@ function modelSection(view: StudyView): Block[] {
   const grid = model.grid === null ? [] : [
     `**Weights on a grid.** ${Math.round(model.grid.fraction * 100)} % of the linear weights lie ` +
     `on a ${model.grid.symmetric ? "symmetric" : "asymmetric"} ${model.grid.bits}-bit grid in ` +
-    `groups of ${model.grid.group_size}: rounding to that grid would be exact by construction ` +
-    `and say nothing about a method, so methods on it are refused.`,
+    `groups of ${model.grid.group_size}: rounding to that grid gives them back, ` +
+    `${model.grid.symmetric ? "exactly" : "but for the file's whole zero points"}, and says ` +
+    `nothing about a method, so methods on it are refused.`,
   ];
   return [
     heading(2, "Model and machine"),

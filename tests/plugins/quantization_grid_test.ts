@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import type { Facts } from "../../core/mod.ts";
+import rtn from "../../plugins/quantization/rtn.ts";
+import gptq from "../../plugins/quantization/gptq.ts";
+import { smallFacts } from "../core/spec_fixtures.ts";
+
+type Grid = NonNullable<Facts["model"]["grid"]>;
+
+function onGrid(more: Partial<Grid>): Facts {
+  const facts = smallFacts();
+  const grid = { bits: 4, group_size: 64, symmetric: true, fraction: 1, relative_error: 0 };
+  return { ...facts, model: { ...facts.model, grid: { ...grid, ...more } } };
+}
+
+const params = { bits: 4, group_size: 64, symmetric: true, clip: false, targets: "linear" };
+
+function reason(more: Partial<typeof params>, facts: Facts): string {
+  const verdict = rtn.accepts({ ...params, ...more }, facts);
+  return verdict.ok ? "" : verdict.reason;
+}
+
+Deno.test("the grid that weights lie on is refused, exactly or nearly, and why it says nothing", () => {
+  assert.equal(
+    reason({}, onGrid({})),
+    "the model's weights already lie on a symmetric 4-bit grid in groups of 64; rounding to that " +
+      "grid gives them back, whatever the method does: its figures would say nothing about it",
+  );
+  assert.equal(
+    reason({ symmetric: false }, onGrid({ symmetric: false })),
+    "the model's weights already lie on an asymmetric 4-bit grid in groups of 64; rounding to that " +
+      "grid gives them back but for the zero points, which the file stores as whole steps: its " +
+      "figures would be those of the file format, not of the method",
+  );
+  assert.match(reason({ group_size: 32 }, onGrid({})), /already lie/, "groups within a group");
+});
+
+Deno.test("other grids, and weights that mostly lie on none, are taken", () => {
+  assert.equal(reason({ bits: 3 }, onGrid({})), "");
+  assert.equal(reason({ symmetric: false }, onGrid({})), "");
+  assert.equal(reason({ group_size: 96 }, onGrid({})), "");
+  assert.equal(reason({}, onGrid({ fraction: 0.4 })), "");
+  assert.equal(reason({ targets: "embedding" }, onGrid({})), "");
+});
+
+Deno.test("a method's next step passes over the grid that the weights lie on", () => {
+  const facts = onGrid({ bits: 3 });
+  const next = (bits: number, finding: "lost" | "kept") =>
+    gptq.next({ ...params, bits }, finding, facts)?.["bits"] ?? null;
+  assert.deepEqual([next(8, "kept"), next(4, "kept"), next(2, "kept")], [4, 2, null]);
+  assert.deepEqual([next(2, "lost"), next(4, "lost"), next(8, "lost")], [4, 8, null]);
+});
