@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,22 +29,26 @@ export function tinyModelFolder(): string {
   return join(tmpdir(), `pare-tiny-${hash.digest("hex").slice(0, 12)}`);
 }
 
-/** Trains the tiny model where that was not done yet, reads its facts, prepares calibration. */
+/** The tiny model's directory; trained where that was not done yet. */
+export async function trainedTinyModel(client: BackendClient): Promise<string> {
+  const model_dir = tinyModelFolder();
+  if (existsSync(join(model_dir, "config.json"))) return model_dir;
+  const fresh = mkdtempSync(join(tmpdir(), "pare-tiny-fresh-"));
+  await importModel(client, "tiny", fresh);
+  try {
+    renameSync(fresh, model_dir);
+  } catch (error) {
+    // Another test process was first: its model is the same.
+    if (!existsSync(join(model_dir, "config.json"))) throw error;
+    rmSync(fresh, { recursive: true });
+  }
+  return model_dir;
+}
+
+/** The trained tiny model with its facts and calibration windows. */
 export async function tinyWorld(client: BackendClient): Promise<TinyWorld> {
   const folder = mkdtempSync(join(tmpdir(), "pare-tiny-world-"));
-  const model_dir = tinyModelFolder();
-  if (!existsSync(join(model_dir, "config.json"))) {
-    const fresh = join(folder, "tiny");
-    mkdirSync(fresh);
-    await importModel(client, "tiny", fresh);
-    try {
-      renameSync(fresh, model_dir);
-    } catch (error) {
-      // Another test process was first: its model is the same.
-      if (!existsSync(join(model_dir, "config.json"))) throw error;
-      rmSync(fresh, { recursive: true });
-    }
-  }
+  const model_dir = await trainedTinyModel(client);
   const model = await importModel(client, model_dir, join(folder, "unused"));
   const disk = { stage: "inspect_device", disk_path: folder } as const;
   const device = must(await client.run(disk, { environment: "default" }));

@@ -31,22 +31,24 @@ export function cancelled({ ports }: Study): Stop | null {
     : null;
 }
 
-const MACHINE: ReadonlySet<Failure["kind"]> = new Set(["crash", "stall", "missing_environment"]);
+const MACHINE: ReadonlySet<Failure["kind"]> = new Set([
+  "crash",
+  "stall",
+  "missing_environment",
+  "disk_full", // once may be one large artifact: the next is smaller, or there already
+]);
 
 function machineFailed(study: Study): Stop | null {
   const run = study.trials.filter((trial) => trial.number >= study.firstNumber);
-  const last = run.at(-1);
-  if (last?.failure?.kind === "disk_full") {
-    return { stop: "failed", message: `The disk is full: ${last.failure.message}` };
-  }
   const tail = run.slice(-FAILURES_IN_A_ROW);
   const all = tail.length === FAILURES_IN_A_ROW &&
     tail.every((trial) => trial.failure !== null && MACHINE.has(trial.failure.kind));
   if (!all) return null;
+  const last = tail.at(-1)!.failure!;
   return {
     stop: "failed",
-    message: `${FAILURES_IN_A_ROW} trials in a row failed, the last by ${last!.failure!.kind}: ` +
-      last!.failure!.message,
+    message:
+      `${FAILURES_IN_A_ROW} trials in a row failed, the last by ${last.kind}: ${last.message}`,
   };
 }
 

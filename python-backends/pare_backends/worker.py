@@ -7,6 +7,7 @@ A failure that was handled ends with exit status 0: its `failure` event tells wh
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import faulthandler
 import importlib
@@ -140,13 +141,16 @@ def main(arguments: list[str] | None = None) -> int:
         run_stage(request, emit)
     except BaseException as error:
         failure = classify(error, stage)
-        print(failure.traceback or failure.message, file=sys.stderr)
+        # A full disk fails the log too: what the failure is must still be said.
+        with contextlib.suppress(OSError):
+            print(failure.traceback or failure.message, file=sys.stderr)
         emit({"event": "failure", **vars(failure)})
     return 0
 
 
 if __name__ == "__main__":
     status = main()
-    sys.stderr.flush()
+    with contextlib.suppress(OSError):
+        sys.stderr.flush()
     # Libraries' exit handlers may hang or crash after the result was said; nothing is left to do.
     os._exit(status)

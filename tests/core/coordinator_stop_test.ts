@@ -85,18 +85,25 @@ Deno.test("a study converges after so many episodes without a gain in hypervolum
   assert.match(message, /No gain in hypervolume in 1 episodes/);
 });
 
-Deno.test("a full disk ends a study at once, and so do three crashed trials in a row", async () => {
-  const disk = await run(
-    world({}, { disturb: ({ call }) => call === "apply" ? failure("disk_full") : null }),
-  );
-  assert.equal(disk.stop, "failed");
-  assert.equal(disk.trials.length, 2);
-  const crash = await run(
-    world({}, { disturb: ({ call }) => call === "apply" ? failure("crash") : null }),
-  );
-  assert.equal(crash.stop, "failed");
-  assert.equal(crash.trials.length, 4);
-  assert.match(crash.message, /3 trials in a row failed, the last by crash/);
+Deno.test("three trials in a row that the machine failed end a study: crashes, a full disk", async () => {
+  for (const kind of ["crash", "disk_full"] as const) {
+    const { stop, trials, message } = await run(
+      world({}, { disturb: ({ call }) => call === "apply" ? failure(kind) : null }),
+    );
+    assert.equal(stop, "failed");
+    assert.equal(trials.length, 4);
+    assert.match(message, new RegExp(`3 trials in a row failed, the last by ${kind}`));
+  }
+});
+
+Deno.test("a study goes on after one trial whose artifact found the disk full", async () => {
+  const { stop, trials } = await run(world({ max_trials: 3 }, {
+    disturb: ({ trial_id, call }) =>
+      trial_id === "study/t01" && call === "apply" ? failure("disk_full") : null,
+  }));
+  assert.equal(stop, "max_trials");
+  assert.deepEqual(trials[1]!.failure?.kind, "disk_full");
+  assert.ok(trials.slice(2).some(({ state }) => state === "completed"));
 });
 
 Deno.test("cancelling records the running trial and closes the study", async () => {

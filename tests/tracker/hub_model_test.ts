@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { createBackendClient, workerVariables } from "../../python-backends/client.ts";
@@ -10,7 +10,7 @@ import { spawnWorker } from "../../python-backends/worker_process.ts";
 import { openLab } from "../../tracker/mod.ts";
 import { hubFiles, type HubModel, type HubServer, startHub } from "../fixtures/hub_server.ts";
 import { shareDefaultEnvironment, temporaryFolder } from "../python-backends/scripted_worker.ts";
-import { tinyModelFolder, tinyWorld } from "../tiny_model.ts";
+import { trainedTinyModel } from "../tiny_model.ts";
 
 const TOKEN = "hf_thisTokenStandsNowhere";
 const OTHERS = "hf_tokenOfAnotherAccount";
@@ -18,11 +18,8 @@ const OTHERS = "hf_tokenOfAnotherAccount";
 const OWN = ["HF_TOKEN", "HF_HUB_OFFLINE", "HF_HUB_CACHE", "HF_TOKEN_PATH"];
 
 async function tinyFiles(): Promise<Record<string, Uint8Array>> {
-  if (!existsSync(join(tinyModelFolder(), "config.json"))) {
-    const client = createBackendClient({ home: temporaryFolder("hub") });
-    await tinyWorld(client).finally(() => client.close());
-  }
-  return hubFiles(tinyModelFolder());
+  const client = createBackendClient({ home: temporaryFolder("hub"), spares: false });
+  return hubFiles(await trainedTinyModel(client).finally(() => client.close()));
 }
 
 function withConfig(files: HubModel["files"], more: object): HubModel["files"] {

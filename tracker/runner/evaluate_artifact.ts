@@ -1,6 +1,7 @@
 import type { Artifact, Evaluation, Outcome } from "../../core/mod.ts";
 import { readSamples } from "../store/sample_file.ts";
 import { failed, type PreparedStudy } from "./live_backend.ts";
+import { storageFailure } from "../store/storage_error.ts";
 import type { StageRunner } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";
 
@@ -51,7 +52,6 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
       spans: evaluated.spans,
     };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return failed({ kind: "crash", message, hint: null, stage: "evaluate" }, evaluated.spans);
+    return failed(storageFailure(error, "evaluate"), evaluated.spans);
   }
 }

@@ -1,5 +1,6 @@
 import type { Artifact, Measurement, Numerics, Outcome, Span, Speed } from "../../core/mod.ts";
 import { failed, type PreparedStudy } from "./live_backend.ts";
+import { storageFailure } from "../store/storage_error.ts";
 import { packageSource } from "./source_closure.ts";
 import type { StageRunner } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";
@@ -48,8 +49,7 @@ async function graphOf(
     });
     return { ok: true, value: directory, spans };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return failure ?? failed({ kind: "crash", message, hint: null, stage: "export_graph" }, spans);
+    return failure ?? failed(storageFailure(error, "export_graph"), spans);
   }
 }
 
