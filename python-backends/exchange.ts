@@ -33,6 +33,8 @@ interface Course {
   readonly spans: Span[];
   readonly log_hint: string;
   ending: { result: unknown } | { failure: Failure } | undefined;
+  /** When its result or failure was read: what follows is the process's own end. */
+  ended_at: number | null;
 }
 
 /** Sends one request to a worker, reads events until it has ended, and names how it ended. */
@@ -47,6 +49,7 @@ export async function exchange<R extends StageRequest>(
     spans: [],
     log_hint: `The worker's log: ${worker.log_path}`,
     ending: undefined,
+    ended_at: null,
   };
   const killsBefore = oomKills();
   const stop = (kind: Failure["kind"], why: string, hint: string | null = course.log_hint) => {
@@ -77,6 +80,10 @@ export async function exchange<R extends StageRequest>(
     worker.send(`${JSON.stringify(message)}\n`);
     if (signal?.aborted) abort();
     const exit = await worker.exited;
+    if (course.ended_at !== null) {
+      const seconds = (performance.now() - course.ended_at) / 1000;
+      course.spans.push({ name: "end", seconds, library: false });
+    }
     return conclude<R["stage"]>(course, exit, worker.log_path, {
       oom_killed: (oomKills() ?? 0) > (killsBefore ?? 0),
       lowest_available_bytes: monitor.lowest_available_bytes,
@@ -131,8 +138,11 @@ function readEvents(
     else if (event.event === "span") {
       const { name, seconds, library } = event;
       course.spans.push({ name, seconds, library });
-    } else if (event.event === "result") course.ending ??= { result: event.result };
-    else if (event.event === "failure") {
+    } else if (event.event === "result") {
+      course.ending ??= { result: event.result };
+      course.ended_at = performance.now();
+    } else if (event.event === "failure") {
+      course.ended_at = performance.now();
       const { kind, message, traceback } = event;
       const where = traceback === null ? null : `${lastFrame(traceback)}${course.log_hint}`;
       const failure = { kind, message, hint: event.hint ?? where, stage: course.stage };

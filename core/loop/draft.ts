@@ -12,8 +12,10 @@ export interface Draft {
   trial: Trial;
   artifact: Artifact;
   readonly opened: number;
-  /** Milliseconds spent waiting for the backend: the rest is the loop's own. */
+  /** Milliseconds spent waiting, for the backend or held: the rest is the loop's own. */
   waited: number;
+  /** When it was put aside for a late full evaluation; null where it was not. */
+  held_since: number | null;
 }
 
 /** Why a trial goes no further. */
@@ -61,7 +63,20 @@ export async function openTrial(
     seed,
     provenance,
   });
-  return { trial, artifact: study.input.baseline, opened, waited: 0 };
+  return { trial, artifact: study.input.baseline, opened, waited: 0, held_since: null };
+}
+
+/** Puts a trial aside while others run: that time is nobody's work. */
+export function holdTrial(study: Study, draft: Draft): void {
+  draft.held_since = study.ports.clock.now();
+  study.held.push(draft);
+}
+
+/** Takes a trial up again that was put aside. */
+export function takeUp(study: Study, draft: Draft): void {
+  if (draft.held_since === null) return;
+  draft.waited += study.ports.clock.now() - draft.held_since;
+  draft.held_since = null;
 }
 
 /** Freezes a trial: its state is final and it is written down whole. */

@@ -3,7 +3,7 @@ import { mayReachFront, type ProxyEvidence } from "../evidence/promotion.ts";
 import { quantile } from "../evidence/statistics.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { estimateFull, remainingSeconds } from "./budget.ts";
-import { closeTrial, type Draft } from "./draft.ts";
+import { closeTrial, type Draft, holdTrial, takeUp } from "./draft.ts";
 import { evaluate, judge } from "./run_trial.ts";
 import type { Stop } from "./stop.ts";
 import { closeEpisode, type Study, visibleTrials } from "./study.ts";
@@ -27,7 +27,7 @@ export async function finishTrial(study: Study, draft: Draft): Promise<void> {
   } else if (study.fullEvaluations < total / 2 || isAboveMedian(study, draft.trial)) {
     await evaluateFull(study, draft);
   } else {
-    study.held.push(draft);
+    holdTrial(study, draft);
   }
 }
 
@@ -41,6 +41,7 @@ export async function finishHeld(study: Study, { stop }: Stop): Promise<void> {
   const over = stop === "cancelled" || stop === "failed" || stop === "target";
   const waiting = study.held.splice(0).sort((a, b) => rewardOf(b.trial) - rewardOf(a.trial));
   for (const draft of waiting) {
+    takeUp(study, draft);
     const { trial_id, strategy } = draft.trial;
     const left = study.fullEvaluations < total && !over && !study.ports.signal.aborted;
     if (left && isPromising(study, draft) && fitsBudget(study)) {

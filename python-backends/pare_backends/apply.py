@@ -43,6 +43,7 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
         raise StageFailure("bad_input", f"Cannot write to {output}: it is not empty")
     with report.span("read"):
         parent = read(request.parent_dir)
+    with report.span("layout", library=True):
         layout = layout_of(request.parent_dir)
     calibration = None if request.calibration_path is None else Path(request.calibration_path)
     context = Context(Path(request.parent_dir), layout, report, request.seed, calibration)

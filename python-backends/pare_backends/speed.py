@@ -66,7 +66,8 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         with report.span("bandwidth"):
             bandwidth = read_bandwidth(report.threads)
         reader = energy.energy_reader(session.device)
-        idle = energy.idle_watts(reader, IDLE_SECONDS)
+        with report.span("idle"):
+            idle = energy.idle_watts(reader, IDLE_SECONDS)
         others = foreign_meter()
         with report.span("speed", library=True):
             passes = time_in_turn(

@@ -41,11 +41,16 @@ class VerifyRequest:
 def run(request: VerifyRequest, report: Report) -> dict[str, Any]:
     """`Verification` of the wire; a failure of that name where the file is not the model."""
     started = time.perf_counter()
-    artifact, source = read(request.artifact_dir), read(request.source_dir)
-    cosines = compare(artifact, source, report)
+    with report.span("verify"):
+        artifact, source = read(request.artifact_dir), read(request.source_dir)
+        cosines = compare(artifact, source, report)
     worst = min(cosines, key=lambda name: cosines[name])
     report.progress("verify: generate", 0, NEW_TOKENS, "tokens")
-    text = generate(artifact, request.artifact_dir)
+    with report.span("load", library=True):
+        model = load_model(artifact, request.artifact_dir)
+        tokenizer = load_tokenizer(request.artifact_dir)
+    with report.span("generate", library=True):
+        text = generate(model, tokenizer, Path(request.artifact_dir).name)
     report.progress("verify: generate", NEW_TOKENS, NEW_TOKENS, "tokens")
     return {
         "layers": len(cosines),
@@ -117,18 +122,15 @@ def cosine(layer: str, weights: np.ndarray, original: np.ndarray) -> float:
     return min(1.0, product / norms)
 
 
-def generate(artifact: Checkpoint, directory: str) -> str:
+def generate(model: Any, tokenizer: Any, name: str) -> str:
     """A short greedy continuation; raises where a logit is not a number."""
     import torch
 
-    model, tokenizer = load_model(artifact, directory), load_tokenizer(directory)
     ids = prompt_ids(tokenizer)
     with torch.inference_mode():
         out = model(ids, use_cache=True)
         if not torch.isfinite(out.logits).all():
-            raise StageFailure(
-                "not_a_number", f"Cannot verify {Path(directory).name}: its logits are not finite"
-            )
+            raise StageFailure("not_a_number", f"Cannot verify {name}: its logits are not finite")
         # Twelve tokens by hand: `generate` warns of sampling settings that greedy search ignores.
         best = out.logits[:, -1].argmax(dim=-1, keepdim=True)
         chosen = [best]

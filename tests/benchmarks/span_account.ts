@@ -1,7 +1,7 @@
 import type { JournalRecord, Span, Trial } from "../../core/mod.ts";
 
 /** What a process of a trial did, told by the spans that only it has. */
-export type StageKind = "apply" | "verify" | "evaluate" | "prove" | "speed" | "export";
+export type StageKind = "apply" | "verify" | "evaluate" | "prove" | "speed" | "export" | "broken";
 
 export interface StageSpans {
   readonly stage: StageKind;
@@ -15,6 +15,7 @@ const SIGNS: readonly (readonly [string, StageKind])[] = [
   ["evaluate", "evaluate"],
   ["speed", "speed"],
   ["bandwidth", "speed"],
+  ["verify", "verify"],
   ["quantize", "apply"],
   ["write", "apply"],
   ["read", "apply"],
@@ -31,8 +32,8 @@ export function stagesOf(spans: readonly Span[]): StageSpans[] {
   return groups.map((group) => {
     const names = new Set(group.map(({ name }) => name));
     const sign = SIGNS.find(([name]) => names.has(name));
-    // Verification has no span of its own: its seconds stand in the artifact.
-    return { stage: sign?.[1] ?? "verify", spans: group };
+    // A process that ended before its first step has no span to tell it by.
+    return { stage: sign?.[1] ?? "broken", spans: group };
   });
 }
 
@@ -87,26 +88,17 @@ export function wallSeconds(records: readonly JournalRecord[]): number {
   return opened === undefined ? 0 : seconds + (last - opened) / 1000;
 }
 
-/** In-process seconds of every verification that was made, not found. */
-function verificationSeconds(records: readonly JournalRecord[]): number {
-  return sum(
-    records.map((record) =>
-      record.type === "artifact_written" && !record.cached
-        ? record.artifact.verification?.seconds ?? 0
-        : 0
-    ),
-  );
-}
-
 /** The account of a study, from its journal and its trials' own spans. */
 export function accountOf(records: readonly JournalRecord[], trials: readonly Trial[]): Account {
   const total = wallSeconds(records);
   const stages = trials.flatMap(({ spans }) => stagesOf(spans));
   const of = (...kinds: StageKind[]) =>
     stages.filter(({ stage }) => kinds.includes(stage)).flatMap(({ spans }) => spans);
-  const verification = secondsOf(of("verify", "prove")) + verificationSeconds(records);
+  const verification = secondsOf(of("verify", "prove"));
   const exported = secondsOf(of("export"));
-  const named = stages.filter(({ stage }) => ["apply", "evaluate", "speed"].includes(stage))
+  const named = stages.filter(({ stage }) =>
+    ["apply", "evaluate", "speed", "broken"].includes(stage)
+  )
     .flatMap(({ stage, spans }) =>
       spans.map((span) => ({ ...span, name: `${stage}: ${span.name}` }))
     );

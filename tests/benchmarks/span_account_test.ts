@@ -16,7 +16,13 @@ function trial(...spans: Span[]): Trial {
 }
 
 const APPLY = [span("start", 1), span("read", 2), span("quantize", 40, true), span("write", 3)];
-const VERIFY = [span("start", 1), span("import", 2, true)];
+const VERIFY = [
+  span("start", 1),
+  span("import", 2, true),
+  span("verify", 3),
+  span("load", 1, true),
+  span("generate", 1, true),
+];
 const EVALUATE = [span("start", 1), span("load", 4, true), span("evaluate", 20, true)];
 const EXPORT = [span("start", 1), span("import", 4, true), span("export", 10, true)];
 const PROVE = [span("start", 1), span("load", 2, true), span("prove", 3, true)];
@@ -46,14 +52,13 @@ Deno.test("stagesOf() tells the processes of a trial apart by what only they do"
 Deno.test("accountOf() puts every second of a study in one place", () => {
   const records = [
     record("study_opened", 0),
-    record("artifact_written", 60, { cached: false, artifact: { verification: { seconds: 5 } } }),
     record("study_closed", 130),
   ];
   const spans = [...APPLY, ...VERIFY, ...EVALUATE, ...EXPORT, ...PROVE, ...SPEED];
   const account = accountOf(records, [trial(...spans, span("loop", 4))]);
   assert.equal(account.total, 130);
   assert.equal(account.library, 40 + 4 + 20 + 2 + 6);
-  assert.equal(account.verification, 3 + 5 + 6, "its process, its own seconds, the proof");
+  assert.equal(account.verification, 8 + 6, "its process, and the proof's");
   assert.equal(account.exported, 15);
   assert.equal(account.outside, 130 - 72 - 14 - 15);
   assert.equal(account.share, 29 / (130 - 14));
@@ -77,10 +82,12 @@ Deno.test("wallSeconds() leaves out the time between a stop and its resumption",
   assert.equal(wallSeconds([]), 0);
 });
 
-Deno.test("accountOf() does not count a verification that an earlier study made", () => {
-  const written = { cached: true, artifact: { verification: { seconds: 5 } } };
-  const records = [record("study_opened", 0), record("artifact_written", 10, written)];
-  assert.equal(accountOf(records, []).verification, 0);
+Deno.test("a process that ended before its first step is the study's own time", () => {
+  const records = [record("study_opened", 0), record("study_closed", 10)];
+  const account = accountOf(records, [trial(span("start", 2), span("import", 3, true))]);
+  assert.equal(account.verification, 0);
+  assert.equal(account.outside, 10 - 3);
+  assert.deepEqual(account.parts.map(({ name }) => name), ["in no span", "broken: start"]);
 });
 
 Deno.test("totals() adds up equal names, the largest first", () => {

@@ -14,7 +14,7 @@ const BARE = "bare Python script";
 const PHASES: readonly { what: string; own: RegExp; bare: readonly string[] }[] = [
   {
     what: "compress: load, quantize, write",
-    own: /^apply: (?!start|import)/,
+    own: /^apply: (?!start|import|end)/,
     bare: ["load", "quantize", "round", "write"],
   },
   { what: "evaluate", own: /^evaluate: evaluate$/, bare: ["evaluate"] },
@@ -28,7 +28,7 @@ const PHASES: readonly { what: string; own: RegExp; bare: readonly string[] }[] 
     own: /^speed: (warm-up|speed)$/,
     bare: ["warm-up", "speed"],
   },
-  { what: "process starts and imports", own: /: (start|import)$/, bare: ["import"] },
+  { what: "process starts and imports", own: /: (start|import|end)$/, bare: ["import"] },
 ];
 
 function secondsOf(parts: readonly Part[], names: RegExp): number {

@@ -121,6 +121,10 @@ Deno.test("when the search ends, the better of the trials held takes the last fu
   assert.equal(better.fidelity, "full");
   assert.equal(other.fidelity, "proxy");
   assert.ok(better.reward!.value > other.reward!.value);
+  for (const { spans } of [better, other]) {
+    const loop = spans.find(({ name }) => name === "loop")!;
+    assert.ok(loop.seconds < 1e-9, "the time that others took is not its own");
+  }
 });
 
 Deno.test("full evaluations keep to their number", async () => {

@@ -12,7 +12,7 @@ from tiny_model import act, tiny_dir
 
 from pare_backends.checkpoint import read, write
 from pare_backends.failures import StageFailure
-from pare_backends.progress import silent_report
+from pare_backends.progress import Report, silent_report
 from pare_backends.quantization.rounding import round_matrix
 from pare_backends.verify import COSINE_FLOOR, VerifyRequest, cosine, run
 
@@ -38,6 +38,18 @@ def test_a_good_artifact_passes_and_speaks(tmp_path: Path) -> None:
     assert cosines[str(result["worst_layer"])] == result["minimum_cosine"]
     words = str(result["generated_text"]).split()
     assert len(words) == 12 and "lives" in words
+
+
+def test_each_second_is_in_a_span_of_its_own(tmp_path: Path) -> None:
+    act(tmp_path / "child", "int8", {})
+    events: list[dict[str, Any]] = []
+    request = VerifyRequest(str(tmp_path / "child"), str(tiny_dir()))
+    result = run(request, Report(events.append))
+    spans = {e["name"]: (e["seconds"], e["library"]) for e in events if e["event"] == "span"}
+    libraries = {name: library for name, (_, library) in spans.items()}
+    assert libraries == {"verify": False, "load": True, "generate": True}
+    total = sum(seconds for seconds, _ in spans.values())
+    assert 0.95 * float(result["seconds"]) < total <= float(result["seconds"])
 
 
 def test_scales_in_the_wrong_order_are_found(tmp_path: Path) -> None:
