@@ -35,6 +35,7 @@ export const Artifact = z.strictObject({
   formula_bytes: z.int().nullable().describe("bytes that the format's formula predicts"),
   weight_bits: z.number().nullable().describe("mean bits a linear weight, scales included"),
   activation_bits: z.int().nullable().describe("declared activation quantization; null = none"),
+  notes: z.array(z.string()).optional().describe("what whoever loads it must know"),
   verification: Verification.nullable(),
   created_at: z.string(),
 });

@@ -53,21 +53,45 @@ async function makeRoom(
   await artifacts.gc({ maxBytes: maxDiskBytes, keep });
 }
 
+/** What a method says of its artifact, with every trial that uses it: whoever loads it must know. */
+async function recordNotes({ workshop, study, trial_id }: ApplyInput, artifact: Artifact) {
+  const { artifact_id, notes = [] } = artifact;
+  for (const [index, text] of notes.entries()) {
+    await workshop.store.record({
+      type: "note",
+      at: workshop.timestamp(),
+      study_id: study.study_id,
+      trial_id,
+      note_id: `${trial_id}/${artifact_id}/${index}`,
+      text,
+    });
+  }
+}
+
 /** Makes, writes and verifies the child of an artifact; or finds it by its key. */
 export async function applyAction(input: ApplyInput): Promise<Applied> {
-  const { workshop, study, runner, trial_id, parent, action } = input;
-  const key = await keyOf(input);
-  const found = await workshop.artifacts.find(key);
-  if (found !== null) {
-    return { ok: true, value: { artifact: found, cached: true }, spans: [] };
+  const spans: Span[] = [];
+  try {
+    const key = await keyOf(input);
+    const found = await input.workshop.artifacts.find(key);
+    const applied: Applied = found === null
+      ? await make(input, key, spans)
+      : { ok: true, value: { artifact: found, cached: true }, spans };
+    if (applied.ok) await recordNotes(input, applied.value.artifact);
+    return applied;
+  } catch (error) {
+    return failed(storageFailure(error, "apply"), spans);
   }
+}
+
+async function make(input: ApplyInput, key: string, spans: Span[]): Promise<Applied> {
+  const { workshop, study, runner, trial_id, parent, action } = input;
   const shortage = await diskShortage(input);
   if (shortage !== null) {
     const hint = "Free disk, run `pare gc --max-disk SIZE`, or move PARE_HOME";
     return failed({ kind: "disk_full", message: shortage, hint, stage: "apply" }, []);
   }
   const { method, python_path } = workshop.registry.method(action.agent, action.method);
-  const spans: Span[] = [];
   const directory = await workshop.artifacts.begin();
   try {
     const applied = await runner(trial_id, {
@@ -88,10 +112,10 @@ export async function applyAction(input: ApplyInput): Promise<Applied> {
       artifact_dir: directory,
       source_dir: parent.location,
     }, "default");
-    spans.push(...verified.spans);
-    if (!verified.ok) return failed(verified.failure, spans);
-    const { formula_bytes, weight_bits, activation_bits } = applied.value;
+    if (!verified.ok) return failed(verified.failure, [...spans, ...verified.spans]);
+    const { formula_bytes, weight_bits, activation_bits, notes } = applied.value;
     const { cosines, ...verification } = verified.value;
+    const committing = performance.now();
     const artifact = await workshop.artifacts.commit(directory, {
       action_key: key,
       parent_id: parent.artifact_id,
@@ -99,9 +123,13 @@ export async function applyAction(input: ApplyInput): Promise<Applied> {
       formula_bytes,
       weight_bits,
       activation_bits,
+      notes,
       verification,
       created_at: workshop.timestamp(),
     });
+    // Hashing what was written belongs to making it: before the spans of the check.
+    const seconds = (performance.now() - committing) / 1000;
+    spans.push({ name: "commit", seconds, library: false }, ...verified.spans);
     await workshop.store.record({
       type: "layer_sensitivities",
       at: workshop.timestamp(),
@@ -114,8 +142,6 @@ export async function applyAction(input: ApplyInput): Promise<Applied> {
     });
     await makeRoom(workshop, [parent, artifact]);
     return { ok: true, value: { artifact, cached: false }, spans };
-  } catch (error) {
-    return failed(storageFailure(error, "apply"), spans);
   } finally {
     await workshop.artifacts.discard(directory); // nothing is there where it was committed
   }
