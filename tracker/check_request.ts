@@ -4,6 +4,7 @@ import {
   type DatasetFacts,
   findTarget,
   type Registry,
+  rewardWeights,
   type StudyRequest,
   unknownName,
   UsageError,
@@ -17,7 +18,8 @@ function known(kind: string, name: string, names: readonly string[]): void {
 
 /**
  * Refuses what can be known to be wrong before an environment is made or a model is read: names of
- * the dataset, methods, knobs, runtime, sampler and target, and data files that are not there.
+ * the dataset, methods, knobs, runtime, sampler and target, weights that weigh nothing, and data
+ * files that are not there.
  */
 export function checkRequest(
   request: StudyRequest,
@@ -33,6 +35,7 @@ export function checkRequest(
   if (request.runtime !== undefined) registry.runtime(request.runtime);
   if (request.sampler !== undefined) registry.sampler(request.sampler);
   if (request.target !== undefined) findTarget(request.target);
+  if (request.objectives !== undefined) rewardWeights("accuracy", request.objectives);
   for (const { actions } of request.strategies) {
     for (const action of actions) {
       const { method } = registry.method(action.agent, action.method);

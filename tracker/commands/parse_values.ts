@@ -1,4 +1,4 @@
-import { UsageError } from "../../core/mod.ts";
+import { unknownName, UsageError } from "../../core/mod.ts";
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 } as const;
 
@@ -57,16 +57,18 @@ type ObjectiveWeight = (typeof OBJECTIVES)[number];
 export function parseObjectives(text: string): Partial<Record<ObjectiveWeight, number>> {
   const weights: Partial<Record<ObjectiveWeight, number>> = {};
   for (const part of text.split(",")) {
-    const [name, value] = part.split("=").map((word) => word.trim());
-    const known = OBJECTIVES.find((one) => one === name);
+    const [name = "", value = ""] = part.split("=").map((word) => word.trim());
     const weight = Number(value);
-    if (
-      known === undefined || value === undefined || value === "" || !(weight >= 0 && weight <= 1)
-    ) {
+    if (name === "" || value === "" || !(weight >= 0 && weight <= 1)) {
       throw new UsageError(
         `Cannot take --objectives as NAME=WEIGHT with NAME one of ${OBJECTIVES.join(", ")} and ` +
           `WEIGHT from 0 to 1: current value is "${part}"`,
       );
+    }
+    const known = OBJECTIVES.find((one) => one === name);
+    if (known === undefined) throw new UsageError(unknownName("objective", name, OBJECTIVES));
+    if (known in weights) {
+      throw new UsageError(`Cannot take --objectives "${text}" as it weighs ${name} twice`);
     }
     weights[known] = weight;
   }
