@@ -157,7 +157,8 @@ export function openSession(input: SessionInput): StudySession {
         backend: createLiveBackend(workshop, prepared, runner),
         tracker: store,
         ask,
-        clock: { now: () => Date.now() },
+        // Time of day that runs on evenly: a clock that is set must not end a budget or lengthen it.
+        clock: { now: () => performance.timeOrigin + performance.now() },
         signal,
       });
     },

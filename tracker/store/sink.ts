@@ -77,7 +77,7 @@ async function commit(
     await writePlace(connection, journal, offset);
     await connection.run("COMMIT");
   } catch (error) {
-    await connection.run("ROLLBACK");
+    await connection.run("ROLLBACK").catch(() => {}); // a commit that failed has done so itself
     throw error;
   }
 }

@@ -106,6 +106,12 @@ export function openedTrialRows(
   ];
 }
 
+/** Null where a moment is missing, or where the clock was set back between them. */
+function secondsBetween(from: Date | null, to: Date | null): number | null {
+  const seconds = from === null || to === null ? -1 : (to.getTime() - from.getTime()) / 1000;
+  return seconds < 0 ? null : seconds;
+}
+
 function trialRow(trial: Trial, position: number): Row {
   const started_at = moment(trial.started_at);
   const finished_at = moment(trial.finished_at);
@@ -127,9 +133,7 @@ function trialRow(trial: Trial, position: number): Row {
     failure_stage: trial.failure?.stage ?? null,
     started_at,
     finished_at,
-    seconds: started_at === null || finished_at === null
-      ? null
-      : (finished_at.getTime() - started_at.getTime()) / 1000,
+    seconds: secondsBetween(started_at, finished_at),
   };
 }
 
