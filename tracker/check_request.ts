@@ -1,4 +1,5 @@
 import {
+  checkParams,
   chooseTasks,
   classifyDataset,
   type DatasetFacts,
@@ -39,9 +40,7 @@ export function checkRequest(
   for (const { actions } of request.strategies) {
     for (const action of actions) {
       const { method } = registry.method(action.agent, action.method);
-      for (const knob of Object.keys(action.params)) {
-        known(`knob of ${method.name}`, knob, Object.keys(method.knobs));
-      }
+      checkParams(method.name, method.knobs, action.params);
     }
   }
 }

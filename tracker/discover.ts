@@ -21,8 +21,12 @@ async function load(specifier: string, shown: string): Promise<Plugin> {
     return asPlugin(await import(specifier), shown);
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`Cannot load plugin ${shown}: ${reason}`);
+    const reason = String(error instanceof Error ? error.message : error);
+    // A syntax error shows its lines and an arrow: the first says what it is, the last where.
+    const lines = reason.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+    const [first = "it cannot be imported"] = lines;
+    const where = lines.length > 1 ? ` (${lines.at(-1)})` : "";
+    throw new UsageError(`Cannot load plugin ${shown}: ${first}${where}`);
   }
 }
 

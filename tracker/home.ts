@@ -1,5 +1,7 @@
 import { isAbsolute, join, resolve } from "node:path";
+import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { UsageError } from "../core/mod.ts";
 
 /** Where pare keeps everything of a user: environments, models, artifacts, caches, the store. */
 export interface Home {
@@ -26,6 +28,24 @@ export function findHome(env: Record<string, string | undefined>, store?: string
     studies: join(root, "studies"),
     logs: join(root, "logs"),
   };
+}
+
+/** Makes the folders of a home; where that cannot be, the sentence says which and why. */
+export async function checkHome({ root, store }: Home): Promise<void> {
+  for (const [what, path] of [["PARE_HOME", root], ["the store", store]] as const) {
+    try {
+      await mkdir(path, { recursive: true });
+    } catch (error) {
+      const { code = "", message } = error as NodeJS.ErrnoException;
+      if (code === "ENOSPC") throw error;
+      const why = code === "EEXIST" || code === "ENOTDIR"
+        ? "a file is in the way"
+        : /^(EACCES|EPERM|EROFS)$/.test(code)
+        ? "it may not be written"
+        : message;
+      throw new UsageError(`Cannot use ${path} for ${what}: ${why}`);
+    }
+  }
 }
 
 /** A path as the user wrote it, seen from the current folder. */

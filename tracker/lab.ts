@@ -5,7 +5,7 @@ import {
   type Registry,
   replayStudy,
   type StudyEvent,
-  StudyRequest,
+  type StudyRequest,
   type StudyRequestInput,
   unknownName,
   UsageError,
@@ -17,9 +17,10 @@ import { pinsHash } from "../python-backends/environment_pins.ts";
 import { openArtifactStore } from "./artifacts/artifact_store.ts";
 import { openGraphCache } from "./artifacts/graph_cache.ts";
 import { checkRequest } from "./check_request.ts";
+import { checkStudy } from "./check_study.ts";
 import { inspectDataset } from "./data/inspect_dataset.ts";
 import { discoverPlugins } from "./discover.ts";
-import { findHome, type Home } from "./home.ts";
+import { checkHome, findHome, type Home } from "./home.ts";
 import { provenanceOf } from "./provenance.ts";
 import { gatherFacts } from "./runner/gather_facts.ts";
 import { createStageRunner } from "./runner/stage_runner.ts";
@@ -111,6 +112,7 @@ function openedRecord(records: readonly JournalRecord[], study_id: string) {
 /** Opens the lab: plugins, store, artifacts, and the door to Python. */
 export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const home = findHome(Deno.env.toObject(), options.store);
+  await checkHome(home);
   const registry = await discoverPlugins();
   const store = openLabStore(home.store);
   const held = options.write === true ? await store.use() : null;
@@ -229,7 +231,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     registry,
     store,
     async open(input, name) {
-      const request = StudyRequest.parse(input);
+      const request = checkStudy(input, "study");
       return await sessionOf(request, name ?? studyName(request, new Date()));
     },
     async resume(study_id) {

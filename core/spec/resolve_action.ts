@@ -35,7 +35,7 @@ export function knobRange(knob: Knob): string {
 }
 
 /** Refuses a knob that the method has not, or a value that the knob does not take. */
-function checkParams(name: string, knobs: Knobs, params: Action["params"]): void {
+export function checkParams(name: string, knobs: Knobs, params: Action["params"]): void {
   const check = paramsSchema(knobs).safeParse(params);
   if (check.success) return;
   for (const [key, value] of Object.entries(params)) {

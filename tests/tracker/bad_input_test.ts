@@ -45,6 +45,11 @@ Deno.test("a mistake on the command line is told before anything starts", async 
   await refused(run("tiny", "tiny", "--buget", "2h"), /unknown option.*[Dd]id you mean --budget/s);
   await refused(["run", "/nowhere/study.json"], /Cannot read the study \/nowhere\/study\.json/);
   await refused(run("tiny", "/nowhere/data.jsonl"), /Cannot read the dataset .*no such file/);
+  await refused(run("tiny", "items.csv"), /items\.csv as a dataset: a file must be a \.jsonl/);
+  await refused(
+    run("tiny", "tiny", "--objectives", "accuracy=0"),
+    /at least one weight .* above 0/,
+  );
 });
 
 Deno.test("a data file with a broken line is refused with the line's number", async () => {
@@ -83,6 +88,33 @@ Deno.test("a study document with an unknown field, method or knob gets the neare
     await refused(["run", document, "--yes"], /bits.*5/s);
     await write({ methods: ["autoroud"] });
     await refused(["run", document, "--yes"], /"autoroud".*Did you mean "autoround"/s);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a document, a store or a home that is none is told in one sentence", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const document = join(folder, "study.json");
+    for (const text of ["null", "[]", "3"]) {
+      await writeFile(document, text);
+      await refused(["run", document], /Cannot take the study .* must be an object/);
+    }
+    await writeFile(document, '{"model_name": \u0000\n\n');
+    await refused(["run", document], /^pare: Cannot read the study .* as JSON: [^\n]*$/m);
+    const home = { PARE_HOME: document };
+    await refused(
+      run("tiny", "tiny"),
+      /Cannot use .*study\.json for PARE_HOME: a file is in/,
+      home,
+    );
+    const plugin = join(folder, "broken.ts");
+    await writeFile(plugin, "export default {{{\n");
+    await refused(
+      run("tiny", "tiny", "--plugin", plugin),
+      /^pare: Cannot load plugin .*broken\.ts: [^\n]*broken\.ts:1:\d+\)$/m,
+    );
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -70,6 +70,7 @@ const BROKEN: [string, RegExp][] = [
   ['{"prompt": "a"}', /it has no "answer" \(found: prompt\)/],
   ['{"question": "a"}', /it has no "text" \(found: question\)/],
   ['{"prompt": "a", "answer": 4}', /its "answer" must be text: it is 4/],
+  ['{"text": ""}\n{"text": " "}', /all its texts are empty/],
   ['{"prompt": "a", "answer": ""}', /its "answer" must not be empty/],
   [
     '{"text": "a"}\n\n{"prompt": "a", "answer": "b"}',

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { parseBytes, parseDuration, parseObjectives } from "../../tracker/commands/parse_values.ts";
-import { checkStudy, studyFromOptions } from "../../tracker/commands/study_document.ts";
+import { checkStudy } from "../../tracker/check_study.ts";
+import { studyFromOptions } from "../../tracker/commands/study_document.ts";
 
 Deno.test("studyFromOptions() turns the command line into a study", () => {
   const study = studyFromOptions({
@@ -37,7 +38,7 @@ Deno.test("a wrong value is refused with the option and the value", () => {
   assert.throws(() => studyFromOptions({ ...both, maxVram: "-1" }), /--max-vram.*"-1"/);
   assert.throws(() => studyFromOptions({ ...both, maxAccuracyDrop: "2" }), /from 0 to 1.*"2"/);
   assert.throws(() => studyFromOptions({ dataset: "d" }), /without a model and a dataset/);
-  assert.throws(() => parseObjectives("speed=1"), /one of accuracy, latency.*"speed=1"/);
+  assert.throws(() => parseObjectives("speed=1"), /Unknown objective "speed"\. Known: accuracy/);
 });
 
 Deno.test("checkStudy() answers an unknown field with the nearest one", () => {
@@ -47,10 +48,41 @@ Deno.test("checkStudy() answers an unknown field with the nearest one", () => {
   );
 });
 
+Deno.test("checkStudy() knows the names of each place, and shows the value that it refuses", () => {
+  const refused = (more: unknown, expected: RegExp) =>
+    assert.throws(() => checkStudy({ model_name: "m", dataset: "d", ...more as object }, "study"), {
+      name: "UsageError",
+      message: expected,
+    });
+  refused(
+    { constraints: { max_acuracy_drop: 0.1 } },
+    /field of constraints "max_acuracy_drop"\. Did you mean "max_accuracy_drop"\?/,
+  );
+  refused(
+    { objectives: { acuracy: 1 } },
+    /field of objectives "acuracy"\. Did you mean "accuracy"/,
+  );
+  const actions = [{ agent: "quantization", method: "rtn", parms: {} }];
+  refused({ strategies: [{ actions }] }, /of strategies\.0\.actions\.0 "parms"\. .*"params"/);
+  refused({ max_trials: -1 }, /^study: Cannot take "max_trials": -1 is refused \(.*>0\)$/);
+  refused({ samples: { proxy: "all" } }, /"samples\.proxy": "all" is refused \(expected number/);
+  refused({ model_name: undefined }, /Cannot start without "model_name": it is not given/);
+  for (const document of [null, [], "x", 3]) {
+    assert.throws(() => checkStudy(document, "study"), /must be an object with model_name/);
+  }
+});
+
+Deno.test("an objective is weighed once, by a name that is known", () => {
+  assert.throws(() => parseObjectives("acuracy=1"), /Unknown objective.*Did you mean "accuracy"\?/);
+  assert.throws(() => parseObjectives("accuracy=0.5,accuracy=0.2"), /weighs accuracy twice/);
+  assert.throws(() => parseObjectives("accuracy=2"), /WEIGHT from 0 to 1: .*"accuracy=2"/);
+});
+
 Deno.test("times and sizes are read with their units", () => {
   assert.equal(parseDuration("1.5h", "--budget"), 5400);
   assert.equal(parseDuration("90", "--budget"), 90);
   assert.equal(parseBytes("500MB", "--max-disk"), 5e8);
   assert.equal(parseBytes("2", "--max-disk"), 2e9);
   assert.throws(() => parseBytes("lots", "--max-disk"), /"lots"/);
+  assert.throws(() => parseBytes("0GB", "--max-disk"), /"0GB"/);
 });

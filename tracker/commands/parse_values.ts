@@ -42,12 +42,13 @@ export function parseWhole(text: string, option: string, minimum: number): numbe
 export function parseBytes(text: string, option: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*(gb|mb|tb|)$/i.exec(text.trim());
   const factor = { "": 1e9, gb: 1e9, mb: 1e6, tb: 1e12 }[match?.[2]?.toLowerCase() ?? "x"];
-  if (match === null || factor === undefined) {
+  const bytes = match === null || factor === undefined ? 0 : Number(match[1]) * factor;
+  if (!(bytes > 0)) {
     throw new UsageError(
       `Cannot take ${option} as a size: it must look like 50GB or 500MB: current value is "${text}"`,
     );
   }
-  return Number(match[1]) * factor;
+  return bytes;
 }
 
 const OBJECTIVES = ["accuracy", "latency", "memory", "energy"] as const;

@@ -38,12 +38,21 @@ async function readDocument(file: string | undefined): Promise<Partial<StudyRequ
     const reason = error instanceof Error ? error.message : String(error);
     throw new UsageError(`Cannot read the study ${file}: ${reason}`);
   }
+  let document: unknown;
   try {
-    return JSON.parse(text) as Partial<StudyRequestInput>; // checked by checkStudy
+    document = JSON.parse(text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    // The parser quotes the text, which may be anything: one line, and what can be read.
+    const reason = String(error instanceof Error ? error.message : error)
+      .replace(/[^\x20-\x7e]+/g, " ").slice(0, 160);
     throw new UsageError(`Cannot read the study ${file} as JSON: ${reason}`);
   }
+  if (typeof document !== "object" || document === null || Array.isArray(document)) {
+    throw new UsageError(
+      `Cannot take the study ${file}: it must be an object with model_name and dataset`,
+    );
+  }
+  return document as Partial<StudyRequestInput>; // checked by checkStudy
 }
 
 function commandLine(): string {

@@ -1,5 +1,5 @@
-import { z } from "zod";
-import { StudyRequest, type StudyRequestInput, unknownName, UsageError } from "../../core/mod.ts";
+import { type StudyRequestInput, UsageError } from "../../core/mod.ts";
+import { checkStudy } from "../check_study.ts";
 import {
   parseDuration,
   parseObjectives,
@@ -30,23 +30,6 @@ export interface RunOptions {
   fullSamples?: string;
   taskWeights?: string;
   trustRemoteCode?: boolean;
-}
-
-function sentence(issue: z.core.$ZodIssue, known: readonly string[]): string {
-  if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => unknownName("field", key, known)).join("; ");
-  }
-  const field = issue.path.join(".");
-  return `Cannot take ${field === "" ? "the study" : `"${field}"`} as ${issue.message}`;
-}
-
-/** Checks a study document; every fault is one sentence that names the field. */
-export function checkStudy(document: unknown, from: string): StudyRequest {
-  const parsed = StudyRequest.safeParse(document);
-  if (parsed.success) return parsed.data;
-  const known = Object.keys(StudyRequest.shape);
-  const faults = parsed.error.issues.map((issue) => sentence(issue, known));
-  throw new UsageError(`${from}: ${faults.join("; ")}`);
 }
 
 function optional<T>(text: string | undefined, parse: (text: string) => T): T | undefined {

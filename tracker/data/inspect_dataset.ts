@@ -16,6 +16,7 @@ export function isDatasetFile(dataset: string): boolean {
  */
 export async function inspectDataset(dataset: string): Promise<DatasetFacts> {
   if (!isDatasetFile(dataset)) {
+    await refusePath(dataset);
     return { dataset, kind: "named", path: null, format: null, rows: null, sha256: null };
   }
   const path = await realPath(dataset);
@@ -23,6 +24,17 @@ export async function inspectDataset(dataset: string): Promise<DatasetFacts> {
   const { format, rows } = inspectLines(decode(bytes, dataset), dataset);
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   return { dataset, kind: "file", path, format, rows, sha256 };
+}
+
+/** A name that can only be meant as a file is no benchmark that pare does not know. */
+async function refusePath(dataset: string): Promise<void> {
+  const meant = /^(\.{0,2}\/|~)|\.(csv|gz|json|parquet|tsv|txt)$/i.test(dataset) ||
+    await Deno.stat(dataset).then(({ isFile }) => isFile, () => false);
+  if (!meant) return;
+  throw new UsageError(
+    `Cannot use ${dataset} as a dataset: a file must be a .jsonl or .jsonl.gz of {"prompt", ` +
+      `"answer"} or {"text"}`,
+  );
 }
 
 async function realPath(dataset: string): Promise<string> {
@@ -50,12 +62,15 @@ function decode(bytes: Uint8Array, dataset: string): string {
 export function inspectLines(text: string, dataset: string): { format: Format; rows: number } {
   let first: { format: Format; line: number } | null = null;
   let rows = 0;
+  let said = false;
   for (const [index, line] of text.split("\n").entries()) {
     if (line.trim() === "") continue;
     const refuse = (reason: string): never => {
       throw new UsageError(`Cannot read line ${index + 1} of ${dataset} as ${reason}`);
     };
-    const found = formatOf(parse(line, refuse), refuse);
+    const row = parse(line, refuse);
+    const found = formatOf(row, refuse);
+    said ||= Object.values(row).some((value) => typeof value === "string" && value.trim() !== "");
     first ??= { format: found, line: index + 1 };
     if (found !== first.format) {
       refuse(
@@ -66,6 +81,8 @@ export function inspectLines(text: string, dataset: string): { format: Format; r
     rows += 1;
   }
   if (first === null) throw new UsageError(`Cannot use the dataset ${dataset}: it holds no rows`);
+  // Some corpora have empty rows between their texts: only a file of nothing else is none.
+  if (!said) throw new UsageError(`Cannot use the dataset ${dataset}: all its texts are empty`);
   return { format: first.format, rows };
 }
 

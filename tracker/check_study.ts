@@ -1,0 +1,63 @@
+import { z } from "zod";
+import { StudyRequest, unknownName, UsageError } from "../core/mod.ts";
+
+/** A schema without the wrappers that say what happens where nothing is given. */
+function bare(schema: unknown): unknown {
+  return schema instanceof z.ZodDefault || schema instanceof z.ZodOptional
+    ? bare(schema.unwrap())
+    : schema;
+}
+
+/** Names that may stand at a place of the document; empty where it has none. */
+function namesAt(path: readonly PropertyKey[]): string[] {
+  let schema: unknown = StudyRequest;
+  for (const step of path) {
+    const here = bare(schema);
+    if (here instanceof z.ZodObject) schema = here.shape[String(step)];
+    else if (here instanceof z.ZodArray) schema = here.element;
+    else return [];
+  }
+  const here = bare(schema);
+  if (here instanceof z.ZodObject) return Object.keys(here.shape);
+  if (here instanceof z.ZodRecord && here.keyType instanceof z.ZodEnum) {
+    return here.keyType.options.map(String);
+  }
+  return [];
+}
+
+function valueAt(document: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, step) =>
+      typeof value === "object" && value !== null
+        ? (value as Record<PropertyKey, unknown>)[step] // any field of an object may be asked for
+        : undefined,
+    document,
+  );
+}
+
+function sentence(issue: z.core.$ZodIssue, document: unknown): string {
+  const field = issue.path.join(".");
+  if (issue.code === "unrecognized_keys") {
+    const where = field === "" ? "field" : `field of ${field}`;
+    return issue.keys.map((key) => unknownName(where, key, namesAt(issue.path))).join("; ");
+  }
+  const value = valueAt(document, issue.path);
+  if (value === undefined) return `Cannot start without "${field}": it is not given`;
+  const shown = JSON.stringify(value).slice(0, 60);
+  const why = issue.message.replace(/^Invalid input: /, "");
+  return `Cannot take "${field}": ${shown} is refused (${why})`;
+}
+
+/** Checks a study document; every fault is one sentence that names the field and its value. */
+export function checkStudy(document: unknown, from: string): StudyRequest {
+  if (typeof document !== "object" || document === null || Array.isArray(document)) {
+    const shown = JSON.stringify(document)?.slice(0, 60);
+    throw new UsageError(
+      `Cannot take the ${from}: it must be an object with model_name and dataset, not ${shown}`,
+    );
+  }
+  const parsed = StudyRequest.safeParse(document);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map((issue) => sentence(issue, document));
+  throw new UsageError(`${from}: ${faults.join("; ")}`);
+}
