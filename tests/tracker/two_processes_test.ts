@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
+import { execa } from "execa";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ensureEnvironment } from "../../python-backends/environments.ts";
 import { openLab } from "../../tracker/mod.ts";
 import { openLabStore } from "../../tracker/lab_store.ts";
-import { openStore } from "../../tracker/store/store.ts";
+import type { QueryResult } from "../../tracker/store/query_result.ts";
+import { openStore, type Store } from "../../tracker/store/store.ts";
 import {
   databaseHolder,
   endlessWriter,
@@ -20,6 +24,14 @@ interface Reading {
   slowest_ms: number;
   rows: number;
   errors: string[];
+}
+
+/** The answer when everything that was left behind is taken over: a reader does it in turns. */
+async function whole(store: Store, sql: string): Promise<QueryResult> {
+  for (let turn = 0;; turn++) {
+    const answer = await store.query(sql);
+    if (answer.stale === null || turn === 100) return answer;
+  }
 }
 
 Deno.test("a study writes while a notebook and another process ask every 50 ms: none fails", () =>
@@ -59,7 +71,7 @@ Deno.test("a study writes while a notebook and another process ask every 50 ms: 
     assert.ok(seen.queries > 3 && own.queries > 3, "readers were not held up");
     assert.ok(seen.rows > 0 && own.before > 0);
     await using after = await openStore(root, { write: false });
-    const { rows } = await after.query("SELECT count(*) AS n FROM studies");
+    const { rows } = await whole(after, "SELECT count(*) AS n FROM studies");
     assert.ok(Number(rows[0]!["n"]) > recorded, "everything acknowledged is there");
   }));
 
@@ -125,6 +137,39 @@ Deno.test("what a dead writer left is asked for while a reader holds the file: a
     const status = await reader.status();
     assert.equal(status.caught_up, false);
     await holder.kill();
-    const free = await reader.query("SELECT count(*) AS n FROM studies");
+    const free = await whole(reader, "SELECT count(*) AS n FROM studies");
     assert.deepEqual([free.rows, free.stale], [[{ n: 2 }], null]);
+  }));
+
+Deno.test("a Python shell left open on the database delays the index, is named by pare status, loses nothing", () =>
+  inDirectory(async (directory) => {
+    const root = join(directory, "store");
+    await using store = await openStore(root, { write: true });
+    for (const record of studyRecords("a")) await store.record(record);
+    await store.flush();
+    const { python } = await ensureEnvironment("readers_duckdb1");
+    const script = "import duckdb, sys, time\n" +
+      "held = duckdb.connect(sys.argv[1])\nprint('open', flush=True)\ntime.sleep(600)";
+    const args = ["-c", script, store.paths.database];
+    const shell = new Deno.Command(python, { args, stdout: "piped" }).spawn();
+    try {
+      const reader = shell.stdout.getReader();
+      assert.match(new TextDecoder().decode((await reader.read()).value), /open/);
+      const started = performance.now();
+      for (const record of studyRecords("b")) await store.record(record);
+      assert.ok(performance.now() - started < 5_000, "recording waits for nobody");
+      assert.equal((await store.flush({ wait_ms: 50 })).held_by?.pid, shell.pid);
+      const cli = fileURLToPath(new URL("../../tracker/cli.ts", import.meta.url));
+      const status = await execa(Deno.execPath(), [
+        ...["run", "--no-check", "-A", cli, "status", "--store", root],
+      ]);
+      assert.match(status.stdout, new RegExp(`open in +process ${shell.pid} \\(.*python.*duckdb`));
+      await reader.cancel();
+    } finally {
+      shell.kill("SIGKILL");
+      await shell.status;
+    }
+    assert.equal((await store.flush()).caught_up, true);
+    const { rows } = await store.query("SELECT count(*) AS n FROM studies");
+    assert.deepEqual(rows, [{ n: 2 }]);
   }));
