@@ -1,14 +1,41 @@
 /// <reference lib="deno.worker" />
 import { UsageError } from "../../core/mod.ts";
-import type { DatabaseAnswer, DatabaseRequest } from "./database.ts";
-import { flushDatabase, peekDatabase, rebuildDatabase } from "./database_tasks.ts";
+import type { DatabaseAnswer, DatabaseRequest, DatabaseTask } from "./database.ts";
+import {
+  flushDatabase,
+  type FlushReport,
+  peekDatabase,
+  rebuildDatabase,
+} from "./database_tasks.ts";
 import { exportTables } from "./export_tables.ts";
 import { exportParquet, queryDatabase, seriesOfDatabase } from "./reading_tasks.ts";
+
+type FlushTask = Extract<DatabaseTask, { kind: "flush" }>;
+
+/** Readers in other processes try every 24 ms at the latest: a gap of this length lets them in. */
+const LONGEST_GAP_MS = 60;
+let openFor = 0;
+let closedAt = -Infinity;
+
+/** Leaves the file closed as long as it was open, so that flushes in a row starve no reader. */
+async function flushWithGap(
+  { paths, task }: { paths: DatabaseRequest["paths"]; task: FlushTask },
+): Promise<FlushReport> {
+  const rest = closedAt + Math.min(openFor, LONGEST_GAP_MS) - performance.now();
+  if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
+  const started = performance.now();
+  try {
+    return await flushDatabase(paths, task.to, task);
+  } finally {
+    closedAt = performance.now();
+    openFor = closedAt - started;
+  }
+}
 
 function answer({ paths, task }: DatabaseRequest): Promise<unknown> {
   switch (task.kind) {
     case "flush":
-      return flushDatabase(paths, task.to, task);
+      return flushWithGap({ paths, task });
     case "peek":
       return peekDatabase(paths);
     case "query":
