@@ -14,7 +14,7 @@ import {
   weightBytes,
   writeJson,
 } from "./artifact_files.ts";
-import { checksums, sha256File } from "./file_hash.ts";
+import { checksums, requireNoLinks, sha256File } from "./file_hash.ts";
 import { collectGarbage, type GarbageOptions, type GarbageReport } from "./garbage.ts";
 import { hashExternal } from "./external_hash.ts";
 
@@ -117,6 +117,7 @@ export async function openArtifactStore(directory: string): Promise<ArtifactStor
   };
 
   const commit = async (directory: string, meta: ArtifactMeta): Promise<Artifact> => {
+    await requireNoLinks(directory);
     const files = await checksums(directory, { except: [MANIFEST], sync: true });
     if (files.length === 0) throw new Error(`Cannot keep ${directory} as an artifact: it is empty`);
     const artifact_id = artifactId(files);

@@ -44,6 +44,21 @@ export async function listFiles(root: string): Promise<string[]> {
   return found.sort();
 }
 
+/** Refuses a directory that holds a link: what it leads to can change, or lie outside. */
+export async function requireNoLinks(root: string): Promise<void> {
+  for await (const entry of Deno.readDir(root)) {
+    const path = join(root, entry.name);
+    if (entry.isSymlink) {
+      throw new Error(
+        `Cannot keep ${path} in an artifact as it is a link to ${await Deno.readLink(
+          path,
+        )}; write the file itself`,
+      );
+    }
+    if (entry.isDirectory) await requireNoLinks(path);
+  }
+}
+
 /** Checksums of every file below a directory, but for those named in `except`. */
 export async function checksums(
   root: string,

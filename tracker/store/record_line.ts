@@ -8,12 +8,16 @@ const HEADER = /^(\d{1,4}) ([0-9a-f]{8}) ([0-9a-f]{8}) $/;
 const MAX_HEADER = 4 + 1 + 8 + 1 + 8 + 1;
 const QUOTED = /^'*(NaN|-?Infinity)$/;
 
+/** `JSON.stringify` writes -0 as 0. TypeScript does not know `rawJSON` yet. */
+const MINUS_ZERO = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON("-0");
+
 /**
  * JSON in which NaN and the infinities stand as the strings "NaN", "Infinity", "-Infinity". A text
  * that reads like one of them gets an apostrophe before it, so that nothing is ambiguous.
  */
 export function toJson(value: unknown): string {
   return JSON.stringify(value, (_key, item: unknown) => {
+    if (Object.is(item, -0)) return MINUS_ZERO;
     if (typeof item === "number") return Number.isFinite(item) ? item : String(item);
     return typeof item === "string" && QUOTED.test(item) ? `'${item}` : item;
   });

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { join, normalize } from "node:path";
+import { resolve, sep } from "node:path";
 import { parquetReadObjects } from "hyparquet";
 import { SampleResult } from "../../core/mod.ts";
 import { adds, type Change } from "./change.ts";
@@ -59,18 +59,23 @@ export async function readSamples(path: string, sha256: string): Promise<SampleR
   }
 }
 
+function isBelow(root: string, path: string): boolean {
+  return path.startsWith(resolve(root) + sep);
+}
+
 /** The rows of a samples file, or why there are none: gone, changed since, or not readable. */
 export async function sampleChanges(
   root: string,
   record: SamplesWritten,
 ): Promise<{ changes: Change[] } | { problem: string }> {
   const { study_id, trial_id, fidelity, path, sha256 } = record;
-  const inside = normalize(path);
-  if (inside.startsWith("..") || inside.startsWith("/")) {
-    return { problem: `Cannot read the samples file ${path} as it lies outside the store` };
-  }
+  const file = resolve(root, path);
   try {
-    const samples = await readSamples(join(root, inside), sha256);
+    // By its name, and by where the links on the way lead.
+    if (!isBelow(root, file) || !isBelow(await Deno.realPath(root), await Deno.realPath(file))) {
+      return { problem: `Cannot read the samples file ${path} as it lies outside the store` };
+    }
+    const samples = await readSamples(file, sha256);
     const rows = samples.map(({ seconds = null, ...one }) => ({
       study_id,
       trial_id,
