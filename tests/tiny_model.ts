@@ -57,12 +57,12 @@ export async function tinyWorld(client: BackendClient): Promise<TinyWorld> {
       stage: "prepare_data",
       model_dir,
       tasks: [],
-      samples: [],
       calibration_path: fileURLToPath(new URL("tiny_text.jsonl", DATA)),
       calibration_windows: WINDOWS,
       calibration_tokens: WINDOW_TOKENS,
       output_dir: folder,
       seed: 1,
+      sample_seed: 1,
     }, { environment: "default" }),
   );
   const dataset = {

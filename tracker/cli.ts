@@ -28,6 +28,7 @@ function withStudyOptions(command: Command): Command {
     .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
     .option("--proxy-samples <n>", "samples a task in the proxy evaluation")
     .option("--full-samples <n>", "samples a task in the full evaluation")
+    .option("--sampling <fields>", "strategy=stratified|random|sequential,total_limit=n,limit=n,…")
     .option("--task-weights <weights>", "what tasks count in the mean, such as mmlu=2,gsm8k=1")
     .option("--trust-remote-code", "run the model's own code, which may do anything");
 }

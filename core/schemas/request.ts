@@ -11,6 +11,21 @@ export const ObjectiveName = z.enum([
 ]);
 export type ObjectiveName = z.infer<typeof ObjectiveName>;
 
+/** Which samples of a benchmark are evaluated, where not the task's own counts of drawn ones. */
+export const Sampling = z.strictObject({
+  strategy: z.enum(["stratified", "random", "sequential"]).default("stratified").describe(
+    "equal shares of a task's groups and of the tasks, drawn from all alike, or the first",
+  ),
+  total_limit: z.int().positive().optional().describe("samples of all tasks together"),
+  limit: z.int().positive().optional().describe("samples of each task"),
+  limit_per_task: z.int().positive().optional().describe(
+    "samples of each group of a task, such as an MMLU subject",
+  ),
+  shuffle: z.boolean().default(true).describe("false: the first of each group, none drawn"),
+  seed: z.int().min(0).optional().describe("default: the study's, 42"),
+});
+export type Sampling = z.infer<typeof Sampling>;
+
 /** What a user asks for: the document of `pare run study.json` and of the notebook. */
 export const StudyRequest = z.strictObject({
   model_name: z.string().min(1).describe("directory, GGUF file, Hugging Face name, or demo"),
@@ -39,6 +54,7 @@ export const StudyRequest = z.strictObject({
     proxy: z.int().positive().optional(),
     full: z.int().positive().optional(),
   }).default({}).describe("samples a task; default: the task's own"),
+  sampling: Sampling.optional(),
   task_weights: z.record(z.string(), z.number().positive()).optional().describe(
     "how much a task counts in the mean over tasks, such as {mmlu: 2}; default 1",
   ),

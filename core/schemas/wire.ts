@@ -68,21 +68,17 @@ export const StageRequest = z.discriminatedUnion("stage", [
     stage: z.literal("describe"),
     python_path: z.string().optional().describe("only this file: a third party's Python half"),
   }),
-  /** Chooses evaluation rows and writes calibration token windows. */
+  /** Reads the evaluation rows, draws their order and writes calibration token windows. */
   z.strictObject({
     stage: z.literal("prepare_data"),
     model_dir: z.string(),
     tasks: z.array(WireTask),
-    samples: z.array(z.strictObject({
-      task: z.string(),
-      proxy: z.int(),
-      full: z.int().nullable(),
-    })),
     calibration_path: z.string().nullable().describe(".jsonl(.gz) of {text}; null: shipped text"),
     calibration_windows: z.int(),
     calibration_tokens: z.int().describe("tokens a window"),
     output_dir: z.string(),
     seed: z.int(),
+    sample_seed: z.int().describe("draws the order in which rows are taken"),
   }),
   /** One action: parent directory in, child directory out. */
   z.strictObject({
@@ -183,8 +179,8 @@ export const StageResults = {
       task: z.string(),
       rows: z.int().describe("rows that the task has"),
       data_sha256: z.string(),
-      proxy_rows: z.array(z.int()),
-      full_rows: z.array(z.int()),
+      order: z.array(z.int()).describe("every row number once, as the seed drew them"),
+      groups: z.array(z.string()).nullable().describe("of every row; null: the task has none"),
     })),
   }),
   apply: z.strictObject({

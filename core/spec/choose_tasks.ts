@@ -205,7 +205,10 @@ function listedTasks(
  */
 export function planTasks(
   { tasks, weights }: Pick<TaskChoice, "tasks" | "weights">,
-  { samples, task_weights: own }: Pick<StudyRequest, "samples" | "task_weights">,
+  { samples, sampling, task_weights: own }: Pick<
+    StudyRequest,
+    "samples" | "sampling" | "task_weights"
+  >,
 ): TaskPlan[] {
   const accurate = tasks.some((task) => task.reported_metric === "accuracy");
   for (const name of Object.keys(own ?? {})) {
@@ -213,7 +216,7 @@ export function planTasks(
     if (!names.includes(name)) throw new UsageError(unknownName("task to weigh", name, names));
   }
   return tasks.map((task) => {
-    const full_samples = samples.full ?? task.full_samples;
+    const full_samples = sampling?.limit ?? samples.full ?? task.full_samples;
     const proxy = samples.proxy ?? task.proxy_samples;
     const weight = own?.[task.name] ?? weights[task.name] ?? 1;
     return {

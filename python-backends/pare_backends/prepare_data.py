@@ -1,4 +1,4 @@
-"""Stage `prepare_data`: chooses evaluation rows and writes calibration windows."""
+"""Stage `prepare_data`: draws the order of evaluation rows and writes calibration windows."""
 
 from __future__ import annotations
 
@@ -14,23 +14,14 @@ from pare_backends.evaluation.calibration import (
     write_windows,
 )
 from pare_backends.evaluation.documents import Documents, load_documents
+from pare_backends.evaluation.groups import groups_of
 from pare_backends.evaluation.perplexity import windows
 from pare_backends.evaluation.records import file_sha256, read_records
-from pare_backends.evaluation.selection import choose_rows
+from pare_backends.evaluation.selection import drawn_order
 from pare_backends.evaluation.wire import WireTask
-from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 
 SHIPPED_TEXT = Path(__file__).parent / "text" / "calibration.jsonl"
-
-
-@dataclass(frozen=True)
-class SampleCount:
-    """How many samples each fidelity takes of a task; `full` None: all."""
-
-    task: str
-    proxy: int
-    full: int | None
 
 
 @dataclass(frozen=True)
@@ -39,24 +30,20 @@ class PrepareDataRequest:
 
     model_dir: str
     tasks: list[WireTask]
-    samples: list[SampleCount]
     calibration_path: str | None
     calibration_windows: int
     calibration_tokens: int
     output_dir: str
     seed: int
+    sample_seed: int
 
 
 def run(request: PrepareDataRequest, report: Report) -> dict[str, Any]:
     """Reads every task's data, then writes `calibration.safetensors` into `output_dir`."""
-    counts = {sample.task: sample for sample in request.samples}
-    missing = [task.task for task in request.tasks if task.task not in counts]
-    if missing:
-        raise StageFailure("bad_input", f"Cannot prepare {missing[0]}: no sample counts are given")
     documents = {task.task: load_documents(task) for task in request.tasks}
     tokenizer = load_tokenizer(request.model_dir)
     tasks = [
-        _task_rows(task, documents[task.task], counts[task.task], tokenizer, request.seed)
+        _task_rows(task, documents[task.task], tokenizer, request.sample_seed)
         for task in request.tasks
     ]
     path, ids = _write_calibration(request, list(documents.values()), tokenizer, report)
@@ -68,18 +55,16 @@ def run(request: PrepareDataRequest, report: Report) -> dict[str, Any]:
     }
 
 
-def _task_rows(
-    task: WireTask, documents: Documents, count: SampleCount, tokenizer: Any, seed: int
-) -> dict[str, Any]:
+def _task_rows(task: WireTask, documents: Documents, tokenizer: Any, seed: int) -> dict[str, Any]:
     perplexity = task.evaluator == "perplexity"
     total = len(windows(task, documents, tokenizer)) if perplexity else len(documents.rows)
-    proxy, full = choose_rows(total, count.proxy, count.full, seed, task.task)
+    groups = None if perplexity else groups_of(task.definition or {})
     return {
         "task": task.task,
         "rows": total,
         "data_sha256": documents.sha256,
-        "proxy_rows": proxy,
-        "full_rows": full,
+        "order": drawn_order(total, seed, task.task),
+        "groups": None if groups is None else [groups.of(row) for row in documents.rows],
     }
 
 

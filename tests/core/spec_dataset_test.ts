@@ -192,3 +192,9 @@ Deno.test("a set says why a benchmark cannot be had", () => {
   assert.equal(programs?.reason, 'it needs a sandbox; "general" asks for it');
   assert.match(warnings[0] ?? "", /not have yet \(programs: it needs a sandbox\): quality/);
 });
+
+Deno.test("a sampling limit stands over every task's own count", () => {
+  const sampling = { strategy: "random", shuffle: true, limit: 30 } as const;
+  const [plan] = specFor("gsm8k", { sampling, samples: { full: 200 } }).tasks;
+  assert.deepEqual([plan?.proxy_samples, plan?.full_samples], [30, 30]);
+});

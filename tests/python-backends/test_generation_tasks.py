@@ -13,8 +13,8 @@ from benchmark_fixtures import own_run, packed, reading_model
 from evaluation_fixtures import benchmark_file, wire_task, write_rows
 
 from pare_backends.evaluation.answer_rules import final_number, read_contained, read_number
-from pare_backends.evaluation.documents import Documents, load_documents
-from pare_backends.evaluation.harness import run_harness
+from pare_backends.evaluation.documents import Documents, full_definition, load_documents
+from pare_backends.evaluation.harness import _plain, run_harness
 from pare_backends.evaluation.outcome import measurements
 from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure
@@ -263,3 +263,35 @@ def test_math_compares_boxed_answers_by_field(reader: Any, tmp_path: Path) -> No
     )
     assert [s.prompt_hash for s in ours.samples] == [str(s["prompt_hash"])[:16] for s in theirs]
     assert [s.score for s in ours.samples] == [float(s["exact_match"]) for s in theirs]
+
+
+def test_truthfulqa_generation_is_scored_by_likeness(reader: Any, tmp_path: Path) -> None:
+    file = benchmark_file("truthful_qa/generation.jsonl.gz")
+    task = wire_task("truthfulqa_generation", file)
+    documents = load_documents(task)
+    rows = documents.rows[:3]
+    said = [rows[0]["correct_answers"][0], rows[1]["incorrect_answers"][0], ""]
+    outcome = run_harness(task, documents, [0, 1, 2], saying(reader, said))
+    assert [s.score for s in outcome.samples] == [1.0, 0.0, 0.0]
+    assert [s.answer for s in outcome.samples] == said
+    task = short(task)
+    ours = run_harness(task, documents, [0, 5], packed(reader))
+    options = (task.definition or {})["generation_kwargs"]
+    theirs = own_run(
+        reader,
+        tmp_path,
+        "truthfulqa/truthfulqa_gen.yaml",
+        documents,
+        [0, 5],
+        generation_kwargs=options,
+    )
+    assert [s.prompt_hash for s in ours.samples] == [str(s["prompt_hash"])[:16] for s in theirs]
+    assert [s.score for s in ours.samples] == [float(s["bleu_acc"]) for s in theirs]
+
+
+@pytest.mark.parametrize("name", ["hellaswag", "mmlu", "winogrande", "truthfulqa_mc2", "gsm8k"])
+def test_a_protocol_is_the_same_in_every_process(name: str) -> None:
+    """lm-eval's documents name functions, whose addresses differ from process to process."""
+    plain = json.dumps(_plain(full_definition(wire_task(name))))
+    assert " at 0x" not in plain
+    assert name != "hellaswag" or "lm_eval.tasks.hellaswag.utils.process_docs" in plain

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,13 +31,13 @@ def language_model(model_dir: Path, batch_size: int = 2) -> PackedLM:
     return PackedLM(*load_dequantized(model_dir), batch_size, Events().report)
 
 
-def requests(model: PackedLM, shared: str) -> list[tuple[None, list[int], list[int]]]:
+def requests(model: PackedLM, shared: str) -> list[tuple[Any, list[int], list[int]]]:
     """Three questions with choices of one to three tokens, after a shared beginning."""
     found = []
     for number in range(3):
         context = model.tok_encode(f"{shared} {words(3 + number, number)}")
         for choice in ("den", "the red fox", "golden owl", "pond"):
-            found.append((None, context, model.tok_encode(choice)))
+            found.append(((f"{number}", choice), context, model.tok_encode(choice)))
     return found
 
 
@@ -48,7 +49,7 @@ def test_packed_rows_equal_the_batches_of_lm_eval(shared_words: int, model_dir: 
     prefix, _ = split_prefix(groups)
     assert (len(prefix) > 0) == (shared_words == 90)
     model._budget = 16  # several rows after one prefix
-    packed = model._packed(groups, len(asked))
+    packed = model._packed(groups, asked)
     plain = model._plain(asked)
     assert [value for value, _ in packed] == pytest.approx([v for v, _ in plain], abs=1e-4)
     assert [greedy for _, greedy in packed] == [greedy for _, greedy in plain]
@@ -57,10 +58,11 @@ def test_packed_rows_equal_the_batches_of_lm_eval(shared_words: int, model_dir: 
 def test_a_request_beyond_the_context_loses_tokens_from_the_left(model_dir: Path) -> None:
     model = language_model(model_dir)
     long = model.tok_encode(words(400))
-    asked = [(None, long, model.tok_encode("den")), (None, long, model.tok_encode("the red fox"))]
+    answers = ["den", "the red fox"]
+    asked = [(("", answer), long, model.tok_encode(answer)) for answer in answers]
     groups = group_requests([(c, a) for _, c, a in asked], model.max_length)
     assert [len(group.context) + len(group.branches[0].tokens) for group in groups] == [257, 257]
-    packed, plain = model._packed(groups, 2), model._plain(asked)
+    packed, plain = model._packed(groups, asked), model._plain(asked)
     assert [value for value, _ in packed] == pytest.approx([v for v, _ in plain], abs=1e-4)
 
 
@@ -197,4 +199,5 @@ def test_an_unreachable_hub_is_one_sentence(
     with pytest.raises(StageFailure, match="Cannot get the data of lambada") as caught:
         load_documents(wire_task("lambada"))
     assert caught.value.kind == "bad_input"
-    assert "--data-dir" in str(caught.value.hint)
+    hint = "Name a folder that holds it as lambada/test.jsonl.gz by --data-dir"
+    assert caught.value.hint == hint

@@ -13,9 +13,9 @@ from evaluation_fixtures import Events, random_checkpoint, wire_task, words, wri
 
 from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.evaluation.calibration import read_windows
-from pare_backends.evaluation.selection import choose_rows
+from pare_backends.evaluation.selection import drawn_order
 from pare_backends.failures import StageFailure
-from pare_backends.prepare_data import PrepareDataRequest, SampleCount, run
+from pare_backends.prepare_data import PrepareDataRequest, run
 
 
 @pytest.fixture(scope="module")
@@ -31,42 +31,43 @@ def request(model_dir: Path, folder: Path, **changes: Any) -> PrepareDataRequest
     plain = PrepareDataRequest(
         model_dir=str(model_dir),
         tasks=[wire_task("custom_prompt_answer", data)],
-        samples=[SampleCount("custom_prompt_answer", 5, 20)],
         calibration_path=str(calibration),
         calibration_windows=4,
         calibration_tokens=64,
         output_dir=str(folder / "out"),
         seed=42,
+        sample_seed=42,
     )
     return dataclasses.replace(plain, **changes)
 
 
-def test_proxy_rows_lie_among_the_full_ones_and_follow_the_seed(
-    model_dir: Path, tmp_path: Path
-) -> None:
+def test_the_order_of_rows_follows_the_sample_seed_alone(model_dir: Path, tmp_path: Path) -> None:
     first = run(request(model_dir, tmp_path), Events().report)["tasks"][0]
-    assert (len(first["proxy_rows"]), len(first["full_rows"]), first["rows"]) == (5, 20, 40)
-    assert set(first["proxy_rows"]) < set(first["full_rows"])
-    assert first["full_rows"] == sorted(first["full_rows"])
-    assert run(request(model_dir, tmp_path), Events().report)["tasks"][0] == first
-    other = run(request(model_dir, tmp_path, seed=43), Events().report)["tasks"][0]
-    assert other["full_rows"] != first["full_rows"]
+    assert sorted(first["order"]) == list(range(40)) != first["order"]
+    assert (first["rows"], first["groups"]) == (40, None)
+    assert run(request(model_dir, tmp_path, seed=43), Events().report)["tasks"][0] == first
+    other = run(request(model_dir, tmp_path, sample_seed=43), Events().report)["tasks"][0]
+    assert other["order"] != first["order"]
+    assert drawn_order(40, 42, "custom_prompt_answer") == first["order"]
+    assert drawn_order(40, 42, "custom_text") != first["order"]
     data = (tmp_path / "d.jsonl").read_bytes()
     assert first["data_sha256"] == hashlib.sha256(data).hexdigest()
 
 
-def test_a_task_smaller_than_asked_is_taken_whole() -> None:
-    assert choose_rows(3, 5, 10, 1, "t") == ([0, 1, 2], [0, 1, 2])
-    proxy, full = choose_rows(30, 5, None, 1, "t")
-    assert full == list(range(30))
-    assert len(set(proxy)) == 5
+def test_every_row_of_a_task_with_groups_tells_its_own(model_dir: Path, tmp_path: Path) -> None:
+    rows = [
+        {"input": f"{i} is", "target": str(i), "subtask": name}
+        for i, name in enumerate(["snarks", "navigate", "snarks"])
+    ]
+    task = wire_task("bigbench_hard", write_rows(tmp_path / "b.jsonl", rows))
+    found = run(request(model_dir, tmp_path, tasks=[task]), Events().report)["tasks"][0]
+    assert found["groups"] == ["snarks", "navigate", "snarks"]
 
 
 def test_rows_of_a_text_are_its_windows(model_dir: Path, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "t.jsonl", [{"text": words(150, i)} for i in range(4)])
     task = wire_task("custom_text", path, window_tokens=32)
-    samples = [SampleCount("custom_text", 2, None)]
-    found = run(request(model_dir, tmp_path, tasks=[task], samples=samples), Events().report)
+    found = run(request(model_dir, tmp_path, tasks=[task]), Events().report)
     assert found["tasks"][0]["rows"] == 600 // 32
 
 
@@ -103,8 +104,7 @@ def test_fewer_windows_than_asked_are_said(model_dir: Path, tmp_path: Path) -> N
 def test_evaluation_text_is_never_calibration_text(model_dir: Path, tmp_path: Path) -> None:
     shared = words(300, 91)  # the second text of the calibration file
     task = wire_task("custom_text", write_rows(tmp_path / "t.jsonl", [{"text": shared}]))
-    samples = [SampleCount("custom_text", 1, 1)]
-    asked = request(model_dir, tmp_path, tasks=[task], samples=samples, calibration_windows=9)
+    asked = request(model_dir, tmp_path, tasks=[task], calibration_windows=9)
     events = Events()
     found = run(asked, events.report)
     assert events.named("alert")[0]["condition"] == "calibration_overlap"
@@ -154,7 +154,6 @@ def test_a_gzip_file_is_read_and_a_cut_one_refused(model_dir: Path, tmp_path: Pa
 
 def test_a_missing_file_says_where_it_was_looked_for(model_dir: Path, tmp_path: Path) -> None:
     task = wire_task("arc_challenge", tmp_path / "arc_challenge" / "test.jsonl.gz")
-    samples = [SampleCount("arc_challenge", 1, 1)]
     with pytest.raises(StageFailure, match="no such file") as caught:
-        run(request(model_dir, tmp_path, tasks=[task], samples=samples), Events().report)
+        run(request(model_dir, tmp_path, tasks=[task]), Events().report)
     assert "--data-dir" in str(caught.value.hint)

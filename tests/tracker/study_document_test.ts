@@ -86,3 +86,33 @@ Deno.test("times and sizes are read with their units", () => {
   assert.throws(() => parseBytes("lots", "--max-disk"), /"lots"/);
   assert.throws(() => parseBytes("0GB", "--max-disk"), /"0GB"/);
 });
+
+Deno.test("--sampling and --task-weights become fields of the study", () => {
+  const base = { model: "tiny", dataset: "mmlu,gsm8k" };
+  const { sampling, task_weights } = studyFromOptions({
+    ...base,
+    sampling: "strategy=random, total_limit=100,limit_per_task=5,shuffle=false,seed=7",
+    taskWeights: "mmlu=2, gsm8k=0.5",
+  });
+  assert.deepEqual(sampling, {
+    strategy: "random",
+    total_limit: 100,
+    limit_per_task: 5,
+    shuffle: false,
+    seed: 7,
+  });
+  assert.deepEqual(task_weights, { mmlu: 2, gsm8k: 0.5 });
+  assert.deepEqual(studyFromOptions({ ...base, sampling: "limit=3" }).sampling, {
+    strategy: "stratified",
+    shuffle: true,
+    limit: 3,
+  });
+  const refused = (options: { sampling?: string; taskWeights?: string }, reason: RegExp) =>
+    assert.throws(() => studyFromOptions({ ...base, ...options }), reason);
+  refused({ sampling: "stratgy=random" }, /field of --sampling "stratgy". Did you mean "strategy"/);
+  refused({ sampling: "strategy=best" }, /--sampling, strategy, as .*"strategy=best"/);
+  refused({ sampling: "limit=0" }, /--sampling, limit, as .*>0.*"limit=0"/);
+  refused({ sampling: "limit=" }, /--sampling, limit, as/);
+  refused({ taskWeights: "mmlu=0" }, /TASK=WEIGHT.*current value is "mmlu=0"/);
+  refused({ taskWeights: "mmlu" }, /TASK=WEIGHT/);
+});

@@ -4,6 +4,7 @@ import {
   parseDuration,
   parseObjectives,
   parsePositive,
+  parseSampling,
   parseTaskWeights,
   parseWhole,
 } from "./parse_values.ts";
@@ -28,6 +29,7 @@ export interface RunOptions {
   plugin?: string[];
   proxySamples?: string;
   fullSamples?: string;
+  sampling?: string;
   taskWeights?: string;
   trustRemoteCode?: boolean;
 }
@@ -68,6 +70,7 @@ export function studyFromOptions(options: RunOptions, base: Partial<StudyRequest
     gpu_hours: optional(options.gpuHours, (text) => parsePositive(text, "--gpu-hours")),
     max_trials: optional(options.maxTrials, (text) => parseWhole(text, "--max-trials", 1)),
     objectives: optional(options.objectives, parseObjectives),
+    sampling: optional(options.sampling, parseSampling),
     task_weights: optional(options.taskWeights, parseTaskWeights),
     target: options.target,
     seed: optional(options.seed, (text) => parseWhole(text, "--seed", 0)),

@@ -3,7 +3,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
+  chooseSamples,
   type ModelFacts,
+  type SamplePool,
   type Spec,
   type StageResult,
   StageResults,
@@ -46,7 +48,7 @@ async function dataStamp(tasks: readonly WireTask[]): Promise<string[]> {
   );
 }
 
-/** Chooses samples and writes calibration windows, once for the same inputs. */
+/** Chooses samples; their order and the calibration windows are made once for the same inputs. */
 export async function prepareStudy(
   workshop: Workshop,
   runner: StageRunner,
@@ -54,20 +56,16 @@ export async function prepareStudy(
 ): Promise<PreparedStudy> {
   const { request, spec, model } = study;
   const tasks = wireTasks(spec, workshop.registry.tasks, request);
-  const samples = spec.tasks.map((plan) => ({
-    task: plan.task,
-    proxy: plan.proxy_samples,
-    full: plan.full_samples,
-  }));
   const calibration_path = calibrationText(request, model);
+  const sample_seed = request.sampling?.seed ?? request.seed;
   const key = keyOf([
     model.path,
     tasks,
     await dataStamp(tasks),
-    samples,
     calibration_path,
     CALIBRATION,
     request.seed,
+    sample_seed,
     await packageSource("evaluation", "text", "prepare_data.py"),
   ]);
   const { directory: folder } = await workshop.caches.cached("data", key, async (temporary) => {
@@ -75,12 +73,12 @@ export async function prepareStudy(
       stage: "prepare_data",
       model_dir: model.path,
       tasks,
-      samples,
       calibration_path,
       calibration_windows: CALIBRATION.windows,
       calibration_tokens: Math.min(CALIBRATION.tokens, model.context_length),
       output_dir: temporary,
       seed: request.seed,
+      sample_seed,
     }, "default");
     if (!prepared.ok) {
       const { message, hint } = prepared.failure;
@@ -92,16 +90,28 @@ export async function prepareStudy(
   const prepared = StageResults.prepare_data.parse(
     JSON.parse(await readFile(join(folder, "prepared.json"), "utf8")),
   );
+  const chosen = chooseSamples(poolsOf(spec, prepared), request.sampling);
   return {
     study_id: study.study_id,
     spec,
     tasks,
-    proxy: prepared.tasks.map(({ task, proxy_rows }) => ({ task, rows: proxy_rows })),
-    full: prepared.tasks.map(({ task, full_rows }) => ({ task, rows: full_rows })),
+    proxy: chosen.map(({ task, proxy }) => ({ task, rows: proxy })),
+    full: chosen.map(({ task, full }) => ({ task, rows: full })),
     calibration_path: join(folder, prepared.calibration_path),
     calibration_sha256: prepared.calibration_sha256,
     seed: request.seed,
   };
+}
+
+/** What the samples are chosen from, in the spec's order. */
+function poolsOf(spec: Spec, prepared: StageResult<"prepare_data">): SamplePool[] {
+  return spec.tasks.map(({ task, proxy_samples: proxy, full_samples: full }) => {
+    const read = prepared.tasks.find((one) => one.task === task);
+    if (read === undefined) {
+      throw new UsageError(`Cannot choose samples of ${task}: none were read`);
+    }
+    return { task, order: read.order, groups: read.groups, proxy, full };
+  });
 }
 
 /** The folder is renamed when it is whole, so paths in it are kept relative. */

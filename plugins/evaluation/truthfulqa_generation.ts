@@ -1,0 +1,33 @@
+import { defineTask } from "../../core/mod.ts";
+
+/**
+ * Free answers, scored by BLEU: right where the nearest true answer is nearer than the nearest
+ * false one. A measure of likeness, not of truth: a judge would read them.
+ */
+export default defineTask({
+  name: "truthfulqa_generation",
+  version: "1",
+  summary: "TruthfulQA, generated: nearer to a true than to a false answer by BLEU, 0-shot",
+  evaluator: "lm_eval",
+  lm_eval_task: "truthfulqa_gen",
+  definition: {
+    include: "truthfulqa/truthfulqa_gen.yaml",
+    generation_kwargs: { do_sample: false, max_gen_toks: 128, until: ["\n\n"] },
+    metadata: {
+      version: 3,
+      fields: { question: "string", correct_answers: "list", incorrect_answers: "list" },
+    },
+  },
+  data_file: "truthful_qa/generation.jsonl.gz",
+  shipped: false,
+  few_shot: 0,
+  metric: "bleu_acc,none",
+  reported_metric: "accuracy",
+  unit: "1",
+  direction: "maximize",
+  chance: 0,
+  proxy_samples: 100,
+  full_samples: null,
+  window_tokens: null,
+  datasets: ["truthfulqa_generation", "truthfulqa_gen"],
+});

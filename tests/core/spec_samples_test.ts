@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { chooseSamples, type ChosenSamples, type SamplePool, Sampling } from "../../core/mod.ts";
+
+/** Ten rows in a drawn order; rows 0 to 5 are of group a, 6 to 8 of b, 9 of c. */
+const ORDER = [7, 2, 9, 0, 5, 8, 1, 4, 6, 3];
+const GROUPS = [..."aaaaaabbbc"];
+
+function pool(more: Partial<SamplePool> = {}): SamplePool {
+  return { task: "t", order: ORDER, groups: null, proxy: 3, full: null, ...more };
+}
+
+function sampling(fields: Partial<Sampling> = {}): Sampling {
+  return Sampling.parse(fields);
+}
+
+function only(pool: SamplePool, fields: Partial<Sampling> = {}): ChosenSamples {
+  return chooseSamples([pool], sampling(fields))[0]!;
+}
+
+const sizes = (chosen: ChosenSamples[]) => chosen.map(({ full }) => full.length);
+
+Deno.test("without a word on sampling the first rows of the drawn order are taken", () => {
+  const [chosen] = chooseSamples([pool({ full: 5 })]);
+  assert.deepEqual(chosen, { task: "t", proxy: [2, 7, 9], full: [0, 2, 5, 7, 9] });
+  assert.deepEqual(chooseSamples([pool()])[0]!.full, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  assert.deepEqual(chooseSamples([pool({ proxy: 50, full: 50 })])[0]!.proxy.length, 10);
+});
+
+Deno.test("stratified gives groups equal shares; what a small one lacks goes to the others", () => {
+  const { full, proxy } = only(pool({ groups: GROUPS, full: 7 }));
+  // c has one row, so that a and b give three each, drawn: 2 0 5 of a, all of b.
+  assert.deepEqual(full, [0, 2, 5, 6, 7, 8, 9]);
+  assert.deepEqual(proxy, [2, 7, 9]);
+});
+
+Deno.test("random draws from all rows alike, sequential takes the first", () => {
+  const grouped = pool({ groups: GROUPS, full: 4 });
+  assert.deepEqual(only(grouped, { strategy: "random" }).full, [0, 2, 7, 9]);
+  const first = only(grouped, { strategy: "sequential" });
+  assert.deepEqual(first, { task: "t", proxy: [0, 1, 2], full: [0, 1, 2, 3] });
+});
+
+Deno.test("shuffle: false takes the first rows of each group", () => {
+  const { full } = only(pool({ groups: GROUPS, full: 5 }), { shuffle: false });
+  assert.deepEqual(full, [0, 1, 6, 7, 9]);
+});
+
+Deno.test("limit_per_task limits each group, or a task that has none", () => {
+  assert.deepEqual(only(pool({ groups: GROUPS }), { limit_per_task: 2 }).full, [0, 2, 7, 8, 9]);
+  assert.deepEqual(only(pool(), { limit_per_task: 2 }).full, [2, 7]);
+});
+
+Deno.test("total_limit is shared by the tasks as the strategy says", () => {
+  const small = pool({ task: "small", order: [1, 0], full: null });
+  const large = pool({ task: "large", order: Array.from({ length: 90 }, (_, i) => 89 - i) });
+  const pools = [small, pool(), large];
+  const share = (strategy: Sampling["strategy"], total_limit: number) =>
+    sizes(chooseSamples(pools, sampling({ strategy, total_limit })));
+  assert.deepEqual(share("stratified", 30), [2, 10, 18]);
+  assert.deepEqual(share("stratified", 10), [2, 4, 4]);
+  // 51 of 102: 1, 5 and 45; 52: 1.02, 5.10 and 45.88, the largest fraction is rounded up.
+  assert.deepEqual(share("random", 51), [1, 5, 45]);
+  assert.deepEqual(share("random", 52), [1, 5, 46]);
+  assert.deepEqual(share("sequential", 20), [2, 10, 8]);
+  assert.deepEqual(share("random", 500), [2, 10, 90]);
+});
+
+Deno.test("a task for which no sample is left is refused by name", () => {
+  const pools = [pool({ task: "first" }), pool({ task: "second" })];
+  assert.throws(
+    () => chooseSamples(pools, sampling({ strategy: "sequential", total_limit: 10 })),
+    /Cannot evaluate second as no sample is left for it: total_limit is 10 for 2 tasks/,
+  );
+});
+
+Deno.test("the proxy lies among the full samples, whatever the strategy and the limits", () => {
+  for (const strategy of ["stratified", "random", "sequential"] as const) {
+    for (const total_limit of [2, 5, 9, 30]) {
+      for (const shuffle of [true, false]) {
+        const pools = [pool({ groups: GROUPS, full: 8 }), pool({ task: "u" })];
+        const fields = sampling({ strategy, total_limit: total_limit + 8, shuffle });
+        const chosen = chooseSamples(pools, fields);
+        for (const { proxy, full } of chosen) {
+          assert.ok(proxy.every((row) => full.includes(row)));
+          assert.equal(new Set(full).size, full.length);
+          assert.equal(proxy.length, Math.min(3, full.length));
+        }
+        assert.ok(sizes(chosen).reduce((a, b) => a + b) <= total_limit + 8);
+      }
+    }
+  }
+});
