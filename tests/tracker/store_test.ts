@@ -97,7 +97,7 @@ Deno.test("recordChanges() names only columns that the tables have", () =>
     };
     const changes = [...studyRecords(), samples].flatMap((record) => recordChanges(record, 0));
     const used = changes.flatMap((change) => {
-      if (change.op === "forget" || change.op === "front") return [];
+      if (change.op !== "add" && change.op !== "change") return [];
       const row = change.op === "add" ? change.row : change.set;
       return Object.keys(row).map((column) => `${change.table}.${column}`);
     });

@@ -80,6 +80,26 @@ Deno.test("The view pareto has the core's ranks and hypervolume contributions", 
     assert.deepEqual(last, { hypervolume, front_size: front.members.length });
   }));
 
+Deno.test("trial_figures holds what the view headline chooses, also while a trial runs", () =>
+  studied(async (store, { trials }) => {
+    const running = trials.at(-1)!;
+    const { study_id, trial_id, number, strategy, measurements } = running;
+    const at = running.started_at;
+    await store.record({ type: "trial_opened", at, study_id, trial_id, number, strategy });
+    const proxy = measurements.filter(({ fidelity }) => fidelity === "proxy");
+    await store.record({ type: "measured", at, study_id, trial_id, measurements: proxy });
+    for (const metric of ["accuracy", "perplexity", "latency_ms", "size_bytes", "memory_bytes"]) {
+      const { rows } = await store.query(`
+        SELECT count(*) AS n, count(h.value) AS headlines,
+          count(*) FILTER (h.value IS DISTINCT FROM f.${metric}) AS unlike
+        FROM trial_figures f LEFT JOIN headline h
+          ON h.study_id = f.study_id AND h.trial_id = f.trial_id AND h.metric = '${metric}'`);
+      assert.equal(rows[0]!["n"], trials.length);
+      assert.ok(Number(rows[0]!["headlines"]) >= trials.length - 1);
+      assert.equal(rows[0]!["unlike"], 0, metric);
+    }
+  }));
+
 Deno.test("stage_comparison shows after each action what the trial that ended there measured", () =>
   studied(async (store, { trials }) => {
     const { rows } = await store.query(`

@@ -7,6 +7,7 @@ import {
 } from "@duckdb/node-api";
 import type { Points } from "../../core/mod.ts";
 import type { Cell, Change, Row } from "./change.ts";
+import { makeFigureBatch } from "./figure_rows.ts";
 import { refreshFront } from "./front_rows.ts";
 import { makePointBatch } from "./points_sink.ts";
 
@@ -60,6 +61,7 @@ export function makeBatch(): Batch {
   const forgotten = new Map<string, Forgotten>();
   let updates: { table: string; where: Where; set: Row }[] = [];
   const fronts = new Set<string>();
+  const figures = makeFigureBatch();
   const points = makePointBatch();
   let size = 0;
   let changes = 0;
@@ -81,6 +83,8 @@ export function makeBatch(): Batch {
       for (const table of change.tables) forget(table, change.where);
     } else if (change.op === "front") {
       fronts.add(change.study_id);
+    } else if (change.op === "figures") {
+      figures.take(change);
     } else if (change.op === "add") {
       size++;
       const one = { row: change.row, at: changes };
@@ -111,6 +115,7 @@ export function makeBatch(): Batch {
         const groups = [...forgotten.values()].filter((entry) => entry.table === table);
         await appendRows(connection, table, keptRows(rows, groups));
       }
+      await figures.write(connection);
       for (const study_id of fronts) await refreshFront(connection, study_id);
       await points.write(connection);
     },

@@ -6,8 +6,8 @@ export type Row = Record<string, Cell>;
 
 /**
  * One change of the index. `forget` removes every row of the tables that has these values;
- * `change` sets columns of the rows that have them; `front` asks for where a study's trials stand,
- * once all else is written.
+ * `change` sets columns of the rows that have them; `figures` and `front` ask for a trial's
+ * main figures (null: of every trial) and where a study's trials stand, once all else is written.
  */
 export type Change =
   | { op: "add"; table: string; row: Row }
@@ -18,6 +18,7 @@ export type Change =
     where: Readonly<Record<string, string>>;
     set: Row;
   }
+  | { op: "figures"; study_id: string; trial_id: string | null }
   | { op: "front"; study_id: string };
 
 /** A moment as a column; NULL where the text is no date. */

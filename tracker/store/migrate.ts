@@ -6,17 +6,18 @@ const MIGRATIONS = [
   "0002_views.sql",
   "0003_points.sql",
   "0004_records.sql",
+  "0005_trial_figures.sql",
   "0006_trial_views.sql",
   "0007_comparison_views.sql",
   "0008_trial_comments.sql",
   "0009_comparison_comments.sql",
   "0010_imported.sql",
-  "0011_imported_comments.sql",
+  "0012_imported_comments.sql",
   "0012_journal_mark.sql",
 ] as const;
 
-/** Versions whose new columns and tables only the journal can fill: an older database is made anew. */
-const FROM_JOURNAL: ReadonlySet<number> = new Set([4]);
+/** Databases of an earlier version lack what only the journal can fill: they are made anew. */
+const FILLED_BY_JOURNAL = 12;
 
 function versionOf(name: string): number {
   return parseInt(name, 10);
@@ -61,7 +62,7 @@ export async function pendingMigrations(
     );
   }
   const names = MIGRATIONS.filter((name) => !seen.includes(versionOf(name)));
-  const from_journal = version > 0 && names.some((name) => FROM_JOURNAL.has(versionOf(name)));
+  const from_journal = version > 0 && version < FILLED_BY_JOURNAL;
   return { version, names, from_journal };
 }
 

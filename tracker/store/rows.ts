@@ -47,10 +47,8 @@ function ownChanges(record: JournalRecord, position: number): Change[] {
     }
     case "measured": {
       const { study_id, trial_id, measurements } = record;
-      return adds(
-        "measurements",
-        measurements.map((m) => measurementRow(m, study_id, trial_id, position)),
-      );
+      const rows = measurements.map((m) => measurementRow(m, study_id, trial_id, position));
+      return [...adds("measurements", rows), { op: "figures", study_id, trial_id }];
     }
     case "alert":
       return alertRows(record, position);

@@ -141,6 +141,7 @@ export function studyRows(record: StudyOpened, position: number): Change[] {
       })),
     ),
     ...runRows(record, position, false),
+    { op: "figures", study_id, trial_id: null },
     { op: "front", study_id },
   ];
 }

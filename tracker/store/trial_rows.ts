@@ -61,6 +61,15 @@ function actionRows(
   ];
 }
 
+function methodsOf(actions: readonly { method: string }[]): string {
+  return actions.length === 0 ? "baseline" : actions.map(({ method }) => method).join(" + ");
+}
+
+function namesOf(trial: Trial, verdict: "violated" | "undecided"): string[] {
+  return trial.constraints.filter((one) => one.verdict === verdict)
+    .map(({ constraint }) => constraint).sort();
+}
+
 function strategyColumns(strategy: Strategy | null): Row {
   return {
     strategy_id: strategy?.strategy_id ?? null,
@@ -88,6 +97,9 @@ export function openedTrialRows(
       state: "running",
       fidelity: null,
       seed: seed ?? null,
+      methods: methodsOf(strategy?.actions ?? []),
+      violated: [],
+      undecided: [],
       ...provenanceColumns(provenance),
       reward: null,
       artifact_id: null,
@@ -102,6 +114,7 @@ export function openedTrialRows(
     ...(strategy?.actions ?? []).flatMap((asked, index) =>
       actionRows(key, index, asked, undefined, null)
     ),
+    { op: "figures", ...key },
     { op: "front", study_id },
   ];
 }
@@ -124,6 +137,9 @@ function trialRow(trial: Trial, position: number): Row {
     state: trial.state,
     fidelity: trial.fidelity,
     seed: trial.seed,
+    methods: methodsOf(trial.actions.length > 0 ? trial.actions : trial.strategy?.actions ?? []),
+    violated: namesOf(trial, "violated"),
+    undecided: namesOf(trial, "undecided"),
     ...provenanceColumns(trial.provenance),
     reward: trial.reward?.value ?? null,
     artifact_id: trial.artifact_ids.at(-1) ?? null,
@@ -172,6 +188,7 @@ export function closedTrialRows(trial: Trial, position: number): Change[] {
     ),
     ...adds("reward_terms", (trial.reward?.terms ?? []).map((one) => ({ ...key, ...one }))),
     ...adds("spans", trial.spans.map((one, span_index) => ({ ...key, span_index, ...one }))),
+    { op: "figures", ...key },
     { op: "front", study_id },
   ];
 }

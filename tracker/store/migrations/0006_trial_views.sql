@@ -14,32 +14,6 @@ QUALIFY row_number() OVER (
     m.rowid DESC
 ) = 1;
 
--- The same choice for the main metrics, a column each. One aggregation: `place` puts the rules above
--- into one number, so that no window is sorted over every measurement.
-CREATE OR REPLACE VIEW trial_figures AS
-WITH placed AS (
-  SELECT m.study_id, m.trial_id, m.metric, m.value, m.standard_error, m.n, m.method,
-    m.rowid + (1::BIGINT << 52) * ((m.task IS NULL)::BIGINT + 2 * (m.provenance = 'measured')::BIGINT
-      + 4 * (m.fidelity = 'full')::BIGINT) AS place
-  FROM measurements m JOIN studies s USING (study_id)
-  WHERE m.slice IS NULL
-    AND (m.runtime IS NULL OR m.metric IN ('accuracy', 'perplexity') OR m.runtime = s.runtime)
-)
-SELECT study_id, trial_id,
-  max_by(value, place) FILTER (metric = 'accuracy') AS accuracy,
-  arg_max_null(standard_error, place) FILTER (metric = 'accuracy') AS accuracy_standard_error,
-  max_by(n, place) FILTER (metric = 'accuracy') AS accuracy_n,
-  max_by(value, place) FILTER (metric = 'perplexity') AS perplexity,
-  max_by(value, place) FILTER (metric = 'latency_ms') AS latency_ms,
-  max_by(value, place) FILTER (metric = 'prefill_tokens_per_s') AS prefill_tokens_per_s,
-  max_by(value, place) FILTER (metric = 'size_bytes') AS size_bytes,
-  max_by(value, place) FILTER (metric = 'memory_bytes') AS memory_bytes,
-  max_by(value, place) FILTER (metric = 'gpu_memory_bytes') AS gpu_memory_bytes,
-  max_by(value, place) FILTER (metric = 'energy_j_per_1k_tokens') AS energy_j_per_1k_tokens,
-  arg_max_null(method, place) FILTER (metric = 'energy_j_per_1k_tokens') AS energy_reader,
-  max_by(value, place) FILTER (metric = 'co2_g_per_1k_tokens') AS co2_g_per_1k_tokens
-FROM placed GROUP BY study_id, trial_id;
-
 CREATE OR REPLACE VIEW pareto AS
 SELECT p.study_id, p.trial_id, t.number, t.readable_id, t.strategy_id IS NULL AS is_baseline,
   p.rank, p.contribution, f.accuracy, f.accuracy_standard_error, f.perplexity, f.latency_ms,
@@ -49,30 +23,20 @@ JOIN trials t USING (study_id, trial_id)
 JOIN trial_figures f USING (study_id, trial_id);
 
 CREATE OR REPLACE VIEW trial_summary AS
-WITH recipes AS (
-  SELECT study_id, trial_id, string_agg(method, ' + ' ORDER BY action_index) AS methods
-  FROM actions GROUP BY study_id, trial_id
-),
-verdicts AS (
-  SELECT study_id, trial_id,
-    coalesce(list(constraint_name ORDER BY constraint_name) FILTER (verdict = 'violated'), []) AS violated,
-    coalesce(list(constraint_name ORDER BY constraint_name) FILTER (verdict = 'undecided'), []) AS undecided
-  FROM constraint_verdicts GROUP BY study_id, trial_id
-),
-bases AS (
+WITH bases AS (
   SELECT t.study_id, min_by(f.accuracy, t.number) AS accuracy,
     min_by(f.latency_ms, t.number) AS latency_ms
   FROM trials t JOIN trial_figures f USING (study_id, trial_id)
   WHERE t.strategy_id IS NULL AND t.state = 'completed' GROUP BY t.study_id
 )
-SELECT t.study_id, t.trial_id, t.number, t.readable_id, coalesce(r.methods, 'baseline') AS methods,
+SELECT t.study_id, t.trial_id, t.number, t.readable_id, t.methods,
   t.state, t.fidelity, t.reward,
   f.accuracy, f.accuracy_standard_error, f.accuracy_n,
   base.accuracy - f.accuracy AS accuracy_drop,
   f.perplexity, f.latency_ms, base.latency_ms / f.latency_ms AS speedup,
   f.prefill_tokens_per_s, f.size_bytes, s.fp16_bytes / f.size_bytes AS compression_ratio,
   f.memory_bytes, f.gpu_memory_bytes, f.energy_j_per_1k_tokens, f.energy_reader,
-  f.co2_g_per_1k_tokens, coalesce(v.violated, []) AS violated, coalesce(v.undecided, []) AS undecided,
+  f.co2_g_per_1k_tokens, coalesce(t.violated, []) AS violated, coalesce(t.undecided, []) AS undecided,
   p.rank IS NOT DISTINCT FROM 0 AS on_front, p.rank AS front_rank, p.contribution,
   s.runtime, t.seconds, t.failure_kind, t.failure_message,
   t.strategy_id, t.sampler, t.mode, t.artifact_id, t.started_at, t.finished_at, t.seed,
@@ -81,8 +45,6 @@ SELECT t.study_id, t.trial_id, t.number, t.readable_id, coalesce(r.methods, 'bas
 FROM trials t
 JOIN studies s USING (study_id)
 LEFT JOIN trial_figures f ON f.study_id = t.study_id AND f.trial_id = t.trial_id
-LEFT JOIN recipes r ON r.study_id = t.study_id AND r.trial_id = t.trial_id
-LEFT JOIN verdicts v ON v.study_id = t.study_id AND v.trial_id = t.trial_id
 LEFT JOIN bases base ON base.study_id = t.study_id
 LEFT JOIN front_points p ON p.study_id = t.study_id AND p.trial_id = t.trial_id;
 
@@ -96,8 +58,7 @@ WHERE state = 'completed' AND number > 0;
 
 CREATE OR REPLACE VIEW failures AS
 SELECT t.study_id, t.trial_id, t.readable_id,
-  (SELECT string_agg(a.method, ' + ' ORDER BY a.action_index) FROM actions a
-    WHERE a.study_id = t.study_id AND a.trial_id = t.trial_id) AS methods,
+  t.methods,
   t.state, t.failure_kind AS kind, t.failure_message AS message, t.failure_hint AS hint,
   t.failure_stage AS stage, t.finished_at
 FROM trials t

@@ -7,6 +7,10 @@ WITH chances AS (
   -- The figure over all tasks is the unweighted mean of the primary ones; so is its chance.
   SELECT study_id, NULL, avg(chance) FROM study_tasks
   WHERE "primary" GROUP BY study_id HAVING count(*) = count(chance)
+),
+bases AS MATERIALIZED (
+  SELECT b.* FROM measurements b JOIN trials t USING (study_id, trial_id)
+  WHERE t.strategy_id IS NULL AND t.state = 'completed'
 )
 SELECT m.study_id, m.trial_id, t.readable_id, m.metric, m.task, m.slice, m.fidelity, m.runtime,
   m.value, b.value AS baseline,
@@ -16,12 +20,10 @@ SELECT m.study_id, m.trial_id, t.readable_id, m.metric, m.task, m.slice, m.fidel
   (m.value - c.chance) / nullif(b.value - c.chance, 0) AS chance_corrected,
   m.standard_error, b.standard_error AS baseline_standard_error, m.n, m.unit
 FROM measurements m
-JOIN trials t ON t.study_id = m.study_id AND t.trial_id = m.trial_id AND t.strategy_id IS NOT NULL
-JOIN trials base ON base.study_id = m.study_id AND base.strategy_id IS NULL AND base.state = 'completed'
-JOIN measurements b ON b.study_id = m.study_id AND b.trial_id = base.trial_id
-  AND b.metric = m.metric AND b.fidelity = m.fidelity
+JOIN bases b ON b.study_id = m.study_id AND b.metric = m.metric AND b.fidelity = m.fidelity
   AND b.task IS NOT DISTINCT FROM m.task AND b.task_version IS NOT DISTINCT FROM m.task_version
   AND b.slice IS NOT DISTINCT FROM m.slice AND b.runtime IS NOT DISTINCT FROM m.runtime
+JOIN trials t ON t.study_id = m.study_id AND t.trial_id = m.trial_id AND t.strategy_id IS NOT NULL
 LEFT JOIN chances c ON c.study_id = m.study_id AND c.task IS NOT DISTINCT FROM m.task
   AND m.metric = 'accuracy';
 
@@ -32,17 +34,26 @@ WITH stages AS (
   SELECT a.study_id, a.trial_id, a.action_index + 1 AS stage, a.agent, a.method, a.artifact_id
   FROM actions a WHERE a.artifact_id IS NOT NULL
 ),
-found AS (
-  SELECT s.*, e.trial_id AS measured_in, e.fidelity, f.accuracy, f.perplexity, f.latency_ms,
-    f.memory_bytes
-  FROM stages s
-  LEFT JOIN trials e ON e.study_id = s.study_id AND e.artifact_id = s.artifact_id
-    AND e.state IN ('completed', 'stopped')
-  LEFT JOIN trial_figures f ON f.study_id = e.study_id AND f.trial_id = e.trial_id
+ends AS (
+  SELECT study_id, trial_id, artifact_id FROM trials
+  WHERE artifact_id IS NOT NULL AND state IN ('completed', 'stopped')
   QUALIFY row_number() OVER (
-    PARTITION BY s.study_id, s.trial_id, s.stage
-    ORDER BY e.trial_id = s.trial_id DESC NULLS LAST, e.fidelity = 'full' DESC NULLS LAST, e.number
+    PARTITION BY study_id, artifact_id ORDER BY fidelity = 'full' DESC NULLS LAST, number
   ) = 1
+),
+placed AS (
+  SELECT s.*,
+    CASE WHEN t.artifact_id = s.artifact_id AND t.state IN ('completed', 'stopped')
+      THEN s.trial_id ELSE e.trial_id END AS measured_in
+  FROM stages s
+  JOIN trials t ON t.study_id = s.study_id AND t.trial_id = s.trial_id
+  LEFT JOIN ends e ON e.study_id = s.study_id AND e.artifact_id = s.artifact_id
+),
+found AS (
+  SELECT p.*, m.fidelity, f.accuracy, f.perplexity, f.latency_ms, f.memory_bytes
+  FROM placed p
+  LEFT JOIN trials m ON m.study_id = p.study_id AND m.trial_id = p.measured_in
+  LEFT JOIN trial_figures f ON f.study_id = p.study_id AND f.trial_id = p.measured_in
 ),
 bases AS (
   SELECT t.study_id, t.trial_id, t.fidelity, f.*

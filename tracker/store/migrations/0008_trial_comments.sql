@@ -23,23 +23,7 @@ COMMENT ON COLUMN headline.activation_group IS 'group of dynamic activation quan
 COMMENT ON COLUMN headline.device IS 'cpu or cuda';
 COMMENT ON COLUMN headline.method IS 'how it was read, such as rapl or VmHWM';
 
-COMMENT ON VIEW trial_figures IS
-  'One row a trial with its main figures, chosen as headline does.';
-COMMENT ON COLUMN trial_figures.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN trial_figures.trial_id IS 'readable and unique in the store, such as study/t03';
-COMMENT ON COLUMN trial_figures.accuracy IS 'unweighted mean over the primary tasks, 0 to 1';
-COMMENT ON COLUMN trial_figures.accuracy_standard_error IS 'standard error of accuracy';
-COMMENT ON COLUMN trial_figures.accuracy_n IS 'samples behind accuracy';
 COMMENT ON COLUMN trial_figures.perplexity IS 'of the study''s text; lower is better';
-COMMENT ON COLUMN trial_figures.latency_ms IS 'milliseconds a generated token, in the runtime of the study';
-COMMENT ON COLUMN trial_figures.prefill_tokens_per_s IS 'prompt tokens a second';
-COMMENT ON COLUMN trial_figures.size_bytes IS 'bytes of the weight files on disk';
-COMMENT ON COLUMN trial_figures.memory_bytes IS 'peak memory of the inference process';
-COMMENT ON COLUMN trial_figures.gpu_memory_bytes IS 'peak memory allocated on the GPU';
-COMMENT ON COLUMN trial_figures.energy_j_per_1k_tokens IS 'joules for 1,000 generated tokens';
-COMMENT ON COLUMN trial_figures.energy_reader IS 'how energy was read: nvml-counter, rapl or estimate';
-COMMENT ON COLUMN trial_figures.co2_g_per_1k_tokens IS
-  'grams of CO2 for 1,000 generated tokens, at the world''s mean grid';
 
 COMMENT ON VIEW pareto IS
   'Trials that may stand on the front, with the front they are on: rank 0 is the Pareto front.';

@@ -1,0 +1,91 @@
+import { type DuckDBConnection, LIST, listValue, VARCHAR } from "@duckdb/node-api";
+
+/** Main metrics that are columns of `trial_figures`; what a column is made of stands beside it. */
+const METRICS = [
+  "accuracy",
+  "perplexity",
+  "latency_ms",
+  "prefill_tokens_per_s",
+  "size_bytes",
+  "memory_bytes",
+  "gpu_memory_bytes",
+  "energy_j_per_1k_tokens",
+  "co2_g_per_1k_tokens",
+] as const;
+
+const BESIDE = [
+  ["accuracy_standard_error", "accuracy", "standard_error"],
+  ["accuracy_n", "accuracy", "n"],
+  ["energy_reader", "energy_j_per_1k_tokens", "method"],
+] as const;
+
+function best(metric: string, field: string, column: string): string {
+  return `arg_max_null(${field}, place) FILTER (metric = '${metric}') AS ${column}`;
+}
+
+/**
+ * The choice of the view `headline`, a column a metric. `place` puts its rules into one number, so
+ * that no window is sorted over every measurement.
+ */
+function insertSql(which: string): string {
+  const columns = [
+    ...METRICS.map((metric) => best(metric, "value", metric)),
+    ...BESIDE.map(([column, metric, field]) => best(metric, field, column)),
+  ];
+  return `INSERT INTO trial_figures BY NAME
+    WITH placed AS (
+      SELECT m.study_id, m.trial_id, m.metric, m.value, m.standard_error, m.n, m.method,
+        m.rowid + (1::BIGINT << 52) * ((m.task IS NULL)::BIGINT
+          + 2 * (m.provenance = 'measured')::BIGINT + 4 * (m.fidelity = 'full')::BIGINT) AS place
+      FROM measurements m JOIN studies s USING (study_id)
+      WHERE ${which} AND m.slice IS NULL
+        AND (m.runtime IS NULL OR m.metric IN ('accuracy', 'perplexity') OR m.runtime = s.runtime)
+    )
+    SELECT study_id, trial_id, ${columns.join(", ")}
+    FROM placed GROUP BY study_id, trial_id`;
+}
+
+/**
+ * Writes the main figures of a study's trials anew, all of them where `trial_ids` is null; the
+ * caller holds the transaction.
+ */
+async function refreshFigures(
+  connection: DuckDBConnection,
+  study_id: string,
+  trial_ids: readonly string[] | null,
+): Promise<void> {
+  const some = trial_ids === null ? "" : "AND trial_id IN (SELECT unnest($trials))";
+  const values = {
+    study_id,
+    ...(trial_ids === null ? {} : { trials: listValue([...trial_ids]) }),
+  };
+  const types = trial_ids === null ? {} : { trials: LIST(VARCHAR) };
+  const where = `study_id = $study_id ${some}`;
+  await connection.run(`DELETE FROM trial_figures WHERE ${where}`, values, types);
+  const which = `m.study_id = $study_id ${some.replace("trial_id", "m.trial_id")}`;
+  await connection.run(insertSql(which), values, types);
+}
+
+/** Trials whose main figures have changed, by study. */
+export interface FigureBatch {
+  /** `trial_id` null: every trial of the study. */
+  take(changed: { study_id: string; trial_id: string | null }): void;
+  write(connection: DuckDBConnection): Promise<void>;
+}
+
+export function makeFigureBatch(): FigureBatch {
+  const studies = new Map<string, Set<string> | null>();
+  return {
+    take({ study_id, trial_id }) {
+      const known = studies.get(study_id);
+      if (trial_id === null) studies.set(study_id, null);
+      else if (known === undefined) studies.set(study_id, new Set([trial_id]));
+      else known?.add(trial_id);
+    },
+    async write(connection) {
+      for (const [study_id, trial_ids] of studies) {
+        await refreshFigures(connection, study_id, trial_ids === null ? null : [...trial_ids]);
+      }
+    },
+  };
+}
