@@ -61,7 +61,7 @@ async function recorded(root: string): Promise<void> {
 Deno.test("the store and its export are read by Python's DuckDB 1.5 and 2.0, pandas and Polars, which change no byte", () =>
   inDirectory(async (directory) => {
     const root = join(directory, "store");
-    const out = join(directory, "out", "export");
+    const out = join(directory, "it's out", "export");
     await recorded(root);
     // A writer that is open leaves a write-ahead log beside the database: readers see it too.
     await using writer = await openStore(root, { write: true });

@@ -11,7 +11,12 @@ interface StoreOption {
   store?: string;
 }
 
-/** `pare studies`: what the store holds, oldest first. */
+const IMPORTED = `
+  SELECT study_id, any_value(study_name) AS study_name, any_value(source) AS source,
+    count(*) AS runs
+  FROM imported_runs GROUP BY study_id ORDER BY min(position)`;
+
+/** `pare studies`: what the store holds, oldest first; what other trackers kept last. */
 export async function studiesCommand(options: StoreOption): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: false });
@@ -22,6 +27,10 @@ export async function studiesCommand(options: StoreOption): Promise<void> {
     String(study.trials),
     study.stop ?? "running or interrupted",
   ]);
+  const imported = await store.query(IMPORTED);
+  for (const { study_id, study_name, source, runs } of imported.rows) {
+    rows.push([String(study_id), String(study_name), "–", String(runs), `imported from ${source}`]);
+  }
   console.log(textTable(["study", "model", "dataset", "trials", "ended by"], rows));
 }
 

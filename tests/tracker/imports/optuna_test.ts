@@ -13,6 +13,7 @@ import { readParam } from "../../../tracker/imports/optuna_values.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 
+const CLI = fileURLToPath(new URL("../../../tracker/cli.ts", import.meta.url));
 const MAKE = fileURLToPath(new URL("make_optuna.py", import.meta.url));
 
 /** A trial as Optuna itself reads it back. */
@@ -102,6 +103,19 @@ Deno.test("optunaRuns() gives what Optuna itself reads, and the store keeps it o
     assert.equal(rows.length, 4, "the failed trial is not ranked");
     assert.deepEqual([rows.at(-1)!["number"], rows.at(-1)!["value"]], [1, Infinity]);
     assert.equal(await hashOf(path), before, "the file is only read");
+    await store.close();
+
+    const pare = (...words: string[]) => {
+      const args = ["run", "--no-check", "-A", CLI, ...words, "--store", root];
+      return execa(Deno.execPath(), args, { reject: false, stdin: "ignore" });
+    };
+    const third = await pare("import", "optuna", path, "--study", "pruned");
+    assert.match(third.stdout, /^0 runs added, 0 updated, 4 unchanged\n {2}study optuna-pruned-/);
+    const { stdout } = await pare("studies");
+    assert.match(stdout, /optuna-two-objectives-\w+ +two objectives +– +5 +imported from optuna/);
+    const wrong = await pare("import", "optuna", path, "--study", "prunde");
+    assert.deepEqual([wrong.exitCode, wrong.stdout], [2, ""]);
+    assert.match(wrong.stderr, /^pare: Unknown study "prunde"\. Did you mean "pruned"\?/);
   }));
 
 Deno.test("optunaRuns() refuses what is no Optuna file, an unknown study, and older tables", () =>

@@ -14,9 +14,10 @@ import duckdb
 
 database, export, *rest = sys.argv[1:]
 TRIALS = f"{export}/tables/trials"
+QUOTED = TRIALS.replace("'", "''")
 SQL = "SELECT study_id, trial_id, number FROM {} ORDER BY study_id, number"
 HIVE = (
-    f"read_parquet('{TRIALS}/**/*.parquet', hive_partitioning = true, hive_types_autocast = false)"
+    f"read_parquet('{QUOTED}/**/*.parquet', hive_partitioning = true, hive_types_autocast = false)"
 )
 
 found: dict[str, object] = {"version": duckdb.__version__}
@@ -35,9 +36,7 @@ with duckdb.connect(database, read_only=True) as store:
         found["write"] = type(error).__name__
 
 found["parquet_trials"] = duckdb.sql(SQL.format(HIVE)).fetchall()
-found["parquet_view"] = duckdb.sql(
-    f"SELECT count(*) FROM '{export}/views/leaderboard.parquet'"
-).fetchall()[0]
+found["parquet_view"] = [len(duckdb.read_parquet(f"{export}/views/leaderboard.parquet").fetchall())]
 
 if rest == ["frames"]:
     import pandas
