@@ -56,19 +56,22 @@ async function boundsOf(connection: DuckDBConnection, key: SeriesKey): Promise<B
   };
 }
 
+const POINT = "{row: v.rowid, step: step, value: value, happened_at: epoch_ms(happened_at)}";
+
 /**
- * Rows of the first and last point and, of every equal span of steps, of the lowest and the highest
- * (NaN, where there is one: it counts as above all), so that a plot shows every peak and gap.
+ * The first and last point and, of every equal span of steps, the lowest and the highest (NaN, where
+ * there is one: it counts as above all), so that a plot shows every peak and gap. One pass, in plain
+ * 64-bit integers: wider ones take ten times as long.
  */
-function keptRows({ series_id, first, last }: Bounds, points: number): string {
-  const spans = Math.floor((points - 2) / 2);
-  const width = `${last - first + 1n}`;
+function thinned({ series_id, first, last }: Bounds, points: number): string {
+  const spans = BigInt(Math.floor((points - 2) / 2));
+  const width = (last - first) / spans + 1n;
   return `
-    SELECT unnest([arg_min(v.rowid, value), arg_max(v.rowid, value)])
+    SELECT unnest([arg_min(${POINT}, value), arg_max(${POINT}, value)]) AS point
     FROM metric_values v WHERE series_id = ${series_id}
-    GROUP BY ((step - ${first})::HUGEINT * ${spans}) // ${width}
+    GROUP BY (step - (${first})) // ${width}
     UNION ALL
-    SELECT unnest([arg_min(v.rowid, step), arg_max(v.rowid, step)])
+    SELECT unnest([arg_min(${POINT}, step), arg_max(${POINT}, step)])
     FROM metric_values v WHERE series_id = ${series_id} AND step IN (${first}, ${last})`;
 }
 
@@ -81,10 +84,12 @@ export async function readSeries(
   const bounds = await boundsOf(connection, key);
   if (bounds === null) return { count: 0, nan_count: 0, points: [] };
   const { series_id, count, nan_count } = bounds;
-  const kept = count > points ? `AND v.rowid IN (${keptRows(bounds, points)})` : "";
+  const kept = count > points
+    ? thinned(bounds, points)
+    : `SELECT ${POINT} AS point FROM metric_values v WHERE series_id = ${series_id}`;
   const found = await connection.runAndReadAll(
-    `SELECT step, value, epoch_ms(happened_at) FROM metric_values v
-     WHERE series_id = ${series_id} ${kept} ORDER BY step, position, v.rowid`,
+    `SELECT DISTINCT point.step AS step, point.value, point.happened_at, point.row AS row
+     FROM (${kept}) ORDER BY step, row`,
   );
   return {
     count,

@@ -1,7 +1,8 @@
 import { UsageError } from "../../core/mod.ts";
-import { exists, flushDatabase, heldError, setAside } from "./database_tasks.ts";
+import { exists, flushDatabase, type FlushReport, heldError, setAside } from "./database_tasks.ts";
 import { lockOwner } from "./file_lock.ts";
 import { isPlaceOf, sinkPlace } from "./journal_mark.ts";
+import { keepOpen, takeKept, writesStore } from "./kept_reader.ts";
 import { SCHEMA_VERSION, schemaVersion } from "./migrate.ts";
 import {
   isDamagedBlock,
@@ -19,7 +20,10 @@ import type { StorePaths } from "./store_paths.ts";
 /** How long a reader waits for another one before it leaves the taking over to a later reader. */
 const TAKE_OVER_PATIENCE_MS = 500;
 /** How long a reader takes over what a dead writer left: the rest is for the next reader. */
-const TAKE_OVER_MS = 700;
+const TAKE_OVER_MS = 5_000;
+/** How long it has the database at a time meanwhile, and how long others may have it in between. */
+const TURN_MS = 400;
+const YIELD_MS = 30;
 
 /** What a reader's statements may write beside the database, and how long it takes a backlog over. */
 interface ReadingOptions extends Pick<OpenOptions, "write_to" | "write_into"> {
@@ -44,6 +48,22 @@ async function isCurrent(
     return place.offset >= size && isPlaceOf(journal, place);
   } catch {
     return false;
+  }
+}
+
+/** Takes over what a dead writer left, in turns that let other processes in. */
+async function takeOver(
+  paths: StorePaths,
+  to: number,
+  patience_ms: number,
+  budget_ms: number,
+): Promise<FlushReport> {
+  const until = performance.now() + budget_ms;
+  for (;;) {
+    const options = { patience_ms, keep_log: false, budget_ms: TURN_MS };
+    const report = await flushDatabase(paths, to, options);
+    if (report.held || report.reached >= to || performance.now() >= until) return report;
+    await new Promise((resolve) => setTimeout(resolve, YIELD_MS));
   }
 }
 
@@ -74,11 +94,7 @@ async function openForReading(
       throw new UsageError(`Cannot read ${paths.database} as it is not there yet or is damaged`);
     }
     const patience = Math.min(patience_ms, TAKE_OVER_PATIENCE_MS);
-    const report = await flushDatabase(paths, size, {
-      patience_ms: patience,
-      keep_log: false,
-      budget_ms,
-    });
+    const report = await takeOver(paths, size, patience, budget_ms);
     if (report.held && opened === null) throw heldError(paths, report.held_by);
     stale = report.held
       ? heldSentence(report.held_by)
@@ -98,14 +114,24 @@ export async function reading<T>(
   work: (opened: ForReading) => Promise<T>,
   options: ReadingOptions = {},
 ): Promise<T> {
+  const writes = options.write_to !== undefined || options.write_into !== undefined;
+  const keeps = !writes && writesStore(paths);
   for (let attempt = 0;; attempt++) {
-    const opened = await openForReading(paths, patience_ms, options);
+    const left = takeKept(paths);
+    if (!keeps) left?.close();
+    const opened = keeps && left !== null
+      ? { ...left, stale: null }
+      : await openForReading(paths, patience_ms, options);
+    let answered = false;
     try {
-      return await work(opened);
+      const answer = await work(opened);
+      answered = true;
+      return answer;
     } catch (error) {
       if (attempt > 0 || !isDamagedBlock(error)) throw error;
     } finally {
-      opened.close();
+      if (answered && keeps) keepOpen(paths, opened);
+      else opened.close();
     }
     setAside(paths.database);
   }

@@ -8,6 +8,7 @@ import {
   rebuildDatabase,
 } from "./database_tasks.ts";
 import { exportTables } from "./export_tables.ts";
+import { closeKept } from "./kept_reader.ts";
 import { exportParquet, queryDatabase, seriesOfDatabase } from "./reading_tasks.ts";
 
 type FlushTask = Extract<DatabaseTask, { kind: "flush" }>;
@@ -33,6 +34,7 @@ async function flushWithGap(
 }
 
 function answer({ paths, task }: DatabaseRequest): Promise<unknown> {
+  if (task.kind !== "query" && task.kind !== "series") closeKept();
   switch (task.kind) {
     case "flush":
       return flushWithGap({ paths, task });
