@@ -1,0 +1,101 @@
+import type { JournalRecord } from "../../../core/mod.ts";
+import { createMlflowClient, type MlflowClient } from "../../../tracker/mlflow/client.ts";
+import { connectionOf } from "../../../tracker/mlflow/connection.ts";
+import { PATIENCE } from "../../../tracker/mlflow/http.ts";
+import { type MirrorInput, openMirror } from "../../../tracker/mlflow/mirror.ts";
+import type { Run } from "../../../tracker/mlflow/wire.ts";
+import { openStore } from "../../../tracker/store/store.ts";
+import { run, world, type WorldOptions } from "../../core/study_world.ts";
+
+export const HASTY = {
+  ...PATIENCE,
+  timeout_ms: 5_000,
+  retries: 1,
+  backoff_ms: 20,
+  longest_pause_ms: 1_000,
+};
+
+/** Records a study of the test world in a store, and gives the journal's size. */
+export async function recordStudy(
+  root: string,
+  study_id: string,
+  options: WorldOptions = {},
+  more: readonly JournalRecord[] = [],
+): Promise<{ records: JournalRecord[]; end: number }> {
+  const studyWorld = world({ max_trials: 3 }, options);
+  await run(studyWorld, { study_id });
+  const records = [...studyWorld.records, ...more];
+  await using store = await openStore(root, { write: true });
+  for (const record of records) await store.record(record);
+  const { journal_bytes } = await store.status();
+  return { records, end: journal_bytes };
+}
+
+export function mirrorTo(uri: string, root: string, more: Partial<MirrorInput> = {}) {
+  return openMirror({
+    root,
+    reports: `${root}/reports`,
+    connection: connectionOf(uri, {}),
+    experiment: "pare",
+    patience: HASTY,
+    ...more,
+  });
+}
+
+/** A run as tests compare it: everything but ids that the server chose. */
+export interface RunSeen {
+  readonly name: string;
+  readonly status: string;
+  readonly parent: string | null;
+  readonly tags: Record<string, string>;
+  readonly params: Record<string, string>;
+  /** Every point by key, in the order of time, step and value. */
+  readonly points: Record<string, string[]>;
+  readonly files: string[];
+}
+
+async function filesOf(client: MlflowClient, run_id: string, path?: string): Promise<string[]> {
+  const paths: string[] = [];
+  for await (const file of client.files(run_id, path)) {
+    if (file.is_dir) paths.push(...await filesOf(client, run_id, file.path));
+    else paths.push(file.path);
+  }
+  return paths.sort();
+}
+
+async function seen(client: MlflowClient, { info, data }: Run): Promise<RunSeen> {
+  const points: Record<string, string[]> = {};
+  for (const { key } of data.metrics) {
+    const history = await Array.fromAsync(client.metricHistory(info.run_id, key));
+    points[key] = history.map(({ timestamp, step, value }) => `${timestamp} ${step} ${value}`)
+      .sort();
+  }
+  const tags = Object.fromEntries(data.tags.map(({ key, value }) => [key, value]));
+  const parent = tags["mlflow.parentRunId"] ?? null;
+  delete tags["mlflow.parentRunId"];
+  return {
+    name: info.run_name,
+    status: info.status,
+    parent,
+    tags,
+    params: Object.fromEntries(data.params.map(({ key, value }) => [key, value])),
+    points,
+    files: await filesOf(client, info.run_id),
+  };
+}
+
+/** Every run of the experiment `pare` that belongs to a study, by name. */
+export async function runsOf(uri: string, study_id: string): Promise<Map<string, RunSeen>> {
+  const client = createMlflowClient(connectionOf(uri, {}));
+  const experiment = await client.findExperiment("pare");
+  if (experiment === null) return new Map();
+  const runs = await Array.fromAsync(
+    client.runs([experiment.experiment_id], `tags.\`pare.study_id\` = '${study_id}'`),
+  );
+  const found = new Map<string, RunSeen>();
+  for (const one of runs) {
+    if (found.has(one.info.run_name)) throw new Error(`${one.info.run_name} is there twice`);
+    found.set(one.info.run_name, await seen(client, one));
+  }
+  return found;
+}

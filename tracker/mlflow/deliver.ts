@@ -1,0 +1,140 @@
+import { statSync } from "node:fs";
+import { UsageError } from "../../core/mod.ts";
+import type { MlflowClient } from "./client.ts";
+import type { Effect, Recipient } from "./effects.ts";
+import { MlflowError } from "./http.ts";
+import type { KnownStudy } from "./known_study.ts";
+import type { Metric, RunData } from "./log_batch.ts";
+import { recommend } from "./recommend.ts";
+import type { RunBook, RunPlace } from "./run_book.ts";
+
+/** Larger files stay where they are; the run names their folder. */
+export const MAX_FILE_BYTES = 10_000_000;
+
+export interface Delivery {
+  readonly client: MlflowClient;
+  readonly book: RunBook;
+  readonly max_file_bytes: number;
+  readonly study: (study_id: string) => KnownStudy;
+  /** Told what the server will not take however often it is asked. */
+  readonly onRefused: (sentence: string) => void;
+}
+
+/** True where asking again cannot help, and where other requests may still succeed. */
+function isRefusal(error: unknown): error is Error {
+  if (error instanceof UsageError) return true;
+  return error instanceof MlflowError && !error.temporary && !error.forbidden;
+}
+
+/** Two parts of what is to be written: by kind first, then by number. */
+function halves({ metrics = [], params = [], tags = [] }: RunData): RunData[] {
+  if (metrics.length > 0 && params.length + tags.length > 0) return [{ metrics }, { params, tags }];
+  if (params.length > 0 && tags.length > 0) return [{ params }, { tags }];
+  const part = <T>(items: readonly T[], first: boolean): readonly T[] => {
+    const middle = Math.ceil(items.length / 2);
+    return first ? items.slice(0, middle) : items.slice(middle);
+  };
+  return [true, false].map((first) => ({
+    metrics: part(metrics, first),
+    params: part(params, first),
+    tags: part(tags, first),
+  }));
+}
+
+/** Writes all that the server takes: where it refuses a batch, parts of it, down to one item. */
+async function logAll(delivery: Delivery, run_id: string, data: RunData): Promise<void> {
+  try {
+    await delivery.client.log(run_id, data);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    const { metrics = [], params = [], tags = [] } = data;
+    if (metrics.length + params.length + tags.length <= 1) return delivery.onRefused(error.message);
+    for (const half of halves(data)) await logAll(delivery, run_id, half);
+  }
+}
+
+function isSmallFile(file: string, max_bytes: number): boolean {
+  try {
+    const { size } = statSync(file);
+    return size <= max_bytes;
+  } catch {
+    return false; // removed by gc, or never kept
+  }
+}
+
+async function deliverOne(delivery: Delivery, effect: Effect, place: RunPlace): Promise<void> {
+  const { client } = delivery;
+  const { run_id, artifact_uri } = place;
+  switch (effect.kind) {
+    case "log":
+      return await logAll(delivery, run_id, effect.data);
+    case "status": {
+      const { status, end_time } = effect;
+      await client.updateRun(run_id, { status, ...(end_time === null ? {} : { end_time }) });
+      return;
+    }
+    case "text":
+      return await client.putText(artifact_uri, effect.path, effect.text);
+    case "file":
+      if (!isSmallFile(effect.file, delivery.max_file_bytes)) return;
+      return await client.putFile(artifact_uri, effect.path, effect.file);
+    case "datasets":
+      await client.logDatasets(run_id, effect.datasets);
+      return;
+    case "recommend":
+      return await recommend(client, place, effect.recommended);
+  }
+}
+
+interface Gathered {
+  readonly metrics: Metric[];
+  /** By key, as a request must not name one twice: the last value stands. */
+  readonly params: Map<string, string>;
+  readonly tags: Map<string, string>;
+}
+
+/** Effects in order, the logging of each run gathered into as few requests as may be. */
+function gathered(effects: readonly Effect[]): Effect[] {
+  const logs = new Map<string, { to: Recipient; data: Gathered }>();
+  const others: Effect[] = [];
+  for (const effect of effects) {
+    if (effect.kind !== "log") {
+      others.push(effect);
+      continue;
+    }
+    const { to, data } = effect;
+    const key = JSON.stringify([to.study_id, to.trial_id]);
+    const empty = (): Gathered => ({ metrics: [], params: new Map(), tags: new Map() });
+    const log = logs.get(key) ?? { to, data: empty() };
+    logs.set(key, log);
+    for (const metric of data.metrics ?? []) log.data.metrics.push(metric);
+    for (const one of data.params ?? []) log.data.params.set(one.key, one.value);
+    for (const one of data.tags ?? []) log.data.tags.set(one.key, one.value);
+  }
+  const listed = (map: ReadonlyMap<string, string>) =>
+    [...map].map(([key, value]) => ({ key, value }));
+  return [
+    ...[...logs.values()].map(({ to, data: { metrics, params, tags } }): Effect => ({
+      to,
+      kind: "log",
+      data: { metrics, params: listed(params), tags: listed(tags) },
+    })),
+    ...others,
+  ];
+}
+
+/**
+ * Carries effects out. Throws what may succeed later (`MlflowError.temporary`) and what bars all
+ * else (401, 403); a single thing that is refused is told and left out.
+ */
+export async function deliver(delivery: Delivery, effects: readonly Effect[]): Promise<void> {
+  for (const effect of gathered(effects)) {
+    try {
+      const place = await delivery.book.place(delivery.study(effect.to.study_id), effect.to);
+      await deliverOne(delivery, effect, place);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      delivery.onRefused(error.message);
+    }
+  }
+}

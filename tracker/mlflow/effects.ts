@@ -1,0 +1,68 @@
+import type { UsedDataset } from "./client.ts";
+import { cut, LIMITS, safeKey } from "./limits.ts";
+import type { RunData } from "./log_batch.ts";
+import type { RunStatus } from "./wire.ts";
+
+/** Whose run is written: a trial's, or, null, the study's. */
+export interface Recipient {
+  readonly study_id: string;
+  readonly trial_id: string | null;
+}
+
+/** One thing that a record asks of the server. Doing it twice leaves what doing it once leaves. */
+export type Effect =
+  & { readonly to: Recipient }
+  & (
+    | { readonly kind: "log"; readonly data: RunData }
+    | {
+      readonly kind: "status";
+      readonly status: RunStatus;
+      /** Milliseconds since 1970; null while it runs. */
+      readonly end_time: number | null;
+    }
+    | { readonly kind: "text"; readonly path: string; readonly text: string }
+    /** A file that may be gone or too large: then it is left out. */
+    | { readonly kind: "file"; readonly path: string; readonly file: string }
+    | { readonly kind: "datasets"; readonly datasets: readonly UsedDataset[] }
+    | { readonly kind: "recommend"; readonly recommended: Recommended }
+  );
+
+/** A checkpoint that a study recommends, for the model registry. */
+export interface Recommended {
+  readonly model: string;
+  readonly description: string;
+  readonly trial_id: string;
+  readonly artifact_id: string;
+  readonly location: string;
+  readonly at: string;
+}
+
+type Values = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** Names and values as the server takes them; what has no value is left out. */
+function pairs(values: Values, limit: number): { key: string; value: string }[] {
+  return Object.entries(values).flatMap(([key, value]) =>
+    value === null || value === undefined || value === ""
+      ? []
+      : [{ key: safeKey(key), value: cut(String(value), limit) }]
+  );
+}
+
+export function params(values: Values): { key: string; value: string }[] {
+  return pairs(values, LIMITS.param_value);
+}
+
+export function tags(values: Values): { key: string; value: string }[] {
+  return pairs(values, LIMITS.tag_value);
+}
+
+/** Figures of one moment as points. */
+export function points(
+  figures: Readonly<Record<string, number | null>>,
+  timestamp: number,
+  step = 0,
+): NonNullable<RunData["metrics"]> {
+  return Object.entries(figures).flatMap(([key, value]) =>
+    value === null ? [] : [{ key: safeKey(key), value, timestamp, step }]
+  );
+}
