@@ -37,6 +37,7 @@ function withRunOptions(command: Command): Command {
   return withStore(command)
     .option("-y, --yes", "take every default and record that it was assumed")
     .option("--max-disk <size>", "bytes that artifacts may fill, such as 50GB")
+    .option("--mlflow <uri>", "mirror to this MLflow server; default: MLFLOW_TRACKING_URI")
     .option("--output <dir>", "where report and figures go");
 }
 
@@ -103,6 +104,15 @@ function buildProgram(): Command {
       .option("--force", "replace an earlier export"),
   ).action(async (options) => (await import("./commands/export.ts")).exportCommand(options));
 
+  const mlflow = program.command("mlflow").description("mirror studies to an MLflow server");
+  withStore(
+    mlflow.command("sync").description("mirror what is recorded and not on the server yet")
+      .argument("[study]", "only this one; default: every study")
+      .option("--mlflow <uri>", "the server; default: MLFLOW_TRACKING_URI"),
+  ).action(async (study: string | undefined, options) =>
+    (await import("./commands/mlflow.ts")).syncCommand(study, options)
+  );
+
   const imports = program.command("import").description("take runs of another tracker over");
   withStore(
     imports.command("optuna").description("the trials of an Optuna study's SQLite file")
@@ -116,6 +126,14 @@ function buildProgram(): Command {
       .argument("<dir>", "what --output_path named"),
   ).action(async (folder: string, options) =>
     (await import("./commands/import.ts")).importLmEvalCommand(folder, options)
+  );
+
+  withStore(
+    imports.command("mlflow").description("runs of an MLflow server, mlruns folder or .db file")
+      .argument("<source>", "http://…, a folder, or MLflow's SQLite file")
+      .option("--experiment <name>", "only this experiment; default: every one"),
+  ).action(async (source: string, options) =>
+    (await import("./commands/mlflow.ts")).importMlflowCommand(source, options)
   );
 
   withStore(program.command("studies").description("list the studies of the store"))

@@ -24,6 +24,7 @@ import { checkHome, findHome, type Home } from "./home.ts";
 import { provenanceOf } from "./provenance.ts";
 import { gatherFacts } from "./runner/gather_facts.ts";
 import { createStageRunner } from "./runner/stage_runner.ts";
+import { type LabMirror, openLabMirror } from "./mlflow/lab_mirror.ts";
 import { type LabStore, openLabStore } from "./lab_store.ts";
 import type { Tools } from "./runner/workshop.ts";
 import type { Store, StudySummary } from "./store/store.ts";
@@ -44,6 +45,8 @@ export interface LabOptions {
    * default: only while a study runs, and the store is read at any time beside others.
    */
   readonly write?: boolean;
+  /** The MLflow server that studies are mirrored to; default: MLFLOW_TRACKING_URI, else none. */
+  readonly mlflow?: string;
   /** Bytes that artifacts may fill. */
   readonly maxDiskBytes?: number;
   /** The command that a report shows. */
@@ -59,6 +62,8 @@ export interface Lab {
   readonly home: Home;
   readonly registry: Registry;
   readonly store: LabStore;
+  /** The mirror of its studies to an MLflow server. */
+  readonly mlflow: LabMirror;
   /** Inspects model and dataset and infers the spec; nothing is written until it runs. */
   open(request: StudyRequestInput, name?: string): Promise<StudySession>;
   /** Takes up a study that was stopped; the latest where none is named. */
@@ -114,6 +119,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const home = findHome(Deno.env.toObject(), options.store);
   await checkHome(home);
   const registry = await discoverPlugins();
+  const mlflow = openLabMirror(home, options.mlflow, Deno.env.toObject());
   const store = openLabStore(home.store);
   const held = options.write === true ? await store.use() : null;
   const artifacts = await openArtifactStore(home.artifacts);
@@ -208,6 +214,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     const session = openSession({
       tools,
       store,
+      mirror: mlflow.mirror,
       study_id,
       request,
       facts,
@@ -222,6 +229,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     stop.abort();
     await Promise.all([...clients.values()].map((client) => client.close()));
     artifacts.close();
+    mlflow[Symbol.dispose]();
     await held?.[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
   };
@@ -230,6 +238,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     home,
     registry,
     store,
+    mlflow,
     async open(input, name) {
       const request = checkStudy(input, "study");
       return await sessionOf(request, name ?? studyName(request, new Date()));

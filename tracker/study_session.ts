@@ -23,6 +23,7 @@ import { createStageRunner } from "./runner/stage_runner.ts";
 import type { Tools, Workshop } from "./runner/workshop.ts";
 import type { LabStore } from "./lab_store.ts";
 import { readSamples } from "./store/sample_file.ts";
+import type { RunningMirror } from "./mlflow/start_mirror.ts";
 import type { Store } from "./store/store.ts";
 import { kernelBroadcast } from "./terminal/kernel.ts";
 import { notebookAsk, silentAsk } from "./terminal/ask.ts";
@@ -31,6 +32,9 @@ import type { StudyView } from "./view/study_view.ts";
 
 /** Who proposes after the seeds where the request names nobody. */
 const DEFAULT_SAMPLER = "pareto_neighbourhood";
+
+/** How long a finished study waits for its mirror, where the server answers. */
+const MIRROR_MS = 20_000;
 
 /** What `run` may be told. */
 export interface RunStudyOptions {
@@ -55,6 +59,8 @@ export interface StudySession {
 export interface SessionInput {
   readonly tools: Tools;
   readonly store: LabStore;
+  /** Null: studies are not mirrored. */
+  readonly mirror: RunningMirror | null;
   readonly study_id: string;
   readonly request: StudyRequest;
   readonly facts: Facts;
@@ -69,10 +75,10 @@ function defaultAsk(): Ask {
 
 /** The samples of a study's evaluations, read back from the store. */
 async function evaluationsOf(
-  workshop: Workshop,
+  store: Store,
   study: ReplayedStudy,
 ): Promise<StoredEvaluation[]> {
-  const root = workshop.store.paths.root;
+  const root = store.paths.root;
   return await Promise.all(study.samples.map(async (record) => ({
     trial_id: record.trial_id,
     fidelity: record.fidelity,
@@ -83,11 +89,11 @@ async function evaluationsOf(
 
 /** The journal of a study replayed, with its samples; undefined where it never ran. */
 async function historyOf(
-  workshop: Workshop,
+  store: Store,
   study_id: string,
 ): Promise<StudyHistory | undefined> {
-  const study = replayStudy(await workshop.store.journalOf(study_id), study_id);
-  return study === null ? undefined : { study, evaluations: await evaluationsOf(workshop, study) };
+  const study = replayStudy(await store.journalOf(study_id), study_id);
+  return study === null ? undefined : { study, evaluations: await evaluationsOf(store, study) };
 }
 
 /** A study as its journal tells it, whether or not it is open in this process. */
@@ -106,7 +112,7 @@ export async function viewStudy(store: Store | null, study_id: string): Promise<
 
 /** Makes the session of a study whose facts are known. */
 export function openSession(input: SessionInput): StudySession {
-  const { tools, study_id, request, facts, baseline, provenance } = input;
+  const { tools, mirror, study_id, request, facts, baseline, provenance } = input;
   const { registry } = tools;
   const spec = inferSpec(request, facts, registry);
 
@@ -120,9 +126,10 @@ export function openSession(input: SessionInput): StudySession {
       { ask = defaultAsk(), signal = new AbortController().signal, onEvent = () => {} } = {},
     ) {
       await using inUse = await input.store.use();
-      const { store } = inUse;
+      const history = await historyOf(inUse.store, study_id);
+      const isNew = history === undefined;
+      const store = await mirror?.attach(inUse.store, { study_id, isNew }) ?? inUse.store;
       const workshop: Workshop = { ...tools, store };
-      const history = await historyOf(workshop, study_id);
       const runner = createStageRunner({
         client: workshop.client,
         study_id,
@@ -140,7 +147,7 @@ export function openSession(input: SessionInput): StudySession {
         model: facts.model,
       });
       const wanted = request.methods;
-      return await runStudy({
+      const result = await runStudy({
         study_id,
         request,
         facts,
@@ -161,6 +168,8 @@ export function openSession(input: SessionInput): StudySession {
         clock: { now: () => performance.timeOrigin + performance.now() },
         signal,
       });
+      await mirror?.finish(MIRROR_MS);
+      return result;
     },
   };
 }

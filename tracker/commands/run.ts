@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type StudyRequestInput, type StudyResult, UsageError } from "../../core/mod.ts";
 import { type Lab, openLab } from "../lab.ts";
+import { withoutCredentials } from "../mlflow/connection.ts";
 import { writeOutputs } from "../reports_of_study.ts";
 import type { StudySession } from "../study_session.ts";
 import { chooseAsk } from "../terminal/ask.ts";
@@ -19,6 +20,7 @@ export interface StudyCommandOptions extends RunOptions {
   yes?: boolean;
   maxDisk?: string;
   output?: string;
+  mlflow?: string;
 }
 
 /** The study of the README: what a newcomer sees first. */
@@ -59,7 +61,7 @@ function commandLine(): string {
   const words = Deno.args.map((word) =>
     /^[\w./:=,@%+-]+$/.test(word) ? word : JSON.stringify(word)
   );
-  return `deno task pare ${words.join(" ")}`;
+  return withoutCredentials(`deno task pare ${words.join(" ")}`); // it is recorded
 }
 
 /** Ctrl-C ends the study cleanly; a second one ends the process. */
@@ -139,6 +141,22 @@ async function conclude(
   console.log(`\n${files.loader}\n`);
 }
 
+/** Waits for the mirror's last records and the report, and says where it stands. */
+async function sayMirrored(lab: Lab, output: string | undefined): Promise<void> {
+  const { mirror } = lab.mlflow;
+  if (mirror === null) return;
+  const { trouble, refused, behind } = await mirror.finish(20_000);
+  for (const sentence of refused) console.log(`MLflow did not take: ${sentence}`);
+  console.log(
+    behind
+      ? `MLflow is behind (${trouble ?? "it is slow"}): deno task pare mlflow sync mirrors the rest`
+      : `MLflow          ${mirror.shown}`,
+  );
+  if (output !== undefined) {
+    console.log(`                without the report, which is in ${output}`);
+  }
+}
+
 type Opening = (lab: Lab) => Promise<StudySession>;
 
 async function runWith(options: StudyCommandOptions, open: Opening) {
@@ -156,14 +174,17 @@ async function runWith(options: StudyCommandOptions, open: Opening) {
     onSetup: (line) => screen.progressLine(line),
     onEvent,
     ...(options.store === undefined ? {} : { store: options.store }),
+    ...(options.mlflow === undefined ? {} : { mlflow: options.mlflow }),
     ...(maxDisk === undefined ? {} : { maxDiskBytes: parseBytes(maxDisk, "--max-disk") }),
   });
   const session = await open(lab);
   introduce(session, screen.say);
+  if (lab.mlflow.note !== null) screen.say(`note: ${lab.mlflow.note}`);
   const ask = chooseAsk(options.yes ?? false);
   const result = await session.run({ ask, signal: controller.signal, onEvent });
   screen.finish();
   await conclude(lab, session, result, options.output);
+  await sayMirrored(lab, options.output);
   if (result.stop === "failed") Deno.exitCode = 1;
   if (result.stop === "cancelled") Deno.exitCode = 130;
 }

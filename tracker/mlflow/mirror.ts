@@ -13,7 +13,10 @@ import { type KnownStudy, learn, newStudy, studyOf } from "./known_study.ts";
 import { type Progress, readProgress, targetName, writeProgress } from "./mirror_progress.ts";
 import { openRunBook } from "./run_book.ts";
 
-/** Effects carried out before the place is written down: what a kill sends twice at most. */
+/**
+ * Effects carried out before the place is written down: what a kill sends twice at most. After a
+ * failure the first step is one record, so that a server that fails often lets the mirror get on.
+ */
 const EFFECTS_A_STEP = 400;
 const REPORT = ["report.html", "report.md", "pareto.svg", "pareto.png", "results.json"];
 
@@ -56,6 +59,7 @@ export function openMirror(input: MirrorInput): Mirror {
   const refused = new Set<string>();
   /** Everything before this place is in `known`. */
   let folded = Infinity;
+  let limit = EFFECTS_A_STEP;
 
   const delivery: Delivery = {
     client,
@@ -80,6 +84,7 @@ export function openMirror(input: MirrorInput): Mirror {
     await deliver(delivery, effects);
     for (const [study_id, place] of reached) progress.set(study_id, place);
     await writeProgress(root, target, progress);
+    limit = Math.min(4 * limit, EFFECTS_A_STEP);
   };
 
   /** Reports are written after the record that closes a study. */
@@ -120,7 +125,7 @@ export function openMirror(input: MirrorInput): Mirror {
       for (const effect of describe(record, study, root)) effects.push(effect);
       const report_due = record.type === "study_closed" || (before?.report_due ?? false);
       reached.set(study_id, { from: before?.from ?? offset, offset: next, report_due });
-      if (effects.length < EFFECTS_A_STEP) continue;
+      if (effects.length < limit) continue;
       await step(effects, reached);
       effects = [];
       reached = new Map();
@@ -142,6 +147,7 @@ export function openMirror(input: MirrorInput): Mirror {
         await read(to);
         await sendReports();
       } catch (error) {
+        limit = 1;
         forget(); // what was learnt ahead of the place that is written down is read again
         throw error;
       }

@@ -31,6 +31,12 @@ export interface MirrorState {
   readonly refused: readonly string[];
 }
 
+/** How far it is after waiting for it. */
+export interface MirrorEnd extends MirrorState {
+  /** There is more in the journal than on the server. */
+  readonly behind: boolean;
+}
+
 /** The mirror beside a study: a thread of its own, so that no trial waits for a server. */
 export interface RunningMirror {
   /** The server, as it may be shown. */
@@ -39,7 +45,7 @@ export interface RunningMirror {
   /** The store of a study, mirrored from now on; the mirror is quiet while its sink is. */
   attach(store: Store, study: { study_id: string; isNew: boolean }): Promise<Store>;
   /** Waits until everything that was recorded is there, or the server is in trouble. */
-  finish(wait_ms: number): Promise<MirrorState>;
+  finish(wait_ms: number): Promise<MirrorEnd>;
   stop(): void;
 }
 
@@ -103,7 +109,8 @@ export function startMirror(options: MirrorOptions): RunningMirror {
       current = store;
       const { journal_bytes } = await store.status();
       ask({ kind: "follow", study_id, from: isNew ? journal_bytes : null });
-      const timer = setInterval(() => void look(store, false), POLL_MS);
+      // A store that cannot be read is the study's to report.
+      const timer = setInterval(() => void look(store, false).catch(() => {}), POLL_MS);
       Deno.unrefTimer(Number(timer));
       timers.push(timer);
       return {
@@ -121,7 +128,7 @@ export function startMirror(options: MirrorOptions): RunningMirror {
       };
     },
     async finish(wait_ms) {
-      if (current === null || state.ended) return state;
+      if (current === null || state.ended) return { ...state, behind: state.ended };
       state = { ...state, trouble: null };
       await look(current, true);
       const asked = turn;
@@ -132,7 +139,7 @@ export function startMirror(options: MirrorOptions): RunningMirror {
           new Promise<void>((resolve) => limit.addEventListener("abort", () => resolve())),
         ]);
       }
-      return state;
+      return { ...state, behind: state.turn < asked };
     },
     stop() {
       for (const timer of timers) clearInterval(timer);

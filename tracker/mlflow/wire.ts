@@ -64,6 +64,7 @@ export const Experiment = z.object({
   experiment_id: z.string(),
   name: z.string(),
   artifact_location: z.string().default(""),
+  creation_time: Whole.nullish(),
   lifecycle_stage: z.string().default("active"),
 });
 export type Experiment = z.infer<typeof Experiment>;

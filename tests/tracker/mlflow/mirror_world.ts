@@ -21,8 +21,9 @@ export async function recordStudy(
   study_id: string,
   options: WorldOptions = {},
   more: readonly JournalRecord[] = [],
+  asked: { max_trials: number } = { max_trials: 3 },
 ): Promise<{ records: JournalRecord[]; end: number }> {
-  const studyWorld = world({ max_trials: 3 }, options);
+  const studyWorld = world(asked, options);
   await run(studyWorld, { study_id });
   const records = [...studyWorld.records, ...more];
   await using store = await openStore(root, { write: true });
@@ -84,18 +85,24 @@ async function seen(client: MlflowClient, { info, data }: Run): Promise<RunSeen>
   };
 }
 
-/** Every run of the experiment `pare` that belongs to a study, by name. */
-export async function runsOf(uri: string, study_id: string): Promise<Map<string, RunSeen>> {
+/** Every run of an experiment that belongs to a study, by name; parents by name too. */
+export async function runsOf(
+  uri: string,
+  study_id: string,
+  experiment_name = "pare",
+): Promise<Record<string, RunSeen>> {
   const client = createMlflowClient(connectionOf(uri, {}));
-  const experiment = await client.findExperiment("pare");
-  if (experiment === null) return new Map();
+  const experiment = await client.findExperiment(experiment_name);
+  if (experiment === null) return {};
   const runs = await Array.fromAsync(
     client.runs([experiment.experiment_id], `tags.\`pare.study_id\` = '${study_id}'`),
   );
-  const found = new Map<string, RunSeen>();
+  const names = new Map(runs.map(({ info }) => [info.run_id, info.run_name]));
+  const found: Record<string, RunSeen> = {};
   for (const one of runs) {
-    if (found.has(one.info.run_name)) throw new Error(`${one.info.run_name} is there twice`);
-    found.set(one.info.run_name, await seen(client, one));
+    if (one.info.run_name in found) throw new Error(`${one.info.run_name} is there twice`);
+    const { parent, ...rest } = await seen(client, one);
+    found[one.info.run_name] = { ...rest, parent: names.get(parent ?? "") ?? parent };
   }
   return found;
 }

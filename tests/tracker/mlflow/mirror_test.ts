@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import type { JournalRecord } from "../../../core/mod.ts";
+import { createMlflowClient } from "../../../tracker/mlflow/client.ts";
+import { connectionOf } from "../../../tracker/mlflow/connection.ts";
+import { serverRuns } from "../../../tracker/mlflow/import_server.ts";
+import { startMlflowServer } from "../../../tracker/mlflow/server.ts";
+import { startMirror } from "../../../tracker/mlflow/start_mirror.ts";
+import { openStore } from "../../../tracker/store/store.ts";
+import { run, world } from "../../core/study_world.ts";
+import { mirrorTo, recordStudy, runsOf } from "./mirror_world.ts";
+import { type Trouble, troubledProxy } from "./trouble.ts";
+
+const AT = "2026-01-01T01:00:00.000Z";
+
+/** Records of every kind that a study of the test world does not write itself. */
+function otherRecords(study_id: string): JournalRecord[] {
+  const trial = { at: AT, study_id, trial_id: `${study_id}/t01` };
+  return [
+    { type: "note", at: AT, study_id, trial_id: null, note_id: "1", text: "a study's note" },
+    { type: "note", ...trial, note_id: "2", text: 'it\'s "a" note: ü' },
+    {
+      ...{ type: "resources", ...trial, seconds: 2.6, stage: "apply", rss_bytes: 7 },
+      ...{ cpu_utilisation: 1.5, free_memory_bytes: 8 },
+      ...{ gpu_memory_bytes: null, gpu_utilisation: null, power_watts: null },
+    },
+    {
+      ...{ type: "energy_read", ...trial, stage: "speed", reader: "estimate", joules: 5 },
+      ...{ seconds: 2, idle_watts: 0, tokens: 100 },
+    },
+    {
+      ...{ type: "layer_sensitivities", ...trial, artifact_id: "%2e%2e/a1", metric: "cosine" },
+      ...{ unit: "1", layers: [{ layer: "l0", value: 0.5 }] },
+    },
+    { type: "alert", ...trial, condition: "busy machine!", evidence: "e", action: "a" },
+  ];
+}
+
+async function passUntilDone(mirror: { pass(to: number): Promise<void> }, end: number) {
+  for (let tries = 1;; tries++) {
+    try {
+      await mirror.pass(end);
+      return tries;
+    } catch (error) {
+      assert.ok(tries < 60, `not done after ${tries} passes: ${error}`);
+    }
+  }
+}
+
+Deno.test("studies are mirrored to a real server", async (t) => {
+  const directory = await Deno.makeTempDir();
+  const server = await startMlflowServer({ directory: join(directory, "server"), port: 0 });
+  const root = join(directory, "store");
+  const client = createMlflowClient(connectionOf(server.uri, {}));
+  try {
+    const { end } = await recordStudy(root, "s1", {}, otherRecords("s1"));
+    const refused: string[] = [];
+    const onRefused = (sentence: string) => refused.push(sentence);
+    const once = mirrorTo(server.uri, root, { onRefused });
+    once.follow("s1", null);
+    await once.pass(end);
+    const first = await runsOf(server.uri, "s1");
+
+    await t.step("study, baseline and trials are runs with what they said", () => {
+      const names = Object.keys(first).sort();
+      assert.equal(names.length, 5, names.join());
+      const [baseline, octet] = [first["t00 baseline"]!, first["t01 s01-octet"]!];
+      const study = first["s1"]!;
+      assert.deepEqual([baseline.parent, octet.parent, study.parent], ["s1", "s1", null]);
+      assert.deepEqual([study.status, octet.status], ["FINISHED", "FINISHED"]);
+      const [point] = octet.points["octet/retention/words"]!;
+      assert.match(point!, /^1767\d{9} 0 1$/);
+      for (const name of ["core", "degradation", "passed"]) {
+        assert.equal(octet.points[`octet/${name}/words`]?.length, 1, name);
+      }
+      assert.deepEqual(study.points["baseline/core/words"], baseline.points["baseline/core/words"]);
+      assert.equal(study.points["hypervolume"]?.length, 3);
+      assert.equal(octet.points["resources/apply/rss_bytes"]?.[0], `${Date.parse(AT)} 3 7`);
+      assert.equal(octet.points["energy/speed/joules"]?.[0], `${Date.parse(AT)} 0 5`);
+      assert.match(octet.tags["mlflow.note.content"]!, /octet it\n\nit's "a" note: ü$/);
+      assert.match(study.tags["mlflow.note.content"]!, /a study's note$/);
+      assert.equal(octet.tags["pare.alert.busy machine_"], "e; a");
+      assert.ok(study.files.includes("baseline/results.json"));
+      assert.deepEqual(octet.files, ["stages/octet.json", "trial.json"]);
+      const tuned = Object.values(first).find(({ name }) => name.startsWith("t02"))!;
+      assert.equal(tuned.params["tune.bits"], "4");
+    });
+
+    await t.step("what the server cannot take is told, and the rest is there", () => {
+      assert.equal(refused.length, 1, refused.join("\n"));
+      assert.match(refused[0]!, /^Cannot use "layers\/%2e%2e\/a1-cosine\.json".*would leave/);
+    });
+
+    await t.step("the recommended checkpoint is in the registry, once", async () => {
+      const again = mirrorTo(server.uri, root);
+      again.follow("s1", null);
+      await again.pass(end);
+      const name = "pare-small-words";
+      const version = await client.versionByAlias(name, "recommended");
+      assert.equal((await client.modelVersions(name)).length, 1);
+      assert.match(version.source, /^models:\/m-/);
+      const { data } = await client.getRun(version.run_id);
+      const recommended = data.tags.find(({ key }) => key === "pare.trial_id")?.value;
+      assert.equal(recommended, first["s1"]!.tags["pare.recommended"]);
+    });
+
+    await t.step(
+      "without its places everything is sent again, and nothing is doubled",
+      async () => {
+        await Deno.remove(join(root, "mlflow.json"));
+        const again = mirrorTo(server.uri, root);
+        again.follow("s1", null);
+        await again.pass(end);
+        assert.deepEqual(await runsOf(server.uri, "s1"), first);
+        assert.equal((await client.modelVersions("pare-small-words")).length, 1);
+      },
+    );
+
+    await t.step(
+      "through 429, 500, lost answers, cuts and a hang: complete, nothing doubled",
+      async () => {
+        const kinds: Trouble[] = ["busy", "lost answer", "none", "none", "broken", "none", "none"];
+        const proxy = troubledProxy(
+          server.uri,
+          (count) => count === 12 ? "hangs" : count % 23 === 0 ? "cut" : kinds[count % 7]!,
+        );
+        const mirror = mirrorTo(proxy.uri.replace("://", "://ann:hunter22@"), root, {
+          experiment: "troubled",
+          patience: { timeout_ms: 3_000, retries: 2, backoff_ms: 10, longest_pause_ms: 100 },
+        });
+        mirror.follow("s1", null);
+        const tries = await passUntilDone(mirror, end);
+        await proxy.stop();
+        assert.ok(tries > 2, `${tries} passes: no trouble was met`);
+        assert.deepEqual(await runsOf(server.uri, "s1", "troubled"), first);
+        assert.ok(proxy.headers.every((header) => header === `Basic ${btoa("ann:hunter22")}`));
+        for await (const { name, isFile } of Deno.readDir(root)) {
+          if (!isFile || name.endsWith(".duckdb")) continue;
+          assert.doesNotMatch(await Deno.readTextFile(join(root, name)), /hunter22/, name);
+        }
+      },
+    );
+
+    await t.step("beside a study: a dead server slows nothing; later it is complete", async () => {
+      const dead = troubledProxy(server.uri, () => "none");
+      const { uri } = dead;
+      await dead.stop();
+      const live = join(directory, "live");
+      const options = {
+        ...{ root: live, reports: join(live, "reports"), variables: {}, experiment: "live" },
+        max_file_bytes: 1e6,
+      };
+      const studyWorld = world({ max_trials: 3 });
+      await run(studyWorld, { study_id: "s1" });
+      const records = [...studyWorld.records, ...otherRecords("s1")];
+      await using opened = await openStore(live, { write: true });
+      const away = startMirror({ ...options, uri });
+      const store = await away.attach(opened, { study_id: "s1", isNew: true });
+      for (const record of records) await store.record(record);
+      const behind = await away.finish(20_000);
+      assert.equal(behind.behind, true);
+      assert.match(behind.trouble!, /Cannot reach the MLflow server for .*http:\/\/127/);
+      away.stop();
+
+      const there = startMirror({ ...options, uri: server.uri });
+      await there.attach(opened, { study_id: "s1", isNew: false });
+      const { behind: late, trouble, refused: told } = await there.finish(60_000);
+      there.stop();
+      assert.deepEqual([late, trouble, told.length], [false, null, 1]);
+      const mirrored = await runsOf(server.uri, "s1", "live");
+      assert.deepEqual(mirrored, first);
+    });
+
+    await t.step("runs come back from the server with their histories", async () => {
+      const back = await Array.fromAsync(serverRuns(client, "troubled"));
+      assert.deepEqual(back.map(({ name }) => name).sort(), Object.keys(first).sort());
+      const study = back.find(({ name }) => name === "s1")!;
+      const series = study.series.find(({ metric }) => metric === "hypervolume")!;
+      const sent = first["s1"]!.points["hypervolume"]!.map((point) => point.split(" "));
+      assert.deepEqual(series.steps, sent.map(([, step]) => Number(step)));
+      assert.deepEqual(series.values, sent.map(([, , value]) => Number(value)));
+      assert.equal(study.tags["dataset.words"], "version 1");
+      const trial = back.find(({ name }) => name === "t01 s01-octet")!;
+      assert.deepEqual([trial.parent_id, trial.state], [study.source_id, "completed"]);
+      await assert.rejects(
+        Array.fromAsync(serverRuns(client, "trubled")),
+        /Unknown experiment "trubled"\. Did you mean "troubled"\?/,
+      );
+    });
+
+    await t.step(
+      "points that are logged become a metric's history, true but for infinities",
+      async () => {
+        const logged = join(directory, "logged");
+        await using store = await openStore(logged, { write: true });
+        const trial = store.openRun({ study_id: "own", trial_id: "own/a" });
+        const values = Float64Array.from({ length: 2_500 }, (_, i) => i === 3 ? NaN : 1 / (i + 1));
+        await trial.logBatch({ loss: values }, { step: 0, happened_at: 1_700_000_000_000 });
+        await trial.log({ "a:b/../c": 1 }, { step: 1, happened_at: 1_700_000_000_000 });
+        const { journal_bytes } = await store.status();
+        const mirror = mirrorTo(server.uri, logged);
+        mirror.follow("own", null);
+        await mirror.pass(journal_bytes);
+        const { points } = (await runsOf(server.uri, "own"))["a"]!;
+        assert.equal(points["loss"]!.length, 2_500);
+        assert.ok(points["loss"]!.includes("1700000000000 3 NaN"));
+        assert.ok(points["loss"]!.includes(`1700000000000 2499 ${1 / 2_500}`));
+        assert.equal(points["a_b/_/c"]!.length, 1);
+      },
+    );
+  } finally {
+    await server.stop();
+    await Deno.remove(directory, { recursive: true });
+  }
+});

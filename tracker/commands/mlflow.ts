@@ -1,0 +1,117 @@
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { unknownName, UsageError } from "../../core/mod.ts";
+import { findHome } from "../home.ts";
+import { type ForeignRun, importRuns } from "../imports/import_runs.ts";
+import { createMlflowClient } from "../mlflow/client.ts";
+import { connectionOf } from "../mlflow/connection.ts";
+import { MlflowError } from "../mlflow/http.ts";
+import { databaseRuns } from "../mlflow/import_database.ts";
+import { folderRuns } from "../mlflow/import_folder.ts";
+import { serverRuns } from "../mlflow/import_server.ts";
+import { studyOf } from "../mlflow/known_study.ts";
+import { lockMirror, mirroredElsewhere, mirrorOptions } from "../mlflow/lab_mirror.ts";
+import { openMirror } from "../mlflow/mirror.ts";
+import { readJournal } from "../store/journal_reader.ts";
+import { journalSize } from "../store/sink.ts";
+import { openStore } from "../store/store.ts";
+import { storePaths } from "../store/store_paths.ts";
+import { sayImported } from "./import.ts";
+
+/** Studies that a journal tells of, in order. */
+async function studiesOf(journal: string, to: number): Promise<string[]> {
+  const ids = new Set<string>();
+  for await (const entry of readJournal(journal, { to })) {
+    const id = entry.kind === "record" ? studyOf(entry.record) : null;
+    if (id !== null) ids.add(id);
+  }
+  return [...ids];
+}
+
+/** `pare mlflow sync`: mirrors what was recorded earlier, or while the server was away. */
+export async function syncCommand(
+  study: string | undefined,
+  options: { store?: string; mlflow?: string },
+): Promise<void> {
+  const variables = Deno.env.toObject();
+  const home = findHome(variables, options.store);
+  const uri = options.mlflow ?? variables["MLFLOW_TRACKING_URI"];
+  if (!uri) {
+    throw new UsageError(
+      "Cannot mirror without a server: give --mlflow http://… or set MLFLOW_TRACKING_URI " +
+        "(deno task mlflow starts one)",
+    );
+  }
+  const { connection, ...input } = {
+    ...mirrorOptions(home, uri, variables),
+    connection: connectionOf(uri, variables),
+  };
+  const { journal } = storePaths(home.store);
+  const to = journalSize(journal);
+  const known = await studiesOf(journal, to);
+  if (study !== undefined && !known.includes(study)) {
+    throw new UsageError(unknownName("study", study, known));
+  }
+  using lock = lockMirror(home.store);
+  if (lock === null) throw new UsageError(`Cannot mirror: ${mirroredElsewhere(home.store)}`);
+  const mirror = openMirror({
+    ...input,
+    connection,
+    onRefused: (sentence) => console.error(`not taken: ${sentence}`),
+  });
+  const wanted = study === undefined ? known : [study];
+  for (const id of wanted) mirror.follow(id, null);
+  try {
+    await mirror.pass(to);
+  } catch (error) {
+    if (!(error instanceof MlflowError)) throw error;
+    throw new UsageError(`${error.message}. What was mirrored stays: sync again to go on`);
+  }
+  console.log(
+    `${wanted.length} ${wanted.length === 1 ? "study" : "studies"} mirrored to ` +
+      `${connection.shown}, experiment ${input.experiment}`,
+  );
+}
+
+/** The runs behind a server's address, an `mlruns` folder or MLflow's SQLite file. */
+function runsBehind(
+  source: string,
+  experiment: string | undefined,
+): { location: string; runs: AsyncIterable<ForeignRun> | Iterable<ForeignRun> } {
+  if (/^https?:/i.test(source)) {
+    const connection = connectionOf(source, Deno.env.toObject());
+    const runs = serverRuns(createMlflowClient(connection), experiment);
+    return { location: connection.shown, runs };
+  }
+  const path = resolve(
+    source.replace(
+      /^(sqlite|file):\/\/\/?/i,
+      (_, kind: string) => kind.toLowerCase() === "file" ? "/" : "",
+    ),
+  );
+  const info = statSync(path, { throwIfNoEntry: false });
+  if (info === undefined) {
+    throw new UsageError(
+      `Cannot import ${path} as it is not there: give a server's address, an mlruns folder or ` +
+        `MLflow's .db file`,
+    );
+  }
+  const runs = info.isDirectory() ? folderRuns(path, experiment) : databaseRuns(path, experiment);
+  return { location: path, runs };
+}
+
+/** `pare import mlflow`: takes the runs of another MLflow store over. */
+export async function importMlflowCommand(
+  source: string,
+  options: { store?: string; experiment?: string },
+): Promise<void> {
+  const home = findHome(Deno.env.toObject(), options.store);
+  const { location, runs } = runsBehind(source, options.experiment);
+  await using store = await openStore(home.store, { write: true });
+  try {
+    sayImported(await importRuns(store, { source: "mlflow", location }, runs));
+  } catch (error) {
+    if (!(error instanceof MlflowError)) throw error;
+    throw new UsageError(`${error.message}. What was imported stays: import again to go on`);
+  }
+}
