@@ -51,7 +51,7 @@ export function troubledProxy(target: string, trouble: (count: number) => Troubl
         return new Response(
           new ReadableStream({
             start(stream) {
-              stream.enqueue(bytes.slice(0, 1));
+              stream.enqueue(new Uint8Array(bytes.slice(0, 1)));
             },
             pull: (stream) => stream.error(new Error("the connection ends")),
           }),
