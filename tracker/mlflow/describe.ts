@@ -3,7 +3,7 @@ import type { JournalRecord } from "../../core/mod.ts";
 import { decodeIntegers, decodeValues } from "../store/points_columns.ts";
 import { describeClosing, describeEpisode, describeOpening } from "./describe_study.ts";
 import { describeArtifact, describeTrialClosing, describeTrialOpening } from "./describe_trial.ts";
-import { type Effect, points, type Recipient, tags } from "./effects.ts";
+import { type Effect, jsonText, points, type Recipient, tags } from "./effects.ts";
 import type { KnownStudy } from "./known_study.ts";
 import { safeKey } from "./limits.ts";
 import type { Metric } from "./log_batch.ts";
@@ -82,7 +82,7 @@ export function describe(record: JournalRecord, study: KnownStudy, root: string)
       return [{ to, kind: "log", data: { metrics: points(figures, time) } }];
     }
     case "layer_sensitivities": {
-      const text = `${JSON.stringify(record.layers, null, 2)}\n`;
+      const text = jsonText(record.layers);
       return [{
         to,
         kind: "text",

@@ -2,14 +2,12 @@ import { basename } from "node:path";
 import type { JournalRecord } from "../../core/mod.ts";
 import type { UsedDataset } from "./client.ts";
 import { registeredName } from "./client_registry.ts";
-import { type Effect, params, points, type Recipient, tags } from "./effects.ts";
+import { type Effect, jsonText, params, points, type Recipient, tags } from "./effects.ts";
 import type { KnownStudy, StudyOpened } from "./known_study.ts";
 import { noteContent } from "./note_content.ts";
 import type { RunStatus } from "./wire.ts";
 
 type Of<T extends JournalRecord["type"]> = Extract<JournalRecord, { type: T }>;
-
-const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
 function datasetsOf({ spec, facts }: StudyOpened): UsedDataset[] {
   const { dataset } = facts;
@@ -57,9 +55,9 @@ export function describeOpening(study: KnownStudy, record: StudyOpened): Effect[
     { to, kind: "log", data: { params: asked, tags: said } },
     { to, kind: "status", status: "RUNNING", end_time: null },
     { to, kind: "datasets", datasets: datasetsOf(record) },
-    { to, kind: "text", path: "study/request.json", text: json(request) },
-    { to, kind: "text", path: "study/spec.json", text: json(spec) },
-    { to, kind: "text", path: "study/facts.json", text: json(facts) },
+    { to, kind: "text", path: "study/request.json", text: jsonText(request) },
+    { to, kind: "text", path: "study/spec.json", text: jsonText(spec) },
+    { to, kind: "text", path: "study/facts.json", text: jsonText(facts) },
   ];
 }
 

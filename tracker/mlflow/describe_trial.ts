@@ -1,14 +1,12 @@
 import { join } from "node:path";
 import type { JournalRecord, Trial } from "../../core/mod.ts";
-import { type Effect, params, points, type Recipient, tags } from "./effects.ts";
+import { type Effect, jsonText, params, points, type Recipient, tags } from "./effects.ts";
 import { type KnownStudy, stageNames } from "./known_study.ts";
 import { baselineFigures, measuredScores, stageFigures } from "./metric_names.ts";
 import { noteContent } from "./note_content.ts";
 import type { RunStatus } from "./wire.ts";
 
 type Of<T extends JournalRecord["type"]> = Extract<JournalRecord, { type: T }>;
-
-const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
 /** What the opening of a trial writes: who proposed what and why. */
 export function describeTrialOpening(
@@ -55,7 +53,7 @@ export function describeArtifact(study: KnownStudy, record: Of<"artifact_written
   });
   return [
     { to, kind: "log", data: { metrics, tags: said } },
-    { to, kind: "text", path: `stages/${stage}.json`, text: json(artifact) },
+    { to, kind: "text", path: `stages/${stage}.json`, text: jsonText(artifact) },
   ];
 }
 
@@ -125,7 +123,7 @@ export function describeTrialClosing(study: KnownStudy, record: Of<"trial_closed
   const files = study.trials.get(trial.trial_id)?.artifact?.files ?? [];
   const effects: Effect[] = [
     { to, kind: "log", data: { metrics, params: params(knobsOf(trial)), tags: saidOf(trial) } },
-    { to, kind: "text", path: "trial.json", text: json(trial) },
+    { to, kind: "text", path: "trial.json", text: jsonText(trial) },
     ...(location === undefined ? [] : ["manifest.json", ...files.map(({ path }) => path)].map(
       (path): Effect => ({
         to,
@@ -151,6 +149,6 @@ function baselineEffects(trial: Trial, time: number): Effect[] {
   const scores = measuredScores(trial.measurements, "full");
   return [
     { to, kind: "log", data: { metrics: points(baselineFigures(scores), time) } },
-    { to, kind: "text", path: "baseline/results.json", text: json(trial.measurements) },
+    { to, kind: "text", path: "baseline/results.json", text: jsonText(trial.measurements) },
   ];
 }

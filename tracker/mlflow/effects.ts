@@ -1,4 +1,5 @@
 import type { UsedDataset } from "./client.ts";
+import { withoutCredentials } from "./connection.ts";
 import { cut, LIMITS, safeKey } from "./limits.ts";
 import type { RunData } from "./log_batch.ts";
 import type { RunStatus } from "./wire.ts";
@@ -44,8 +45,13 @@ function pairs(values: Values, limit: number): { key: string; value: string }[] 
   return Object.entries(values).flatMap(([key, value]) =>
     value === null || value === undefined || value === ""
       ? []
-      : [{ key: safeKey(key), value: cut(String(value), limit) }]
+      : [{ key: safeKey(key), value: cut(withoutCredentials(String(value)), limit) }]
   );
+}
+
+/** A document as an artifact's text; a command in it may have held a password. */
+export function jsonText(value: unknown): string {
+  return withoutCredentials(`${JSON.stringify(value, null, 2)}\n`);
 }
 
 export function params(values: Values): { key: string; value: string }[] {

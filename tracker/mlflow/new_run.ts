@@ -1,5 +1,4 @@
 import { userInfo } from "node:os";
-import { withoutCredentials } from "./connection.ts";
 import { type Recipient, tags } from "./effects.ts";
 import type { KnownStudy } from "./known_study.ts";
 
@@ -41,7 +40,7 @@ export function newRunOf(study: KnownStudy, to: Recipient, parent_run_id: string
       "mlflow.parentRunId": parent_run_id,
       "mlflow.runName": run_name,
       "mlflow.user": userName(),
-      "mlflow.source.name": withoutCredentials(command),
+      "mlflow.source.name": command,
       "mlflow.source.type": command === "notebook" ? "NOTEBOOK" : "LOCAL",
       "mlflow.source.git.commit": opened?.provenance.code_commit,
     }),
