@@ -1,4 +1,4 @@
-import { choice, defineMethod, integer, real } from "../../core/mod.ts";
+import { choice, defineMethod, flag, integer, real } from "../../core/mod.ts";
 import {
   acceptsLinear,
   autoGroupSize,
@@ -51,6 +51,14 @@ export default defineMethod({
       log: true,
       unit: "calibration windows",
       description: "Calibration windows used, at most as many as the study prepared",
+    }),
+    // On few windows GPTQ moves errors into columns that they hardly saw, and ranges from the
+    // smallest to the largest weight leave them no room: perplexity of SmolLM2-135M at 4 bits in
+    // groups of 64, 16 windows of 256 tokens, on the shipped text 40.8 and 38.0 with the clip, on
+    // WikiText-2 70.1 and 55.2; rounding to nearest alone 47.3 and 64.2, with the clip 42.2 and 65.5.
+    clip: flag({
+      default: true,
+      description: "Shrink each group's range to what makes its error least",
     }),
   },
   needs: { environment: "default", calibration: true, gpu: false },

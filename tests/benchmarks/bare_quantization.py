@@ -35,7 +35,15 @@ def scheme(targets: list[str], params: dict[str, Any], activations: bool = False
     }
     if params.get("clip"):
         weights["observer"] = "memoryless_mse"
-    inputs = {"num_bits": 8, "type": "int", "symmetric": True, "strategy": "token", "dynamic": True}
+    features = int(params.get("activation_group_size", -1))
+    inputs = {
+        "num_bits": 8,
+        "type": "int",
+        "symmetric": True,
+        "strategy": "token" if features == -1 else "group",
+        "group_size": None if features == -1 else features,
+        "dynamic": True,
+    }
     return {
         "targets": targets,
         "weights": weights,

@@ -26,6 +26,7 @@ class Params:
     )
     actorder: str = choice("static", choices=("static", "none"), unit="order of columns")
     samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
+    clip: bool = flag(True)
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
@@ -67,6 +68,7 @@ def run_oneshot(
             "symmetric": params.symmetric,
             "strategy": "group" if by_group else "channel",
             "group_size": params.group_size if by_group else None,
+            "observer": "memoryless_mse" if params.clip else "memoryless_minmax",
         },
     }
     recipe = GPTQModifier(
