@@ -47,8 +47,10 @@ generation_kwargs: {until: ["\\n"], do_sample: false}
 metric_list:
   - {metric: exact_match, aggregation: mean, higher_is_better: true}
 filter_list:
-  - {name: strict-match, filter: [{function: regex, regex_pattern: "#### (.*)"}, {function: take_first}]}
-  - {name: flexible-extract, filter: [{function: regex, regex_pattern: "l(o)l"}, {function: take_first}]}
+  - name: strict-match
+    filter: [{function: regex, regex_pattern: "#### (.*)"}, {function: take_first}]
+  - name: flexible-extract
+    filter: [{function: regex, regex_pattern: "l(o)l"}, {function: take_first}]
 metadata: {version: 3}
 """
 PERPLEXITY = """

@@ -1,6 +1,6 @@
-"""Writes a real Optuna file with everything that an import must keep; prints what Optuna reads back.
+"""Writes a real Optuna file with all that an import must keep; prints what Optuna reads back.
 
-    python make_optuna.py FILE.db
+Run as `python make_optuna.py FILE.db`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def two_objectives(trial: optuna.Trial) -> tuple[float, float]:
 def pruned(trial: optuna.Trial) -> float:
     x = trial.suggest_float("x", -1, 1)
     for step in range(3):
-        trial.report(math.nan if step == 1 and trial.number == 0 else trial.number * 10 + step, step)
+        trial.report(
+            math.nan if step == 1 and trial.number == 0 else trial.number * 10 + step, step
+        )
         if trial.number == 2 and step == 1:
             raise optuna.TrialPruned
     return x
@@ -42,7 +44,7 @@ def pruned(trial: optuna.Trial) -> float:
 def utc(moment: datetime.datetime | None) -> str | None:
     if moment is None:
         return None
-    text = moment.astimezone(datetime.timezone.utc).isoformat(timespec="milliseconds")
+    text = moment.astimezone(datetime.UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
 
 
@@ -69,18 +71,22 @@ def told(value: object) -> object:
 
 
 print(
-    json.dumps([
-        {
-            "study_name": one.study_name,
-            "number": trial.number,
-            "state": trial.state.name,
-            "started_at": utc(trial.datetime_start),
-            "finished_at": utc(trial.datetime_complete),
-            "params": trial.params,
-            "values": [told(value) for value in trial.values or []],
-            "intermediate": [[k, told(v)] for k, v in sorted(trial.intermediate_values.items())],
-        }
-        for one in (study, other)
-        for trial in one.trials
-    ])
+    json.dumps(
+        [
+            {
+                "study_name": one.study_name,
+                "number": trial.number,
+                "state": trial.state.name,
+                "started_at": utc(trial.datetime_start),
+                "finished_at": utc(trial.datetime_complete),
+                "params": trial.params,
+                "values": [told(value) for value in trial.values or []],
+                "intermediate": [
+                    [k, told(v)] for k, v in sorted(trial.intermediate_values.items())
+                ],
+            }
+            for one in (study, other)
+            for trial in one.trials
+        ]
+    )
 )
