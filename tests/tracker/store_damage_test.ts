@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { JournalRecord } from "../../core/mod.ts";
+import { SCHEMA_VERSION } from "../../tracker/store/migrate.ts";
+import { RECORD_VERSION } from "../../tracker/store/upgrade_record.ts";
 import { openStore, rebuildDatabase, type Store } from "../../tracker/store/store.ts";
 import { inDirectory, startChild } from "../fixtures/stores/processes.ts";
 import { STUDY, studyRecords, trialId } from "../fixtures/stores/records.ts";
@@ -35,7 +37,10 @@ for (
     inDirectory(async (root) => {
       const used = join(root, "used");
       const first = await openStore(used, { write: true });
-      await recordAll(first, studyRecords());
+      const [opened, ...rest] = studyRecords();
+      await first.record(opened!);
+      await first.flush(); // the tables of a new database fill its log, which is then emptied
+      await recordAll(first, rest);
       await first.flush();
       // As a killed process leaves it: the last rows are in the write-ahead log.
       for (const name of ["journal.jsonl", "pare.duckdb", "pare.duckdb.wal"]) {
@@ -72,8 +77,15 @@ Deno.test("A damaged journal record is reported with its trial; the others stay"
 Deno.test("openStore() refuses what a newer pare wrote, in a sentence", () =>
   inDirectory(async (root) => {
     await (await openStore(root, { write: true })).close();
+    const said = JSON.parse(await Deno.readTextFile(join(root, "store.json")));
+    assert.deepEqual(said, { format: RECORD_VERSION, schema: SCHEMA_VERSION });
     await Deno.writeTextFile(join(root, "store.json"), '{"format":99}');
     await assert.rejects(openStore(root, { write: true }), /newer pare wrote it \(format 99/);
+    await Deno.writeTextFile(join(root, "store.json"), '{"format":1,"schema":99}');
+    await assert.rejects(openStore(root, { write: true }), /newer pare wrote it \(schema 99/);
+    await Deno.writeTextFile(join(root, "store.json"), '{"format":1}');
+    await (await openStore(root, { write: true })).close();
+    assert.deepEqual(JSON.parse(await Deno.readTextFile(join(root, "store.json"))), said);
     await assert.rejects(openStore(join(root, "nothing"), { write: false }), /nothing is recorded/);
   }));
 
@@ -94,8 +106,12 @@ Deno.test("openStore() refuses a database of a newer pare or a newer DuckDB and 
     assert.ok(refusal instanceof Error);
     header.setBigUint64(0, BigInt(/computed checksum (\d+)/.exec(refusal.message)![1]!), true);
     await Deno.writeFile(store.paths.database, bytes);
-    await using reader = await openStore(root, { write: false });
-    await assert.rejects(reader.query("SELECT 1"), /newer DuckDB wrote it \(storage version 69\)/);
+    for (const write of [true, false]) {
+      await assert.rejects(
+        openStore(root, { write }),
+        /newer DuckDB wrote it \(storage version 69\); open it with that DuckDB, or move the file/,
+      );
+    }
     assert.deepEqual(await Deno.readFile(store.paths.database), bytes);
     await Deno.writeFile(store.paths.database, whole);
     const instance = await DuckDBInstance.create(store.paths.database);

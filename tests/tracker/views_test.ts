@@ -130,6 +130,22 @@ Deno.test("stage_comparison shows after each action what the trial that ended th
     assert.equal(rows[2]!["accuracy_retention"], overall(2) / overall(0));
   }));
 
+Deno.test("accuracy_drop is against the baseline on the same samples, proxy or full", () =>
+  studied(async (store, { trials }) => {
+    const accuracy = (trial: (typeof trials)[number], fidelity: string | null) =>
+      trial.measurements.findLast((m) =>
+        m.metric === "accuracy" && m.task === null && m.fidelity === fidelity
+      )!.value;
+    const { rows } = await store.query(
+      "SELECT number, fidelity, accuracy_drop FROM trial_summary WHERE state = 'completed'",
+    );
+    assert.deepEqual(new Set(rows.map((row) => row["fidelity"])), new Set(["proxy", "full"]));
+    for (const { number, fidelity, accuracy_drop } of rows) {
+      const at = String(fidelity);
+      assert.equal(accuracy_drop, accuracy(trials[0]!, at) - accuracy(trials[Number(number)]!, at));
+    }
+  }));
+
 Deno.test("retention corrects accuracy for chance, and nothing else", () =>
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });

@@ -109,6 +109,12 @@ function realPath(path: string): string {
   }
 }
 
+/** Whether this process has the database of the store at `root` in use. */
+export function isInUse(root: string): boolean {
+  const path = realPath(root);
+  return shared.has(path) || closing.has(path);
+}
+
 /** The database of the store at `root`; close it as often as it was opened. */
 export function useDatabase(root: string): Database {
   const paths = storePaths(realPath(root));

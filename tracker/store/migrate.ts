@@ -12,12 +12,12 @@ const MIGRATIONS = [
   "0008_trial_comments.sql",
   "0009_comparison_comments.sql",
   "0010_imported.sql",
-  "0012_imported_comments.sql",
   "0012_journal_mark.sql",
+  "0013_imported_comments.sql",
 ] as const;
 
 /** Databases of an earlier version lack what only the journal can fill: they are made anew. */
-const FILLED_BY_JOURNAL = 12;
+const FILLED_BY_JOURNAL = 13;
 
 function versionOf(name: string): number {
   return parseInt(name, 10);

@@ -51,13 +51,14 @@ export function isDamagedBlock(error: unknown): boolean {
 }
 
 /** The sentence where the file is of a DuckDB that this one cannot read. */
+export function newerFormatSentence(path: string, version: string): string {
+  return `Cannot open ${path} as a newer DuckDB wrote it (storage version ${version}); open it with that DuckDB, or move the file away: pare makes it again from the journal`;
+}
+
 function newerFormat(path: string, error: unknown): UsageError | null {
   const message = error instanceof Error ? error.message : String(error);
   const version = /with version number (\d+)/.exec(message)?.[1];
-  if (version === undefined) return null;
-  return new UsageError(
-    `Cannot open ${path} as a newer DuckDB wrote it (storage version ${version}); open it with that DuckDB, or move the file away: pare makes it again from the journal`,
-  );
+  return version === undefined ? null : new UsageError(newerFormatSentence(path, version));
 }
 
 /** How the file is to be opened. */

@@ -1,22 +1,67 @@
 import { join } from "node:path";
+import { z } from "zod";
 import { UsageError } from "../../core/mod.ts";
+import { isInUse } from "./database.ts";
+import { SCHEMA_VERSION } from "./migrate.ts";
+import { newerFormatSentence } from "./open_database.ts";
+import { storePaths } from "./store_paths.ts";
 import { RECORD_VERSION } from "./upgrade_record.ts";
 
-/** Refuses a directory that a newer pare made; marks a new one. */
+/** `store.json`: what wrote the store last. Stores of record version 1 do not say their schema. */
+const StoreFormat = z.object({ format: z.int(), schema: z.int().default(0) });
+
+const OURS = { format: RECORD_VERSION, schema: SCHEMA_VERSION };
+
+/** The newest file format that this DuckDB (1.5) reads; 2.0 writes 69. */
+const READABLE_STORAGE = 68;
+
+function readFormat(path: string): z.infer<typeof StoreFormat> | null {
+  try {
+    return StoreFormat.parse(JSON.parse(Deno.readTextFileSync(path)));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    // A few bytes that say what the journal's records and the database say themselves.
+    return { format: 0, schema: 0 };
+  }
+}
+
+/** The version in a database file's header, behind a checksum and `DUCK`; null: it has none. */
+function storageVersion(path: string): number | null {
+  let file: Deno.FsFile;
+  try {
+    file = Deno.openSync(path);
+  } catch {
+    return null;
+  }
+  try {
+    const header = new Uint8Array(20);
+    if (file.readSync(header) !== header.length) return null;
+    if (new TextDecoder().decode(header.subarray(8, 12)) !== "DUCK") return null;
+    return Number(new DataView(header.buffer).getBigUint64(12, true));
+  } finally {
+    file.close();
+  }
+}
+
+/** Refuses a directory that a newer pare, or whose database a newer DuckDB, made; marks our own. */
 export function checkFormat(root: string, write: boolean): void {
   const path = join(root, "store.json");
-  let format: unknown = null;
-  try {
-    format = (JSON.parse(Deno.readTextFileSync(path)) as { format?: unknown }).format;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound && write) {
-      Deno.writeTextFileSync(path, JSON.stringify({ format: RECORD_VERSION }) + "\n");
-    }
-    return;
-  }
-  if (typeof format === "number" && format > RECORD_VERSION) {
+  const found = readFormat(path);
+  for (const [what, ours] of Object.entries(OURS) as ["format" | "schema", number][]) {
+    if (found === null || found[what] <= ours) continue;
     throw new UsageError(
-      `Cannot open the store ${root} as a newer pare wrote it (format ${format}, this one knows ${RECORD_VERSION}); update pare`,
+      `Cannot open the store ${root} as a newer pare wrote it (${what} ${
+        found[what]
+      }, this one knows ${ours}); update pare`,
     );
   }
+  const { database } = storePaths(root);
+  // Closing a file gives up every lock that this process has on it: not while its worker has some.
+  const storage = isInUse(root) ? null : storageVersion(database);
+  if (storage !== null && storage > READABLE_STORAGE) {
+    throw new UsageError(newerFormatSentence(database, String(storage)));
+  }
+  if (!write || (found?.format === OURS.format && found.schema === OURS.schema)) return;
+  Deno.writeTextFileSync(`${path}.partial`, JSON.stringify(OURS) + "\n");
+  Deno.renameSync(`${path}.partial`, path);
 }

@@ -22,18 +22,29 @@ FROM front_points p
 JOIN trials t USING (study_id, trial_id)
 JOIN trial_figures f USING (study_id, trial_id);
 
+-- What trials are compared with. The proxy's accuracy is of other samples than the full one's.
+CREATE OR REPLACE VIEW baselines AS
+SELECT t.study_id, t.trial_id, q.fidelity, q.accuracy, f.latency_ms
+FROM trials t
+JOIN trial_figures f USING (study_id, trial_id)
+LEFT JOIN (
+  SELECT study_id, trial_id, fidelity, last(value ORDER BY position, rowid) AS accuracy
+  FROM measurements
+  WHERE metric = 'accuracy' AND task IS NULL AND slice IS NULL
+    AND trial_id IN (SELECT trial_id FROM trials WHERE strategy_id IS NULL)
+  GROUP BY study_id, trial_id, fidelity
+) q USING (study_id, trial_id)
+WHERE t.strategy_id IS NULL AND t.state = 'completed';
+
 CREATE OR REPLACE VIEW trial_summary AS
-WITH bases AS (
-  SELECT t.study_id, min_by(f.accuracy, t.number) AS accuracy,
-    min_by(f.latency_ms, t.number) AS latency_ms
-  FROM trials t JOIN trial_figures f USING (study_id, trial_id)
-  WHERE t.strategy_id IS NULL AND t.state = 'completed' GROUP BY t.study_id
+WITH speeds AS (
+  SELECT study_id, any_value(latency_ms) AS latency_ms FROM baselines GROUP BY study_id
 )
 SELECT t.study_id, t.trial_id, t.number, t.readable_id, t.methods,
   t.state, t.fidelity, t.reward,
   f.accuracy, f.accuracy_standard_error, f.accuracy_n,
   base.accuracy - f.accuracy AS accuracy_drop,
-  f.perplexity, f.latency_ms, base.latency_ms / f.latency_ms AS speedup,
+  f.perplexity, f.latency_ms, speed.latency_ms / f.latency_ms AS speedup,
   f.prefill_tokens_per_s, f.size_bytes, s.fp16_bytes / f.size_bytes AS compression_ratio,
   f.memory_bytes, f.gpu_memory_bytes, f.energy_j_per_1k_tokens, f.energy_reader,
   f.co2_g_per_1k_tokens, coalesce(t.violated, []) AS violated, coalesce(t.undecided, []) AS undecided,
@@ -45,7 +56,8 @@ SELECT t.study_id, t.trial_id, t.number, t.readable_id, t.methods,
 FROM trials t
 JOIN studies s USING (study_id)
 LEFT JOIN trial_figures f ON f.study_id = t.study_id AND f.trial_id = t.trial_id
-LEFT JOIN bases base ON base.study_id = t.study_id
+LEFT JOIN baselines base ON base.study_id = t.study_id AND base.fidelity = t.fidelity
+LEFT JOIN speeds speed ON speed.study_id = t.study_id
 LEFT JOIN front_points p ON p.study_id = t.study_id AND p.trial_id = t.trial_id;
 
 CREATE OR REPLACE VIEW leaderboard AS

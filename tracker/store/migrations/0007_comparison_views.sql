@@ -56,8 +56,7 @@ found AS (
   LEFT JOIN trial_figures f ON f.study_id = p.study_id AND f.trial_id = p.measured_in
 ),
 bases AS (
-  SELECT t.study_id, t.trial_id, t.fidelity, f.*
-  EXCLUDE (study_id, trial_id)
+  SELECT t.study_id, t.trial_id, t.fidelity, f.accuracy, f.perplexity, f.latency_ms, f.memory_bytes
   FROM trials t JOIN trial_figures f USING (study_id, trial_id)
   WHERE t.strategy_id IS NULL AND t.state = 'completed'
 ),
@@ -78,7 +77,7 @@ sized AS (
 )
 SELECT r.study_id, r.trial_id, t.readable_id, r.stage, r.agent, r.method, r.artifact_id,
   r.measured_in, r.fidelity, r.accuracy,
-  r.accuracy / nullif(b.accuracy, 0) AS accuracy_retention,
+  r.accuracy / nullif(q.accuracy, 0) AS accuracy_retention,
   r.perplexity, r.latency_ms, b.latency_ms / r.latency_ms AS speedup, r.memory_bytes, r.size_bytes,
   lag(r.size_bytes) OVER chain / r.size_bytes AS stage_ratio,
   s.fp16_bytes / r.size_bytes AS cumulative_ratio
@@ -86,6 +85,7 @@ FROM sized r
 JOIN trials t ON t.study_id = r.study_id AND t.trial_id = r.trial_id
 JOIN studies s ON s.study_id = r.study_id
 LEFT JOIN bases b ON b.study_id = r.study_id
+LEFT JOIN baselines q ON q.study_id = r.study_id AND q.fidelity = r.fidelity
 WINDOW chain AS (PARTITION BY r.study_id, r.trial_id ORDER BY r.stage);
 
 CREATE OR REPLACE VIEW knob_effects AS

@@ -25,6 +25,14 @@ COMMENT ON COLUMN headline.method IS 'how it was read, such as rapl or VmHWM';
 
 COMMENT ON COLUMN trial_figures.perplexity IS 'of the study''s text; lower is better';
 
+COMMENT ON VIEW baselines IS
+  'The uncompressed model''s figures that trials are compared with, one row a fidelity.';
+COMMENT ON COLUMN baselines.study_id IS 'the study it belongs to';
+COMMENT ON COLUMN baselines.trial_id IS 'the trial that measured it';
+COMMENT ON COLUMN baselines.fidelity IS 'proxy or full: how many samples quality was measured on';
+COMMENT ON COLUMN baselines.accuracy IS 'unweighted mean over the primary tasks, 0 to 1';
+COMMENT ON COLUMN baselines.latency_ms IS 'milliseconds a generated token, measured alone';
+
 COMMENT ON VIEW pareto IS
   'Trials that may stand on the front, with the front they are on: rank 0 is the Pareto front.';
 COMMENT ON COLUMN pareto.study_id IS 'the study it belongs to';
@@ -60,7 +68,7 @@ COMMENT ON COLUMN trial_summary.reward IS 'what steers the search; a claim rests
 COMMENT ON COLUMN trial_summary.accuracy IS 'unweighted mean over the primary tasks, 0 to 1';
 COMMENT ON COLUMN trial_summary.accuracy_standard_error IS 'standard error of accuracy';
 COMMENT ON COLUMN trial_summary.accuracy_n IS 'samples behind accuracy';
-COMMENT ON COLUMN trial_summary.accuracy_drop IS 'accuracy of the baseline less this one, absolute';
+COMMENT ON COLUMN trial_summary.accuracy_drop IS 'accuracy of the baseline on the same samples less this one, absolute';
 COMMENT ON COLUMN trial_summary.perplexity IS 'of the study''s text; lower is better';
 COMMENT ON COLUMN trial_summary.latency_ms IS 'milliseconds a generated token, in the runtime of the study';
 COMMENT ON COLUMN trial_summary.speedup IS 'latency of the baseline / this one';
@@ -113,7 +121,7 @@ COMMENT ON COLUMN leaderboard.reward IS 'what steers the search; a claim rests o
 COMMENT ON COLUMN leaderboard.accuracy IS 'unweighted mean over the primary tasks, 0 to 1';
 COMMENT ON COLUMN leaderboard.accuracy_standard_error IS 'standard error of accuracy';
 COMMENT ON COLUMN leaderboard.accuracy_n IS 'samples behind accuracy';
-COMMENT ON COLUMN leaderboard.accuracy_drop IS 'accuracy of the baseline less this one, absolute';
+COMMENT ON COLUMN leaderboard.accuracy_drop IS 'accuracy of the baseline on the same samples less this one, absolute';
 COMMENT ON COLUMN leaderboard.perplexity IS 'of the study''s text; lower is better';
 COMMENT ON COLUMN leaderboard.latency_ms IS 'milliseconds a generated token, in the runtime of the study';
 COMMENT ON COLUMN leaderboard.speedup IS 'latency of the baseline / this one';
