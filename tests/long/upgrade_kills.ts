@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { SCHEMA_VERSION } from "../../tracker/store/migrate.ts";
+import { openStore } from "../../tracker/store/store.ts";
+import { contents, copyStore } from "../fixtures/stores/contents.ts";
+import { inDirectory, startChild } from "../fixtures/stores/processes.ts";
+
+const SCHEMA2 = fileURLToPath(new URL("../fixtures/stores/schema2/", import.meta.url));
+const STORE = import.meta.resolve("../../tracker/store/store.ts");
+const KILLS = 40;
+
+/** A copy of the store of schema 2, its database unpacked. */
+async function oldStore(root: string): Promise<void> {
+  await copyStore(SCHEMA2, root);
+  const packed = await Deno.open(join(root, "pare.duckdb.gz"));
+  await packed.readable.pipeThrough(new DecompressionStream("gzip"))
+    .pipeTo((await Deno.create(join(root, "pare.duckdb"))).writable);
+  await Deno.remove(join(root, "pare.duckdb.gz"));
+}
+
+/** The schema's version and the trials of the database as it lies there. */
+async function lies(root: string): Promise<{ version: number; trials: number }> {
+  // A copy is asked: opening it would take its write-ahead log over.
+  const copy = join(root, "..", "asked");
+  await copyStore(root, copy);
+  const instance = await DuckDBInstance.create(join(copy, "pare.duckdb"));
+  const connection = await instance.connect();
+  try {
+    const sql =
+      "SELECT max(version)::INT, (SELECT count(*)::INT FROM trials) FROM schema_migrations";
+    const [version, trials] = (await connection.runAndReadAll(sql)).getRows()[0]!;
+    return { version: Number(version), trials: Number(trials) };
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+    await Deno.remove(copy, { recursive: true });
+  }
+}
+
+/** Upgrades the store in another process; kills it after so many milliseconds, null: never. */
+async function upgrade(directory: string, root: string, kill_ms: number | null): Promise<number> {
+  const child = await startChild(
+    directory,
+    `import { openStore } from ${JSON.stringify(STORE)};
+    const store = await openStore(${JSON.stringify(root)}, { write: true });
+    console.log("opened");
+    await store.flush({ wait_ms: 10_000 });
+    console.log("upgraded");
+    setInterval(() => {}, 1000);`,
+  );
+  assert.equal(await child.line(), "opened");
+  const started = performance.now();
+  if (kill_ms === null) assert.equal(await child.line(), "upgraded");
+  else await new Promise((resolve) => setTimeout(resolve, kill_ms));
+  const took = performance.now() - started;
+  await child.kill();
+  return took;
+}
+
+async function rowsOf(root: string): Promise<unknown> {
+  await using store = await openStore(root, { write: true });
+  const { caught_up, error } = await store.flush();
+  assert.ok(caught_up, error ?? "");
+  return await contents(store);
+}
+
+Deno.test(`kill -9 of an upgrade at ${KILLS} growing times: the old database or the new one, never between`, () =>
+  inDirectory(async (directory) => {
+    const whole = join(directory, "whole");
+    await oldStore(whole);
+    const took = await upgrade(directory, whole, null);
+    const expected = await rowsOf(whole);
+    let old = 0;
+    for (let n = 0; n < KILLS; n++) {
+      const root = join(directory, `store-${n}`);
+      await oldStore(root);
+      const kill_ms = 1.6 * took * n / KILLS;
+      await upgrade(directory, root, kill_ms);
+      const found = await lies(root);
+      assert.ok(
+        [2, SCHEMA_VERSION].includes(found.version),
+        `${JSON.stringify(found)} at ${kill_ms}`,
+      );
+      assert.equal(found.trials, 8);
+      if (found.version === 2) old++;
+      assert.deepEqual(await rowsOf(root), expected, `killed after ${kill_ms} ms`);
+      await Deno.remove(root, { recursive: true });
+    }
+    console.log(
+      `${KILLS} kills of an upgrade of ${
+        took.toFixed(0)
+      } ms: ${old} left the old database, the rest the new`,
+    );
+    assert.ok(old > 0 && old < KILLS, "all kills fell on one side of the upgrade");
+  }));
