@@ -155,7 +155,16 @@ Deno.test("importRuns() writes a long series in several records, whole and once"
     await using store = await openStore(root, { write: true });
     const steps = Array.from({ length: 25_000 }, (_, step) => step);
     const series = [{ metric: "loss", steps, values: steps.map((step) => step / 2), times: null }];
-    await importRuns(store, FROM, [run("a", { series })]);
+    const full: Store = {
+      ...store,
+      record: (record) =>
+        record.type === "run_imported" && record.part === 1
+          ? Promise.reject(new Error("the disk is full"))
+          : store.record(record),
+    };
+    await assert.rejects(importRuns(full, FROM, [run("a", { series })]), /disk is full/);
+    const whole = await importRuns(store, FROM, [run("a", { series })]);
+    assert.equal(whole.updated, 1, "a run whose second record is missing is taken again");
     await importRuns(store, FROM, [run("a", { series, name: "renamed" })]);
     const { rows } = await store.query(
       "SELECT count(*) AS n, max(value) AS top, (SELECT name FROM imported_runs) AS name FROM imported_series",
