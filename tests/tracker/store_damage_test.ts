@@ -5,7 +5,7 @@ import { SCHEMA_VERSION } from "../../tracker/store/migrate.ts";
 import { RECORD_VERSION } from "../../tracker/store/upgrade_record.ts";
 import { openStore, rebuildDatabase, type Store } from "../../tracker/store/store.ts";
 import { inDirectory, startChild } from "../fixtures/stores/processes.ts";
-import { STUDY, studyRecords, trialId } from "../fixtures/stores/records.ts";
+import { AT, STUDY, studyRecords, trialId } from "../fixtures/stores/records.ts";
 
 async function recordAll(store: Store, records: readonly JournalRecord[]): Promise<void> {
   await Promise.all(records.map((record) => store.record(record)));
@@ -37,10 +37,9 @@ for (
     inDirectory(async (root) => {
       const used = join(root, "used");
       const first = await openStore(used, { write: true });
-      const [opened, ...rest] = studyRecords();
-      await first.record(opened!);
-      await first.flush(); // the tables of a new database fill its log, which is then emptied
-      await recordAll(first, rest);
+      await recordAll(first, studyRecords());
+      await first.flush(); // so many rows that the log is emptied
+      await first.record({ type: "study_resumed", at: AT, study_id: STUDY });
       await first.flush();
       // As a killed process leaves it: the last rows are in the write-ahead log.
       for (const name of ["journal.jsonl", "pare.duckdb", "pare.duckdb.wal"]) {
