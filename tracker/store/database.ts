@@ -13,6 +13,7 @@ export type DatabaseTask =
   | { kind: "series"; key: SeriesKey; points: number; patience_ms: number }
   | { kind: "export"; sql: string; out: string; limits: QueryLimits; patience_ms: number }
   | { kind: "export_tables"; directory: string; patience_ms: number }
+  | { kind: "warm" }
   | { kind: "peek" }
   | { kind: "rebuild"; to: number }
   | { kind: "close" };
@@ -31,6 +32,8 @@ export type DatabaseAnswer =
 export interface Database {
   /** `keep_log`: quicker; the last flush before closing leaves it out. */
   flush(to: number, options: FlushOptions): Promise<FlushReport>;
+  /** Starts the worker, so that the first flush need not wait for it. */
+  warm(): Promise<unknown>;
   peek(): Promise<{ reached: number; held_by: FlushReport["held_by"] }>;
   query(sql: string, limits: QueryLimits, patience_ms: number): Promise<QueryResult>;
   series(key: SeriesKey, points: number, patience_ms: number): Promise<Series>;
@@ -128,6 +131,7 @@ export function useDatabase(root: string): Database {
   // The worker's answers have these types by sink_worker.ts.
   return {
     flush: (to, options) => ask({ kind: "flush", to, ...options }) as Promise<FlushReport>,
+    warm: () => ask({ kind: "warm" }),
     peek: () => ask({ kind: "peek" }) as ReturnType<Database["peek"]>,
     query: (sql, limits, patience_ms) =>
       ask({ kind: "query", sql, limits, patience_ms }) as Promise<QueryResult>,

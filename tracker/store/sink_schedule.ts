@@ -49,6 +49,7 @@ export function scheduleSink(database: Database, end: () => number): SinkSchedul
   let delay = QUIET_MS;
   let stopped = false;
   let ticking = false;
+  let warmed: Promise<unknown> | null = null;
   let last: SinkStatus = {
     journal_bytes: 0,
     database_bytes: 0,
@@ -105,6 +106,7 @@ export function scheduleSink(database: Database, end: () => number): SinkSchedul
 
   const wake = (): void => {
     if (stopped || pauses > 0 || timer !== null) return;
+    warmed ??= database.warm().catch(() => {}); // the flush says what is wrong
     const started = setTimeout(() => void tick(), delay);
     Deno.unrefTimer(started);
     timer = started;

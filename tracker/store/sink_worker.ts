@@ -34,7 +34,7 @@ async function flushWithGap(
 }
 
 function answer({ paths, task }: DatabaseRequest): Promise<unknown> {
-  if (task.kind !== "query" && task.kind !== "series") closeKept();
+  if (!["query", "series", "warm"].includes(task.kind)) closeKept();
   switch (task.kind) {
     case "flush":
       return flushWithGap({ paths, task });
@@ -50,6 +50,7 @@ function answer({ paths, task }: DatabaseRequest): Promise<unknown> {
       return exportTables(paths, task.directory, task.patience_ms);
     case "rebuild":
       return rebuildDatabase(paths, task.to);
+    case "warm":
     case "close":
       return Promise.resolve(null);
   }

@@ -210,7 +210,7 @@ export async function openStore(
       );
     },
     async damagedRecords() {
-      const entries = await knownEntries(paths.journal, { to: end() });
+      const entries = await knownEntries(paths.journal, { to: end(), without: "points" });
       return entries.filter((entry) => entry.kind === "damaged");
     },
     samplesPath(study_id, trial_id, fidelity) {
