@@ -270,7 +270,9 @@ def test_truthfulqa_generation_is_scored_by_likeness(reader: Any, tmp_path: Path
     task = wire_task("truthfulqa_generation", file)
     documents = load_documents(task)
     rows = documents.rows[:3]
-    said = [rows[0]["correct_answers"][0], rows[1]["incorrect_answers"][0], ""]
+    true, false = rows[0]["correct_answers"], rows[1]["incorrect_answers"]
+    # The longest ones: BLEU counts four words in a row, and some answers have two.
+    said = [max(true, key=len), max(false, key=len), ""]
     outcome = run_harness(task, documents, [0, 1, 2], saying(reader, said))
     assert [s.score for s in outcome.samples] == [1.0, 0.0, 0.0]
     assert [s.answer for s in outcome.samples] == said
