@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { JournalRecord } from "../../core/mod.ts";
+import type { BackendClient } from "../../python-backends/client.ts";
+import { exchange } from "../../python-backends/exchange.ts";
+import { keepLogIn } from "../../tracker/runner/keep_log.ts";
+import { createStageRunner } from "../../tracker/runner/stage_runner.ts";
+import { openStore } from "../../tracker/store/store.ts";
+import { inDirectory } from "../fixtures/stores/processes.ts";
+import { AT, STUDY, trialId } from "../fixtures/stores/records.ts";
+import { startScripted } from "../python-backends/scripted_worker.ts";
+
+/** A client whose every stage is the real worker running this text. */
+function scriptedClient(body: string): Pick<BackendClient, "run"> {
+  const run: BackendClient["run"] = async (_request, options) => {
+    const worker = await startScripted(body);
+    const outcome = await exchange(worker, { stage: "describe" }, {
+      request_id: "test",
+      threads: 1,
+      ...(options.onEvent === undefined ? {} : { onEvent: options.onEvent }),
+    });
+    options.onLog?.(worker.log_path);
+    return outcome.ok ? { ...outcome, value: outcome.value as never } : outcome;
+  };
+  return { run };
+}
+
+Deno.test("A stage's warning is recorded with what became of it, and its log with its hash", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const records: JournalRecord[] = [];
+    const body = `report.alert("memory nearly full", "0.4 GB free")
+sys.stderr.write("a word to the log\\n")
+raise StageFailure("invalid", "no")`;
+    const runner = createStageRunner({
+      client: scriptedClient(body) as BackendClient, // the runner only runs stages
+      study_id: STUDY,
+      signal: new AbortController().signal,
+      onEvent: () => {},
+      record: (record) => {
+        records.push(record);
+        return store.record(record);
+      },
+      keepLog: keepLogIn(store, STUDY),
+      timestamp: () => AT,
+    });
+    const verify = { stage: "verify", artifact_dir: "/a", source_dir: "/b" } as const;
+    for (let time = 0; time < 2; time++) {
+      const outcome = await runner(trialId(1), verify, "default");
+      assert.equal(outcome.ok, false);
+    }
+    const { rows: alerts } = await store.query("SELECT condition, outcome FROM alerts");
+    const alert = { condition: "memory nearly full", outcome: "verify ended: invalid" };
+    assert.deepEqual(alerts, [alert, alert]);
+    const { rows: [log, ...more] } = await store.query("SELECT path, bytes, sha256 FROM logs");
+    assert.deepEqual(more, [], "both runs of the stage stand in one file");
+    const kept = await readFile(join(root, String(log!["path"])));
+    assert.equal(kept.length, log!["bytes"]);
+    assert.equal(kept.toString().match(/a word to the log/g)?.length, 2);
+    assert.equal(createHash("sha256").update(kept).digest("hex"), log!["sha256"]);
+    assert.equal(records.filter(({ type }) => type === "log_written").length, 2);
+
+    const described = await runner("setup", { stage: "describe" }, "default");
+    assert.equal(described.ok, false);
+    assert.equal(records.filter(({ type }) => type === "log_written").length, 2, "set-up has none");
+  }));
