@@ -98,10 +98,14 @@ export function scheduleSink(database: Database, end: () => number): SinkSchedul
     const wanted = (): boolean => !stopped && pauses === 0;
     if (!wanted() || ticking) return;
     ticking = true;
+    const started = performance.now();
     const { caught_up } = await run(READER_MS, {}, wanted);
     ticking = false;
-    delay = caught_up ? QUIET_MS : Math.min(delay * 2, LONGEST_MS);
+    // What came while a long turn ran has gathered long enough.
+    const rest = Math.max(YIELD_MS, QUIET_MS - (performance.now() - started));
+    delay = caught_up ? rest : Math.min(Math.max(delay, QUIET_MS) * 2, LONGEST_MS);
     if (!caught_up || end() > last.database_bytes) wake();
+    else delay = QUIET_MS;
   };
 
   const wake = (): void => {
