@@ -140,12 +140,18 @@ function inferences(
     const reason = `the weights of the primary objective ${primary}`;
     found.push({ field: "reward_weights", value: weights.join(","), source: "default", reason });
   }
+  const { limit, total_limit, limit_per_task } = request.sampling ?? {};
+  const limited = [limit, total_limit, limit_per_task].some((one) => one !== undefined);
   for (const fidelity of ["proxy", "full"] as const) {
-    if (request.samples[fidelity] !== undefined) continue;
+    if (request.samples[fidelity] !== undefined || (fidelity === "full" && limited)) continue;
     const sizes = spec.tasks.map((task) => `${task.task}=${task[`${fidelity}_samples`] ?? "all"}`);
     const reason = "each task's own";
     const field = `samples.${fidelity}`;
     found.push({ field, value: sizes.join(","), source: "default", reason });
+  }
+  if (request.sampling === undefined) {
+    const reason = "drawn by the study's seed, in equal shares of a task's groups";
+    found.push({ field: "sampling", value: "stratified", source: "default", reason });
   }
   if (request.runtime === undefined) {
     const { name, reason } = runtime;

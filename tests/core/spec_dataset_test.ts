@@ -197,4 +197,9 @@ Deno.test("a sampling limit stands over every task's own count", () => {
   const sampling = { strategy: "random", shuffle: true, limit: 30 } as const;
   const [plan] = specFor("gsm8k", { sampling, samples: { full: 200 } }).tasks;
   assert.deepEqual([plan?.proxy_samples, plan?.full_samples], [30, 30]);
+  const assumed = (more: Parameters<typeof specFor>[1]) =>
+    specFor("gsm8k", more).assumptions.map(({ field }) => field)
+      .filter((field) => field.startsWith("sampl"));
+  assert.deepEqual(assumed({}), ["samples.proxy", "samples.full", "sampling"]);
+  assert.deepEqual(assumed({ sampling }), ["samples.proxy"]);
 });

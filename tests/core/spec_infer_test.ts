@@ -200,6 +200,7 @@ Deno.test("inferSpec() records every value that nobody gave", () => {
     "reward_weights",
     "samples.proxy",
     "samples.full",
+    "sampling",
     "runtime",
   ]);
   const drop = request({ constraints: { max_accuracy_drop: 0.05 } });
