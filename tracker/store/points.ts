@@ -10,8 +10,9 @@ export type NumberColumn = Float64Array | Float32Array | Int32Array | readonly n
 export interface Run extends RunKey {
   /**
    * Metrics at one step; resolves when they are on disk. Calls that do not wait for each other
-   * share one write and one fdatasync, so that 100,000 of them a second are no burden. What cannot
-   * be kept (a name with control characters, a value that is no number) throws at once.
+   * share one write, one fdatasync and one promise, so that 100,000 of them a second are no burden:
+   * wait for the last one. It rejects where the write failed, such as on a full disk. What cannot be
+   * kept (a name with control characters, a value that is no number) throws at once.
    * @param happened_at when it was; default: now
    */
   log(

@@ -2,8 +2,8 @@ import type { Points } from "../../core/mod.ts";
 import { checkName, checkValues } from "./points_checks.ts";
 import { encodeIntegers, encodeValues } from "./points_columns.ts";
 
-/** Points a record: bounds what a damaged one loses. Its line is about 0.7 MB then. */
-export const POINTS_PER_RECORD = 1 << 16;
+/** Points a record, half of DuckDB's row group: bounds what a damaged one loses. 0.66 MB a line. */
+export const POINTS_PER_RECORD = 61_440;
 
 /** Points gathered for one write: bounds the memory of whoever logs without ever waiting. */
 const POINTS_PER_WRITE = 1 << 22;

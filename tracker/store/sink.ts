@@ -12,8 +12,8 @@ import type { StorePaths } from "./store_paths.ts";
 
 /** Rows gathered before they are committed: bounds memory and the work lost to a kill. */
 const BATCH_ROWS = 20_000;
-/** Points are written in columns, 4 million a second: this many take a twentieth of a second. */
-const BATCH_POINTS = 1 << 18;
+/** Points are written in columns, millions a second. Two whole row groups, as a part is written twice. */
+const BATCH_POINTS = 2 * 122_880;
 /** The same for many small records, of which the reading takes longer than the writing. */
 const BATCH_MS = 250;
 
