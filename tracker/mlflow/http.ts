@@ -8,7 +8,7 @@ export class MlflowError extends Error {
   override readonly name = "MlflowError";
   constructor(
     message: string,
-    /** HTTP status; null: no answer came. */
+    /** HTTP status; null: no answer came, or none that can be understood. */
     readonly status: number | null,
     /** MLflow's own code, such as RESOURCE_DOES_NOT_EXIST. */
     readonly code: string | null,
@@ -109,7 +109,7 @@ export function openCaller(connection: Connection, patience: Patience = PATIENCE
       const issue = parsed.error.issues[0];
       throw new MlflowError(
         `Cannot read the answer to ${what}: ${issue?.path.join(".")} ${issue?.message}`,
-        response.status,
+        null,
         null,
       );
     } catch (error) {
@@ -146,7 +146,7 @@ function failureOf(error: unknown, what: string, connection: Connection): Mlflow
     : String(error);
   return new MlflowError(
     redact(`Cannot reach the MLflow server for ${what}: ${reason}`, connection),
-    error instanceof SyntaxError ? 200 : null,
+    null,
     null,
   );
 }

@@ -204,7 +204,11 @@ Deno.test("a server that hangs, speaks no JSON, another shape or elsewhere is sa
       timeout_ms: 100,
       retries: 0,
     });
-    assert.match((await failure(client.getRun("r"))).message, said);
+    const error = await failure(client.getRun("r"));
+    assert.match(error.message, said);
+    // What is no answer of MLflow's says nothing of the request: it is never taken for a refusal.
+    assert.equal(error.temporary, error.status === null);
+    assert.notEqual(error.status, 200);
     await server.stop();
   }
 });
