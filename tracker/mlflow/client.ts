@@ -86,7 +86,9 @@ function experimentCalls(call: Caller) {
 
     /** Names are unique: RESOURCE_ALREADY_EXISTS where there is one. */
     createExperiment: async (name: string): Promise<string> => {
-      const body = JSON.stringify({ name });
+      // Its page opens on training runs; without the tag newer servers take it for traces of agents.
+      const tags = [{ key: "mlflow.experimentKind", value: "custom_model_development" }];
+      const body = JSON.stringify({ name, tags });
       const path = `${API}/experiments/create`;
       return (await call({ method: "post", path, body, answer: ExperimentCreated, creates: true }))
         .experiment_id;

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import type { JournalRecord } from "../../../core/mod.ts";
 import { createMlflowClient } from "../../../tracker/mlflow/client.ts";
 import { connectionOf } from "../../../tracker/mlflow/connection.ts";
+import { deliver } from "../../../tracker/mlflow/deliver.ts";
 import { serverRuns } from "../../../tracker/mlflow/import_server.ts";
+import { newStudy } from "../../../tracker/mlflow/known_study.ts";
 import { startMlflowServer } from "../../../tracker/mlflow/server.ts";
 import { startMirror } from "../../../tracker/mlflow/start_mirror.ts";
 import { openStore } from "../../../tracker/store/store.ts";
@@ -89,6 +91,32 @@ Deno.test("studies are mirrored to a real server", async (t) => {
     await t.step("what the server cannot take is told, and the rest is there", () => {
       assert.equal(refused.length, 1, refused.join("\n"));
       assert.match(refused[0]!, /^Cannot use "layers\/%2e%2e\/a1-cosine\.json".*would leave/);
+    });
+
+    await t.step("one thing that is refused leaves the rest of its batch", async () => {
+      const experiment_id = await client.createExperiment("refusals");
+      const run = { experiment_id, run_name: "r", start_time: 1, tags: [] };
+      const place = (await client.createRun(run)).info;
+      await client.log(place.run_id, { params: [{ key: "p7", value: "before" }] });
+      const params = Array.from({ length: 20 }, (_, i) => ({ key: `p${i}`, value: "after" }));
+      const metrics = [{ key: "m", value: 1, timestamp: 1, step: 0 }];
+      const told: string[] = [];
+      await deliver({
+        client,
+        book: { place: () => Promise.resolve(place) },
+        max_file_bytes: 1,
+        study: (study_id) => newStudy(study_id, AT),
+        onRefused: (sentence) => told.push(sentence),
+      }, [{ to: { study_id: "s", trial_id: null }, kind: "log", data: { params, metrics } }]);
+      const { data } = await client.getRun(place.run_id);
+      const kept = new Map(data.params.map(({ key, value }) => [key, value]));
+      assert.equal(kept.size, 20);
+      assert.deepEqual([kept.get("p7"), kept.get("p8"), kept.get("p19")], [
+        ...["before", "after", "after"],
+      ]);
+      assert.equal(data.metrics.length, 1);
+      assert.equal(told.length, 1, told.join("\n"));
+      assert.match(told[0]!, /Changing param values is not allowed/);
     });
 
     await t.step("the recommended checkpoint is in the registry, once", async () => {
