@@ -298,3 +298,36 @@ Deno.test("Run.log() on a full disk says so, and the same run goes on when there
     const found = (await pointsOf(store)).map(([, at]) => at);
     assert.deepEqual(found, Array.from({ length: step + 3 }, (_, i) => i));
   }));
+
+Deno.test("kill -9 while points are logged and taken over loses and doubles none that was acknowledged", () =>
+  inDirectory(async (directory) => {
+    const root = join(directory, "store");
+    let from = 0;
+    for (const rounds of [2, 30, 90]) {
+      const script = `
+        import { openStore } from ${
+        JSON.stringify(import.meta.resolve("../../tracker/store/store.ts"))
+      };
+        const store = await openStore(${JSON.stringify(root)}, { write: true });
+        const run = store.openRun({ study_id: "s", trial_id: "s/t" });
+        for (let step = ${from};; step += 2000) {
+          const some = Array.from({ length: 500 }, (_, i) => run.log({ a: step + i }, { step: step + i }));
+          const rest = Float64Array.from({ length: 1500 }, (_, i) => step + 500 + i);
+          await Promise.all([...some, run.logBatch({ a: rest }, { step: step + 500 })]);
+          console.log(step + 1999);
+          void store.flush();
+        }`;
+      const child = await startChild(directory, script);
+      let acknowledged = -1;
+      for (let n = 0; n < rounds; n++) acknowledged = Number(await child.line());
+      await child.kill();
+      await using store = await openStore(root, { write: true });
+      assert.equal((await store.flush()).error, null);
+      const { rows: [found] } = await store.query(
+        "SELECT count(*) AS n, count(DISTINCT step) AS steps, max(step) AS last, bool_and(step = value) AS same FROM metric_points",
+      );
+      from = Number(found!["last"]) + 1;
+      assert.ok(from > acknowledged, `${from} of ${acknowledged}`);
+      assert.deepEqual(found, { n: from, steps: from, last: from - 1, same: true });
+    }
+  }));
