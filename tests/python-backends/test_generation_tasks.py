@@ -297,3 +297,39 @@ def test_a_protocol_is_the_same_in_every_process(name: str) -> None:
     plain = json.dumps(_plain(full_definition(wire_task(name))))
     assert " at 0x" not in plain
     assert name != "hellaswag" or "lm_eval.tasks.hellaswag.utils.process_docs" in plain
+
+
+def test_parts_of_a_hub_dataset_become_groups(reader: Any, tmp_path: Path) -> None:
+    """A folder that `datasets` loads by name, split and part, as it does from the hub."""
+    folder = tmp_path / "bbh"
+    for name in ("snarks", "navigate"):
+        (folder / name).mkdir(parents=True)
+        write_rows(folder / name / "test.jsonl", [{"input": f"{name}?", "target": "No"}] * 2)
+    parts = "".join(
+        f"- config_name: {name}\n  data_files:\n  - split: test\n    path: {name}/test.jsonl\n"
+        for name in ("snarks", "navigate")
+    )
+    (folder / "README.md").write_text(f"---\nconfigs:\n{parts}---\n", encoding="utf-8")
+    task = wire_task("bigbench_hard")
+    definition = json.loads(json.dumps(task.definition))
+    definition["metadata"]["groups"]["hub_configs"] = ["snarks", "navigate"]
+    task = dataclasses.replace(task, definition={**definition, "dataset_path": str(folder)})
+    documents = load_documents(task)
+    assert [row["subtask"] for row in documents.rows] == ["snarks"] * 2 + ["navigate"] * 2
+    assert documents.examples == []
+    outcome = run_harness(task, documents, [1, 2], saying(reader, ["the answer is No."] * 2))
+    assert [s.score for s in outcome.samples] == [1.0, 1.0]
+
+
+def test_the_validation_split_of_the_hub_is_used_where_there_is_no_test_split(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "winogrande"
+    folder.mkdir()
+    row = {"sentence": "Ann called Bea as _ was ill.", "option1": "Ann", "option2": "Bea"}
+    for split, count in (("train", 6), ("validation", 2)):
+        write_rows(folder / f"{split}.jsonl", [{**row, "answer": "2"}] * count)
+    task = wire_task("winogrande")
+    definition = {**(task.definition or {}), "dataset_path": str(folder), "dataset_name": None}
+    documents = load_documents(dataclasses.replace(task, definition=definition))
+    assert (len(documents.rows), len(documents.examples)) == (2, 6)
