@@ -38,7 +38,7 @@ def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
         check_config(directory, config, request.trust_remote_code)
         entries = read_entries(directory)
         check_memory(request.model_name, values(entries) * FLOAT_BYTES)
-        facts = model_facts(directory, config, entries)
+        facts = model_facts(directory, config, entries, report)
     facts["model_name"] = request.model_name
     facts["source"] = source.kind
     facts["path"] = str(directory)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tiny_model import tiny_copy, tiny_dir
 
@@ -70,6 +71,91 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     assert "model.safetensors" in refused(copy, tmp_path / "out").message
 
 
+def header_of(path: Path) -> tuple[dict[str, Any], bytes]:
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    return json.loads(content[8 : 8 + length]), content[8 + length :]
+
+
+def write_file(path: Path, header: Any, data: bytes) -> None:
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("dtype", "F99", "its type F99 is not one of"),
+        ("dtype", "F16", "bytes, expected"),
+        ("shape", [-1, 4], "bytes, expected"),
+        ("shape", ["a"], "its header cannot be read"),
+        ("data_offsets", [0], "its header cannot be read"),
+        ("data_offsets", [0, 10**9], "ends at byte"),
+    ],
+)
+def test_a_header_that_lies_is_told(tmp_path: Path, field: str, value: object, said: str) -> None:
+    copy = tiny_copy(tmp_path / "lies")
+    path = copy / "model.safetensors"
+    header, data = header_of(path)
+    header["model.layers.0.mlp.up_proj.weight"][field] = value
+    write_file(path, header, data)
+    failure = refused(copy, tmp_path / "out")
+    assert failure.kind == "bad_input" and said in failure.message
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_a_weight_that_is_no_number_is_told(tmp_path: Path, dtype: str, value: float) -> None:
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    copy = tiny_copy(tmp_path / "nan")
+    path = str(copy / "model.safetensors")
+    tensors = {name: t.to(getattr(torch, dtype)) for name, t in load_file(path).items()}
+    save_file(tensors, path, metadata={"format": "pt"})
+    imported(copy, tmp_path / "sound")
+    tensors["model.norm.weight"][-1] = value
+    save_file(tensors, path, metadata={"format": "pt"})
+    message = refused(copy, tmp_path / "out").message
+    assert "model.norm.weight holds NaN or infinite values" in message
+
+
+def test_weights_of_other_shapes_than_the_config_makes_are_told(tmp_path: Path) -> None:
+    wide = refused(tiny_copy(tmp_path / "wide", intermediate_size=96), tmp_path / "out")
+    assert "in its file and (96, 64) by config.json" in wide.message
+    for name, value in (("hidden_size", "x"), ("hidden_size", -4)):
+        failure = refused(tiny_copy(tmp_path / f"{value}", **{name: value}), tmp_path / "out")
+        assert failure.kind == "bad_input" and "cannot build its architecture" in failure.message
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "it must be JSON with a weight_map"),
+        ("{}", "it must be JSON with a weight_map"),
+        ('{"weight_map": ["x"]}', "it must be JSON with a weight_map"),
+        ('{"weight_map": {"a": "../../x.safetensors"}}', "its files must lie beside it"),
+        ('{"weight_map": {"a": "x.safetensors"}}', "its index names x.safetensors, which is miss"),
+    ],
+)
+def test_an_index_that_is_none_is_told(tmp_path: Path, text: str, said: str) -> None:
+    copy = tiny_copy(tmp_path / "index")
+    (copy / "model.safetensors.index.json").write_text(text)
+    failure = refused(copy, tmp_path / "out")
+    assert failure.kind == "bad_input" and said in failure.message
+
+
+def test_own_code_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARE_TRUST_REMOTE_CODE", "0")  # the stage sets it: put back afterwards
+    auto_map = {"AutoConfig": "configuration_x.C", "AutoModelForCausalLM": "modeling_x.X"}
+    for number, code in enumerate(("raise RuntimeError('boom')", "def (:")):
+        copy = tiny_copy(tmp_path / f"code{number}", model_type="own", auto_map=auto_map)
+        (copy / "configuration_x.py").write_text(f"{code}\n")
+        with pytest.raises(StageFailure, match="cannot build its architecture") as caught:
+            imported(copy, tmp_path / "out", trust=True)
+        assert caught.value.kind == "bad_input"
+
+
 def test_pickled_weights_are_refused_with_the_way_out(tmp_path: Path) -> None:
     copy = tiny_copy(tmp_path / "pickled")
     (copy / "model.safetensors").rename(copy / "pytorch_model.bin")
@@ -86,6 +172,8 @@ def test_own_code_needs_trust(tmp_path: Path) -> None:
 def test_a_quantized_checkpoint_is_no_baseline(tmp_path: Path) -> None:
     copy = tiny_copy(tmp_path / "q", quantization_config={"quant_method": "gptq"})
     assert "quantized already (gptq)" in refused(copy, tmp_path / "out").message
+    words = tiny_copy(tmp_path / "words", quantization_config="yes")
+    assert "quantized already (an unknown method)" in refused(words, tmp_path / "out").message
 
 
 def test_a_missing_layer_is_named(tmp_path: Path) -> None:

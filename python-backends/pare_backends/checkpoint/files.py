@@ -85,12 +85,31 @@ class Checkpoint:
         return replace(self, quantized={**self.quantized, **tensors}, floats=floats)
 
 
+def shard_names(index: Path) -> list[str]:
+    """The files that an index names: all of them beside it."""
+    try:
+        names = sorted(set(json.loads(index.read_text())["weight_map"].values()))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot read {index}: it must be JSON with a weight_map from tensors to files",
+            hint="Download or copy the file again",
+        ) from error
+    elsewhere = [name for name in names if not isinstance(name, str) or Path(name).name != name]
+    if elsewhere:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot read {index}: its files must lie beside it, {elsewhere[0]} does not",
+        )
+    return names
+
+
 def weight_files(directory: str | Path) -> list[Path]:
     """The safetensors files of a checkpoint, by its index where it has one."""
     root = Path(directory)
     index = root / INDEX
     if index.exists():
-        names = sorted(set(json.loads(index.read_text())["weight_map"].values()))
+        names = shard_names(index)
         missing = [name for name in names if not (root / name).exists()]
         if missing:
             raise StageFailure(

@@ -85,6 +85,16 @@ def check_entry(path: Path, size: int, name: str, entry: Entry) -> None:
             raise damaged(path, f"{name} has {entry.end - entry.start} bytes, expected {expected}")
 
 
+def check_dtype(name: str, entry: Entry) -> None:
+    """Raises for a tensor of a type that cannot be read."""
+    if entry.dtype not in DTYPES:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot read {name} in {entry.path.name}: its type {entry.dtype} is not one of"
+            f" {', '.join(DTYPES)}",
+        )
+
+
 def damaged(path: Path, why: str) -> StageFailure:
     """The failure for a file that is not what its name says."""
     return StageFailure("bad_input", f"Cannot read {path.name}: {why}", hint=DAMAGED_HINT)
@@ -98,12 +108,7 @@ class StoredTensors(Mapping[str, np.ndarray]):
 
     def __getitem__(self, name: str) -> np.ndarray:
         entry = self.entries[name]
-        if entry.dtype not in DTYPES:
-            raise StageFailure(
-                "bad_input",
-                f"Cannot read {name} in {entry.path.name}: its type {entry.dtype} is not one of"
-                f" {', '.join(DTYPES)}",
-            )
+        check_dtype(name, entry)
         raw: np.ndarray = np.fromfile(
             entry.path, dtype=DTYPES[entry.dtype], count=entry.values, offset=entry.start
         ).reshape(entry.shape)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pare_backends.checkpoint.files import weight_files
-from pare_backends.checkpoint.stored import Entry, file_entries
+from pare_backends.checkpoint.stored import Entry, check_dtype, file_entries
 from pare_backends.failures import StageFailure, one_line
+from pare_backends.progress import Report
 
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 CONVERT_HINT = (
@@ -51,7 +55,8 @@ def check_config(source: Path | str, config: dict[str, Any], trust_remote_code: 
         )
     quantization = config.get("quantization_config")
     if quantization:
-        method = quantization.get("quant_method", "an unknown method")
+        named = quantization.get("quant_method") if isinstance(quantization, dict) else None
+        method = named or "an unknown method"
         raise StageFailure(
             "bad_input",
             f"Cannot use {source} as a baseline: it is quantized already ({method})",
@@ -75,6 +80,58 @@ def read_entries(directory: Path) -> dict[str, Entry]:
             "bad_input", f"Cannot use {directory} as a model: it has no safetensors files"
         )
     return {name: entry for path in files for name, entry in file_entries(path).items()}
+
+
+EXPONENTS = {
+    "F16": (np.uint16, 0x7C00),
+    "BF16": (np.uint16, 0x7F80),
+    "F32": (np.uint32, 0x7F800000),
+    "F64": (np.uint64, 0x7FF0000000000000),
+}
+"""Bits that are all set in NaN and in the infinities, by type."""
+CHUNK_VALUES = 1 << 24
+
+
+def check_finite(source: Path | str, entries: Mapping[str, Entry], report: Report) -> None:
+    """Raises where a tensor cannot be read, or a value of it is NaN or infinite.
+
+    Read in pieces and not widened: memory stays below 64 MB.
+    """
+    total = sum(entry.values for entry in entries.values())
+    done = 0
+    for name, entry in entries.items():
+        check_dtype(name, entry)
+        kind, mask = EXPONENTS.get(entry.dtype, (np.uint8, 0))
+        for start in range(0, entry.values if mask else 0, CHUNK_VALUES):
+            size = np.dtype(kind).itemsize
+            count = min(CHUNK_VALUES, entry.values - start)
+            offset = entry.start + start * size
+            bits: np.ndarray = np.fromfile(entry.path, dtype=kind, count=count, offset=offset)
+            wrong = int(np.count_nonzero((bits & kind(mask)) == kind(mask)))
+            if wrong:
+                raise StageFailure(
+                    "bad_input",
+                    f"Cannot use {source}: {name} holds NaN or infinite values",
+                    hint="Download or copy the file again; a training that diverged leaves such",
+                )
+        done += entry.values
+        report.progress("read the weights", done / 1e6, total / 1e6, "million values")
+
+
+def check_shapes(source: Path | str, model: Any, entries: Mapping[str, Entry]) -> None:
+    """Raises where the weights have not the shapes that config.json makes.
+
+    model: the architecture, on whatever device
+    """
+    for name, parameter in model.named_parameters():
+        entry = entries.get(name)
+        if entry is not None and entry.shape != tuple(parameter.shape):
+            raise StageFailure(
+                "bad_input",
+                f"Cannot use {source}: {name} has the shape {entry.shape} in its file and"
+                f" {tuple(parameter.shape)} by config.json",
+                hint="Config and weights are of two models: copy the directory again",
+            )
 
 
 def check_tokenizer(directory: Path) -> Any:

@@ -6,11 +6,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from pare_backends.checkpoint.load import meta_model
 from pare_backends.checkpoint.stored import Entry, StoredTensors
 from pare_backends.failures import StageFailure, one_line
-from pare_backends.models.checks import check_tokenizer
+from pare_backends.models.checks import check_finite, check_shapes, check_tokenizer
 from pare_backends.models.grid import detect_grid
-from pare_backends.models.layout import Layout, layout_of, missing_weights
+from pare_backends.models.layout import Layout, missing_weights, model_layout
+from pare_backends.progress import Report
 
 GROUP_SIZES = (16, 32, 48, 64, 96, 128, 192, 256)
 TORCH_NAMES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64"}
@@ -19,8 +21,10 @@ TORCH_NAMES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "f
 def find_layout(directory: Path, entries: dict[str, Entry]) -> Layout:
     """The architecture's layers; `StageFailure` where transformers or the files lack them."""
     try:
-        layout = layout_of(directory)
-    except (ValueError, KeyError, AttributeError, TypeError, OSError, ImportError) as error:
+        model = meta_model(directory)
+        layout = model_layout(model)
+    except Exception as error:
+        # transformers' checks raise a dozen types, and a model's own code whatever it likes.
         raise StageFailure(
             "bad_input",
             f"Cannot use {directory}: transformers cannot build its architecture as a causal"
@@ -34,6 +38,7 @@ def find_layout(directory: Path, entries: dict[str, Entry]) -> Layout:
             f" ({len(missing)} of {len(layout.part('all'))} layers are missing)",
             hint="The checkpoint is incomplete, or its layers are fused in a way pare cannot cut",
         )
+    check_shapes(directory, model, entries)
     return layout
 
 
@@ -55,7 +60,9 @@ def weight_shapes(layout: Layout, entries: dict[str, Entry]) -> list[dict[str, i
     ]
 
 
-def model_facts(directory: Path, config: dict[str, Any], entries: dict[str, Entry]) -> Any:
+def model_facts(
+    directory: Path, config: dict[str, Any], entries: dict[str, Entry], report: Report
+) -> Any:
     """Everything of `ModelFacts` that the directory itself tells."""
     from transformers import AutoConfig
 
@@ -63,6 +70,7 @@ def model_facts(directory: Path, config: dict[str, Any], entries: dict[str, Entr
 
     layout = find_layout(directory, entries)
     tokenizer = check_tokenizer(directory)
+    check_finite(directory, entries, report)
     full = AutoConfig.from_pretrained(
         str(directory), local_files_only=True, trust_remote_code=trusts_remote_code()
     )
