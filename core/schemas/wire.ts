@@ -108,6 +108,15 @@ export const StageRequest = z.discriminatedUnion("stage", [
     batch_size: z.int(),
     samples_path: z.string().describe("Parquet of SampleResult, written by the worker"),
     seed: z.int(),
+    batched_apart: z.array(SampleSelection).describe(
+      "rows that an earlier evaluation may have answered: they share no forward pass with others, " +
+        "so that scores are the same to the last bit with and without its answers",
+    ),
+    answers_path: z.string().nullable().describe(
+      "answers of this artifact so far, read and added to; null: none are kept",
+    ),
+    runtime: z.strictObject({ name: z.string(), graph_dir: z.string() }).nullable()
+      .describe("scores in this runtime, as its speed is measured; null: in transformers"),
   }),
   /** Runs once for an architecture, in the openvino_export environment. */
   z.strictObject({
@@ -198,6 +207,8 @@ export const StageResults = {
   evaluate: z.strictObject({
     measurements: z.array(Measurement),
     samples: z.int(),
+    requests: z.int().describe("log-likelihoods, windows and generations"),
+    reused_requests: z.int().describe("of these, answered by an earlier evaluation"),
     samples_sha256: z.string(),
     protocol: z.record(z.string(), z.string()).describe(
       "task: hash over version, template, rows and decoding; equal hashes may be compared",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.documents import Documents, load_documents
 from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.outcome import TaskOutcome, measurements
@@ -16,6 +17,14 @@ from pare_backends.evaluation.samples_file import write_samples
 from pare_backends.evaluation.wire import SampleSelection, WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
+
+
+@dataclass(frozen=True)
+class EvaluationRuntime:
+    """What scores instead of the dequantized model in transformers."""
+
+    name: str
+    graph_dir: str
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,9 @@ class EvaluateRequest:
     batch_size: int
     samples_path: str
     seed: int
+    batched_apart: list[SampleSelection]
+    answers_path: str | None
+    runtime: EvaluationRuntime | None
 
 
 def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
@@ -38,7 +50,7 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
     with report.span("load", library=True):
         if any(task.evaluator == "lm_eval" for task in request.tasks):
             importlib.import_module("lm_eval.models.huggingface")  # 2 s, lm-eval's own
-        model, tokenizer, numerics = _load(request.artifact_dir)
+        model, tokenizer, numerics = _load(request, report)
     for task in request.tasks:
         _require_rows(task, rows[task.task], documents[task.task], tokenizer)
     with report.span("evaluate", library=True):
@@ -48,11 +60,13 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
     device = str(model.device.type)
     return {
         "measurements": [
-            {**m, "method": f"{m['method']}; {numerics}"}
+            {**m, "method": f"{m['method']}; {numerics}", **_in_runtime(request, model, m)}
             for outcome in outcomes
             for m in measurements(outcome, request.fidelity, device)
         ],
         "samples": sum(len(outcome.samples) for outcome in outcomes),
+        "requests": sum(outcome.asked for outcome in outcomes),
+        "reused_requests": sum(outcome.reused for outcome in outcomes),
         "samples_sha256": file_sha256(path),
         "protocol": {outcome.task.task: outcome.protocol for outcome in outcomes},
     }
@@ -77,11 +91,30 @@ def _require_rows(task: WireTask, rows: list[int], documents: Documents, tokeniz
         )
 
 
-def _load(artifact_dir: str) -> tuple[Any, Any, str]:
+def _in_runtime(request: EvaluateRequest, model: Any, row: dict[str, Any]) -> dict[str, Any]:
+    """A runtime's figure has a name of its own: no ranking takes it for the evaluation's."""
+    if request.runtime is None:
+        return {}
+    name = request.runtime.name
+    return {"metric": f"runtime_{row['metric']}", "runtime": name, "numerics": model.numerics}
+
+
+def _load(request: EvaluateRequest, report: Report) -> tuple[Any, Any, str]:
     """Model in float32 with its tokenizer, and a phrase on its numerics."""
     from pare_backends.checkpoint import read
     from pare_backends.checkpoint.load import load_model, load_tokenizer
 
+    artifact_dir = request.artifact_dir
+    if request.runtime is not None:
+        if request.runtime.name != "openvino":
+            raise StageFailure(
+                "bad_input",
+                f"Cannot score in the runtime {request.runtime.name}: only openvino has a graph",
+            )
+        from pare_backends.runtimes.graph_model import GraphModel
+
+        graph = GraphModel(artifact_dir, request.runtime.graph_dir, report.threads)
+        return graph, load_tokenizer(artifact_dir), f"scored in {request.runtime.name}"
     checkpoint = read(artifact_dir)
     quantized = checkpoint.quantized.values()
     rounded = {
@@ -105,17 +138,22 @@ def _run_tasks(
     report: Report,
 ) -> list[TaskOutcome]:
     harness = None
+    path = None if request.answers_path is None else Path(request.answers_path)
+    answers = Answers(path, f"{model.device.type}, {report.threads} threads")
+    apart = {selection.task: set(selection.rows) for selection in request.batched_apart}
     outcomes: list[TaskOutcome] = []
     for task in request.tasks:
         chosen, read = rows[task.task], documents[task.task]
+        first = apart.get(task.task, set())
         if task.evaluator == "perplexity":
+            size = request.batch_size
             outcomes.append(
-                run_perplexity(task, read, chosen, model, tokenizer, request.batch_size, report)
+                run_perplexity(task, read, chosen, model, tokenizer, size, report, answers, first)
             )
             continue
         if harness is None:
             from pare_backends.evaluation.language_model import PackedLM
 
-            harness = PackedLM(model, tokenizer, request.batch_size, report)
-        outcomes.append(run_harness(task, read, chosen, harness))
+            harness = PackedLM(model, tokenizer, request.batch_size, report, answers)
+        outcomes.append(run_harness(task, read, chosen, harness, first))
     return outcomes

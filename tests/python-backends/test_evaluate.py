@@ -40,6 +40,9 @@ def evaluate(
         batch_size=8,
         samples_path=str(out / "samples.parquet"),
         seed=1,
+        batched_apart=[],
+        answers_path=None,
+        runtime=None,
     )
     result = run(dataclasses.replace(request, **changes), events.report)
     return result, parquet.read_table(out / "samples.parquet").to_pylist(), events
@@ -190,7 +193,8 @@ def test_quantized_activations_are_quantized_and_said(model_dir: Path, tmp_path:
         expected = float(model(window, labels=window).loss)
     assert samples[0]["score"] == pytest.approx(expected, rel=1e-5)
     figure = result["measurements"][0]
-    assert "activations fake-quantized per token, int8" in figure["method"]
+    how = "activations fake-quantized to int8 with a scale for 64 features of a token"
+    assert how in figure["method"]
     assert figure["provenance"] == "measured"
     plain = evaluate(model_dir, [task], {task.task: [0]}, tmp_path)
     assert plain[0]["protocol"] == result["protocol"]

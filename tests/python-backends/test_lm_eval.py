@@ -71,7 +71,7 @@ def test_packing_is_given_up_where_it_changes_the_result(model_dir: Path) -> Non
     events = Events()
     model._report = events.report
     forward = model._forward
-    model._forward = lambda *a: [(r, v + 0.1, g) for r, v, g in forward(*a)]  # type: ignore
+    model._forward = lambda *a: [(v + 0.1, g) for v, g in forward(*a)]  # type: ignore
     asked = requests(model, "the")
     found = model._loglikelihood_tokens(asked)
     assert model.packs is False

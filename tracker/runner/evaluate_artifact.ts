@@ -1,7 +1,10 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
 import type { Artifact, Evaluation, Outcome } from "../../core/mod.ts";
 import { readSamples } from "../store/sample_file.ts";
 import { failed, type PreparedStudy } from "./live_backend.ts";
 import { storageFailure } from "../store/storage_error.ts";
+import { packageSource } from "./source_closure.ts";
 import type { StageRunner } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";
 
@@ -17,6 +20,17 @@ export interface EvaluateInput {
 /** Log-likelihood requests are batched by this many on a CPU: measured to be the fastest. */
 export const BATCH_SIZE = 16;
 
+/**
+ * Where the answers of an artifact are kept: by what made them, so that a full evaluation takes the
+ * proxy's, a killed one goes on where it stopped, and a baseline is evaluated once for all studies.
+ */
+async function answersPath({ workshop, artifact }: EvaluateInput): Promise<string> {
+  const source = await packageSource("evaluation", "checkpoint", "evaluate.py");
+  const key = [artifact.artifact_id, source, await workshop.environmentHash("default")].join(" ");
+  const name = createHash("sha256").update(key).digest("hex");
+  return join(workshop.home.root, "answers", `${name}.jsonl`);
+}
+
 /** Quality at a fidelity: one process, its samples kept beside the journal. */
 export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Evaluation>> {
   const { workshop, study, runner, trial_id, artifact, fidelity } = input;
@@ -30,6 +44,9 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
     batch_size: BATCH_SIZE,
     samples_path: absolute,
     seed: study.seed,
+    batched_apart: fidelity === "proxy" ? [] : [...study.proxy],
+    answers_path: await answersPath(input),
+    runtime: null,
   }, "default");
   if (!evaluated.ok) return evaluated;
   const { measurements, protocol, samples, samples_sha256 } = evaluated.value;

@@ -40,12 +40,27 @@ export function createLiveBackend(
   study: PreparedStudy,
   runner: StageRunner,
 ): Backend {
+  let proxy: { artifact_id: string; samples: Evaluation["samples"] } | null = null;
   return {
     apply: (trial_id: string, parent: Artifact, action: ResolvedAction) =>
       applyAction({ workshop, study, runner, trial_id, parent, action }),
-    evaluate: (trial_id, artifact, fidelity): Promise<Outcome<Evaluation>> =>
-      evaluateArtifact({ workshop, study, runner, trial_id, artifact, fidelity }),
+    async evaluate(trial_id, artifact, fidelity): Promise<Outcome<Evaluation>> {
+      const input = { workshop, study, runner, trial_id, artifact, fidelity };
+      const evaluated = await evaluateArtifact(input);
+      if (evaluated.ok && fidelity === "proxy") {
+        proxy = { artifact_id: artifact.artifact_id, samples: evaluated.value.samples };
+      }
+      return evaluated;
+    },
     speed: (trial_id, artifact, baseline): Promise<Outcome<Speed>> =>
-      measureSpeed({ workshop, study, runner, trial_id, artifact, baseline }),
+      measureSpeed({
+        workshop,
+        study,
+        runner,
+        trial_id,
+        artifact,
+        baseline,
+        evaluated: proxy?.artifact_id === artifact.artifact_id ? proxy.samples : [],
+      }),
   };
 }

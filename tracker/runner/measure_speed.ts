@@ -1,6 +1,15 @@
-import type { Artifact, Measurement, Numerics, Outcome, Span, Speed } from "../../core/mod.ts";
+import type {
+  Artifact,
+  Measurement,
+  Numerics,
+  Outcome,
+  SampleResult,
+  Span,
+  Speed,
+} from "../../core/mod.ts";
 import { failed, type PreparedStudy } from "./live_backend.ts";
 import { storageFailure } from "../store/storage_error.ts";
+import { scoreInRuntime } from "./score_in_runtime.ts";
 import { packageSource } from "./source_closure.ts";
 import type { StageRunner } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";
@@ -12,6 +21,8 @@ export interface SpeedInput {
   readonly trial_id: string;
   readonly artifact: Artifact;
   readonly baseline: Artifact | null;
+  /** The proxy's samples as they were evaluated; empty where they are not known. */
+  readonly evaluated: readonly SampleResult[];
 }
 
 /** Tokens of the prompt, tokens generated, and pairs of baseline and trial. */
@@ -166,7 +177,12 @@ export async function measureSpeed(input: SpeedInput): Promise<Outcome<Speed>> {
       ...proof.spans,
     ]);
   }
-  const spans = [...graph.spans, ...measured.spans, ...proof.spans];
+  // Weights alone are exchanged exactly; what rounds activations too is scored as it runs.
+  const scored = artifact.activation_bits === null || graph.value === null
+    ? { ok: true as const, value: [], spans: [] }
+    : await scoreInRuntime(input, graph.value, input.evaluated);
+  const spans = [...graph.spans, ...measured.spans, ...proof.spans, ...scored.spans];
+  if (!scored.ok) return failed(scored.failure, spans);
   const { measurements, baseline_measurements, roofline_ms, numerics } = measured.value;
   const roofline = {
     ...proofRow(
@@ -182,7 +198,10 @@ export async function measureSpeed(input: SpeedInput): Promise<Outcome<Speed>> {
   };
   return {
     ok: true,
-    value: { measurements: [...measurements, ...proof.value, roofline], baseline_measurements },
+    value: {
+      measurements: [...measurements, ...proof.value, ...scored.value, roofline],
+      baseline_measurements,
+    },
     spans,
   };
 }

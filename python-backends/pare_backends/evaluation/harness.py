@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.evaluation.answer_rules import rule_of
+from pare_backends.evaluation.answers import split_apart
 from pare_backends.evaluation.documents import Documents, full_definition
 from pare_backends.evaluation.groups import groups_of, slice_scores, split_rows
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome, mean_and_error
@@ -22,14 +23,21 @@ SEED = 1234
 
 
 def run_harness(
-    task: WireTask, documents: Documents, rows: Sequence[int], model: PackedLM
+    task: WireTask,
+    documents: Documents,
+    rows: Sequence[int],
+    model: PackedLM,
+    apart: Container[int] = (),
 ) -> TaskOutcome:
     """The task's metric on the rows, by lm-eval's own templates, filters and metrics. A task of
-    groups runs group by group, as each has prompts of its own."""
+    groups runs group by group, as each has prompts of its own; rows of `apart` share no forward
+    pass with the others."""
     import lm_eval
 
     groups = groups_of(task.definition or {})
-    parts = split_rows(groups, documents.rows, rows)
+    by_group = split_rows(groups, documents.rows, rows)
+    parts = [piece for part in by_group for piece in split_apart(part, apart)]
+    asked, reused = model.asked, model.answers.reused
     found: dict[int, SampleResult] = {}
     for number, part in enumerate(parts, start=1):
         model.label = task.task if len(parts) == 1 else f"{task.task} {number}/{len(parts)}"
@@ -56,6 +64,8 @@ def run_harness(
             ]
         ),
         how=f"lm-eval {version}, {task.metric}, {task.few_shot}-shot",
+        asked=model.asked - asked,
+        reused=model.answers.reused - reused,
         slices=tuple(slice_scores(groups, names, scores)),
     )
 

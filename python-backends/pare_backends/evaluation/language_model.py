@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +13,7 @@ from lm_eval.models.huggingface import HFLM
 from transformers import LogitsProcessor, LogitsProcessorList
 from transformers.cache_utils import DynamicLayer
 
+from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.packing import (
     Group,
     PackedRow,
@@ -42,7 +43,14 @@ class _Finite(LogitsProcessor):
 class PackedLM(HFLM):
     """HFLM for causal models in memory. `label` names the task in progress events."""
 
-    def __init__(self, model: Any, tokenizer: Any, batch_size: int, report: Report) -> None:
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        batch_size: int,
+        report: Report,
+        answers: Answers | None = None,
+    ) -> None:
         super().__init__(
             pretrained=model,
             tokenizer=tokenizer,
@@ -51,12 +59,15 @@ class PackedLM(HFLM):
             max_length=int(model.config.get_text_config().max_position_embeddings),
         )
         self._report = report
+        self.answers = answers or Answers()
         self._budget = TOKENS_PER_BATCH * batch_size
         self._packs: bool | None = None
         self._generated = 0
         self._generations = 0
         self._seconds: dict[tuple[str, str], float] = {}
         self.label = "evaluate"
+        self.asked = 0
+        """Requests and generations asked for so far."""
 
     @property
     def packs(self) -> bool | None:
@@ -69,10 +80,13 @@ class PackedLM(HFLM):
         disable_tqdm: bool = False,
         override_bs: int | None = None,
     ) -> list[tuple[float, bool]]:
+        self.asked += len(requests)
         pairs = [(context, continuation) for _, context, continuation in requests]
         groups = group_requests(pairs, self.max_length)
         if self._packs is None:
-            self._packs = self._packing_agrees(requests, groups)
+            self._packs, _ = self.answers.once(
+                ["packs"], 0, lambda: self._packing_agrees(requests, groups)
+            )
         if self._packs:
             return self._packed(groups, requests)
         return self._plain(requests)
@@ -84,9 +98,9 @@ class PackedLM(HFLM):
         known = [self._seconds[pair] for pair in pairs if pair in self._seconds]
         return math.fsum(known) if pairs and len(known) == len(pairs) else None
 
-    def _took(self, asked: Sequence[Any], started: float) -> None:
-        """Shares the time since `started` among the requests, each a context and continuation."""
-        share = (time.perf_counter() - started) / len(asked)
+    def _took(self, asked: Sequence[Any], seconds: float) -> None:
+        """Shares the seconds among the requests, each a context and continuation."""
+        share = seconds / len(asked)
         self._seconds.update((tuple(one), share) for one in asked)
 
     def _packed(
@@ -101,12 +115,16 @@ class PackedLM(HFLM):
             if cache is None:
                 prefix, rest = (), list(groups)
             for row in pack(rest, self._budget, len(prefix)):
-                started = time.perf_counter()
-                found = self._forward(row, len(prefix), cache)
-                self._took([requests[request][0] for request, _, _ in found], started)
-                for request, likelihood, greedy in found:
+                found, seconds = self.answers.once(
+                    ["packed", prefix, row.tokens, row.group_of, row.branch_of]
+                    + [[places, tokens] for _, places, tokens in row.targets],
+                    len(row.targets),
+                    functools.partial(self._forward, row, len(prefix), cache),
+                )
+                self._took([requests[request][0] for request, _, _ in row.targets], seconds)
+                for (request, _, _), (likelihood, greedy) in zip(row.targets, found, strict=True):
                     answers[request] = (likelihood, greedy)
-                    done += 1
+                done += len(found)
                 self._progress(done, count, "requests")
         return answers
 
@@ -120,7 +138,8 @@ class PackedLM(HFLM):
         layers = getattr(cache, "layers", ())
         return cache if layers and all(type(x) is DynamicLayer for x in layers) else None
 
-    def _forward(self, row: PackedRow, prefix: int, cache: Any) -> list[tuple[int, float, bool]]:
+    def _forward(self, row: PackedRow, prefix: int, cache: Any) -> list[tuple[float, bool]]:
+        """Log-likelihood in nats of the row's targets, and whether greedy decoding gives them."""
         allowed = torch.from_numpy(attention(row, prefix)).to(self.device)  # [T, P+T]
         mask = torch.zeros(allowed.shape, dtype=self.model.dtype, device=self.device)
         mask.masked_fill_(~allowed, torch.finfo(mask.dtype).min)
@@ -141,13 +160,13 @@ class PackedLM(HFLM):
         chosen = logits[index, wanted] - logits.logsumexp(dim=-1)[index]
         best = logits.argmax(dim=-1)[index] == wanted
         sizes = [len(tokens) for _, _, tokens in row.targets]
-        results = []
+        results: list[tuple[float, bool]] = []
         for (request, _, _), part, hits in zip(
             row.targets, chosen.split(sizes), best.split(sizes), strict=True
         ):
             likelihood = float(part.double().sum())
             _require_finite(not math.isfinite(likelihood), f"request {request} of {self.label}")
-            results.append((request, likelihood, bool(hits.all())))
+            results.append((likelihood, bool(hits.all())))
         return results
 
     def _plain(self, requests: list[Request]) -> list[tuple[float, bool]]:
@@ -157,15 +176,23 @@ class PackedLM(HFLM):
         answers: list[tuple[float, bool]] = [(math.nan, False)] * len(requests)
         for start in range(0, len(order), size):
             numbers = order[start : start + size]
-            started = time.perf_counter()
-            found = super()._loglikelihood_tokens([requests[i] for i in numbers], disable_tqdm=True)
-            self._took([requests[i][0] for i in numbers], started)
-            for number, answer in zip(numbers, found, strict=True):
-                bad = not math.isfinite(answer[0])
-                _require_finite(bad, f"request {number} of {self.label}")
-                answers[number] = answer
+            found, seconds = self.answers.once(
+                ["plain", [[requests[i][1], requests[i][2]] for i in numbers]],
+                len(numbers),
+                functools.partial(self._slice, [requests[i] for i in numbers]),
+            )
+            self._took([requests[i][0] for i in numbers], seconds)
+            for number, (likelihood, greedy) in zip(numbers, found, strict=True):
+                answers[number] = (likelihood, greedy)
             self._progress(min(start + size, len(order)), len(order), "requests")
         return answers
+
+    def _slice(self, requests: list[Request]) -> list[tuple[float, bool]]:
+        """Some requests in lm-eval's padded batches."""
+        found = super()._loglikelihood_tokens(requests, disable_tqdm=True)
+        for (asked, _, _), (likelihood, _) in zip(requests, found, strict=True):
+            _require_finite(not math.isfinite(likelihood), f"{asked!r:.60} of {self.label}")
+        return [(float(likelihood), bool(greedy)) for likelihood, greedy in found]
 
     def _packing_agrees(self, requests: list[Request], groups: Sequence[Group]) -> bool:
         """Compares both ways on the longest and the shortest context, once for a model: a model
@@ -178,7 +205,13 @@ class PackedLM(HFLM):
         numbers = [branch.request for group in few for branch in group.branches]
         with torch.no_grad():
             rows = pack(few, sum(group.length for group in few))
-            packed = {r: value for row in rows for r, value, _ in self._forward(row, 0, None)}
+            packed = {
+                request: likelihood
+                for row in rows
+                for (request, _, _), (likelihood, _) in zip(
+                    row.targets, self._forward(row, 0, None), strict=True
+                )
+            }
         plain = super()._loglikelihood_tokens([requests[i] for i in numbers], disable_tqdm=True)
         pairs = [(packed[i], value) for i, (value, _) in zip(numbers, plain, strict=True)]
         worst = max(abs(a - b) / max(1.0, abs(b) / 100) for a, b in pairs)
@@ -200,20 +233,36 @@ class PackedLM(HFLM):
                 f"the model reads and writes {self.max_length} in all",
             )
         self._generated, self._generations = 0, len(requests)
+        self.asked += len(requests)
         return super().generate_until(requests, disable_tqdm=True)
 
     def _model_generate(
         self, context: torch.Tensor, max_length: int, stop: list[str], **options: Any
     ) -> torch.Tensor:
+        shown = {name: str(_listed(option)) for name, option in options.items()}
+        tokens, _ = self.answers.once(
+            ["generate", context.tolist(), max_length, stop, shown],
+            len(context),
+            lambda: self._decode(context, max_length, stop, **options).tolist(),
+        )
+        self._generated += len(context)
+        self._progress(self._generated, self._generations, "generations")
+        return torch.tensor(tokens, device=self.device)
+
+    def _decode(
+        self, context: torch.Tensor, max_length: int, stop: list[str], **options: Any
+    ) -> torch.Tensor:
+        """Contexts with what is generated after them. returns: (batch, tokens) int64"""
         options["logits_processor"] = LogitsProcessorList([_Finite()])
         with torch.no_grad():
-            tokens = super()._model_generate(context, max_length, stop, **options)
-        self._generated += int(context.shape[0])
-        self._progress(self._generated, self._generations, "generations")
-        return tokens
+            return super()._model_generate(context, max_length, stop, **options)
 
     def _progress(self, done: int, total: int, unit: str) -> None:
         self._report.progress(self.label, done, total, unit)
+
+
+def _listed(option: Any) -> Any:
+    return option.tolist() if isinstance(option, torch.Tensor) else option
 
 
 def _require_finite(broken: bool, where: str) -> None:

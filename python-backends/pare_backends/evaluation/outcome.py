@@ -48,6 +48,10 @@ class TaskOutcome:
     samples: list[SampleResult]
     protocol: str
     how: str
+    asked: int
+    """Log-likelihoods, windows and generations."""
+    reused: int
+    """Of these, those that an earlier evaluation had answered."""
     slices: tuple[SliceScore, ...] = ()
 
 
@@ -62,6 +66,9 @@ def mean_and_error(scores: Sequence[float]) -> tuple[float, float | None]:
 def measurement(outcome: TaskOutcome, fidelity: str, device: str) -> dict[str, Any]:
     """The outcome as a `Measurement` of the wire."""
     task = outcome.task
+    how = outcome.how
+    if outcome.reused:
+        how += f"; {outcome.reused} of {outcome.asked} requests answered by an earlier evaluation"
     return {
         "metric": task.reported_metric,
         "value": outcome.value,
@@ -77,7 +84,7 @@ def measurement(outcome: TaskOutcome, fidelity: str, device: str) -> dict[str, A
         "runtime": None,
         "numerics": None,
         "device": device,
-        "method": outcome.how,
+        "method": how,
     }
 
 
@@ -93,7 +100,7 @@ def measurements(outcome: TaskOutcome, fidelity: str, device: str) -> list[dict[
                 "standard_error": part.standard_error,
                 "n": part.n,
                 "slice": part.slice,
-                "method": f"{outcome.how}; {part.how}",
+                "method": f"{whole['method']}; {part.how}",
             }
             for part in outcome.slices
         ),

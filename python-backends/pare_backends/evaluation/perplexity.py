@@ -10,11 +10,12 @@ method).
 
 from __future__ import annotations
 
+import functools
 import math
-import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pare_backends.evaluation.answers import Answers, split_apart
 from pare_backends.evaluation.documents import Documents, full_definition
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome, mean_and_error
 from pare_backends.evaluation.records import content_hash
@@ -60,8 +61,13 @@ def run_perplexity(
     tokenizer: Any,
     batch_size: int,
     report: Report,
+    answers: Answers | None = None,
+    apart: Container[int] = (),
 ) -> TaskOutcome:
-    """Perplexity of the model on the windows that `rows` numbers."""
+    """Perplexity of the model on the windows that `rows` numbers, those of `apart` in batches of
+    their own."""
+    answers = answers or Answers()
+    before = answers.reused
     every = windows(task, documents, tokenizer)
     chosen = [every[row] for row in rows]
     context = int(model.config.get_text_config().max_position_embeddings)
@@ -72,21 +78,20 @@ def run_perplexity(
             f"the model reads {context}",
         )
     per_batch = max(1, batch_size * TOKENS_PER_BATCH // len(chosen[0]))
-    scores: list[float] = []
-    seconds: list[float] = []
-    for start in range(0, len(chosen), per_batch):
-        batch = chosen[start : start + per_batch]
-        started = time.perf_counter()
-        scores += window_losses(model, batch)
-        seconds += [(time.perf_counter() - started) / len(batch)] * len(batch)
-        bad = [row for row, score in zip(rows, scores, strict=False) if not math.isfinite(score)]
-        if bad:
-            raise StageFailure(
-                "not_a_number",
-                f"Cannot measure {task.task}: the model's loss on window {bad[0]} is {math.nan}",
-                hint="The strategy broke the model; take more bits or smaller groups",
+    found: dict[int, tuple[float, float]] = {}
+    for part in split_apart(rows, apart):
+        for start in range(0, len(part), per_batch):
+            numbers = part[start : start + per_batch]
+            batch = [every[row] for row in numbers]
+            losses, taken = answers.once(
+                ["windows", batch],
+                len(batch),
+                functools.partial(finite_losses, task.task, model, batch, numbers),
             )
-        report.progress(task.task, len(scores), len(chosen), "windows")
+            found.update((n, (x, taken / len(batch))) for n, x in zip(numbers, losses, strict=True))
+            report.progress(task.task, len(found), len(chosen), "windows")
+    scores = [found[row][0] for row in rows]
+    seconds = [found[row][1] for row in rows]
     mean, error = mean_and_error(scores)
     value = math.exp(mean)
     hashes = [content_hash(window) for window in chosen]
@@ -113,7 +118,24 @@ def run_perplexity(
         samples=samples,
         protocol=content_hash(["perplexity", task.task_version, task.window_tokens, hashes]),
         how=f"own loop, windows of {len(chosen[0])} tokens, no overlap, first token is context",
+        asked=len(chosen),
+        reused=answers.reused - before,
     )
+
+
+def finite_losses(
+    name: str, model: Any, batch: Sequence[Sequence[int]], numbers: Sequence[int]
+) -> list[float]:
+    """`window_losses`, or the failure that names the window whose loss is no number."""
+    losses = window_losses(model, batch)
+    bad = [number for number, loss in zip(numbers, losses, strict=True) if not math.isfinite(loss)]
+    if bad:
+        raise StageFailure(
+            "not_a_number",
+            f"Cannot measure {name}: the model's loss on window {bad[0]} is {math.nan}",
+            hint="The strategy broke the model; take more bits or smaller groups",
+        )
+    return losses
 
 
 def window_losses(model: Any, batch: Sequence[Sequence[int]]) -> list[float]:

@@ -1,0 +1,73 @@
+"""Answers that a model gave before, so that nothing is computed twice: a full evaluation takes the
+proxy's, and an evaluation that was killed goes on where it stopped.
+
+One file an artifact and evaluator's source, a line of JSON an answer, written as it is found. The
+key is the whole content of one forward pass (its tokens and how they share the row), not of one
+sample: what shares a row changes the last bits of a sum, so an answer is reused only where the very
+same computation would be made again, and a reused score is the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Container, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Answers:
+    """Answers by the hash of what was asked; kept in memory alone where no file is given.
+
+    `machine`: what else the bits depend on, such as device and threads.
+    """
+
+    def __init__(self, path: Path | None = None, machine: str = "") -> None:
+        self._path, self._machine = path, machine
+        self._known: dict[str, tuple[Any, float]] = {}
+        self.reused = 0
+        """Answers taken from an earlier evaluation so far: requests, windows or generations."""
+        if path is None:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            self._read(path)
+
+    def _read(self, path: Path) -> None:
+        data = path.read_bytes()
+        for line in data.splitlines():
+            try:
+                key, answer, seconds = json.loads(line)
+            except ValueError:
+                continue  # half a line: the process was killed while it wrote
+            self._known[str(key)] = (answer, float(seconds))
+        if data and not data.endswith(b"\n"):
+            with path.open("ab") as file:
+                file.write(b"\n")
+
+    def once(self, asked: Any, count: int, compute: Callable[[], T]) -> tuple[T, float]:
+        """The answer to `asked` and the seconds that it took when it was computed, now or earlier.
+
+        Both are kept as JSON, so a tuple comes back as a list. It answers `count` requests.
+        """
+        text = json.dumps([self._machine, asked], separators=(",", ":"))
+        key = hashlib.sha256(text.encode()).hexdigest()
+        if key in self._known:
+            self.reused += count
+            return self._known[key]
+        started = time.perf_counter()
+        answer = compute()
+        seconds = time.perf_counter() - started
+        if self._path is not None:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([key, answer, seconds], allow_nan=False) + "\n")
+        return answer, seconds
+
+
+def split_apart(rows: Sequence[int], apart: Container[int]) -> list[list[int]]:
+    """The rows in their order, those of `apart` in a part of their own; no part is empty."""
+    parts = [[row for row in rows if row in apart], [row for row in rows if row not in apart]]
+    return [part for part in parts if part]
