@@ -115,7 +115,7 @@ with report.span("write"):
   );
   assert(!outcome.ok);
   const named = Object.fromEntries(outcome.spans.map((span) => [span.name, span]));
-  assert.deepEqual(Object.keys(named), ["start", "import", "load", "write"]);
+  assert.deepEqual(Object.keys(named), ["start", "import", "load", "write", "end"]);
   assert(named.load!.library && named.load!.seconds >= 0.05);
   assert(!named.write!.library);
 });
