@@ -82,6 +82,8 @@ Deno.test("readResult() gives NaN and infinities back as numbers and leaves text
   const evaluated = readResult("evaluate", {
     measurements: [measurement, { ...measurement, value: "NaN" }],
     samples: 0,
+    requests: 2,
+    reused_requests: 0,
     samples_sha256: "",
     protocol: {},
   });
