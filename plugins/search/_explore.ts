@@ -95,7 +95,8 @@ export function explore(
   for (let draw = 0; draw < DRAWS; draw++) {
     const entry = weighted(methods, weight, random);
     const params = randomParams(entry.method.knobs, random);
-    const [both, which] = [random() < 0.5, random() ** 2];
+    // Near 8 bits first: an embedding of 2 bits, which the output head shares, costs a whole trial.
+    const [both, which] = [random() < 0.5, random() ** 4];
     if (onlyEmbedding(entry.method, params) || !worthwhile(entry, params)) continue;
     const second = embeddings[Math.floor(which * embeddings.length)];
     const apart = !entry.method.changes(params).includes("embedding");

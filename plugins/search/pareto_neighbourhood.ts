@@ -25,20 +25,20 @@ function pick<T>(items: readonly T[], random: () => number): T {
 }
 
 /**
- * Front members, then what a gate ended, in random order, the better ones sooner: a draw weighted
- * by 1/rank, repeated.
+ * Front members in random order, the better ones sooner: a draw weighted by 1/rank, repeated. What
+ * a gate ended stands behind them: a step away from a bad recipe is seldom a good one.
  */
 function parents({ front, trials, random }: SearchContext): Trial[] {
   const members = front.flatMap((id) => trials.filter((trial) => trial.trial_id === id));
   const stopped = trials.filter(({ state }) => state === "stopped").reverse();
-  const left = [...members, ...stopped].filter((trial) => trial.actions.length > 0);
+  const left = members.filter((trial) => trial.actions.length > 0);
   const drawn: Trial[] = [];
   while (left.length > 0) {
     let ticket = random() * left.reduce((sum, _, rank) => sum + 1 / (rank + 1), 0);
     const at = left.findIndex((_, rank) => (ticket -= 1 / (rank + 1)) < 0);
     drawn.push(...left.splice(at < 0 ? left.length - 1 : at, 1));
   }
-  return drawn;
+  return [...drawn, ...stopped.filter((trial) => trial.actions.length > 0)];
 }
 
 /** False for an action of a method that this study may not use, or whose knobs have changed since. */
@@ -122,8 +122,9 @@ function exploreProposal(
 /**
  * Exploits the front's neighbourhood, or explores: a move from a front member changes one knob by
  * one step, adds or removes the embedding's action, swaps the method at the same bits, or is what
- * the method itself would try next; from a recipe that lost too much only that is tried. The chance of exploring falls with the recipes tried, and drawing favours methods seldom tried and
- * avoids fewer bits than a gate has already refused.
+ * the method itself would try next; from a recipe that lost too much only that is tried, and only
+ * where the front leaves nothing. The chance of exploring falls with the recipes tried, and drawing
+ * favours methods seldom tried and avoids fewer bits than a gate has already refused.
  */
 export default defineSampler({
   name: "pareto_neighbourhood",
