@@ -24,24 +24,46 @@ async function hashFiles(files: readonly string[], root: string): Promise<string
   return hash.digest("hex");
 }
 
-/** The source that an action's result depends on: the method's file and what writes the artifact. */
+const IMPORTS =
+  /^[ \t]*(?:from[ \t]+(pare_backends[\w.]*)[ \t]+import[ \t]*(?:\(([^)]*)\)|([^\n#]*))|import[ \t]+(pare_backends[\w.]*))/gm;
+
+/** Modules of the package that a Python source names; what is no module of it is left out later. */
+function namedModules(source: string): string[] {
+  return [...source.matchAll(IMPORTS)].flatMap(([, from, inside, line, plain]) => {
+    if (from === undefined) return plain === undefined ? [] : [plain];
+    const names = (inside ?? line ?? "").split(",").map((name) => name.trim().split(/\s/)[0] ?? "");
+    return [from, ...names.map((name) => `${from}.${name}`)];
+  });
+}
+
+/** The files of the package that these ones import, themselves included, in the order of names. */
+export async function importClosure(
+  files: readonly string[],
+  root: string = PACKAGE,
+): Promise<string[]> {
+  const found = new Set<string>();
+  const open = [...files];
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (found.has(file)) continue;
+    const source = await readFile(file, "utf8").catch(() => null);
+    if (source === null) continue; // a name of a module, not a module
+    found.add(file);
+    for (const module of namedModules(source)) {
+      const path = join(root, ...module.split(".").slice(1));
+      open.push(`${path}.py`, join(path, "__init__.py"));
+    }
+  }
+  return [...found].sort();
+}
+
+/** The source that an action's result depends on: the method's file, the stage, all they import. */
 export async function methodSource(
   agent: string,
   method: string,
   pythonPath: string | null,
 ): Promise<string> {
-  const shared = [
-    ...await pythonFiles(join(PACKAGE, "checkpoint")),
-    join(PACKAGE, "apply.py"),
-    join(PACKAGE, "knobs.py"),
-  ];
   const own = pythonPath ?? join(PACKAGE, agent, `${method}.py`);
-  const siblings = pythonPath === null
-    ? (await pythonFiles(join(PACKAGE, agent))).filter((file) =>
-      file.split("/").at(-1)!.startsWith("_")
-    )
-    : [];
-  return await hashFiles([...shared, ...siblings, own], PACKAGE);
+  return await hashFiles(await importClosure([join(PACKAGE, "apply.py"), own]), PACKAGE);
 }
 
 /** The source of a whole folder or file of the package, such as `models`. */
