@@ -4,7 +4,7 @@ import type { Artifact, Evaluation, Outcome } from "../../core/mod.ts";
 import { readSamples } from "../store/sample_file.ts";
 import { failed, type PreparedStudy } from "./live_backend.ts";
 import { storageFailure } from "../store/storage_error.ts";
-import { packageSource } from "./source_closure.ts";
+import { stageSource } from "./source_closure.ts";
 import type { StageRunner } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";
 
@@ -25,7 +25,7 @@ export const BATCH_SIZE = 16;
  * proxy's, a killed one goes on where it stopped, and a baseline is evaluated once for all studies.
  */
 async function answersPath({ workshop, artifact }: EvaluateInput): Promise<string> {
-  const source = await packageSource("evaluation", "checkpoint", "evaluate.py");
+  const source = await stageSource("evaluate.py");
   const key = [artifact.artifact_id, source, await workshop.environmentHash("default")].join(" ");
   const name = createHash("sha256").update(key).digest("hex");
   return join(workshop.home.root, "answers", `${name}.jsonl`);

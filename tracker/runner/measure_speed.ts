@@ -10,7 +10,7 @@ import type {
 import { failed, type PreparedStudy } from "./live_backend.ts";
 import { storageFailure } from "../store/storage_error.ts";
 import { scoreInRuntime } from "./score_in_runtime.ts";
-import { packageSource } from "./source_closure.ts";
+import { stageSource } from "./source_closure.ts";
 import type { StageRunner } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";
 
@@ -41,7 +41,7 @@ async function graphOf(
   if (environment === null) return { ok: true, value: null, spans: [] };
   const key = [
     source.artifact_id,
-    await packageSource("export_graph.py"),
+    await stageSource("export_graph.py"),
     await workshop.environmentHash(environment),
   ].join("-");
   let failure: Outcome<never> | null = null;

@@ -66,6 +66,11 @@ export async function methodSource(
   return await hashFiles(await importClosure([join(PACKAGE, "apply.py"), own]), PACKAGE);
 }
 
+/** The source that a stage's result depends on: its file, such as `evaluate.py`, and its imports. */
+export async function stageSource(file: string): Promise<string> {
+  return await hashFiles(await importClosure([join(PACKAGE, file)]), PACKAGE);
+}
+
 /** The source of a whole folder or file of the package, such as `models`. */
 export async function packageSource(...names: string[]): Promise<string> {
   const files = await Promise.all(
