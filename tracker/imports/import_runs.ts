@@ -11,6 +11,19 @@ import { toJson } from "../store/record_line.ts";
 import type { Store } from "../store/store.ts";
 import { seriesParts } from "./series_parts.ts";
 
+/** A figure of which its source says nothing but the name and the value. */
+export const UNSAID = {
+  unit: null,
+  direction: null,
+  n: null,
+  standard_error: null,
+  task: null,
+  task_version: null,
+  slice: null,
+  few_shot: null,
+  objective: null,
+} as const;
+
 /** A run as its source tells it; its place in the store is chosen here. */
 export interface ForeignRun
   extends Omit<ImportedRun, "source" | "location" | "number" | "trial_id"> {

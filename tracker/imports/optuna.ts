@@ -1,5 +1,5 @@
 import { type ImportedRun, unknownName, UsageError } from "../../core/mod.ts";
-import type { ForeignRun } from "./import_runs.ts";
+import { type ForeignRun, UNSAID } from "./import_runs.ts";
 import { listStudies, openOptuna, readStudy } from "./optuna_file.ts";
 import { attributeText, readParam, storedNumber } from "./optuna_values.ts";
 import { shortHash, studyId } from "./study_id.ts";
@@ -26,16 +26,10 @@ type Trial = Study["trials"][number];
 
 function measurementsOf({ measured, objectives }: Study, { trial_id }: Trial) {
   return (measured.get(trial_id) ?? []).map(({ place, value, kind }) => ({
+    ...UNSAID,
     metric: objectives[place]?.metric ?? `values_${place}`,
     value: storedNumber(value, kind),
-    unit: null,
     direction: objectives[place]?.direction ?? null,
-    n: null,
-    standard_error: null,
-    task: null,
-    task_version: null,
-    slice: null,
-    few_shot: null,
     objective: place,
   }));
 }

@@ -1,4 +1,4 @@
-import type { ForeignRun } from "../imports/import_runs.ts";
+import { type ForeignRun, UNSAID } from "../imports/import_runs.ts";
 import { studyId } from "../imports/study_id.ts";
 import { RunStatus } from "./wire.ts";
 
@@ -50,19 +50,7 @@ function inOrder({ points }: History): History["points"] {
 }
 
 function measurementOf(metric: string, value: number): ForeignRun["measurements"][number] {
-  return {
-    metric,
-    value,
-    unit: null,
-    direction: null,
-    n: null,
-    standard_error: null,
-    task: null,
-    task_version: null,
-    slice: null,
-    few_shot: null,
-    objective: null,
-  };
+  return { ...UNSAID, metric, value };
 }
 
 function seriesOf(metric: string, points: History["points"]): ForeignRun["series"] {
