@@ -22,8 +22,8 @@ const LOOKED_THROUGH = 5000;
 export interface Preferences {
   /** Weight of a method in the draw; above 0. */
   weight(entry: AgentMethod): number;
-  /** False for a draw that is not worth a trial. */
-  worthwhile(entry: AgentMethod, params: Record<string, KnobValue>): boolean;
+  /** False for a recipe that is not worth a trial. */
+  worthwhile(actions: readonly Action[]): boolean;
 }
 
 function weighted<T>(items: readonly T[], weight: (item: T) => number, random: () => number): T {
@@ -95,9 +95,9 @@ export function explore(
   for (let draw = 0; draw < DRAWS; draw++) {
     const entry = weighted(methods, weight, random);
     const params = randomParams(entry.method.knobs, random);
-    // Near 8 bits first: an embedding of 2 bits, which the output head shares, costs a whole trial.
+    // Near 8 bits first: the output head may share the embedding.
     const [both, which] = [random() < 0.5, random() ** 4];
-    if (onlyEmbedding(entry.method, params) || !worthwhile(entry, params)) continue;
+    if (onlyEmbedding(entry.method, params)) continue;
     const second = embeddings[Math.floor(which * embeddings.length)];
     const apart = !entry.method.changes(params).includes("embedding");
     const action = actionOf(entry, params);
@@ -107,7 +107,7 @@ export function explore(
       const first = before[Math.floor(random() * before.length)]!;
       actions.unshift(actionOf(first, randomParams(first.method.knobs, random)));
     }
-    if (admissible(actions)) return actions;
+    if (worthwhile(actions) && admissible(actions)) return actions;
   }
   for (const actions of inOrder(methods, embeddings)) if (admissible(actions)) return actions;
   return null;

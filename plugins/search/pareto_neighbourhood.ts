@@ -2,7 +2,6 @@ import {
   type Action,
   type AgentMethod,
   defineSampler,
-  type KnobValue,
   type ResolvedAction,
   resolvedSchema,
   type SearchContext,
@@ -10,6 +9,7 @@ import {
   untried,
   usableMethods,
 } from "../../core/mod.ts";
+import { nearWhatHeld } from "./_descent.ts";
 import { explore } from "./_explore.ts";
 import { type Move, neighbours, nextMoves } from "./_neighbours.ts";
 
@@ -88,30 +88,16 @@ function timesTried(trials: readonly Trial[]): Map<string, number> {
   return counts;
 }
 
-/** The most bits at which each method's recipe was ended by a gate: at fewer it would be worse. */
-function bitsTooFew({ trials, facts }: SearchContext, methods: readonly AgentMethod[]) {
-  const bits = new Map<string, number>();
-  for (const trial of trials.filter(({ state }) => state === "stopped")) {
-    const first = trial.actions[0];
-    const entry = methods.find(({ method }) => method.name === first?.method);
-    if (first === undefined || entry === undefined) continue;
-    const name = entry.method.name;
-    bits.set(name, Math.max(bits.get(name) ?? 0, entry.method.bits(first.params, facts)));
-  }
-  return bits;
-}
-
 function exploreProposal(
   context: SearchContext,
   methods: readonly AgentMethod[],
   admissible: Admissible,
 ): Proposal {
   const tried = timesTried(context.trials);
-  const tooFew = bitsTooFew(context, methods);
+  const near = nearWhatHeld(context, methods);
   const actions = explore(context, methods, admissible, {
     weight: ({ method }) => 1 / (1 + (tried.get(method.name) ?? 0)),
-    worthwhile: ({ method }: AgentMethod, params: Record<string, KnobValue>) =>
-      method.bits(params, context.facts) > (tooFew.get(method.name) ?? 0),
+    worthwhile: near,
   });
   if (actions === null) return null;
   const count = tried.get(actions[0]!.method) ?? 0;
@@ -124,7 +110,7 @@ function exploreProposal(
  * one step, adds or removes the embedding's action, swaps the method at the same bits, or is what
  * the method itself would try next; from a recipe that lost too much only that is tried, and only
  * where the front leaves nothing. The chance of exploring falls with the recipes tried, and drawing
- * favours methods seldom tried and avoids fewer bits than a gate has already refused.
+ * favours methods seldom tried and stays within one width of the fewest bits that have held.
  */
 export default defineSampler({
   name: "pareto_neighbourhood",

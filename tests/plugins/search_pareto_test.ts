@@ -1,8 +1,18 @@
 import assert from "node:assert/strict";
-import { type SearchContext, seededRandom } from "../../core/mod.ts";
+import { findMethod, resolveActions, type SearchContext, seededRandom } from "../../core/mod.ts";
 import pareto from "../../plugins/search/pareto_neighbourhood.ts";
 import { methods, thin } from "../core/spec_fixtures.ts";
-import { baseline, context, key, only, proposals, recipe, run, trial } from "./search_fixtures.ts";
+import {
+  baseline,
+  context,
+  facts,
+  key,
+  only,
+  proposals,
+  recipe,
+  run,
+  trial,
+} from "./search_fixtures.ts";
 
 const member = trial(1, recipe(["solve", { bits: 4, group_size: 32 }]));
 const onFront = { trials: [baseline, member], front: ["t0", "t1"] };
@@ -114,6 +124,30 @@ Deno.test("pareto_neighbourhood does not draw fewer bits than a gate has refused
     const { bits = 4, group_size = 64 } = actions[0]!.params;
     assert.ok(Number(bits) + 16 / Number(group_size) > 4.25, JSON.stringify(actions));
   }
+});
+
+Deno.test("pareto_neighbourhood draws at most one width below what has held", () => {
+  const bitsDrawn = (trials: SearchContext["trials"], part: "linear" | "embedding") =>
+    new Set(
+      proposals(pareto, { trials }, 150).flatMap(({ actions }) =>
+        resolveActions(actions, methods, facts).filter(({ params }) =>
+          (params["targets"] === "embedding") === (part === "embedding")
+        ).map(({ method, params }) =>
+          Math.floor(findMethod(methods, "shrinking", method).method.bits(params, facts))
+        )
+      ),
+    );
+  assert.deepEqual(bitsDrawn([baseline], "linear"), new Set([8]));
+  const eight = trial(
+    1,
+    recipe(["solve", { bits: 8 }], ["round", { targets: "embedding", bits: 8 }]),
+  );
+  assert.deepEqual([...bitsDrawn([baseline, eight], "linear")].sort(), [4, 8]);
+  assert.deepEqual([...bitsDrawn([baseline, eight], "embedding")].sort(), [4, 8]);
+  const three = trial(2, recipe(["solve", { bits: 3 }]));
+  assert.deepEqual([...bitsDrawn([baseline, eight, three], "linear")].sort(), [2, 3, 4, 8]);
+  const lost = trial(2, recipe(["solve", { bits: 3 }]), { state: "stopped" });
+  assert.ok(!bitsDrawn([baseline, eight, lost], "linear").has(2));
 });
 
 Deno.test("pareto_neighbourhood takes the method's own next step from what lost too much", () => {
