@@ -110,3 +110,16 @@ def test_two_bits_cost_right_answers_and_eight_do_not(tmp_path: Path) -> None:
     two = accuracy(*load_dequantized(tmp_path / "2"))
     assert abs(eight - baseline) <= 0.02
     assert two < baseline - 0.15
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_threads_change_no_bit(symmetric: bool) -> None:
+    weights = np.random.default_rng(5).standard_normal((700, 576)).astype(np.float32)
+    alone, beside = (
+        round_matrix("m", weights, 3, 64, symmetric, clip=True, threads=threads)
+        for threads in (1, 3)
+    )
+    np.testing.assert_array_equal(alone.ints, beside.ints)
+    np.testing.assert_array_equal(alone.scales, beside.scales)
+    if not symmetric:
+        np.testing.assert_array_equal(alone.zero_points, beside.zero_points)

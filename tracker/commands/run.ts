@@ -27,7 +27,7 @@ export interface StudyCommandOptions extends RunOptions {
 const DEMO: StudyRequestInput = {
   model_name: "demo",
   dataset: "demo",
-  max_trials: 6,
+  max_trials: 5,
   budget_seconds: 600,
 };
 

@@ -41,6 +41,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
                 clip=params.clip,
                 activation_bits=BITS,
                 activation_group_size=params.activation_group_size,
+                threads=context.report.threads,
             )
             context.report.progress("round", done, len(layers), "layers")
     return checkpoint.with_quantized(tensors)

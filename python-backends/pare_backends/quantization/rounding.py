@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from pare_backends.checkpoint.quantized import QuantizedTensor, stored_scales
@@ -20,10 +22,12 @@ def round_matrix(
     clip: bool = False,
     activation_bits: int | None = None,
     activation_group_size: int = -1,
+    threads: int = 1,
 ) -> QuantizedTensor:
     """The matrix on the nearest points of a grid with one scale a group.
 
-    `clip` shrinks each group's range to what makes its squared error least.
+    `clip` shrinks each group's range to what makes its squared error least. The integers are the
+    same whatever the number of threads.
     weights: (o, i) float32; `name` is for the failure's sentence
     """
     if not np.isfinite(weights).all():
@@ -37,10 +41,14 @@ def round_matrix(
             " weights",
         )
     step = max(1, CHUNK_VALUES // columns)
-    parts = [
-        round_groups(weights[start : start + step].reshape(-1, width), bits, symmetric, clip)
-        for start in range(0, rows, step)
-    ]
+
+    def rounded(start: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        groups = weights[start : start + step].reshape(-1, width)
+        return round_groups(groups, bits, symmetric, clip)
+
+    # NumPy lets other threads run while it computes.
+    with ThreadPoolExecutor(threads) as pool:
+        parts = list(pool.map(rounded, range(0, rows, step)))
     ints = np.concatenate([part[0] for part in parts]).reshape(rows, columns)
     scales = np.concatenate([part[1] for part in parts]).reshape(rows, -1)
     zeros = np.concatenate([part[2] for part in parts]).reshape(rows, -1)

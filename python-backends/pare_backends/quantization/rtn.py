@@ -40,6 +40,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
                 params.group_size,
                 params.symmetric,
                 params.clip,
+                threads=context.report.threads,
             )
             context.report.progress("round", done, len(layers), "layers")
     return checkpoint.with_quantized(tensors)
