@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,6 +34,10 @@ INPUT_PREFIX = "weight:"
 LARGEST_OWN_CONSTANT = 1024
 """Bytes up to which a constant of the graph may belong to the graph and not to the model."""
 
+GRAPH_BYTES = 20_000_000
+"""Room that the graph takes beside its weights, at most."""
+NEARLY_FULL_BYTES = 1_000_000
+
 
 @dataclass(frozen=True)
 class Request:
@@ -49,18 +56,56 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         from optimum.exporters.openvino import export_from_model
         from transformers import AutoConfig, AutoModelForCausalLM
     report.progress("graph", 0, 3, "steps")
-    with report.span("export", library=True), TemporaryDirectory(dir=output) as folder:
+    with (
+        report.span("export", library=True),
+        TemporaryDirectory(dir=output) as folder,
+        naming_a_full_disk(output),
+    ):
         (Path(folder) / "config.json").write_text(json.dumps(config))
         model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(folder)).float().eval()
+        check_disk(output, 4 * model.num_parameters() + GRAPH_BYTES)
         fill_weights(model, seed=0)
         report.progress("graph", 1, 3, "steps")
         export_from_model(model, folder, task="text-generation-with-past", stateful=True)
         report.progress("graph", 2, 3, "steps")
         weights = strip_weights(Path(folder) / GRAPH_FILE, output / GRAPH_FILE, model)
-    content = {"version": 1, "config": config, "weights": weights}
-    (output / WEIGHTS_FILE).write_text(json.dumps(content, indent=1) + "\n")
+        content = {"version": 1, "config": config, "weights": weights}
+        (output / WEIGHTS_FILE).write_text(json.dumps(content, indent=1) + "\n")
     report.progress("graph", 3, 3, "steps")
     return {"weights": len(weights), "seconds": time.monotonic() - started}
+
+
+def check_disk(output: Path, needed: int) -> None:
+    """Raises where the disk cannot hold the graph with its weights, before they are written."""
+    free = shutil.disk_usage(output).free
+    if free < needed:
+        raise StageFailure(
+            "disk_full",
+            f"Cannot export a graph to {output}: {needed / 1e9:.2f} GB may be needed,"
+            f" {free / 1e9:.2f} GB are free",
+            hint="Free space, or set PARE_HOME to a larger disk",
+        )
+
+
+@contextmanager
+def naming_a_full_disk(output: Path) -> Iterator[None]:
+    """Raises `disk_full` where the work ends with no room left on `output`'s disk.
+
+    OpenVINO does not say why it could not write, or cuts the file and says nothing.
+    """
+    error: Exception | None = None
+    try:
+        yield
+    except Exception as caught:
+        error = caught
+    if shutil.disk_usage(output).free < NEARLY_FULL_BYTES:
+        raise StageFailure(
+            "disk_full",
+            f"Cannot export a graph to {output}: no space is left on its disk",
+            hint="Free space, or set PARE_HOME to a larger disk",
+        ) from error
+    if error is not None:
+        raise error
 
 
 def _read_config(model_dir: Path) -> dict[str, Any]:

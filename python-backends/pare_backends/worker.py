@@ -89,9 +89,15 @@ def read_line() -> str:
     return data.partition(b"\n")[0].decode("utf-8")
 
 
+def default_threads() -> int:
+    """The threads that OMP_NUM_THREADS asks for; where it does not, the physical cores."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return int(asked) if asked.isdecimal() and int(asked) > 0 else physical_cores()
+
+
 def set_threads(threads: int | None) -> int:
-    """Sets what torch, OpenMP and BLAS compute with; None: the physical cores."""
-    count = threads if threads is not None else physical_cores()
+    """Sets what torch, OpenMP and BLAS compute with; None: `default_threads`."""
+    count = threads if threads is not None else default_threads()
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = str(count)
     torch = sys.modules.get("torch")

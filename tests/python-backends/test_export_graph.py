@@ -9,7 +9,7 @@ import pytest
 from runtime_fixtures import exported_graph, random_llama
 
 from pare_backends.checkpoint import read
-from pare_backends.export_graph import Request, run
+from pare_backends.export_graph import Request, check_disk, run
 from pare_backends.failures import StageFailure
 from pare_backends.progress import silent_report
 
@@ -39,3 +39,10 @@ def test_export_graph_refuses_a_models_own_code(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"auto_map": {"AutoModel": "m.M"}}))
     with pytest.raises(StageFailure, match="its own code"):
         run(Request(str(tmp_path), str(tmp_path / "out")), silent_report())
+
+
+def test_export_graph_asks_for_the_disk_before_it_writes(tmp_path: Path) -> None:
+    check_disk(tmp_path, 0)
+    with pytest.raises(StageFailure, match=r"1000000000\.00 GB may be needed") as caught:
+        check_disk(tmp_path, 10**18)
+    assert caught.value.kind == "disk_full"

@@ -128,6 +128,13 @@ def test_weights_of_other_shapes_than_the_config_makes_are_told(tmp_path: Path) 
         assert failure.kind == "bad_input" and "cannot build its architecture" in failure.message
 
 
+@pytest.mark.parametrize("layers", [0, -1])
+def test_a_config_without_layers_is_told(tmp_path: Path, layers: int) -> None:
+    failure = refused(tiny_copy(tmp_path / "flat", num_hidden_layers=layers), tmp_path / "out")
+    assert failure.kind == "bad_input"
+    assert f"(num_hidden_layers is {layers})" in failure.message
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

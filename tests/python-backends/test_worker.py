@@ -4,9 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from pare_backends import describe, inspect_device
 from pare_backends.progress import silent_report
-from pare_backends.worker import STAGES
+from pare_backends.worker import STAGES, default_threads
 
 ROOT = Path(describe.__file__).parent.parent
 
@@ -38,6 +40,16 @@ def test_a_worker_answers_one_request_and_keeps_stdout_for_events() -> None:
     assert [event["event"] for event in events] == ["ready", "started", "result"]
     assert events[1]["request_id"] == "r1"
     assert events[2]["result"]["free_disk_gb"] > 0
+
+
+def test_threads_are_those_asked_for_by_variable_or_the_cores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert default_threads() == 3
+    for nonsense in ("", "0", "many", "4,2"):
+        monkeypatch.setenv("OMP_NUM_THREADS", nonsense)
+        assert default_threads() == inspect_device.physical_cores()
 
 
 def test_a_spare_that_nobody_needs_ends_in_silence() -> None:

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execa } from "execa";
-import { existsSync, readdirSync, statfsSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,45 +14,14 @@ import { findHome } from "../../tracker/home.ts";
 import { applyAction } from "../../tracker/runner/apply_action.ts";
 import { createStageRunner, type StageRunner } from "../../tracker/runner/stage_runner.ts";
 import { openStore } from "../../tracker/store/store.ts";
+import { fill, mayMount, mountDisk } from "../fixtures/small_disk.ts";
 import { shareDefaultEnvironment, temporaryFolder } from "../python-backends/scripted_worker.ts";
 import { trainedTinyModel } from "../tiny_model.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A small disk of its own, mounted on a new folder. */
-async function mountDisk(size: string): Promise<AsyncDisposable & { path: string }> {
-  const path = temporaryFolder("small-disk");
-  await execa("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", path]);
-  return {
-    path,
-    async [Symbol.asyncDispose]() {
-      await execa("umount", ["--lazy", path]);
-      await rm(path, { recursive: true });
-    },
-  };
-}
-
-/** Only root may mount: without that right these tests cannot fill a disk that is nobody's. */
-async function mayMount(): Promise<boolean> {
-  try {
-    await using _disk = await mountDisk("64k");
-    return true;
-  } catch {
-    console.error("skipped: this user may not mount a small disk to fill");
-    return false;
-  }
-}
-
 const ignore = !await mayMount();
-
-/** Leaves not one block free. */
-function fill(disk: string): string {
-  const filler = join(disk, "filler");
-  const { bavail, bsize } = statfsSync(disk);
-  writeFileSync(filler, new Uint8Array(bavail * bsize));
-  return filler;
-}
 
 const artifactsIn = (folder: string) =>
   readdirSync(folder).filter((name) => /^[0-9a-f]{16}$/.test(name));

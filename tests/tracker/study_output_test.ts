@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import type { JournalRecord } from "../../core/mod.ts";
 import { buildView } from "../../tracker/view/build_view.ts";
 import { plotOf, writeOutputs } from "../../tracker/reports_of_study.ts";
 import { comparisonBlocks } from "../../tracker/reports/comparison_blocks.ts";
@@ -10,12 +11,15 @@ import type { StudyView } from "../../tracker/view/study_view.ts";
 import { recipeText } from "../../tracker/view/trial_rows.ts";
 import { run, world } from "../core/study_world.ts";
 
-async function viewOf(asked: Parameters<typeof world>[0] = {}) {
+async function viewOf(
+  asked: Parameters<typeof world>[0] = {},
+  more: (study_id: string) => JournalRecord[] = () => [],
+) {
   const w = world(asked);
   const result = await run(w);
   const view = await buildView(
     result.study_id,
-    w.records,
+    [...w.records, ...more(result.study_id)],
     (trialId) =>
       Promise.resolve(
         w.stored.find((one) => one.trial_id === trialId && one.fidelity === "full")?.evaluation
@@ -102,6 +106,28 @@ Deno.test("the report names every trial, its verdicts and how to run it again", 
     const results = JSON.parse(await Deno.readTextFile(join(folder, "results.json")));
     assert.equal(results.length, view.trials.length);
     assert.equal(results[0].vector.humaneval_pass_rate, null, "not measured is null");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("the report shows what was noted of the study and its trials, each note once", async () => {
+  const at = "2026-01-01T00:00:00Z";
+  const { view } = await viewOf({ max_trials: 2 }, (study_id) => {
+    const of_trial = { at, study_id, trial_id: `${study_id}/t01` };
+    return [
+      { type: "note", ...of_trial, note_id: "1", text: "load it with <care>" },
+      { type: "note", at, study_id, trial_id: null, note_id: "2", text: "a second try" },
+      { type: "note", ...of_trial, note_id: "1", text: "load it with <care>" },
+    ];
+  });
+  const folder = await Deno.makeTempDir();
+  try {
+    const files = await writeOutputs(view, folder);
+    const markdown = await Deno.readTextFile(files.markdown);
+    assert.equal(markdown.split("load it with <care>").length, 2, "once");
+    assert.match(markdown, /## Notes\n\n- t01: load it with <care>\n- the study: a second try\n/);
+    assert.match(await Deno.readTextFile(files.html), /t01: load it with &lt;care&gt;/);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -76,6 +76,7 @@ function outcome(view: StudyView, loader: string): Block[] {
     blocks.push(
       paragraph(`Checkpoint: \`${artifact.location}\``),
       { block: "code", language: "python", text: loader },
+      ...list([...artifact.notes ?? []]),
     );
   }
   return blocks;
@@ -105,6 +106,16 @@ function frontSection(view: StudyView, best: number): Block[] {
     paragraph(trial.strategy?.origin.reason ?? ""),
     ...list(knobLines(trial)),
   ]);
+}
+
+/** What was noted of the study and its trials, by a method or by hand. */
+function notesSection(view: StudyView): Block[] {
+  if (view.notes.length === 0) return [];
+  const lines = view.notes.map(({ trial_id, text }) => {
+    const row = view.rows.find((one) => one.trial_id === trial_id);
+    return `${row === undefined ? trial_id ?? "the study" : name(row)}: ${text}`;
+  });
+  return [heading(2, "Notes"), ...list(lines)];
 }
 
 function constraintsLine(spec: Spec): string {
@@ -150,6 +161,7 @@ export function studyReport(
     summaryTable(view),
     heading(2, "The front, one by one"),
     ...frontSection(view, best),
+    ...notesSection(view),
     heading(2, "What to try next"),
     ...list([...view.next]),
     ...evidenceBlocks(view),

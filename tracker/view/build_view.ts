@@ -29,6 +29,13 @@ function artifactsOf(records: readonly JournalRecord[]): Map<string, Artifact> {
   return new Map(written.map(({ artifact }) => [artifact.artifact_id, artifact]));
 }
 
+/** Notes of a study and its trials, each once, also where a trial was run again. */
+function notesOf(records: readonly JournalRecord[]): StudyView["notes"] {
+  const notes = records.filter((record) => record.type === "note");
+  const last = new Map(notes.map(({ note_id, trial_id, text }) => [note_id, { trial_id, text }]));
+  return [...last.values()];
+}
+
 /** Which phase of the work a span belongs to, by its name. */
 function phasesOf(trials: readonly Trial[]): { name: string; seconds: number }[] {
   const totals = new Map<string, number>();
@@ -114,6 +121,7 @@ export async function buildView(
       : recommendation.trial_id,
     reasons: recommendation?.reasons ?? [],
     next: recommendation?.next ?? [],
+    notes: notesOf(records),
     stop: closed?.stop ?? null,
     message: closed?.message ?? null,
     phases: phasesOf(trials),

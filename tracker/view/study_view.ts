@@ -30,6 +30,8 @@ export interface StudyView {
   reasons: readonly string[];
   /** What to try next, a sentence each. */
   next: readonly string[];
+  /** What a method or a person noted, in order; a trial's id, or null for the whole study. */
+  notes: readonly { trial_id: string | null; text: string }[];
   stop: string | null;
   message: string | null;
   /** Wall seconds by phase, longest first. */

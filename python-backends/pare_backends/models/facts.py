@@ -30,6 +30,14 @@ def find_layout(directory: Path, entries: dict[str, Entry]) -> Layout:
             f"Cannot use {directory}: transformers cannot build its architecture as a causal"
             f" language model ({one_line(error, 160)})",
         ) from error
+    if not layout.linear:
+        count = getattr(model.config.get_text_config(), "num_hidden_layers", None)
+        raise StageFailure(
+            "bad_input",
+            f"Cannot use {directory}: by its config.json it has no layers"
+            f" (num_hidden_layers is {count})",
+            hint="Config and weights are of two models: copy the directory again",
+        )
     missing = missing_weights(layout, {name: entry for name, entry in entries.items()})
     if missing:
         raise StageFailure(
