@@ -16,6 +16,8 @@ export interface Evaluation {
   samples: SampleResult[];
   /** Task to hash of its protocol; only equal hashes may be compared. */
   protocol: Record<string, string>;
+  /** Task to what its hash is over, by name; absent: not kept. */
+  protocol_parts?: Record<string, Record<string, string>> | undefined;
 }
 
 /** Speed, memory and energy of an artifact in a named runtime, baseline interleaved. */

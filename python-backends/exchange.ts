@@ -16,6 +16,10 @@ import { type Exit, logTail, type WorkerProcess } from "./worker_process.ts";
 /** A worker silent for so long is stalled: a step of the slowest library takes minutes. */
 export const STALL_MS = 30 * 60 * 1000;
 
+const STALL_HINT =
+  "Its stacks stand in the worker's log; where it is only slow, allow more silence " +
+  "by --stall-minutes";
+
 export interface ExchangeOptions {
   readonly request_id: string;
   readonly threads: number | null;
@@ -57,13 +61,20 @@ export async function exchange<R extends StageRequest>(
     course.ending ??= { failure: { kind, message: `Cannot ${stage}${why}`, hint, stage } };
     void worker.end();
   };
-  const limits = watchTime(worker, stop, options);
+  const silence: ResourceSample[] = [];
   const take = readEvents(course, onEvent);
   const monitor = monitorResources({
     pid: worker.pid,
-    ...(onSample === undefined ? {} : { onSample }),
+    onSample(sample) {
+      silence.push(sample);
+      onSample?.(sample);
+    },
     ...(sampleMs === undefined ? {} : { intervalMs: sampleMs }),
     onAlert: (condition, evidence) => onEvent?.({ event: "alert", condition, evidence }),
+  });
+  const limits = watchTime(worker, stop, options, (ms) => {
+    const evidence = `${course.stage} said nothing for ${seconds(ms)}; ${useOf(silence)}`;
+    onEvent?.({ event: "alert", condition: "no_progress", evidence });
   });
   const abort = () => stop("cancelled", ": it was cancelled", null);
   try {
@@ -71,6 +82,7 @@ export async function exchange<R extends StageRequest>(
     worker.listen({
       line(text) {
         limits.alive();
+        silence.length = 0;
         const broken = take(text);
         if (broken !== null) stop("crash", `: the worker broke the wire: ${broken}`);
       },
@@ -98,13 +110,15 @@ export async function exchange<R extends StageRequest>(
 /** Ends a worker that is silent for too long, or that takes too long. */
 function watchTime(
   worker: WorkerProcess,
-  stop: (kind: Failure["kind"], why: string) => void,
+  stop: (kind: Failure["kind"], why: string, hint?: string) => void,
   { timeoutMs, stallMs = STALL_MS }: ExchangeOptions,
+  onStall: (silentMs: number) => void,
 ): { alive(): void; end(): void } {
   const stalled = async () => {
+    onStall(stallMs);
     worker.dumpStacks();
     await new Promise((resolve) => setTimeout(resolve, 200)); // the dump is written by a handler
-    stop("stall", `: the worker said nothing for ${seconds(stallMs)}`);
+    stop("stall", `: the worker said nothing for ${seconds(stallMs)}`, STALL_HINT);
   };
   let silence = setTimeout(stalled, stallMs);
   const limit = timeoutMs === undefined
@@ -120,6 +134,20 @@ function watchTime(
       clearTimeout(limit);
     },
   };
+}
+
+/** What a silent worker did meanwhile: busy and slow, or waiting for something that never comes. */
+function useOf(samples: readonly ResourceSample[]): string {
+  if (samples.length === 0) return "nobody looked at what it used meanwhile";
+  const mean = (values: readonly number[]) =>
+    values.reduce((sum, value) => sum + value, 0) / values.length;
+  const gpus = samples.flatMap(({ gpu }) => gpu?.utilisation ?? []);
+  const { rss_bytes } = samples.at(-1)!;
+  return `meanwhile ${
+    mean(samples.map(({ cpu_cores }) => cpu_cores)).toFixed(2)
+  } CPU cores busy, ` +
+    (gpus.length === 0 ? "no GPU" : `GPU ${(100 * mean(gpus)).toFixed(0)} % busy`) +
+    `, ${Math.round(rss_bytes / 1e6)} MB held`;
 }
 
 /** Takes one line after another into the course; says why a line is no event, or null. */

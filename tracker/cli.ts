@@ -30,6 +30,8 @@ function withStudyOptions(command: Command): Command {
     .option("--full-samples <n>", "samples a task in the full evaluation")
     .option("--sampling <fields>", "strategy=stratified|random|sequential,total_limit=n,limit=n,…")
     .option("--task-weights <weights>", "what tasks count in the mean, such as mmlu=2,gsm8k=1")
+    .option("--answer-chars <n>", "characters of each answer that are stored; default: 4000")
+    .option("--stall-minutes <n>", "a worker silent for so long is ended; default: 30")
     .option("--trust-remote-code", "run the model's own code, which may do anything");
 }
 

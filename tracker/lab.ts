@@ -201,6 +201,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
         return Promise.resolve(null);
       },
       timestamp: tools.timestamp,
+      stall_minutes: request.stall_minutes,
     });
     const { facts, baseline } = await gatherFacts(tools, runner, request, gguf);
     const refusal = memoryRefusal(facts);

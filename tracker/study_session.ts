@@ -84,6 +84,7 @@ async function evaluationsOf(
     fidelity: record.fidelity,
     samples: await readSamples(join(root, record.path), record.sha256),
     protocol: record.protocol ?? {},
+    protocol_parts: record.protocol_parts,
   })));
 }
 
@@ -138,6 +139,7 @@ export function openSession(input: SessionInput): StudySession {
         record: (record) => store.record(record),
         keepLog: keepLogIn(store, study_id),
         timestamp: workshop.timestamp,
+        stall_minutes: request.stall_minutes,
       });
       const known = history?.study.opened.spec ?? spec;
       const prepared = await prepareStudy(workshop, runner, {

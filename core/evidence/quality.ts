@@ -114,33 +114,8 @@ export interface QualityComparison {
   samplesToDecide(threshold: number): number | null;
 }
 
-/**
- * Why two evaluations may not be compared; null where they may. Where one comes from a store that
- * kept no protocol (it is empty), the samples' hashes alone decide.
- */
-export function protocolMismatch(reference: Evaluation, other: Evaluation): string | null {
-  const known = [reference, other].every(({ protocol }) => Object.keys(protocol).length > 0);
-  const tasks = new Set(
-    known ? [...Object.keys(reference.protocol), ...Object.keys(other.protocol)] : [],
-  );
-  for (const task of [...tasks].sort()) {
-    const [left, right] = [reference.protocol[task], other.protocol[task]];
-    if (left !== right) {
-      return `Cannot compare ${task} with the baseline as the protocols differ: the baseline's is ` +
-        `${left ?? "missing"}, the trial's ${right ?? "missing"}`;
-    }
-  }
-  for (const task of new Set(reference.samples.map((sample) => sample.task))) {
-    const { unmatched } = pairBySample(ofTask(reference, task), ofTask(other, task));
-    if (unmatched > 0) {
-      return `Cannot compare ${task} with the baseline as the samples differ: ${unmatched} have no ` +
-        "partner";
-    }
-  }
-  return null;
-}
-
-function ofTask(evaluation: Evaluation, task: string): SampleResult[] {
+/** The samples of one task. */
+export function ofTask(evaluation: Pick<Evaluation, "samples">, task: string): SampleResult[] {
   return evaluation.samples.filter((sample) => sample.task === task);
 }
 

@@ -66,14 +66,14 @@ async function confirmed(spec: Spec, { ask }: StudyPorts): Promise<Spec> {
 
 function restored(history: StudyHistory | undefined): Study["evaluations"] {
   const evaluations: Study["evaluations"] = new Map();
-  for (const { trial_id, fidelity, samples, protocol } of history?.evaluations ?? []) {
+  for (const { trial_id, fidelity, samples, ...kept } of history?.evaluations ?? []) {
     const trial = history?.study.trials.find((one) => one.trial_id === trial_id);
     if (trial === undefined) continue;
     const quality = new Set(["accuracy", "perplexity"]);
     const measurements = trial.measurements.filter((row) =>
       row.fidelity === fidelity && (row.task !== null || quality.has(row.metric))
     );
-    const evaluation: Evaluation = { measurements, samples, protocol };
+    const evaluation: Evaluation = { measurements, samples, ...kept };
     evaluations.set(trial_id, { ...evaluations.get(trial_id) ?? {}, [fidelity]: evaluation });
   }
   return evaluations;

@@ -1,6 +1,7 @@
 import { checkConstraints } from "../evidence/constraints.ts";
 import { proxyGate, verificationGate } from "../evidence/gates.ts";
-import { compareQuality, protocolMismatch, withAggregates } from "../evidence/quality.ts";
+import { protocolMismatch } from "../evidence/protocol.ts";
+import { compareQuality, withAggregates } from "../evidence/quality.ts";
 import { rewardOf } from "../evidence/reward.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Artifact } from "../schemas/artifact.ts";
@@ -15,6 +16,7 @@ import {
   endingOf,
   notANumber,
 } from "./draft.ts";
+import { alertOfFindings, alertOfNaN } from "./health_alerts.ts";
 import { baselineOf, record, type Study } from "./study.ts";
 
 /** Each action in order, found or made; a gate after each. Null: all passed. */
@@ -93,12 +95,16 @@ export async function evaluate(
     draft.artifact.artifact_id,
     () => study.ports.backend.evaluate(trial_id, draft.artifact, fidelity),
   );
-  if ("ending" in evaluated) return evaluated.ending;
+  if ("ending" in evaluated) {
+    await alertOfNaN(study, draft, evaluated.ending);
+    return evaluated.ending;
+  }
   const evaluation = withAggregates(evaluated.value, study.spec);
   await addMeasurements(study, draft, evaluation.measurements);
   const broken = notANumber(evaluation.measurements, fidelity);
-  if (broken !== null) return endingOf(broken);
   const reference = baselineEvaluation(study, fidelity);
+  await alertOfFindings(study, draft, evaluation, { reference, broken });
+  if (broken !== null) return endingOf(broken);
   if (strategy !== null) {
     const mismatch = reference === undefined
       ? `Cannot compare as the baseline has no ${fidelity} evaluation`
@@ -148,7 +154,10 @@ export async function measureSpeed(
     runtime,
     () => study.ports.backend.speed(draft.trial.trial_id, draft.artifact, baseline),
   );
-  if ("ending" in measured) return measured.ending;
+  if ("ending" in measured) {
+    await alertOfNaN(study, draft, measured.ending);
+    return measured.ending;
+  }
   const { measurements, baseline_measurements } = measured.value;
   const interleaved = baseline_measurements.map((row) => ({
     ...row,
@@ -157,7 +166,11 @@ export async function measureSpeed(
   const rows = [...measurements, ...interleaved];
   await addMeasurements(study, draft, rows);
   const broken = notANumber(rows, "speed");
-  if (broken !== null) return endingOf(broken);
+  if (broken !== null) {
+    const ending = endingOf(broken);
+    await alertOfNaN(study, draft, ending);
+    return ending;
+  }
   const verdicts = checkConstraints(study.spec, study.input.facts, draft.trial.measurements, null);
   const memory = verdicts.find(({ constraint }) => constraint === "max_vram_gb");
   return draft.trial.strategy !== null && memory?.verdict === "violated"

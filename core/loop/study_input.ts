@@ -1,5 +1,5 @@
 import type { Sampler } from "../contract/plugin.ts";
-import type { Ask, Backend, Clock, StudyEvent, Tracker } from "../ports.ts";
+import type { Ask, Backend, Clock, Evaluation, StudyEvent, Tracker } from "../ports.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { StopReason } from "../schemas/journal.ts";
@@ -25,6 +25,8 @@ export interface StoredEvaluation {
   readonly samples: SampleResult[];
   /** Task to hash; empty where the store does not know: samples are then compared by their hashes. */
   readonly protocol: Record<string, string>;
+  /** Task to what its hash is over; undefined in older stores. */
+  readonly protocol_parts?: Evaluation["protocol_parts"];
 }
 
 /** What a study needs to go on: its journal replayed, and the samples of its evaluations. */

@@ -86,6 +86,9 @@ export const JournalRecord = z.discriminatedUnion("type", [
     protocol: z.record(z.string(), z.string()).optional().describe(
       "task: hash of its protocol; a resumed study compares under equal ones only",
     ),
+    protocol_parts: z.record(z.string(), z.record(z.string(), z.string())).optional().describe(
+      "task: what the hash is over, by name; absent in old records",
+    ),
   }),
   z.strictObject({
     type: z.literal("measured"),

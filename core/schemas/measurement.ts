@@ -38,11 +38,23 @@ export const SampleResult = z.strictObject({
   sample_hash: z.string().describe("hash of the document's content; joins baseline and trial"),
   prompt_hash: z.string(),
   score: MeasuredNumber.describe("1 right, 0 wrong, or the metric's per-sample value"),
-  answer: z.string().nullable(),
+  answer: z.string().nullable().describe("what it wrote or chose, its first answer_chars"),
   gold: z.string().nullable(),
-  log_likelihood: MeasuredNumber.nullable(),
+  log_likelihood: MeasuredNumber.nullable().describe("nats, of the right answer"),
   seconds: MeasuredNumber.nullable().optional().describe(
     "its share of the batches that it was computed in; null or absent: not known",
+  ),
+  // Absent in samples of earlier versions, whose `answer` is the parsed one.
+  parsed_answer: z.string().nullable().optional().describe(
+    "what the task's rule read from the answer; null: nothing",
+  ),
+  answer_length: z.int().nullable().optional().describe("characters of the whole answer"),
+  chosen: z.int().nullable().optional().describe("number of the choice taken, from 0"),
+  choice_log_likelihoods: z.array(MeasuredNumber).nullable().optional().describe(
+    "nats, of every choice in order",
+  ),
+  cut_tokens: z.int().nullable().optional().describe(
+    "tokens lost from the left of an input longer than the model reads; 0: none",
   ),
 });
 export type SampleResult = z.infer<typeof SampleResult>;

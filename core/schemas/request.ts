@@ -55,6 +55,12 @@ export const StudyRequest = z.strictObject({
     full: z.int().positive().optional(),
   }).default({}).describe("samples a task; default: the task's own"),
   sampling: Sampling.optional(),
+  answer_chars: z.int().min(0).optional().describe(
+    "characters of each answer that are stored; default 4000",
+  ),
+  stall_minutes: z.number().positive().optional().describe(
+    "a worker silent for so long is ended; default 30",
+  ),
   task_weights: z.record(z.string(), z.number().positive()).optional().describe(
     "how much a task counts in the mean over tasks, such as {mmlu: 2}; default 1",
   ),

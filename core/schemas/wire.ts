@@ -115,6 +115,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     answers_path: z.string().nullable().describe(
       "answers of this artifact so far, read and added to; null: none are kept",
     ),
+    answer_chars: z.int().describe("of each answer that are stored"),
     runtime: z.strictObject({ name: z.string(), graph_dir: z.string() }).nullable()
       .describe("scores in this runtime, as its speed is measured; null: in transformers"),
   }),
@@ -212,6 +213,9 @@ export const StageResults = {
     samples_sha256: z.string(),
     protocol: z.record(z.string(), z.string()).describe(
       "task: hash over version, template, rows and decoding; equal hashes may be compared",
+    ),
+    protocol_parts: z.record(z.string(), z.record(z.string(), z.string())).describe(
+      "task: what the hash is over, by name, so that a difference can be said",
     ),
   }),
   export_graph: z.strictObject({ weights: z.int(), seconds: z.number() }),

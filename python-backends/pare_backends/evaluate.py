@@ -40,6 +40,7 @@ class EvaluateRequest:
     seed: int
     batched_apart: list[SampleSelection]
     answers_path: str | None
+    answer_chars: int
     runtime: EvaluationRuntime | None
 
 
@@ -56,7 +57,7 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
     with report.span("evaluate", library=True):
         outcomes = _run_tasks(request, rows, documents, model, tokenizer, report)
     path = Path(request.samples_path)
-    write_samples(path, outcomes)
+    write_samples(path, outcomes, request.answer_chars)
     device = str(model.device.type)
     return {
         "measurements": [
@@ -69,6 +70,7 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
         "reused_requests": sum(outcome.reused for outcome in outcomes),
         "samples_sha256": file_sha256(path),
         "protocol": {outcome.task.task: outcome.protocol for outcome in outcomes},
+        "protocol_parts": {outcome.task.task: outcome.protocol_parts for outcome in outcomes},
     }
 
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { WorkerEvent } from "../../core/mod.ts";
 import { nameDeath } from "../../python-backends/exchange.ts";
 import { isAlive, runScripted, startScripted, temporaryFolder, until } from "./scripted_worker.ts";
 import { exchange } from "../../python-backends/exchange.ts";
@@ -94,6 +95,7 @@ Deno.test("what a library prints reaches the log, never the wire", async () => {
 });
 
 Deno.test("a silent worker is a stall, and its log says where it stood", async () => {
+  const alerts: Extract<WorkerEvent, { event: "alert" }>[] = [];
   const worker = await startScripted(
     `def in_a_loop():\n    while True: time.sleep(0.05)\nin_a_loop()`,
   );
@@ -101,9 +103,18 @@ Deno.test("a silent worker is a stall, and its log says where it stood", async (
     request_id: "test",
     threads: 1,
     stallMs: 700,
+    sampleMs: 200,
+    onEvent: (event) => event.event === "alert" && alerts.push(event),
   });
   assert(!outcome.ok);
   assert.equal(outcome.failure.kind, "stall");
+  assert.match(outcome.failure.hint ?? "", /--stall-minutes/);
+  assert.equal(alerts.length, 1);
+  assert.equal(alerts[0]?.condition, "no_progress");
+  assert.match(
+    alerts[0]!.evidence,
+    /^describe said nothing for 0\.7 s; meanwhile \d\.\d\d CPU cores busy, .*GPU.*, \d+ MB held$/,
+  );
   assert.match(Deno.readTextFileSync(worker.log_path), /in_a_loop/);
 });
 

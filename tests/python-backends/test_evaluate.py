@@ -42,6 +42,7 @@ def evaluate(
         seed=1,
         batched_apart=[],
         answers_path=None,
+        answer_chars=4000,
         runtime=None,
     )
     result = run(dataclasses.replace(request, **changes), events.report)

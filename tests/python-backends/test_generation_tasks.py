@@ -82,7 +82,8 @@ def test_gsm8k_scores_generations_by_its_own_rules(reader: Any) -> None:
     golds = [documents.rows[row]["answer"].rpartition("#### ")[2] for row in range(4)]
     answers = [f"It is {golds[0]}.", "It is 5.", f"#### ${golds[2]}\nthen 9", "no idea"]
     outcome = run_harness(task, documents, [0, 1, 2, 3], saying(reader, answers))
-    found = [(s.score, s.answer, s.gold) for s in outcome.samples]
+    found = [(s.score, s.parsed_answer, s.gold) for s in outcome.samples]
+    assert [s.answer for s in outcome.samples] == answers
     assert found == [
         (1.0, golds[0], golds[0]),
         (0.0, "5", golds[1]),
@@ -115,7 +116,7 @@ def test_gsm8k_asks_with_the_prompts_of_lm_eval(reader: Any, tmp_path: Path) -> 
     )
     assert [s.prompt_hash for s in ours.samples] == [str(s["prompt_hash"])[:16] for s in theirs]
     expected = [read_number(s["resps"][0][0], s["doc"]["answer"]) for s in theirs]
-    assert [(s.answer, s.score) for s in ours.samples] == [
+    assert [(s.parsed_answer, s.score) for s in ours.samples] == [
         (reading.answer, float(reading.right)) for reading in expected
     ]
 
@@ -174,7 +175,7 @@ def test_bbh_scores_as_lm_eval_alone(group: str, reader: Any, tmp_path: Path) ->
     )
     assert [s.prompt_hash for s in ours.samples] == [str(s["prompt_hash"])[:16] for s in theirs]
     assert [s.score for s in ours.samples] == [float(s["exact_match"]) for s in theirs]
-    assert [s.answer for s in ours.samples] == [s["filtered_resps"][0] for s in theirs]
+    assert [s.parsed_answer for s in ours.samples] == [s["filtered_resps"][0] for s in theirs]
 
 
 def test_a_group_that_lm_eval_does_not_have_is_named(reader: Any, tmp_path: Path) -> None:
@@ -221,7 +222,7 @@ def test_triviaqa_takes_any_name_of_the_answer(reader: Any, tmp_path: Path) -> N
     )
     assert [s.prompt_hash for s in ours.samples] == [str(s["prompt_hash"])[:16] for s in theirs]
     assert [s.score for s in ours.samples] == [float(s["exact_match"]) for s in theirs]
-    assert [s.answer for s in ours.samples] == [s["filtered_resps"][0] for s in theirs]
+    assert [s.parsed_answer for s in ours.samples] == [s["filtered_resps"][0] for s in theirs]
 
 
 def test_squad_completion_holds_the_answer(reader: Any, tmp_path: Path) -> None:

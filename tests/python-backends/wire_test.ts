@@ -86,6 +86,7 @@ Deno.test("readResult() gives NaN and infinities back as numbers and leaves text
     reused_requests: 0,
     samples_sha256: "",
     protocol: {},
+    protocol_parts: {},
   });
   assert(evaluated.ok);
   assert.equal(evaluated.value.measurements[0]?.value, Infinity);

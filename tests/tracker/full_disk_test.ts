@@ -90,6 +90,7 @@ async function prepare(client: BackendClient, disk: string, before: (stage: stri
     calibration_path: "",
     calibration_sha256: "",
     seed: 1,
+    answer_chars: 100,
   };
   const apply = () =>
     applyAction({ workshop, study, runner, trial_id: "study/t01", parent, action });

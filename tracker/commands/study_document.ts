@@ -31,6 +31,8 @@ export interface RunOptions {
   fullSamples?: string;
   sampling?: string;
   taskWeights?: string;
+  answerChars?: string;
+  stallMinutes?: string;
   trustRemoteCode?: boolean;
 }
 
@@ -72,6 +74,11 @@ export function studyFromOptions(options: RunOptions, base: Partial<StudyRequest
     objectives: optional(options.objectives, parseObjectives),
     sampling: optional(options.sampling, parseSampling),
     task_weights: optional(options.taskWeights, parseTaskWeights),
+    answer_chars: optional(options.answerChars, (text) => parseWhole(text, "--answer-chars", 0)),
+    stall_minutes: optional(
+      options.stallMinutes,
+      (text) => parsePositive(text, "--stall-minutes"),
+    ),
     target: options.target,
     seed: optional(options.seed, (text) => parseWhole(text, "--seed", 0)),
     data_dir: options.dataDir,

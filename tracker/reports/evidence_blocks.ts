@@ -95,6 +95,28 @@ function failedRows(view: StudyView): string[][] {
   ]);
 }
 
+function nameOf(view: StudyView, trial_id: string | null): string {
+  const trial = view.trials.find((one) => one.trial_id === trial_id);
+  return trial === undefined
+    ? trial_id ?? "the study"
+    : `t${String(trial.number).padStart(2, "0")}`;
+}
+
+/** What looked wrong, as it was recorded. */
+function alertRows(view: StudyView): string[][] {
+  return view.alerts.map(({ trial_id, condition, evidence, action, outcome }) => [
+    nameOf(view, trial_id),
+    condition,
+    evidence,
+    action,
+    outcome ?? "–",
+  ]);
+}
+
+function refusedRows(view: StudyView): string[][] {
+  return [...view.refused_comparisons].map(([trial_id, why]) => [nameOf(view, trial_id), why]);
+}
+
 function whenAny(rows: string[][], title: string, head: string[]): Block[] {
   return rows.length === 0 ? [] : [heading(2, title), table(head, rows)];
 }
@@ -105,6 +127,8 @@ export function evidenceBlocks(view: StudyView): Block[] {
   const refused = spec.methods.filter((m) => !m.supported).map((m) => [m.method, m.reason]);
   return [
     ...comparisonBlocks(view),
+    ...whenAny(refusedRows(view), "Not compared", ["trial", "why"]),
+    ...whenAny(alertRows(view), "Alerts", ["trial", "condition", "evidence", "action", "outcome"]),
     ...whenAny(verdictRows(view), "Constraints", [
       "trial",
       "constraint",

@@ -46,10 +46,11 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
     seed: study.seed,
     batched_apart: fidelity === "proxy" ? [] : [...study.proxy],
     answers_path: await answersPath(input),
+    answer_chars: study.answer_chars,
     runtime: null,
   }, "default");
   if (!evaluated.ok) return evaluated;
-  const { measurements, protocol, samples, samples_sha256 } = evaluated.value;
+  const { measurements, protocol, protocol_parts, samples, samples_sha256 } = evaluated.value;
   try {
     const rows = await readSamples(absolute, samples_sha256);
     await workshop.store.record({
@@ -62,10 +63,11 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
       rows: samples,
       sha256: samples_sha256,
       protocol,
+      protocol_parts,
     });
     return {
       ok: true,
-      value: { measurements, samples: rows, protocol },
+      value: { measurements, samples: rows, protocol, protocol_parts },
       spans: evaluated.spans,
     };
   } catch (error) {

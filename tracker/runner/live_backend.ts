@@ -27,6 +27,8 @@ export interface PreparedStudy {
   readonly calibration_path: string;
   readonly calibration_sha256: string;
   readonly seed: number;
+  /** Of each answer that the store keeps. */
+  readonly answer_chars: number;
 }
 
 /** A failure with the spans that were spent on it. */

@@ -23,6 +23,9 @@ import type { Workshop } from "./workshop.ts";
 /** Calibration windows written; a method takes as many of them as its knobs say. */
 export const CALIBRATION = { windows: 32, tokens: 256 };
 
+/** Characters of an answer that are stored where nobody says: GSM8K's 256 tokens are 1,000. */
+const ANSWER_CHARS = 4000;
+
 /** The tiny model knows the words of its own language only. */
 const TINY_TEXT = join(PROJECT_ROOT, "plugins", "evaluation", "data", "tiny_text.jsonl");
 
@@ -100,6 +103,7 @@ export async function prepareStudy(
     calibration_path: join(folder, prepared.calibration_path),
     calibration_sha256: prepared.calibration_sha256,
     seed: request.seed,
+    answer_chars: request.answer_chars ?? ANSWER_CHARS,
   };
 }
 

@@ -61,6 +61,7 @@ export async function scoreInRuntime(
       seed: study.seed,
       batched_apart: [],
       answers_path: null,
+      answer_chars: study.answer_chars,
       runtime: { name: study.spec.runtime, graph_dir },
     }, "default");
     if (!scored.ok) return scored;

@@ -27,6 +27,8 @@ export interface StageRunnerOptions {
   readonly onEvent: (event: StudyEvent) => void;
   readonly record: (record: JournalRecord) => Promise<void>;
   readonly keepLog: KeepLog;
+  /** Minutes that a worker may be silent; undefined: the client's own. */
+  readonly stall_minutes?: number | undefined;
   /** ISO 8601. */
   readonly timestamp: () => string;
 }
@@ -73,6 +75,10 @@ function resourceRecord(
 /** What became of the work that a worker warned of. */
 function becameOf(stage: StageName, outcome: Outcome<unknown>): string {
   return outcome.ok ? `${stage} went on to its end` : `${stage} ended: ${outcome.failure.kind}`;
+}
+
+function stallMsOf({ stall_minutes }: StageRunnerOptions): number | undefined {
+  return stall_minutes === undefined ? undefined : stall_minutes * 60_000;
 }
 
 async function recordLog(
@@ -141,6 +147,7 @@ export function createStageRunner(options: StageRunnerOptions): StageRunner {
     const outcome = await client.run(request, {
       environment,
       signal,
+      stallMs: stallMsOf(options),
       onEvent: take,
       onSample: (sample) => samples.add(sample),
       onLog: (path: string) => {
@@ -153,7 +160,9 @@ export function createStageRunner(options: StageRunnerOptions): StageRunner {
       }
     }
     for (const alert of alerts) {
-      await record({ ...alert, outcome: becameOf(request.stage, outcome) });
+      const told = { ...alert, outcome: becameOf(request.stage, outcome) };
+      await record(told);
+      onEvent({ event: "record", record: told });
     }
     if (log !== null) await recordLog(options, trialId, request.stage, log);
     return outcome;

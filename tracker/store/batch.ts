@@ -3,6 +3,7 @@ import {
   type DuckDBConnection,
   DuckDBTimestampValue,
   type DuckDBType,
+  type DuckDBValue,
   listValue,
 } from "@duckdb/node-api";
 import type { Points } from "../../core/mod.ts";
@@ -198,8 +199,9 @@ function appendCell(appender: DuckDBAppender, cell: Cell, { type, kind }: Column
   else if (kind === "DOUBLE") appender.appendDouble(cell as number);
   else if (kind === "VARCHAR") appender.appendVarchar(cell as string);
   else if (kind === "BOOLEAN") appender.appendBoolean(cell as boolean);
-  else if (typeof cell === "object") appender.appendValue(listValue([...cell]), type);
-  else appender.appendValue(cell, type);
+  else if (typeof cell === "object") {
+    appender.appendValue(listValue([...cell] as DuckDBValue[]), type);
+  } else appender.appendValue(cell, type);
 }
 
 async function appendRows(

@@ -1,7 +1,7 @@
 import type { Measurement } from "../../core/mod.ts";
 
 /** What a column may hold before it is written. */
-export type Cell = string | number | boolean | null | Date | readonly string[];
+export type Cell = string | number | boolean | null | Date | readonly string[] | readonly number[];
 export type Row = Record<string, Cell>;
 
 /**

@@ -14,6 +14,7 @@ const MIGRATIONS = [
   "0010_imported.sql",
   "0012_journal_mark.sql",
   "0013_imported_comments.sql",
+  "0014_sample_evidence.sql",
 ] as const;
 
 /** Databases of an earlier version lack what only the journal can fill: they are made anew. */

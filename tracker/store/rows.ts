@@ -3,6 +3,7 @@ import { artifactRows } from "./artifact_rows.ts";
 import { adds, type Change, measurementRow, moment } from "./change.ts";
 import { episodeRows } from "./episode_rows.ts";
 import { importedRows } from "./imported_rows.ts";
+import { PROTOCOL_TABLES, protocolRows } from "./protocol_rows.ts";
 import { runRows } from "./provenance_columns.ts";
 import { energyRows, layerRows, resourceRows } from "./reading_rows.ts";
 import { alertRows, eventRow, logRows, noteRows } from "./said_rows.ts";
@@ -41,8 +42,9 @@ function ownChanges(record: JournalRecord, position: number): Change[] {
       const { study_id, trial_id, fidelity, path, rows, sha256 } = record;
       const where = { study_id, trial_id, fidelity };
       return [
-        { op: "forget", tables: ["sample_files", "samples"], where },
+        { op: "forget", tables: ["sample_files", "samples", ...PROTOCOL_TABLES], where },
         ...adds("sample_files", [{ ...where, path, rows, sha256 }]),
+        ...protocolRows(record),
       ];
     }
     case "measured": {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { resolve, sep } from "node:path";
 import { parquetReadObjects } from "hyparquet";
 import { SampleResult } from "../../core/mod.ts";
-import { adds, type Change } from "./change.ts";
+import { adds, type Cell, type Change, type Row } from "./change.ts";
 
 interface SamplesWritten {
   study_id: string;
@@ -59,6 +59,11 @@ export async function readSamples(path: string, sha256: string): Promise<SampleR
   }
 }
 
+/** Columns that a file of an earlier version lacks are NULL. */
+function withoutUndefined(row: Record<string, Cell | undefined>): Row {
+  return Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, cell ?? null]));
+}
+
 function isBelow(root: string, path: string): boolean {
   return path.startsWith(resolve(root) + sep);
 }
@@ -76,14 +81,8 @@ export async function sampleChanges(
       return { problem: `Cannot read the samples file ${path} as it lies outside the store` };
     }
     const samples = await readSamples(file, sha256);
-    const rows = samples.map(({ seconds = null, ...one }) => ({
-      study_id,
-      trial_id,
-      fidelity,
-      ...one,
-      seconds,
-    }));
-    return { changes: adds("samples", rows) };
+    const rows = samples.map((one) => ({ study_id, trial_id, fidelity, ...one }));
+    return { changes: adds("samples", rows.map(withoutUndefined)) };
   } catch (error) {
     return error instanceof Deno.errors.NotFound
       ? { problem: `Cannot read the samples file ${path} as it is gone` }

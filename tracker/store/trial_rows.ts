@@ -18,6 +18,8 @@ const RUN_TABLES = [
   "trial_artifacts",
   "samples",
   "sample_files",
+  "protocols",
+  "protocol_parts",
   "resources",
   "energy_readings",
   "logs",

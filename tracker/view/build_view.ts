@@ -6,6 +6,8 @@ import {
   frontOf,
   frontProbability,
   type JournalRecord,
+  type Protocolled,
+  protocolMismatch,
   recommend,
   type Recommendation,
   type ReplayedStudy,
@@ -14,11 +16,10 @@ import {
   type Span,
   type Spec,
   streamRandom,
-  type TaskComparison,
   type Trial,
   UsageError,
 } from "../../core/mod.ts";
-import type { StudyView } from "./study_view.ts";
+import type { Alert, StudyView } from "./study_view.ts";
 import { trialRows } from "./trial_rows.ts";
 
 /** Reads the samples of a trial's full evaluation; null where they are gone. */
@@ -50,28 +51,56 @@ async function evidenceOf(
   study: ReplayedStudy,
   spec: Spec,
   readSamples: SampleReader,
-): Promise<{
-  probabilities: Record<string, number>;
-  comparisons: ReadonlyMap<string, readonly TaskComparison[]>;
-}> {
+): Promise<
+  Pick<StudyView, "comparisons" | "refused_comparisons"> & {
+    probabilities: Record<string, number>;
+  }
+> {
   const { members, dominated } = frontOf(study.trials, spec);
   const found = await Promise.all([...members, ...dominated].map(async ({ trial }) => {
     const samples = await readSamples(trial.trial_id);
-    return samples === null ? [] : [{ trial, samples }];
+    return samples === null ? [] : [{ trial, samples, ...protocolOf(study, trial.trial_id) }];
   }));
-  const contenders = found.flat();
+  const { contenders, refused_comparisons } = comparable(found.flat());
   const { seed } = study.opened.request;
   const probabilities = Object.fromEntries(
     frontProbability(contenders, spec, streamRandom(seed, "front probability")),
   );
   const baseline = contenders.find(({ trial }) => trial.strategy === null);
-  if (baseline === undefined) return { probabilities, comparisons: new Map() };
+  if (baseline === undefined) {
+    return { probabilities, comparisons: new Map(), refused_comparisons };
+  }
   const reference = { measurements: baseline.trial.measurements, samples: baseline.samples };
   const comparisons = contenders.filter((one) => one !== baseline).map(({ trial, samples }) => {
     const random = streamRandom(seed, `comparison ${trial.trial_id}`);
     return [trial.trial_id, compareTasks(spec, reference, samples, random)] as const;
   });
-  return { probabilities, comparisons: new Map(comparisons) };
+  return { probabilities, comparisons: new Map(comparisons), refused_comparisons };
+}
+
+/** Under what a trial's full evaluation was taken; empty in stores that kept no protocol. */
+function protocolOf(study: ReplayedStudy, trial_id: string) {
+  const { protocol = {}, protocol_parts } =
+    study.samples.findLast((record) =>
+      record.trial_id === trial_id && record.fidelity === "full"
+    ) ?? {};
+  return { protocol, protocol_parts };
+}
+
+/** Those that were evaluated as the baseline was; of the others, why they may not be compared. */
+function comparable<C extends Protocolled & { trial: Trial }>(all: readonly C[]) {
+  const refused_comparisons = new Map<string, string>();
+  const baseline = all.find(({ trial }) => trial.strategy === null);
+  const contenders = all.filter((one) => {
+    const mismatch = baseline === undefined ? null : protocolMismatch(baseline, one);
+    if (mismatch !== null) refused_comparisons.set(one.trial.trial_id, mismatch);
+    return mismatch === null;
+  });
+  return { contenders, refused_comparisons };
+}
+
+function alertsOf(records: readonly JournalRecord[]): Alert[] {
+  return records.filter((record) => record.type === "alert");
 }
 
 function advice(
@@ -101,7 +130,7 @@ export async function buildView(
   const closed = records.findLast((record) => record.type === "study_closed");
   const recommendation = advice(study, facts, spec, closed);
   const ids = front.members.map(({ trial }) => trial.trial_id);
-  const { probabilities, comparisons } = await evidenceOf(study, spec, readSamples);
+  const { probabilities, ...compared } = await evidenceOf(study, spec, readSamples);
   return {
     study_id,
     request,
@@ -111,7 +140,8 @@ export async function buildView(
     trials,
     rows: trialRows(trials, { front: ids, probabilities }),
     artifacts: artifactsOf(records),
-    comparisons,
+    ...compared,
+    alerts: alertsOf(records),
     front: ids,
     hypervolume: baseline === undefined
       ? null

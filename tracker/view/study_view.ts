@@ -1,6 +1,7 @@
 import type {
   Artifact,
   Facts,
+  JournalRecord,
   Provenance,
   Spec,
   StudyRequest,
@@ -8,6 +9,8 @@ import type {
   Trial,
 } from "../../core/mod.ts";
 import type { TrialRow } from "./trial_rows.ts";
+
+export type Alert = Extract<JournalRecord, { type: "alert" }>;
 
 /** Everything that is known of a study, as reports, plots and notebooks read it. */
 export interface StudyView {
@@ -22,6 +25,10 @@ export interface StudyView {
   artifacts: ReadonlyMap<string, Artifact>;
   /** Trials measured in full against the baseline, task by task, by trial id. */
   comparisons: ReadonlyMap<string, readonly TaskComparison[]>;
+  /** Why a trial is not compared, by trial id: what differs between its protocol and the baseline's. */
+  refused_comparisons: ReadonlyMap<string, string>;
+  /** What looked wrong, in the order it was seen. */
+  alerts: readonly Alert[];
   /** Trial ids on the front, best first. */
   front: readonly string[];
   hypervolume: number | null;

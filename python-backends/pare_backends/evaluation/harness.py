@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.evaluation.answer_rules import rule_of
@@ -47,6 +48,9 @@ def run_harness(
     names = [] if groups is None else [groups.of(documents.rows[row]) for row in rows]
     value, error = mean_and_error(scores)
     version = lm_eval.__version__
+    prompts = [sample.prompt_hash for sample in samples]
+    hashes = [documents.hashes[row] for row in rows]
+    definition = _plain({**full_definition(task), "dataset_kwargs": None, "dataset_path": None})
     return TaskOutcome(
         task=task,
         value=value,
@@ -58,11 +62,21 @@ def run_harness(
                 version,
                 task.metric,
                 task.few_shot,
-                _plain({**full_definition(task), "dataset_kwargs": None, "dataset_path": None}),
-                [sample.prompt_hash for sample in samples],
-                [documents.hashes[row] for row in rows],
+                definition,
+                prompts,
+                hashes,
             ]
         ),
+        protocol_parts={
+            "task_version": task.task_version,
+            "evaluator": f"lm-eval {version}",
+            "metric": task.metric,
+            "few_shot": str(task.few_shot),
+            "decoding": json.dumps(definition.get("generation_kwargs"), sort_keys=True),
+            "template": content_hash({**definition, "generation_kwargs": None}),
+            "prompts": content_hash(prompts),
+            "samples": f"{len(hashes)} rows {content_hash(hashes)}",
+        },
         how=f"lm-eval {version}, {task.metric}, {task.few_shot}-shot",
         asked=model.asked - asked,
         reused=model.answers.reused - reused,
@@ -104,8 +118,10 @@ def _run_part(
             f"{', '.join(known)}",
         )
     return [
-        sample_result(
-            task, lm_task, sample, row, documents.hashes[row], metric, model.seconds_of(sample)
+        replace(
+            sample_result(task, lm_task, sample, row, documents.hashes[row], metric),
+            seconds=model.seconds_of(sample),
+            cut_tokens=model.cut_tokens_of(sample),
         )
         for row, sample in zip(rows, logged, strict=True)
     ]
@@ -205,51 +221,69 @@ def sample_result(
     row: int,
     digest: str,
     metric: str,
-    seconds: float | None,
 ) -> SampleResult:
-    """One logged sample of lm-eval as a row of ours."""
+    """One logged sample of lm-eval as a row of ours; what it cost is the model's to say."""
     definition = task.definition or {}
     rule = rule_of(definition)
-    if rule is None:
-        answer, gold, likelihood = _answer(lm_task, sample, metric)
-    else:
-        answer = rule(_text(sample), str(sample["doc"][definition["metadata"]["gold"]])).answer
-        gold, likelihood = str(sample["target"]), None
+    read = _answer(lm_task, sample, metric)
+    if rule is not None:
+        gold = str(sample["doc"][definition["metadata"]["gold"]])
+        read = replace(read, parsed=rule(_text(sample), gold).answer, gold=str(sample["target"]))
     return SampleResult(
         task=task.task,
         sample_id=str(row),
         sample_hash=digest,
         prompt_hash=str(sample["prompt_hash"])[:16],
         score=float(sample[metric]),
-        answer=answer,
-        gold=gold,
-        log_likelihood=likelihood,
-        seconds=seconds,
+        answer=read.answer,
+        gold=read.gold,
+        log_likelihood=read.log_likelihood,
+        seconds=None,
+        parsed_answer=read.parsed,
+        chosen=read.chosen,
+        choice_log_likelihoods=read.choices,
     )
 
 
-def _answer(
-    lm_task: Any, sample: dict[str, Any], metric: str
-) -> tuple[str | None, str | None, float | None]:
-    """What the model chose, what was right, and the log-likelihood of the right one (nats)."""
+@dataclass(frozen=True)
+class _Read:
+    """What the model wrote or chose, what was right, and the log-likelihoods behind it (nats)."""
+
+    answer: str | None
+    parsed: str | None
+    gold: str | None
+    log_likelihood: float | None = None
+    chosen: int | None = None
+    choices: tuple[float, ...] | None = None
+
+
+def _answer(lm_task: Any, sample: dict[str, Any], metric: str) -> _Read:
     target, responses = sample["target"], sample["filtered_resps"]
     kind = lm_task.OUTPUT_TYPE
     if kind == "multiple_choice":
         choices = lm_task.doc_to_choice(sample["doc"])
-        values = [float(value) for value, _ in responses]
+        values = tuple(float(value) for value, _ in responses)
         lengths = [len(text) if metric == "acc_norm" else 1 for text in choices]
         best = max(range(len(choices)), key=lambda i: values[i] / lengths[i])
         if lm_task.multiple_input:
             # The choices are what stands before one and the same target; the text is the right one.
             target = lm_task.doc_to_text(sample["doc"])
         right = target if isinstance(target, int) else choices.index(str(target))
-        return choices[best], choices[right], values[right]
+        text = choices[best]
+        return _Read(text, text, choices[right], values[right], best, values)
     if kind == "loglikelihood":
         likelihood, greedy = responses[0]
         gold = str(target).strip()
-        return (gold if greedy else None), gold, float(likelihood)
+        text = gold if greedy else None
+        return _Read(text, text, gold, float(likelihood))
     gold = json.dumps(target, ensure_ascii=False) if isinstance(target, list) else str(target)
-    return _text(sample), gold, None
+    return _Read(_written(sample), _text(sample), gold)
+
+
+def _written(sample: dict[str, Any]) -> str:
+    """The generation as the model wrote it."""
+    response = sample["resps"][0]
+    return str(response if isinstance(response, str) else response[0])
 
 
 def _text(sample: dict[str, Any]) -> str:

@@ -65,6 +65,7 @@ class PackedLM(HFLM):
         self._generated = 0
         self._generations = 0
         self._seconds: dict[tuple[str, str], float] = {}
+        self._cut: dict[str, int] = {}
         self.label = "evaluate"
         self.asked = 0
         """Requests and generations asked for so far."""
@@ -82,6 +83,9 @@ class PackedLM(HFLM):
     ) -> list[tuple[float, bool]]:
         self.asked += len(requests)
         pairs = [(context, continuation) for _, context, continuation in requests]
+        for asked, context, continuation in requests:
+            # The last token is predicted, never read.
+            self._note_cut(asked[0], len(context) + len(continuation) - 1 - self.max_length)
         groups = group_requests(pairs, self.max_length)
         if self._packs is None:
             self._packs, _ = self.answers.once(
@@ -97,6 +101,14 @@ class PackedLM(HFLM):
         pairs = [(asked[0], str(asked[1])) for asked in sample["arguments"]]
         known = [self._seconds[pair] for pair in pairs if pair in self._seconds]
         return math.fsum(known) if pairs and len(known) == len(pairs) else None
+
+    def cut_tokens_of(self, sample: dict[str, Any]) -> int:
+        """Tokens that a logged sample's longest input lost as the model reads no more; 0: none."""
+        return max((self._cut.get(asked[0], 0) for asked in sample["arguments"]), default=0)
+
+    def _note_cut(self, context: str, tokens: int) -> None:
+        if tokens > 0:
+            self._cut[context] = max(tokens, self._cut.get(context, 0))
 
     def _took(self, asked: Sequence[Any], seconds: float) -> None:
         """Shares the seconds among the requests, each a context and continuation."""
@@ -232,6 +244,10 @@ class PackedLM(HFLM):
                 f"Cannot generate {longest} tokens for {self.label}: "
                 f"the model reads and writes {self.max_length} in all",
             )
+        for one in requests:
+            length = len(self.tok_encode(one.args[0]))
+            limit = self.max_length - int(one.args[1].get("max_gen_toks", self.max_gen_toks))
+            self._note_cut(one.args[0], length - limit)
         self._generated, self._generations = 0, len(requests)
         self.asked += len(requests)
         return super().generate_until(requests, disable_tqdm=True)

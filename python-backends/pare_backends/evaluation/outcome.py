@@ -21,10 +21,19 @@ class SampleResult:
     prompt_hash: str
     score: float
     answer: str | None
+    """What the model wrote or chose, whole; cut where it is stored."""
     gold: str | None
     log_likelihood: float | None
     seconds: float | None
     """Its share of the batches that it was computed in; None: not known."""
+    parsed_answer: str | None = None
+    """What the task's rule read from the answer; None: nothing."""
+    chosen: int | None = None
+    """Number of the choice taken, from 0."""
+    choice_log_likelihoods: tuple[float, ...] | None = None
+    """Nats, of every choice in order."""
+    cut_tokens: int | None = None
+    """Tokens lost from the left of an input longer than the model reads; None: not known."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,8 @@ class TaskOutcome:
     standard_error: float | None
     samples: list[SampleResult]
     protocol: str
+    protocol_parts: dict[str, str]
+    """What the protocol's hash is over, by name, so that a difference can be said."""
     how: str
     asked: int
     """Log-likelihoods, windows and generations."""

@@ -106,6 +106,7 @@ def run_perplexity(
             gold=None,
             log_likelihood=-score * (len(window) - 1),
             seconds=taken,
+            cut_tokens=0,
         )
         for row, window, digest, score, taken in zip(
             rows, chosen, hashes, scores, seconds, strict=True
@@ -117,6 +118,12 @@ def run_perplexity(
         standard_error=None if error is None else value * error,
         samples=samples,
         protocol=content_hash(["perplexity", task.task_version, task.window_tokens, hashes]),
+        protocol_parts={
+            "task_version": task.task_version,
+            "evaluator": "perplexity",
+            "window_tokens": str(task.window_tokens),
+            "samples": f"{len(hashes)} windows {content_hash(hashes)}",
+        },
         how=f"own loop, windows of {len(chosen[0])} tokens, no overlap, first token is context",
         asked=len(chosen),
         reused=answers.reused - before,

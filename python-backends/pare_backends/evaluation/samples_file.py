@@ -5,24 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from pare_backends.evaluation.outcome import TaskOutcome
+from pare_backends.evaluation.outcome import SampleResult, TaskOutcome
 
 NUMBERS = ("score", "log_likelihood", "seconds")
-TEXTS = ("task", "sample_id", "sample_hash", "prompt_hash", "answer", "gold")
+TEXTS = ("task", "sample_id", "sample_hash", "prompt_hash", "answer", "parsed_answer", "gold")
+COUNTS = ("answer_length", "chosen", "cut_tokens")
 
 
-def write_samples(path: Path, outcomes: Iterable[TaskOutcome]) -> None:
-    """Writes the samples of every task; the file is there whole or not at all."""
+def write_samples(path: Path, outcomes: Iterable[TaskOutcome], answer_chars: int) -> None:
+    """Writes the samples of every task, `answer_chars` of each answer; the file is there whole or
+    not at all."""
     import pyarrow
     from pyarrow import parquet
 
     schema = pyarrow.schema(
         [(name, pyarrow.string()) for name in TEXTS]
         + [(name, pyarrow.float64()) for name in NUMBERS]
+        + [(name, pyarrow.int32()) for name in COUNTS]
+        + [("choice_log_likelihoods", pyarrow.list_(pyarrow.float64()))]
     )
-    rows = [asdict(sample) for outcome in outcomes for sample in outcome.samples]
+    rows = [_row(sample, answer_chars) for outcome in outcomes for sample in outcome.samples]
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), partial)
     partial.replace(path)
+
+
+def _row(sample: SampleResult, answer_chars: int) -> dict[str, Any]:
+    """A parsed answer is the whole generation where a task has no rule: it is cut as well."""
+    row = asdict(sample)
+    row["answer_length"] = None if sample.answer is None else len(sample.answer)
+    for name in ("answer", "parsed_answer"):
+        kept = None if answer_chars == 0 else row[name]
+        row[name] = None if kept is None else kept[:answer_chars]
+    return row
