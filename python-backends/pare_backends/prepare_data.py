@@ -6,15 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pare_backends.checkpoint.load import load_tokenizer
+from pare_backends.checkpoint.load import load_config, load_tokenizer
 from pare_backends.evaluation.calibration import (
     calibration_windows,
     paragraph_hashes,
     without_paragraphs,
     write_windows,
 )
-from pare_backends.evaluation.documents import Documents, load_documents
+from pare_backends.evaluation.documents import Documents, full_definition, load_documents
 from pare_backends.evaluation.groups import groups_of
+from pare_backends.evaluation.limits import (
+    context_length,
+    require_definition_fits,
+    require_window,
+)
 from pare_backends.evaluation.perplexity import windows
 from pare_backends.evaluation.records import file_sha256, read_records
 from pare_backends.evaluation.selection import drawn_order
@@ -42,8 +47,9 @@ def run(request: PrepareDataRequest, report: Report) -> dict[str, Any]:
     """Reads every task's data, then writes `calibration.safetensors` into `output_dir`."""
     documents = {task.task: load_documents(task) for task in request.tasks}
     tokenizer = load_tokenizer(request.model_dir)
+    context = context_length(load_config(request.model_dir))
     tasks = [
-        _task_rows(task, documents[task.task], tokenizer, request.sample_seed)
+        _task_rows(task, documents[task.task], tokenizer, request.sample_seed, context)
         for task in request.tasks
     ]
     path, ids = _write_calibration(request, list(documents.values()), tokenizer, report)
@@ -55,9 +61,17 @@ def run(request: PrepareDataRequest, report: Report) -> dict[str, Any]:
     }
 
 
-def _task_rows(task: WireTask, documents: Documents, tokenizer: Any, seed: int) -> dict[str, Any]:
+def _task_rows(
+    task: WireTask, documents: Documents, tokenizer: Any, seed: int, context: int
+) -> dict[str, Any]:
+    """The task's rows and their order; raises where the model has no room for the task."""
     perplexity = task.evaluator == "perplexity"
-    total = len(windows(task, documents, tokenizer)) if perplexity else len(documents.rows)
+    if perplexity:
+        every = windows(task, documents, tokenizer)
+        require_window(task.task, len(every[0]), context)
+    else:
+        require_definition_fits(task.task, full_definition(task), context)
+    total = len(every) if perplexity else len(documents.rows)
     groups = None if perplexity else groups_of(task.definition or {})
     return {
         "task": task.task,

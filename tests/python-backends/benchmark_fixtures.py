@@ -66,10 +66,12 @@ def own_run(
     documents: Documents,
     rows: Sequence[int],
     examples: Sequence[Row] = (),
+    said: Sequence[str] = (),
     **changes: Any,
 ) -> list[dict[str, Any]]:
     """lm-eval's own task over the same rows from a file, by its own model class in its own padded
-    batches: the logged samples, one a filter. `include`: the task's document in lm-eval."""
+    batches: the logged samples, one a filter. `include`: the task's document in lm-eval; `said`:
+    what the model is made to generate, one a row."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {"test": [documents.rows[row] for row in rows]}
     if examples:
@@ -100,8 +102,11 @@ def own_run(
     }
     (folder / "own.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
     model, tokenizer = reader
+    plain = HFLM(pretrained=model, tokenizer=tokenizer, batch_size=4, max_length=CONTEXT)
+    if said:
+        plain.generate_until = lambda *_, **__: list(said)
     found = lm_eval.simple_evaluate(
-        model=HFLM(pretrained=model, tokenizer=tokenizer, batch_size=4, max_length=CONTEXT),
+        model=plain,
         tasks=["own"],
         task_manager=TaskManager(include_path=str(folder), include_defaults=False),
         bootstrap_iters=0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,26 @@ from test_evaluate import CHOICES, evaluate, prompt_rows
 from pare_backends.evaluation.answers import Answers, split_apart
 from pare_backends.evaluation.wire import SampleSelection, WireTask
 
-PROXY = {"custom_prompt_answer": [1, 4, 5], "everyday_choice": [0, 3], "custom_text": [1, 2]}
+PROXY = {
+    "custom_prompt_answer": [1, 4, 5],
+    "everyday_choice": [0, 3],
+    "custom_text": [1, 2],
+    "generated": [0, 3, 7],
+}
 FULL = {
     "custom_prompt_answer": list(range(9)),
     "everyday_choice": [0, 1, 3, 5],
     "custom_text": [0, 1, 2, 4],
+    "generated": list(range(9)),
 }
-REQUESTS = {"proxy": 3 + 2 * 4 + 2, "full": 9 + 4 * 4 + 4}
+REQUESTS = {"proxy": 3 + 2 * 4 + 2 + 3, "full": 9 + 4 * 4 + 4 + 9}
+GENERATED = {
+    "output_type": "generate_until",
+    "doc_to_text": "{{prompt}}",
+    "doc_to_target": "{{answer}}",
+    "generation_kwargs": {"do_sample": False, "max_gen_toks": 9, "until": ["?"]},
+    "metric_list": [{"metric": "exact_match", "aggregation": "mean", "higher_is_better": True}],
+}
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +49,12 @@ def tasks(folder: Path) -> list[WireTask]:
         wire_task("custom_prompt_answer", write_rows(folder / "p.jsonl", prompt_rows(9))),
         wire_task("everyday_choice", write_rows(folder / "c.jsonl", choices)),
         wire_task("custom_text", texts, window_tokens=32),
+        dataclasses.replace(
+            wire_task("custom_prompt_answer", folder / "p.jsonl"),
+            task="generated",
+            metric="exact_match,none",
+            definition=GENERATED,
+        ),
     ]
 
 

@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 from benchmark_fixtures import log_likelihood, own_run, packed, reading_model
-from evaluation_fixtures import benchmark_file, wire_task
+from evaluation_fixtures import Events, benchmark_file, wire_task
+from lm_eval.models.huggingface import HFLM
 
 from pare_backends.evaluation.documents import Documents, load_documents
 from pare_backends.evaluation.harness import run_harness
+from pare_backends.evaluation.perplexity import run_perplexity, windows
 from pare_backends.evaluation.records import Row
 
 ROWS = [0, 3, 11, 12, 200]
@@ -177,3 +179,50 @@ def test_every_sample_scores_as_in_lm_eval_alone(name: str, reader: Any, tmp_pat
     if name != "truthfulqa_mc2":
         assert [s.score for s in ours.samples] == expected
     assert ours.value == pytest.approx(sum(expected) / len(expected), abs=1e-3)
+
+
+@pytest.mark.parametrize("subject", ["college_chemistry", "moral_scenarios", "virology"])
+def test_subjects_of_mmlu_score_as_in_lm_eval_alone(
+    subject: str, reader: Any, tmp_path: Path
+) -> None:
+    task, documents = documents_of("mmlu")
+    rows = [n for n, row in enumerate(documents.rows) if row["subject"] == subject][:2]
+    other = [n for n, row in enumerate(documents.rows) if row["subject"] == "anatomy"][:1]
+    ours = run_harness(task, documents, sorted([*rows, *other]), packed(reader))
+    own = {sample.sample_id: sample for sample in ours.samples}
+    examples = [one for one in documents.examples if one["subject"] == subject]
+    include = f"mmlu/default/mmlu_{subject}.yaml"
+    theirs = own_run(reader, tmp_path, include, documents, rows, examples, num_fewshot=5)
+    for row, sample in zip(rows, theirs, strict=True):
+        assert own[str(row)].prompt_hash == str(sample["prompt_hash"])[:16]
+        assert own[str(row)].score == float(sample["acc"])
+        likelihoods = [float(value) for value, _ in sample["filtered_resps"]]
+        right = likelihoods[documents.rows[row]["answer"]]
+        assert own[str(row)].log_likelihood == pytest.approx(right, abs=2e-3)
+
+
+def test_lambada_scores_as_in_lm_eval_alone(reader: Any, tmp_path: Path) -> None:
+    task = wire_task("lambada", benchmark_file("lambada/test.jsonl.gz"))
+    documents = load_documents(task)
+    rows = [0, 7, 1200, 4852]
+    ours = run_harness(task, documents, rows, packed(reader))
+    theirs = own_run(reader, tmp_path, "lambada/lambada_openai.yaml", documents, rows)
+    assert [s.prompt_hash for s in ours.samples] == [str(s["prompt_hash"])[:16] for s in theirs]
+    assert [s.score for s in ours.samples] == [float(s["acc"]) for s in theirs]
+    likelihoods = [float(s["filtered_resps"][0][0]) for s in theirs]
+    assert [s.log_likelihood for s in ours.samples] == pytest.approx(likelihoods, abs=2e-3)
+    assert [s.gold for s in ours.samples] == [str(s["target"]).strip() for s in theirs]
+
+
+def test_windows_of_wikitext_lose_as_much_as_in_lm_eval_alone(reader: Any) -> None:
+    task = wire_task("wikitext2", benchmark_file("wikitext2/test.jsonl.gz"))
+    documents = load_documents(task)
+    model, tokenizer = reader
+    rows = [0, 5, 6]
+    ours = run_perplexity(task, documents, rows, model, tokenizer, 4, Events().report)
+    every = windows(task, documents, tokenizer)
+    plain = HFLM(pretrained=model, tokenizer=tokenizer, batch_size=2)
+    asked = [(("", ""), every[row][:1], every[row][1:]) for row in rows]
+    found = plain._loglikelihood_tokens(asked, disable_tqdm=True)
+    losses = [-value / (len(every[row]) - 1) for row, (value, _) in zip(rows, found, strict=True)]
+    assert [s.score for s in ours.samples] == pytest.approx(losses, rel=1e-5)

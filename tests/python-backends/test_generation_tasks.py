@@ -93,6 +93,14 @@ def test_gsm8k_scores_generations_by_its_own_rules(reader: Any) -> None:
     assert outcome.value == 0.5
 
 
+def test_gsm8k_generates_as_the_requirements_say() -> None:
+    task = wire_task("gsm8k")
+    options = full_definition(task)["generation_kwargs"]
+    assert (options["max_gen_toks"], options["do_sample"]) == (256, False)
+    assert "Q:" in options["until"]
+    assert task.few_shot == 8
+
+
 def test_every_gold_answer_of_gsm8k_is_read_as_itself() -> None:
     task = wire_task("gsm8k", benchmark_file("gsm8k/test.jsonl.gz"))
     for row in load_documents(task).rows:
@@ -176,6 +184,41 @@ def test_bbh_scores_as_lm_eval_alone(group: str, reader: Any, tmp_path: Path) ->
     assert [s.prompt_hash for s in ours.samples] == [str(s["prompt_hash"])[:16] for s in theirs]
     assert [s.score for s in ours.samples] == [float(s["exact_match"]) for s in theirs]
     assert [s.parsed_answer for s in ours.samples] == [s["filtered_resps"][0] for s in theirs]
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        "boolean_expressions",
+        "dyck_languages",
+        "logical_deduction_seven_objects",
+        "multistep_arithmetic_two",
+        "tracking_shuffled_objects_three_objects",
+        "word_sorting",
+    ],
+)
+def test_bbh_reads_answers_as_lm_eval_alone(group: str, reader: Any, tmp_path: Path) -> None:
+    """Right and wrong answers in the ways that models give them, in files of every kind."""
+    task, documents, rows = bbh()
+    chosen = rows[group][:6]
+    targets = [documents.rows[row]["target"] for row in chosen]
+    ways = [
+        "Let us see. So the answer is {}.",
+        "So the answer is {}",
+        "the answer is {}.\nQ: Is it",
+        "The answer is: {}.",
+        "{}",
+        "So the answer is not {}.",
+    ]
+    said = [way.format(target) for way, target in zip(ways, targets, strict=True)]
+    ours = run_harness(task, documents, chosen, saying(reader, said))
+    theirs = own_run(
+        reader, tmp_path, f"bbh/cot_fewshot/{group}.yaml", documents, chosen, said=said
+    )
+    assert [s.score for s in ours.samples] == [float(s["exact_match"]) for s in theirs]
+    assert [s.parsed_answer for s in ours.samples] == [s["filtered_resps"][0] for s in theirs]
+    assert ours.samples[0].score == 1.0
+    assert ours.samples[5].score == 0.0
 
 
 def test_a_group_that_lm_eval_does_not_have_is_named(reader: Any, tmp_path: Path) -> None:

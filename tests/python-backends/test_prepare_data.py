@@ -60,6 +60,8 @@ def test_every_row_of_a_task_with_groups_tells_its_own(model_dir: Path, tmp_path
         for i, name in enumerate(["snarks", "navigate", "snarks"])
     ]
     task = wire_task("bigbench_hard", write_rows(tmp_path / "b.jsonl", rows))
+    short = {**(task.definition or {}), "generation_kwargs": {"max_gen_toks": 9}}
+    task = dataclasses.replace(task, definition=short)  # the tiny model reads 256 tokens
     found = run(request(model_dir, tmp_path, tasks=[task]), Events().report)["tasks"][0]
     assert found["groups"] == ["snarks", "navigate", "snarks"]
 

@@ -29,6 +29,15 @@ def load_tokenizer(directory: str | Path) -> Any:
     )
 
 
+def load_config(directory: str | Path) -> Any:
+    """The configuration of a checkpoint directory."""
+    from transformers import AutoConfig
+
+    return AutoConfig.from_pretrained(
+        str(directory), trust_remote_code=trusts_remote_code(), local_files_only=True
+    )
+
+
 def load_dequantized(directory: str | Path) -> tuple[Any, Any]:
     """(model in float32 in eval mode, tokenizer).
 
@@ -67,16 +76,13 @@ def load_model(checkpoint: Checkpoint, directory: str | Path) -> Any:
 def meta_model(directory: str | Path) -> Any:
     """The architecture of a checkpoint without its weights: costs no memory and little time."""
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers import AutoModelForCausalLM
 
-    trust = trusts_remote_code()
-    config = AutoConfig.from_pretrained(
-        str(directory), trust_remote_code=trust, local_files_only=True
-    )
+    config = load_config(directory)
     if hasattr(config, "quantization_config"):
         del config.quantization_config
     with torch.device("meta"):
-        return AutoModelForCausalLM.from_config(config, trust_remote_code=trust)
+        return AutoModelForCausalLM.from_config(config, trust_remote_code=trusts_remote_code())
 
 
 def as_tensor(values: np.ndarray) -> torch.Tensor:

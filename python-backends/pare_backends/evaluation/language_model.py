@@ -1,46 +1,38 @@
-"""lm-eval's language model over a model in memory, its log-likelihoods computed in packed rows."""
+"""lm-eval's language model over a model in memory: log-likelihoods and greedy generations in packed
+rows, whatever packing cannot do as lm-eval does it."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import torch
-from lm_eval.models.huggingface import HFLM
 from transformers import LogitsProcessor, LogitsProcessorList
-from transformers.cache_utils import DynamicLayer
 
 from pare_backends.evaluation.answers import Answers
-from pare_backends.evaluation.packing import (
-    Group,
-    PackedRow,
-    attention,
-    group_requests,
-    pack,
-    split_prefix,
-)
-from pare_backends.failures import StageFailure
+from pare_backends.evaluation.forward import require_finite
+from pare_backends.evaluation.generation import Decoding
+from pare_backends.evaluation.limits import require_end, require_room
+from pare_backends.evaluation.packed_generator import PackedGenerator
+from pare_backends.evaluation.packing import group_requests
+from pare_backends.evaluation.scoring import PackedScorer, Request
 from pare_backends.progress import Report
 
-TOKENS_PER_BATCH = 64
-"""Tokens of a packed row for each item of the batch size: 512 at batch size 8."""
-TOLERANCE = 2e-3
-"""Nats by which packed and plain log-likelihoods may differ before packing is given up."""
-Request = tuple[Any, list[int], list[int]]
+CHECKED_TOKENS = 64
+"""Of a prompt, on which packed rows are tried."""
+SECONDS_BETWEEN_PROGRESS = 1.0
 
 
 class _Finite(LogitsProcessor):
     """Ends a generation whose logits are no numbers; greedy search would go on with token 0."""
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        _require_finite(bool(torch.isnan(scores).any()), "a generated token")
+        require_finite(bool(torch.isnan(scores).any()), "a generated token")
         return scores
 
 
-class PackedLM(HFLM):
+class PackedLM(PackedScorer):
     """HFLM for causal models in memory. `label` names the task in progress events."""
 
     def __init__(
@@ -51,203 +43,21 @@ class PackedLM(HFLM):
         report: Report,
         answers: Answers | None = None,
     ) -> None:
-        super().__init__(
-            pretrained=model,
-            tokenizer=tokenizer,
-            backend="causal",
-            batch_size=batch_size,
-            max_length=int(model.config.get_text_config().max_position_embeddings),
-        )
-        self._report = report
-        self.answers = answers or Answers()
-        self._budget = TOKENS_PER_BATCH * batch_size
-        self._packs: bool | None = None
+        super().__init__(model, tokenizer, batch_size, report, answers)
+        self._generator = PackedGenerator(model)
+        self._generates_packed: bool | None = None
         self._generated = 0
         self._generations = 0
-        self._seconds: dict[tuple[str, str], float] = {}
-        self._cut: dict[str, int] = {}
-        self.label = "evaluate"
-        self.asked = 0
-        """Requests and generations asked for so far."""
-
-    @property
-    def packs(self) -> bool | None:
-        """Whether packed rows gave this model's plain log-likelihoods; None: not tried yet."""
-        return self._packs
-
-    def _loglikelihood_tokens(
-        self,
-        requests: list[Request],
-        disable_tqdm: bool = False,
-        override_bs: int | None = None,
-    ) -> list[tuple[float, bool]]:
-        self.asked += len(requests)
-        pairs = [(context, continuation) for _, context, continuation in requests]
-        for asked, context, continuation in requests:
-            # The last token is predicted, never read.
-            self._note_cut(asked[0], len(context) + len(continuation) - 1 - self.max_length)
-        groups = group_requests(pairs, self.max_length)
-        if self._packs is None:
-            self._packs, _ = self.answers.once(
-                ["packs"], 0, lambda: self._packing_agrees(requests, groups)
-            )
-        if self._packs:
-            return self._packed(groups, requests)
-        return self._plain(requests)
-
-    def seconds_of(self, sample: dict[str, Any]) -> float | None:
-        """What a logged sample's log-likelihoods took: shares of the batches they were computed
-        in. None for a generation, whose batches lm-eval makes by itself."""
-        pairs = [(asked[0], str(asked[1])) for asked in sample["arguments"]]
-        known = [self._seconds[pair] for pair in pairs if pair in self._seconds]
-        return math.fsum(known) if pairs and len(known) == len(pairs) else None
-
-    def cut_tokens_of(self, sample: dict[str, Any]) -> int:
-        """Tokens that a logged sample's longest input lost as the model reads no more; 0: none."""
-        return max((self._cut.get(asked[0], 0) for asked in sample["arguments"]), default=0)
-
-    def _note_cut(self, context: str, tokens: int) -> None:
-        if tokens > 0:
-            self._cut[context] = max(tokens, self._cut.get(context, 0))
-
-    def _took(self, asked: Sequence[Any], seconds: float) -> None:
-        """Shares the seconds among the requests, each a context and continuation."""
-        share = seconds / len(asked)
-        self._seconds.update((tuple(one), share) for one in asked)
-
-    def _packed(
-        self, groups: Sequence[Group], requests: Sequence[Request]
-    ) -> list[tuple[float, bool]]:
-        count = len(requests)
-        answers: list[tuple[float, bool]] = [(math.nan, False)] * count
-        done = 0
-        with torch.no_grad():
-            prefix, rest = split_prefix(groups)
-            cache = self._prefix_cache(prefix)
-            if cache is None:
-                prefix, rest = (), list(groups)
-            for row in pack(rest, self._budget, len(prefix)):
-                found, seconds = self.answers.once(
-                    ["packed", prefix, row.tokens, row.group_of, row.branch_of]
-                    + [[places, tokens] for _, places, tokens in row.targets],
-                    len(row.targets),
-                    functools.partial(self._forward, row, len(prefix), cache),
-                )
-                self._took([requests[request][0] for request, _, _ in row.targets], seconds)
-                for (request, _, _), (likelihood, greedy) in zip(row.targets, found, strict=True):
-                    answers[request] = (likelihood, greedy)
-                done += len(found)
-                self._progress(done, count, "requests")
-        return answers
-
-    def _prefix_cache(self, prefix: Sequence[int]) -> Any:
-        """Keys and values of the prefix; None where there is none, or where the model keeps
-        anything else (a sliding window, a state) that cannot be taken back after a row."""
-        if not prefix:
-            return None
-        tokens = torch.tensor([list(prefix)], device=self.device)
-        cache = self.model(tokens, use_cache=True, logits_to_keep=1).past_key_values
-        layers = getattr(cache, "layers", ())
-        return cache if layers and all(type(x) is DynamicLayer for x in layers) else None
-
-    def _forward(self, row: PackedRow, prefix: int, cache: Any) -> list[tuple[float, bool]]:
-        """Log-likelihood in nats of the row's targets, and whether greedy decoding gives them."""
-        allowed = torch.from_numpy(attention(row, prefix)).to(self.device)  # [T, P+T]
-        mask = torch.zeros(allowed.shape, dtype=self.model.dtype, device=self.device)
-        mask.masked_fill_(~allowed, torch.finfo(mask.dtype).min)
-        output = self.model(
-            torch.tensor([row.tokens], device=self.device),
-            attention_mask=mask[None, None],
-            position_ids=torch.tensor([row.positions], device=self.device),
-            past_key_values=cache,
-            use_cache=cache is not None,
-            logits_to_keep=torch.tensor(row.keep, device=self.device),
-        )
-        if cache is not None:
-            cache.crop(-len(row.tokens))
-        logits = output.logits[0].float()  # [K, vocabulary]
-        where = {place: index for index, place in enumerate(row.keep)}
-        index = [where[place] for _, places, _ in row.targets for place in places]
-        wanted = torch.tensor([t for _, _, tokens in row.targets for t in tokens]).to(self.device)
-        chosen = logits[index, wanted] - logits.logsumexp(dim=-1)[index]
-        best = logits.argmax(dim=-1)[index] == wanted
-        sizes = [len(tokens) for _, _, tokens in row.targets]
-        results: list[tuple[float, bool]] = []
-        for (request, _, _), part, hits in zip(
-            row.targets, chosen.split(sizes), best.split(sizes), strict=True
-        ):
-            likelihood = float(part.double().sum())
-            _require_finite(not math.isfinite(likelihood), f"request {request} of {self.label}")
-            results.append((likelihood, bool(hits.all())))
-        return results
-
-    def _plain(self, requests: list[Request]) -> list[tuple[float, bool]]:
-        """lm-eval's own loop, in slices so that progress can be told."""
-        size = max(int(self.batch_size), 1) * 4
-        order = sorted(range(len(requests)), key=lambda i: -len(requests[i][1] + requests[i][2]))
-        answers: list[tuple[float, bool]] = [(math.nan, False)] * len(requests)
-        for start in range(0, len(order), size):
-            numbers = order[start : start + size]
-            found, seconds = self.answers.once(
-                ["plain", [[requests[i][1], requests[i][2]] for i in numbers]],
-                len(numbers),
-                functools.partial(self._slice, [requests[i] for i in numbers]),
-            )
-            self._took([requests[i][0] for i in numbers], seconds)
-            for number, (likelihood, greedy) in zip(numbers, found, strict=True):
-                answers[number] = (likelihood, greedy)
-            self._progress(min(start + size, len(order)), len(order), "requests")
-        return answers
-
-    def _slice(self, requests: list[Request]) -> list[tuple[float, bool]]:
-        """Some requests in lm-eval's padded batches."""
-        found = super()._loglikelihood_tokens(requests, disable_tqdm=True)
-        for (asked, _, _), (likelihood, _) in zip(requests, found, strict=True):
-            _require_finite(not math.isfinite(likelihood), f"{asked!r:.60} of {self.label}")
-        return [(float(likelihood), bool(greedy)) for likelihood, greedy in found]
-
-    def _packing_agrees(self, requests: list[Request], groups: Sequence[Group]) -> bool:
-        """Compares both ways on the longest and the shortest context, once for a model: a model
-        may ignore a mask that is given to it, or slide its window."""
-        names = inspect.signature(self.model.forward).parameters
-        if not {"logits_to_keep", "position_ids", "attention_mask"} <= set(names):
-            return False
-        ends = [groups[0]] if len(groups) == 1 else [groups[0], groups[-1]]
-        few = [Group(group.context, group.branches[:2]) for group in ends]
-        numbers = [branch.request for group in few for branch in group.branches]
-        with torch.no_grad():
-            rows = pack(few, sum(group.length for group in few))
-            packed = {
-                request: likelihood
-                for row in rows
-                for (request, _, _), (likelihood, _) in zip(
-                    row.targets, self._forward(row, 0, None), strict=True
-                )
-            }
-        plain = super()._loglikelihood_tokens([requests[i] for i in numbers], disable_tqdm=True)
-        pairs = [(packed[i], value) for i, (value, _) in zip(numbers, plain, strict=True)]
-        worst = max(abs(a - b) / max(1.0, abs(b) / 100) for a, b in pairs)
-        if worst > TOLERANCE:
-            self._report.alert(
-                "packed_evaluation_refused",
-                f"log-likelihoods differ by {worst:.2g} nats when requests share a row; "
-                "each is computed in padded batches",
-            )
-        return worst <= TOLERANCE
 
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
         """Greedy generations as lm-eval makes them."""
         longest = max(int(one.args[1].get("max_gen_toks", 0)) for one in requests)
-        if longest >= self.max_length:
-            raise StageFailure(
-                "bad_input",
-                f"Cannot generate {longest} tokens for {self.label}: "
-                f"the model reads and writes {self.max_length} in all",
-            )
+        require_room(self.label, longest, self.max_length)
+        require_end(self.label, self.tokenizer)
         for one in requests:
             length = len(self.tok_encode(one.args[0]))
             limit = self.max_length - int(one.args[1].get("max_gen_toks", self.max_gen_toks))
-            self._note_cut(one.args[0], length - limit)
+            self.note_cut(one.args[0], length - limit)
         self._generated, self._generations = 0, len(requests)
         self.asked += len(requests)
         return super().generate_until(requests, disable_tqdm=True)
@@ -255,15 +65,82 @@ class PackedLM(HFLM):
     def _model_generate(
         self, context: torch.Tensor, max_length: int, stop: list[str], **options: Any
     ) -> torch.Tensor:
+        read = options["attention_mask"].bool().tolist()
+        prompts = [
+            tuple(token for token, real in zip(row, kept, strict=True) if real)
+            for row, kept in zip(context.tolist(), read, strict=True)
+        ]
+        if self._can_pack(prompts, options):
+            made = self._generate_packed(prompts, max_length - context.shape[1], stop)
+        else:
+            made = self._generate_padded(context, max_length, stop, options)
+        self._generated += len(context)
+        self._progress(self._generated, self._generations, "generations")
+        width = max(len(tokens) for tokens in made)
+        pad = self.tokenizer.pad_token_id
+        padded = [tokens + [pad] * (width - len(tokens)) for tokens in made]
+        return torch.cat([context, torch.tensor(padded, device=self.device)], dim=1)
+
+    def _can_pack(self, prompts: Sequence[tuple[int, ...]], options: dict[str, Any]) -> bool:
+        """Whether packed rows make these generations, which is tried on two of the first."""
+        if not self._generator.makes(options):
+            return False
+        if self._packs is None:
+            if min(len(prompt) for prompt in prompts) < 2:
+                return False
+            ends = [prompt[-CHECKED_TOKENS:] for prompt in prompts[:2]]
+            asked: list[Request] = [(("", ""), list(end[:-1]), [end[-1]]) for end in ends]
+            groups = group_requests([(c, a) for _, c, a in asked], self.max_length)
+            self.try_packing(asked, groups)
+        if self._packs and self._generates_packed is None:
+            self._generates_packed = self._generator.keeps_tokens()
+        return bool(self._packs and self._generates_packed)
+
+    def _generate_packed(
+        self, prompts: Sequence[tuple[int, ...]], new_tokens: int, stop: list[str]
+    ) -> list[list[int]]:
+        """What greedy search gives after each prompt."""
+        prefix, ends = self._generator.prefix_of(prompts), self._generator.ends
+
+        # As far back as lm-eval looks: the stop sequence may come in other tokens than its own.
+        looks = [(one, len(self.tok_encode(one, add_special_tokens=False)) + 2) for one in stop]
+
+        def stopped(made: Sequence[int]) -> bool:
+            return any(one in self.tokenizer.decode(made[-size:]) for one, size in looks)
+
+        decoding = Decoding(new_tokens, ends, stopped, self.label)
+        made, _ = self.answers.once(
+            ["packed generate", prefix, prompts, new_tokens, stop, sorted(ends)],
+            len(prompts),
+            lambda: self._decode_packed(prefix, prompts, decoding),
+        )
+        return made
+
+    def _decode_packed(
+        self, prefix: tuple[int, ...], prompts: Sequence[tuple[int, ...]], decoding: Decoding
+    ) -> list[list[int]]:
+        told = time.monotonic()
+
+        def tell(done: float) -> None:
+            nonlocal told
+            if time.monotonic() - told >= SECONDS_BETWEEN_PROGRESS:
+                told = time.monotonic()
+                self._progress(self._generated + done, self._generations, "generations")
+
+        with torch.no_grad():
+            return self._generator.generate(prefix, prompts, decoding, tell)
+
+    def _generate_padded(
+        self, context: torch.Tensor, max_length: int, stop: list[str], options: dict[str, Any]
+    ) -> list[list[int]]:
+        """What transformers' own search gives after each prompt."""
         shown = {name: str(_listed(option)) for name, option in options.items()}
         tokens, _ = self.answers.once(
             ["generate", context.tolist(), max_length, stop, shown],
             len(context),
             lambda: self._decode(context, max_length, stop, **options).tolist(),
         )
-        self._generated += len(context)
-        self._progress(self._generated, self._generations, "generations")
-        return torch.tensor(tokens, device=self.device)
+        return [row[context.shape[1] :] for row in tokens]
 
     def _decode(
         self, context: torch.Tensor, max_length: int, stop: list[str], **options: Any
@@ -273,18 +150,6 @@ class PackedLM(HFLM):
         with torch.no_grad():
             return super()._model_generate(context, max_length, stop, **options)
 
-    def _progress(self, done: int, total: int, unit: str) -> None:
-        self._report.progress(self.label, done, total, unit)
-
 
 def _listed(option: Any) -> Any:
     return option.tolist() if isinstance(option, torch.Tensor) else option
-
-
-def _require_finite(broken: bool, where: str) -> None:
-    if broken:
-        raise StageFailure(
-            "not_a_number",
-            f"Cannot score {where}: the model's logits are not finite",
-            hint="The strategy broke the model; take more bits or smaller groups",
-        )

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pare_backends.failures import StageFailure
+
 SHORTEST_PREFIX = 64
 """Tokens from which on a common prefix is worth a key-value cache."""
 
@@ -58,13 +60,14 @@ def group_requests(
     the model loses tokens from the left, as in lm-eval."""
     found: dict[tuple[int, ...], list[Branch]] = {}
     for number, (context, continuation) in enumerate(requests):
+        if not 0 < len(continuation) <= max_length:
+            raise StageFailure(
+                "bad_input",
+                f"Cannot score an answer of {len(continuation)} tokens: the model reads "
+                f"{max_length}, and an answer has at least one",
+            )
         whole = [*context, *continuation][-(max_length + 1) :]
         kept = tuple(whole[: -len(continuation)])
-        if not kept:
-            raise ValueError(
-                f"Cannot score a continuation of {len(continuation)} tokens: "
-                f"the model reads {max_length}"
-            )
         found.setdefault(kept, []).append(Branch(number, tuple(continuation)))
     groups = [Group(context, tuple(branches)) for context, branches in found.items()]
     return sorted(groups, key=lambda group: (-group.length, group.branches[0].request))
@@ -74,13 +77,14 @@ def split_prefix(groups: Sequence[Group]) -> tuple[tuple[int, ...], list[Group]]
     """The prefix that all contexts share, and the groups without it; every group keeps at least
     one token of its context. Empty where it would be too short to pay."""
     shortest = min(len(group.context) for group in groups)
-    prefix = _common([group.context for group in groups])[: shortest - 1]
+    prefix = common_prefix([group.context for group in groups])[: shortest - 1]
     if len(groups) < 2 or len(prefix) < SHORTEST_PREFIX:
         return (), list(groups)
     return prefix, [Group(g.context[len(prefix) :], g.branches) for g in groups]
 
 
-def _common(contexts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+def common_prefix(contexts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """What all contexts begin with."""
     first, last = min(contexts), max(contexts)
     same = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
     return first[:same]

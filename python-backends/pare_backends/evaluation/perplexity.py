@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pare_backends.evaluation.answers import Answers, split_apart
 from pare_backends.evaluation.documents import Documents, full_definition
+from pare_backends.evaluation.limits import context_length, require_window
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome, mean_and_error
 from pare_backends.evaluation.records import content_hash
 from pare_backends.evaluation.wire import WireTask
@@ -70,13 +71,7 @@ def run_perplexity(
     before = answers.reused
     every = windows(task, documents, tokenizer)
     chosen = [every[row] for row in rows]
-    context = int(model.config.get_text_config().max_position_embeddings)
-    if len(chosen[0]) > context:
-        raise StageFailure(
-            "bad_input",
-            f"Cannot measure {task.task} in windows of {len(chosen[0])} tokens: "
-            f"the model reads {context}",
-        )
+    require_window(task.task, len(chosen[0]), context_length(model.config))
     per_batch = max(1, batch_size * TOKENS_PER_BATCH // len(chosen[0]))
     found: dict[int, tuple[float, float]] = {}
     for part in split_apart(rows, apart):

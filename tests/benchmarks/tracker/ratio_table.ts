@@ -4,7 +4,7 @@ import { textTable } from "../../../tracker/terminal/table.ts";
 export interface RatioRow {
   readonly what: string;
   readonly ours: number;
-  readonly unit: "points/s" | "ms" | "s" | "bytes/point";
+  readonly unit: "points/s" | "samples/s" | "ms" | "s" | "bytes/point";
   readonly peer: { readonly name: string; readonly figure: number } | null;
   /** So many times better than the peer, or a figure under this. */
   readonly goal: { readonly times: number } | { readonly under: number } | null;
@@ -23,7 +23,7 @@ function figureText(value: number, unit: RatioRow["unit"]): string {
 /** How many times better than the peer: above 1 is better, whatever the unit. */
 export function timesBetter({ ours, unit, peer }: Pick<RatioRow, "ours" | "unit" | "peer">) {
   if (peer === null) return null;
-  return unit === "points/s" ? ours / peer.figure : peer.figure / ours;
+  return unit.endsWith("/s") ? ours / peer.figure : peer.figure / ours;
 }
 
 /** Whether a row reaches its goal; null where it has none. */

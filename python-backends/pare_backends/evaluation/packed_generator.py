@@ -1,0 +1,118 @@
+"""Which generations are made in packed rows, and what their prompts share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from pare_backends.evaluation.forward import keeps_every_token, prefix_cache
+from pare_backends.evaluation.generation import Decoding, generate_greedily
+from pare_backends.evaluation.packing import SHORTEST_PREFIX, common_prefix
+
+ROW_TOKENS = 8192
+"""Tokens in the cache, but for the prefix, that sequences of one row may come to: every sequence
+looks at all of them, so more would cost more than the reading of the weights that they share."""
+GREEDY = {"attention_mask", "do_sample", "temperature"}
+"""Options of a generation that packed rows know; temperature is told with do_sample False."""
+NEUTRAL = {
+    "_from_model_config",
+    "bos_token_id",
+    "do_sample",
+    "eos_token_id",
+    "max_length",
+    "max_new_tokens",
+    "pad_token_id",
+    "temperature",
+    "top_k",
+    "top_p",
+    "transformers_version",
+    "use_cache",
+}
+"""Fields of a model's generation_config.json that change nothing of a greedy search whose length
+is given."""
+
+
+class PackedGenerator:
+    """Greedy generations of one model; keeps the prefix of the prompts before."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._prefix: tuple[int, ...] = ()
+        self._read: tuple[tuple[int, ...], Any] = ((), None)
+        """A prefix and its keys and values."""
+
+    def makes(self, options: Mapping[str, Any]) -> bool:
+        """Whether this generation is a plain greedy search, as the model's own settings have it."""
+        if set(options) - GREEDY or options.get("do_sample") is not False:
+            return False
+        settings = getattr(self._model, "generation_config", None)
+        if settings is None:
+            return False
+        said = {
+            name for name, value in settings.to_diff_dict().items() if value not in (None, False)
+        }
+        return said <= NEUTRAL
+
+    def keeps_tokens(self) -> bool:
+        """Whether the model's cache can be cut and joined by tokens."""
+        with torch.no_grad():
+            one = torch.zeros((1, 1), dtype=torch.long, device=self._model.device)
+            return keeps_every_token(self._model(one, use_cache=True).past_key_values)
+
+    @property
+    def ends(self) -> frozenset[int]:
+        """Tokens at which the model's own generation ends."""
+        found = self._model.generation_config.eos_token_id
+        return frozenset(found if isinstance(found, list) else [] if found is None else [found])
+
+    def prefix_of(self, prompts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+        """What all prompts begin with: the prefix of those before where it fits."""
+        shortest = min(len(prompt) for prompt in prompts)
+        size = len(self._prefix)
+        if 0 < size < shortest and all(prompt[:size] == self._prefix for prompt in prompts):
+            return self._prefix
+        shared = common_prefix(prompts)[: shortest - 1]
+        if len(prompts) < 2 or len(shared) < SHORTEST_PREFIX:
+            return ()
+        self._prefix = shared
+        return shared
+
+    def generate(
+        self,
+        prefix: tuple[int, ...],
+        prompts: Sequence[tuple[int, ...]],
+        decoding: Decoding,
+        tell: Callable[[float], None],
+    ) -> list[list[int]]:
+        """The tokens after each prompt, all of which begin with the prefix."""
+        if self._read[0] != prefix:
+            self._read = (prefix, prefix_cache(self._model, prefix))
+        rest = [prompt[len(prefix) :] for prompt in prompts]
+        made: list[list[int]] = []
+        for row in _rows(rest, decoding.new_tokens):
+            before = len(made)
+            made += generate_greedily(
+                self._model,
+                len(prefix),
+                self._read[1],
+                row,
+                decoding,
+                lambda done, before=before: tell(before + done),  # type: ignore[misc]
+            )
+        return made
+
+
+def _rows(prompts: Sequence[tuple[int, ...]], new_tokens: int) -> list[list[tuple[int, ...]]]:
+    """The prompts in their order, so many a row as its tokens allow."""
+    rows: list[list[tuple[int, ...]]] = []
+    used = 0
+    for prompt in prompts:
+        own = len(prompt) + new_tokens
+        if not rows or used + own > ROW_TOKENS:
+            rows.append([])
+            used = 0
+        rows[-1].append(prompt)
+        used += own
+    return rows

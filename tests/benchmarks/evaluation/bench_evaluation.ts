@@ -1,0 +1,62 @@
+/**
+ * Measures pare's evaluation beside plain lm-eval's, one model, the same samples, in one run.
+ *
+ *     deno task bench:evaluation --data-dir ~/benchmarks   # the demo's model; about six minutes
+ *     deno task bench:evaluation                           # the shipped benchmark alone
+ *     deno task bench:evaluation --quick                   # the tiny model: tries the benchmark
+ *
+ * Exits 1 where a sample scores otherwise than in lm-eval.
+ */
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { UsageError } from "../../../core/mod.ts";
+import { discoverPlugins } from "../../../tracker/discover.ts";
+import { BATCH_SIZE } from "../../../tracker/runner/evaluate_artifact.ts";
+import { ratioTable } from "../tracker/ratio_table.ts";
+import {
+  evaluationNotes,
+  proxyRows,
+  rateRows,
+  scoreTable,
+  unequalSamples,
+} from "./evaluation_rows.ts";
+import { evaluationTasks } from "./evaluation_tasks.ts";
+import { measureEvaluation } from "./run_evaluation.ts";
+
+/** lm-eval's batch sizes: which is fastest on a CPU depends on the lengths. */
+const BATCH_SIZES = [1, 4, 16];
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      "data-dir": { type: "string" },
+      quick: { type: "boolean", default: false },
+    },
+  });
+  const { tasks } = await discoverPlugins([]);
+  const load = Deno.loadavg()[0]!;
+  const result = await measureEvaluation({
+    model: values.quick ? "tiny" : "demo",
+    threads: navigator.hardwareConcurrency,
+    own_batch_size: BATCH_SIZE,
+    batch_sizes: BATCH_SIZES,
+    repeats: values.quick ? 3 : 2,
+    tasks: evaluationTasks(tasks, values["data-dir"], values.quick),
+  });
+  const unequal = unequalSamples(result.tasks);
+  console.log(`\n${ratioTable([...rateRows(result.tasks), ...proxyRows(result.proxy)])}\n`);
+  console.log(`${scoreTable(result.tasks)}\n`);
+  console.log(`Unequal scores: ${unequal} (goal: 0)\n`);
+  for (const note of evaluationNotes(result, [load, Deno.loadavg()[0]!])) console.log(note);
+  return unequal === 0 ? 0 : 1;
+}
+
+if (import.meta.main) {
+  try {
+    process.exitCode = await main();
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(`bench: ${error.message}`);
+    process.exitCode = 2;
+  }
+}

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { wireTask } from "../../core/mod.ts";
+import { discoverPlugins } from "../../tracker/discover.ts";
+import { type AskedTask, measureEvaluation } from "../benchmarks/evaluation/run_evaluation.ts";
+
+const DATA = Deno.env.get("PARE_TEST_DATA") ??
+  fileURLToPath(new URL("../../../shared/data", import.meta.url));
+
+/** Of these a few rows of each of so many groups. */
+const GROUPS: Record<string, number> = { mmlu: 6, bigbench_hard: 6 };
+const SAMPLES: Record<string, number> = { mmlu: 12, bigbench_hard: 6, gsm8k: 3, lambada: 30 };
+
+Deno.test({
+  name: "every task with data scores each sample of the demo's model as lm-eval alone",
+  ignore: !existsSync(DATA),
+  async fn() {
+    const { tasks } = await discoverPlugins([]);
+    const asked: AskedTask[] = tasks.flatMap((task) => {
+      if (task.data_file === null || task.name.startsWith("tiny")) return [];
+      const path = task.shipped ? fileURLToPath(task.data_file) : join(DATA, task.data_file);
+      if (!existsSync(path)) return [];
+      return [{
+        name: task.name,
+        task: wireTask(task, path),
+        samples: SAMPLES[task.name] ?? 4,
+        groups: GROUPS[task.name] ?? null,
+        proxy: false,
+      }];
+    });
+    const result = await measureEvaluation({
+      model: "demo",
+      threads: navigator.hardwareConcurrency,
+      own_batch_size: 16,
+      batch_sizes: [4],
+      repeats: 1,
+      tasks: asked,
+    });
+    assert.ok(asked.length >= 12, `only ${asked.length} tasks have data`);
+    for (const [name, { unequal, samples, largest_difference }] of Object.entries(result.tasks)) {
+      console.log(`${name}: ${unequal} of ${samples} unequal, at most ${largest_difference}`);
+    }
+    const unequal = Object.entries(result.tasks).filter(([, task]) => task.unequal > 0);
+    assert.deepEqual(unequal.map(([name]) => name), []);
+  },
+});
