@@ -2,20 +2,11 @@ import type { StudyEvent } from "../core/mod.ts";
 import { plotOf, recommendedLoader } from "./reports_of_study.ts";
 import { escapeHtml, renderHtml } from "./reports/render_html.ts";
 import { studyReport } from "./reports/study_report.ts";
-import { type Broadcast, kernelBroadcast } from "./terminal/kernel.ts";
+import { type Broadcast, kernelBroadcast, type Shown, shown } from "./terminal/kernel.ts";
 import { phaseLine, progressLine } from "./terminal/live_view.ts";
 import { trialTable } from "./terminal/trial_table.ts";
 import { recipeText } from "./view/trial_rows.ts";
 import type { StudyView } from "./view/study_view.ts";
-
-/** What the Deno kernel shows for a cell's last value. */
-export interface Shown {
-  [key: symbol]: () => Record<string, string>;
-}
-
-function shown(media: Record<string, string>): Shown {
-  return { [Symbol.for("Jupyter.display")]: () => media };
-}
 
 /** The front as a picture in a notebook. */
 export function showPlot(view: StudyView): Shown {

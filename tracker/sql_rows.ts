@@ -1,6 +1,7 @@
 import { escapeHtml } from "./reports/render_html.ts";
 import { cellText, countText, formatTable, isNumeric } from "./store/format.ts";
 import type { QueryColumn, QueryResult, Value } from "./store/query_result.ts";
+import { DISPLAY, shown } from "./terminal/kernel.ts";
 
 /** Rows that a notebook draws; all others are in the array. */
 const DRAWN = 200;
@@ -43,15 +44,15 @@ function tableHtml(result: QueryResult): string {
 /** An answer as an array of rows that knows how to show itself. */
 export function sqlRows<Row>(result: QueryResult): SqlRows<Row> {
   const { columns, capped, stale } = result;
-  const shown = () => ({
-    "text/html": tableHtml(result),
-    "text/plain": formatTable({ ...result, rows: result.rows.slice(0, DRAWN) }),
-  });
+  const display = () => {
+    const text = formatTable({ ...result, rows: result.rows.slice(0, DRAWN) });
+    return shown({ "text/html": tableHtml(result), "text/plain": text })[DISPLAY]!();
+  };
   // Not enumerable: printed or compared, the array is its rows.
   return Object.defineProperties([...result.rows], {
     columns: { value: columns },
     capped: { value: capped },
     stale: { value: stale },
-    [Symbol.for("Jupyter.display")]: { value: shown },
+    [DISPLAY]: { value: display },
   }) as SqlRows<Row>; // the row's type is the caller's word
 }

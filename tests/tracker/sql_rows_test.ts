@@ -6,8 +6,8 @@ import { inDirectory } from "../fixtures/stores/processes.ts";
 import { STUDY, studyRecords } from "../fixtures/stores/records.ts";
 
 /** What the Deno kernel shows for a cell's last value. */
-function shown(value: object): Record<string, string> {
-  const display = (value as Record<symbol, () => Record<string, string>>)[
+function shown(value: object): Promise<Record<string, string>> {
+  const display = (value as Record<symbol, () => Promise<Record<string, string>>>)[
     Symbol.for("Jupyter.display")
   ];
   return display!.call(value);
@@ -33,7 +33,7 @@ Deno.test("lab.sql binds its values and gives rows that a notebook shows as a ta
       "DOUBLE",
       "INTEGER[]",
     ]);
-    const { "text/html": html, "text/plain": text } = shown(rows);
+    const { "text/html": html, "text/plain": text } = await shown(rows);
     assert.match(html!, /<th title="VARCHAR">&lt;i&gt;<\/th>/);
     assert.match(html!, /<td>&lt;b&gt;<\/td>/);
     assert.match(html!, /<td style="text-align:right">NaN<\/td>/);
@@ -43,7 +43,7 @@ Deno.test("lab.sql binds its values and gives rows that a notebook shows as a ta
     assert.match(text!, /number +seconds +bad/);
   }));
 
-Deno.test("sqlRows() draws the first rows of a long answer, keeps all, and says both", () => {
+Deno.test("sqlRows() draws the first rows of a long answer, keeps all, and says both", async () => {
   const result = {
     columns: [{ name: "n", type: "BIGINT" }],
     rows: Array.from({ length: 300 }, (_, n) => ({ n: n === 0 ? null : n })),
@@ -53,7 +53,7 @@ Deno.test("sqlRows() draws the first rows of a long answer, keeps all, and says 
   const rows = sqlRows(result);
   assert.deepEqual([...rows], result.rows);
   assert.deepEqual(Object.keys(rows).length, 300);
-  const { "text/html": html } = shown(rows);
+  const { "text/html": html } = await shown(rows);
   assert.equal(html!.match(/<tr>/g)?.length, 201);
   assert.match(html!, /first 300 rows; there are more; drawn: the first 200/);
   assert.match(html!, /NULL<\/td>/);
