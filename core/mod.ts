@@ -47,6 +47,7 @@ export * from "./spec/compatibility.ts";
 export * from "./spec/constraints_in_force.ts";
 export * from "./spec/dataset_class.ts";
 export * from "./spec/embedding_actions.ts";
+export * from "./spec/held_methods.ts";
 export * from "./spec/infer_spec.ts";
 export * from "./spec/knob_moves.ts";
 export * from "./spec/method_verdicts.ts";

@@ -8,7 +8,12 @@ import { execa } from "execa";
 import { join } from "node:path";
 import process from "node:process";
 import { UsageError } from "../core/mod.ts";
-import { ensureEnvironment, type OnEnvironmentProgress, overrideVariable } from "./environments.ts";
+import {
+  ensureEnvironment,
+  findEnvironment,
+  type OnEnvironmentProgress,
+  overrideVariable,
+} from "./environments.ts";
 import { PYTHON_ROOT } from "./home.ts";
 
 /** Of pytest's closing line. */
@@ -53,6 +58,7 @@ export async function testPython(
   const options = onProgress === undefined ? {} : { onProgress };
   const { python } = await ensureEnvironment("default", options);
   const exporter = await ensureEnvironment("openvino_export", options);
+  const llama = await findEnvironment("llama_cpp"); // compiles for minutes: tested where it is
   const result = await execa(python, ["-m", "pytest", "-c", CONFIG, TESTS, ...args], {
     cwd: PYTHON_ROOT,
     reject: false,
@@ -61,6 +67,7 @@ export async function testPython(
       PYTHONDONTWRITEBYTECODE: "",
       PYTHONPATH: PYTHON_ROOT,
       [overrideVariable("openvino_export")]: exporter.python,
+      ...(llama === null ? {} : { [overrideVariable("llama_cpp")]: llama.python }),
     },
     stdout: ["pipe", "inherit"],
     stderr: "inherit",

@@ -71,7 +71,10 @@ async function checkEnvironment(name: string, home: string, python: boolean): Pr
   const required = STUDY_ENVIRONMENTS.includes(name);
   const label = `environment ${name}`;
   const pins = readPins(name);
-  const make = `it is made on first use: about ${(pins.bytes / 1e9).toFixed(1)} GB, minutes`;
+  const size = `about ${(pins.bytes / 1e9).toFixed(1)} GB`;
+  const make = pins.on_request === null
+    ? `it is made on first use: ${size}, minutes`
+    : `pare setup ${name}: ${size}; ${pins.on_request}`;
   try {
     const there = python ? await findEnvironment(name, home) : null;
     if (there === null) {

@@ -38,6 +38,7 @@ export async function buildEnvironment(
   rmSync(directory, { recursive: true, force: true });
   try {
     say(`making a virtual environment with Python ${base.version}`);
+    if (pins.on_request !== null) say(pins.on_request);
     const empty = pins.torch === null && pins.packages === 0;
     await makeVenv(base.path, directory, pins.name, empty ? ["--without-pip"] : []);
     const python = interpreter(directory);

@@ -16,6 +16,10 @@ export interface EnvironmentPins {
   readonly forbidden: readonly string[];
   /** Disk that it takes, roughly: asked for before anything is made. */
   readonly bytes: number;
+  /** Why it is made only where it is asked for, such as minutes of compiling; null: with all. */
+  readonly on_request: string | null;
+  /** Whether it is of use on a machine with an NVIDIA GPU alone. */
+  readonly gpu: boolean;
   readonly requirements_path: string;
   /** Packages that requirements.txt names. */
   readonly packages: number;
@@ -32,6 +36,11 @@ export const STUDY_ENVIRONMENTS: readonly string[] = ["default", "openvino_expor
 export function environmentNames(): string[] {
   return readdirSync(ENVIRONMENTS, { withFileTypes: true })
     .filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort();
+}
+
+/** Those that are not made only where they are asked for. */
+export function usualEnvironments(): string[] {
+  return environmentNames().filter((name) => readPins(name).on_request === null);
 }
 
 /** Reads an environment's pins; `directory` where a third party brings its own. */
@@ -62,18 +71,22 @@ export function pinsHash(name: string, directory?: string): string {
 
 function readDocument(
   path: string,
-): Pick<EnvironmentPins, "summary" | "torch" | "imports" | "forbidden" | "bytes"> {
+): Pick<
+  EnvironmentPins,
+  "summary" | "torch" | "imports" | "forbidden" | "bytes" | "on_request" | "gpu"
+> {
   const said: Record<string, unknown> = JSON.parse(readFileSync(path, "utf8"));
   const names = (value: unknown): value is string[] =>
     Array.isArray(value) && value.every((item) => typeof item === "string");
-  const { summary, torch, imports, forbidden, bytes } = said;
+  const { summary, torch, imports, forbidden, bytes, on_request = null, gpu = false } = said;
   const right = typeof summary === "string" && (torch === null || typeof torch === "string") &&
-    names(imports) && names(forbidden) && typeof bytes === "number";
+    names(imports) && names(forbidden) && typeof bytes === "number" &&
+    (on_request === null || typeof on_request === "string") && typeof gpu === "boolean";
   if (!right) {
     throw new UsageError(
       `Cannot use ${path}: it must hold summary, torch (text or null), imports, forbidden ` +
-        `(lists of names) and bytes`,
+        `(lists of names) and bytes, and may hold on_request (text) and gpu (true or false)`,
     );
   }
-  return { summary, torch, imports, forbidden, bytes };
+  return { summary, torch, imports, forbidden, bytes, on_request, gpu };
 }

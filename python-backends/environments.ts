@@ -70,7 +70,13 @@ export async function ensureEnvironment(
   const override = overriddenPython(name);
   if (override !== null) return { name, python: override, hash: "override", directory: null };
   const pins = readPins(name, pins_directory);
-  const gpu = pins.torch !== null && await hasGpu();
+  const gpu = (pins.torch !== null || pins.gpu) && await hasGpu();
+  if (pins.gpu && !gpu) {
+    throw new UsageError(
+      `Cannot make the Python environment ${name} here: it needs an NVIDIA GPU, and nvidia-smi ` +
+        "finds none",
+    );
+  }
   // Asking which Python there is takes longer than all the rest; PARE_PYTHON asks for a certain one.
   const asked = process.env.PARE_PYTHON ? await requirePython() : null;
   const there = findReady(pins, { home, gpu, minor: asked?.minor ?? null });

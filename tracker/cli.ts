@@ -180,7 +180,8 @@ function buildProgram(): Command {
     .action(async () => (await import("./commands/setup.ts")).doctorCommand());
 
   program.command("setup").description("make the Python environments and fetch the demo model")
-    .action(async () => (await import("./commands/setup.ts")).setupCommand());
+    .argument("[environment...]", "only these, such as llama_cpp; default: those of the demo")
+    .action(async (names: string[]) => (await import("./commands/setup.ts")).setupCommand(names));
 
   withStore(
     program.command("gc").description("remove artifacts that can be made again")

@@ -13,7 +13,8 @@ import {
 import { type BackendClient, createBackendClient } from "../python-backends/client.ts";
 import { DEMO_VARIABLE, ensureDemoModel } from "../python-backends/demo_model.ts";
 import { ensureEnvironment, type OnEnvironmentProgress } from "../python-backends/environments.ts";
-import { pinsHash } from "../python-backends/environment_pins.ts";
+import { pinsHash, STUDY_ENVIRONMENTS } from "../python-backends/environment_pins.ts";
+import { hasGpu } from "../python-backends/torch_wheel.ts";
 import { openArtifactStore } from "./artifacts/artifact_store.ts";
 import { openGraphCache } from "./artifacts/graph_cache.ts";
 import { checkRequest } from "./check_request.ts";
@@ -186,6 +187,13 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
       ? registry
       : await discoverPlugins(request.plugins);
     checkRequest(request, await inspectDataset(request.dataset), plugins);
+    const asked = request.runtime === undefined ? null : plugins.runtime(request.runtime);
+    if (asked?.needs.gpu === true && !await hasGpu()) {
+      throw new UsageError(
+        `Cannot measure speed in ${asked.name} here: it needs an NVIDIA GPU, and nvidia-smi finds ` +
+          "none; leave --runtime out for the best one that runs here",
+      );
+    }
     if (request.model_name === "demo") {
       gguf = await ensureDemoModel(home.root, { onProgress: say, signal: stop.signal });
     }
@@ -207,7 +215,9 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     const refusal = memoryRefusal(facts);
     if (refusal !== null) throw new UsageError(refusal);
     const hashes: Record<string, string> = {};
-    for (const name of ["default", "openvino_export"]) {
+    // A runtime that is not asked for needs none but these.
+    const own = asked === null ? [] : [asked.needs.environment];
+    for (const name of new Set([...STUDY_ENVIRONMENTS, ...own])) {
       hashes[name] = await tools.environmentHash(name);
     }
     const command = options.command ?? "notebook";

@@ -3,6 +3,7 @@ import {
   type Artifact,
   type Ask,
   type Facts,
+  heldMethods,
   inferSpec,
   type JournalRecord,
   type Provenance,
@@ -155,8 +156,11 @@ export function openSession(input: SessionInput): StudySession {
         facts,
         spec: known,
         provenance,
-        methods: registry.methods.filter(({ method }) =>
-          wanted === undefined || wanted.includes(method.name)
+        methods: heldMethods(
+          registry.methods.filter(({ method }) =>
+            wanted === undefined || wanted.includes(method.name)
+          ),
+          registry.runtime(known.runtime),
         ),
         samplers: [registry.sampler(request.sampler ?? DEFAULT_SAMPLER)],
         baseline,

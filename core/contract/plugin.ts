@@ -32,6 +32,17 @@ export interface Order {
   readonly reason: string;
 }
 
+/** How the weights of a part are stored: what a runtime must be able to hold. */
+export interface WeightFormat {
+  readonly part: Part;
+  readonly bits: number;
+  /** Consecutive weights of a row that share a scale; -1 = the whole row. */
+  readonly group_size: number;
+  readonly symmetric: boolean;
+  /** Features of an input that share a scale, -1 = all; null: inputs stay floats. */
+  readonly activation_group_size: number | null;
+}
+
 /** How a trial ended, as far as what to try next depends on it: quality fell too far, or did not. */
 export type Finding = "lost" | "kept";
 
@@ -50,6 +61,11 @@ export interface Method {
   };
   /** Parts of the model that these parameters change. */
   changes(params: ResolvedAction["params"]): readonly Part[];
+  /**
+   * How it stores those parts; null: as floats. A method without it is tried in any runtime, which
+   * then says itself what it cannot hold.
+   */
+  stores?(params: ResolvedAction["params"]): Omit<WeightFormat, "part"> | null;
   /** What it may follow and precede on those parts. */
   readonly order: Order;
   /** Whether the method itself can work on this model and machine. */
@@ -155,10 +171,23 @@ export interface Runtime {
   readonly kind: "runtime";
   readonly name: string;
   readonly summary: string;
-  readonly needs: { readonly environment: string; readonly export_environment: string | null };
+  readonly needs: {
+    readonly environment: string;
+    readonly export_environment: string | null;
+    readonly gpu: boolean;
+  };
+  /**
+   * What it loads: an artifact's weights in the architecture's graph, a GGUF file of the artifact,
+   * or the checkpoint itself.
+   */
+  readonly loads: "graph" | "gguf" | "checkpoint";
   /** Whether it can run this model on this machine, and why not. */
   supports(facts: Facts): Support;
-  /** Larger is preferred where several fit. */
+  /** The weight formats that it computes with, in one line. */
+  readonly formats: string;
+  /** Whether it can hold weights stored so, and why not: asked before any work. */
+  holds(format: WeightFormat, facts: Facts): Support;
+  /** Larger is preferred where several fit; below 10, it runs only where it is asked for. */
   readonly preference: number;
 }
 

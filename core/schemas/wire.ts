@@ -143,8 +143,26 @@ export const StageRequest = z.discriminatedUnion("stage", [
     runtime: z.string(),
     artifact_dir: z.string(),
     graph_dir: z.string().nullable(),
+    logits_path: z.string().nullable().describe("written by runtime_logits; null: computed here"),
     tokens: z.int(),
     seed: z.int(),
+  }),
+  /** An artifact as a GGUF file that holds its own integers. */
+  z.strictObject({
+    stage: z.literal("write_gguf"),
+    artifact_dir: z.string(),
+    output_dir: z.string().describe("empty directory"),
+    exact: z.boolean().describe("every weight multiplied out to float32: for the proof"),
+  }),
+  /** Logits of a text that a runtime without torch samples, for prove_runtime. */
+  z.strictObject({
+    stage: z.literal("runtime_logits"),
+    runtime: z.string(),
+    model_dir: z.string().describe("as it is timed"),
+    strict_dir: z.string().describe("the same weights as float32"),
+    tokens: z.int(),
+    seed: z.int(),
+    output_path: z.string(),
   }),
 ]);
 export type StageRequest = z.infer<typeof StageRequest>;
@@ -240,6 +258,13 @@ export const StageResults = {
     tokens: z.int(),
     numerics: Numerics,
   }),
+  write_gguf: z.strictObject({
+    file_bytes: z.int(),
+    formats: z.record(z.string(), z.int()).describe("matrices by format, such as Q4_0"),
+    scale_error: z.number().describe("largest relative change of a scale or offset by float16"),
+    notes: z.array(z.string()),
+  }),
+  runtime_logits: z.strictObject({ tokens: z.int() }),
 } as const satisfies Record<StageName, z.ZodType>;
 export type StageResult<S extends StageName> = z.infer<(typeof StageResults)[S]>;
 

@@ -6,6 +6,7 @@ import {
   type Order,
   type ResolvedAction,
   type Support,
+  type WeightFormat,
 } from "../../core/mod.ts";
 
 type Params = ResolvedAction["params"];
@@ -137,6 +138,16 @@ export function linearBits(params: Params, facts: Facts): number {
   const group = Number(params.group_size);
   const groups = group === -1 ? rows : weights / group;
   return Number(params.bits) + (groups / weights) * bitsOfGroup(params);
+}
+
+/** How weights rounded with these knobs are stored; their inputs stay floats. */
+export function gridFormat(params: Params): Omit<WeightFormat, "part"> {
+  return {
+    bits: Number(params.bits),
+    group_size: Number(params.group_size),
+    symmetric: params.symmetric !== false,
+    activation_group_size: null,
+  };
 }
 
 /** Bits that a group costs beside its weights. */

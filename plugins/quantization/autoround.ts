@@ -2,6 +2,7 @@ import { defineMethod, integer, real } from "../../core/mod.ts";
 import {
   acceptsLinear,
   autoGroupSize,
+  gridFormat,
   groupSize,
   hasLinearLayers,
   linearBits,
@@ -71,6 +72,7 @@ export default defineMethod({
   },
   needs: { environment: "default", calibration: true, gpu: false },
   changes: () => ["linear"],
+  stores: gridFormat,
   order: roundsOnce,
   supports: hasLinearLayers,
   accepts: acceptsLinear,

@@ -1,6 +1,7 @@
 import { choice, defineMethod, flag } from "../../core/mod.ts";
 import {
   dividesRows,
+  gridFormat,
   GROUP_SIZES,
   hasLinearLayers,
   largestGroup,
@@ -39,6 +40,10 @@ export default defineMethod({
   },
   needs: { environment: "default", calibration: false, gpu: false },
   changes: () => ["linear"],
+  stores: ({ activation_group_size }) => ({
+    ...gridFormat(ROWS),
+    activation_group_size: Number(activation_group_size),
+  }),
   order: roundsOnce,
   supports: hasLinearLayers,
   accepts: (params, facts) => dividesRows(Number(params.activation_group_size), linearRows(facts)),

@@ -4,6 +4,7 @@ import {
   autoGroupSize,
   bitsOfGroup,
   dividesRows,
+  gridFormat,
   groupSize,
   hasLinearLayers,
   linearBits,
@@ -54,6 +55,7 @@ export default defineMethod({
     ...(changesLinear(params) ? ["linear" as const] : []),
     ...(changesEmbedding(params) ? ["embedding" as const] : []),
   ],
+  stores: gridFormat,
   order: roundsOnce,
   supports: hasLinearLayers,
   accepts(params, facts) {

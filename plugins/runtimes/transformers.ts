@@ -3,7 +3,10 @@ import { defineRuntime } from "../../core/mod.ts";
 export default defineRuntime({
   name: "transformers",
   summary: "Runs the dequantized weights in torch: packed formats are emulated, never ranked",
-  needs: { environment: "default", export_environment: null },
+  needs: { environment: "default", export_environment: null, gpu: false },
+  loads: "checkpoint",
   supports: () => ({ ok: true, reason: "runs every architecture that transformers loads" }),
+  formats: "everything, multiplied out to float32",
+  holds: () => ({ ok: true }),
   preference: 10,
 });

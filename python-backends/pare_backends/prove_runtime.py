@@ -1,6 +1,6 @@
-"""Stage `prove_runtime`: that a runtime's graph computes with the artifact's own weights.
+"""Stage `prove_runtime`: that a runtime computes with the artifact's own weights.
 
-Logits over a text that the graph itself samples: strict float32 against the dequantized torch
+Logits over a text that the runtime itself samples: strict float32 against the dequantized torch
 model, which proves the exchange of the weights; and the numerics that speed figures are taken
 with, against the model as it is evaluated (with quantized activations where declared).
 
@@ -12,6 +12,7 @@ part is measured too: the evaluated model against itself with its embeddings a m
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -31,56 +32,78 @@ class Request:
     runtime: str
     artifact_dir: str
     graph_dir: str | None
+    logits_path: str | None
     tokens: int
     seed: int
 
 
+@dataclass(frozen=True)
+class RuntimeLogits:
+    """What a runtime computed for a text. Logits: (n, vocabulary) float32."""
+
+    tokens: np.ndarray  # (n,) int64
+    strict: np.ndarray  # every weight and activation in float32
+    timed: np.ndarray  # with the numerics that speed is taken with
+    numerics: dict[str, Any]
+
+
 def run(request: Request, report: Report) -> dict[str, Any]:
     """StageResults.prove_runtime of `core/schemas/wire.ts`."""
-    if request.runtime != "openvino" or request.graph_dir is None:
-        raise StageFailure(
-            "bad_input",
-            f"Cannot prove the runtime {request.runtime}: only openvino with a graph has weights "
-            "exchanged",
-        )
-    from pare_backends.runtimes import openvino as runtime
-    from pare_backends.runtimes.exchange import build_model
-
-    with report.span("load", library=True):
-        graph = build_model(request.graph_dir, request.artifact_dir)
-        strict = runtime.compile_graph(graph, runtime.STRICT, report.threads)
     with report.span("prove", library=True):
-        decoder = runtime.Decoder(strict)
-        tokens = sample(decoder, request.tokens, request.seed)
-        strict_logits = runtime.logits(strict, tokens)
-        report.progress("prove", 1, 3, "steps")
-        plain, evaluated, nudged = torch_logits(request.artifact_dir, tokens)
-        report.progress("prove", 2, 3, "steps")
-        numerics, default_logits = runtime.STRICT, strict_logits
-        if runtime.standard_numerics(graph) != runtime.STRICT:
-            numerics = runtime.standard_numerics(graph)
-            compiled = runtime.compile_graph(graph, numerics, report.threads)
-            default_logits = runtime.logits(compiled, tokens)
-        report.progress("prove", 3, 3, "steps")
-    strict_kl = mean_kl(plain, strict_logits)
+        found = runtime_logits(request, report.threads)
+        report.progress("prove", 1, 2, "steps")
+        plain, evaluated, nudged = torch_logits(request.artifact_dir, found.tokens)
+        report.progress("prove", 2, 2, "steps")
+    strict_kl = mean_kl(plain, found.strict)
     if not strict_kl <= LARGEST_STRICT_KL:
         raise StageFailure(
             "verification",
-            f"Cannot trust the graph of {request.artifact_dir}: in strict float32 its logits "
-            f"differ from the dequantized model's by a KL divergence of {strict_kl:.2g}, over "
-            f"{LARGEST_STRICT_KL:g}",
-            "remove the graph's directory, so that it is exported again",
+            f"Cannot trust {request.runtime} with {request.artifact_dir}: in strict float32 its "
+            f"logits differ from the dequantized model's by a KL divergence of {strict_kl:.2g}, "
+            f"over {LARGEST_STRICT_KL:g}",
+            "remove the cached graph or GGUF file, so that it is made again",
         )
-    best = default_logits.argmax(axis=1) == evaluated.argmax(axis=1)
+    best = found.timed.argmax(axis=1) == evaluated.argmax(axis=1)
     return {
         "strict_kl": strict_kl,
-        "strict_max_difference": float(np.abs(plain - strict_logits).max()),
-        "default_kl": mean_kl(evaluated, default_logits),
+        "strict_max_difference": float(np.abs(plain - found.strict).max()),
+        "default_kl": mean_kl(evaluated, found.timed),
         "default_agreement": float(best.mean()),
         "rounding_kl": None if nudged is None else mean_kl(evaluated, nudged),
-        "tokens": len(tokens),
-        "numerics": asdict(numerics),
+        "tokens": len(found.tokens),
+        "numerics": found.numerics,
     }
+
+
+def runtime_logits(request: Request, threads: int) -> RuntimeLogits:
+    """What the runtime computes: from a file that it wrote itself, or in OpenVINO here."""
+    if request.logits_path is not None:
+        with np.load(request.logits_path, allow_pickle=False) as kept:
+            numerics = json.loads(str(kept["numerics"]))
+            return RuntimeLogits(kept["tokens"], kept["strict"], kept["own"], numerics)
+    if request.runtime == "openvino" and request.graph_dir is not None:
+        return openvino_logits(request, request.graph_dir, threads)
+    raise StageFailure(
+        "bad_input",
+        f"Cannot prove the runtime {request.runtime}: it takes openvino with a graph, or a file of "
+        "the runtime's logits",
+    )
+
+
+def openvino_logits(request: Request, graph_dir: str, threads: int) -> RuntimeLogits:
+    """Of a text that the graph itself samples."""
+    from pare_backends.runtimes import openvino as runtime
+    from pare_backends.runtimes.exchange import build_model
+
+    graph = build_model(graph_dir, request.artifact_dir)
+    compiled = runtime.compile_graph(graph, runtime.STRICT, threads)
+    tokens = sample(runtime.Decoder(compiled), request.tokens, request.seed)
+    strict = runtime.logits(compiled, tokens)
+    numerics = runtime.standard_numerics(graph)
+    timed = strict
+    if numerics != runtime.STRICT:
+        timed = runtime.logits(runtime.compile_graph(graph, numerics, threads), tokens)
+    return RuntimeLogits(tokens, strict, timed, asdict(numerics))
 
 
 def sample(decoder: Any, tokens: int, seed: int) -> np.ndarray:

@@ -37,6 +37,8 @@ STAGES = {
     "export_graph": "pare_backends.export_graph",
     "speed": "pare_backends.speed",
     "prove_runtime": "pare_backends.prove_runtime",
+    "write_gguf": "pare_backends.write_gguf",
+    "runtime_logits": "pare_backends.runtime_logits",
 }
 PR_SET_PDEATHSIG = 1
 

@@ -236,7 +236,10 @@ const runtime = (name: string, preference: number, supports: Runtime["supports"]
   defineRuntime({
     name,
     summary: name,
-    needs: { environment: "default", export_environment: null },
+    needs: { environment: "default", export_environment: null, gpu: false },
+    loads: "checkpoint",
+    formats: "everything",
+    holds: () => ({ ok: true }),
     preference,
     supports,
   });

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import llama from "../../plugins/runtimes/llama.cpp.ts";
 import openvino from "../../plugins/runtimes/openvino.ts";
 import transformers from "../../plugins/runtimes/transformers.ts";
+import vllm from "../../plugins/runtimes/vllm.ts";
 import { makeRegistry } from "../../core/contract/registry.ts";
-import type { Facts } from "../../core/mod.ts";
+import type { Facts, Runtime, WeightFormat } from "../../core/mod.ts";
 
 const model: Facts["model"] = {
   model_name: "m",
@@ -25,7 +27,10 @@ const model: Facts["model"] = {
   kv_heads: 2,
   vocabulary: 320,
   context_length: 256,
-  linear_shapes: [],
+  linear_shapes: [
+    { count: 2, out_features: 96, in_features: 64 },
+    { count: 2, out_features: 64, in_features: 96 },
+  ],
   group_sizes: [32],
   grid: null,
   chat_template: false,
@@ -53,13 +58,33 @@ const facts: Facts = {
   dataset: { dataset: "tiny", kind: "named", path: null, format: null, rows: null, sha256: null },
 };
 
-function reason(changes: { model?: Partial<Facts["model"]>; device?: Partial<Facts["device"]> }) {
-  const support = openvino.supports({
+interface Changes {
+  model?: Partial<Facts["model"]>;
+  device?: Partial<Facts["device"]>;
+}
+
+/** Why a runtime does not run a changed model or machine; null where it does. */
+function reason(changes: Changes, runtime: Runtime = openvino) {
+  const support = runtime.supports({
     ...facts,
     model: { ...model, ...changes.model },
     device: { ...facts.device, ...changes.device },
   });
   return support.ok ? null : support.reason;
+}
+
+const plain: WeightFormat = {
+  part: "linear",
+  bits: 4,
+  group_size: 32,
+  symmetric: true,
+  activation_group_size: null,
+};
+
+/** Why a runtime cannot hold weights stored so; null where it can. */
+function unheld(runtime: Runtime, changes: Partial<WeightFormat>, where: Facts = facts) {
+  const held = runtime.holds({ ...plain, ...changes }, where);
+  return held.ok ? null : held.reason;
 }
 
 Deno.test("openvino supports a Llama on a CPU and is preferred to transformers", () => {
@@ -78,13 +103,64 @@ Deno.test("transformers fits every model and machine", () => {
   assert.equal(transformers.supports(other).ok, true);
 });
 
-Deno.test("makeRegistry() takes both runtimes, and only openvino needs an export", () => {
-  const registry = makeRegistry([
-    { path: "/openvino.ts", plugin: openvino },
-    { path: "/transformers.ts", plugin: transformers },
-  ]);
-  assert.deepEqual(
-    registry.runtimes.map((runtime) => [runtime.name, runtime.needs.export_environment]),
-    [["openvino", "openvino_export"], ["transformers", null]],
+Deno.test("makeRegistry() takes every runtime, and only openvino needs an export", () => {
+  const registry = makeRegistry(
+    [["llama.cpp", llama], ["openvino", openvino], ["transformers", transformers], ["vllm", vllm]]
+      .map(([name, plugin]) => ({ path: `/${name}.ts`, plugin: plugin as Runtime })),
   );
+  assert.deepEqual(
+    registry.runtimes.map(({ name, needs, loads }) => [name, needs.export_environment, loads]),
+    [
+      ["llama.cpp", null, "gguf"],
+      ["openvino", "openvino_export", "graph"],
+      ["transformers", null, "checkpoint"],
+      ["vllm", null, "checkpoint"],
+    ],
+  );
+});
+
+Deno.test("llama.cpp and vllm run only where they are asked for", () => {
+  for (const one of [llama, vllm]) assert.ok(one.preference < transformers.preference);
+});
+
+Deno.test("llama.cpp says why it does not fit: a GPU, own code, an architecture", () => {
+  assert.equal(reason({}, llama), null);
+  const gpu = { device: "cuda", device_name: "an H200" } as const;
+  assert.match(reason({ device: gpu }, llama) ?? "", /CPU.*an H200/);
+  assert.match(reason({ model: { custom_code: true } }, llama) ?? "", /own code/);
+  const mistral = { model: { architecture: "MistralForCausalLM" } };
+  assert.match(reason(mistral, llama) ?? "", /is MistralForCausalLM/);
+});
+
+Deno.test("llama.cpp holds integers in blocks of 32, and says what it cannot hold", () => {
+  for (const bits of [2, 3, 4]) {
+    for (const symmetric of [true, false]) {
+      for (const group_size of [32, 64, 96]) {
+        assert.equal(unheld(llama, { bits, symmetric, group_size }), null);
+      }
+    }
+  }
+  assert.equal(unheld(llama, { bits: 8, group_size: -1 }), null);
+  assert.equal(unheld(llama, { part: "embedding", group_size: -1 }), null);
+  assert.match(unheld(llama, { bits: 8, symmetric: false }) ?? "", /8-bit integers with a zero/);
+  assert.match(unheld(llama, { group_size: 48 }) ?? "", /32 weights.*groups of 48/);
+  const odd = { ...facts, model: { ...model, hidden_size: 72 } };
+  assert.match(unheld(llama, { part: "embedding", group_size: -1 }, odd) ?? "", /groups of 72/);
+});
+
+Deno.test("vllm needs a GPU, and says which formats its kernels do not take", () => {
+  assert.match(reason({}, vllm) ?? "", /needs a GPU.*a CPU/);
+  assert.equal(reason({ device: { device: "cuda" } }, vllm), null);
+  assert.equal(unheld(vllm, {}), null);
+  assert.equal(unheld(vllm, { bits: 8, group_size: -1, activation_group_size: -1 }), null);
+  assert.match(unheld(vllm, { bits: 3 }) ?? "", /4 or 8 bits, not 3/);
+  assert.match(unheld(vllm, { group_size: 48 }) ?? "", /groups are -1, 32, 64, 128/);
+  assert.match(unheld(vllm, { part: "embedding" }) ?? "", /embedding in floats/);
+  assert.match(unheld(vllm, { bits: 8, activation_group_size: 64 }) ?? "", /groups of 64/);
+});
+
+Deno.test("openvino and transformers hold what pare's methods store", () => {
+  for (const one of [openvino, transformers]) {
+    assert.equal(unheld(one, { bits: 3, group_size: 48, symmetric: false }), null);
+  }
 });

@@ -127,7 +127,7 @@ def test_build_model_refuses_another_architecture(tmp_path: Path) -> None:
 
 
 def prove(directory: Path, graph: Path) -> dict[str, object]:
-    request = prove_runtime.Request("openvino", str(directory), str(graph), 48, 0)
+    request = prove_runtime.Request("openvino", str(directory), str(graph), None, 48, 0)
     return prove_runtime.run(request, silent_report(2))
 
 

@@ -10,7 +10,7 @@ import { availableParallelism } from "node:os";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { lintPython, readCounts } from "../../python-backends/checks.ts";
-import { environmentNames } from "../../python-backends/environment_pins.ts";
+import { usualEnvironments } from "../../python-backends/environment_pins.ts";
 import { ensureDemoModel } from "../../python-backends/demo_model.ts";
 import { ensureEnvironment } from "../../python-backends/environments.ts";
 import { addCounts, type Counts, denoCounts } from "./counts.ts";
@@ -147,7 +147,7 @@ async function longTests(): Promise<Counts> {
 }
 
 async function main(mode: string): Promise<Counts> {
-  await setUp(environmentNames());
+  await setUp(usualEnvironments());
   if (mode === "long") return await longTests();
   return addCounts([...(mode === "ok" ? await staticChecks() : []), await shortTests()]);
 }

@@ -12,6 +12,8 @@ export interface GraphCache {
     key: string,
     make: (directory: string) => Promise<void>,
   ): Promise<{ directory: string; made: boolean }>;
+  /** An empty directory until it is disposed of; a dead process's is cleared with the next key. */
+  scratch(): Promise<{ directory: string } & AsyncDisposable>;
   /** The directory of a key where it is there. */
   peek(kind: string, key: string): Promise<string | null>;
 }
@@ -41,6 +43,11 @@ export function openGraphCache(
     async peek(kind, key) {
       const home = place(kind, key);
       return await isDirectory(home) ? home : null;
+    },
+    async scratch() {
+      const directory = join(root, ".temporary", ownedName(crypto.randomUUID()));
+      await Deno.mkdir(directory, { recursive: true });
+      return { directory, [Symbol.asyncDispose]: () => remove(directory) };
     },
     async cached(kind, key, make) {
       const home = place(kind, key);

@@ -19,17 +19,18 @@ export async function doctorCommand(): Promise<void> {
   }
 }
 
-/** `pare setup`: every environment of the demo, and its model. */
-export async function setupCommand(): Promise<void> {
+/** `pare setup [environment…]`: those that are named; else every one of the demo, and its model. */
+export async function setupCommand(names: readonly string[]): Promise<void> {
   const home = findHome(Deno.env.toObject()).root;
   const view = createLiveView(standardScreen(), () => Date.now());
-  for (const name of STUDY_ENVIRONMENTS) {
+  for (const name of names.length > 0 ? names : STUDY_ENVIRONMENTS) {
     const { python } = await ensureEnvironment(name, {
       home,
       onProgress: ({ line }) => view.progressLine(`  ${name}: ${line}`),
     });
     view.say(`environment ${name}: ${python}`);
   }
+  if (names.length > 0) return;
   const gguf = await ensureDemoModel(home, { onProgress: view.progressLine });
   view.say(`demo model: ${gguf}`);
 }

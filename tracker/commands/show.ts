@@ -58,7 +58,11 @@ export async function pluginsCommand(options: { plugin?: string[] }): Promise<vo
     ) => ["method", `${agent}/${method.name}`, method.summary]),
     ...registry.tasks.map((task) => ["task", task.name, task.summary]),
     ...registry.samplers.map((sampler) => ["sampler", sampler.name, sampler.summary]),
-    ...registry.runtimes.map((runtime) => ["runtime", runtime.name, runtime.summary]),
+    ...registry.runtimes.map((runtime) => [
+      "runtime",
+      runtime.name,
+      `${runtime.summary}; holds ${runtime.formats}`,
+    ]),
   ];
   console.log(textTable(["kind", "name", "what it does"], rows));
 }

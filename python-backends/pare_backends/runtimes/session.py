@@ -42,11 +42,14 @@ class Session(Protocol):
         ...
 
 
-RUNTIMES = ("openvino", "transformers")
+RUNTIMES = ("llama.cpp", "openvino", "transformers", "vllm")
 
 
 def open_session(runtime: str, artifact_dir: str, graph_dir: str | None, threads: int) -> Session:
-    """Loads an artifact in a runtime; only that runtime's modules are imported."""
+    """Loads an artifact in a runtime; only that runtime's modules are imported.
+
+    artifact_dir: for llama.cpp what `write_gguf` wrote of the artifact
+    """
     if runtime == "openvino":
         if graph_dir is None:
             raise StageFailure(
@@ -60,4 +63,12 @@ def open_session(runtime: str, artifact_dir: str, graph_dir: str | None, threads
         from pare_backends.runtimes.transformers import open_transformers
 
         return open_transformers(artifact_dir)
+    if runtime == "llama.cpp":
+        from pare_backends.runtimes.llama_cpp import open_llama_cpp
+
+        return open_llama_cpp(artifact_dir, threads)
+    if runtime == "vllm":
+        from pare_backends.runtimes.vllm import open_vllm
+
+        return open_vllm(artifact_dir)
     raise StageFailure("bad_input", unknown_name("runtime", runtime, list(RUNTIMES)))

@@ -8,6 +8,7 @@ of the process stays the runtime's own. Letters: o rows, i columns, g groups a r
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from pare_backends.checkpoint.packing import unpack
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
 from pare_backends.failures import StageFailure
 
+PART = re.compile(r"(?<=\.weight)_(packed|scale|zero_point|shape)$")
 ELEMENT_BITS = {"i4": 4, "u4": 4, "i8": 8, "u8": 8}
 
 
@@ -45,14 +47,19 @@ class PackedWeight:
         zeros = 0 if self.zero_points is None else self.zero_points.size
         return int(self.data.nbytes + self.scales.size * 4 + zeros)
 
-    def dequantize(self) -> np.ndarray:
-        """The weights that the graph computes with. returns: (o, i) float32"""
+    def integers(self) -> np.ndarray:
+        """The elements one by one, signed where the element is. returns: (o, i) int16"""
         bits = ELEMENT_BITS[self.element]
         shifts = np.arange(0, 8, bits, dtype=np.uint8)
         values = (self.data[:, None] >> shifts) & np.uint8((1 << bits) - 1)
-        numbers = values.reshape(self.rows, self.groups, -1).astype(np.float32)
+        numbers = values.reshape(-1)[: self.rows * self.columns].astype(np.int16)
         if self.element.startswith("i"):
-            numbers -= (numbers >= 1 << (bits - 1)).astype(np.float32) * (1 << bits)
+            numbers -= (numbers >= 1 << (bits - 1)).astype(np.int16) << bits
+        return numbers.reshape(self.rows, self.columns)
+
+    def dequantize(self) -> np.ndarray:
+        """The weights that the graph computes with. returns: (o, i) float32"""
+        numbers = self.integers().reshape(self.rows, self.groups, -1).astype(np.float32)
         if self.zero_points is not None:
             numbers -= self.zero_points[:, :, None].astype(np.float32)
         return (numbers * self.scales[:, :, None]).reshape(self.rows, self.columns)
@@ -72,6 +79,10 @@ class StoredWeights:
         self._stored = StoredTensors(
             {name: entry for path in paths for name, entry in file_entries(path).items()}
         )
+
+    def names(self) -> list[str]:
+        """Every weight and other tensor, each once whatever parts it is stored in."""
+        return sorted({PART.sub("", name) for name in self._stored})
 
     def is_packed(self, tensor: str) -> bool:
         """Whether a weight, such as lm_head.weight, is stored as integers with scales."""

@@ -1,0 +1,44 @@
+import { defineRuntime, type Facts, type Support, type WeightFormat } from "../../core/mod.ts";
+
+const ARCHITECTURE = "LlamaForCausalLM";
+/** Weights that share a scale in every format that holds plain integers. */
+const BLOCK = 32;
+const OFFSET_BITS = 4;
+
+function supports({ model, device }: Facts): Support {
+  if (device.device !== "cpu") {
+    return { ok: false, reason: `it runs on the CPU, the study is on ${device.device_name}` };
+  }
+  if (model.custom_code || model.architecture !== ARCHITECTURE) {
+    const found = model.custom_code ? "brings its own code" : `is ${model.architecture}`;
+    return { ok: false, reason: `a GGUF file is written of ${ARCHITECTURE}, the model ${found}` };
+  }
+  return { ok: true, reason: "computes on the written integers in blocks of 32" };
+}
+
+function holds({ part, bits, group_size, symmetric }: WeightFormat, { model }: Facts): Support {
+  if (bits > OFFSET_BITS && !symmetric) {
+    return { ok: false, reason: `GGUF has no block of ${bits}-bit integers with a zero point` };
+  }
+  const rows = part === "embedding"
+    ? [model.hidden_size]
+    : model.linear_shapes.map(({ in_features }) => in_features);
+  const odd = (group_size === -1 ? rows : [group_size]).find((width) => width % BLOCK !== 0);
+  if (odd === undefined) return { ok: true };
+  const reason =
+    `a scale of GGUF is that of ${BLOCK} weights, which do not divide groups of ${odd}`;
+  return { ok: false, reason };
+}
+
+export default defineRuntime({
+  name: "llama.cpp",
+  summary: "Runs the artifact's own integers as a GGUF file in llama.cpp on the CPU",
+  needs: { environment: "llama_cpp", export_environment: null, gpu: false },
+  loads: "gguf",
+  supports,
+  formats: "integers of 2 to 4 bits, as 4, and symmetric ones of 8, in groups of 32·n or whole " +
+    "rows; their inputs rounded to 8 bits in groups of 32; floats as float16",
+  holds,
+  // Its environment compiles for minutes, and its numerics are not those of the evaluation.
+  preference: 5,
+});

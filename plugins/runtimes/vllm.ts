@@ -1,0 +1,39 @@
+import { defineRuntime, type Facts, type Support, type WeightFormat } from "../../core/mod.ts";
+
+/** What its kernels for compressed-tensors take. */
+const BITS = [4, 8];
+const GROUPS = [-1, 32, 64, 128];
+
+function supports({ model, device }: Facts): Support {
+  if (device.device !== "cuda") {
+    return { ok: false, reason: `it needs a GPU: there is none here (${device.device_name})` };
+  }
+  if (model.custom_code) return { ok: false, reason: "the model brings its own code" };
+  return { ok: true, reason: "runs packed checkpoints on a GPU" };
+}
+
+function holds(format: WeightFormat, _facts: Facts): Support {
+  const { part, bits, group_size, activation_group_size: inputs } = format;
+  if (part === "embedding") return { ok: false, reason: "it keeps the embedding in floats" };
+  if (!BITS.includes(bits)) {
+    return { ok: false, reason: `it computes with ${BITS.join(" or ")} bits, not ${bits}` };
+  }
+  if (!GROUPS.includes(group_size)) {
+    return { ok: false, reason: `its groups are ${GROUPS.join(", ")} (-1 = the row)` };
+  }
+  if (inputs === null || inputs === -1) return { ok: true };
+  return { ok: false, reason: `it rounds inputs by whole tokens, not in groups of ${inputs}` };
+}
+
+/** Never run by its authors: no machine with a GPU and vLLM was at hand. */
+export default defineRuntime({
+  name: "vllm",
+  summary: "Runs the written checkpoint in vLLM on a GPU (never tried by its authors)",
+  needs: { environment: "vllm", export_environment: null, gpu: true },
+  loads: "checkpoint",
+  supports,
+  formats: "integers of 4 or 8 bits in whole rows or groups of 32, 64 or 128; floats as float16",
+  holds,
+  // Untried code is run only by those who ask for it.
+  preference: 5,
+});

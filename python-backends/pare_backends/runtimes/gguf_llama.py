@@ -1,0 +1,117 @@
+"""How a Llama checkpoint is laid out in a GGUF file: keys, names, and the order of rows.
+
+llama.cpp rotates neighbouring features of a head where transformers rotates a feature of its first
+half with one of its second: the rows of the query and key projections are put in that order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gguf import MODEL_ARCH, GGUFWriter, RopeScalingType, get_tensor_name_map
+
+from pare_backends.failures import StageFailure
+
+ARCHITECTURE = "LlamaForCausalLM"
+ROPE_FACTORS = "rope_freqs.weight"
+PLAIN_ROPES = ("default", "linear", "llama3")
+NOT_STORED = ("rotary_emb.inv_freq",)
+"""Endings of tensors that older files hold and nobody needs."""
+
+
+class LlamaLayout:
+    """Where each tensor of a checkpoint goes. `StageFailure` for what llama.cpp computes otherwise.
+
+    config: the checkpoint's config.json
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        architectures = config.get("architectures") or ["none"]
+        if ARCHITECTURE not in architectures:
+            raise _no_layout(f"it is {architectures[0]}, and only {ARCHITECTURE} is laid out here")
+        if config.get("hidden_act", "silu") != "silu":
+            raise _no_layout(f"its hidden_act is {config['hidden_act']}, llama.cpp takes silu")
+        self.rope = rope_of(config)
+        if self.rope["rope_type"] not in PLAIN_ROPES:
+            raise _no_layout(
+                f"its rope_type is {self.rope['rope_type']}, not one of {', '.join(PLAIN_ROPES)}"
+            )
+        self.config = config
+        self.layers = int(config["num_hidden_layers"])
+        self.heads = int(config["num_attention_heads"])
+        self.kv_heads = int(config.get("num_key_value_heads") or self.heads)
+        self.head_dim = int(config.get("head_dim") or config["hidden_size"] // self.heads)
+        self._names = get_tensor_name_map(MODEL_ARCH.LLAMA, self.layers)
+
+    def name(self, tensor: str) -> str:
+        """A tensor's name in the file, such as blk.0.attn_q.weight."""
+        found = self._names.get_name(tensor, try_suffixes=(".weight", ".bias"))
+        if found is None:
+            raise _no_layout(f"llama.cpp's llama knows no tensor {tensor}")
+        return found
+
+    def row_order(self, tensor: str, rows: int) -> np.ndarray | None:
+        """Rows of a tensor in the file's order; None where it is the checkpoint's own."""
+        heads = {"q_proj": self.heads, "k_proj": self.kv_heads}.get(tensor.split(".")[-2])
+        if heads is None:
+            return None
+        return np.arange(rows).reshape(heads, 2, -1).swapaxes(1, 2).reshape(-1)
+
+    def write_keys(self, writer: GGUFWriter) -> None:
+        """What llama.cpp must know of the architecture."""
+        config = self.config
+        writer.add_context_length(int(config["max_position_embeddings"]))
+        writer.add_embedding_length(int(config["hidden_size"]))
+        writer.add_feed_forward_length(int(config["intermediate_size"]))
+        writer.add_block_count(self.layers)
+        writer.add_head_count(self.heads)
+        writer.add_head_count_kv(self.kv_heads)
+        writer.add_key_length(self.head_dim)
+        writer.add_value_length(self.head_dim)
+        writer.add_rope_dimension_count(self.head_dim)
+        writer.add_layer_norm_rms_eps(float(config["rms_norm_eps"]))
+        writer.add_vocab_size(int(config["vocab_size"]))
+        writer.add_rope_freq_base(float(self.rope["rope_theta"]))
+        if self.rope["rope_type"] == "linear":
+            writer.add_rope_scaling_type(RopeScalingType.LINEAR)
+            writer.add_rope_scaling_factor(float(self.rope["factor"]))
+
+    def rope_factors(self) -> np.ndarray | None:
+        """What each frequency is divided by: Llama 3's longer context; None where nothing is.
+
+        Frequencies whose wave is short stay, long ones are divided by `factor`, those between are
+        blended: as transformers computes them (its rope type llama3).
+        returns: (head_dim / 2,) float32
+        """
+        if self.rope["rope_type"] != "llama3":
+            return None
+        factor, low, high, old = (
+            float(self.rope[name])
+            for name in (
+                "factor", "low_freq_factor", "high_freq_factor",
+                "original_max_position_embeddings",
+            )
+        )  # fmt: skip
+        powers = np.arange(0, self.head_dim, 2, dtype=np.float64) / self.head_dim
+        waves = 2 * math.pi * float(self.rope["rope_theta"]) ** powers
+        share = np.clip((old / waves - low) / (high - low), 0, 1)
+        return (1 / ((1 - share) / factor + share)).astype(np.float32)
+
+
+def rope_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """rope_theta, rope_type and its figures, wherever a version of transformers wrote them."""
+    said = dict(config.get("rope_parameters") or config.get("rope_scaling") or {})
+    kind = said.get("rope_type") or said.get("type") or "default"
+    theta = said.get("rope_theta") or config.get("rope_theta") or 10_000.0
+    return {**said, "rope_type": kind, "rope_theta": theta}
+
+
+def _no_layout(why: str) -> StageFailure:
+    return StageFailure(
+        "invalid",
+        f"Cannot write this model as a GGUF file: {why}",
+        "measure it in another runtime, such as openvino or transformers",
+    )

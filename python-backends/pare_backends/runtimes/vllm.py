@@ -1,0 +1,100 @@
+"""Runtime `vllm`: the written checkpoint on a GPU, by vLLM's own engine in this process.
+
+Never run by its authors: no machine with a GPU and vLLM was at hand. vLLM reads compressed-tensors
+itself. Each step of its engine gives the one sequence a token, so prompt and continuation are timed
+apart as in every other runtime.
+"""
+
+from __future__ import annotations
+
+import os
+import numpy as np
+
+from pare_backends.failures import StageFailure
+from pare_backends.runtimes.session import Numerics
+from pare_backends.runtimes.stored_weights import StoredWeights
+
+CONTEXT_TOKENS = 1024
+GPU_SHARE = 0.4
+"""Of the GPU's memory that one model takes, KV cache included: two are loaded in turn."""
+
+
+class VllmSession:
+    """`Session` of runtimes/session.py."""
+
+    device = "cuda"
+    provenance = "measured"
+
+    def __init__(self, artifact_dir: str) -> None:
+        # The engine in this process: its memory is the process's, and nothing of it is left behind.
+        os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+        import torch
+        import vllm
+
+        if not torch.cuda.is_available():
+            raise StageFailure("invalid", "Cannot run vllm: torch finds no CUDA GPU")
+        self._torch, self._vllm = torch, vllm
+        weights = StoredWeights(artifact_dir)
+        self._engine = vllm.LLM(
+            model=artifact_dir,
+            dtype="float16",
+            max_model_len=min(CONTEXT_TOKENS, int(weights.config["max_position_embeddings"])),
+            max_num_seqs=1,
+            gpu_memory_utilization=GPU_SHARE,
+            enable_prefix_caching=False,  # the same prompt comes again and is to be computed again
+            skip_tokenizer_init=True,
+            disable_log_stats=True,
+        ).llm_engine
+        self.numerics = Numerics("f16", "f16", 0)
+        self.bytes_read_per_token = stored_bytes(weights)
+        self.notes = (f"vllm {vllm.__version__}",)
+        self._request = 0
+        self._tokens: list[int] = []
+
+    def prefill(self, tokens: np.ndarray) -> int:
+        """Ends the sequence before, if there is one, and starts another."""
+        if self._request > 0:
+            self._engine.abort_request([str(self._request)])
+        self._request += 1
+        self._tokens = []
+        limit = CONTEXT_TOKENS - len(tokens)
+        options = self._vllm.SamplingParams(
+            temperature=0, max_tokens=limit, ignore_eos=True, detokenize=False
+        )
+        prompt = {"prompt_token_ids": tokens.tolist()}
+        self._engine.add_request(str(self._request), prompt, options)
+        return self._next()
+
+    def decode(self, token: int) -> int:
+        """The engine feeds its own last token back, which is the one given."""
+        return self._next()
+
+    def _next(self) -> int:
+        known = len(self._tokens)
+        while len(self._tokens) == known:
+            if not self._engine.has_unfinished_requests():
+                raise StageFailure("crash", f"Cannot go on after {known} tokens: vllm has ended")
+            for output in self._engine.step():
+                self._tokens = list(output.outputs[0].token_ids)
+        return int(self._tokens[known])
+
+    def gpu_peak_bytes(self) -> int | None:
+        return int(self._torch.cuda.max_memory_allocated())
+
+
+def stored_bytes(weights: StoredWeights) -> int:
+    """Bytes that a token reads: every weight as it is stored, and a row of the embedding."""
+    total = 0
+    for name in weights.names():
+        if weights.is_packed(name):
+            total += weights.packed(name).bytes_read
+            continue
+        values = weights.floats(name)
+        rows = 1 if "embed_tokens" in name and weights.has("lm_head.weight") else len(values)
+        total += values.size // len(values) * rows * 2  # float16, as dtype says
+    return total
+
+
+def open_vllm(artifact_dir: str) -> VllmSession:
+    """Loads a checkpoint on the GPU; vLLM compiles and captures graphs for a minute first."""
+    return VllmSession(artifact_dir)

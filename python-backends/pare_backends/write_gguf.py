@@ -1,0 +1,142 @@
+"""Stage `write_gguf`: an artifact as a GGUF file that holds its own integers.
+
+Written: model.gguf, gguf.json (what a token reads, and with which numerics) and the artifact's
+config.json. Integers are never rounded again (`runtimes/gguf_blocks.py`); matrices of floats become
+float16, vectors float32. `exact`: every weight multiplied out to float32, for the proof that names,
+order of rows and architecture are right, whatever a runtime does with packed integers.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gguf import GGML_QUANT_VERSION, GGMLQuantizationType, GGUFWriter, LlamaFileType
+
+from pare_backends.progress import Report
+from pare_backends.runtimes.gguf_blocks import BLOCK, to_blocks
+from pare_backends.runtimes.gguf_llama import NOT_STORED, ROPE_FACTORS, LlamaLayout
+from pare_backends.runtimes.gguf_tokenizer import add_tokenizer
+from pare_backends.runtimes.stored_weights import StoredWeights
+
+MODEL_FILE = "model.gguf"
+DESCRIPTION_FILE = "gguf.json"
+EMBEDDING = "model.embed_tokens.weight"
+HEAD = "lm_head.weight"
+LARGEST_HALF = 65504.0
+FILE_TYPES = {
+    "F32": LlamaFileType.ALL_F32,
+    "F16": LlamaFileType.MOSTLY_F16,
+    "Q4_0": LlamaFileType.MOSTLY_Q4_0,
+    "Q4_1": LlamaFileType.MOSTLY_Q4_1,
+    "Q8_0": LlamaFileType.MOSTLY_Q8_0,
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    artifact_dir: str
+    output_dir: str
+    exact: bool
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor as the file holds it."""
+
+    kind: str  # F32, F16, Q4_0, Q4_1 or Q8_0
+    data: np.ndarray  # as GGUFWriter takes it: bytes of blocks, or floats
+    scale_error: float = 0.0
+    note: str | None = None
+
+
+def run(request: Request, report: Report) -> dict[str, Any]:
+    """StageResults.write_gguf of `core/schemas/wire.ts`."""
+    source, output = Path(request.artifact_dir), Path(request.output_dir)
+    weights = StoredWeights(str(source))
+    layout = LlamaLayout(weights.config)
+    names = [name for name in weights.names() if not name.endswith(NOT_STORED)]
+    writer = GGUFWriter(output / MODEL_FILE, "llama")
+    layout.write_keys(writer)
+    note = add_tokenizer(writer, source, int(weights.config["vocab_size"]))
+    notes = {note} if note is not None else set()
+    kinds: Counter[str] = Counter()
+    read, error = 0, 0.0
+    multiplied: set[str] = set()
+    with report.span("write_gguf", library=False):
+        for done, name in enumerate(names):
+            tensor = held(name, weights, layout, request.exact)
+            writer.add_tensor(
+                layout.name(name), tensor.data, raw_dtype=GGMLQuantizationType[tensor.kind]
+            )
+            kinds[tensor.kind] += tensor.data.ndim > 1
+            if tensor.note is not None:
+                notes.add(tensor.note)
+            error = max(error, tensor.scale_error)
+            read += bytes_read(name, tensor.data, HEAD not in names)
+            if tensor.data.ndim > 1 and (name != EMBEDDING or HEAD not in names):
+                multiplied.add(tensor.kind)
+            report.progress("write the GGUF file", done + 1, len(names), "tensors")
+        factors = layout.rope_factors()
+        if factors is not None:
+            writer.add_tensor(ROPE_FACTORS, factors)
+        writer.add_file_type(FILE_TYPES[kinds.most_common(1)[0][0]])
+        writer.add_quantization_version(GGML_QUANT_VERSION)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+    shutil.copyfile(source / "config.json", output / "config.json")
+    description = {
+        "version": 1,
+        "bytes_read_per_token": read,
+        # llama.cpp rounds the inputs of packed weights to 8 bits in blocks, those of F16 to it.
+        "activation_group": BLOCK if any(kind.startswith("Q") for kind in multiplied) else 0,
+        "inference_precision": "f16" if "F16" in multiplied else "f32",
+        "notes": sorted(notes),
+    }
+    (output / DESCRIPTION_FILE).write_text(json.dumps(description, indent=1) + "\n")
+    return {
+        "file_bytes": (output / MODEL_FILE).stat().st_size,
+        "formats": dict(kinds),
+        "scale_error": error,
+        "notes": description["notes"],
+    }
+
+
+def held(name: str, weights: StoredWeights, layout: LlamaLayout, exact: bool) -> Tensor:
+    """A tensor in the file's form and order of rows."""
+    if weights.is_packed(name):
+        packed = weights.packed(name)
+        order = layout.row_order(name, packed.rows)
+        if exact:
+            return Tensor("F32", _ordered(packed.dequantize(), order))
+        blocks = to_blocks(name, packed)
+        wide = None
+        if packed.bits not in (4, 8):
+            wide = f"{packed.bits}-bit integers run as {blocks.kind}, 4 bits each"
+        return Tensor(blocks.kind, _ordered(blocks.data, order), blocks.scale_error, wide)
+    values = weights.floats(name).astype(np.float32)
+    values = _ordered(values, layout.row_order(name, len(values)))
+    if exact or values.ndim == 1:
+        return Tensor("F32", values)
+    if np.abs(values).max(initial=0) > LARGEST_HALF:
+        return Tensor("F32", values, 0.0, f"{name} stays float32: float16 ends at {LARGEST_HALF:g}")
+    return Tensor("F16", values.astype(np.float16))
+
+
+def _ordered(values: np.ndarray, order: np.ndarray | None) -> np.ndarray:
+    return values if order is None else np.ascontiguousarray(values[order])
+
+
+def bytes_read(name: str, data: np.ndarray, tied: bool) -> int:
+    """What a generated token reads of a tensor: all of it, but of the embedding one row, and all
+    once more where it is the output head too."""
+    if name != EMBEDDING:
+        return data.nbytes
+    return data.nbytes // len(data) + (data.nbytes if tied else 0)

@@ -1,0 +1,212 @@
+"""GGUF files of an artifact: its own integers, and a model that another reader computes alike."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gguf import GGUFReader
+from runtime_fixtures import artifact, folder, random_llama, rounded
+
+from pare_backends import prove_runtime
+from pare_backends.checkpoint import read, write
+from pare_backends.failures import StageFailure
+from pare_backends.progress import silent_report
+from pare_backends.runtimes.gguf_blocks import from_blocks, to_blocks
+from pare_backends.runtimes.gguf_llama import LlamaLayout
+from pare_backends.runtimes.gguf_tokenizer import LLAMA3_WORDS, splitting_of, token_list
+from pare_backends.runtimes.stored_weights import StoredWeights
+from pare_backends.write_gguf import Request, run
+
+TOKENS = np.random.default_rng(0).integers(0, 320, 40)
+CASES = [
+    (8, -1, True, "Q8_0"),
+    (8, 32, True, "Q8_0"),
+    (4, 32, True, "Q4_0"),
+    (4, -1, True, "Q4_0"),
+    (4, 32, False, "Q4_1"),
+    (3, 32, True, "Q4_0"),
+    (3, -1, False, "Q4_1"),
+    (2, 32, True, "Q4_0"),
+    (2, 32, False, "Q4_1"),
+]
+
+
+def written(directory: Path, exact: bool = False) -> tuple[Path, dict[str, Any]]:
+    """A GGUF directory of an artifact, and what the stage said."""
+    output = folder() / f"gguf-{directory.name}-{exact}"
+    shutil.rmtree(output, ignore_errors=True)
+    output.mkdir()
+    return output, run(Request(str(directory), str(output), exact), silent_report())
+
+
+@pytest.mark.parametrize(("bits", "group", "symmetric", "kind"), CASES)
+def test_file_holds_the_artifacts_own_integers_and_scales(
+    bits: int, group: int, symmetric: bool, kind: str
+) -> None:
+    directory = artifact(bits, group, symmetric, None)
+    output, said = written(directory)
+    weights = StoredWeights(str(directory))
+    layout = LlamaLayout(weights.config)
+    tensors = {tensor.name: tensor for tensor in GGUFReader(output / "model.gguf").tensors}
+    seen = 0
+    for name in weights.names():
+        if not weights.is_packed(name):
+            continue
+        packed, tensor = weights.packed(name), tensors[layout.name(name)]
+        assert tensor.tensor_type.name == kind
+        ints, scales, offsets = from_blocks(kind, np.asarray(tensor.data))
+        order = layout.row_order(name, packed.rows)
+        order = np.arange(packed.rows) if order is None else order
+        np.testing.assert_array_equal(ints, packed.integers()[order])
+        repeats = scales.shape[1] // packed.groups
+        own = np.repeat(packed.scales, repeats, axis=1)[order]
+        np.testing.assert_array_equal(scales, own)  # float16 in the artifact already
+        if packed.zero_points is not None:
+            assert offsets is not None
+            zeros = np.repeat(packed.zero_points, repeats, axis=1)[order].astype(np.float32)
+            np.testing.assert_array_equal(offsets, (-zeros * own).astype(np.float16))
+        seen += 1
+    assert seen == said["formats"][kind] == 14
+    assert said["formats"]["F16"] == 1  # the embedding
+    assert said["scale_error"] <= (0 if symmetric else 2**-11)
+    noted = [note for note in said["notes"] if f"{bits}-bit integers run as {kind}" in note]
+    assert len(noted) == (bits in (2, 3))
+
+
+def transformers_logits(output: Path) -> np.ndarray:
+    """Logits by transformers' own reader of GGUF files."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(
+        str(output), gguf_file="model.gguf", dtype=torch.float32
+    )
+    with torch.inference_mode():
+        return np.asarray(model(torch.from_numpy(TOKENS)[None]).logits[0].numpy())
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize(("bits", "symmetric", "embedding"), [(4, True, 8), (4, False, None)])
+def test_another_reader_computes_the_dequantized_models_logits(
+    bits: int, symmetric: bool, embedding: int | None, exact: bool
+) -> None:
+    """Names, order of rows, tied head and architecture, as transformers understands them."""
+    directory = artifact(bits, 32, symmetric, embedding)
+    output, _ = written(directory, exact)
+    plain, _, _ = prove_runtime.torch_logits(str(directory), TOKENS)
+    assert plain.std() > 0.1
+    # Where they are rounded to float16: offsets, and the embedding that stays in floats.
+    limit = 1e-5 if exact else 2e-2
+    assert np.abs(transformers_logits(output) - plain).max() <= limit
+
+
+def test_description_says_what_a_token_reads_and_how_it_is_computed() -> None:
+    for directory, group, precision in (
+        (artifact(4, 32, True, 8), 32, "f32"),
+        (artifact(4, 32, True, None), 32, "f16"),
+        (random_llama(0), 0, "f16"),
+    ):
+        output, said = written(directory)
+        described = json.loads((output / "gguf.json").read_text())
+        assert (described["activation_group"], described["inference_precision"]) == (
+            group,
+            precision,
+        )
+        tensors = GGUFReader(output / "model.gguf").tensors
+        embedding = next(int(t.n_bytes) for t in tensors if t.name == "token_embd.weight")
+        every = sum(int(t.n_bytes) for t in tensors)
+        assert described["bytes_read_per_token"] == every + embedding // 320
+        assert said["file_bytes"] == (output / "model.gguf").stat().st_size > every
+
+
+def packed(group: int, bits: int, symmetric: bool, tmp_path: Path) -> Any:
+    weight = np.random.default_rng(1).normal(size=(6, 96)).astype(np.float32)
+    name = "model.layers.0.mlp.up_proj"
+    tensor = rounded(weight, bits, group, symmetric)
+    write(read(random_llama(0)).with_quantized({name: tensor}), tmp_path)
+    return StoredWeights(str(tmp_path)).packed(f"{name}.weight")
+
+
+def test_blocks_refuse_what_they_cannot_hold(tmp_path: Path) -> None:
+    for number, (group, bits, symmetric, why) in enumerate(
+        ((48, 4, True, "32 weights share a scale there, 48"), (32, 8, False, "with a zero point"))
+    ):
+        with pytest.raises(StageFailure, match=why) as caught:
+            to_blocks("up_proj", packed(group, bits, symmetric, tmp_path / str(number)))
+        assert caught.value.kind == "invalid"
+
+
+def test_blocks_refuse_a_scale_that_float16_would_lose(tmp_path: Path) -> None:
+    weight = packed(32, 4, True, tmp_path)
+    weight.scales[2, 1] = 1e-9
+    with pytest.raises(StageFailure, match="cannot hold 1e-09"):
+        to_blocks("up_proj", weight)
+
+
+def config(**changes: Any) -> dict[str, Any]:
+    return {**json.loads((random_llama(0) / "config.json").read_text()), **changes}
+
+
+def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
+    for changes, why in (
+        ({"architectures": ["GPT2LMHeadModel"]}, "GPT2LMHeadModel"),
+        ({"hidden_act": "gelu"}, "gelu"),
+        ({"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4}}, "yarn"),
+    ):
+        with pytest.raises(StageFailure, match=why):
+            LlamaLayout(config(**changes))
+    with pytest.raises(StageFailure, match="no tensor model"):
+        LlamaLayout(config()).name("model.layers.0.extra.weight")
+
+
+def test_rope_factors_are_those_of_transformers() -> None:
+    import torch
+    from transformers import LlamaConfig
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    rope = {
+        "rope_type": "llama3", "rope_theta": 500_000.0, "factor": 8.0, "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0, "original_max_position_embeddings": 64,
+    }  # fmt: skip
+    given = config(rope_parameters=rope, head_dim=16)
+    inverse, _ = ROPE_INIT_FUNCTIONS["llama3"](LlamaConfig(**given), torch.device("cpu"))
+    factors = LlamaLayout(given).rope_factors()
+    assert factors is not None and factors.min() == 1 and factors.max() == 8
+    plain = 500_000.0 ** -(np.arange(0, 16, 2) / 16)
+    np.testing.assert_allclose(plain / factors, inverse.numpy(), rtol=1e-5)
+    assert LlamaLayout(config()).rope_factors() is None
+
+
+def byte_level(**changes: Any) -> dict[str, Any]:
+    return {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True, **changes}
+
+
+def test_splitting_is_named_where_llama_cpp_has_the_same() -> None:
+    split = {"type": "Split", "pattern": {"Regex": LLAMA3_WORDS}}
+    digits = {"type": "Digits", "individual_digits": True}
+    for step, name in (
+        (byte_level(), "gpt-2"),
+        ({"type": "Sequence", "pretokenizers": [digits, byte_level()]}, "smollm"),
+        ({"type": "Sequence", "pretokenizers": [split, byte_level(use_regex=False)]}, "llama-bpe"),
+        ({"type": "Sequence", "pretokenizers": [split, byte_level()]}, None),
+        (byte_level(add_prefix_space=True), None),
+        ({"type": "WhitespaceSplit"}, None),
+        (None, None),
+    ):
+        assert splitting_of({"model": {"type": "BPE"}, "pre_tokenizer": step}) == name
+    assert splitting_of({"model": {"type": "WordLevel"}, "pre_tokenizer": byte_level()}) is None
+
+
+def test_token_list_names_every_id() -> None:
+    document = {
+        "model": {"vocab": {"a": 0, "b": 2}},
+        "added_tokens": [{"id": 3, "content": "<s>", "special": True}],
+    }
+    tokens, kinds = token_list(document, 5)
+    assert tokens == ["a", "[PAD1]", "b", "<s>", "[PAD4]"]
+    assert [kind.name for kind in kinds] == ["NORMAL", "UNUSED", "NORMAL", "CONTROL", "UNUSED"]

@@ -1,0 +1,109 @@
+"""llama.cpp on a GGUF file of an artifact's own integers, in processes of its environment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from runtime_fixtures import artifact, folder, random_llama, run_worker
+from test_gguf import written
+
+from pare_backends import prove_runtime
+from pare_backends.failures import StageFailure
+from pare_backends.progress import silent_report
+
+VARIABLE = "PARE_ENV_LLAMA_CPP"
+
+
+def interpreter() -> str:
+    python = os.environ.get(VARIABLE)
+    if not python:
+        pytest.skip(f"{VARIABLE} names no interpreter with llama-cpp-python: it compiles minutes")
+    return python
+
+
+def logits_path(directory: Path, strict: Path | None = None) -> Path:
+    """The file that stage `runtime_logits` writes for an artifact."""
+    path = folder() / f"{directory.name}.npz"
+    output, _ = written(directory)
+    exact, _ = written(strict or directory, exact=True)
+    request = {
+        "stage": "runtime_logits", "runtime": "llama.cpp", "model_dir": str(output),
+        "strict_dir": str(exact), "tokens": 48, "seed": 0, "output_path": str(path),
+    }  # fmt: skip
+    events = run_worker(interpreter(), request)
+    assert events[-1]["event"] == "result", events[-1]
+    return path
+
+
+def proof(directory: Path, path: Path) -> dict[str, Any]:
+    request = prove_runtime.Request("llama.cpp", str(directory), None, str(path), 48, 0)
+    return prove_runtime.run(request, silent_report(2))
+
+
+@pytest.mark.parametrize(
+    ("bits", "group", "symmetric", "embedding"),
+    [(4, 32, True, 8), (4, 32, False, None), (8, -1, True, 8), (3, 32, True, None)],
+)
+def test_logits_are_those_of_the_dequantized_model(
+    bits: int, group: int, symmetric: bool, embedding: int | None
+) -> None:
+    """Exactly so in float32; with inputs rounded to 8 bits, nearly."""
+    directory = artifact(bits, group, symmetric, embedding)
+    found = proof(directory, logits_path(directory))
+    assert found["strict_kl"] <= 1e-6
+    assert found["strict_max_difference"] <= 1e-3
+    assert 0 < found["default_kl"] <= 5e-3
+    assert found["default_agreement"] >= 0.9
+    assert found["numerics"]["activation_group"] == 32
+    assert found["numerics"]["kv_precision"] == "f32"
+
+
+def test_floats_run_as_float16() -> None:
+    found = proof(random_llama(0), logits_path(random_llama(0)))
+    assert found["strict_kl"] <= 1e-6 and found["default_kl"] <= 1e-4
+    numerics = {"inference_precision": "f16", "kv_precision": "f32", "activation_group": 0}
+    assert found["numerics"] == numerics
+
+
+def test_proof_fails_for_another_models_weights() -> None:
+    directory = artifact(4, 32, True, 8)
+    path = logits_path(directory, strict=random_llama(5))
+    with pytest.raises(StageFailure, match=r"Cannot trust llama\.cpp.*KL divergence"):
+        proof(directory, path)
+
+
+def test_speed_measures_an_artifact_beside_its_baseline() -> None:
+    python = interpreter()
+    request = {
+        "stage": "speed", "runtime": "llama.cpp",
+        "artifact_dir": str(written(artifact(4, 32, True, 8))[0]),
+        "baseline_dir": str(written(random_llama(0))[0]),
+        "graph_dir": None, "prompt_tokens": 12, "new_tokens": 6, "repeats": 3, "seed": 0,
+    }  # fmt: skip
+    events = run_worker(python, request)
+    assert events[-1]["event"] == "result", events[-1]
+    result = events[-1]["result"]
+    own = {row["metric"]: row for row in result["measurements"]}
+    assert {row["runtime"] for row in own.values()} == {"llama.cpp"}
+    assert own["latency_ms"]["value"] > 0 and own["prefill_tokens_per_s"]["value"] > 0
+    assert own["latency_ms"]["provenance"] == "measured"
+    assert "llama-cpp-python" in own["latency_ms"]["method"]
+    assert own["memory_bytes"]["method"] == "VmHWM"
+    assert result["baseline_measurements"][0]["metric"] == "latency_ms"
+    assert result["numerics"]["activation_group"] == 32
+
+
+def test_a_prompt_longer_than_the_context_is_refused_in_words() -> None:
+    python = interpreter()
+    request = {
+        "stage": "speed", "runtime": "llama.cpp",
+        "artifact_dir": str(written(artifact(4, 32, True, 8))[0]),
+        "baseline_dir": None, "graph_dir": None,
+        "prompt_tokens": 300, "new_tokens": 6, "repeats": 1, "seed": 0,
+    }  # fmt: skip
+    events = run_worker(python, request)
+    assert events[-1]["event"] == "failure"
+    assert "the context was made for 256" in events[-1]["message"]

@@ -1,0 +1,134 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Measurement, Numerics, Outcome, Span } from "../../core/mod.ts";
+import { failed } from "./live_backend.ts";
+import type { SpeedInput } from "./measure_speed.ts";
+import { formFailure, type RuntimeForm, writeGguf } from "./runtime_form.ts";
+
+/** Positions at which the runtime's logits are compared with the dequantized model's. */
+const PROOF_TOKENS = 64;
+
+/** A figure of a runtime that is no timing. */
+export function proofRow(
+  metric: string,
+  value: number,
+  options: { unit: string; direction: "maximize" | "minimize"; n: number },
+  runtime: string | null,
+  numerics: Numerics | null,
+  method: string,
+): Measurement {
+  return {
+    metric,
+    value,
+    ...options,
+    standard_error: null,
+    fidelity: "full",
+    provenance: "measured",
+    task: null,
+    task_version: null,
+    slice: null,
+    runtime,
+    numerics,
+    device: null,
+    method,
+  };
+}
+
+/** The logits of a runtime that computes in an environment of its own; null: `prove_runtime` can. */
+async function ownLogits(
+  input: SpeedInput,
+  form: RuntimeForm,
+  scratch: string,
+  spans: Span[],
+): Promise<Outcome<string | null>> {
+  const { workshop, study, runner, trial_id, artifact } = input;
+  const runtime = workshop.registry.runtime(study.spec.runtime);
+  if (runtime.loads !== "gguf") return { ok: true, value: null, spans: [] };
+  const strict_dir = join(scratch, "strict");
+  const output_path = join(scratch, "logits.npz");
+  await mkdir(strict_dir);
+  await writeGguf(input, artifact, { output_dir: strict_dir, exact: true, spans });
+  const computed = await runner(trial_id, {
+    stage: "runtime_logits",
+    runtime: runtime.name,
+    model_dir: form.artifact_dir,
+    strict_dir,
+    tokens: PROOF_TOKENS,
+    seed: study.seed,
+    output_path,
+  }, runtime.needs.environment);
+  spans.push(...computed.spans);
+  return computed.ok ? { ok: true, value: output_path, spans: [] } : computed;
+}
+
+/**
+ * How near the runtime's logits are to the dequantized model's: the proof that it computes with the
+ * artifact's own weights. None for a runtime that loads the checkpoint itself.
+ */
+export async function prove(
+  input: SpeedInput,
+  form: RuntimeForm,
+  scratch: string,
+): Promise<Outcome<Measurement[]>> {
+  const { workshop, study, runner, trial_id, artifact } = input;
+  const { name: runtime, loads } = workshop.registry.runtime(study.spec.runtime);
+  const spans: Span[] = [];
+  if (loads === "checkpoint") return { ok: true, value: [], spans };
+  try {
+    const logits = await ownLogits(input, form, scratch, spans);
+    if (!logits.ok) return failed(logits.failure, spans);
+    const proved = await runner(trial_id, {
+      stage: "prove_runtime",
+      runtime,
+      artifact_dir: artifact.location,
+      graph_dir: form.graph_dir,
+      logits_path: logits.value,
+      tokens: PROOF_TOKENS,
+      seed: study.seed,
+    }, "default");
+    spans.push(...proved.spans);
+    if (!proved.ok) return failed(proved.failure, spans);
+    return { ok: true, value: proofRows(proved.value, runtime), spans };
+  } catch (error) {
+    return formFailure(error, "prove_runtime", spans);
+  }
+}
+
+function proofRows(
+  { strict_kl, default_kl, default_agreement, rounding_kl, tokens, numerics }: {
+    strict_kl: number;
+    default_kl: number;
+    default_agreement: number;
+    rounding_kl: number | null;
+    tokens: number;
+    numerics: Numerics;
+  },
+  runtime: string,
+): Measurement[] {
+  const kl = { unit: "nats/token", direction: "minimize", n: tokens } as const;
+  const against = "against the dequantized model in transformers, fp32";
+  const evaluated = "against the model as it is evaluated, in transformers";
+  return [
+    proofRow("runtime_strict_kl", strict_kl, kl, runtime, null, `strict f32, ${against}`),
+    proofRow("runtime_kl", default_kl, kl, runtime, numerics, evaluated),
+    proofRow(
+      "runtime_agreement",
+      default_agreement,
+      { unit: "1", direction: "maximize", n: tokens },
+      runtime,
+      numerics,
+      `same best token, ${evaluated}`,
+    ),
+    ...(rounding_kl === null ? [] : [
+      proofRow(
+        "rounding_kl",
+        rounding_kl,
+        kl,
+        null,
+        null,
+        "the evaluated model against itself with its embeddings a millionth larger: how far " +
+          "rounding activations spreads a float's last bits",
+      ),
+    ]),
+  ];
+}
