@@ -111,7 +111,8 @@ class LlamaCppSession:
         described = read_description(directory)
         self.numerics = described_numerics(directory)
         self.bytes_read_per_token = int(described["bytes_read_per_token"])
-        self.notes = (*described["notes"], f"llama-cpp-python {api.__version__}")
+        version = f"llama-cpp-python {api.__version__}, {threads} threads"
+        self.notes = (*described["notes"], version)
         self._decoder = LlamaCppDecoder(directory, threads)
 
     def prefill(self, tokens: np.ndarray) -> int:

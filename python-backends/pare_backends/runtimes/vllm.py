@@ -8,6 +8,7 @@ apart as in every other runtime.
 from __future__ import annotations
 
 import os
+
 import numpy as np
 
 from pare_backends.failures import StageFailure
