@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +110,49 @@ def test_a_prompt_longer_than_the_context_is_refused_in_words() -> None:
     events = run_worker(python, request)
     assert events[-1]["event"] == "failure"
     assert "the context was made for 256" in events[-1]["message"]
+
+
+def own_tokenizer(directory: Path) -> list[tuple[str, list[int]]]:
+    """Trains a byte-level BPE tokenizer into a checkpoint. returns: texts and their ids"""
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=320, special_tokens=["<s>"], initial_alphabet=alphabet, show_progress=False
+    )
+    core.train_from_iterator(["the cat isn't on the mat; the hat is, in 1984"] * 20, trainer)
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<s>")
+    tokenizer.save_pretrained(str(directory))
+    texts = ("the cat isn't on  the mat", "In 1984:\n\n  naïve 日本 <s>the hat", "")
+    return [(text, tokenizer(text).input_ids) for text in texts]
+
+
+def test_file_splits_text_as_the_artifacts_tokenizer(tmp_path: Path) -> None:
+    python = interpreter()
+    shutil.copytree(random_llama(0), tmp_path, dirs_exist_ok=True)
+    texts = own_tokenizer(tmp_path)
+    output, said = written(tmp_path)
+    assert said["notes"] == []
+    code = (
+        "import json, sys, llama_cpp\n"
+        "model = llama_cpp.Llama(sys.argv[1], vocab_only=True, verbose=False)\n"
+        "print(json.dumps([model.tokenize(text.encode(), add_bos=False, special=True)\n"
+        "    for text in json.load(sys.stdin)]))"
+    )
+    done = subprocess.run(
+        [python, "-c", code, str(output / "model.gguf")],
+        input=json.dumps([text for text, _ in texts]),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == [ids for _, ids in texts]
+    assert len(texts[0][1]) < len(texts[0][0])  # merges were made
+
+
+def test_other_tokenizers_leave_a_file_of_token_ids() -> None:
+    _, said = written(random_llama(0))
+    assert any("token ids only" in note for note in said["notes"])

@@ -81,14 +81,6 @@ class LlamaCppDecoder:
             ctypes.cast(logits, ctypes.POINTER(ctypes.c_float)), shape=(1, self._vocabulary)
         )
 
-    def tokenize(self, text: str) -> list[int]:
-        """The file's own tokenizer, without marks of begin or end."""
-        data = text.encode()
-        ids = (api.llama_token * (len(data) + 1))()
-        vocabulary = api.llama_model_get_vocab(self._model)
-        count = api.llama_tokenize(vocabulary, data, len(data), ids, len(ids), False, True)
-        return list(ids[:count])
-
 
 def read_description(directory: str) -> dict[str, Any]:
     """gguf.json of `write_gguf`."""

@@ -48,7 +48,7 @@ class VllmSession:
         ).llm_engine
         self.numerics = Numerics("f16", "f16", 0)
         self.bytes_read_per_token = stored_bytes(weights)
-        self.notes = (f"vllm {vllm.__version__}",)
+        self.notes: tuple[str, ...] = (f"vllm {vllm.__version__}",)
         self._request = 0
         self._tokens: list[int] = []
 
