@@ -17,7 +17,6 @@ const ENVIRONMENT = { environment: "default" };
 const CASES: readonly { method: string; params: Action["params"] }[] = [
   { method: "rtn", params: { bits: 4, group_size: 32, targets: "all" } },
   { method: "rtn", params: { bits: 3, group_size: -1, symmetric: false } },
-  { method: "rtn", params: { bits: 4, group_size: 16 } },
   { method: "rtn", params: { bits: 8, group_size: 32, symmetric: false } },
   { method: "int8", params: { activation_group_size: 32 } },
 ];
