@@ -87,3 +87,54 @@ Deno.test("hypervolumeContributions() are what the volume loses without each poi
   assert.deepEqual(hypervolumeContributions(points, [3, 3], down(2)), [1, 0, 1, 0, 0]);
   assert.deepEqual(hypervolumeContributions(points.slice(0, 4), [3, 3], down(2)), [1, 1, 1, 0]);
 });
+
+/** Whole-numbered points, some of them equal and some beyond the reference. */
+function gridPoints(n: number, dimensions: number, random: () => number): number[][] {
+  const side = dimensions > 3 ? 6 : 9;
+  return Array.from(
+    { length: n },
+    () => Array.from({ length: dimensions }, () => Math.floor(random() * side)),
+  );
+}
+
+/** Every cell of a grid by its lower corner. */
+function cells(side: number, dimensions: number): number[][] {
+  if (dimensions === 0) return [[]];
+  const rest = cells(side, dimensions - 1);
+  return Array.from({ length: side }, (_, i) => rest.map((cell) => [i, ...cell])).flat();
+}
+
+Deno.test("hypervolume() and its contributions are the cells of a grid that are counted", () => {
+  for (const m of [1, 2, 3, 4]) {
+    const side = m > 3 ? 5 : 8; // the reference: points may lie on it
+    const grid = cells(side, m);
+    for (let seed = 0; seed < 40; seed++) {
+      const random = streamRandom(seed, `grid ${m}`);
+      const points = gridPoints(1 + seed % 14, m, random);
+      const beats = grid.map((cell) => points.filter((p) => p.every((x, i) => x <= cell[i]!)));
+      const reference = new Array(m).fill(side);
+      const volume = beats.filter((by) => by.length > 0).length;
+      assert.equal(hypervolume(points, reference, down(m)), volume, `${m}-D, seed ${seed}`);
+      assert.deepEqual(
+        hypervolumeContributions(points, reference, down(m)),
+        points.map((p) => beats.filter((by) => by.length === 1 && by[0] === p).length),
+        `${m}-D, seed ${seed}`,
+      );
+    }
+  }
+});
+
+Deno.test("hypervolumeContributions() of a front of 300 is what the volume is less without each", () => {
+  const random = streamRandom(7, "front");
+  const points = Array.from({ length: 300 }, () => {
+    const angles = [random(), random()].map((x) => x * Math.PI / 2);
+    const [a, b] = angles as [number, number];
+    return [1 - Math.cos(a) * Math.cos(b), 1 - Math.cos(a) * Math.sin(b), 1 - Math.sin(a)];
+  });
+  const reference = [1.1, 1.1, 1.1];
+  const all = hypervolume(points, reference, down(3));
+  hypervolumeContributions(points, reference, down(3)).forEach((contribution, left) => {
+    const without = hypervolume(points.filter((_, i) => i !== left), reference, down(3));
+    assert.ok(contribution > 0 && Math.abs(contribution - (all - without)) < 1e-12);
+  });
+});
