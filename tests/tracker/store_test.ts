@@ -50,6 +50,8 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       "metric_series",
       "metric_values",
       "problems",
+      "protocol_parts",
+      "protocols",
       "sample_files",
       "samples",
     ]);

@@ -100,6 +100,52 @@ Deno.test("trial_figures holds what the view headline chooses, also while a tria
     }
   }));
 
+/** What a summary says, joined from its parts. */
+const SUMMARY = `
+  WITH bases AS (SELECT study_id, any_value(latency_ms) AS latency_ms FROM baselines GROUP BY study_id)
+  SELECT t.trial_id, t.number, t.methods, t.state, t.fidelity, t.reward, f.accuracy,
+    base.accuracy - f.accuracy AS accuracy_drop, bases.latency_ms / f.latency_ms AS speedup,
+    s.fp16_bytes / f.size_bytes AS compression_ratio, f.memory_bytes, f.energy_reader,
+    t.violated, t.undecided, p.rank IS NOT DISTINCT FROM 0 AS on_front, p.rank AS front_rank,
+    p.contribution, s.runtime, t.failure_kind, t.strategy_id, t.artifact_id, t.finished_at,
+    coalesce(t.command, s.command) AS command
+  FROM trials t
+  JOIN studies s USING (study_id)
+  LEFT JOIN trial_figures f ON f.study_id = t.study_id AND f.trial_id = t.trial_id
+  LEFT JOIN baselines base ON base.study_id = t.study_id AND base.fidelity = t.fidelity
+  LEFT JOIN bases ON bases.study_id = t.study_id
+  LEFT JOIN front_points p ON p.study_id = t.study_id AND p.trial_id = t.trial_id
+  ORDER BY t.number`;
+
+Deno.test("trial_summary holds what its parts say, whatever changes: trials, the baseline, the front", () =>
+  studied(async (store, { trials }) => {
+    const same = async () => {
+      const { columns, rows } = await store.query(SUMMARY);
+      const names = columns.map(({ name }) => name).join(", ");
+      const summary = await store.query(`SELECT ${names} FROM trial_summary ORDER BY number`);
+      assert.deepEqual(summary.rows, rows);
+      return rows;
+    };
+    const before = await same();
+    assert.equal(before.length, trials.length);
+    assert.ok(
+      before.some((row) => row["on_front"]) && before.some((row) => row["speedup"] !== null),
+    );
+    // A front member starts anew: the others' places change. So does the baseline: all drops change.
+    for (const trial of [before.findLast((row) => row["on_front"])!, before[0]!]) {
+      const { study_id, trial_id, number, strategy, started_at: at } = trials.find((one) =>
+        one.trial_id === trial["trial_id"]
+      )!;
+      await store.record({ type: "trial_opened", at, study_id, trial_id, number, strategy });
+      assert.notDeepEqual(await same(), before);
+    }
+    assert.ok((await same()).every((row) => row["accuracy_drop"] === null));
+    for (const trial of trials) {
+      await store.record({ type: "trial_closed", at: trial.finished_at!, trial });
+    }
+    assert.deepEqual(await same(), before);
+  }));
+
 Deno.test("stage_comparison shows after each action what the trial that ended there measured", () =>
   studied(async (store, { trials }) => {
     const { rows } = await store.query(`

@@ -1,4 +1,5 @@
 import { type DuckDBConnection, LIST, listValue, VARCHAR } from "@duckdb/node-api";
+import { refreshSummaries } from "./summary_rows.ts";
 
 /** Main metrics that are columns of `trial_figures`; what a column is made of stands beside it. */
 const METRICS = [
@@ -66,7 +67,7 @@ async function refreshFigures(
   await connection.run(insertSql(which), values, types);
 }
 
-/** Trials whose main figures have changed, by study. */
+/** Trials whose main figures have changed, by study; their summaries change with them. */
 export interface FigureBatch {
   /** `trial_id` null: every trial of the study. */
   take(changed: { study_id: string; trial_id: string | null }): void;
@@ -84,7 +85,9 @@ export function makeFigureBatch(): FigureBatch {
     },
     async write(connection) {
       for (const [study_id, trial_ids] of studies) {
-        await refreshFigures(connection, study_id, trial_ids === null ? null : [...trial_ids]);
+        const changed = trial_ids === null ? null : [...trial_ids];
+        await refreshFigures(connection, study_id, changed);
+        await refreshSummaries(connection, study_id, changed);
       }
     },
   };

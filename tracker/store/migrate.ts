@@ -15,10 +15,11 @@ const MIGRATIONS = [
   "0012_journal_mark.sql",
   "0013_imported_comments.sql",
   "0014_sample_evidence.sql",
+  "0015_trial_summaries.sql",
 ] as const;
 
 /** Databases of an earlier version lack what only the journal can fill: they are made anew. */
-const FILLED_BY_JOURNAL = 13;
+const FILLED_BY_JOURNAL = 15;
 
 function versionOf(name: string): number {
   return parseInt(name, 10);
