@@ -76,7 +76,7 @@ export function encodeValues(columns: readonly Float64Array[]): string {
 }
 
 /** A column of values a metric, in the order of `metrics`. */
-export function decodeValues({ metrics, rows, values }: Points): Float64Array[] {
+export function decodeValues({ metrics, rows, values }: Points): Float64Array<ArrayBuffer>[] {
   const { buffer } = Uint8Array.fromBase64(values);
   return metrics.map((_, i) => new Float64Array(buffer, 8 * rows * i, rows));
 }

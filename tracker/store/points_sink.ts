@@ -4,9 +4,9 @@ import {
   type DuckDBAppender,
   type DuckDBConnection,
   DuckDBDataChunk,
-  DuckDBTimestampValue,
   TIMESTAMP,
 } from "@duckdb/node-api";
+import duckdb from "@duckdb/node-bindings";
 import type { Points } from "../../core/mod.ts";
 import { decodeIntegers, decodeValues, toInt64 } from "./points_columns.ts";
 
@@ -133,14 +133,11 @@ async function seriesOf(
   return series;
 }
 
-/** Rows of one series in one record. */
-interface Piece {
-  series_id: bigint;
-  position: bigint;
-  step: BigInt64Array;
-  /** Microseconds, as DuckDB has them. */
-  happened_at: BigInt64Array;
-  value: Float64Array;
+/** Rows of one series in one record: the columns of the table, each of eight bytes a row. */
+type Piece = readonly (BigInt64Array<ArrayBuffer> | Float64Array<ArrayBuffer>)[];
+
+function constant(value: bigint, rows: number): BigInt64Array<ArrayBuffer> {
+  return new BigInt64Array(rows).fill(value);
 }
 
 function* pieces(
@@ -149,12 +146,13 @@ function* pieces(
 ): Generator<Piece> {
   for (const { points, position } of pending) {
     const { study_id, trial_id, metrics, rows } = points;
+    const places = constant(BigInt(position), rows);
     const step = toInt64(decodeIntegers(points.step, rows));
-    const happened_at = toInt64(decodeIntegers(points.happened_at, rows), 1000);
+    const happened_at = toInt64(decodeIntegers(points.happened_at, rows), 1000); // microseconds
     const values = decodeValues(points);
     for (const [i, metric] of metrics.entries()) {
       const series_id = series.get(seriesKey(study_id, trial_id, metric))!; // made by seriesOf
-      yield { series_id, position: BigInt(position), step, happened_at, value: values[i]! };
+      yield [constant(series_id, rows), places, step, happened_at, values[i]!];
     }
   }
 }
@@ -170,13 +168,13 @@ function appendPoints(
   let chunk = DuckDBDataChunk.create(CHUNK_TYPES, size);
   let at = 0;
   for (const piece of pieces(pending, series)) {
-    for (let from = 0; from < piece.value.length;) {
-      const rows = Math.min(size - at, piece.value.length - from);
+    const length = piece[0]!.length;
+    for (let from = 0; from < length;) {
+      const rows = Math.min(size - at, length - from);
       fillRows(chunk, at, piece, from, rows);
       at += rows;
       from += rows;
       if (at < size) continue;
-      for (let i = 0; i < CHUNK_TYPES.length; i++) chunk.getColumnVector(i).flush();
       appender.appendDataChunk(chunk);
       left -= size;
       if (left > 0 && left < CHUNK) chunk = DuckDBDataChunk.create(CHUNK_TYPES, left);
@@ -186,19 +184,10 @@ function appendPoints(
   }
 }
 
-function fillRows(
-  chunk: DuckDBDataChunk,
-  at: number,
-  { series_id, position, step, happened_at, value }: Piece,
-  from: number,
-  rows: number,
-): void {
-  const [a, b, c, d, e] = CHUNK_TYPES.map((_, i) => chunk.getColumnVector(i));
-  for (let i = 0; i < rows; i++) {
-    a!.setItem(at + i, series_id);
-    b!.setItem(at + i, position);
-    c!.setItem(at + i, step[from + i]!);
-    d!.setItem(at + i, new DuckDBTimestampValue(happened_at[from + i]!));
-    e!.setItem(at + i, value[from + i]!);
-  }
+/** Copies columns as they lie in memory: a call a cell takes longer than all the rest of their way. */
+function fillRows(chunk: DuckDBDataChunk, at: number, piece: Piece, from: number, rows: number) {
+  piece.forEach(({ buffer, byteOffset }, i) => {
+    const vector = duckdb.data_chunk_get_vector(chunk.chunk, i);
+    duckdb.copy_data_to_vector(vector, 8 * at, buffer, byteOffset + 8 * from, 8 * rows);
+  });
 }

@@ -4,6 +4,8 @@ import type { FlushReport } from "./database_tasks.ts";
 /** Lets records gather: opening and closing the database takes 20 ms each time. */
 const QUIET_MS = 400;
 const LONGEST_MS = 8_000;
+/** Journal that makes a turn long anyway: it begins at once. */
+const MUCH_BYTES = 1 << 20;
 /** How long a flush has the database at a time, and how long others may have it in between. */
 const SLICE_MS = 400;
 const YIELD_MS = 30;
@@ -49,6 +51,8 @@ export function scheduleSink(database: Database, end: () => number): SinkSchedul
   let delay = QUIET_MS;
   let stopped = false;
   let ticking = false;
+  /** Whether the timer is that of much journal. */
+  let soon = false;
   let warmed: Promise<unknown> | null = null;
   let last: SinkStatus = {
     journal_bytes: 0,
@@ -109,9 +113,14 @@ export function scheduleSink(database: Database, end: () => number): SinkSchedul
   };
 
   const wake = (): void => {
-    if (stopped || pauses > 0 || timer !== null) return;
+    if (stopped || pauses > 0 || ticking) return;
     warmed ??= database.warm().catch(() => {}); // the flush says what is wrong
-    const started = setTimeout(() => void tick(), delay);
+    // A delay that was made longer, as somebody has the database, stays as it is.
+    const much = delay <= QUIET_MS && end() - last.database_bytes >= MUCH_BYTES;
+    if (timer !== null && (!much || soon)) return;
+    if (timer !== null) clearTimeout(timer);
+    soon = much;
+    const started = setTimeout(() => void tick(), much ? Math.min(delay, YIELD_MS) : delay);
     Deno.unrefTimer(started);
     timer = started;
   };
