@@ -7,7 +7,8 @@ import {
   openDatabase,
   openPatiently,
 } from "./open_database.ts";
-import { AheadOfJournal, catchUp, sinkOffset } from "./sink.ts";
+import { AheadOfJournal, catchUp, type CatchUpLimits, sinkOffset } from "./sink.ts";
+import { sayProgress } from "./say_progress.ts";
 import type { StorePaths } from "./store_paths.ts";
 import { upgradeDatabase } from "./upgrade.ts";
 
@@ -48,13 +49,13 @@ async function bringUp(
   opened: OpenDatabase,
   paths: StorePaths,
   to: number,
-  budget_ms: number,
+  limits: CatchUpLimits,
 ): Promise<{ reached: number } | { old: true } | { damaged: string }> {
   try {
     const pending = await pendingMigrations(opened.connection, paths.database);
     if (pending.from_journal) return { old: true };
     await migrate(opened.connection, paths.database);
-    return { reached: await catchUp(opened.connection, paths, to, budget_ms) };
+    return { reached: await catchUp(opened.connection, paths, to, limits) };
   } catch (error) {
     const obstacle = obstacleOf(error);
     if (!(error instanceof AheadOfJournal) && obstacle?.obstacle !== "damaged") throw error;
@@ -82,6 +83,7 @@ export async function flushDatabase(
   paths: StorePaths,
   to: number,
   { patience_ms, keep_log, budget_ms }: FlushOptions,
+  onCommit: (reached: number) => void = () => {},
 ): Promise<FlushReport> {
   let set_aside: string | null = null;
   let reason: string | null = null;
@@ -96,12 +98,13 @@ export async function flushDatabase(
       set_aside = setAside(paths.database);
       continue;
     }
-    const result = await bringUp(opened, paths, to, budget_ms);
+    const result = await bringUp(opened, paths, to, { budget_ms, onCommit });
     if ("reached" in result) {
       return { reached: result.reached, held: false, held_by: null, set_aside, reason };
     }
     if ("old" in result) {
-      const obstacle = await upgradeDatabase(paths.database, () => rebuildDatabase(paths, to));
+      const rebuild = () => rebuildDatabase(paths, to, `upgrading the store ${paths.root}`);
+      const obstacle = await upgradeDatabase(paths.database, rebuild);
       if (obstacle?.obstacle !== "held") continue;
       return { reached: 0, held: true, held_by: obstacle.holder, set_aside, reason };
     }
@@ -136,14 +139,18 @@ export async function peekDatabase(
   }
 }
 
-/** Makes the database anew from the journal and puts it in the old one's place. */
-export async function rebuildDatabase(paths: StorePaths, to: number): Promise<number> {
+/** Makes the database anew from the journal and puts it in the old one's place; says how far it is. */
+export async function rebuildDatabase(
+  paths: StorePaths,
+  to: number,
+  what = `making the index of ${paths.root} anew`,
+): Promise<number> {
   const fresh = { ...paths, database: `${paths.database}.new` };
   for (const path of [fresh.database, `${fresh.database}.wal`]) {
     if (exists(path)) Deno.removeSync(path);
   }
   const options = { patience_ms: 0, keep_log: false, budget_ms: Infinity };
-  const report = await flushDatabase(fresh, to, options);
+  const report = await flushDatabase(fresh, to, options, sayProgress(what, to));
   // Opening the old one shows that no other process has it, and empties its write-ahead log.
   const old = exists(paths.database)
     ? await openDatabase(paths.database, { readOnly: false })

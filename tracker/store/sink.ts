@@ -82,6 +82,12 @@ async function commit(
   }
 }
 
+/** How long a catching up may take, and who is told of each commit. */
+export interface CatchUpLimits {
+  readonly budget_ms: number;
+  readonly onCommit: (reached: number) => void;
+}
+
 /**
  * Brings the database up to place `to` of the journal; gives the place reached. Rows and offset
  * change in one transaction, so that being killed at any moment doubles and loses nothing. After
@@ -91,7 +97,7 @@ export async function catchUp(
   connection: DuckDBConnection,
   paths: StorePaths,
   to: number,
-  budget_ms: number,
+  { budget_ms, onCommit }: CatchUpLimits,
 ): Promise<number> {
   const started = performance.now();
   const place = await sinkPlace(connection);
@@ -113,6 +119,7 @@ export async function catchUp(
     if (full || performance.now() - batch_started > BATCH_MS) {
       await commit(connection, batch, paths.journal, reached);
       offset = reached;
+      onCommit(reached);
       if (performance.now() - started > budget_ms) return reached;
       batch = makeBatch();
       batch_started = performance.now();
