@@ -115,7 +115,8 @@ def run_stage(request: WorkerRequest, emit: EventWriter) -> None:
         raise StageFailure("bad_input", unknown_name("stage", stage, list(STAGES)))
     emit({"event": "started", "request_id": request.request_id, "stage": stage})
     report = Report(emit, set_threads(request.threads))
-    module = importlib.import_module(STAGES[stage])
+    with report.span("import", library=True):
+        module = importlib.import_module(STAGES[stage])
     cls = typing.get_type_hints(module.run)["request"]
     payload = {key: value for key, value in request.stage_request.items() if key != "stage"}
     result: Any = module.run(build(cls, payload, stage), report)

@@ -37,9 +37,10 @@ def test_a_worker_answers_one_request_and_keeps_stdout_for_events() -> None:
         timeout=120,
     )
     events = [json.loads(line) for line in ended.stdout.splitlines()]
-    assert [event["event"] for event in events] == ["ready", "started", "result"]
+    assert [event["event"] for event in events] == ["ready", "started", "span", "result"]
     assert events[1]["request_id"] == "r1"
-    assert events[2]["result"]["free_disk_gb"] > 0
+    assert (events[2]["name"], events[2]["library"]) == ("import", True)
+    assert events[3]["result"]["free_disk_gb"] > 0
 
 
 def test_threads_are_those_asked_for_by_variable_or_the_cores(
