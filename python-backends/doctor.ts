@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { DEMO_PACKAGE, findGguf } from "./demo_model.ts";
 import { environmentNames, readPins, STUDY_ENVIRONMENTS } from "./environment_pins.ts";
 import { findEnvironment, overrideVariable } from "./environments.ts";
-import { pareHome } from "./home.ts";
+import { pareHome, PYTHON_ROOT } from "./home.ts";
 import { availableMemory } from "./memory.ts";
 import { findPython, noPythonSentence } from "./python.ts";
 import { gpuSample } from "./resource_monitor.ts";
@@ -41,7 +41,7 @@ export async function doctor(home: string = pareHome()): Promise<Check[]> {
     checkDisk(home),
     checkMemory(),
     await checkGpu(),
-    await checkBubblewrap(),
+    await checkSandbox(),
   ];
 }
 
@@ -134,15 +134,22 @@ async function checkGpu(): Promise<Check> {
   return { name: "gpu", ok: gpu !== null, required: false, found, fix: null };
 }
 
-async function checkBubblewrap(): Promise<Check> {
-  const result = await execa("bwrap", ["--version"], { reject: false, timeout: 5000 });
-  const ok = !result.failed;
+/** Runs a program in it: that bubblewrap is there does not say that it may make a sandbox. */
+async function checkSandbox(): Promise<Check> {
+  const python = (await findPython()).python?.path ?? "python3";
+  const probe = await execa(python, ["-m", "pare_backends.sandbox"], {
+    cwd: PYTHON_ROOT,
+    reject: false,
+    timeout: 60_000,
+  });
+  const ok = !probe.failed;
+  const said = (probe.stdout || probe.stderr || "it cannot be tried").trim();
   return {
-    name: "bubblewrap",
+    name: "sandbox",
     ok,
     required: false,
-    found: ok ? result.stdout.trim() : "not there",
-    fix: ok ? null : "needed only to run code that a model wrote: sudo apt install bubblewrap",
+    found: said,
+    fix: ok ? null : "needed only to run code that a model wrote, as for HumanEval and MBPP",
   };
 }
 

@@ -32,6 +32,8 @@ function withStudyOptions(command: Command): Command {
     .option("--task-weights <weights>", "what tasks count in the mean, such as mmlu=2,gsm8k=1")
     .option("--answer-chars <n>", "characters of each answer that are stored; default: 4000")
     .option("--stall-minutes <n>", "a worker silent for so long is ended; default: 30")
+    .option("--samples-per-problem <n>", "programs drawn for a problem of HumanEval or MBPP")
+    .option("--unsafe-code", "run the code that a model writes without a sandbox")
     .option("--trust-remote-code", "run the model's own code, which may do anything");
 }
 

@@ -143,6 +143,8 @@ export interface Task {
   readonly window_tokens: number | null;
   /** Words of a dataset's name that choose this task, such as gsm8k or demo. */
   readonly datasets: readonly string[];
+  /** Its answers are programs, which are run: that needs a sandbox. */
+  readonly runs_code?: true;
 }
 
 /** What a sampler sees when it is asked for the next strategy. */

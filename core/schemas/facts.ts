@@ -64,6 +64,9 @@ export const DeviceFacts = z.strictObject({
   torch_build: z.enum(["cpu", "cuda", "rocm"]),
   energy_reader: z.enum(["nvml-counter", "nvml-power", "rapl", "estimate"]),
   platform: z.string(),
+  sandbox_problem: z.string().nullable().optional().describe(
+    "why code that a model writes cannot be run in a sandbox here; null: it can",
+  ),
 });
 export type DeviceFacts = z.infer<typeof DeviceFacts>;
 

@@ -71,6 +71,12 @@ export const StudyRequest = z.strictObject({
   sampler: z.string().optional().describe("who proposes after the seeds"),
   runtime: z.string().optional().describe("runtime for speed and memory"),
   trust_remote_code: z.boolean().default(false),
+  samples_per_problem: z.int().min(10).optional().describe(
+    "programs drawn for each problem of a code benchmark; default: 10",
+  ),
+  allow_unsafe_code: z.boolean().default(false).describe(
+    "run the code that a model writes without a sandbox, which may do anything; it is recorded",
+  ),
   plugins: z.array(z.string()).default([]).describe("paths or npm: specifiers of more plugins"),
 });
 export type StudyRequest = z.infer<typeof StudyRequest>;

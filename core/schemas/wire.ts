@@ -118,6 +118,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     answer_chars: z.int().describe("of each answer that are stored"),
     runtime: z.strictObject({ name: z.string(), graph_dir: z.string() }).nullable()
       .describe("scores in this runtime, as its speed is measured; null: in transformers"),
+    allow_unsafe_code: z.boolean().describe("programs that the model writes run without a sandbox"),
   }),
   /** Runs once for an architecture, in the openvino_export environment. */
   z.strictObject({

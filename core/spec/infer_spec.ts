@@ -1,10 +1,11 @@
 import type { Agent, Runtime, Task } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
-import type { DatasetFacts, Facts } from "../schemas/facts.ts";
+import type { Facts } from "../schemas/facts.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Assumption, MethodVerdict, Objective, Spec } from "../schemas/spec.ts";
 import { chooseTasks, planTasks } from "./choose_tasks.ts";
 import { type Classified, classifyDataset } from "./dataset_class.ts";
+import { runnableTasks, unsafeCodeWarning } from "./generated_code.ts";
 import { methodVerdicts, preferenceOrder } from "./method_verdicts.ts";
 import { constraintsOf, MAX_ACCURACY_DROP } from "./constraints_in_force.ts";
 import { memoryRefusal, requiredMemoryGb } from "./required_memory.ts";
@@ -160,11 +161,12 @@ function inferences(
   return found;
 }
 
-function classOf(dataset: DatasetFacts, { tasks, agents }: SpecPlugins): {
+function classOf(request: StudyRequest, { dataset, device }: Facts, plugins: SpecPlugins): {
   classified: Classified;
   choice: ReturnType<typeof chooseTasks>;
 } {
-  const sets = agents.flatMap((agent) => agent.benchmark_sets ?? []);
+  const all = plugins.agents.flatMap((agent) => agent.benchmark_sets ?? []);
+  const { tasks, sets } = runnableTasks(plugins.tasks, all, device, request);
   const classified = classifyDataset(dataset, sets);
   return { classified, choice: chooseTasks(dataset, classified, tasks, sets) };
 }
@@ -175,7 +177,7 @@ function classOf(dataset: DatasetFacts, { tasks, agents }: SpecPlugins): {
  * known, or a request that cannot be met, is refused in one sentence.
  */
 export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlugins): Spec {
-  const { classified, choice } = classOf(facts.dataset, plugins);
+  const { classified, choice } = classOf(request, facts, plugins);
   const model_size_gb = facts.model.fp16_bytes / 1e9;
   const order = preferenceOrder(plugins.agents, model_size_gb);
   const methods = methodVerdicts(plugins.methods, facts, order, request.methods);
@@ -206,6 +208,7 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
     assumptions: [...assumptions, ...inferences(request, parts, classified, runtime)],
     warnings: [
       ...choice.warnings,
+      ...unsafeCodeWarning(request, choice.tasks),
       ...gridWarning(facts),
       ...energyWarning(request, facts),
       ...perplexityWarning(objectives),

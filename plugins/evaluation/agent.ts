@@ -6,8 +6,6 @@ const HALVES = { truthfulqa_mc1: 0.5, truthfulqa_mc2: 0.5 };
 
 /** Why benchmarks that the sets ask for cannot be had. */
 const REASONS = {
-  humaneval: "code that a model writes needs a sandbox, which is not built yet",
-  mbpp: "code that a model writes needs a sandbox, which is not built yet",
   storycloze: "its data are licensed to persons and may not be passed on",
   alfworld: "it needs a simulator of rooms, which is no part of this project",
   babyai: "it needs a simulator of a grid world, which is no part of this project",
@@ -30,20 +28,14 @@ export default defineAgent({
     },
     { datasets: ["tiny"], dataset_class: "language", tasks: ["tiny_words"] },
     { datasets: ["gsm8k", "math"], dataset_class: "math", tasks: ["gsm8k"] },
-    {
-      datasets: ["code"],
-      dataset_class: "code",
-      tasks: ["humaneval", "mbpp"],
-      reasons: REASONS,
-    },
-    { datasets: ["humaneval"], dataset_class: "code", tasks: ["humaneval"], reasons: REASONS },
+    { datasets: ["code"], dataset_class: "code", tasks: ["humaneval", "mbpp"] },
+    { datasets: ["humaneval"], dataset_class: "code", tasks: ["humaneval"] },
     { datasets: ["reasoning", "bbh"], dataset_class: "reasoning", tasks: ["bigbench_hard"] },
     {
       datasets: ["general", "default"],
       dataset_class: "general",
       tasks: ["gsm8k", "commonsense_qa", ...TRUTHFUL, "humaneval", "bigbench_hard"],
       weights: HALVES,
-      reasons: REASONS,
     },
     {
       datasets: ["core"],
@@ -58,7 +50,6 @@ export default defineAgent({
         "winogrande",
       ],
       weights: HALVES,
-      reasons: REASONS,
     },
     { datasets: ["language"], dataset_class: "language", tasks: ["lambada", "wikitext2"] },
     {

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.documents import Documents, load_documents
+from pare_backends.evaluation.generated_code import require_safety
 from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.outcome import TaskOutcome, measurements
 from pare_backends.evaluation.perplexity import run_perplexity, windows
@@ -42,11 +43,13 @@ class EvaluateRequest:
     answers_path: str | None
     answer_chars: int
     runtime: EvaluationRuntime | None
+    allow_unsafe_code: bool
 
 
 def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
     """Measures every task on its selected rows; writes the samples as a Parquet file."""
     rows = _selected(request)
+    require_safety(request.tasks, request.allow_unsafe_code, report)
     documents = {task.task: load_documents(task) for task in request.tasks}
     with report.span("load", library=True):
         if any(task.evaluator == "lm_eval" for task in request.tasks):
@@ -157,5 +160,6 @@ def _run_tasks(
             from pare_backends.evaluation.language_model import PackedLM
 
             harness = PackedLM(model, tokenizer, request.batch_size, report, answers)
-        outcomes.append(run_harness(task, read, chosen, harness, first))
+        sandboxed = not request.allow_unsafe_code
+        outcomes.append(run_harness(task, read, chosen, harness, first, sandboxed))
     return outcomes

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.progress import Report
+from pare_backends.sandbox.judge import sandbox_problem
 
 GB = 1e9
 BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}
@@ -46,6 +47,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         "torch_build": torch_build(torch),
         "energy_reader": energy_reader(),
         "platform": platform.platform(),
+        "sandbox_problem": sandbox_problem(),
     }
 
 

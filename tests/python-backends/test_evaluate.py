@@ -41,6 +41,7 @@ def evaluate(
         samples_path=str(out / "samples.parquet"),
         seed=1,
         batched_apart=[],
+        allow_unsafe_code=False,
         answers_path=None,
         answer_chars=4000,
         runtime=None,

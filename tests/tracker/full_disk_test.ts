@@ -89,6 +89,7 @@ async function prepare(client: BackendClient, disk: string, before: (stage: stri
     full: [],
     calibration_path: "",
     calibration_sha256: "",
+    allow_unsafe_code: false,
     seed: 1,
     answer_chars: 100,
   };

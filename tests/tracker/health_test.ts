@@ -64,6 +64,7 @@ async function evaluate(
     answers_path: null,
     answer_chars: 5,
     runtime: null,
+    allow_unsafe_code: false,
   };
   const found = must(await client.run(request, { environment: "default" }));
   const samples = await readSamples(samples_path, found.samples_sha256);

@@ -34,6 +34,8 @@ export interface RunOptions {
   answerChars?: string;
   stallMinutes?: string;
   trustRemoteCode?: boolean;
+  samplesPerProblem?: string;
+  unsafeCode?: boolean;
 }
 
 function optional<T>(text: string | undefined, parse: (text: string) => T): T | undefined {
@@ -86,6 +88,11 @@ export function studyFromOptions(options: RunOptions, base: Partial<StudyRequest
     runtime: options.runtime,
     plugins: options.plugin,
     trust_remote_code: options.trustRemoteCode,
+    samples_per_problem: optional(
+      options.samplesPerProblem,
+      (text) => parseWhole(text, "--samples-per-problem", 10),
+    ),
+    allow_unsafe_code: options.unsafeCode,
   });
   const samples = withoutUndefined({
     proxy: optional(options.proxySamples, (text) => parseWhole(text, "--proxy-samples", 1)),

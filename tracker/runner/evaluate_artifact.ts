@@ -48,6 +48,7 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
     answers_path: await answersPath(input),
     answer_chars: study.answer_chars,
     runtime: null,
+    allow_unsafe_code: study.allow_unsafe_code,
   }, "default");
   if (!evaluated.ok) return evaluated;
   const { measurements, protocol, protocol_parts, samples, samples_sha256 } = evaluated.value;

@@ -29,6 +29,8 @@ export interface PreparedStudy {
   readonly seed: number;
   /** Of each answer that the store keeps. */
   readonly answer_chars: number;
+  /** The user lets programs that a model writes run without a sandbox. */
+  readonly allow_unsafe_code: boolean;
 }
 
 /** A failure with the spans that were spent on it. */

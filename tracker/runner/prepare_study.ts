@@ -104,6 +104,7 @@ export async function prepareStudy(
     calibration_sha256: prepared.calibration_sha256,
     seed: request.seed,
     answer_chars: request.answer_chars ?? ANSWER_CHARS,
+    allow_unsafe_code: request.allow_unsafe_code,
   };
 }
 

@@ -47,7 +47,14 @@ export async function scoreInRuntime(
   evaluated: readonly SampleResult[],
 ): Promise<Outcome<Measurement[]>> {
   const { study, runner, trial_id, artifact } = input;
-  const primary = new Set(study.spec.tasks.flatMap((plan) => plan.primary ? [plan.task] : []));
+  // What is drawn by chance takes another turn at the first rounding: no figure of the runtime.
+  const drawn = new Set(
+    study.tasks.flatMap((one) => one.definition?.["repeats"] ? [one.task] : []),
+  );
+  const primary = new Set(
+    study.spec.tasks.flatMap(({ task, primary }) => primary && !drawn.has(task) ? [task] : []),
+  );
+  if (primary.size === 0) return { ok: true, value: [], spans: [] };
   const folder = await mkdtemp(join(tmpdir(), "pare-runtime-"));
   try {
     const scored = await runner(trial_id, {
@@ -63,6 +70,7 @@ export async function scoreInRuntime(
       answers_path: null,
       answer_chars: study.answer_chars,
       runtime: { name: study.spec.runtime, graph_dir },
+      allow_unsafe_code: study.allow_unsafe_code,
     }, "default");
     if (!scored.ok) return scored;
     const { measurements, samples_sha256 } = scored.value;

@@ -30,6 +30,20 @@ export function wireTasks(spec: Spec, tasks: readonly Task[], request: StudyRequ
   return spec.tasks.map((plan) => {
     const task = tasks.find((one) => one.name === plan.task);
     if (task === undefined) throw new UsageError(`Cannot find task ${plan.task} of this study`);
-    return wireTask(task, dataPath(task, request));
+    const wire = wireTask(task, dataPath(task, request));
+    return task.runs_code === true ? drawn(wire, request) : wire;
   });
+}
+
+/** A task whose answers are drawn: how many a problem, and by which seed. */
+function drawn(task: WireTask, { samples_per_problem, seed }: StudyRequest): WireTask {
+  const { repeats, generation_kwargs, ...definition } = task.definition ?? {};
+  return {
+    ...task,
+    definition: {
+      ...definition,
+      repeats: samples_per_problem ?? repeats,
+      generation_kwargs: { ...Object(generation_kwargs), seed },
+    },
+  };
 }

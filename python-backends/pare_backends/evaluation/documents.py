@@ -35,6 +35,7 @@ def load_documents(task: WireTask) -> Documents:
         path = Path(task.data_path)
         rows = read_records(path, (definition.get("metadata") or {}).get("fields"))
         digest = file_sha256(path)
+    rows = _between(rows, (definition.get("metadata") or {}).get("rows"))
     examples = _example_rows(task, definition, rows[0]) if task.few_shot > 0 else []
     return Documents(rows, row_hashes(rows), examples, digest)
 
@@ -100,12 +101,27 @@ def _example_rows(task: WireTask, definition: dict[str, Any], first: Row) -> lis
                 "it names no file of examples",
             )
         examples = read_records(Path(task.data_path).parent / files["train"])
+    examples = _between(examples, (definition.get("metadata") or {}).get("example_rows"))
     if len(examples) < task.few_shot:
         raise StageFailure(
             "bad_input",
             f"Cannot give {task.few_shot} examples to {task.task}: there are {len(examples)}",
         )
     return examples
+
+
+def _between(rows: list[Row], bounds: dict[str, Any] | None) -> list[Row]:
+    """The rows whose number in `field` lies within `from` and `to`: parts of a file that holds all
+    splits of a benchmark."""
+    if bounds is None:
+        return rows
+    field, first, last = bounds["field"], bounds["from"], bounds["to"]
+    kept = [row for row in rows if first <= row[field] <= last]
+    if not kept:
+        raise StageFailure(
+            "bad_input", f"Cannot use the data: no row has a {field} of {first} to {last}"
+        )
+    return kept
 
 
 def _hub_rows(task: WireTask, definition: dict[str, Any], split: str | None) -> list[Row]:

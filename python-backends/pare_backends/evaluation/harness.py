@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pare_backends.evaluation.answer_rules import rule_of
 from pare_backends.evaluation.answers import split_apart
 from pare_backends.evaluation.documents import Documents, full_definition
+from pare_backends.evaluation.generated_code import CodeJudge, code_of, decoding, later_slices
 from pare_backends.evaluation.groups import groups_of, slice_scores, split_rows
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome, mean_and_error
 from pare_backends.evaluation.records import Row, content_hash
@@ -29,6 +30,7 @@ def run_harness(
     rows: Sequence[int],
     model: PackedLM,
     apart: Container[int] = (),
+    sandboxed: bool = True,
 ) -> TaskOutcome:
     """The task's metric on the rows, by lm-eval's own templates, filters and metrics. A task of
     groups runs group by group, as each has prompts of its own; rows of `apart` share no forward
@@ -42,7 +44,8 @@ def run_harness(
     found: dict[int, SampleResult] = {}
     for number, part in enumerate(parts, start=1):
         model.label = task.task if len(parts) == 1 else f"{task.task} {number}/{len(parts)}"
-        found.update(zip(part, _run_part(task, documents, part, model), strict=True))
+        results = _run_part(task, documents, part, model, sandboxed)
+        found.update(zip(part, results, strict=True))
     samples = [found[row] for row in rows]
     scores = [sample.score for sample in samples]
     names = [] if groups is None else [groups.of(documents.rows[row]) for row in rows]
@@ -77,10 +80,10 @@ def run_harness(
             "prompts": content_hash(prompts),
             "samples": f"{len(hashes)} rows {content_hash(hashes)}",
         },
-        how=f"lm-eval {version}, {task.metric}, {task.few_shot}-shot",
+        how=f"lm-eval {version}, {task.metric}, {task.few_shot}-shot" + decoding(task, sandboxed),
         asked=model.asked - asked,
         reused=model.answers.reused - reused,
-        slices=tuple(slice_scores(groups, names, scores)),
+        slices=(*slice_scores(groups, names, scores), *later_slices(task, samples)),
     )
 
 
@@ -97,13 +100,16 @@ def _plain(value: Any) -> Any:
 
 
 def _run_part(
-    task: WireTask, documents: Documents, rows: Sequence[int], model: PackedLM
+    task: WireTask, documents: Documents, rows: Sequence[int], model: PackedLM, sandboxed: bool
 ) -> list[SampleResult]:
     """The samples of rows that share a prompt, in their order."""
     from lm_eval.evaluator import evaluate
 
     metric, _, wanted_filter = task.metric.partition(",")
-    lm_task = build_task(task, documents, rows)
+    judge = None
+    if code_of(task) is not None:
+        judge = CodeJudge(task, len(rows), model.answers, model.report, sandboxed)
+    lm_task = build_task(task, documents, rows, judge)
     # Standard errors are computed from the samples: lm-eval's bootstrap of some takes minutes.
     loaded = {"tasks": {task.task: lm_task}, "groups": {}, "group_map": {}}
     results = evaluate(lm=model, task_dict=loaded, bootstrap_iters=0, log_samples=True)
@@ -117,7 +123,7 @@ def _run_part(
             f'Cannot read the metric "{task.metric}" of {task.task}: lm-eval gives '
             f"{', '.join(known)}",
         )
-    return [
+    samples = [
         replace(
             sample_result(task, lm_task, sample, row, documents.hashes[row], metric),
             seconds=model.seconds_of(sample),
@@ -125,9 +131,12 @@ def _run_part(
         )
         for row, sample in zip(rows, logged, strict=True)
     ]
+    return samples if judge is None else judge.describe(samples)
 
 
-def build_task(task: WireTask, documents: Documents, rows: Sequence[int]) -> Any:
+def build_task(
+    task: WireTask, documents: Documents, rows: Sequence[int], judge: CodeJudge | None = None
+) -> Any:
     """lm-eval's task over exactly these rows, of one group where the task has groups: its
     documents are numbered 0 to n-1 in this order.
 
@@ -168,6 +177,8 @@ def build_task(task: WireTask, documents: Documents, rows: Sequence[int]) -> Any
         # documents before it, and a sample's score on the selection.
         config["fewshot_config"] = {"sampler": "first_n"}
     _set_rule(config, definition)
+    if judge is not None:
+        judge.configure(config)
     try:
         built = ConfigurableTask(config=config)
     except (TypeError, KeyError, ValueError) as error:

@@ -16,6 +16,7 @@ from pare_backends.evaluation.generation import Decoding
 from pare_backends.evaluation.limits import require_end, require_room
 from pare_backends.evaluation.packed_generator import PackedGenerator
 from pare_backends.evaluation.packing import group_requests
+from pare_backends.evaluation.sampling import sample_until
 from pare_backends.evaluation.scoring import PackedScorer, Request
 from pare_backends.progress import Report
 
@@ -50,7 +51,7 @@ class PackedLM(PackedScorer):
         self._generations = 0
 
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-        """Greedy generations as lm-eval makes them."""
+        """Generations as lm-eval makes them; sampled ones a prompt at a time."""
         longest = max(int(one.args[1].get("max_gen_toks", 0)) for one in requests)
         require_room(self.label, longest, self.max_length)
         require_end(self.label, self.tokenizer)
@@ -60,6 +61,8 @@ class PackedLM(PackedScorer):
             self.note_cut(one.args[0], length - limit)
         self._generated, self._generations = 0, len(requests)
         self.asked += len(requests)
+        if requests[0].args[1].get("do_sample"):
+            return sample_until(self, requests, self._told)
         return super().generate_until(requests, disable_tqdm=True)
 
     def _model_generate(
@@ -74,8 +77,7 @@ class PackedLM(PackedScorer):
             made = self._generate_packed(prompts, max_length - context.shape[1], stop)
         else:
             made = self._generate_padded(context, max_length, stop, options)
-        self._generated += len(context)
-        self._progress(self._generated, self._generations, "generations")
+        self._told(len(context))
         width = max(len(tokens) for tokens in made)
         pad = self.tokenizer.pad_token_id
         padded = [tokens + [pad] * (width - len(tokens)) for tokens in made]
@@ -138,11 +140,16 @@ class PackedLM(PackedScorer):
         tokens, _ = self.answers.once(
             ["generate", context.tolist(), max_length, stop, shown],
             len(context),
-            lambda: self._decode(context, max_length, stop, **options).tolist(),
+            lambda: self.decode(context, max_length, stop, **options).tolist(),
         )
         return [row[context.shape[1] :] for row in tokens]
 
-    def _decode(
+    def _told(self, count: int) -> None:
+        """So many more generations are done."""
+        self._generated += count
+        self._progress(self._generated, self._generations, "generations")
+
+    def decode(
         self, context: torch.Tensor, max_length: int, stop: list[str], **options: Any
     ) -> torch.Tensor:
         """Contexts with what is generated after them. returns: (batch, tokens) int64"""

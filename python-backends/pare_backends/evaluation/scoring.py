@@ -60,6 +60,11 @@ class PackedScorer(HFLM):
         """Requests and generations asked for so far."""
 
     @property
+    def report(self) -> Report:
+        """What hears of its work."""
+        return self._report
+
+    @property
     def packs(self) -> bool | None:
         """Whether packed rows gave this model's plain log-likelihoods; None: not tried yet."""
         return self._packs

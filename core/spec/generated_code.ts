@@ -1,0 +1,47 @@
+import type { BenchmarkSet, Task } from "../contract/plugin.ts";
+import type { DeviceFacts } from "../schemas/facts.ts";
+import type { StudyRequest } from "../schemas/request.ts";
+
+/**
+ * Without a sandbox, the tasks whose answers are programs cannot be had, and every set says why;
+ * the others are measured. A user may let such programs run all the same.
+ */
+export function runnableTasks(
+  tasks: readonly Task[],
+  sets: readonly BenchmarkSet[],
+  { sandbox_problem }: DeviceFacts,
+  { allow_unsafe_code }: Pick<StudyRequest, "allow_unsafe_code">,
+): { tasks: readonly Task[]; sets: readonly BenchmarkSet[] } {
+  const refused = tasks.filter((task) => task.runs_code === true);
+  const problem = sandbox_problem ?? null;
+  if (problem === null || allow_unsafe_code || refused.length === 0) return { tasks, sets };
+  const reason = `the code that a model writes runs in a sandbox only, and ${problem}, or accept ` +
+    `the risk with --unsafe-code`;
+  const reasons = Object.fromEntries(refused.map((task) => [task.name, reason]));
+  return {
+    tasks: tasks.filter((task) => task.runs_code !== true),
+    sets: [
+      ...sets.map((set) => ({ ...set, reasons: { ...set.reasons, ...reasons } })),
+      // Names that choose such a task without a set stand for nothing else.
+      ...refused.map((task) => ({
+        datasets: [task.name, ...task.datasets],
+        dataset_class: "code" as const,
+        tasks: [task.name],
+        reasons,
+      })),
+    ],
+  };
+}
+
+/** Said at the start of a study that runs programs without a sandbox. */
+export function unsafeCodeWarning(
+  { allow_unsafe_code }: Pick<StudyRequest, "allow_unsafe_code">,
+  tasks: readonly Task[],
+): string[] {
+  const names = tasks.filter((task) => task.runs_code === true).map((task) => task.name);
+  if (!allow_unsafe_code || names.length === 0) return [];
+  return [
+    `The programs that the model writes for ${names.join(", ")} run without a sandbox, as ` +
+    `--unsafe-code was given: they may do anything that you may`,
+  ];
+}

@@ -1,0 +1,54 @@
+import { defineTask } from "../../core/mod.ts";
+
+/**
+ * Functions to complete, by lm-eval's own prompt and stop words; ten or more programs a problem are
+ * drawn and each is run against the problem's test in a sandbox. lm-eval's document is not
+ * included: reading it runs code that asks the hub for a metric.
+ */
+export default defineTask({
+  name: "humaneval",
+  version: "1",
+  summary: "HumanEval: functions written from their description, pass@1 and pass@10, 0-shot",
+  evaluator: "lm_eval",
+  lm_eval_task: "humaneval",
+  definition: {
+    dataset_path: "openai/openai_humaneval",
+    test_split: "test",
+    output_type: "generate_until",
+    doc_to_text: "{{prompt}}",
+    doc_to_target: "{{test}}\ncheck({{entry_point}})",
+    repeats: 10,
+    generation_kwargs: {
+      do_sample: true,
+      temperature: 0.2,
+      top_p: 0.95,
+      top_k: 0,
+      max_gen_toks: 512,
+      until: ["\nclass", "\ndef", "\n#", "\nif", "\nprint"],
+    },
+    metadata: {
+      version: 1,
+      fields: {
+        task_id: "string",
+        prompt: "string",
+        canonical_solution: "string",
+        test: "string",
+        entry_point: "string",
+      },
+      code: "humaneval",
+    },
+  },
+  data_file: "humaneval/test.jsonl.gz",
+  shipped: false,
+  few_shot: 0,
+  metric: "pass@1,none",
+  reported_metric: "accuracy",
+  unit: "1",
+  direction: "maximize",
+  chance: 0,
+  proxy_samples: 100,
+  full_samples: null,
+  window_tokens: null,
+  datasets: ["humaneval"],
+  runs_code: true,
+});

@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { testPython } from "../../python-backends/checks.ts";
+
+const SHARED = fileURLToPath(new URL("../../../shared/data", import.meta.url));
+const here = existsSync(Deno.env.get("PARE_TEST_DATA") ?? SHARED);
+
+Deno.test({
+  name: "every reference solution of HumanEval and MBPP passes in the sandbox",
+  ignore: !here, // the folder of benchmark files is not part of the project
+  fn: async () => {
+    Deno.env.set("PARE_TEST_ALL_PROGRAMS", "1");
+    try {
+      const { failed } = await testPython(["-k", "reference_solutions or gives_nothing"]);
+      assert.equal(failed, 0);
+    } finally {
+      Deno.env.delete("PARE_TEST_ALL_PROGRAMS");
+    }
+  },
+});

@@ -1,0 +1,228 @@
+"""HumanEval and MBPP through lm-eval: prompts, several programs a problem, pass@k, resuming."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmark_fixtures import packed, reading_model
+from evaluation_fixtures import Events, benchmark_file, wire_task
+
+from pare_backends.evaluation.answers import Answers
+from pare_backends.evaluation.documents import load_documents
+from pare_backends.evaluation.generated_code import pass_at_k, require_safety
+from pare_backends.evaluation.harness import run_harness
+from pare_backends.evaluation.language_model import PackedLM
+from pare_backends.evaluation.outcome import measurements
+from pare_backends.evaluation.wire import WireTask
+from pare_backends.failures import StageFailure
+from pare_backends.sandbox.judge import sandbox_problem
+
+needs_sandbox = pytest.mark.skipif(sandbox_problem() is not None, reason=str(sandbox_problem()))
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return reading_model(tmp_path_factory.mktemp("reader"))
+
+
+def humaneval() -> WireTask:
+    return wire_task("humaneval", benchmark_file("humaneval/test.jsonl.gz"))
+
+
+def mbpp() -> WireTask:
+    return wire_task("mbpp", benchmark_file("mbpp/full.jsonl.gz"))
+
+
+def saying(reader: Any, answers: list[str]) -> PackedLM:
+    """pare's evaluator over a model that is made to say these, in order of the requests."""
+    model, queue = packed(reader), list(answers)
+    model.generate_until = lambda asked, **_: [queue.pop(0) for _ in asked]
+    return model
+
+
+def test_pass_at_k_counts_the_draws_that_hold_a_passing_program() -> None:
+    for programs, k in [(1, 1), (4, 2), (6, 3), (10, 1)]:
+        for passed in range(programs + 1):
+            draws = list(itertools.combinations(range(programs), k))
+            hit = sum(any(one < passed for one in draw) for draw in draws) / len(draws)
+            assert pass_at_k(programs, passed, k) == pytest.approx(hit, abs=1e-12)
+    # The paper's own code: the product of 1 - k / i over the programs that may not be drawn.
+    chance = 1 - math.prod(1 - 10 / i for i in range(200 - 3 + 1, 200 + 1))
+    assert pass_at_k(200, 3, 10) == pytest.approx(chance, abs=1e-12)
+    for wrong in [(10, 11, 1), (10, 5, 11), (10, -1, 1), (10, 5, 0)]:
+        with pytest.raises(ValueError):
+            pass_at_k(*wrong)
+
+
+@needs_sandbox
+def test_a_share_of_humanevals_programs_passes(reader: Any) -> None:
+    task, chosen = humaneval(), [0, 2, 53]
+    documents = load_documents(task)
+    assert len(documents.rows) == 164
+    right = [documents.rows[row]["canonical_solution"] for row in chosen]
+    wrong = "    return None\n"
+    answers = [right[0]] * 10 + [right[1]] * 3 + [wrong] * 7 + [wrong, "    return (\n"] * 5
+    outcome = run_harness(task, documents, chosen, saying(reader, answers))
+    assert [sample.score for sample in outcome.samples] == [1.0, 0.3, 0.0]
+    assert outcome.value == pytest.approx(1.3 / 3)
+    assert json.loads(outcome.samples[1].answer or "") == [
+        {"times": 3, "verdict": "passed", "answer": right[1]},
+        {"times": 7, "verdict": "an assertion of the test is not met", "answer": wrong},
+    ]
+    assert json.loads(outcome.samples[2].parsed_answer or "") == {
+        "an assertion of the test is not met": 5,
+        "the program cannot be loaded": 5,
+    }
+    whole, later = measurements(outcome, "full", "cpu")
+    assert (later["slice"], later["n"]) == ("pass@10", 3)
+    assert later["value"] == pytest.approx((1 + 1 + 0) / 3)
+    assert (
+        "10 programs a problem (do_sample True, max_gen_toks 512, temperature 0.2, top_k 0, "
+        in (whole["method"])
+    )
+    assert whole["method"].endswith("run in bubblewrap")
+
+
+@needs_sandbox
+def test_mbpps_programs_are_judged_by_its_asserts(reader: Any) -> None:
+    task = mbpp()
+    documents = load_documents(task)
+    assert [documents.rows[0]["task_id"], documents.rows[-1]["task_id"]] == [11, 510]
+    assert len(documents.rows) == 500
+    assert [row["task_id"] for row in documents.examples] == [2, 3, 4]
+    code = documents.rows[0]["code"]
+    answers = [code] * 5 + ["import os\nos.fork()\n" + code] * 5
+    outcome = run_harness(task, documents, [0], saying(reader, answers))
+    assert outcome.samples[0].score == 0.5
+
+
+def own_examples() -> list[dict[str, Any]]:
+    """lm-eval's examples of MBPP, read from its source: importing it would ask the hub."""
+    import lm_eval.tasks
+
+    path = Path(lm_eval.tasks.__file__).parent / "mbpp" / "utils.py"
+    for one in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(one, ast.FunctionDef) and one.name == "list_fewshot_samples":
+            returned = one.body[-1]
+            assert isinstance(returned, ast.Return) and returned.value is not None
+            return list(ast.literal_eval(returned.value))
+    raise AssertionError("lm-eval has no examples of MBPP")
+
+
+@pytest.mark.parametrize("name", ["humaneval", "mbpp"])
+def test_the_definition_is_that_of_lm_eval(name: str) -> None:
+    import lm_eval.tasks
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Functions as their names."""
+
+    Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
+    path = Path(lm_eval.tasks.__file__).parent / name / f"{name}.yaml"
+    theirs = yaml.load(path.read_text(encoding="utf-8"), Loader)
+    task = wire_task(name)
+    ours = task.definition or {}
+    same = ["dataset_path", "dataset_name", "test_split", "output_type", "doc_to_text"]
+    assert [ours.get(key) for key in same] == [theirs.get(key) for key in same]
+    assert ours.get("target_delimiter") == theirs.get("target_delimiter")
+    assert ours["generation_kwargs"]["until"] == theirs["generation_kwargs"]["until"]
+    assert task.few_shot == theirs["num_fewshot"]
+    if name == "mbpp":
+        assert "{{code}}\n[DONE]" in theirs["doc_to_target"]
+        assert ours["doc_to_target"] == "{{code}}\n[DONE]"
+
+
+def test_mbpp_is_asked_with_the_examples_of_lm_eval(reader: Any) -> None:
+    task = mbpp()
+    documents = load_documents(task)
+    fields = ("text", "code", "test_list")
+    assert [[row[field] for field in fields] for row in documents.examples] == [
+        [row[field] for field in fields] for row in own_examples()
+    ]
+    seen: list[str] = []
+    model = packed(reader)
+
+    def hear(asked: Any, **_: Any) -> list[str]:
+        seen.extend(one.args[0] for one in asked)
+        return [""] * len(asked)
+
+    model.generate_until = hear
+    run_harness(task, documents, [0], model)
+    assert len(seen) == 10 and len(set(seen)) == 1
+    parts = seen[0].split("[DONE]\n\n")
+    assert [part.count("[BEGIN]") for part in parts] == [1, 1, 1, 1]
+    assert parts[3].endswith(f"{documents.rows[0]['test_list'][2]}\n[BEGIN]\n")
+
+
+def short(task: WireTask, seed: int = 42) -> WireTask:
+    """Programs of twelve tokens at a temperature that makes them differ."""
+    definition = dict(task.definition or {})
+    options = {**definition["generation_kwargs"], "max_gen_toks": 12, "temperature": 1.0}
+    return dataclasses.replace(
+        task, definition={**definition, "generation_kwargs": {**options, "seed": seed}}
+    )
+
+
+def drawn(reader: Any, task: WireTask, rows: list[int], path: Path | None = None) -> Any:
+    model = PackedLM(*reader, 4, Events().report, Answers(path))
+    return run_harness(task, load_documents(task), rows, model)
+
+
+@needs_sandbox
+def test_what_is_drawn_depends_on_the_seed_and_the_prompt_alone(
+    reader: Any, tmp_path: Path
+) -> None:
+    task = short(humaneval())
+    first = drawn(reader, task, [3, 5], tmp_path / "answers.jsonl")
+    answers = json.loads(first.samples[0].answer)
+    assert sum(one["times"] for one in answers) == 10 and len(answers) > 5
+    alone = drawn(reader, task, [3])
+    assert alone.samples[0] == first.samples[0]
+    again = drawn(reader, task, [3, 5, 7], tmp_path / "answers.jsonl")
+    assert again.samples[:2] == first.samples
+    assert (again.asked, again.reused) == (30, 20)
+    other = drawn(reader, short(humaneval(), 43), [3])
+    assert other.samples[0].answer != first.samples[0].answer
+    assert other.protocol != alone.protocol
+
+
+@needs_sandbox
+def test_a_killed_run_goes_on_where_it_stopped(reader: Any, tmp_path: Path) -> None:
+    task, path = short(humaneval()), tmp_path / "answers.jsonl"
+    whole = drawn(reader, task, [3, 5], path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:2]) + lines[2][:20])  # killed while it wrote the third
+    rest = drawn(reader, task, [3, 5], path)
+    assert rest.samples == whole.samples
+    assert 0 < rest.reused < rest.asked
+
+
+def test_a_task_of_programs_is_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = Events()
+    monkeypatch.setenv("PATH", "/nowhere")
+    sandbox_problem.cache_clear()
+    try:
+        require_safety([wire_task("gsm8k")], False, events.report)
+        with pytest.raises(StageFailure, match="bubblewrap is not installed"):
+            require_safety([wire_task("gsm8k"), wire_task("mbpp")], False, events.report)
+        assert events.all == []
+        require_safety([wire_task("mbpp")], True, events.report)
+        assert events.named("alert")[0]["condition"] == "unsafe_code"
+    finally:
+        sandbox_problem.cache_clear()
+
+
+def test_a_run_without_a_sandbox_says_so(reader: Any) -> None:
+    task = humaneval()
+    documents = load_documents(task)
+    answers = [documents.rows[0]["canonical_solution"]] * 10
+    outcome = run_harness(task, documents, [0], saying(reader, answers), sandboxed=False)
+    assert outcome.value == 1.0
+    assert outcome.how.endswith("run WITHOUT A SANDBOX (--unsafe-code)")

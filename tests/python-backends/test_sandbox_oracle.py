@@ -1,0 +1,74 @@
+"""Every reference solution of HumanEval and MBPP must pass in the sandbox, and a broken one fail.
+
+A few here; all of them where PARE_TEST_ALL_PROGRAMS is set, as the long tests do.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from evaluation_fixtures import benchmark_file
+
+from pare_backends.evaluation.generated_code import humaneval, mbpp
+from pare_backends.evaluation.records import Row, read_records
+from pare_backends.sandbox.judge import CodeTest, judge, sandbox_problem
+
+pytestmark = pytest.mark.skipif(sandbox_problem() is not None, reason=str(sandbox_problem()))
+ALL = bool(os.environ.get("PARE_TEST_ALL_PROGRAMS"))
+# Helpers in the prompt, loops with a reference, tolerances, assignments in the test.
+ODD_HUMANEVAL = {f"HumanEval/{n}" for n in (2, 32, 38, 44, 50, 53, 129, 151)}
+# A builtin's name, a tree made by the set-up, types as arguments, an import, a class.
+ODD_MBPP = {126, 367, 533, 596, 601, 927}
+
+
+def failures(
+    rows: list[Row], program_of: Callable[[Row], tuple[str, CodeTest]]
+) -> list[tuple[Any, str]]:
+    """Rows whose program does not pass, with why."""
+
+    def verdict(row: Row) -> tuple[Any, str]:
+        program, test = program_of(row)
+        return row["task_id"], judge(program, test).how
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+        return [found for found in threads.map(verdict, rows) if found[1] != "passed"]
+
+
+def solved(row: Row) -> tuple[str, CodeTest]:
+    beginning, test = humaneval(row)
+    return beginning + row["canonical_solution"], test
+
+
+def test_reference_solutions_of_humaneval_pass() -> None:
+    rows = read_records(benchmark_file("humaneval/test.jsonl.gz"))
+    chosen = [row for row in rows if ALL or row["task_id"] in ODD_HUMANEVAL]
+    assert len(chosen) == (164 if ALL else 8)
+    assert failures(chosen, solved) == []
+
+
+def test_reference_solutions_of_mbpp_pass() -> None:
+    rows = read_records(benchmark_file("mbpp/full.jsonl.gz"))
+    chosen = [row for row in rows if ALL or row["task_id"] in ODD_MBPP]
+    assert len(chosen) == (974 if ALL else 6)
+    assert failures(chosen, lambda row: (row["code"], mbpp(row)[1])) == []
+
+
+def test_no_test_is_met_by_a_program_that_gives_nothing() -> None:
+    """No problem's test passes without an answer: a mistake in how tests are run would show."""
+    humans = read_records(benchmark_file("humaneval/test.jsonl.gz"))
+    shorts = read_records(benchmark_file("mbpp/full.jsonl.gz"))
+    nothing = "def {}(*_, **__):\n    return None"
+    some = humans if ALL else humans[:6]
+    empty = failures(some, lambda row: (nothing.format(row["entry_point"]), humaneval(row)[1]))
+    assert len(empty) == len(some)
+
+    def said_nothing(row: Row) -> tuple[str, CodeTest]:
+        test = mbpp(row)[1]
+        return "\n".join(nothing.format(name) for name in test.names), test
+
+    some = shorts if ALL else shorts[10:16]
+    assert len(failures(some, said_nothing)) == len(some)
