@@ -57,4 +57,14 @@ Deno.test("the report shows what a trial scores as it runs, beside how far its l
   assert.deepEqual(runtimeQualityRows({ ...view, trials }), [
     ["t01", "words", "0.500 ± 0.25", "40", "-0.0250 ± 0.025", "3.7e-3", "–"],
   ]);
+  const apart = (kl: number) =>
+    view.trials.map((trial) =>
+      trial.number !== 1
+        ? trial
+        : { ...trial, measurements: [figure("runtime_kl", kl, "llama.cpp", null)] }
+    );
+  assert.deepEqual(runtimeQualityRows({ ...view, trials: apart(0.0012) }), [
+    ["t01", "not scored there", "–", "–", "–", "1.2e-3", "–"],
+  ]);
+  assert.deepEqual(runtimeQualityRows({ ...view, trials: apart(2e-8) }), []);
 });

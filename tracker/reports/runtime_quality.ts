@@ -12,6 +12,9 @@ export const RUNTIME_QUALITY_HEAD = [
   "KL of rounding alone",
 ];
 
+/** KL in nats of the same numbers summed in another order is 1e-8; of other numerics, 1e-5 and more. */
+const SAME_NUMERICS = 1e-6;
+
 function withError(row: Measurement | undefined): string {
   if (row === undefined) return "–";
   const error = row.standard_error === null ? "" : ` ± ${number(row.standard_error, 2)}`;
@@ -23,12 +26,23 @@ function valueOf(trial: Trial, metric: string): string {
   return row === undefined ? "–" : row.value.toExponential(1);
 }
 
+/** One line for a trial that its runtime computes otherwise and does not score; else none. */
+function unscored(trial: Trial): string[][] {
+  const kl = trial.measurements.findLast(({ metric }) => metric === "runtime_kl");
+  if (kl === undefined || kl.value < SAME_NUMERICS) return [];
+  const name = `t${String(trial.number).padStart(2, "0")}`;
+  const rounding = valueOf(trial, "rounding_kl");
+  return [[name, "not scored there", "–", "–", "–", valueOf(trial, "runtime_kl"), rounding]];
+}
+
 /** Trials that run with other numerics than they were evaluated with, scored as they run. */
 export function runtimeQualityRows({ trials }: StudyView): string[][] {
-  return trials.flatMap((trial) =>
-    trial.measurements.filter(({ metric, slice }) =>
+  return trials.flatMap((trial) => {
+    const scores = trial.measurements.filter(({ metric, slice }) =>
       metric === "runtime_accuracy" && slice === null
-    ).map((row) => [
+    );
+    if (scores.length === 0) return unscored(trial);
+    return scores.map((row) => [
       `t${String(trial.number).padStart(2, "0")}`,
       row.task ?? "mean over tasks",
       withError(row),
@@ -40,6 +54,6 @@ export function runtimeQualityRows({ trials }: StudyView): string[][] {
       ),
       valueOf(trial, "runtime_kl"),
       valueOf(trial, "rounding_kl"),
-    ])
-  );
+    ]);
+  });
 }
