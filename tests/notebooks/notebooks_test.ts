@@ -88,7 +88,7 @@ Deno.test("01_first_study runs in a real kernel on the tiny model and draws its 
     );
     assert.match(report ?? "", /How it was measured/);
     const table = outputs.map((one) => textOf(one.data?.["text/plain"])).join("\n");
-    assert.match(table, /t03 /, "three trials were run");
+    assert.match(table, /t02 /, "two trials were run");
     assert.match(table, /rtn 8-bit/, "the recipe by hand was run");
   } finally {
     await Deno.remove(folder, { recursive: true });

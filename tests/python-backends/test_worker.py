@@ -53,6 +53,28 @@ def test_threads_are_those_asked_for_by_variable_or_the_cores(
         assert default_threads() == inspect_device.physical_cores()
 
 
+def test_the_preloaded_imports_are_the_model_s_alone() -> None:
+    program = """
+import sys
+from pare_backends.prepare_imports import prepare_imports
+prepare_imports("torch")
+model = "transformers.generation.candidate_generator"
+names = ("torch", model, "sklearn", "scipy.stats", "pandas")
+print(*(name in sys.modules for name in names))
+import sklearn.metrics
+print(sklearn.metrics.roc_curve.__name__)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert ended.stdout.split() == ["True", "True", "False", "False", "False", "roc_curve"]
+
+
 def test_a_spare_that_nobody_needs_ends_in_silence() -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "pare_backends.worker", "--supervised"],
