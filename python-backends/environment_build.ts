@@ -54,7 +54,8 @@ export async function buildEnvironment(
       done = 1;
     }
     const args = ["install", "--no-deps", "--no-compile", "--progress-bar", "off"];
-    const attempt = `install the packages of the environment ${pins.name}`;
+    const note = pins.on_request === null ? "" : ` (${pins.on_request})`;
+    const attempt = `install the packages of the environment ${pins.name}${note}`;
     const options = { attempt, onLine: count, signal };
     if (!empty) await pip(python, [...args, "-r", pins.requirements_path], options);
     say("importing what it holds", done);
