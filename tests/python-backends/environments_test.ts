@@ -238,6 +238,8 @@ Deno.test("doctor() looks at everything and says how to mend what is missing", a
   const demo = checks.find(({ name }) => name === "demo model")!;
   assert.equal(demo.ok, false);
   assert.match(demo.fix ?? "", /deno task demo/);
+  const sandbox = checks.find(({ name }) => name === "sandbox")!;
+  assert.match(sandbox.found, sandbox.ok ? /a program ran in bubblewrap/ : /bubblewrap|filter/);
   assert.equal(isOlder([2, 9, 5], [2, 9, 6]), true);
   assert.equal(isOlder([2, 10, 0], [2, 9, 6]), false);
   assert.equal(isOlder([3], [2, 9, 6]), false);

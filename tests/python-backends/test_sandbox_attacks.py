@@ -185,7 +185,7 @@ def test_a_sleep_ends_at_the_wall_limit() -> None:
     "bomb",
     [
         "import os\nwhile True: os.fork()",
-        "def add(a, b):\n    return bytearray(3 << 30) and a + b",
+        "def add(a, b):\n    return bytearray(3 << 28)",
         "def add(a, b):\n    return [0] * (1 << 40)",
         "def add(a, b):\n    add.kept = 'x' * (64 << 20)\n    return add.kept",
         "import itertools\ndef add(a, b):\n    return itertools.count()",
@@ -199,7 +199,7 @@ def test_a_sleep_ends_at_the_wall_limit() -> None:
     ],
     ids=[
         "fork",
-        "3 GiB",
+        "768 MiB",
         "a list",
         "a reply",
         "endless",
@@ -212,6 +212,11 @@ def test_a_sleep_ends_at_the_wall_limit() -> None:
 )
 def test_a_bomb_is_held(bomb: str) -> None:
     assert not attacked(bomb).passed
+
+
+def test_memory_ends_at_its_limit() -> None:
+    verdict = attacked("def add(a, b):\n    return len(bytearray(3 << 30)) * 0 + a + b")
+    assert verdict.how == "the program raised MemoryError"
 
 
 @pytest.mark.parametrize("signalled", ["os.getppid()", "os.getpid() + 1", "1", "-1", "0"])

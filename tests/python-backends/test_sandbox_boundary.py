@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import platform
@@ -9,7 +10,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -78,6 +79,39 @@ def test_a_subclass_crosses_as_the_builtin() -> None:
 def test_data_of_no_kind_are_refused(data: Any) -> None:
     with pytest.raises((ValueError, TypeError, KeyError)):
         decode(data, lambda number: pytest.fail("no handle was given"))
+
+
+def test_a_sandbox_that_starts_shuts_its_guest_in() -> None:
+    """Where it did not, the tests of attacks would be left out, so it is asked here."""
+    assert "a probe of it failed" not in (sandbox_problem() or "")
+
+
+class Said:
+    """Stands for a guest that says these lines, whatever it is told."""
+
+    def __init__(self, *lines: dict[str, Any]) -> None:
+        self._lines = [json.dumps(line).encode() for line in lines]
+        self.told: list[Any] = []
+
+    def send(self, message: Any) -> None:
+        self.told.append(message)
+
+    def receive_line(self) -> bytes:
+        return self._lines.pop(0)
+
+
+@pytest.mark.parametrize("nonce", [None, "", "0" * 32])
+def test_a_verdict_without_the_right_nonce_is_no_pass(
+    nonce: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judge.secrets, "token_hex", lambda _: "f" * 32)
+    loaded = {"token": "f" * 32, "given": None}
+    test = CodeTest("", (), "")
+    wrong = Said({"verdict": "passed", "nonce": nonce})
+    verdict = judge._judge("", test, cast(Any, Said(loaded)), cast(Any, wrong))
+    assert verdict == Verdict(False, "the verdict has no right nonce")
+    right = Said({"verdict": "passed", "nonce": "f" * 32})
+    assert judge._judge("", test, cast(Any, Said(loaded)), cast(Any, right)).passed
 
 
 OBJECTS = """

@@ -12,12 +12,15 @@ Deno.test("studyFromOptions() turns the command line into a study", () => {
     objectives: "accuracy=0.6,latency=0.2",
     methods: "rtn, gptq",
     proxySamples: "50",
+    samplesPerProblem: "20",
+    unsafeCode: true,
   });
   assert.equal(study.budget_seconds, 7200);
   assert.deepEqual(study.constraints, { max_accuracy_drop: 0.05 });
   assert.deepEqual(study.objectives, { accuracy: 0.6, latency: 0.2 });
   assert.deepEqual(study.methods, ["rtn", "gptq"]);
   assert.deepEqual(study.samples, { proxy: 50 });
+  assert.deepEqual([study.samples_per_problem, study.allow_unsafe_code], [20, true]);
   assert.equal(study.seed, 42);
 });
 
@@ -35,6 +38,7 @@ Deno.test("a wrong value is refused with the option and the value", () => {
   assert.throws(() => studyFromOptions({ ...both, budget: "0" }), /--budget.*above 0.*"0"/);
   assert.throws(() => studyFromOptions({ ...both, budget: "soon" }), /--budget.*"soon"/);
   assert.throws(() => studyFromOptions({ ...both, maxTrials: "0" }), /--max-trials.*"0"/);
+  assert.throws(() => studyFromOptions({ ...both, samplesPerProblem: "9" }), /problem.*"9"/);
   assert.throws(() => studyFromOptions({ ...both, maxVram: "-1" }), /--max-vram.*"-1"/);
   assert.throws(() => studyFromOptions({ ...both, maxAccuracyDrop: "2" }), /from 0 to 1.*"2"/);
   assert.throws(() => studyFromOptions({ dataset: "d" }), /without a model and a dataset/);

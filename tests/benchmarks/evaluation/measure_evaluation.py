@@ -138,6 +138,7 @@ def proxy_then_full(
             "batched_apart": [] if rows is proxy else proxy,
             "answers_path": str(folder / answers),
             "answer_chars": 1000,
+            "allow_unsafe_code": False,
         }
         asked = evaluate.EvaluateRequest(**{**nothing_else, **given})
         started = time.perf_counter()
