@@ -30,6 +30,7 @@ function withStudyOptions(command: Command): Command {
     .option("--full-samples <n>", "samples a task in the full evaluation")
     .option("--sampling <fields>", "strategy=stratified|random|sequential,total_limit=n,limit=n,…")
     .option("--task-weights <weights>", "what tasks count in the mean, such as mmlu=2,gsm8k=1")
+    .option("--country <code>", "whose electricity CO2 is reckoned by, such as DEU; default: world")
     .option("--answer-chars <n>", "characters of each answer that are stored; default: 4000")
     .option("--stall-minutes <n>", "a worker silent for so long is ended; default: 30")
     .option("--samples-per-problem <n>", "programs drawn for a problem of HumanEval or MBPP")

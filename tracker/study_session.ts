@@ -147,7 +147,7 @@ export function openSession(input: SessionInput): StudySession {
         study_id,
         request,
         spec: known,
-        model: facts.model,
+        facts,
       });
       const wanted = request.methods;
       const result = await runStudy({

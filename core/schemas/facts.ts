@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CarbonIntensity, CpuPower } from "./energy.ts";
 
 /** Weights that already lie on a uniform grid: rounding to that grid would win by construction. */
 export const WeightGrid = z.strictObject({
@@ -67,6 +68,9 @@ export const DeviceFacts = z.strictObject({
   sandbox_problem: z.string().nullable().optional().describe(
     "why code that a model writes cannot be run in a sandbox here; null: it can",
   ),
+  // Absent in old records.
+  cpu_power: CpuPower.optional(),
+  carbon_intensity: CarbonIntensity.optional(),
 });
 export type DeviceFacts = z.infer<typeof DeviceFacts>;
 

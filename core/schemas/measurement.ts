@@ -11,6 +11,15 @@ export type Numerics = z.infer<typeof Numerics>;
 /** A number as it was measured: NaN and the infinities are results too. */
 const MeasuredNumber = z.number().or(z.nan()).or(z.literal([Infinity, -Infinity]));
 
+/** How far repeats lie apart, in the unit of their figure. */
+export const Spread = z.strictObject({
+  minimum: z.number(),
+  lower_quartile: z.number(),
+  upper_quartile: z.number(),
+  maximum: z.number(),
+});
+export type Spread = z.infer<typeof Spread>;
+
 /** One figure with everything that is needed to defend it. */
 export const Measurement = z.strictObject({
   metric: z.string().describe("such as accuracy, perplexity, latency_ms, size_bytes"),
@@ -28,6 +37,7 @@ export const Measurement = z.strictObject({
   numerics: Numerics.nullable(),
   device: z.string().nullable(),
   method: z.string().nullable().describe("how it was read, such as rapl, estimate, VmHWM"),
+  spread: Spread.optional().describe("of repeats; absent where there are none"),
 });
 export type Measurement = z.infer<typeof Measurement>;
 

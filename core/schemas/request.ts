@@ -55,6 +55,9 @@ export const StudyRequest = z.strictObject({
     full: z.int().positive().optional(),
   }).default({}).describe("samples a task; default: the task's own"),
   sampling: Sampling.optional(),
+  country: z.string().optional().describe(
+    "whose electricity CO2 is reckoned by: ISO 3166-1 alpha-3, such as DEU; default: world",
+  ),
   answer_chars: z.int().min(0).optional().describe(
     "characters of each answer that are stored; default 4000",
   ),

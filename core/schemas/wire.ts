@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { KnobValue } from "./action.ts";
 import { LayerValue, Verification } from "./artifact.ts";
-import { EnergyReading } from "./energy.ts";
+import { CarbonIntensity, CpuPower, EnergyReading } from "./energy.ts";
 import { DeviceFacts, ModelFacts } from "./facts.ts";
 import { FailureKind } from "./failure.ts";
 import { Measurement, Numerics } from "./measurement.ts";
@@ -55,7 +55,11 @@ export type SampleSelection = z.infer<typeof SampleSelection>;
 
 export const StageRequest = z.discriminatedUnion("stage", [
   /** What machine this is. Result: DeviceFacts. */
-  z.strictObject({ stage: z.literal("inspect_device"), disk_path: z.string() }),
+  z.strictObject({
+    stage: z.literal("inspect_device"),
+    disk_path: z.string(),
+    country: z.string().nullable().optional().describe("whose electricity; null: the world's mean"),
+  }),
   /** Reads a model, writes (GGUF, tiny) or points to (checkpoint) its baseline directory. */
   z.strictObject({
     stage: z.literal("import_model"),
@@ -137,6 +141,8 @@ export const StageRequest = z.discriminatedUnion("stage", [
     new_tokens: z.int(),
     repeats: z.int(),
     seed: z.int(),
+    cpu_power: CpuPower.nullable().describe("null: an unknown CPU's"),
+    carbon_intensity: CarbonIntensity.nullable().describe("null: CO2 is not told"),
   }),
   /** The graph's logits in strict f32 and in default numerics against the dequantized model's. */
   z.strictObject({

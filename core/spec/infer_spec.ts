@@ -114,6 +114,7 @@ function inferences(
   spec: Pick<Spec, "primary_objective" | "objectives" | "tasks" | "reward_weights">,
   classified: Classified,
   runtime: { name: string; reason: string },
+  carbon: Facts["device"]["carbon_intensity"],
 ): Assumption[] {
   const primary = spec.primary_objective;
   const found: Assumption[] = [
@@ -158,7 +159,19 @@ function inferences(
     const { name, reason } = runtime;
     found.push({ field: "runtime", value: name, source: "inferred", reason });
   }
+  found.push(...countryAssumption(request, carbon));
   return found;
+}
+
+/** CO2 that nobody named a country for is the world's mean, with its year. */
+function countryAssumption(
+  request: StudyRequest,
+  carbon: Facts["device"]["carbon_intensity"],
+): Assumption[] {
+  if (request.country !== undefined || carbon === undefined) return [];
+  const { g_per_kwh, year, source } = carbon;
+  const reason = `${g_per_kwh} g CO2 a kWh, ${year} (${source})`;
+  return [{ field: "country", value: "world", source: "default", reason }];
 }
 
 function classOf(request: StudyRequest, { dataset, device }: Facts, plugins: SpecPlugins): {
@@ -205,7 +218,10 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
     methods,
     runtime: runtime.name,
     required_memory_gb: requiredMemoryGb(facts),
-    assumptions: [...assumptions, ...inferences(request, parts, classified, runtime)],
+    assumptions: [
+      ...assumptions,
+      ...inferences(request, parts, classified, runtime, facts.device.carbon_intensity),
+    ],
     warnings: [
       ...choice.warnings,
       ...unsafeCodeWarning(request, choice.tasks),

@@ -7,7 +7,7 @@ import math
 import os
 import platform
 import shutil
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,20 @@ from pare_backends.sandbox.judge import sandbox_problem
 
 GB = 1e9
 BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}
-RAPL = Path("/sys/class/powercap/intel-rapl:0/energy_uj")
 
 
 @dataclass(frozen=True)
 class Request:
     disk_path: str
+    country: str | None = None
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
     """DeviceFacts of `core/schemas/facts.ts`."""
+    from pare_backends.energy import reader_name
+    from pare_backends.energy_tables import carbon_intensity, cpu_power
+
+    carbon = asdict(carbon_intensity(request.country))
     torch = import_torch()
     cuda = torch is not None and torch.cuda.is_available()
     total, free = memory_bytes()
@@ -45,7 +49,9 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         "bf16": bool(torch.cuda.is_bf16_supported()) if cuda else bool(BF16_FLAGS & cpu_flags()),
         "torch_version": torch.__version__ if torch is not None else "none",
         "torch_build": torch_build(torch),
-        "energy_reader": energy_reader(),
+        "energy_reader": reader_name("cuda" if cuda else "cpu"),
+        "cpu_power": asdict(cpu_power()),
+        "carbon_intensity": carbon,
         "platform": platform.platform(),
         "sandbox_problem": sandbox_problem(),
     }
@@ -138,44 +144,3 @@ def free_disk_bytes(path: Path) -> int:
     """Free bytes where `path` is, or will be once it is made."""
     there = next(p for p in (path, *path.absolute().parents) if p.exists())
     return shutil.disk_usage(there).free
-
-
-def energy_reader() -> str:
-    """The best way to read energy here: a GPU's counter, its power, the CPU's counter; else it
-    can only be estimated."""
-    reader = nvml_reader()
-    if reader is not None:
-        return reader
-    try:
-        int(RAPL.read_text())
-    except (OSError, ValueError):
-        return "estimate"
-    return "rapl"
-
-
-def nvml_reader() -> str | None:
-    """Which of its two ways the first NVIDIA GPU offers; None without GPU or driver."""
-    if importlib.util.find_spec("pynvml") is None:
-        return None
-    import pynvml
-
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return None
-    try:
-        device = pynvml.nvmlDeviceGetHandleByIndex(0)
-        for name, reader in (
-            ("nvml-counter", pynvml.nvmlDeviceGetTotalEnergyConsumption),
-            ("nvml-power", pynvml.nvmlDeviceGetPowerUsage),
-        ):
-            try:
-                reader(device)
-                return name
-            except pynvml.NVMLError:
-                continue
-        return None
-    except pynvml.NVMLError:
-        return None
-    finally:
-        pynvml.nvmlShutdown()

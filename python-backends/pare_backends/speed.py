@@ -1,8 +1,7 @@
 """Stage `speed`: latency, prefill, memory and energy of an artifact in a named runtime.
 
 The artifact is loaded alone first, so that the process's peak memory is its own; then the
-baseline, and both generate in turn. Standard errors are of the median, by bootstrap over the
-passes.
+baseline, and both generate in turn.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import numpy as np
 
 from pare_backends import energy
 from pare_backends.bandwidth import read_bandwidth
+from pare_backends.energy_tables import UNKNOWN_CPU, CarbonIntensity, CpuPower
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 from pare_backends.runtimes.quiet import (
@@ -27,7 +27,14 @@ from pare_backends.runtimes.quiet import (
     wait_until_quiet,
 )
 from pare_backends.runtimes.session import Session, open_session
-from pare_backends.runtimes.timing import Pass, median_with_error, time_in_turn
+from pare_backends.runtimes.timing import read_energy, time_in_turn
+from pare_backends.speed_figures import (
+    Timing,
+    energy_reading,
+    energy_rows,
+    measurement,
+    timing_rows,
+)
 
 IDLE_SECONDS = 1.0
 WARM_UP_TOKENS = 8
@@ -43,6 +50,8 @@ class Request:
     new_tokens: int
     repeats: int
     seed: int
+    cpu_power: CpuPower | None
+    carbon_intensity: CarbonIntensity | None
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
@@ -65,7 +74,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         load = os.getloadavg()[0]
         with report.span("bandwidth"):
             bandwidth = read_bandwidth(report.threads)
-        reader = energy.energy_reader(session.device)
+        reader = energy.energy_reader(session.device, request.cpu_power or UNKNOWN_CPU)
         with report.span("idle"):
             idle = energy.idle_watts(reader, IDLE_SECONDS)
         others = foreign_meter()
@@ -74,7 +83,26 @@ def run(request: Request, report: Report) -> dict[str, Any]:
                 sessions, prompt, request.new_tokens, request.repeats, reader, idle, report
             )
         alert_if_busy(report, others(), load)
-    figures = [_figures(request, s, p, reader, load) for s, p in zip(sessions, passes, strict=True)]
+        with report.span("energy", library=True):
+            counted = [
+                read_energy(s, p, prompt, request.new_tokens, reader, idle, report)
+                for s, p in zip(sessions, passes, strict=True)
+            ]
+    timing = Timing(
+        runtime=request.runtime,
+        prompt_tokens=request.prompt_tokens,
+        new_tokens=request.new_tokens,
+        warm_up_tokens=min(WARM_UP_TOKENS, request.new_tokens),
+        seed=request.seed,
+        load=load,
+        reader=reader,
+        idle_watts=idle,
+        carbon_intensity=request.carbon_intensity,
+    )
+    figures = [
+        [*timing_rows(timing, s, timed), *energy_rows(timing, s, read)]
+        for s, timed, read in zip(sessions, passes, counted, strict=True)
+    ]
     figures[0].append(_memory(request, session, "memory_bytes", peak, peak_method))
     if gpu_peak is not None:
         method = "torch.cuda.max_memory_allocated"
@@ -87,7 +115,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         "memory_bandwidth_gb_s": bandwidth / 1e9,
         "roofline_ms": session.bytes_read_per_token / bandwidth * 1000,
         "load_average": load,
-        "energy": _energy_reading(passes[0], request.new_tokens, reader, idle),
+        "energy": energy_reading(timing, counted[0]),
     }
 
 
@@ -123,83 +151,7 @@ def _peak_method(runtime: str) -> str:
     return "VmHWM"
 
 
-def _figures(
-    request: Request,
-    session: Session,
-    passes: list[Pass],
-    reader: energy.EnergyReader,
-    load: float,
-) -> list[dict[str, Any]]:
-    tokens = request.new_tokens
-    notes = "; ".join(("", *session.notes))
-    how = f"median of {len(passes)} passes, load {load:.1f}{notes}"
-    joules = [p.joules / tokens * 1000 for p in passes]
-    grams = [energy.grams_of_co2(value) for value in joules]
-    energy_from = "measured" if reader.provenance == "measured" else "estimated"
-    rows = (
-        ("latency_ms", "ms/token", "minimize", [p.latency_ms(tokens) for p in passes],
-         session.provenance, f"{how}; {tokens} greedy tokens after {request.prompt_tokens}"),
-        ("prefill_tokens_per_s", "tokens/s", "maximize",
-         [request.prompt_tokens / p.prefill_seconds for p in passes],
-         session.provenance, f"{how}; prompt of {request.prompt_tokens}"),
-        ("energy_j_per_1k_tokens", "J/1k tokens", "minimize", joules, energy_from, reader.method),
-        ("co2_g_per_1k_tokens", "g/1k tokens", "minimize", grams, energy_from,
-         f"{reader.method}; {energy.CO2_SOURCE}"),
-    )  # fmt: skip
-    measurements = []
-    for metric, unit, direction, values, provenance, method in rows:
-        value, error = median_with_error(values, request.seed)
-        row = _measurement(request, session, metric, value, unit, provenance, method)
-        measurements.append(
-            {**row, "direction": direction, "n": len(values), "standard_error": error}
-        )
-    return measurements
-
-
-def _energy_reading(
-    passes: list[Pass], tokens: int, reader: energy.EnergyReader, idle: float
-) -> dict[str, Any]:
-    """`EnergyReading` of the wire: the decoding of all passes together."""
-    return {
-        "reader": reader.method,
-        "joules": sum(p.joules for p in passes),
-        "seconds": sum(p.decode_seconds for p in passes),
-        "idle_watts": idle,
-        "tokens": tokens * len(passes),
-    }
-
-
 def _memory(
     request: Request, session: Session, metric: str, value: int, method: str
 ) -> dict[str, Any]:
-    provenance = session.provenance
-    return _measurement(request, session, metric, value, "bytes", provenance, method)
-
-
-def _measurement(
-    request: Request,
-    session: Session,
-    metric: str,
-    value: float,
-    unit: str,
-    provenance: str,
-    method: str,
-) -> dict[str, Any]:
-    """A `Measurement` of `core/schemas/measurement.ts` of one reading."""
-    return {
-        "metric": metric,
-        "value": value,
-        "unit": unit,
-        "direction": "minimize",
-        "n": 1,
-        "standard_error": None,
-        "fidelity": "full",
-        "provenance": provenance,
-        "task": None,
-        "task_version": None,
-        "slice": None,
-        "runtime": request.runtime,
-        "numerics": asdict(session.numerics),
-        "device": session.device,
-        "method": method,
-    }
+    return measurement(request.runtime, session, metric, value, "bytes", method)

@@ -126,6 +126,8 @@ Deno.test("a timing waits while another holds the machine, and can be cancelled"
     new_tokens: 4,
     repeats: 1,
     seed: 0,
+    cpu_power: null,
+    carbon_intensity: null,
   } as const;
   await withFileLock(join(home, "timing.lock"), {}, async () => {
     const controller = new AbortController();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,16 @@ from pare_backends import speed
 from pare_backends.energy import EnergyReader
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report, silent_report
+from pare_backends.protocol import build
+from pare_backends.runtimes import timing
 from pare_backends.runtimes.quiet import alert_if_busy, timing_lock
 from pare_backends.runtimes.session import Numerics, open_session
-from pare_backends.runtimes.timing import median_with_error, time_in_turn
+from pare_backends.runtimes.timing import mean_with_error, median_with_error, time_in_turn
 
 UNITS = {
     "latency_ms": "ms/token",
+    "decode_tokens_per_s": "tokens/s",
+    "prefill_ms_per_token": "ms/token",
     "prefill_tokens_per_s": "tokens/s",
     "energy_j_per_1k_tokens": "J/1k tokens",
     "co2_g_per_1k_tokens": "g/1k tokens",
@@ -38,8 +43,14 @@ def request(runtime: str, **changes: Any) -> dict[str, Any]:
         "new_tokens": 6,
         "repeats": 3,
         "seed": 0,
+        "cpu_power": {"watts_per_thread": 4.0, "source": "a test"},
+        "carbon_intensity": dict(country="DEU", g_per_kwh=380.95, year=2023, source="a table"),
         **changes,
     }
+
+
+def built(fields: dict[str, Any]) -> speed.Request:
+    return build(speed.Request, {k: v for k, v in fields.items() if k != "stage"})
 
 
 def check(measurements: list[dict[str, Any]], runtime: str) -> dict[str, dict[str, Any]]:
@@ -52,7 +63,21 @@ def check(measurements: list[dict[str, Any]], runtime: str) -> dict[str, dict[st
     assert by_name["latency_ms"]["n"] == 3
     assert by_name["latency_ms"]["standard_error"] >= 0
     assert by_name["prefill_tokens_per_s"]["direction"] == "maximize"
-    assert "2019" in by_name["co2_g_per_1k_tokens"]["method"]
+    assert "380.95 g/kWh, DEU 2023 (a table)" in by_name["co2_g_per_1k_tokens"]["method"]
+    joules, grams = (by_name[f"{one}_per_1k_tokens"]["value"] for one in ("energy_j", "co2_g"))
+    assert grams == pytest.approx(joules / 3.6e6 * 380.95)
+    for name in UNITS:
+        spread = by_name[name].get("spread") if name in by_name else None
+        if name == "memory_bytes":
+            assert spread is None
+            continue
+        assert spread is not None
+        order = ["minimum", "lower_quartile", "upper_quartile", "maximum"]
+        assert [spread[part] for part in order] == sorted(spread.values())
+        assert spread["minimum"] <= by_name[name]["value"] <= spread["maximum"]
+    latency, rate = by_name["latency_ms"], by_name["decode_tokens_per_s"]
+    assert rate["value"] == pytest.approx(1000 / latency["value"])
+    assert "after 6 tokens of warm-up" in latency["method"]
     return by_name
 
 
@@ -68,7 +93,8 @@ def test_speed_measures_an_artifact_beside_its_baseline_in_openvino() -> None:
     assert own["latency_ms"]["provenance"] == "measured"
     assert result["bytes_read_per_token"] < 4 * 320 * 64
     reading = result["energy"]
-    assert reading["reader"] == own["energy_j_per_1k_tokens"]["method"]
+    assert reading["reader"] == own["energy_j_per_1k_tokens"]["method"].partition(";")[0]
+    assert reading["carbon_intensity"]["country"] == "DEU" and reading["how"]
     assert reading["tokens"] % own["latency_ms"]["n"] == 0 and reading["joules"] >= 0
     assert reading["seconds"] > 0 and reading["idle_watts"] >= 0
     read = result["memory_bandwidth_gb_s"] * 1e9 * result["roofline_ms"] / 1000
@@ -76,10 +102,7 @@ def test_speed_measures_an_artifact_beside_its_baseline_in_openvino() -> None:
 
 
 def test_speed_in_transformers_is_emulated_for_packed_weights() -> None:
-    result = speed.run(
-        speed.Request(**{k: v for k, v in request("transformers").items() if k != "stage"}),
-        silent_report(2),
-    )
+    result = speed.run(built(request("transformers")), silent_report(2))
     own = check(result["measurements"], "transformers")
     baseline = check(result["baseline_measurements"], "transformers")
     assert own["latency_ms"]["provenance"] == "emulated"
@@ -87,9 +110,8 @@ def test_speed_in_transformers_is_emulated_for_packed_weights() -> None:
 
 
 def test_speed_refuses_no_tokens() -> None:
-    fields = {k: v for k, v in request("transformers", new_tokens=0).items() if k != "stage"}
     with pytest.raises(StageFailure, match="new_tokens is 0"):
-        speed.run(speed.Request(**fields), silent_report())
+        speed.run(built(request("transformers", new_tokens=0)), silent_report())
 
 
 def test_open_session_suggests_a_runtime() -> None:
@@ -124,11 +146,33 @@ class CountingSession:
 def test_time_in_turn_interleaves_and_feeds_each_token_back() -> None:
     log: list[str] = []
     joules = iter(range(100))
-    reader = EnergyReader("rapl", "measured", lambda: float(next(joules)))
+    reader = EnergyReader("rapl", "measured", lambda: float(next(joules)), "a test")
     sessions = [CountingSession("a", log), CountingSession("b", log)]
     passes = time_in_turn(sessions, np.arange(5), 2, 2, reader, 0.0, silent_report())
     assert log == ["a:5", "0", "1", "b:5", "0", "1"] * 2
     assert [p.joules for p in passes[0]] == [1.0, 1.0]
+
+
+def test_a_counter_is_read_over_seconds_and_an_estimate_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(timing, "COUNTED_SECONDS", 0.05)
+    session = CountingSession("a", [])
+    session.decode = lambda token: time.sleep(0.002) or token  # type: ignore[method-assign]
+    for provenance in ("measured", "estimated"):
+        reader = EnergyReader("x", provenance, time.perf_counter, "a watt")
+        passes = time_in_turn([session], np.arange(3), 2, 2, reader, 0.0, silent_report())[0]
+        every = timing.read_energy(session, passes, np.arange(3), 2, reader, 0.0, silent_report())
+        assert every[:2] == passes
+        seconds = sum(one.decode_seconds for one in every)
+        assert (seconds >= 0.05) == (provenance == "measured")
+        # A reader of one watt: joules are seconds.
+        assert sum(one.joules for one in every) == pytest.approx(seconds, rel=0.05)
+
+
+def test_mean_with_error_is_that_of_the_mean() -> None:
+    assert mean_with_error([1.0, 2.0, 3.0]) == (2.0, pytest.approx(1 / np.sqrt(3)))
+    assert mean_with_error([4.0]) == (4.0, None)
 
 
 def test_median_with_error_ignores_one_outlier() -> None:

@@ -92,6 +92,8 @@ async function prepare(client: BackendClient, disk: string, before: (stage: stri
     allow_unsafe_code: false,
     seed: 1,
     answer_chars: 100,
+    cpu_power: null,
+    carbon_intensity: null,
   };
   const apply = () =>
     applyAction({ workshop, study, runner, trial_id: "study/t01", parent, action });

@@ -31,6 +31,7 @@ export interface RunOptions {
   fullSamples?: string;
   sampling?: string;
   taskWeights?: string;
+  country?: string;
   answerChars?: string;
   stallMinutes?: string;
   trustRemoteCode?: boolean;
@@ -76,6 +77,7 @@ export function studyFromOptions(options: RunOptions, base: Partial<StudyRequest
     objectives: optional(options.objectives, parseObjectives),
     sampling: optional(options.sampling, parseSampling),
     task_weights: optional(options.taskWeights, parseTaskWeights),
+    country: options.country,
     answer_chars: optional(options.answerChars, (text) => parseWhole(text, "--answer-chars", 0)),
     stall_minutes: optional(
       options.stallMinutes,

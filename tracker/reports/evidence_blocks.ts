@@ -3,6 +3,7 @@ import { bytes, number } from "../view/format.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, list, paragraph, table } from "./blocks.ts";
 import { comparisonBlocks } from "./comparison_blocks.ts";
+import { speedBlocks } from "./speed_blocks.ts";
 import { RUNTIME_QUALITY_HEAD, runtimeQualityRows } from "./runtime_quality.ts";
 
 function modelSection(view: StudyView): Block[] {
@@ -137,6 +138,7 @@ export function evidenceBlocks(view: StudyView): Block[] {
       "95 % interval",
       "verdict",
     ]),
+    ...speedBlocks(view),
     ...whenAny(runtimeQualityRows(view), "Scored as they run", RUNTIME_QUALITY_HEAD),
     ...whenAny(failedRows(view), "Not measured to the end", ["trial", "strategy", "state", "why"]),
     ...whenAny(refused, "Methods refused for this model or machine", ["method", "why"]),

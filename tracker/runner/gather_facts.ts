@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import {
   type Artifact,
   type Facts,
+  type Failure,
   ModelFacts,
   type StudyRequest,
   UsageError,
@@ -42,6 +43,12 @@ function modelName({ model_name }: StudyRequest): string {
   return meant || existsSync(model_name) ? resolve(model_name) : model_name;
 }
 
+/** The user's mistake that a stage found, with what to do. */
+function refused({ message, hint }: Failure): UsageError {
+  const end = /[.?]$/.test(message) ? "" : ".";
+  return new UsageError(hint === null ? message : `${message}${end} ${hint}`);
+}
+
 async function runImport(
   runner: StageRunner,
   request: StudyRequest,
@@ -54,8 +61,7 @@ async function runImport(
     trust_remote_code: request.trust_remote_code,
   }, "default");
   if (imported.ok) return imported.value;
-  const { message, hint } = imported.failure;
-  throw new UsageError(hint === null ? message : `${message}. ${hint}`);
+  throw refused(imported.failure);
 }
 
 /** Reads the model: converted once and cached, or used where it lies. */
@@ -92,8 +98,9 @@ export async function gatherFacts(
   const device = await runner("setup", {
     stage: "inspect_device",
     disk_path: workshop.home.root,
+    country: request.country ?? null,
   }, "default");
-  if (!device.ok) throw new UsageError(device.failure.message);
+  if (!device.ok) throw refused(device.failure);
   const model = await importModel(workshop, runner, request, ggufOfDemo);
   const baseline = await workshop.artifacts.adopt(model.path, {
     action_key: createHash("sha256").update(`import ${model.path}`).digest("hex"),

@@ -1,6 +1,8 @@
 import type {
   Artifact,
   Backend,
+  CarbonIntensity,
+  CpuPower,
   Evaluation,
   Failure,
   Outcome,
@@ -27,6 +29,9 @@ export interface PreparedStudy {
   readonly calibration_path: string;
   readonly calibration_sha256: string;
   readonly seed: number;
+  /** What energy is estimated and CO2 reckoned with; null where an old study does not say. */
+  readonly cpu_power: CpuPower | null;
+  readonly carbon_intensity: CarbonIntensity | null;
   /** Of each answer that the store keeps. */
   readonly answer_chars: number;
   /** The user lets programs that a model writes run without a sandbox. */

@@ -49,6 +49,8 @@ async function measureForm(
       ...form,
       ...PROTOCOL,
       seed: study.seed,
+      cpu_power: study.cpu_power,
+      carbon_intensity: study.carbon_intensity,
     }, runtime.needs.environment));
   if (!measured.ok) return measured;
   await workshop.store.record({

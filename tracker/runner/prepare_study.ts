@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
   chooseSamples,
+  type Facts,
   type ModelFacts,
   type SamplePool,
   type Spec,
@@ -55,9 +56,9 @@ async function dataStamp(tasks: readonly WireTask[]): Promise<string[]> {
 export async function prepareStudy(
   workshop: Workshop,
   runner: StageRunner,
-  study: { study_id: string; request: StudyRequest; spec: Spec; model: ModelFacts },
+  study: { study_id: string; request: StudyRequest; spec: Spec; facts: Facts },
 ): Promise<PreparedStudy> {
-  const { request, spec, model } = study;
+  const { request, spec, facts: { model, device } } = study;
   const tasks = wireTasks(spec, workshop.registry.tasks, request);
   const calibration_path = calibrationText(request, model);
   const sample_seed = request.sampling?.seed ?? request.seed;
@@ -103,6 +104,8 @@ export async function prepareStudy(
     calibration_path: join(folder, prepared.calibration_path),
     calibration_sha256: prepared.calibration_sha256,
     seed: request.seed,
+    cpu_power: device.cpu_power ?? null,
+    carbon_intensity: device.carbon_intensity ?? null,
     answer_chars: request.answer_chars ?? ANSWER_CHARS,
     allow_unsafe_code: request.allow_unsafe_code,
   };

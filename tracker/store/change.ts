@@ -34,7 +34,7 @@ export function adds(table: string, rows: readonly Row[]): Change[] {
 
 /** A measurement with every field as a column. */
 export function measurementRow(
-  { numerics, ...fields }: Measurement,
+  { numerics, spread, ...fields }: Measurement,
   study_id: string,
   trial_id: string,
   position: number,
@@ -47,5 +47,9 @@ export function measurementRow(
     inference_precision: numerics?.inference_precision ?? null,
     kv_precision: numerics?.kv_precision ?? null,
     activation_group: numerics?.activation_group ?? null,
+    minimum: spread?.minimum ?? null,
+    lower_quartile: spread?.lower_quartile ?? null,
+    upper_quartile: spread?.upper_quartile ?? null,
+    maximum: spread?.maximum ?? null,
   };
 }

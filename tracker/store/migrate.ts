@@ -16,6 +16,7 @@ const MIGRATIONS = [
   "0013_imported_comments.sql",
   "0014_sample_evidence.sql",
   "0015_trial_summaries.sql",
+  "0016_spread_and_energy.sql",
 ] as const;
 
 /** Databases of an earlier version lack what only the journal can fill: they are made anew. */

@@ -1,5 +1,5 @@
-import type { JournalRecord } from "../../core/mod.ts";
-import { adds, type Change, moment } from "./change.ts";
+import type { CarbonIntensity, JournalRecord } from "../../core/mod.ts";
+import { adds, type Change, moment, type Row } from "./change.ts";
 
 type RecordOf<T extends JournalRecord["type"]> = Extract<JournalRecord, { type: T }>;
 
@@ -10,8 +10,24 @@ export function resourceRows(record: RecordOf<"resources">, position: number): C
 }
 
 export function energyRows(record: RecordOf<"energy_read">, position: number): Change[] {
-  const { type: _, at, ...reading } = record;
-  return adds("energy_readings", [{ ...reading, position, happened_at: moment(at) }]);
+  const { type: _, at, carbon_intensity: carbon, how = null, ...reading } = record;
+  return adds("energy_readings", [{
+    ...reading,
+    how,
+    ...carbonColumns(carbon),
+    position,
+    happened_at: moment(at),
+  }]);
+}
+
+/** What a kilowatt-hour was taken to emit; NULL in records that do not say. */
+export function carbonColumns(carbon: CarbonIntensity | null | undefined): Row {
+  return {
+    country: carbon == null ? null : carbon.country ?? "world",
+    carbon_g_per_kwh: carbon?.g_per_kwh ?? null,
+    carbon_year: carbon?.year ?? null,
+    carbon_source: carbon?.source ?? null,
+  };
 }
 
 /** An artifact's layers stand once a metric, however often it was verified. */

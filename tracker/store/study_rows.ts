@@ -1,6 +1,7 @@
 import type { JournalRecord } from "../../core/mod.ts";
 import { adds, type Change, moment, type Row } from "./change.ts";
 import { runRows } from "./provenance_columns.ts";
+import { carbonColumns } from "./reading_rows.ts";
 
 type StudyOpened = Extract<JournalRecord, { type: "study_opened" }>;
 
@@ -55,6 +56,9 @@ function deviceColumns({ facts: { device, dataset } }: StudyOpened): Row {
     torch_version: device.torch_version,
     torch_build: device.torch_build,
     energy_reader: device.energy_reader,
+    cpu_watts_per_thread: device.cpu_power?.watts_per_thread ?? null,
+    cpu_power_source: device.cpu_power?.source ?? null,
+    ...carbonColumns(device.carbon_intensity),
     dataset_kind: dataset.kind,
     dataset_rows: dataset.rows,
     dataset_sha256: dataset.sha256,

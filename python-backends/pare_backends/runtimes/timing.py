@@ -13,6 +13,8 @@ from pare_backends.progress import Report
 from pare_backends.runtimes.session import Session
 
 RESAMPLES = 2000
+COUNTED_SECONDS = 10.0
+"""Of decoding that a counter is read over: it steps every 20 to 100 ms, 10 % of a second."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,33 @@ def time_in_turn(
             done.append(time_pass(session, prompt, tokens, reader, idle))
         report.progress("speed", repeat + 1, repeats, "pairs" if len(sessions) > 1 else "passes")
     return passes
+
+
+def read_energy(
+    session: Session,
+    passes: Sequence[Pass],
+    prompt: np.ndarray,
+    tokens: int,
+    reader: EnergyReader,
+    idle: float,
+    report: Report,
+) -> list[Pass]:
+    """The passes, with as many more as a hardware's counter needs; an estimate needs none."""
+    every = list(passes)
+    while reader.provenance == "measured" and (
+        sum(one.decode_seconds for one in every) < COUNTED_SECONDS
+    ):
+        every.append(time_pass(session, prompt, tokens, reader, idle))
+        report.progress("energy", len(every), None, "passes")
+    return every
+
+
+def mean_with_error(values: Sequence[float]) -> tuple[float, float | None]:
+    """The mean and its standard error; None for a single value."""
+    array = np.asarray(values, np.float64)
+    if len(array) < 2:
+        return float(array.mean()), None
+    return float(array.mean()), float(array.std(ddof=1) / np.sqrt(len(array)))
 
 
 def median_with_error(values: Sequence[float], seed: int) -> tuple[float, float | None]:

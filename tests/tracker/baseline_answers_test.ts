@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import tinyWords from "../../plugins/evaluation/tiny_words.ts";
+import { protocolMismatch, type WireTask, wireTask } from "../../core/mod.ts";
+import { createBackendClient } from "../../python-backends/client.ts";
+import { pinsHash } from "../../python-backends/environment_pins.ts";
+import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
+import { openGraphCache } from "../../tracker/artifacts/graph_cache.ts";
+import { discoverPlugins } from "../../tracker/discover.ts";
+import { findHome } from "../../tracker/home.ts";
+import { evaluateArtifact } from "../../tracker/runner/evaluate_artifact.ts";
+import { createStageRunner } from "../../tracker/runner/stage_runner.ts";
+import { openStore } from "../../tracker/store/store.ts";
+import { inDirectory } from "../fixtures/stores/processes.ts";
+import { must, trainedTinyModel } from "../tiny_model.ts";
+
+const TASK = wireTask(tinyWords, fileURLToPath(tinyWords.data_file!));
+const ROWS = Array.from({ length: 20 }, (_, i) => i);
+const REUSED = /(\d+) of (\d+) requests answered by an earlier evaluation/;
+
+/** Another question about the same rows. */
+const ASKED_OTHERWISE: WireTask = {
+  ...TASK,
+  task_version: "2",
+  definition: { ...TASK.definition, doc_to_text: "so : {{prompt}}" },
+};
+
+Deno.test("a baseline is evaluated once for two studies, and not where the template differs", () =>
+  inDirectory(async (folder) => {
+    const client = createBackendClient({ home: folder });
+    await using store = await openStore(join(folder, "store"), { write: true });
+    using artifacts = await openArtifactStore(join(folder, "artifacts"));
+    try {
+      const timestamp = () => new Date().toISOString();
+      const workshop = {
+        home: findHome({ PARE_HOME: folder }),
+        registry: await discoverPlugins(),
+        client,
+        artifacts,
+        caches: openGraphCache(join(folder, "cache")),
+        store,
+        environmentHash: (name: string) => Promise.resolve(pinsHash(name)),
+        timestamp,
+        maxDiskBytes: null,
+      };
+      const artifact = await artifacts.adopt(await trainedTinyModel(client), {
+        action_key: "a".repeat(64),
+        parent_id: null,
+        action: null,
+        formula_bytes: null,
+        weight_bits: null,
+        activation_bits: null,
+        verification: null,
+        created_at: timestamp(),
+      });
+      const baselineOf = async (study_id: string, task: WireTask) => {
+        const runner = createStageRunner({
+          client,
+          study_id,
+          signal: new AbortController().signal,
+          onEvent: () => {},
+          record: (record) => store.record(record),
+          keepLog: () => Promise.resolve(null),
+          timestamp,
+        });
+        const study = {
+          study_id,
+          spec: null as never, // an evaluation reads none of these
+          tasks: [task],
+          proxy: [],
+          full: [{ task: task.task, rows: ROWS }],
+          calibration_path: "",
+          calibration_sha256: "",
+          seed: 1,
+          answer_chars: 100,
+          allow_unsafe_code: false,
+          cpu_power: null,
+          carbon_intensity: null,
+        };
+        const trial_id = `${study_id}/t00`;
+        return must(
+          await evaluateArtifact({
+            workshop,
+            study,
+            runner,
+            trial_id,
+            artifact,
+            fidelity: "full",
+          }),
+        );
+      };
+      const scoresOf = ({ samples }: Awaited<ReturnType<typeof baselineOf>>) =>
+        samples.map(({ score, log_likelihood }) => [score, log_likelihood]);
+      const first = await baselineOf("one", TASK);
+      assert.doesNotMatch(first.measurements[0]!.method!, REUSED);
+      const second = await baselineOf("two", TASK);
+      const [, reused, asked] = REUSED.exec(second.measurements[0]!.method!) ?? [];
+      assert.equal(reused, asked, "every answer is the first study's");
+      assert.equal(Number(asked), ROWS.length);
+      assert.deepEqual(scoresOf(second), scoresOf(first));
+      assert.equal(protocolMismatch(first, second), null);
+      const other = await baselineOf("three", ASKED_OTHERWISE);
+      assert.doesNotMatch(other.measurements[0]!.method!, REUSED);
+      const words = protocolMismatch(first, other)!;
+      for (const part of ["task_version is 1 in the baseline and 2 in the trial", "template is "]) {
+        assert.ok(words.includes(part), words);
+      }
+      assert.ok(!words.includes("samples is"), "the rows are the same");
+    } finally {
+      await client.close();
+    }
+  }));

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import type { JournalRecord } from "../../core/mod.ts";
+import { evidenceBlocks } from "../../tracker/reports/evidence_blocks.ts";
+import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
+import { speedBlocks } from "../../tracker/reports/speed_blocks.ts";
+import { buildView } from "../../tracker/view/build_view.ts";
+import { figure, run, world } from "../core/study_world.ts";
+
+/** A study of the simulated world with its samples; `more` records stand at its end. */
+async function viewWith(more: (study_id: string, trialIds: string[]) => JournalRecord[]) {
+  const w = world();
+  const { study_id, trials } = await run(w);
+  const full = trials.filter(({ fidelity }) => fidelity === "full").map((one) => one.trial_id);
+  return await buildView(
+    study_id,
+    [...w.records, ...more(study_id, full)],
+    (trialId) =>
+      Promise.resolve(
+        w.stored.find((one) => one.trial_id === trialId && one.fidelity === "full")?.evaluation
+          .samples ?? null,
+      ),
+  );
+}
+
+function written(study_id: string, trial_id: string, template: string): JournalRecord {
+  return {
+    type: "samples_written",
+    at: "2026-01-01T00:00:00Z",
+    study_id,
+    trial_id,
+    fidelity: "full",
+    path: "x",
+    rows: 1,
+    sha256: "x",
+    protocol: { words: template },
+    protocol_parts: { words: { template, few_shot: "0" } },
+  };
+}
+
+Deno.test("a trial of another protocol is not compared, and the report says what differs", async () => {
+  const equal = await viewWith((study, ids) => ids.map((id) => written(study, id, "a")));
+  assert.equal(equal.refused_comparisons.size, 0);
+  let other = "";
+  const view = await viewWith((study, [base, first, ...rest]) => {
+    other = first!;
+    return [base!, ...rest].map((id) => written(study, id, "a"))
+      .concat(written(study, first!, "b"));
+  });
+  assert.deepEqual([...view.refused_comparisons.keys()], [other]);
+  assert.equal(view.comparisons.has(other), false);
+  assert.equal(view.comparisons.size, equal.comparisons.size - 1);
+  const report = renderMarkdown(evidenceBlocks(view));
+  assert.match(report, /## Not compared/);
+  assert.match(report, /protocols differ: template is a in the baseline and b in the trial/);
+});
+
+Deno.test("the report lists alerts with their evidence, what was done and what became of it", async () => {
+  const view = await viewWith((study_id, [, trial_id]) => [{
+    type: "alert",
+    at: "2026-01-01T00:00:00Z",
+    study_id,
+    trial_id: trial_id!,
+    condition: "empty_answers",
+    evidence: "words, full: 41 of 400 answers (10 %) are empty",
+    action: "recorded",
+    outcome: "the trial went on",
+  }]);
+  const number = view.trials.find(({ trial_id }) => trial_id === view.alerts.at(-1)!.trial_id)!;
+  const line = renderMarkdown(evidenceBlocks(view)).split("\n")
+    .find((one) => one.includes("empty_answers"));
+  assert.equal(
+    line,
+    `| t${String(number.number).padStart(2, "0")} | empty_answers | words, full: 41 of 400 ` +
+      "answers (10 %) are empty | recorded | the trial went on |",
+  );
+});
+
+Deno.test("the report puts decode and prefill with their quartiles beside the roofline", async () => {
+  const view = await viewWith(() => []);
+  const spread = { minimum: 1, lower_quartile: 9.5, upper_quartile: 12, maximum: 40 };
+  const method = "estimate; 4 W a busy thread";
+  const [trial] = view.trials;
+  const timed = {
+    ...trial!,
+    measurements: [
+      { ...figure("latency_ms", 10, "openvino", 0.1), spread, method: "median of 5 passes" },
+      { ...figure("prefill_tokens_per_s", 200, "openvino", 0.1), spread },
+      { ...figure("roofline_ms", 4, "openvino", null), method: "bytes over bandwidth" },
+      figure("decode_tokens_per_s", 100, "openvino", null),
+      figure("memory_bytes", 5e8, "openvino", null),
+      { ...figure("energy_j_per_1k_tokens", 70, "openvino", 1.5), method },
+      figure("co2_g_per_1k_tokens", 0.009, "openvino", null),
+    ],
+  };
+  const report = renderMarkdown(speedBlocks({ ...view, trials: [timed] }));
+  assert.match(
+    report,
+    /\| t00 \| 10\.0 \(9\.50 to 12\.0\) \| 4\.00 \| 2\.50 \| 100 \| 200 \(9\.50 to 12\.0\) \| /,
+  );
+  assert.match(report, /500\.0 MB \| – \| 70\.0 ± 1\.5 \| 0\.00900 \|/);
+  assert.match(report, /Energy: estimate; 4 W a busy thread\. CO2: not measured\./);
+  assert.deepEqual(speedBlocks({ ...view, trials: [] }), []);
+});
