@@ -146,12 +146,21 @@ Deno.test("a directory that is no sound checkpoint is refused, and so is its own
 Deno.test("without a Python that is new enough, the sentence says what was found", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    const env = {
-      PARE_PYTHON: "/nowhere/python3",
+    const old = join(folder, "python3");
+    const says = `3 9 18\\n${old}\\nvenv\\n`; // as an interpreter of that age answers
+    await writeFile(old, `#!/bin/sh\nprintf '${says}'\n`, { mode: 0o755 });
+    const env = (PARE_PYTHON: string) => ({
+      PARE_PYTHON,
       PARE_HOME: join(folder, "home"),
       PARE_ENV_DEFAULT: "", // other tests of this process may have named an interpreter
-    };
-    await refused(run("tiny", "tiny"), /Python 3\.11.*\/nowhere\/python3|\/nowhere\/python3/s, env);
+    });
+    const wanted = "needs Python 3\\.11 or newer .*venv module, but";
+    const help = "install one .* or name it with PARE_PYTHON$";
+    const none = new RegExp(`^pare: .*${wanted} none of /nowhere/python3 runs; ${help}`, "m");
+    await refused(run("tiny", "tiny"), none, env("/nowhere/python3"));
+    const aged = new RegExp(`^pare: .*${wanted} \\S+/python3 is 3\\.9\\.18; ${help}`, "m");
+    await refused(run("tiny", "tiny"), aged, env(old));
+    await assert.rejects(readdir(join(folder, "home", "envs")), /no such file/i);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
