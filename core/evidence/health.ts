@@ -107,10 +107,10 @@ function tooGood({ row, samples, reference }: TaskResults): string | null {
   const sign = row.direction === "maximize" ? 1 : -1;
   const sure = sign * interval.centre - interval.half_width;
   if (sure <= TOO_GOOD_MARGIN) return null;
-  const gained = samples.filter((sample) => {
-    const pair = pairs.find(({ sample_hash }) => sample_hash === sample.sample_hash);
-    return pair !== undefined && sign * (pair.score - pair.reference) > 0;
-  });
+  const better = new Set(
+    pairs.flatMap((pair) => sign * (pair.score - pair.reference) > 0 ? pair.sample_hash : []),
+  );
+  const gained = samples.filter(({ sample_hash }) => better.has(sample_hash));
   return `${row.metric} is ${row.value.toFixed(4)}, the baseline's ` +
     `${reference.row.value.toFixed(4)}; over ${pairs.length} paired samples the score is better ` +
     `by at least ${sure.toFixed(3)} (95 %), more than ${TOO_GOOD_MARGIN}; ` +
@@ -157,7 +157,7 @@ function isOneOf(values: readonly (string | number)[]): boolean {
 function truncated({ samples }: TaskResults): string | null {
   const cut = samples.filter(({ cut_tokens }) => (cut_tokens ?? 0) > 0);
   if (cut.length === 0) return null;
-  const most = Math.max(...cut.map(({ cut_tokens }) => cut_tokens ?? 0));
+  const most = cut.reduce((sum, { cut_tokens }) => Math.max(sum, cut_tokens ?? 0), 0);
   return `${cut.length} of ${samples.length} inputs are longer than the model reads and lost up to ` +
     `${most} tokens from their left; ${idsOf(cut)}`;
 }

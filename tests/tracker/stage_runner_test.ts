@@ -20,6 +20,7 @@ function scriptedClient(body: string): Pick<BackendClient, "run"> {
       request_id: "test",
       threads: 1,
       ...(options.onEvent === undefined ? {} : { onEvent: options.onEvent }),
+      stallMs: options.stallMs,
     });
     options.onLog?.(worker.log_path);
     return outcome.ok ? { ...outcome, value: outcome.value as never } : outcome;
@@ -65,4 +66,31 @@ raise StageFailure("invalid", "no")`;
     const described = await runner("setup", { stage: "describe" }, "default");
     assert.equal(described.ok, false);
     assert.equal(records.filter(({ type }) => type === "log_written").length, 2, "set-up has none");
+  }));
+
+Deno.test("A stage silent for the study's stall_minutes is ended, recorded and shown with its use", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const shown: JournalRecord[] = [];
+    const runner = createStageRunner({
+      client: scriptedClient("time.sleep(60)") as BackendClient, // the runner only runs stages
+      study_id: STUDY,
+      signal: new AbortController().signal,
+      onEvent: (event) => event.event === "record" && shown.push(event.record),
+      record: (record) => store.record(record),
+      keepLog: () => Promise.resolve(null),
+      timestamp: () => AT,
+      stall_minutes: 2.5 / 60,
+    });
+    const verify = { stage: "verify", artifact_dir: "/a", source_dir: "/b" } as const;
+    const outcome = await runner(trialId(1), verify, "default");
+    assert.equal(outcome.ok ? null : outcome.failure.kind, "stall");
+    const { rows: [alert] } = await store.query("SELECT condition, evidence, outcome FROM alerts");
+    assert.equal(alert!["condition"], "no_progress");
+    assert.match(
+      String(alert!["evidence"]),
+      /said nothing for 2\.5 s; meanwhile 0\.\d\d CPU cores busy, .*GPU.*, \d+ MB held$/,
+    );
+    assert.equal(alert!["outcome"], "verify ended: stall");
+    assert.deepEqual(shown.map(({ type }) => type), ["alert"]);
   }));
