@@ -5,7 +5,7 @@ import { openStudy } from "./loop/open_study.ts";
 import { type Proposal, propose } from "./loop/propose.ts";
 import { isFinished } from "./loop/replay.ts";
 import { ensureBaseline } from "./loop/run_baseline.ts";
-import { applyActions, evaluateProxy, judge, measureSpeed } from "./loop/run_trial.ts";
+import { applyActions, evaluateFirst, judge, measureSpeed } from "./loop/run_trial.ts";
 import { type Stop, stopNow } from "./loop/stop.ts";
 import { closeEpisode, type Study } from "./loop/study.ts";
 import type { StudyInput, StudyPorts, StudyResult } from "./loop/study_input.ts";
@@ -45,7 +45,7 @@ async function runProposal(study: Study, proposal: Proposal): Promise<string> {
   const strategy = { strategy_id, actions: [...proposal.actions], origin };
   const draft = await openTrial(study, strategy, resolved);
   const ended = refuse(study, draft) ?? await applyActions(study, draft) ??
-    await evaluateProxy(study, draft) ??
+    await evaluateFirst(study, draft) ??
     await measureSpeed(study, draft, study.input.baseline);
   judge(study, draft, ended);
   if (ended === null) await finishTrial(study, draft);

@@ -51,6 +51,8 @@ export interface BackendClient {
 
 export interface ClientOptions {
   readonly home?: string;
+  /** An environment that is not there is refused, not made. */
+  readonly offline?: boolean;
   /** Ends every running stage and the spares. */
   readonly signal?: AbortSignal;
   readonly threads?: number | null;
@@ -75,6 +77,7 @@ export function createBackendClient(options: ClientOptions = {}): BackendClient 
     if (known !== undefined) return known;
     const made = ensureEnvironment(environment, {
       home,
+      offline: options.offline ?? false,
       ...(options.onEnvironmentProgress ? { onProgress: options.onEnvironmentProgress } : {}),
       ...(signal ? { signal } : {}),
     }).then(({ python }) => python);

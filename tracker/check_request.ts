@@ -4,6 +4,7 @@ import {
   classifyDataset,
   type DatasetFacts,
   findTarget,
+  planTasks,
   type Registry,
   rewardWeights,
   type StudyRequest,
@@ -19,7 +20,7 @@ function known(kind: string, name: string, names: readonly string[]): void {
 
 /**
  * Refuses what can be known to be wrong before an environment is made or a model is read: names of
- * the dataset, methods, knobs, runtime, sampler and target, weights that weigh nothing, and data
+ * the dataset, benchmarks with settings of their own, methods, knobs, runtime, sampler and target, weights that weigh nothing, and data
  * files that are not there.
  */
 export function checkRequest(
@@ -29,7 +30,9 @@ export function checkRequest(
 ): void {
   const sets = registry.agents.flatMap((agent) => agent.benchmark_sets ?? []);
   const classified = classifyDataset(dataset, sets);
-  const { tasks } = chooseTasks(dataset, classified, registry.tasks, sets);
+  const choice = chooseTasks(dataset, classified, registry.tasks, sets);
+  planTasks(choice, request);
+  const { tasks } = choice;
   for (const task of tasks) dataPath(task, request);
   const methods = registry.methods.map(({ method }) => method.name);
   for (const name of request.methods ?? []) known("method", name, methods);

@@ -11,7 +11,10 @@ interface StoreOptions {
 function withStudyOptions(command: Command): Command {
   return command
     .option("--model <name|path>", "demo, a checkpoint directory, a GGUF file or a hub name")
-    .option("--dataset <name|file>", "demo, core, gsm8k, mmlu,arc_challenge, … or a .jsonl file")
+    .option(
+      "--dataset <name|file>",
+      "demo, core, gsm8k,mmlu, any task of lm-eval, own.yaml, or a .jsonl file",
+    )
     .option("--budget <time>", "wall time of the study, such as 2h or 30m")
     .option("--gpu-hours <hours>", "GPU hours that may be spent")
     .option("--max-trials <n>", "trials at most, the baseline not counted")
@@ -26,16 +29,26 @@ function withStudyOptions(command: Command): Command {
     .option("--methods <names>", "only these methods, separated by commas")
     .option("--runtime <name>", "runtime for speed and memory")
     .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
-    .option("--proxy-samples <n>", "samples a task in the proxy evaluation")
-    .option("--full-samples <n>", "samples a task in the full evaluation")
-    .option("--sampling <fields>", "strategy=stratified|random|sequential,total_limit=n,limit=n,…")
+    .option("--limit <n>", "samples a task at most: the first n drawn")
+    .option("--proxy-samples <n>", "samples a task in the proxy evaluation; mmlu=100 for one task")
+    .option("--full-samples <n>", "samples a task in the full evaluation; mmlu=500 for one task")
+    .option(
+      "--fidelity <proxy|full>",
+      "proxy: only proxy evaluations, so no front; full: all in full, without a proxy first",
+    )
+    .option(
+      "--sampling <fields>",
+      "strategy=stratified|random|sequential,total_limit=n,…; gsm8k.limit=n for one task",
+    )
+    .option("--offline", "fetch nothing: no model, data or packages")
     .option("--task-weights <weights>", "what tasks count in the mean, such as mmlu=2,gsm8k=1")
     .option("--country <code>", "whose electricity CO2 is reckoned by, such as DEU; default: world")
     .option("--answer-chars <n>", "characters of each answer that are stored; default: 4000")
     .option("--stall-minutes <n>", "a worker silent for so long is ended; default: 30")
     .option("--samples-per-problem <n>", "programs drawn for a problem of HumanEval or MBPP")
     .option("--unsafe-code", "run the code that a model writes without a sandbox")
-    .option("--trust-remote-code", "run the model's own code, which may do anything");
+    .option("--trust-remote-code", "run the model's own code, which may do anything")
+    .option("--trust-task-code", "run the code that a task file names, which may do anything");
 }
 
 function withRunOptions(command: Command): Command {

@@ -15,16 +15,18 @@ import { DEMO_VARIABLE, ensureDemoModel } from "../python-backends/demo_model.ts
 import { ensureEnvironment, type OnEnvironmentProgress } from "../python-backends/environments.ts";
 import { pinsHash, STUDY_ENVIRONMENTS } from "../python-backends/environment_pins.ts";
 import { hasGpu } from "../python-backends/torch_wheel.ts";
+import { OFFLINE_VARIABLES } from "../python-backends/offline.ts";
 import { openArtifactStore } from "./artifacts/artifact_store.ts";
 import { openGraphCache } from "./artifacts/graph_cache.ts";
 import { checkRequest } from "./check_request.ts";
 import { checkStudy } from "./check_study.ts";
+import { withFoundTasks } from "./data/find_tasks.ts";
 import { inspectDataset } from "./data/inspect_dataset.ts";
 import { discoverPlugins } from "./discover.ts";
 import { checkHome, findHome, type Home } from "./home.ts";
 import { provenanceOf } from "./provenance.ts";
 import { gatherFacts } from "./runner/gather_facts.ts";
-import { createStageRunner } from "./runner/stage_runner.ts";
+import { createStageRunner, type StageRunner } from "./runner/stage_runner.ts";
 import { type LabMirror, openLabMirror } from "./mlflow/lab_mirror.ts";
 import { type LabStore, openLabStore } from "./lab_store.ts";
 import type { Tools } from "./runner/workshop.ts";
@@ -81,6 +83,22 @@ export interface Lab {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** What a worker of a study may do. */
+interface Freedom {
+  readonly offline: boolean;
+  /** Run the model's own code. */
+  readonly trusting?: boolean;
+}
+
+/** A package's plugin is fetched by Deno, which cannot be told to leave that for one import. */
+function refuseFetchedPlugins(plugins: readonly string[]): void {
+  const fetched = plugins.find((one) => one.startsWith("npm:"));
+  if (fetched === undefined) return;
+  throw new UsageError(
+    `Cannot load the plugin ${fetched} with --offline as it may have to be fetched: name its file`,
+  );
+}
+
 /** A name for a study that people can say: model, dataset and time. */
 function studyName(request: StudyRequest, now: Date): string {
   const word = (text: string) =>
@@ -129,12 +147,12 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
   options.signal?.addEventListener("abort", () => stop.abort(), { once: true });
   let gguf: string | undefined;
   // A worker that may run a model's own code is never one that other studies use.
-  const clients = new Map<boolean, BackendClient>();
+  const clients = new Map<string, BackendClient>();
 
-  const toolsWith = (registry: Registry, trusting: boolean): Tools => ({
+  const toolsWith = (registry: Registry, freedom: Freedom): Tools => ({
     home,
     registry,
-    client: backend(trusting),
+    client: backend(freedom),
     artifacts,
     caches: openGraphCache(home.cache),
     environmentHash: (name) => Promise.resolve(pinsHash(name)),
@@ -157,48 +175,36 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     }
   };
 
-  const backend = (trusting: boolean): BackendClient => {
-    const known = clients.get(trusting);
+  const backend = ({ offline, trusting = false }: Freedom): BackendClient => {
+    const kind = JSON.stringify([offline, trusting]);
+    const known = clients.get(kind);
     if (known !== undefined) return known;
     const client = createBackendClient({
       home: home.root,
+      offline,
       signal: stop.signal,
       env: {
         ...(gguf === undefined ? {} : { [DEMO_VARIABLE]: gguf }),
         ...(trusting ? { PARE_TRUST_REMOTE_CODE: "1" } : {}),
+        ...(offline ? OFFLINE_VARIABLES : {}),
       },
       onEnvironmentProgress: onProgress,
     });
-    clients.set(trusting, client);
+    clients.set(kind, client);
     return client;
   };
 
   /** Those of the runtime: made before the study, so that minutes of pip are not its time. */
-  const makeEnvironments = async (plugins: Registry, runtime: string) => {
+  const makeEnvironments = async (plugins: Registry, runtime: string, offline: boolean) => {
     const { environment, export_environment } = plugins.runtime(runtime).needs;
     for (const name of [environment, export_environment]) {
       if (name === null) continue;
-      await ensureEnvironment(name, { home: home.root, onProgress, signal: stop.signal });
+      await ensureEnvironment(name, { home: home.root, offline, onProgress, signal: stop.signal });
     }
   };
 
-  const sessionOf = async (request: StudyRequest, study_id: string): Promise<StudySession> => {
-    const plugins = request.plugins.length === 0
-      ? registry
-      : await discoverPlugins(request.plugins);
-    checkRequest(request, await inspectDataset(request.dataset), plugins);
-    const asked = request.runtime === undefined ? null : plugins.runtime(request.runtime);
-    if (asked?.needs.gpu === true && !await hasGpu()) {
-      throw new UsageError(
-        `Cannot measure speed in ${asked.name} here: it needs an NVIDIA GPU, and nvidia-smi finds ` +
-          "none; leave --runtime out for the best one that runs here",
-      );
-    }
-    if (request.model_name === "demo") {
-      gguf = await ensureDemoModel(home.root, { onProgress: say, signal: stop.signal });
-    }
-    const tools = toolsWith(plugins, request.trust_remote_code);
-    const runner = createStageRunner({
+  const setUpRunner = (tools: Tools, study_id: string, request: StudyRequest): StageRunner =>
+    createStageRunner({
       client: tools.client,
       study_id,
       signal: stop.signal,
@@ -211,6 +217,27 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
       timestamp: tools.timestamp,
       stall_minutes: request.stall_minutes,
     });
+
+  const sessionOf = async (request: StudyRequest, study_id: string): Promise<StudySession> => {
+    const offline = request.offline ?? false;
+    if (offline) refuseFetchedPlugins(request.plugins);
+    const loaded = request.plugins.length === 0 ? registry : await discoverPlugins(request.plugins);
+    const dataset = await inspectDataset(request.dataset);
+    const find = () => setUpRunner(toolsWith(loaded, { offline }), study_id, request);
+    const plugins = await withFoundTasks(request, loaded, find);
+    checkRequest(request, dataset, plugins);
+    const asked = request.runtime === undefined ? null : plugins.runtime(request.runtime);
+    if (asked?.needs.gpu === true && !await hasGpu()) {
+      throw new UsageError(
+        `Cannot measure speed in ${asked.name} here: it needs an NVIDIA GPU, and nvidia-smi finds ` +
+          "none; leave --runtime out for the best one that runs here",
+      );
+    }
+    if (request.model_name === "demo") {
+      gguf = await ensureDemoModel(home.root, { offline, onProgress: say, signal: stop.signal });
+    }
+    const tools = toolsWith(plugins, { offline, trusting: request.trust_remote_code });
+    const runner = setUpRunner(tools, study_id, request);
     const { facts, baseline } = await gatherFacts(tools, runner, request, gguf);
     const refusal = memoryRefusal(facts);
     if (refusal !== null) throw new UsageError(refusal);
@@ -232,7 +259,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
       baseline,
       provenance,
     });
-    await makeEnvironments(plugins, session.spec.runtime);
+    await makeEnvironments(plugins, session.spec.runtime, offline);
     return session;
   };
 

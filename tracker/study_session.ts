@@ -154,7 +154,7 @@ export function openSession(input: SessionInput): StudySession {
         study_id,
         request,
         facts,
-        spec: known,
+        spec: prepared.spec,
         provenance,
         methods: heldMethods(
           registry.methods.filter(({ method }) =>

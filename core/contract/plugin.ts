@@ -136,8 +136,8 @@ export interface Task {
   readonly reported_metric: "accuracy" | "perplexity";
   readonly unit: string;
   readonly direction: "maximize" | "minimize";
-  /** Score of guessing; 0 where there is none. */
-  readonly chance: number;
+  /** Score of guessing; 0 where there is none; null: nobody said. */
+  readonly chance: number | null;
   readonly proxy_samples: number;
   readonly full_samples: number | null;
   readonly window_tokens: number | null;
@@ -145,6 +145,8 @@ export interface Task {
   readonly datasets: readonly string[];
   /** Its answers are programs, which are run: that needs a sandbox. */
   readonly runs_code?: true;
+  /** Who defines it; default: the plugin's file. A task of lm-eval or a task file is no plugin. */
+  readonly origin?: "plugin" | "lm_eval" | "file";
 }
 
 /** What a sampler sees when it is asked for the next strategy. */

@@ -170,6 +170,12 @@ export function makeRegistry(loaded: readonly LoadedPlugin[]): Registry {
   };
 }
 
+/** The registry with more benchmarks: those of a study that are no plugins. */
+export function withTasks(registry: Registry, more: readonly Task[]): Registry {
+  const tasks = [...registry.tasks, ...more];
+  return { ...registry, tasks, task: (name) => find("task", tasks, name) };
+}
+
 function findMethod(
   methods: readonly RegisteredMethod[],
   agents: readonly Agent[],

@@ -10,6 +10,7 @@ export function wireTask(task: Task, dataPath: string | null): WireTask {
   return {
     task: task.name,
     task_version: task.version,
+    origin: task.origin ?? "plugin",
     evaluator: task.evaluator,
     lm_eval_task: task.lm_eval_task,
     definition: task.definition,

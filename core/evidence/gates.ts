@@ -19,7 +19,7 @@ export function proxyThreshold(spec: Spec): number {
 /** Ends a trial whose quality fell too far on the proxy: by its value, the interval only shown. */
 export function proxyGate(spec: Spec, quality: QualityComparison | null): GateDecision {
   const threshold = proxyThreshold(spec);
-  const gate = `proxy_${qualityMetric(spec)}`;
+  const gate = `${quality?.fidelity ?? "proxy"}_${qualityMetric(spec)}`;
   if (quality === null) {
     return {
       gate,
@@ -37,7 +37,10 @@ export function proxyGate(spec: Spec, quality: QualityComparison | null): GateDe
   return {
     gate,
     decision: ended ? "abort" : "pass",
-    reason: `${what} on ${quality.n} proxy samples is ${quality.drop.toFixed(3)}${range}, ` +
+    reason:
+      `${what} on ${quality.n} ${quality.fidelity} samples is ${
+        quality.drop.toFixed(3)
+      }${range}, ` +
       `${ended ? "above" : "within"} ${threshold}`,
     value: quality.drop,
     threshold,

@@ -22,7 +22,10 @@ const FINISHED = { state: "completed", failure: null } as const;
  */
 export async function finishTrial(study: Study, draft: Draft): Promise<void> {
   const total = study.input.request.max_full_evaluations ?? DEFAULT_FULL_EVALUATIONS;
-  if (study.fullEvaluations >= total || !isPromising(study, draft) || !fitsBudget(study)) {
+  if (study.input.request.fidelity !== undefined) {
+    // Either nothing is to be evaluated in full, or this trial has been.
+    await closeTrial(study, draft, FINISHED);
+  } else if (study.fullEvaluations >= total || !isPromising(study, draft) || !fitsBudget(study)) {
     await closeTrial(study, draft, FINISHED);
   } else if (study.fullEvaluations < total / 2 || isAboveMedian(study, draft.trial)) {
     await evaluateFull(study, draft);

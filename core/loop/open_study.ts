@@ -6,7 +6,12 @@ import { strategyKey } from "../spec/strategy_names.ts";
 import { checkUserStrategies, initialQueue } from "./queue.ts";
 import { isFinished, type OpenTrial } from "./replay.ts";
 import { baselineOf, record, type Study, timestamp } from "./study.ts";
-import type { StudyHistory, StudyInput, StudyPorts } from "./study_input.ts";
+import {
+  fidelitiesOf,
+  type StudyHistory,
+  type StudyInput,
+  type StudyPorts,
+} from "./study_input.ts";
 
 /**
  * Opens a study, or takes it up again. A user's mistake is thrown before anything is written. A
@@ -83,7 +88,7 @@ function requireBaselineSamples(study: Study): void {
   const baseline = baselineOf(study);
   if (baseline === undefined) return;
   const known = study.evaluations.get(baseline.trial_id);
-  if (known?.proxy !== undefined && known.full !== undefined) return;
+  if (fidelitiesOf(study.input.request).every((one) => known?.[one] !== undefined)) return;
   throw new Error(
     `Cannot resume ${study.input.study_id} as the samples of its baseline ` +
       `${baseline.trial_id} are missing: restore them, or start a new study`,

@@ -6,9 +6,10 @@ import { addMeasurements, closeTrial, type Draft, type Ending, openTrial } from 
 import { evaluate, measureSpeed, sizeOf } from "./run_trial.ts";
 import { cancelled, type Stop } from "./stop.ts";
 import { baselineOf, record, type Study } from "./study.ts";
+import { fidelitiesOf } from "./study_input.ts";
 
 /**
- * Measures the uncompressed model at both fidelities and alone in the runtime: what every trial
+ * Measures the uncompressed model at the study's fidelities and alone in the runtime: what every trial
  * is compared with. A study that has its baseline already keeps it. Null: there is one.
  */
 export async function ensureBaseline(study: Study): Promise<Stop | null> {
@@ -45,8 +46,11 @@ function baselineSize(artifact: Artifact, { model }: Facts): Measurement {
 }
 
 async function measure(study: Study, draft: Draft): Promise<Ending | null> {
-  return await evaluate(study, draft, "proxy") ?? await evaluate(study, draft, "full") ??
-    await measureSpeed(study, draft, null);
+  for (const fidelity of fidelitiesOf(study.input.request)) {
+    const ended = await evaluate(study, draft, fidelity);
+    if (ended !== null) return ended;
+  }
+  return await measureSpeed(study, draft, null);
 }
 
 /** The reward of changing nothing: what a trial has to beat. Constraints do not judge the baseline. */
@@ -55,7 +59,7 @@ function setReward(study: Study, draft: Draft): void {
   const reward = rewardOf({
     spec: study.spec,
     facts: study.input.facts,
-    fidelity: "full",
+    fidelity: draft.trial.fidelity ?? "full",
     baseline: measurements,
     measurements,
     constraints: [],

@@ -18,6 +18,7 @@ import {
 } from "./draft.ts";
 import { alertOfFindings, alertOfNaN } from "./health_alerts.ts";
 import { baselineOf, record, type Study } from "./study.ts";
+import { fidelitiesOf } from "./study_input.ts";
 
 /** Each action in order, found or made; a gate after each. Null: all passed. */
 export async function applyActions(study: Study, draft: Draft): Promise<Ending | null> {
@@ -131,9 +132,13 @@ function baselineEvaluation(study: Study, fidelity: "proxy" | "full") {
   return baseline === undefined ? undefined : study.evaluations.get(baseline.trial_id)?.[fidelity];
 }
 
-/** The proxy and its gate: a quality that fell too far ends the trial there. */
-export async function evaluateProxy(study: Study, draft: Draft): Promise<Ending | null> {
-  const ended = await evaluate(study, draft, "proxy");
+/**
+ * A trial's first evaluation and its gate: a quality that fell too far ends the trial there. It is
+ * the proxy, unless the study asks for full evaluations alone.
+ */
+export async function evaluateFirst(study: Study, draft: Draft): Promise<Ending | null> {
+  const [first] = fidelitiesOf(study.input.request);
+  const ended = await evaluate(study, draft, first);
   if (ended !== null) return ended;
   const gate = proxyGate(study.spec, comparison(study, draft.trial));
   draft.trial = { ...draft.trial, gates: [...draft.trial.gates, gate] };

@@ -15,6 +15,13 @@ import type { ReplayedStudy } from "./replay.ts";
 /** Full evaluations of a study where the request names no number; the baseline's is not counted. */
 export const DEFAULT_FULL_EVALUATIONS = 8;
 
+/** The evaluations of a study's baseline, the one that a trial begins with first. */
+export function fidelitiesOf(
+  { fidelity }: StudyRequest,
+): readonly ["proxy" | "full", ...("full")[]] {
+  return fidelity === undefined ? ["proxy", "full"] : [fidelity];
+}
+
 /** Episodes of the samplers without a gain in hypervolume after which a study has converged. */
 export const DEFAULT_CONVERGENCE_EPISODES = 6;
 

@@ -11,8 +11,7 @@ export const ObjectiveName = z.enum([
 ]);
 export type ObjectiveName = z.infer<typeof ObjectiveName>;
 
-/** Which samples of a benchmark are evaluated, where not the task's own counts of drawn ones. */
-export const Sampling = z.strictObject({
+const samplingFields = {
   strategy: z.enum(["stratified", "random", "sequential"]).default("stratified").describe(
     "equal shares of a task's groups and of the tasks, drawn from all alike, or the first",
   ),
@@ -23,13 +22,44 @@ export const Sampling = z.strictObject({
   ),
   shuffle: z.boolean().default(true).describe("false: the first of each group, none drawn"),
   seed: z.int().min(0).optional().describe("default: the study's, 42"),
+};
+
+/** Which samples of one benchmark are evaluated: it stands in place of what holds for all. */
+export const TaskSampling = z.strictObject({
+  ...samplingFields,
+  total_limit: samplingFields.total_limit.describe("samples of this benchmark, as limit"),
+});
+export type TaskSampling = z.infer<typeof TaskSampling>;
+
+/** Which samples of a benchmark are evaluated, where not the task's own counts of drawn ones. */
+export const Sampling = z.strictObject({
+  ...samplingFields,
+  by_task: z.record(z.string(), TaskSampling).optional().describe(
+    "benchmarks with a sampling of their own, such as {gsm8k: {strategy: random, limit: 50}}",
+  ),
 });
 export type Sampling = z.infer<typeof Sampling>;
+
+const counts = {
+  proxy: z.int().positive().optional(),
+  full: z.int().positive().optional(),
+};
+
+/** How many samples of a task each fidelity takes. */
+export const SampleCounts = z.strictObject({
+  ...counts,
+  by_task: z.record(z.string(), z.strictObject(counts)).optional().describe(
+    "counts of single benchmarks, such as {mmlu: {proxy: 100, full: 500}}",
+  ),
+});
+export type SampleCounts = z.infer<typeof SampleCounts>;
 
 /** What a user asks for: the document of `pare run study.json` and of the notebook. */
 export const StudyRequest = z.strictObject({
   model_name: z.string().min(1).describe("directory, GGUF file, Hugging Face name, or demo"),
-  dataset: z.string().min(1).describe("name, or a .jsonl file of {prompt, answer} or {text}"),
+  dataset: z.string().min(1).describe(
+    "names and task files (.yaml), separated by commas, or a .jsonl of {prompt, answer} or {text}",
+  ),
   constraints: z.strictObject({
     max_accuracy_drop: z.number().min(0).max(1).optional().describe("absolute, such as 0.02"),
     max_vram_gb: z.number().positive().optional(),
@@ -50,10 +80,7 @@ export const StudyRequest = z.strictObject({
   target: z.string().optional().describe("edge, cloud, or a device's name"),
   seed: z.int().min(0).default(42),
   data_dir: z.string().optional().describe("benchmark files instead of the hub"),
-  samples: z.strictObject({
-    proxy: z.int().positive().optional(),
-    full: z.int().positive().optional(),
-  }).default({}).describe("samples a task; default: the task's own"),
+  samples: SampleCounts.default({}).describe("samples a task; default: the task's own"),
   sampling: Sampling.optional(),
   country: z.string().optional().describe(
     "whose electricity CO2 is reckoned by: ISO 3166-1 alpha-3, such as DEU; default: world",
@@ -64,6 +91,11 @@ export const StudyRequest = z.strictObject({
   stall_minutes: z.number().positive().optional().describe(
     "a worker silent for so long is ended; default 30",
   ),
+  fidelity: z.enum(["proxy", "full"]).optional().describe(
+    "proxy: only the fast evaluation of fewer samples; full: every trial in full at once, without " +
+      "a proxy before. Default: the proxy, then the full evaluation of the promising",
+  ),
+  offline: z.boolean().optional().describe("nothing is fetched: no model, data or packages"),
   task_weights: z.record(z.string(), z.number().positive()).optional().describe(
     "how much a task counts in the mean over tasks, such as {mmlu: 2}; default 1",
   ),
@@ -79,6 +111,9 @@ export const StudyRequest = z.strictObject({
   ),
   allow_unsafe_code: z.boolean().default(false).describe(
     "run the code that a model writes without a sandbox, which may do anything; it is recorded",
+  ),
+  trust_task_code: z.boolean().optional().describe(
+    "run the code that a task file names (!function), which may do anything",
   ),
   plugins: z.array(z.string()).default([]).describe("paths or npm: specifiers of more plugins"),
 });

@@ -30,6 +30,9 @@ export const WireNumber = z.preprocess(
 export const WireTask = z.strictObject({
   task: z.string(),
   task_version: z.string(),
+  origin: z.enum(["plugin", "lm_eval", "file"]).describe(
+    "who defines it: this project or a third party's plugin, lm-eval, or a user's task file",
+  ),
   evaluator: z.enum(["lm_eval", "perplexity"]),
   lm_eval_task: z.string().nullable().describe("lm-eval's own name; null: `definition` is used"),
   definition: z.record(z.string(), z.unknown()).nullable().describe(
@@ -72,6 +75,16 @@ export const StageRequest = z.discriminatedUnion("stage", [
     stage: z.literal("describe"),
     python_path: z.string().optional().describe("only this file: a third party's Python half"),
   }),
+  /** Benchmarks that are no plugin: what a name of lm-eval or a task file stands for. */
+  z.strictObject({
+    stage: z.literal("find_tasks"),
+    tasks: z.array(z.strictObject({
+      asked: z.string().describe("as the user wrote it"),
+      kind: z.enum(["name", "file"]),
+      target: z.string().describe("lm-eval's name, or the absolute path of a task file"),
+    })),
+    trust_task_code: z.boolean().describe("a task file may name functions of its own"),
+  }),
   /** Reads the evaluation rows, draws their order and writes calibration token windows. */
   z.strictObject({
     stage: z.literal("prepare_data"),
@@ -83,6 +96,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     output_dir: z.string(),
     seed: z.int(),
     sample_seed: z.int().describe("draws the order in which rows are taken"),
+    sample_seeds: z.record(z.string(), z.int()).describe("of tasks that have one of their own"),
   }),
   /** One action: parent directory in, child directory out. */
   z.strictObject({
@@ -195,6 +209,25 @@ export const KnobDescription = z.strictObject({
 });
 export type KnobDescription = z.infer<typeof KnobDescription>;
 
+/** A benchmark that is no plugin, as its document tells it. */
+export const FoundTask = z.strictObject({
+  name: z.string(),
+  origin: z.enum(["lm_eval", "file"]),
+  version: z.string().describe("lm-eval's number, or the hash of a task file"),
+  summary: z.string(),
+  lm_eval_task: z.string().nullable(),
+  definition: z.record(z.string(), z.unknown()),
+  few_shot: z.int().min(0),
+  metric: z.string(),
+  chance: z.number().nullable(),
+  proxy_samples: z.int().nullable(),
+  full_samples: z.int().nullable(),
+  data_file: z.string().nullable().describe("where its rows lie in a folder of benchmark files"),
+  example_file: z.string().nullable().describe("beside them: the rows of its examples"),
+  data_path: z.string().nullable().describe("the rows that a task file names"),
+});
+export type FoundTask = z.infer<typeof FoundTask>;
+
 /** Results by stage. */
 export const StageResults = {
   inspect_device: DeviceFacts,
@@ -204,6 +237,13 @@ export const StageResults = {
       agent: z.string(),
       method: z.string(),
       knobs: z.array(KnobDescription),
+    })),
+  }),
+  find_tasks: z.strictObject({
+    found: z.array(z.strictObject({
+      asked: z.string(),
+      tasks: z.array(FoundTask).describe("none: there is no such task"),
+      near: z.array(z.string()).describe("names much like it"),
     })),
   }),
   prepare_data: z.strictObject({
@@ -217,6 +257,9 @@ export const StageResults = {
       order: z.array(z.int()).describe("every row number once, as the seed drew them"),
       groups: z.array(z.string()).nullable().describe("of every row; null: the task has none"),
     })),
+    refused: z.array(z.strictObject({ task: z.string(), reason: z.string() })).describe(
+      "tasks whose data are broken or not to be had",
+    ),
   }),
   apply: z.strictObject({
     size_bytes: z.int(),

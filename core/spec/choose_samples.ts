@@ -1,5 +1,5 @@
 import { UsageError } from "../errors.ts";
-import type { Sampling } from "../schemas/request.ts";
+import type { Sampling, TaskSampling } from "../schemas/request.ts";
 
 /** A task's samples as the backend lists them. */
 export interface SamplePool {
@@ -12,6 +12,8 @@ export interface SamplePool {
   readonly proxy: number;
   /** Samples of the full evaluation; null: all. */
   readonly full: number | null;
+  /** How this task is sampled where not as all are; its limits are counted already. */
+  readonly sampling?: TaskSampling;
 }
 
 /** The rows of a task that each fidelity takes, ascending. */
@@ -29,13 +31,15 @@ export const DEFAULT_SAMPLING: Sampling = { strategy: "stratified", shuffle: tru
  * the tasks equal shares of `total_limit`; `random` draws from all rows alike; `sequential` takes
  * the first. `limit_per_task` holds for each group of a task (for the task, where it has none);
  * `limit`, a task's own, is in the pools already. `shuffle: false` takes the first rows of each group instead of drawn ones.
- * The proxy's rows are chosen among the full ones by the same strategy.
+ * The proxy's rows are chosen among the full ones by the same strategy. A task with a sampling of
+ * its own follows that one, and shares in the study's `total_limit` like the others.
  */
 export function chooseSamples(
   pools: readonly SamplePool[],
   sampling: Sampling = DEFAULT_SAMPLING,
 ): ChosenSamples[] {
-  const limited = pools.map((pool) => limitedRows(pool, sampling));
+  const rules = pools.map((pool) => pool.sampling ?? sampling);
+  const limited = pools.map((pool, i) => limitedRows(pool, rules[i]!));
   const counts = pools.map((pool, i) => Math.min(pool.full ?? Infinity, limited[i]!.length));
   const shares = sampling.total_limit === undefined
     ? counts
@@ -47,15 +51,15 @@ export function chooseSamples(
           `${sampling.total_limit} for ${pools.length} tasks`,
       );
     }
-    const full = take(limited[i]!, shares[i]!, pool.groups, sampling);
-    const proxy = take(full, Math.min(pool.proxy, full.length), pool.groups, sampling);
+    const full = take(limited[i]!, shares[i]!, pool.groups, rules[i]!);
+    const proxy = take(full, Math.min(pool.proxy, full.length), pool.groups, rules[i]!);
     const ascending = (rows: readonly number[]) => [...rows].sort((a, b) => a - b);
     return { task: pool.task, proxy: ascending(proxy), full: ascending(full) };
   });
 }
 
 /** The rows that may be taken, in the order of taking, at most `limit_per_task` a group. */
-function limitedRows(pool: SamplePool, sampling: Sampling): number[] {
+function limitedRows(pool: SamplePool, sampling: TaskSampling): number[] {
   const drawn = sampling.shuffle && sampling.strategy !== "sequential";
   const order = drawn ? [...pool.order] : [...pool.order].sort((a, b) => a - b);
   if (sampling.limit_per_task === undefined) return order;
@@ -73,7 +77,7 @@ function take(
   order: readonly number[],
   count: number,
   groups: readonly string[] | null,
-  { strategy }: Sampling,
+  { strategy }: TaskSampling,
 ): number[] {
   if (strategy !== "stratified" || groups === null || count >= order.length) {
     return order.slice(0, count);

@@ -1,8 +1,7 @@
 import type { BenchmarkSet, Task } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import type { DatasetFacts } from "../schemas/facts.ts";
-import type { StudyRequest } from "../schemas/request.ts";
-import type { Spec, TaskPlan } from "../schemas/spec.ts";
+import type { Spec } from "../schemas/spec.ts";
 import {
   canonicalName,
   type Classified,
@@ -36,6 +35,15 @@ function claiming(tasks: readonly Task[], datasets: readonly string[]): Task[] {
   return tasks.filter((task) =>
     [task.name, ...task.datasets].some((name) => wanted.has(canonicalName(name)))
   );
+}
+
+/** Whether a benchmark set or a task is meant by this name. */
+export function claimsDataset(
+  name: string,
+  tasks: readonly Task[],
+  sets: readonly BenchmarkSet[],
+): boolean {
+  return findBenchmarkSet(name, sets) !== undefined || claiming(tasks, [name]).length > 0;
 }
 
 /** The task for a user's own file, by what its lines hold. */
@@ -184,7 +192,7 @@ function listedTasks(
   sets: readonly BenchmarkSet[],
 ): TaskChoice {
   const choices = names.map((name) => {
-    if (findBenchmarkSet(name, sets) === undefined && claiming(tasks, [name]).length === 0) {
+    if (!claimsDataset(name, tasks, sets)) {
       throw new UsageError(unknownName("dataset", name, knownDatasets(tasks, sets)));
     }
     const classified = classifyDataset({ dataset: name, kind: "named" }, sets);
@@ -196,37 +204,4 @@ function listedTasks(
     warnings: choices.flatMap((choice) => choice.warnings),
     weights: Object.assign({}, ...choices.map((choice) => choice.weights)),
   };
-}
-
-/**
- * How much of each task the proxy and the full evaluation take, and how much it counts: as the user
- * says, else as its set does, else 1. A task counts for the primary quality where it reports
- * accuracy; perplexity does where no task reports accuracy.
- */
-export function planTasks(
-  { tasks, weights }: Pick<TaskChoice, "tasks" | "weights">,
-  { samples, sampling, task_weights: own }: Pick<
-    StudyRequest,
-    "samples" | "sampling" | "task_weights"
-  >,
-): TaskPlan[] {
-  const accurate = tasks.some((task) => task.reported_metric === "accuracy");
-  for (const name of Object.keys(own ?? {})) {
-    const names = tasks.map((task) => task.name);
-    if (!names.includes(name)) throw new UsageError(unknownName("task to weigh", name, names));
-  }
-  return tasks.map((task) => {
-    const full_samples = sampling?.limit ?? samples.full ?? task.full_samples;
-    const proxy = samples.proxy ?? task.proxy_samples;
-    const weight = own?.[task.name] ?? weights[task.name] ?? 1;
-    return {
-      task: task.name,
-      task_version: task.version,
-      primary: !accurate || task.reported_metric === "accuracy",
-      proxy_samples: full_samples === null ? proxy : Math.min(proxy, full_samples),
-      full_samples,
-      ...(task.reported_metric === "accuracy" ? { chance: task.chance } : {}),
-      ...(weight === 1 ? {} : { weight }),
-    };
-  });
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,9 @@ from pare_backends.evaluation.limits import (
 from pare_backends.evaluation.perplexity import windows
 from pare_backends.evaluation.records import file_sha256, read_records
 from pare_backends.evaluation.selection import drawn_order
+from pare_backends.evaluation.task_check import check_task
 from pare_backends.evaluation.wire import WireTask
+from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 
 SHIPPED_TEXT = Path(__file__).parent / "text" / "calibration.jsonl"
@@ -41,23 +43,41 @@ class PrepareDataRequest:
     output_dir: str
     seed: int
     sample_seed: int
+    sample_seeds: dict[str, int] = field(default_factory=dict)
 
 
 def run(request: PrepareDataRequest, report: Report) -> dict[str, Any]:
-    """Reads every task's data, then writes `calibration.safetensors` into `output_dir`."""
-    documents = {task.task: load_documents(task) for task in request.tasks}
+    """Reads every task's data, then writes `calibration.safetensors` into `output_dir`. A task
+    whose data are broken is told with its reason, and the others go on; fails where all are."""
     tokenizer = load_tokenizer(request.model_dir)
     context = context_length(load_config(request.model_dir))
-    tasks = [
-        _task_rows(task, documents[task.task], tokenizer, request.sample_seed, context)
-        for task in request.tasks
-    ]
+    documents: dict[str, Documents] = {}
+    tasks: list[dict[str, Any]] = []
+    refused: list[dict[str, str]] = []
+    for task in request.tasks:
+        seed = request.sample_seeds.get(task.task, request.sample_seed)
+        try:
+            read = load_documents(task)
+            check_task(task, read)
+            tasks.append(_task_rows(task, read, tokenizer, seed, context))
+        except StageFailure as failure:
+            if failure.kind != "bad_input":
+                raise
+            if len(request.tasks) == 1:
+                raise
+            said = failure.message if failure.hint is None else f"{failure.message}. {failure.hint}"
+            refused.append({"task": task.task, "reason": said})
+            continue
+        documents[task.task] = read
+    if not documents:
+        raise StageFailure("bad_input", "; ".join(one["reason"] for one in refused))
     path, ids = _write_calibration(request, list(documents.values()), tokenizer, report)
     return {
         "calibration_path": str(path),
         "calibration_ids": ids,
         "calibration_sha256": file_sha256(path),
         "tasks": tasks,
+        "refused": refused,
     }
 
 

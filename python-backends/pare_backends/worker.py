@@ -22,6 +22,7 @@ from typing import Any
 from pare_backends.failures import StageFailure, classify
 from pare_backends.inspect_device import physical_cores
 from pare_backends.knobs import unknown_name
+from pare_backends.offline import guard
 from pare_backends.prepare_imports import PRELOADS, prepare_imports
 from pare_backends.progress import Report
 from pare_backends.protocol import EventWriter, WorkerRequest, build, read_request
@@ -30,6 +31,7 @@ STAGES = {
     "inspect_device": "pare_backends.inspect_device",
     "import_model": "pare_backends.import_model",
     "describe": "pare_backends.describe",
+    "find_tasks": "pare_backends.find_tasks",
     "prepare_data": "pare_backends.prepare_data",
     "apply": "pare_backends.apply",
     "verify": "pare_backends.verify",
@@ -135,6 +137,7 @@ def main(arguments: list[str] | None = None) -> int:
     faulthandler.register(signal.SIGUSR1)  # where does a stalled worker stand
     if options.supervised:
         die_with_parent()
+    guard()
     prepare_imports(options.preload)
     seconds = time.perf_counter() - started
     emit({"event": "ready", "pid": os.getpid(), "imports_seconds": seconds})

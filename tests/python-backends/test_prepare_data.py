@@ -37,6 +37,7 @@ def request(model_dir: Path, folder: Path, **changes: Any) -> PrepareDataRequest
         output_dir=str(folder / "out"),
         seed=42,
         sample_seed=42,
+        sample_seeds={},
     )
     return dataclasses.replace(plain, **changes)
 

@@ -1,4 +1,4 @@
-import { Sampling, type StudyRequestInput, unknownName, UsageError } from "../../core/mod.ts";
+import { unknownName, UsageError } from "../../core/mod.ts";
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 } as const;
 
@@ -90,25 +90,5 @@ export function parseTaskWeights(text: string): Record<string, number> {
       }
       return [task, weight];
     }),
-  );
-}
-
-/** "strategy=random,total_limit=100,shuffle=false" as the study's field; its schema checks values. */
-export function parseSampling(text: string): NonNullable<StudyRequestInput["sampling"]> {
-  const fields = text.split(",").map((part) => {
-    const [name = "", value = ""] = part.split("=").map((word) => word.trim());
-    const known = Object.keys(Sampling.shape);
-    if (!known.includes(name)) {
-      throw new UsageError(unknownName("field of --sampling", name, known));
-    }
-    const plain = { true: true, false: false }[value] ?? (value === "" ? value : Number(value));
-    return [name, Number.isNaN(plain) ? value : plain] as const;
-  });
-  const parsed = Sampling.safeParse(Object.fromEntries(fields));
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new UsageError(
-    `Cannot take --sampling, ${issue?.path.join(".")}, as ${issue?.message}: current value is ` +
-      `"${text}"`,
   );
 }

@@ -80,6 +80,12 @@ function interruptible(say: (text: string) => void): AbortController {
 function announce(say: (text: string) => void, event: StudyEvent): void {
   if (event.event !== "record") return;
   const { record } = event;
+  if (record.type === "study_opened") {
+    // What was found broken only when the data were read stands here, and nowhere before.
+    for (const { task, reason } of record.spec.missing_tasks) {
+      say(`not measured: ${task}: ${reason}`);
+    }
+  }
   if (record.type === "alert") say(`  ! ${record.condition}: ${record.evidence}`);
   if (record.type !== "trial_closed") return;
   const { trial } = record;
@@ -111,7 +117,6 @@ function introduce(session: StudySession, say: (text: string) => void): void {
       `drop ${spec.constraints.max_accuracy_drop}`,
   );
   for (const warning of spec.warnings) say(`note: ${warning}`);
-  for (const { task, reason } of spec.missing_tasks) say(`not measured: ${task}: ${reason}`);
 }
 
 async function conclude(

@@ -4,10 +4,10 @@ import {
   parseDuration,
   parseObjectives,
   parsePositive,
-  parseSampling,
   parseTaskWeights,
   parseWhole,
 } from "./parse_values.ts";
+import { parseSampleCounts, parseSampling } from "./parse_samples.ts";
 
 /** The options of `pare run` as commander hands them over: words, not yet checked. */
 export interface RunOptions {
@@ -37,6 +37,10 @@ export interface RunOptions {
   trustRemoteCode?: boolean;
   samplesPerProblem?: string;
   unsafeCode?: boolean;
+  trustTaskCode?: boolean;
+  limit?: string;
+  fidelity?: string;
+  offline?: boolean;
 }
 
 function optional<T>(text: string | undefined, parse: (text: string) => T): T | undefined {
@@ -66,6 +70,13 @@ function constraintsOf(options: RunOptions) {
   });
 }
 
+/** The sampling of `--sampling` with the limit of `--limit`; undefined: neither is given. */
+function samplingOf({ sampling, limit }: RunOptions) {
+  const given = optional(sampling, parseSampling);
+  const count = optional(limit, (text) => parseWhole(text, "--limit", 1));
+  return count === undefined ? given : { ...given, limit: count };
+}
+
 /** The study that options describe; fields of `base` (a document) stand where no option is given. */
 export function studyFromOptions(options: RunOptions, base: Partial<StudyRequestInput> = {}) {
   const given = withoutUndefined({
@@ -75,7 +86,9 @@ export function studyFromOptions(options: RunOptions, base: Partial<StudyRequest
     gpu_hours: optional(options.gpuHours, (text) => parsePositive(text, "--gpu-hours")),
     max_trials: optional(options.maxTrials, (text) => parseWhole(text, "--max-trials", 1)),
     objectives: optional(options.objectives, parseObjectives),
-    sampling: optional(options.sampling, parseSampling),
+    sampling: samplingOf(options),
+    fidelity: options.fidelity,
+    offline: options.offline,
     task_weights: optional(options.taskWeights, parseTaskWeights),
     country: options.country,
     answer_chars: optional(options.answerChars, (text) => parseWhole(text, "--answer-chars", 0)),
@@ -95,16 +108,18 @@ export function studyFromOptions(options: RunOptions, base: Partial<StudyRequest
       (text) => parseWhole(text, "--samples-per-problem", 10),
     ),
     allow_unsafe_code: options.unsafeCode,
+    trust_task_code: options.trustTaskCode,
   });
-  const samples = withoutUndefined({
-    proxy: optional(options.proxySamples, (text) => parseWhole(text, "--proxy-samples", 1)),
-    full: optional(options.fullSamples, (text) => parseWhole(text, "--full-samples", 1)),
-  });
+  const samples = parseSampleCounts(options.proxySamples, options.fullSamples);
   const document = {
     ...base,
     ...given,
     constraints: { ...base.constraints, ...constraintsOf(options) },
-    samples: { ...base.samples, ...samples },
+    samples: {
+      ...base.samples,
+      ...samples,
+      ...(samples.by_task && { by_task: { ...base.samples?.by_task, ...samples.by_task } }),
+    },
   };
   if (document.model_name === undefined || document.dataset === undefined) {
     throw new UsageError(

@@ -1,12 +1,17 @@
 import { createHash } from "node:crypto";
 import { gunzipSync } from "node:zlib";
-import { type DatasetFacts, UsageError } from "../../core/mod.ts";
+import { type DatasetFacts, datasetNames, UsageError } from "../../core/mod.ts";
 
 type Format = NonNullable<DatasetFacts["format"]>;
 
 /** Whether a dataset was given as a file: by its ending. */
 export function isDatasetFile(dataset: string): boolean {
   return /\.jsonl(\.gz)?$/i.test(dataset.trim());
+}
+
+/** Whether a name of a dataset is a task file: by its ending. */
+export function isTaskFile(name: string): boolean {
+  return /\.ya?ml$/i.test(name.trim());
 }
 
 /**
@@ -16,7 +21,7 @@ export function isDatasetFile(dataset: string): boolean {
  */
 export async function inspectDataset(dataset: string): Promise<DatasetFacts> {
   if (!isDatasetFile(dataset)) {
-    await refusePath(dataset);
+    for (const name of datasetNames(dataset)) await refusePath(name);
     return { dataset, kind: "named", path: null, format: null, rows: null, sha256: null };
   }
   const path = await realPath(dataset);
@@ -28,12 +33,13 @@ export async function inspectDataset(dataset: string): Promise<DatasetFacts> {
 
 /** A name that can only be meant as a file is no benchmark that pare does not know. */
 async function refusePath(dataset: string): Promise<void> {
+  if (isTaskFile(dataset)) return;
   const meant = /^(\.{0,2}\/|~)|\.(csv|gz|json|parquet|tsv|txt)$/i.test(dataset) ||
     await Deno.stat(dataset).then(({ isFile }) => isFile, () => false);
   if (!meant) return;
   throw new UsageError(
     `Cannot use ${dataset} as a dataset: a file must be a .jsonl or .jsonl.gz of {"prompt", ` +
-      `"answer"} or {"text"}`,
+      `"answer"} or {"text"}, alone, or an lm-eval task file (.yaml)`,
   );
 }
 

@@ -49,15 +49,16 @@ export function createLiveBackend(
   study: PreparedStudy,
   runner: StageRunner,
 ): Backend {
-  let proxy: { artifact_id: string; samples: Evaluation["samples"] } | null = null;
+  let first: { artifact_id: string; samples: Evaluation["samples"] } | null = null;
   return {
     apply: (trial_id: string, parent: Artifact, action: ResolvedAction) =>
       applyAction({ workshop, study, runner, trial_id, parent, action }),
     async evaluate(trial_id, artifact, fidelity): Promise<Outcome<Evaluation>> {
       const input = { workshop, study, runner, trial_id, artifact, fidelity };
       const evaluated = await evaluateArtifact(input);
-      if (evaluated.ok && fidelity === "proxy") {
-        proxy = { artifact_id: artifact.artifact_id, samples: evaluated.value.samples };
+      // A full evaluation after the proxy answers more than the runtime is asked again.
+      if (evaluated.ok && (fidelity === "proxy" || first?.artifact_id !== artifact.artifact_id)) {
+        first = { artifact_id: artifact.artifact_id, samples: evaluated.value.samples };
       }
       return evaluated;
     },
@@ -69,7 +70,7 @@ export function createLiveBackend(
         trial_id,
         artifact,
         baseline,
-        evaluated: proxy?.artifact_id === artifact.artifact_id ? proxy.samples : [],
+        evaluated: first?.artifact_id === artifact.artifact_id ? first.samples : [],
       }),
   };
 }

@@ -7,12 +7,15 @@ import {
   type Facts,
   type ModelFacts,
   type SamplePool,
+  samplingByTask,
   type Spec,
   type StageResult,
   StageResults,
   type StudyRequest,
+  type TaskSampling,
   UsageError,
   type WireTask,
+  withoutTasks,
 } from "../../core/mod.ts";
 import { PROJECT_ROOT } from "../home.ts";
 import type { PreparedStudy } from "./live_backend.ts";
@@ -52,8 +55,33 @@ async function dataStamp(tasks: readonly WireTask[]): Promise<string[]> {
   );
 }
 
-/** Chooses samples; their order and the calibration windows are made once for the same inputs. */
+/** What stops the making of a study's data: the next try leaves these benchmarks out. */
+class BrokenTasks extends Error {
+  constructor(readonly refused: Spec["missing_tasks"]) {
+    super("benchmarks are broken");
+  }
+}
+
+/**
+ * Chooses samples; their order and the calibration windows are made once for the same inputs. A
+ * benchmark whose data are broken is left out of the spec that comes back, with its reason; where
+ * no other is left to compare by, the study is refused.
+ */
 export async function prepareStudy(
+  workshop: Workshop,
+  runner: StageRunner,
+  study: { study_id: string; request: StudyRequest; spec: Spec; facts: Facts },
+): Promise<PreparedStudy> {
+  try {
+    return await prepareTasks(workshop, runner, study);
+  } catch (error) {
+    if (!(error instanceof BrokenTasks)) throw error;
+    const spec = withoutTasks(study.spec, error.refused);
+    return await prepareTasks(workshop, runner, { ...study, spec });
+  }
+}
+
+async function prepareTasks(
   workshop: Workshop,
   runner: StageRunner,
   study: { study_id: string; request: StudyRequest; spec: Spec; facts: Facts },
@@ -62,6 +90,10 @@ export async function prepareStudy(
   const tasks = wireTasks(spec, workshop.registry.tasks, request);
   const calibration_path = calibrationText(request, model);
   const sample_seed = request.sampling?.seed ?? request.seed;
+  const ownSampling = samplingByTask(request.sampling, workshop.registry.tasks);
+  const sample_seeds = Object.fromEntries(
+    [...ownSampling].flatMap(([task, { seed }]) => seed === undefined ? [] : [[task, seed]]),
+  );
   const key = keyOf([
     model.path,
     tasks,
@@ -70,6 +102,7 @@ export async function prepareStudy(
     CALIBRATION,
     request.seed,
     sample_seed,
+    sample_seeds,
     await packageSource("evaluation", "text", "prepare_data.py"),
   ]);
   const { directory: folder } = await workshop.caches.cached("data", key, async (temporary) => {
@@ -83,18 +116,20 @@ export async function prepareStudy(
       output_dir: temporary,
       seed: request.seed,
       sample_seed,
+      sample_seeds,
     }, "default");
     if (!prepared.ok) {
       const { message, hint } = prepared.failure;
       throw new UsageError(hint === null ? message : `${message}. ${hint}`);
     }
+    if (prepared.value.refused.length > 0) throw new BrokenTasks(prepared.value.refused);
     const inside = { ...prepared.value, calibration_path: relativeTo(temporary, prepared.value) };
     await writeFile(join(temporary, "prepared.json"), JSON.stringify(inside));
   });
   const prepared = StageResults.prepare_data.parse(
     JSON.parse(await readFile(join(folder, "prepared.json"), "utf8")),
   );
-  const chosen = chooseSamples(poolsOf(spec, prepared), request.sampling);
+  const chosen = chooseSamples(poolsOf(spec, prepared, ownSampling), request.sampling);
   return {
     study_id: study.study_id,
     spec,
@@ -112,13 +147,19 @@ export async function prepareStudy(
 }
 
 /** What the samples are chosen from, in the spec's order. */
-function poolsOf(spec: Spec, prepared: StageResult<"prepare_data">): SamplePool[] {
+function poolsOf(
+  spec: Spec,
+  prepared: StageResult<"prepare_data">,
+  own: ReadonlyMap<string, TaskSampling>,
+): SamplePool[] {
   return spec.tasks.map(({ task, proxy_samples: proxy, full_samples: full }) => {
     const read = prepared.tasks.find((one) => one.task === task);
     if (read === undefined) {
       throw new UsageError(`Cannot choose samples of ${task}: none were read`);
     }
-    return { task, order: read.order, groups: read.groups, proxy, full };
+    const sampling = own.get(task);
+    const { order, groups } = read;
+    return { task, order, groups, proxy, full, ...(sampling === undefined ? {} : { sampling }) };
   });
 }
 

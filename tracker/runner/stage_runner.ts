@@ -41,6 +41,7 @@ const SET_UP: ReadonlySet<StageName> = new Set([
   "inspect_device",
   "import_model",
   "describe",
+  "find_tasks",
   "prepare_data",
 ]);
 

@@ -15,6 +15,8 @@ export function dataPath(task: Task, request: StudyRequest): string | null {
   if (task.shipped) return task.data_file === null ? null : fileURLToPath(task.data_file);
   if (task.datasets.some((name) => name.startsWith("custom_"))) return resolve(request.dataset);
   if (request.data_dir === undefined || task.data_file === null) return null;
+  // The folder of a benchmark that is no plugin was looked for when it was found.
+  if ((task.origin ?? "plugin") !== "plugin") return null;
   const path = resolve(request.data_dir, task.data_file);
   if (!existsSync(path)) {
     throw new UsageError(

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from pare_backends.evaluation.countdown import read_solution
 from pare_backends.failures import StageFailure
 
 NUMBER = r"(?:(?<![\d.)])-)?(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
@@ -56,9 +57,15 @@ def read_contained(text: str, gold: str) -> Reading:
     return Reading(text.strip() or None, found is not None)
 
 
+def read_countdown(text: str, problem: str) -> Reading:
+    """Right where the expression reaches the problem's target from its numbers."""
+    return Reading(*read_solution(text, problem))
+
+
 RULES: dict[str, Callable[[str, str], Reading]] = {
     "final_number": read_number,
     "contains": read_contained,
+    "countdown": read_countdown,
 }
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pare_backends.evaluation import countdown
 from pare_backends.evaluation.groups import groups_of
 from pare_backends.evaluation.records import Row, file_sha256, read_records, row_hashes
+from pare_backends.evaluation.task_check import required_fields
+from pare_backends.evaluation.task_document import example_split
 from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure, one_line
+from pare_backends.knobs import unknown_name
+from pare_backends.offline import kept_out_by, offline
 
 
 @dataclass(frozen=True)
@@ -27,15 +32,20 @@ class Documents:
 def load_documents(task: WireTask) -> Documents:
     """Reads the task's rows, checks their fields, hashes them. Raises `StageFailure`."""
     definition = full_definition(task)
-    if task.data_path is None:
+    generator = (definition.get("metadata") or {}).get("generator")
+    if generator is not None:
+        rows = generated(task, generator)
+        digest = hashlib.sha256("\n".join(row_hashes(rows)).encode()).hexdigest()
+    elif task.data_path is None:
         test_split = definition.get("test_split") or definition.get("validation_split")
         rows = _hub_rows(task, definition, test_split)
         digest = hashlib.sha256("\n".join(row_hashes(rows)).encode()).hexdigest()
     else:
         path = Path(task.data_path)
-        rows = read_records(path, (definition.get("metadata") or {}).get("fields"))
+        rows = read_records(path, required_fields(task, definition))
         digest = file_sha256(path)
     rows = _between(rows, (definition.get("metadata") or {}).get("rows"))
+    rows = processed(task, definition, rows)
     examples = _example_rows(task, definition, rows[0]) if task.few_shot > 0 else []
     return Documents(rows, row_hashes(rows), examples, digest)
 
@@ -56,6 +66,45 @@ def full_definition(task: WireTask, group: str | None = None) -> dict[str, Any]:
     for key in ("tag", "group", "task_list"):
         definition.pop(key, None)
     return definition
+
+
+GENERATORS = {"countdown": countdown.items}
+
+
+def generated(task: WireTask, generator: Mapping[str, Any]) -> list[Row]:
+    """The rows of a task that are made here: nothing is read."""
+    make = GENERATORS.get(str(generator.get("name")))
+    if make is None:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot make the rows of {task.task}: "
+            + unknown_name("generator", str(generator.get("name")), list(GENERATORS)),
+        )
+    return make(int(generator["count"]), int(generator["seed"]))
+
+
+def processed(task: WireTask, definition: dict[str, Any], rows: list[Row]) -> list[Row]:
+    """The rows as a task of lm-eval or a task file makes them (`process_docs`), which may leave out
+    some: they are numbered afterwards, so that a number means the same row in every selection."""
+    process = definition.get("process_docs")
+    if task.origin == "plugin" or process is None:
+        return rows
+    import datasets
+
+    try:
+        made = process(datasets.Dataset.from_list(rows))
+        found = [dict(row) for row in made]
+    except Exception as error:  # whatever the code of the task raises
+        raise StageFailure(
+            "bad_input",
+            f"Cannot use the rows of {task.task}: its process_docs fails with "
+            f"{type(error).__name__}: {one_line(error, 160)}",
+        ) from error
+    if not found:
+        raise StageFailure(
+            "bad_input", f"Cannot use {task.task}: its process_docs leaves none of {len(rows)} rows"
+        )
+    return found
 
 
 def _included(task: WireTask, include: str) -> dict[str, Any]:
@@ -90,7 +139,7 @@ def _example_rows(task: WireTask, definition: dict[str, Any], first: Row) -> lis
     if (own.get("fewshot_config") or {}).get("samples"):
         return []
     if task.data_path is None:
-        split = definition.get("fewshot_split") or definition.get("training_split")
+        split = example_split(definition)
         examples = _hub_rows(task, definition, split)
     else:
         files = (definition.get("dataset_kwargs") or {}).get("data_files") or {}
@@ -102,6 +151,7 @@ def _example_rows(task: WireTask, definition: dict[str, Any], first: Row) -> lis
             )
         examples = read_records(Path(task.data_path).parent / files["train"])
     examples = _between(examples, (definition.get("metadata") or {}).get("example_rows"))
+    examples = processed(task, definition, examples)
     if len(examples) < task.few_shot:
         raise StageFailure(
             "bad_input",
@@ -131,29 +181,52 @@ def _hub_rows(task: WireTask, definition: dict[str, Any], split: str | None) -> 
         raise StageFailure("bad_input", f"Cannot evaluate {task.task}: no data file was given")
     groups = groups_of(definition)
     if groups is None or groups.hub_configs is None:
-        rows = _hub_part(task, name, definition.get("dataset_name"), split)
+        kwargs = definition.get("dataset_kwargs") or {}
+        rows = _hub_part(task, name, definition.get("dataset_name"), split, kwargs)
     else:
         rows = [
             {groups.field: config, **row}
             for config in groups.hub_configs
-            for row in _hub_part(task, name, config, split)
+            for row in _hub_part(task, name, config, split, {})
         ]
     if not rows:
         raise StageFailure("bad_input", f"Cannot use {name}: its split {split} holds no rows")
     return rows
 
 
-def _hub_part(task: WireTask, name: str, config: str | None, split: str) -> list[Row]:
+def _hub_part(
+    task: WireTask, name: str, config: str | None, split: str, kwargs: Mapping[str, Any]
+) -> list[Row]:
     import datasets
 
+    # Code of a dataset is run by nobody here: datasets has given that up, its flag is left out.
+    options = {key: value for key, value in kwargs.items() if key != "trust_remote_code"}
     try:
-        return list(datasets.load_dataset(name, config, split=split).to_list())
+        return list(datasets.load_dataset(name, config, split=split, **options).to_list())
     except Exception as error:
-        offline = " (HF_HUB_OFFLINE is set)" if os.environ.get("HF_HUB_OFFLINE") else ""
-        place = "" if task.data_file is None else f" that holds it as {task.data_file}"
+        where = "" if config is None else f", {config}"
+        kept_out = offline()
+        reason = (
+            "nothing may be fetched and the cache does not hold it"
+            if kept_out
+            else (one_line(error, 160))
+        )
         raise StageFailure(
             "bad_input",
-            f"Cannot get the data of {task.task} ({name}) from the hub or its cache{offline}: "
-            f"{one_line(error, 160)}",
-            hint=f"Name a folder{place} by --data-dir",
+            f"Cannot get the data of {task.task} ({name}{where}, split {split}): {reason}",
+            hint=_where_it_would_go(task, kept_out),
         ) from error
+
+
+def _where_it_would_go(task: WireTask, kept_out: bool) -> str:
+    """What a user can do about data that are not here."""
+    import datasets
+
+    holding = "" if task.data_file is None else f" that holds it as {task.data_file}"
+    if not kept_out:
+        return f"Name a folder{holding} by --data-dir"
+    cache = datasets.config.HF_DATASETS_CACHE
+    return (
+        f"Name a folder{holding} by --data-dir, or run once without {kept_out_by()}: the data are "
+        f"then kept in {cache}"
+    )

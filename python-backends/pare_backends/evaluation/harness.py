@@ -14,6 +14,8 @@ from pare_backends.evaluation.generated_code import CodeJudge, code_of, decoding
 from pare_backends.evaluation.groups import groups_of, slice_scores, split_rows
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome, mean_and_error
 from pare_backends.evaluation.records import Row, content_hash
+from pare_backends.evaluation.task_document import check_shares
+from pare_backends.evaluation.templates import sandbox_templates
 from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure, one_line
 
@@ -48,6 +50,8 @@ def run_harness(
         found.update(zip(part, results, strict=True))
     samples = [found[row] for row in rows]
     scores = [sample.score for sample in samples]
+    if task.origin != "plugin":
+        check_shares(task.task, task.metric, scores)
     names = [] if groups is None else [groups.of(documents.rows[row]) for row in rows]
     value, error = mean_and_error(scores)
     version = lm_eval.__version__
@@ -165,6 +169,7 @@ def build_task(
         "dataset_path": None,
         "dataset_name": None,
         "dataset_kwargs": None,
+        "process_docs": None if task.origin != "plugin" else definition.get("process_docs"),
         "test_split": "test",
         "validation_split": None,
         "training_split": "train" if examples else None,
@@ -179,6 +184,8 @@ def build_task(
     _set_rule(config, definition)
     if judge is not None:
         judge.configure(config)
+    if task.origin == "file":
+        sandbox_templates()
     try:
         built = ConfigurableTask(config=config)
     except (TypeError, KeyError, ValueError) as error:

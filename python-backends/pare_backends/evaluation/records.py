@@ -20,16 +20,19 @@ TYPES: dict[str, tuple[type, ...]] = {
     "list": (list,),
     "object": (dict,),
 }
+ANY = "any"
 
 
 def read_records(path: Path, fields: Mapping[str, str] | None = None) -> list[Row]:
-    """Rows of a .jsonl or .jsonl.gz file in file order; blank lines are skipped.
+    """Rows of a .jsonl or .jsonl.gz file in file order, blank lines skipped; or of a .json file
+    that holds one list.
 
-    `fields` are required of every row, with their type: string, integer, list or object. Raises
-    `StageFailure` that names the file, the line and the reason.
+    `fields` are required of every row, with their type: string, integer, list, object or any.
+    Raises `StageFailure` that names the file, the line and the reason.
     """
     rows: list[Row] = []
-    for number, line in enumerate(_lines(path), start=1):
+    lines = _items(path) if path.suffix == ".json" else _lines(path)
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
@@ -43,13 +46,25 @@ def read_records(path: Path, fields: Mapping[str, str] | None = None) -> list[Ro
                 found = ", ".join(row) or "none"
                 raise _broken(path, number, f'it has no field "{name}" (found: {found})')
             value = row[name]
-            if not isinstance(value, TYPES[kind]) or isinstance(value, bool):
+            if kind != ANY and (not isinstance(value, TYPES[kind]) or isinstance(value, bool)):
                 found = json.dumps(value, ensure_ascii=False)[:60]
                 raise _broken(path, number, f'its field "{name}" must be a {kind}, not {found}')
         rows.append(row)
     if not rows:
         raise StageFailure("bad_input", f"Cannot use {path}: it holds no rows")
     return rows
+
+
+def _items(path: Path) -> list[str]:
+    """A file of one list, each of its items as a line; or its lines, where it holds those."""
+    lines = _lines(path)
+    text = "\n".join(lines)
+    if not text.lstrip().startswith("["):
+        return lines
+    try:
+        return [json.dumps(item) for item in json.loads(text)]
+    except ValueError as error:
+        raise StageFailure("bad_input", f"Cannot read {path}: it is no JSON: {error}") from error
 
 
 def _lines(path: Path) -> list[str]:

@@ -12,6 +12,7 @@ class WireTask:
 
     task: str
     task_version: str
+    origin: Literal["plugin", "lm_eval", "file"]
     evaluator: Literal["lm_eval", "perplexity"]
     lm_eval_task: str | None
     definition: dict[str, Any] | None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from pare_backends.models.checks import check_config
 from pare_backends.models.hub_errors import refusal
 from pare_backends.models.hub_files import is_complete, wanted_files
 from pare_backends.models.limits import FLOAT_BYTES, check_memory
+from pare_backends.offline import kept_out_by, offline
 from pare_backends.progress import Report
 
 UPDATE_SECONDS = 0.5
@@ -28,8 +28,9 @@ def hub_snapshot(name: str, trust_remote_code: bool, report: Report) -> tuple[Pa
         raise StageFailure(
             "bad_input",
             f'Cannot fetch the model "{name}": it is neither a file, a directory nor in the local'
-            " Hugging Face cache, and HF_HUB_OFFLINE keeps the hub out",
-            hint="Give a path, use demo, or unset HF_HUB_OFFLINE",
+            f" Hugging Face cache, and {kept_out_by()} keeps the hub out",
+            hint="Give a path, use demo, or run once with the hub: the model is then kept in"
+            f" {cache_folder(name)}",
         )
     try:
         directory = fetch(name, trust_remote_code, report)
@@ -53,9 +54,12 @@ def cached_snapshot(name: str, trust_remote_code: bool) -> Path | None:
     return Path(found) if is_complete(Path(found), trust_remote_code) else None
 
 
-def offline() -> bool:
-    """Whether the user keeps this process from the hub."""
-    return os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "TRUE", "YES", "ON"}
+def cache_folder(name: str) -> Path:
+    """Where the local cache would keep a model."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+    from huggingface_hub.file_download import repo_folder_name
+
+    return Path(HF_HUB_CACHE) / repo_folder_name(repo_id=name, repo_type="model")
 
 
 def fetch(name: str, trust_remote_code: bool, report: Report) -> Path:

@@ -1,0 +1,80 @@
+import type { Task } from "../contract/plugin.ts";
+import { unknownName, UsageError } from "../errors.ts";
+import type { Sampling, StudyRequest, TaskSampling } from "../schemas/request.ts";
+import type { TaskPlan } from "../schemas/spec.ts";
+import type { TaskChoice } from "./choose_tasks.ts";
+import { canonicalName } from "./dataset_class.ts";
+
+/** The tasks that a user means by a name: one of that name, or those that a dataset's word chooses. */
+function meant(name: string, tasks: readonly Task[]): Task[] {
+  const own = tasks.filter((task) => task.name === name);
+  if (own.length > 0) return own;
+  return tasks.filter((task) =>
+    task.datasets.some((word) => canonicalName(word) === canonicalName(name))
+  );
+}
+
+/** Settings by a user's names as settings by task; a name of no task is refused. */
+function byTask<T>(
+  given: Readonly<Record<string, T>> | undefined,
+  tasks: readonly Task[],
+  kind: string,
+): Map<string, T> {
+  const found = new Map<string, T>();
+  for (const [name, value] of Object.entries(given ?? {})) {
+    const wanted = meant(name, tasks);
+    if (wanted.length === 0) {
+      throw new UsageError(unknownName(kind, name, tasks.map((task) => task.name)));
+    }
+    for (const task of wanted) found.set(task.name, value);
+  }
+  return found;
+}
+
+/** The sampling of each task that has one of its own. */
+export function samplingByTask(
+  sampling: Sampling | undefined,
+  tasks: readonly Task[],
+): Map<string, TaskSampling> {
+  return byTask(sampling?.by_task, tasks, "task to sample");
+}
+
+/** The smaller of two limits, where there are any. */
+function least(...limits: readonly (number | undefined)[]): number | undefined {
+  const given = limits.filter((limit) => limit !== undefined);
+  return given.length === 0 ? undefined : Math.min(...given);
+}
+
+/**
+ * How much of each task the proxy and the full evaluation take, and how much it counts: as the user
+ * says of this task, else of all, else as its set does, else 1. A task counts for the primary
+ * quality where it reports accuracy; perplexity does where no task reports accuracy.
+ */
+export function planTasks(
+  { tasks, weights }: Pick<TaskChoice, "tasks" | "weights">,
+  { samples, sampling, task_weights }: Pick<StudyRequest, "samples" | "sampling" | "task_weights">,
+): TaskPlan[] {
+  const accurate = tasks.some((task) => task.reported_metric === "accuracy");
+  const ownWeights = byTask(task_weights, tasks, "task to weigh");
+  const ownCounts = byTask(samples.by_task, tasks, "task to count samples of");
+  const ownSampling = samplingByTask(sampling, tasks);
+  return tasks.map((task) => {
+    const own = ownSampling.get(task.name);
+    const counts = ownCounts.get(task.name);
+    const limit = own === undefined ? sampling?.limit : least(own.limit, own.total_limit);
+    const full_samples = limit ?? counts?.full ?? samples.full ?? task.full_samples;
+    const proxy = counts?.proxy ?? samples.proxy ?? task.proxy_samples;
+    const weight = ownWeights.get(task.name) ?? weights[task.name] ?? 1;
+    return {
+      task: task.name,
+      task_version: task.version,
+      primary: !accurate || task.reported_metric === "accuracy",
+      proxy_samples: full_samples === null ? proxy : Math.min(proxy, full_samples),
+      full_samples,
+      ...(task.reported_metric === "accuracy" && task.chance !== null
+        ? { chance: task.chance }
+        : {}),
+      ...(weight === 1 ? {} : { weight }),
+    };
+  });
+}

@@ -1,0 +1,49 @@
+"""Templates of a stranger's task file: Jinja that reads a row and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def check_template(text: str) -> str | None:
+    """Why a template cannot be used, as the end of a sentence; None: it can."""
+    import jinja2
+    from jinja2 import nodes
+
+    try:
+        tree = jinja2.Environment(autoescape=False).parse(text)
+    except jinja2.TemplateSyntaxError as error:
+        return f"is no template at line {error.lineno}: {error.message}"
+    for node in tree.find_all(nodes.Getattr):
+        if node.attr.startswith("_"):
+            return f'reaches into Python by "{node.attr}", which no row has'
+    for item in tree.find_all(nodes.Getitem):
+        if isinstance(item.arg, nodes.Const) and str(item.arg.value).startswith("__"):
+            return f'reaches into Python by "{item.arg.value}", which no row has'
+    return None
+
+
+def template_fields(text: str) -> set[str]:
+    """The names of a row that a template asks for."""
+    import jinja2
+    from jinja2 import meta
+
+    environment = jinja2.Environment(autoescape=False)
+    return set(meta.find_undeclared_variables(environment.parse(text)))
+
+
+def sandbox_templates() -> None:
+    """From here on lm-eval's templates run in Jinja's sandbox, which gives an ordinary template the
+    same text and a template that reaches for Python's internals a `SecurityError`."""
+    import lm_eval.utils
+    from jinja2 import BaseLoader, StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    plain: Any = lm_eval.utils.env
+    if isinstance(plain, ImmutableSandboxedEnvironment):
+        return
+    sandbox = ImmutableSandboxedEnvironment(
+        loader=BaseLoader(), undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    sandbox.filters.update(plain.filters)
+    lm_eval.utils.env = sandbox
