@@ -69,7 +69,7 @@ def run(request: PrepareDataRequest, report: Report) -> dict[str, Any]:
             refused.append({"task": task.task, "reason": said})
             continue
         documents[task.task] = read
-    if not documents:
+    if refused and not documents:
         raise StageFailure("bad_input", "; ".join(one["reason"] for one in refused))
     path, ids = _write_calibration(request, list(documents.values()), tokenizer, report)
     return {

@@ -52,8 +52,8 @@ Deno.test("lm-eval's tasks and groups become benchmarks of the study", async () 
   assert.deepEqual(tasks.map(({ name, datasets }) => [name, datasets]), [
     ["piqa", ["piqa"]],
     ["lm_eval:gsm8k", ["lm_eval:gsm8k"]],
-    ["arc_easy", ["lm_eval:ai2_arc", "arc_easy"]],
     ["lm_eval:arc_challenge", ["lm_eval:ai2_arc"]],
+    ["arc_easy", ["lm_eval:ai2_arc", "arc_easy"]],
   ]);
   assert.equal(dataPath(tasks[0]!, request), null);
 });
