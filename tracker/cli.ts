@@ -182,7 +182,7 @@ function buildProgram(): Command {
 
   addStoreCommands(program.command("store").description("rebuild or check the store"));
 
-  program.command("plugins").description("list methods, tasks, samplers and runtimes")
+  program.command("plugins").description("list methods, datasets, tasks, samplers and runtimes")
     .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
     .action(async (options) => (await import("./commands/show.ts")).pluginsCommand(options));
 

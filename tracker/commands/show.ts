@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import type { BenchmarkSet } from "../../core/mod.ts";
 import { discoverPlugins } from "../discover.ts";
 import { findHome } from "../home.ts";
 import { openLab } from "../lab.ts";
@@ -49,13 +50,25 @@ export async function reportCommand(
   for (const file of [files.png, files.html, files.markdown, files.results]) console.log(file);
 }
 
-/** `pare plugins`: everything that is loaded, one line each. */
+/** A benchmark set in one line: what it asks for, and what of it cannot be had. */
+function setRow({ datasets, tasks, reasons }: BenchmarkSet, have: ReadonlySet<string>): string[] {
+  const missing = tasks.filter((task) => !have.has(task));
+  const without = missing.map((task) => `${task} (${reasons?.[task] ?? "not there yet"})`);
+  const there = tasks.filter((task) => have.has(task)).join(", ");
+  const told = [there, without.length === 0 ? "" : `not to be had: ${without.join(", ")}`];
+  return ["dataset", datasets.join(", "), told.filter((text) => text !== "").join("; ")];
+}
+
+/** `pare plugins`: everything that can be chosen, one line each. */
 export async function pluginsCommand(options: { plugin?: string[] }): Promise<void> {
   const registry = await discoverPlugins(options.plugin);
   const rows = [
     ...registry.methods.map((
       { agent, method },
     ) => ["method", `${agent}/${method.name}`, method.summary]),
+    ...registry.agents.flatMap((agent) => agent.benchmark_sets ?? []).map((set) =>
+      setRow(set, new Set(registry.tasks.map((task) => task.name)))
+    ),
     ...registry.tasks.map((task) => ["task", task.name, task.summary]),
     ...registry.samplers.map((sampler) => ["sampler", sampler.name, sampler.summary]),
     ...registry.runtimes.map((runtime) => [
@@ -65,4 +78,8 @@ export async function pluginsCommand(options: { plugin?: string[] }): Promise<vo
     ]),
   ];
   console.log(textTable(["kind", "name", "what it does"], rows));
+  console.log(
+    "\nA dataset may also name any task, group or tag of lm-eval (piqa, or lm_eval:mmlu for its own " +
+      "where a\nname is taken here), a task file (own.yaml), or a .jsonl of {prompt, answer} or {text}.",
+  );
 }
