@@ -82,6 +82,7 @@ def test_what_a_long_prompt_of_a_generation_lost_is_counted(
     result, samples, _ = evaluate(model_dir, [task], {task.task: [0, 1]}, tmp_path)
     length = len(tokenizer.encode(rows[1]["prompt"]))
     assert [s["cut_tokens"] for s in samples] == [0, length - (limit - 16)]
+    assert all(0 < s["seconds"] < 60 for s in samples), "also of a prompt that was cut"
     parts = result["protocol_parts"][task.task]
     assert json.loads(parts["decoding"])["max_gen_toks"] == 16
 

@@ -3,6 +3,7 @@ rows, whatever packing cannot do as lm-eval does it."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -49,6 +50,20 @@ class PackedLM(PackedScorer):
         self._generates_packed: bool | None = None
         self._generated = 0
         self._generations = 0
+        self._prompts: dict[str, tuple[int, ...]] = {}
+        self._generation_seconds: dict[tuple[int, ...], float] = {}
+
+    def seconds_of(self, sample: dict[str, Any]) -> float | None:
+        """What a logged sample took: its share of the batches that it was computed in. None where
+        that is not known, as of sampled generations."""
+        known = super().seconds_of(sample)
+        if known is not None or not sample["arguments"]:
+            return known
+        shares = [
+            self._generation_seconds.get(self._prompts.get(str(asked[0]), ()))
+            for asked in sample["arguments"]
+        ]
+        return None if None in shares else math.fsum(share or 0.0 for share in shares)
 
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
         """Generations as lm-eval makes them; sampled ones a prompt at a time."""
@@ -56,9 +71,10 @@ class PackedLM(PackedScorer):
         require_room(self.label, longest, self.max_length)
         require_end(self.label, self.tokenizer)
         for one in requests:
-            length = len(self.tok_encode(one.args[0]))
+            tokens = self.tok_encode(one.args[0])
             limit = self.max_length - int(one.args[1].get("max_gen_toks", self.max_gen_toks))
-            self.note_cut(one.args[0], length - limit)
+            self.note_cut(one.args[0], len(tokens) - limit)
+            self._prompts[one.args[0]] = tuple(tokens[-limit:])
         self._generated, self._generations = 0, len(requests)
         self.asked += len(requests)
         if requests[0].args[1].get("do_sample"):
@@ -74,9 +90,10 @@ class PackedLM(PackedScorer):
             for row, kept in zip(context.tolist(), read, strict=True)
         ]
         if self._can_pack(prompts, options):
-            made = self._generate_packed(prompts, max_length - context.shape[1], stop)
+            made, seconds = self._generate_packed(prompts, max_length - context.shape[1], stop)
         else:
-            made = self._generate_padded(context, max_length, stop, options)
+            made, seconds = self._generate_padded(context, max_length, stop, options)
+        self._generation_seconds.update((prompt, seconds / len(prompts)) for prompt in prompts)
         self._told(len(context))
         width = max(len(tokens) for tokens in made)
         pad = self.tokenizer.pad_token_id
@@ -100,8 +117,8 @@ class PackedLM(PackedScorer):
 
     def _generate_packed(
         self, prompts: Sequence[tuple[int, ...]], new_tokens: int, stop: list[str]
-    ) -> list[list[int]]:
-        """What greedy search gives after each prompt."""
+    ) -> tuple[list[list[int]], float]:
+        """What greedy search gives after each prompt, and the seconds that it took."""
         prefix, ends = self._generator.prefix_of(prompts), self._generator.ends
 
         # As far back as lm-eval looks: the stop sequence may come in other tokens than its own.
@@ -111,12 +128,11 @@ class PackedLM(PackedScorer):
             return any(one in self.tokenizer.decode(made[-size:]) for one, size in looks)
 
         decoding = Decoding(new_tokens, ends, stopped, self.label)
-        made, _ = self.answers.once(
+        return self.answers.once(
             ["packed generate", prefix, prompts, new_tokens, stop, sorted(ends)],
             len(prompts),
             lambda: self._decode_packed(prefix, prompts, decoding),
         )
-        return made
 
     def _decode_packed(
         self, prefix: tuple[int, ...], prompts: Sequence[tuple[int, ...]], decoding: Decoding
@@ -134,15 +150,15 @@ class PackedLM(PackedScorer):
 
     def _generate_padded(
         self, context: torch.Tensor, max_length: int, stop: list[str], options: dict[str, Any]
-    ) -> list[list[int]]:
-        """What transformers' own search gives after each prompt."""
+    ) -> tuple[list[list[int]], float]:
+        """What transformers' own search gives after each prompt, and the seconds that it took."""
         shown = {name: str(_listed(option)) for name, option in options.items()}
-        tokens, _ = self.answers.once(
+        tokens, seconds = self.answers.once(
             ["generate", context.tolist(), max_length, stop, shown],
             len(context),
             lambda: self.decode(context, max_length, stop, **options).tolist(),
         )
-        return [row[context.shape[1] :] for row in tokens]
+        return [row[context.shape[1] :] for row in tokens], seconds
 
     def _told(self, count: int) -> None:
         """So many more generations are done."""

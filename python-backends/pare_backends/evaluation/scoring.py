@@ -95,7 +95,7 @@ class PackedScorer(HFLM):
 
     def seconds_of(self, sample: dict[str, Any]) -> float | None:
         """What a logged sample's log-likelihoods took: shares of the batches they were computed
-        in. None for a generation, whose batches lm-eval makes by itself."""
+        in. None where they are not known."""
         pairs = [(asked[0], str(asked[1])) for asked in sample["arguments"]]
         known = [self._seconds[pair] for pair in pairs if pair in self._seconds]
         return math.fsum(known) if pairs and len(known) == len(pairs) else None
