@@ -96,7 +96,7 @@ class Guest:
         assert pipe is not None
         rest = memoryview(line + b"\n")
         while rest:
-            self._wait([], [pipe.fileno()])
+            self._wait(pipe.fileno(), select.POLLOUT)
             try:
                 rest = rest[os.write(pipe.fileno(), rest) :]
             except BlockingIOError:
@@ -110,7 +110,7 @@ class Guest:
         pipe = self._process.stdout
         assert pipe is not None
         while (end := self._buffer.find(b"\n")) < 0:
-            self._wait([pipe.fileno()], [])
+            self._wait(pipe.fileno(), select.POLLIN)
             try:
                 chunk = os.read(pipe.fileno(), CHUNK)
             except BlockingIOError:
@@ -146,7 +146,9 @@ class Guest:
         except BlockingIOError:
             return ""
 
-    def _wait(self, readable: list[int], writable: list[int]) -> None:
+    def _wait(self, descriptor: int, event: int) -> None:
         left = self._deadline - time.monotonic()
-        if left <= 0 or not any(select.select(readable, writable, [], left)):
+        ready = select.poll()
+        ready.register(descriptor, event)
+        if left <= 0 or not ready.poll(left * 1000):
             raise GuestFailure("the time limit was reached")
