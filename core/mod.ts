@@ -31,6 +31,7 @@ export * from "./schemas/artifact.ts";
 export * from "./schemas/energy.ts";
 export * from "./schemas/facts.ts";
 export * from "./schemas/failure.ts";
+export * from "./schemas/found_task.ts";
 export * from "./schemas/imported.ts";
 export * from "./schemas/journal.ts";
 export * from "./schemas/measurement.ts";

@@ -65,7 +65,7 @@ export function classifyDataset(
   if (word !== undefined) {
     return { dataset_class: word[0], known: "word", reason: `the name "${name}" says ${word[0]}` };
   }
-  const reason = `"${name}" is not known: it is treated as chat`;
+  const reason = `the name "${name}" tells no class: it is treated as chat`;
   return { dataset_class: "chat", known: "unknown", reason };
 }
 

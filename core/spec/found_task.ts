@@ -1,6 +1,6 @@
 import type { Task } from "../contract/plugin.ts";
 import { UsageError } from "../errors.ts";
-import type { FoundTask } from "../schemas/wire.ts";
+import type { FoundTask } from "../schemas/found_task.ts";
 
 /** Samples of the fast evaluation where a task does not say. */
 const PROXY_SAMPLES = 100;

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from evaluation_fixtures import Events, write_rows
 
+from pare_backends.evaluation.records import read_records
 from pare_backends.evaluation.task_file import KEYS
 from pare_backends.evaluation.task_index import TaskIndex, build_index, members, tasks_folder
 from pare_backends.failures import StageFailure
@@ -116,6 +117,15 @@ def test_a_file_that_is_none_is_said(tmp_path: Path) -> None:
     assert "it is not UTF-8" in refusal(tmp_path / "own.yaml")
 
 
+def test_rows_may_be_one_list_of_a_json_file(tmp_path: Path) -> None:
+    (tmp_path / "own.json").write_text(json.dumps(ROWS))
+    task = found(written(tmp_path, TASK.replace("own.jsonl", "own.json")))
+    assert read_records(Path(task["data_path"])) == ROWS
+    Path(task["data_path"]).write_text('[{"a": 1},')
+    with pytest.raises(StageFailure, match=r"own\.json: it is no JSON"):
+        read_records(Path(task["data_path"]))
+
+
 def test_code_beside_a_task_file_is_imported_neither_without_nor_with_trust(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     (tmp_path / "own.py").write_text(f"open({str(seen)!r}, 'w')\ndef target(doc): return 0\n")
@@ -158,6 +168,8 @@ def test_a_group_is_its_tasks(index: TaskIndex) -> None:
     assert len(stem) == 19
     assert "mmlu_anatomy" in stem
     assert len(members(index, "mmlu")) == 57
+    # The tag of one of them stands in the document that it includes.
+    assert members(index, "ai2_arc") == ["arc_challenge", "arc_easy"]
     with pytest.raises(StageFailure, match=r"stands for .* tasks, and each is a benchmark"):
         named_tasks(index, "belebele")
 
