@@ -9,6 +9,7 @@ import {
 import type { Points } from "../../core/mod.ts";
 import type { Cell, Change, Row } from "./change.ts";
 import { makeFigureBatch } from "./figure_rows.ts";
+import { deleteRows, type Forgotten, seenBefore } from "./forget_rows.ts";
 import { refreshFront } from "./front_rows.ts";
 import { makePointBatch } from "./points_sink.ts";
 
@@ -28,14 +29,6 @@ export interface Batch {
 
 function matches(row: Row, where: Where): boolean {
   return Object.entries(where).every(([column, value]) => row[column] === value);
-}
-
-/** Forgotten keys of one table that are named by the same columns. */
-interface Forgotten {
-  table: string;
-  columns: string[];
-  /** Key as text: the key, and how many changes there were when it was forgotten last. */
-  keys: Map<string, { key: string[]; at: number }>;
 }
 
 interface Added {
@@ -68,7 +61,7 @@ export function makeBatch(): Batch {
   let changes = 0;
 
   const forget = (table: string, where: Where): void => {
-    if (table === "metric_points") return points.forget(where);
+    if (table === "metric_points") points.forget(where);
     const columns = Object.keys(where);
     const group = `${table} ${columns.join()}`;
     const entry = forgotten.get(group) ?? { table, columns, keys: new Map() };
@@ -110,7 +103,10 @@ export function makeBatch(): Batch {
     take,
     takePoints: points.take,
     async write(connection) {
-      for (const entry of forgotten.values()) await deleteRows(connection, entry);
+      const seen = await seenBefore(connection, forgotten.values());
+      for (const entry of forgotten.values()) {
+        if (entry.table !== "metric_points") await deleteRows(connection, entry, seen);
+      }
       for (const { table, where, set } of updates) await updateRows(connection, table, where, set);
       for (const [table, rows] of added) {
         const groups = [...forgotten.values()].filter((entry) => entry.table === table);
@@ -118,24 +114,9 @@ export function makeBatch(): Batch {
       }
       await figures.write(connection);
       for (const study_id of fronts) await refreshFront(connection, study_id);
-      await points.write(connection);
+      await points.write(connection, (trial_id) => seen("trial_id", trial_id));
     },
   };
-}
-
-async function deleteRows(
-  connection: DuckDBConnection,
-  { table, columns, keys }: Forgotten,
-): Promise<void> {
-  const tuple = `(${columns.map(() => "?").join(", ")})`;
-  const all = [...keys.values()].map(({ key }) => key);
-  for (let from = 0; from < all.length; from += 500) {
-    const some = all.slice(from, from + 500);
-    const sql = `DELETE FROM "${table}" WHERE (${columns.join(", ")}) IN (VALUES ${
-      some.map(() => tuple).join(", ")
-    })`;
-    await connection.run(sql, some.flat());
-  }
 }
 
 async function updateRows(

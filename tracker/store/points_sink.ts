@@ -27,7 +27,8 @@ export interface PointBatch {
   take(points: Points, position: number): void;
   /** Drops what a trial logged before; `where` names its study and trial. */
   forget(where: Where): void;
-  write(connection: DuckDBConnection): Promise<void>;
+  /** @param seen whether the database may have points of a trial */
+  write(connection: DuckDBConnection, seen: (trial_id: string) => boolean): Promise<void>;
 }
 
 interface Pending {
@@ -46,7 +47,7 @@ function seriesKey(study_id: unknown, trial_id: unknown, metric: unknown): strin
 /** An empty batch. What it forgets goes before what it adds. */
 export function makePointBatch(): PointBatch {
   let pending: Pending[] = [];
-  const forgotten = new Set<string>();
+  const forgotten = new Map<string, Where>();
   let size = 0;
   return {
     get size(): number {
@@ -58,11 +59,12 @@ export function makePointBatch(): PointBatch {
     },
     forget(where) {
       const key = trialKey(where);
-      forgotten.add(key);
+      forgotten.set(key, where);
       pending = pending.filter(({ points }) => trialKey(points) !== key);
     },
-    async write(connection) {
-      if (forgotten.size > 0) await deleteSeries(connection, [...forgotten]);
+    async write(connection, seen) {
+      const old = [...forgotten].filter(([_, { trial_id }]) => seen(trial_id!));
+      await deleteSeries(connection, old.map(([key]) => key));
       if (pending.length === 0) return;
       const series = await seriesOf(connection, pending);
       const appender = await connection.createAppender("metric_values");
