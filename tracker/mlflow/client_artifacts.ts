@@ -1,8 +1,9 @@
-import { lstatSync, readFileSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { z } from "zod";
 import { UsageError } from "../../core/mod.ts";
 import { checkArtifactPath, encodedPath } from "./artifact_path.ts";
 import { type Caller, paged } from "./http.ts";
+import type { FileBody } from "./send_file.ts";
 import { Anything, type FileInfo, FilesFound } from "./wire.ts";
 
 /** The folder behind a run's `artifact_uri`, as the proxied calls name it. */
@@ -15,12 +16,11 @@ function proxiedFolder(artifact_uri: string): string {
   );
 }
 
-/** Bytes of a plain file; a link could lead anywhere and is refused. */
-function plainFile(path: string): Uint8Array<ArrayBuffer> {
-  if (!lstatSync(path).isFile()) {
-    throw new UsageError(`Cannot upload ${path} as it is no plain file: links are not followed`);
-  }
-  return new Uint8Array(readFileSync(path));
+/** A plain file as a body; a link could lead anywhere and is refused. */
+function plainFile(path: string, quiet: () => Promise<void>): FileBody {
+  const info = lstatSync(path);
+  if (info.isFile()) return { path, bytes: info.size, quiet };
+  throw new UsageError(`Cannot upload ${path} as it is no plain file: links are not followed`);
 }
 
 /** Files of runs and logged models, through the server's proxy. */
@@ -31,7 +31,11 @@ export function artifactCalls(call: Caller) {
       encodedPath(path)
     }`;
   };
-  const put = async (artifact_uri: string, path: string, body: () => Uint8Array<ArrayBuffer>) => {
+  const put = async (
+    artifact_uri: string,
+    path: string,
+    body: () => Uint8Array<ArrayBuffer> | FileBody,
+  ) => {
     const to = place(artifact_uri, path); // a wrong path is refused before the file is read
     await call({ method: "put", path: to, body: body(), answer: Anything });
   };
@@ -45,9 +49,13 @@ export function artifactCalls(call: Caller) {
     putText: (artifact_uri: string, path: string, text: string) =>
       put(artifact_uri, path, () => new TextEncoder().encode(text)),
 
-    /** Uploads a plain file, held in memory on the way. */
-    putFile: (artifact_uri: string, path: string, file: string) =>
-      put(artifact_uri, path, () => plainFile(file)),
+    /** Uploads a plain file as it is read; `quiet` is awaited before each part of it. */
+    putFile: (
+      artifact_uri: string,
+      path: string,
+      file: string,
+      quiet = () => Promise.resolve(),
+    ) => put(artifact_uri, path, () => plainFile(file, quiet)),
 
     /** One level of a run's files. */
     files: (run_id: string, path?: string): AsyncGenerator<FileInfo> =>

@@ -9,12 +9,14 @@ import { recommend } from "./recommend.ts";
 import type { RunBook, RunPlace } from "./run_book.ts";
 
 /** Larger files stay where they are; the run names their folder. */
-export const MAX_FILE_BYTES = 10_000_000;
+export const MAX_FILE_BYTES = 1_000_000_000;
 
 export interface Delivery {
   readonly client: MlflowClient;
   readonly book: RunBook;
   readonly max_file_bytes: number;
+  /** Awaited before each part of a file. */
+  readonly quiet: () => Promise<void>;
   readonly study: (study_id: string) => KnownStudy;
   /** Told what the server will not take however often it is asked. */
   readonly onRefused: (sentence: string) => void;
@@ -62,6 +64,15 @@ function isSmallFile(file: string, max_bytes: number): boolean {
   }
 }
 
+async function upload(
+  { client, max_file_bytes, quiet }: Delivery,
+  artifact_uri: string,
+  path: string,
+  file: string,
+): Promise<void> {
+  if (isSmallFile(file, max_file_bytes)) await client.putFile(artifact_uri, path, file, quiet);
+}
+
 async function deliverOne(delivery: Delivery, effect: Effect, place: RunPlace): Promise<void> {
   const { client } = delivery;
   const { run_id, artifact_uri } = place;
@@ -76,13 +87,17 @@ async function deliverOne(delivery: Delivery, effect: Effect, place: RunPlace): 
     case "text":
       return await client.putText(artifact_uri, effect.path, effect.text);
     case "file":
-      if (!isSmallFile(effect.file, delivery.max_file_bytes)) return;
-      return await client.putFile(artifact_uri, effect.path, effect.file);
+      return await upload(delivery, artifact_uri, effect.path, effect.file);
     case "datasets":
       await client.logDatasets(run_id, effect.datasets);
       return;
     case "recommend":
-      return await recommend(client, place, effect.recommended);
+      return await recommend(
+        client,
+        place,
+        effect.recommended,
+        (uri, path, file) => upload(delivery, uri, path, file),
+      );
   }
 }
 

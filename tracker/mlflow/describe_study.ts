@@ -106,6 +106,7 @@ export function describeClosing(study: KnownStudy, record: Of<"study_closed">): 
       trial_id: recommended,
       artifact_id: artifact.artifact_id,
       location: artifact.location,
+      files: artifact.files.map(({ path }) => path),
       at,
     },
   }];

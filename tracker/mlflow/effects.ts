@@ -35,6 +35,8 @@ export interface Recommended {
   readonly trial_id: string;
   readonly artifact_id: string;
   readonly location: string;
+  /** Its files, by their path below the location. */
+  readonly files: readonly string[];
   readonly at: string;
 }
 

@@ -1,6 +1,7 @@
-import ky, { isHTTPError, isNetworkError, isTimeoutError } from "ky";
+import ky, { isHTTPError, isNetworkError, isTimeoutError, type Options } from "ky";
 import type { z } from "zod";
 import { type Connection, redact } from "./connection.ts";
+import { type FileBody, sendFile, Stalled } from "./send_file.ts";
 import { ErrorAnswer } from "./wire.ts";
 
 /** What went wrong at the server or on the way to it. Its message holds no secret. */
@@ -51,8 +52,8 @@ export interface Call<T> {
   /** Behind the server's address, without a slash at its start. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
-  /** JSON text, or a file's bytes. */
-  readonly body?: string | Uint8Array<ArrayBuffer>;
+  /** JSON text, or a file, which is read as it is sent. */
+  readonly body?: string | Uint8Array<ArrayBuffer> | FileBody;
   readonly answer: z.ZodType<T>;
   /**
    * Makes something new at each call: tried again only where the server refused to begin (429), as
@@ -68,14 +69,13 @@ export type Caller = <T>(call: Call<T>) => Promise<T>;
 export function openCaller(connection: Connection, patience: Patience = PATIENCE): Caller {
   const { base, authorization, certificates } = connection;
   const client = certificates === null ? null : Deno.createHttpClient({ caCerts: [certificates] });
+  const send: typeof fetch = (input, init) =>
+    fetch(input, client === null ? init : { ...init, client });
   const http = ky.create({
     redirect: "manual", // a redirect would turn POST into GET, or carry the call elsewhere
     timeout: patience.timeout_ms,
     headers: authorization === null ? {} : { authorization },
-    ...(client === null ? {} : {
-      fetch: (input: string | URL | Request, init?: RequestInit) =>
-        fetch(input, { ...init, client }),
-    }),
+    fetch: send,
   });
   const retry = {
     limit: patience.retries,
@@ -93,8 +93,7 @@ export function openCaller(connection: Connection, patience: Patience = PATIENCE
       const response = await http(`${base}/${path}`, {
         method,
         searchParams: query,
-        ...(body === undefined ? {} : { body }),
-        ...(typeof body === "string" ? { headers: { "content-type": "application/json" } } : {}),
+        ...bodyOptions(body, send, patience.timeout_ms),
         retry: creates
           ? {
             ...retry,
@@ -115,6 +114,18 @@ export function openCaller(connection: Connection, patience: Patience = PATIENCE
     } catch (error) {
       throw failureOf(error, what, connection);
     }
+  };
+}
+
+function bodyOptions(body: Call<unknown>["body"], send: typeof fetch, stall_ms: number): Options {
+  if (body === undefined) return {};
+  if (typeof body === "string") return { body, headers: { "content-type": "application/json" } };
+  if (body instanceof Uint8Array) return { body };
+  // Every try opens the file anew: a body that ky knew of would be kept whole for the next one.
+  return {
+    timeout: false,
+    headers: { "content-length": String(body.bytes) },
+    fetch: (request) => sendFile(body, new Request(request), send, stall_ms),
   };
 }
 
@@ -139,6 +150,8 @@ function failureOf(error: unknown, what: string, connection: Connection): Mlflow
   }
   const reason = isTimeoutError(error)
     ? "it did not answer in time"
+    : error instanceof Stalled
+    ? error.message
     : isNetworkError(error)
     ? causeOf(error)
     : error instanceof SyntaxError

@@ -32,7 +32,7 @@ export interface MirrorInput {
   readonly patience?: Patience;
   /** Told once of each thing that the server will not take. */
   readonly onRefused?: (sentence: string) => void;
-  /** Awaited between steps: keeps the mirror quiet while something is timed. */
+  /** Awaited between steps and parts of files: keeps the mirror quiet while something is timed. */
   readonly quiet?: () => Promise<void>;
 }
 
@@ -65,6 +65,7 @@ export function openMirror(input: MirrorInput): Mirror {
     client,
     book: openRunBook(client, experiment),
     max_file_bytes: input.max_file_bytes ?? MAX_FILE_BYTES,
+    quiet: input.quiet ?? (() => Promise.resolve()),
     study: (study_id) => known.get(study_id)!, // its record was learnt before
     onRefused(sentence) {
       if (refused.has(sentence)) return;
@@ -80,7 +81,7 @@ export function openMirror(input: MirrorInput): Mirror {
 
   const step = async (effects: Effect[], reached: Map<string, Progress>) => {
     if (reached.size === 0) return;
-    await input.quiet?.();
+    await delivery.quiet();
     await deliver(delivery, effects);
     for (const [study_id, place] of reached) progress.set(study_id, place);
     await writeProgress(root, target, progress);

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { stringify } from "yaml";
 import { type MlflowClient, quoted } from "./client.ts";
 import type { Recommended } from "./effects.ts";
@@ -5,20 +6,32 @@ import type { RunPlace } from "./run_book.ts";
 
 const MODEL_NAME = "checkpoint";
 
-/** The file that makes a folder a model for MLflow; the weights stay where pare keeps them. */
+/** Writes a file beside the model's; one that is gone or too large is left out. */
+export type Upload = (artifact_uri: string, path: string, file: string) => Promise<void>;
+
+/** The file that makes a folder a model for MLflow. */
 function modelFile(model_id: string, { run_id }: RunPlace, recommended: Recommended): string {
   return stringify({
     model_id,
     run_id,
     utc_time_created: recommended.at.replace("T", " ").replace("Z", ""),
     flavors: {
-      pare: { artifact_id: recommended.artifact_id, location: recommended.location },
+      pare: {
+        artifact_id: recommended.artifact_id,
+        location: recommended.location,
+        data: "checkpoint",
+      },
     },
   });
 }
 
 /** The run's logged model; what an interrupted try has made is taken up. */
-async function loggedModel(client: MlflowClient, place: RunPlace, recommended: Recommended) {
+async function loggedModel(
+  client: MlflowClient,
+  place: RunPlace,
+  recommended: Recommended,
+  upload: Upload,
+): Promise<string> {
   const { run_id, experiment_id } = place;
   const found = await client.findLoggedModels(experiment_id, `source_run_id = ${quoted(run_id)}`);
   const model = found.find(({ info }) => info.name === MODEL_NAME) ??
@@ -35,6 +48,9 @@ async function loggedModel(client: MlflowClient, place: RunPlace, recommended: R
     });
   const { model_id, artifact_uri, status } = model.info;
   if (status !== "LOGGED_MODEL_READY") {
+    for (const path of recommended.files) {
+      await upload(artifact_uri, `checkpoint/${path}`, join(recommended.location, path));
+    }
     await client.putText(artifact_uri, "MLmodel", modelFile(model_id, place, recommended));
     await client.logOutputModel(run_id, model_id);
     await client.readyLoggedModel(model_id);
@@ -43,15 +59,16 @@ async function loggedModel(client: MlflowClient, place: RunPlace, recommended: R
 }
 
 /**
- * Puts the recommended checkpoint into the model registry as a version of its own, under the alias
- * `recommended`. Done again it finds what is there.
+ * Puts the recommended checkpoint with its files into the model registry as a version of its own,
+ * under the alias `recommended`. Done again it finds what is there.
  */
 export async function recommend(
   client: MlflowClient,
   place: RunPlace,
   recommended: Recommended,
+  upload: Upload,
 ): Promise<void> {
-  const model_id = await loggedModel(client, place, recommended);
+  const model_id = await loggedModel(client, place, recommended, upload);
   const { model: name, description } = recommended;
   await client.ensureRegisteredModel(name, "Checkpoints that pare recommends");
   const versions = await client.modelVersions(name);

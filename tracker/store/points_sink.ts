@@ -186,7 +186,7 @@ function appendPoints(
   }
 }
 
-/** Copies columns as they lie in memory: a call a cell takes longer than all the rest of their way. */
+/** Copies columns as they lie in memory, without a call a cell. */
 function fillRows(chunk: DuckDBDataChunk, at: number, piece: Piece, from: number, rows: number) {
   piece.forEach(({ buffer, byteOffset }, i) => {
     const vector = duckdb.data_chunk_get_vector(chunk.chunk, i);

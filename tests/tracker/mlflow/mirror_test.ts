@@ -105,6 +105,7 @@ Deno.test("studies are mirrored to a real server", async (t) => {
         client,
         book: { place: () => Promise.resolve(place) },
         max_file_bytes: 1,
+        quiet: () => Promise.resolve(),
         study: (study_id) => newStudy(study_id, AT),
         onRefused: (sentence) => told.push(sentence),
       }, [{ to: { study_id: "s", trial_id: null }, kind: "log", data: { params, metrics } }]);
