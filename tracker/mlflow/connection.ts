@@ -13,6 +13,8 @@ export interface Connection {
   readonly authorization: string | null;
   /** PEM text of the certificates that the server's is checked with; null: the system's. */
   readonly certificates: string | null;
+  /** Takes any certificate: whoever is in between can read and change everything. */
+  readonly insecure: boolean;
   /** Words that must never leave this process. */
   readonly secrets: readonly string[];
 }
@@ -63,22 +65,30 @@ function authorizationOf(url: URL, variables: Variables) {
   return { authorization: null, secrets: [] };
 }
 
+function isInsecure(variables: Variables): boolean {
+  const insecure = /^(1|true)$/i.test(variables["MLFLOW_TRACKING_INSECURE_TLS"] ?? "");
+  if (!insecure || !variables["MLFLOW_TRACKING_SERVER_CERT_PATH"]) return insecure;
+  throw new UsageError(
+    "Cannot both check the server's certificate and leave that out: unset " +
+      "MLFLOW_TRACKING_INSECURE_TLS or MLFLOW_TRACKING_SERVER_CERT_PATH",
+  );
+}
+
 function certificatesOf(variables: Variables): string | null {
-  if (/^(1|true)$/i.test(variables["MLFLOW_TRACKING_INSECURE_TLS"] ?? "")) {
-    throw new UsageError(
-      "Cannot honour MLFLOW_TRACKING_INSECURE_TLS: Deno checks certificates for a single " +
-        "connection always. Name the server's certificate in MLFLOW_TRACKING_SERVER_CERT_PATH, " +
-        "or unset the variable and run with --unsafely-ignore-certificate-errors",
-    );
-  }
   const path = variables["MLFLOW_TRACKING_SERVER_CERT_PATH"];
   if (!path) return null;
+  let text: string;
   try {
-    return readFileSync(path, "utf8");
+    text = readFileSync(path, "utf8");
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new UsageError(`Cannot read MLFLOW_TRACKING_SERVER_CERT_PATH: ${reason}`);
   }
+  if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
+  throw new UsageError(
+    `Cannot use MLFLOW_TRACKING_SERVER_CERT_PATH as ${path} holds no certificate: it must be a ` +
+      "file in PEM form",
+  );
 }
 
 /** The server that an address and the usual `MLFLOW_TRACKING_…` variables name. */
@@ -94,6 +104,7 @@ export function connectionOf(uri: string, variables: Variables): Connection {
     base,
     shown: base,
     authorization,
+    insecure: isInsecure(variables),
     certificates: certificatesOf(variables),
     secrets: [...secrets, authorization?.split(" ")[1] ?? ""].filter((word) => word.length > 2),
   };

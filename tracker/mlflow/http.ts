@@ -2,6 +2,7 @@ import ky, { isHTTPError, isNetworkError, isTimeoutError, type Options } from "k
 import type { z } from "zod";
 import { type Connection, redact } from "./connection.ts";
 import { type FileBody, sendFile, Stalled } from "./send_file.ts";
+import { uncheckedFetch } from "./unchecked_fetch.ts";
 import { ErrorAnswer } from "./wire.ts";
 
 /** What went wrong at the server or on the way to it. Its message holds no secret. */
@@ -65,12 +66,18 @@ export interface Call<T> {
 /** One request of an MLflow server, retried and checked. */
 export type Caller = <T>(call: Call<T>) => Promise<T>;
 
+/** How bytes reach a server: as its certificate is to be checked. */
+function fetchOf({ certificates, insecure }: Connection): typeof fetch {
+  if (insecure) return uncheckedFetch;
+  if (certificates === null) return fetch;
+  const client = Deno.createHttpClient({ caCerts: [certificates] });
+  return (input, init) => fetch(input, { ...init, client });
+}
+
 /** The way to a server: back-off with jitter, `Retry-After`, time limits, answers checked by zod. */
 export function openCaller(connection: Connection, patience: Patience = PATIENCE): Caller {
-  const { base, authorization, certificates } = connection;
-  const client = certificates === null ? null : Deno.createHttpClient({ caCerts: [certificates] });
-  const send: typeof fetch = (input, init) =>
-    fetch(input, client === null ? init : { ...init, client });
+  const { base, authorization } = connection;
+  const send = fetchOf(connection);
   const http = ky.create({
     redirect: "manual", // a redirect would turn POST into GET, or carry the call elsewhere
     timeout: patience.timeout_ms,
@@ -124,7 +131,6 @@ function bodyOptions(body: Call<unknown>["body"], send: typeof fetch, stall_ms: 
   // Every try opens the file anew: a body that ky knew of would be kept whole for the next one.
   return {
     timeout: false,
-    headers: { "content-length": String(body.bytes) },
     fetch: (request) => sendFile(body, new Request(request), send, stall_ms),
   };
 }
@@ -164,10 +170,26 @@ function failureOf(error: unknown, what: string, connection: Connection): Mlflow
   );
 }
 
+/** What the machine says of a certificate, and what to do. */
+const CERTIFICATES: readonly [RegExp, string][] = [
+  [
+    /CaUsedAsEndEntity/,
+    "its certificate is one of an authority (CA:TRUE), which no server may show; make one with " +
+    "basicConstraints=CA:FALSE, or sign one with it",
+  ],
+  [
+    /UnknownIssuer/,
+    "nobody known has signed its certificate; name the issuer's in MLFLOW_TRACKING_SERVER_CERT_PATH",
+  ],
+];
+
 function causeOf(error: Error): string {
-  const cause = error.cause instanceof Error ? error.cause.message : error.message;
+  const cause = error.cause instanceof Error ? error.cause : error;
+  const said = cause.cause instanceof Error ? cause.cause.message : cause.message;
+  const certificate = CERTIFICATES.find(([pattern]) => pattern.test(said))?.[1];
+  if (certificate !== undefined) return certificate;
   // Deno repeats the address, which may hold a user's name.
-  return cause.replace(/^error sending request for url \([^)]*\):? ?/, "") || "no connection";
+  return said.replace(/^error sending request for url \([^)]*\):? ?/, "") || "no connection";
 }
 
 function jsonOrNull(text: string): unknown {

@@ -120,6 +120,39 @@ Deno.test("studies are mirrored to a real server", async (t) => {
       assert.match(told[0]!, /Changing param values is not allowed/);
     });
 
+    await t.step(
+      "the recommended checkpoint's files lie beside its model, but too large ones",
+      async () => {
+        const experiment_id = await client.createExperiment("files");
+        const run = { experiment_id, run_name: "r", start_time: 1, tags: [] };
+        const place = (await client.createRun(run)).info;
+        const location = join(directory, "files");
+        await Deno.mkdir(location);
+        await Deno.writeTextFile(join(location, "config.json"), '{"bits": 4}');
+        await Deno.writeTextFile(join(location, "large.json"), '{"bits": 400}');
+        await deliver({
+          client,
+          book: { place: () => Promise.resolve(place) },
+          max_file_bytes: 11,
+          quiet: () => Promise.resolve(),
+          study: (study_id) => newStudy(study_id, AT),
+          onRefused: (sentence) => assert.fail(sentence),
+        }, [{
+          to: { study_id: "s", trial_id: "s/t01" },
+          kind: "recommend",
+          recommended: {
+            ...{ model: "files", description: "", trial_id: "s/t01", artifact_id: "a", location },
+            ...{ files: ["config.json", "large.json"], at: AT },
+          },
+        }]);
+        const filter = `source_run_id = '${place.run_id}'`;
+        const [model] = await client.findLoggedModels(experiment_id, filter);
+        const { artifact_uri } = model!.info;
+        assert.deepEqual(await client.getJson(artifact_uri, "checkpoint/config.json"), { bits: 4 });
+        await assert.rejects(client.getJson(artifact_uri, "checkpoint/large.json"));
+      },
+    );
+
     await t.step("the recommended checkpoint is in the registry, once", async () => {
       const again = mirrorTo(server.uri, root);
       again.follow("s1", null);

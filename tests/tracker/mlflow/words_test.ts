@@ -96,9 +96,16 @@ Deno.test("user, password and token reach the header and nothing that is shown",
     assert.match(said, /^Cannot use /);
     assert.doesNotMatch(said, /hidden/);
   }
+  const insecure = { MLFLOW_TRACKING_INSECURE_TLS: "true" };
+  assert.equal(words("https://h", insecure).insecure, true);
+  assert.equal(words("https://h").insecure, false);
   assert.match(
-    refusal(() => words("https://h", { MLFLOW_TRACKING_INSECURE_TLS: "true" })),
-    /MLFLOW_TRACKING_SERVER_CERT_PATH/,
+    refusal(() => words("https://h", { ...insecure, MLFLOW_TRACKING_SERVER_CERT_PATH: "/x" })),
+    /^Cannot both check .*unset MLFLOW_TRACKING_INSECURE_TLS or/,
+  );
+  assert.match(
+    refusal(() => words("https://h", { MLFLOW_TRACKING_SERVER_CERT_PATH: import.meta.filename! })),
+    /holds no certificate/,
   );
   assert.match(
     refusal(() => words("https://h", { MLFLOW_TRACKING_SERVER_CERT_PATH: "/no/such" })),
