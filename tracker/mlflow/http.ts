@@ -131,6 +131,7 @@ function bodyOptions(body: Call<unknown>["body"], send: typeof fetch, stall_ms: 
   // Every try opens the file anew: a body that ky knew of would be kept whole for the next one.
   return {
     timeout: false,
+    headers: { "content-length": String(body.bytes) },
     fetch: (request) => sendFile(body, new Request(request), send, stall_ms),
   };
 }

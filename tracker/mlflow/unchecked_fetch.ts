@@ -33,10 +33,12 @@ export const uncheckedFetch: typeof fetch = (input, init) => {
         request.signal.aborted ? request.signal.reason : new TypeError("fetch failed", { cause }),
       );
     sent.on("error", failed);
-    if (request.body === null) sent.end();
-    else {Readable.fromWeb(request.body as Parameters<typeof Readable.fromWeb>[0]).on(
-        "error",
-        failed,
-      ).pipe(sent);}
+    // MLflow reads no body whose length is not said, but that of a file.
+    if (!request.headers.has("content-length")) {
+      request.arrayBuffer().then((bytes) => sent.end(new Uint8Array(bytes)), failed);
+    } else if (request.body !== null) {
+      Readable.fromWeb(request.body as Parameters<typeof Readable.fromWeb>[0]).on("error", failed)
+        .pipe(sent);
+    }
   });
 };

@@ -12,6 +12,7 @@ import { makeFigureBatch } from "./figure_rows.ts";
 import { deleteRows, type Forgotten, seenBefore } from "./forget_rows.ts";
 import { refreshFront } from "./front_rows.ts";
 import { makePointBatch } from "./points_sink.ts";
+import { refreshStandings } from "./summary_rows.ts";
 
 type Where = Readonly<Record<string, string>>;
 
@@ -114,6 +115,7 @@ export function makeBatch(): Batch {
       }
       await figures.write(connection);
       for (const study_id of fronts) await refreshFront(connection, study_id);
+      if (fronts.size > 0) await refreshStandings(connection, [...fronts]);
       await points.write(connection, (trial_id) => seen("trial_id", trial_id));
     },
   };

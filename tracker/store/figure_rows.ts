@@ -1,4 +1,5 @@
-import { type DuckDBConnection, LIST, listValue, VARCHAR } from "@duckdb/node-api";
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { type ChangedTrials, someTrials } from "./changed_trials.ts";
 import { refreshSummaries } from "./summary_rows.ts";
 
 /** Main metrics that are columns of `trial_figures`; what a column is made of stands beside it. */
@@ -47,25 +48,11 @@ function insertSql(which: string): string {
     FROM placed GROUP BY study_id, trial_id`;
 }
 
-/**
- * Writes the main figures of a study's trials anew, all of them where `trial_ids` is null; the
- * caller holds the transaction.
- */
-async function refreshFigures(
-  connection: DuckDBConnection,
-  study_id: string,
-  trial_ids: readonly string[] | null,
-): Promise<void> {
-  const some = trial_ids === null ? "" : "AND trial_id IN (SELECT unnest($trials))";
-  const values = {
-    study_id,
-    ...(trial_ids === null ? {} : { trials: listValue([...trial_ids]) }),
-  };
-  const types = trial_ids === null ? {} : { trials: LIST(VARCHAR) };
-  const where = `study_id = $study_id ${some}`;
-  await connection.run(`DELETE FROM trial_figures WHERE ${where}`, values, types);
-  const which = `m.study_id = $study_id ${some.replace("trial_id", "m.trial_id")}`;
-  await connection.run(insertSql(which), values, types);
+/** Writes the main figures of trials anew; the caller holds the transaction. */
+async function refreshFigures(connection: DuckDBConnection, changed: ChangedTrials): Promise<void> {
+  const { where, values, types } = someTrials(changed);
+  await connection.run(`DELETE FROM trial_figures AS f WHERE ${where("f")}`, values, types);
+  await connection.run(insertSql(where("m")), values, types);
 }
 
 /** Trials whose main figures have changed, by study; their summaries change with them. */
@@ -85,11 +72,12 @@ export function makeFigureBatch(): FigureBatch {
       else known?.add(trial_id);
     },
     async write(connection) {
-      for (const [study_id, trial_ids] of studies) {
-        const changed = trial_ids === null ? null : [...trial_ids];
-        await refreshFigures(connection, study_id, changed);
-        await refreshSummaries(connection, study_id, changed);
-      }
+      if (studies.size === 0) return;
+      const whole = [...studies].filter(([_, trials]) => trials === null);
+      const some = [...studies.values()].flatMap((trials) => [...trials ?? []]);
+      const changed = { studies: whole.map(([study_id]) => study_id), trials: some };
+      await refreshFigures(connection, changed);
+      await refreshSummaries(connection, changed);
     },
   };
 }

@@ -1,6 +1,5 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { type Standing, standingsOf, yardstickOf } from "../../core/mod.ts";
-import { refreshStandings } from "./summary_rows.ts";
 
 /** A trial's value of each objective, as the front's rules pick it; see `objectiveRow`. */
 const POINTS = `
@@ -108,5 +107,4 @@ export async function refreshFront(connection: DuckDBConnection, study_id: strin
   } finally {
     appender.closeSync();
   }
-  await refreshStandings(connection, study_id);
 }

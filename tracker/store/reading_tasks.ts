@@ -22,7 +22,7 @@ const TAKE_OVER_PATIENCE_MS = 500;
 /** How long a reader takes over what a dead writer left: the rest is for the next reader. */
 const TAKE_OVER_MS = 5_000;
 /** How long it has the database at a time meanwhile, and how long others may have it in between. */
-const TURN_MS = 400;
+const TURN_MS = 200;
 const YIELD_MS = 30;
 
 /** What a reader's statements may write beside the database, and how long it takes a backlog over. */

@@ -15,7 +15,7 @@ const BATCH_ROWS = 20_000;
 /** Points are written in columns, millions a second. Two whole row groups, as a part is written twice. */
 const BATCH_POINTS = 2 * 122_880;
 /** The same for many small records, of which the reading takes longer than the writing. */
-const BATCH_MS = 250;
+const BATCH_MS = 120;
 
 /** So many times as much where nobody waits for the database: each commit looks at whole tables. */
 const UNHURRIED = 5;

@@ -7,7 +7,7 @@ const LONGEST_MS = 8_000;
 /** Journal that makes a turn long anyway: it begins at once. */
 const MUCH_BYTES = 1 << 20;
 /** How long a flush has the database at a time, and how long others may have it in between. */
-const SLICE_MS = 400;
+const SLICE_MS = 200;
 const YIELD_MS = 30;
 /** How long the background waits for a reader, which needs some milliseconds. */
 const READER_MS = 200;

@@ -1,13 +1,13 @@
-import { type DuckDBConnection, LIST, listValue, VARCHAR } from "@duckdb/node-api";
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { type ChangedTrials, listOf, someTrials } from "./changed_trials.ts";
 
 /** What a trial's summary is made of; `which` says of which trials t. */
 function insertSql(which: string): string {
   return `INSERT INTO trial_summaries BY NAME
     WITH bases AS (
-      SELECT fidelity, any_value(accuracy) AS accuracy FROM baselines
-      WHERE study_id = $study_id GROUP BY fidelity
+      SELECT study_id, fidelity, any_value(accuracy) AS accuracy FROM baselines GROUP BY ALL
     ),
-    speeds AS (SELECT any_value(latency_ms) AS latency_ms FROM baselines WHERE study_id = $study_id)
+    speeds AS (SELECT study_id, any_value(latency_ms) AS latency_ms FROM baselines GROUP BY study_id)
     SELECT t.study_id, t.trial_id, t.number, t.readable_id, t.methods, t.state, t.fidelity, t.reward,
       f.* EXCLUDE (study_id, trial_id),
       base.accuracy - f.accuracy AS accuracy_drop, speeds.latency_ms / f.latency_ms AS speedup,
@@ -20,64 +20,54 @@ function insertSql(which: string): string {
       coalesce(t.model_revision, s.model_revision) AS model_revision, t.environment_lock
     FROM trials t
     JOIN studies s USING (study_id)
-    CROSS JOIN speeds
     LEFT JOIN trial_figures f ON f.study_id = t.study_id AND f.trial_id = t.trial_id
-    LEFT JOIN bases base ON base.fidelity = t.fidelity
+    LEFT JOIN bases base ON base.study_id = t.study_id AND base.fidelity = t.fidelity
+    LEFT JOIN speeds ON speeds.study_id = t.study_id
     LEFT JOIN front_points p ON p.study_id = t.study_id AND p.trial_id = t.trial_id
     WHERE ${which}`;
 }
 
-/** Whether one of the trials is what the others of the study are compared with. */
-async function haveBaseline(
+/** With every trial of a study whose baseline is among the changed: all are compared with it. */
+async function withCompared(
   connection: DuckDBConnection,
-  values: Parameters<DuckDBConnection["run"]>[1],
-  types: Parameters<DuckDBConnection["run"]>[2],
-): Promise<boolean> {
+  { studies, trials }: ChangedTrials,
+): Promise<ChangedTrials> {
   const found = await connection.runAndReadAll(
-    `SELECT count(*) FROM trials WHERE study_id = $study_id AND strategy_id IS NULL
-      AND trial_id IN (SELECT unnest($trials))`,
-    values,
-    types,
+    `SELECT DISTINCT study_id FROM trials
+     WHERE strategy_id IS NULL AND trial_id IN (SELECT unnest($trials))`,
+    { trials: listOf(trials).value },
+    { trials: listOf(trials).type },
   );
-  return Number(found.getRows()[0]?.[0]) > 0;
+  return { studies: [...studies, ...found.getRows().map(([id]) => String(id))], trials };
 }
 
-/**
- * Writes the summaries of a study's trials anew, all of them where `trial_ids` is null; their
- * figures are written before. The caller holds the transaction.
- */
+/** Writes the summaries of trials anew, behind their figures; the caller holds the transaction. */
 export async function refreshSummaries(
   connection: DuckDBConnection,
-  study_id: string,
-  trial_ids: readonly string[] | null,
+  changed: ChangedTrials,
 ): Promise<void> {
-  const values = { study_id, trials: listValue([...trial_ids ?? []]) };
-  const types = { trials: LIST(VARCHAR) };
-  if (trial_ids === null || await haveBaseline(connection, values, types)) {
-    const where = "study_id = $study_id";
-    await connection.run(`DELETE FROM trial_summaries WHERE ${where}`, { study_id });
-    await connection.run(insertSql(`t.${where}`), { study_id });
-    return;
-  }
-  const some = "study_id = $study_id AND trial_id IN (SELECT unnest($trials))";
-  await connection.run(`DELETE FROM trial_summaries WHERE ${some}`, values, types);
-  await connection.run(insertSql(`t.${some.replace("trial_id", "t.trial_id")}`), values, types);
+  const { where, values, types } = someTrials(await withCompared(connection, changed));
+  await connection.run(`DELETE FROM trial_summaries AS t WHERE ${where("t")}`, values, types);
+  await connection.run(insertSql(where("t")), values, types);
 }
 
-/** Takes over where the trials of a study stand now. */
+/** Takes over where the trials of studies stand now. */
 export async function refreshStandings(
   connection: DuckDBConnection,
-  study_id: string,
+  studies: readonly string[],
 ): Promise<void> {
   await connection.run(
     `UPDATE trial_summaries AS t SET front_rank = now.rank, contribution = now.contribution
      FROM (
-       SELECT trial_id, p.rank, p.contribution
-       FROM trial_summaries s LEFT JOIN front_points p USING (study_id, trial_id)
-       WHERE s.study_id = $study_id AND (s.front_rank IS DISTINCT FROM p.rank
-         OR s.contribution IS DISTINCT FROM p.contribution)
+       SELECT s.study_id, s.trial_id, p.rank, p.contribution
+       FROM trial_summaries s
+       LEFT JOIN front_points p ON p.study_id = s.study_id AND p.trial_id = s.trial_id
+       WHERE s.study_id IN (SELECT unnest($studies))
+         AND (s.front_rank IS DISTINCT FROM p.rank
+           OR s.contribution IS DISTINCT FROM p.contribution)
      ) now
-     WHERE t.study_id = $study_id AND t.trial_id = now.trial_id`,
-    { study_id },
+     WHERE t.study_id = now.study_id AND t.trial_id = now.trial_id`,
+    { studies: listOf(studies).value },
+    { studies: listOf(studies).type },
   );
 }
