@@ -36,10 +36,11 @@ class VllmSession:
             raise StageFailure("invalid", "Cannot run vllm: torch finds no CUDA GPU")
         self._torch, self._vllm = torch, vllm
         weights = StoredWeights(artifact_dir)
+        self._context = min(CONTEXT_TOKENS, int(weights.config["max_position_embeddings"]))
         self._engine = vllm.LLM(
             model=artifact_dir,
             dtype="float16",
-            max_model_len=min(CONTEXT_TOKENS, int(weights.config["max_position_embeddings"])),
+            max_model_len=self._context,
             max_num_seqs=1,
             gpu_memory_utilization=GPU_SHARE,
             enable_prefix_caching=False,  # the same prompt comes again and is to be computed again
@@ -58,7 +59,7 @@ class VllmSession:
             self._engine.abort_request([str(self._request)])
         self._request += 1
         self._tokens = []
-        limit = CONTEXT_TOKENS - len(tokens)
+        limit = self._context - len(tokens)
         options = self._vllm.SamplingParams(
             temperature=0, max_tokens=limit, ignore_eos=True, detokenize=False
         )
