@@ -39,11 +39,16 @@ function looksViolated(trial: Trial): boolean {
   return undecided(trial).some(({ value, threshold }) => value !== null && value > threshold);
 }
 
+/** Whether the original has no right answer itself: then nothing tells what a compression costs. */
+function tellsNothing({ spec, baseline }: RecommendInput): boolean {
+  return objectiveRow(baseline.measurements, "accuracy", spec)?.value === 0;
+}
+
 /**
  * Among the trials evaluated in full that violate nothing, not even by their estimates, the front
  * is taken again, baseline included; trials that meet every constraint come before those with one
  * undecided, then the better reward. A trial that does not beat the baseline's reward is no reason
- * to change the model.
+ * to change the model, and nothing is where the baseline has no right answer.
  */
 export function recommend(input: RecommendInput): Recommendation {
   const { spec, baseline, trials, best = 5 } = input;
@@ -56,7 +61,7 @@ export function recommend(input: RecommendInput): Recommendation {
     .filter((trial) => trial.number !== baseline.number)
     .filter((trial) => (trial.reward?.value ?? -Infinity) > (baseline.reward?.value ?? -Infinity));
   candidates.sort((a, b) => Math.sign(undecided(a).length) - Math.sign(undecided(b).length));
-  const chosen = candidates[0];
+  const chosen = tellsNothing(input) ? undefined : candidates[0];
   const listed = frontOf([baseline, ...compressed], spec).members.map(({ trial }) => trial)
     .filter((trial) => trial.number !== baseline.number).slice(0, best);
   return {
@@ -122,7 +127,14 @@ function verdictSentence(verdict: ConstraintVerdict): string {
   }${range}${more}.`;
 }
 
-function whyKeep({ spec, baseline }: RecommendInput, compressed: readonly Trial[]): string[] {
+function whyKeep(input: RecommendInput, compressed: readonly Trial[]): string[] {
+  const { spec, baseline } = input;
+  if (tellsNothing(input)) {
+    return [
+      "Keep the original: it has no right answer itself on these samples, so they cannot tell what " +
+      "a compression costs.",
+    ];
+  }
   const full = compressed.filter((trial) =>
     trial.state === "completed" && trial.fidelity === "full"
   );
@@ -154,11 +166,14 @@ function whyKeep({ spec, baseline }: RecommendInput, compressed: readonly Trial[
 }
 
 function whatNext(
-  { spec, facts, stop }: RecommendInput,
+  input: RecommendInput,
   compressed: readonly Trial[],
   chosen: Trial | undefined,
 ): string[] {
-  const next: string[] = [];
+  const { spec, facts, stop } = input;
+  const next = tellsNothing(input)
+    ? ["Measure on a dataset of which the original gets some answers right, or on more samples."]
+    : [];
   const doubtful = [chosen, ...compressed.filter(looksViolated)].flatMap((trial) => {
     const open = trial?.constraints.find((verdict) => verdict.samples_to_decide !== null);
     return trial === undefined || open === undefined ? [] : [{ trial, open }];

@@ -92,6 +92,20 @@ Deno.test("recommend() keeps the original where no reward beats its own", () => 
   assert.match(found.reasons.join(" "), /beaten on the front or by the original's reward/);
 });
 
+Deno.test("recommend() keeps an original without a right answer: nothing shows a loss there", () => {
+  const without = (trial: Trial): Trial => ({
+    ...trial,
+    measurements: trial.measurements.map((row) =>
+      row.metric === "accuracy" ? { ...row, value: 0 } : row
+    ),
+  });
+  const input = { spec, facts, baseline: without(baseline), stop: "exhausted" as const };
+  const found = recommend({ ...input, trials: [input.baseline, without(eight)] });
+  assert.equal(found.keep_original, true);
+  assert.match(found.reasons.join(" "), /^Keep the original: it has no right answer itself/);
+  assert.match(found.next[0]!, /a dataset of which the original gets some answers right/);
+});
+
 Deno.test("resultVector() has the requirements' keys, null for what was not measured", () => {
   const vector = resultVector(eight, spec, facts);
   assert.deepEqual(Object.keys(vector), Object.keys(ResultVector.shape));
