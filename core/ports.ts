@@ -1,5 +1,6 @@
 import type { ResolvedAction } from "./schemas/action.ts";
 import type { Artifact } from "./schemas/artifact.ts";
+import type { RefusedTask } from "./schemas/endpoint.ts";
 import type { Failure } from "./schemas/failure.ts";
 import type { JournalRecord } from "./schemas/journal.ts";
 import type { Measurement, SampleResult } from "./schemas/measurement.ts";
@@ -18,6 +19,8 @@ export interface Evaluation {
   protocol: Record<string, string>;
   /** Task to what its hash is over, by name; absent: not kept. */
   protocol_parts?: Record<string, Record<string, string>> | undefined;
+  /** Tasks that were not measured while others were; only a server's may be. */
+  refused?: RefusedTask[];
 }
 
 /** Speed, memory and energy of an artifact in a named runtime, baseline interleaved. */

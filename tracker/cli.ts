@@ -8,34 +8,19 @@ interface StoreOptions {
   store?: string;
 }
 
-function withStudyOptions(command: Command): Command {
+/** What is evaluated: of a study that compresses, and of one that does not. */
+function withTaskOptions(command: Command): Command {
   return command
     .option("--model <name|path>", "demo, a checkpoint directory, a GGUF file or a hub name")
     .option(
       "--dataset <name|file>",
       "demo, core, gsm8k,mmlu, any task of lm-eval, own.yaml, or a .jsonl file",
     )
-    .option("--budget <time>", "wall time of the study, such as 2h or 30m")
-    .option("--gpu-hours <hours>", "GPU hours that may be spent")
-    .option("--max-trials <n>", "trials at most, the baseline not counted")
-    .option("--max-vram <gb>", "memory that an artifact may need, in GB")
-    .option("--max-accuracy-drop <share>", "absolute drop allowed, such as 0.02")
-    .option("--max-latency <ms>", "milliseconds a generated token")
-    .option("--max-size <gb>", "bytes on disk, in GB")
-    .option("--objectives <weights>", "such as accuracy=0.6,latency=0.2,memory=0.2")
-    .option("--target <machine>", "edge, cloud or a device's name: constraints of that machine")
     .option("--seed <n>", "seed of every random choice")
     .option("--data-dir <dir>", "benchmark files instead of the hub")
-    .option("--methods <names>", "only these methods, separated by commas")
-    .option("--runtime <name>", "runtime for speed and memory")
     .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
     .option("--limit <n>", "samples a task at most: the first n drawn")
-    .option("--proxy-samples <n>", "samples a task in the proxy evaluation; mmlu=100 for one task")
     .option("--full-samples <n>", "samples a task in the full evaluation; mmlu=500 for one task")
-    .option(
-      "--fidelity <proxy|full>",
-      "proxy: only proxy evaluations, so no front; full: all in full, without a proxy first",
-    )
     .option(
       "--sampling <fields>",
       "strategy=stratified|random|sequential,total_limit=n,…; gsm8k.limit=n for one task",
@@ -51,12 +36,46 @@ function withStudyOptions(command: Command): Command {
     .option("--trust-task-code", "run the code that a task file names, which may do anything");
 }
 
+function withStudyOptions(command: Command): Command {
+  return withTaskOptions(command)
+    .option("--budget <time>", "wall time of the study, such as 2h or 30m")
+    .option("--gpu-hours <hours>", "GPU hours that may be spent")
+    .option("--max-trials <n>", "trials at most, the baseline not counted")
+    .option("--max-vram <gb>", "memory that an artifact may need, in GB")
+    .option("--max-accuracy-drop <share>", "absolute drop allowed, such as 0.02")
+    .option("--max-latency <ms>", "milliseconds a generated token")
+    .option("--max-size <gb>", "bytes on disk, in GB")
+    .option("--objectives <weights>", "such as accuracy=0.6,latency=0.2,memory=0.2")
+    .option("--target <machine>", "edge, cloud or a device's name: constraints of that machine")
+    .option("--methods <names>", "only these methods, separated by commas")
+    .option("--runtime <name>", "runtime for speed and memory")
+    .option("--proxy-samples <n>", "samples a task in the proxy evaluation; mmlu=100 for one task")
+    .option(
+      "--fidelity <proxy|full>",
+      "proxy: only proxy evaluations, so no front; full: all in full, without a proxy first",
+    );
+}
+
 function withRunOptions(command: Command): Command {
   return withStore(command)
     .option("-y, --yes", "take every default and record that it was assumed")
     .option("--max-disk <size>", "bytes that artifacts may fill, such as 50GB")
     .option("--mlflow <uri>", "mirror to this MLflow server; default: MLFLOW_TRACKING_URI")
     .option("--output <dir>", "where report and figures go");
+}
+
+/** What an evaluation takes beside the options of its study. */
+function withEndpoint(command: Command): Command {
+  return command
+    .option("--endpoint <url>", "an OpenAI-compatible server; default: OPENAI_BASE_URL")
+    .option("--served-model <name>", "the server's name of the model; default: LLM_MODEL")
+    .option("--tokenizer <dir>", "the served model's tokenizer: prompts go as token ids")
+    .option("--chat", "generate by /chat/completions, in the server's own template")
+    .option("--concurrency <n>", "requests at a time; default: 4")
+    .option("--timeout <seconds>", "for one answer of the server; default: 300")
+    .option("--judge-endpoint <url>", "a server that judges TruthfulQA's generated answers")
+    .option("--judge-model <name>", "the judge's name on that server")
+    .option("--chat-template", "put every prompt in the model's chat template");
 }
 
 function withStore(command: Command): Command {
@@ -88,6 +107,10 @@ function buildProgram(): Command {
   )).action(async (file: string | undefined, options) =>
     (await import("./commands/run.ts")).runCommand(file, options)
   );
+
+  withRunOptions(withEndpoint(withTaskOptions(
+    program.command("evaluate").description("measure a model, here or behind a server"),
+  ))).action(async (options) => (await import("./commands/evaluate.ts")).evaluateCommand(options));
 
   withRunOptions(program.command("demo").description("the study of the README, on a real model"))
     .action(async (options) => (await import("./commands/run.ts")).demoCommand(options));

@@ -259,7 +259,9 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
       baseline,
       provenance,
     });
-    await makeEnvironments(plugins, session.spec.runtime, offline);
+    if (request.evaluation === undefined) {
+      await makeEnvironments(plugins, session.spec.runtime, offline);
+    }
     return session;
   };
 

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import {
   type Artifact,
   type Ask,
+  evaluationSpec,
   type Facts,
   heldMethods,
   inferSpec,
@@ -9,6 +10,7 @@ import {
   type Provenance,
   type ReplayedStudy,
   replayStudy,
+  runEvaluation,
   runStudy,
   type Spec,
   type StoredEvaluation,
@@ -116,7 +118,8 @@ export async function viewStudy(store: Store | null, study_id: string): Promise<
 export function openSession(input: SessionInput): StudySession {
   const { tools, mirror, study_id, request, facts, baseline, provenance } = input;
   const { registry } = tools;
-  const spec = inferSpec(request, facts, registry);
+  const onlyEvaluates = request.evaluation !== undefined;
+  const spec = (onlyEvaluates ? evaluationSpec : inferSpec)(request, facts, registry);
 
   return {
     study_id,
@@ -150,13 +153,13 @@ export function openSession(input: SessionInput): StudySession {
         facts,
       });
       const wanted = request.methods;
-      const result = await runStudy({
+      const result = await (onlyEvaluates ? runEvaluation : runStudy)({
         study_id,
         request,
         facts,
         spec: prepared.spec,
         provenance,
-        methods: heldMethods(
+        methods: onlyEvaluates ? [] : heldMethods(
           registry.methods.filter(({ method }) =>
             wanted === undefined || wanted.includes(method.name)
           ),

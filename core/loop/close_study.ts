@@ -10,7 +10,7 @@ import type { StudyResult } from "./study_input.ts";
 export async function closeStudy(study: Study, { stop, message }: Stop): Promise<StudyResult> {
   const { spec, trials, input: { study_id, facts } } = study;
   const baseline = baselineOf(study);
-  const recommendation = baseline === undefined
+  const recommendation = baseline === undefined || study.input.request.evaluation !== undefined
     ? null
     : recommend({ spec, facts, baseline, trials, stop });
   await record(study, {

@@ -35,7 +35,7 @@ export async function ensureBaseline(study: Study): Promise<Stop | null> {
  * The size that trials are compared with: 2 bytes a parameter, as the model is published. A
  * conversion to float32 holds twice as much and must not double any ratio.
  */
-function baselineSize(artifact: Artifact, { model }: Facts): Measurement {
+export function baselineSize(artifact: Artifact, { model }: Facts): Measurement {
   const size = sizeOf(artifact);
   if (artifact.size_bytes <= model.fp16_bytes) return size;
   return {

@@ -17,8 +17,9 @@ export const DEFAULT_FULL_EVALUATIONS = 8;
 
 /** The evaluations of a study's baseline, the one that a trial begins with first. */
 export function fidelitiesOf(
-  { fidelity }: StudyRequest,
+  { fidelity, evaluation }: StudyRequest,
 ): readonly ["proxy" | "full", ...("full")[]] {
+  if (evaluation !== undefined) return ["full"];
   return fidelity === undefined ? ["proxy", "full"] : [fidelity];
 }
 

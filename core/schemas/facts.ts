@@ -22,7 +22,9 @@ export type LinearShape = z.infer<typeof LinearShape>;
 /** What was read from a model's own files; no judgement. Bytes, counts and names. */
 export const ModelFacts = z.strictObject({
   model_name: z.string(),
-  source: z.enum(["checkpoint", "gguf", "hub", "demo", "tiny"]),
+  source: z.enum(["checkpoint", "gguf", "hub", "demo", "tiny", "endpoint"]).describe(
+    "endpoint: behind a server that says nothing of it, so that counts and bytes are 0",
+  ),
   path: z.string().describe("directory of the imported baseline, or of the checkpoint"),
   revision: z.string().nullable(),
   architecture: z.string().describe("such as LlamaForCausalLM"),

@@ -15,6 +15,7 @@ export const FailureKind = z.enum([
   "stall",
   "disk_full",
   "missing_environment",
+  "endpoint", // a server that is asked is down, fails or answers half
   "cancelled",
 ]);
 export type FailureKind = z.infer<typeof FailureKind>;

@@ -33,6 +33,7 @@ export const StopReason = z.enum([
   "max_trials",
   "target",
   "converged",
+  "evaluated", // nothing was to be compressed, and the evaluation is done
   "exhausted", // the samplers have nothing left to try
   "cancelled",
   "failed",

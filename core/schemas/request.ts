@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Strategy } from "./action.ts";
+import { EvaluationOnly } from "./endpoint.ts";
 
 /** Metrics a study may optimise; the default front is accuracy, latency_ms and size_bytes. */
 export const ObjectiveName = z.enum([
@@ -105,6 +106,7 @@ export const StudyRequest = z.strictObject({
   ),
   sampler: z.string().optional().describe("who proposes after the seeds"),
   runtime: z.string().optional().describe("runtime for speed and memory"),
+  evaluation: EvaluationOnly.optional().describe("only evaluate: nothing is compressed"),
   trust_remote_code: z.boolean().default(false),
   samples_per_problem: z.int().min(10).optional().describe(
     "programs drawn for each problem of a code benchmark; default: 10",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { KnobValue } from "./action.ts";
 import { LayerValue, Verification } from "./artifact.ts";
+import { Endpoint, RefusedTask } from "./endpoint.ts";
 import { CarbonIntensity, CpuPower, EnergyReading } from "./energy.ts";
 import { DeviceFacts, ModelFacts } from "./facts.ts";
 import { FailureKind } from "./failure.ts";
@@ -89,7 +90,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
   /** Reads the evaluation rows, draws their order and writes calibration token windows. */
   z.strictObject({
     stage: z.literal("prepare_data"),
-    model_dir: z.string(),
+    model_dir: z.string().nullable().describe("whose tokenizer is taken; null: none is needed"),
     tasks: z.array(WireTask),
     calibration_path: z.string().nullable().describe(".jsonl(.gz) of {text}; null: shipped text"),
     calibration_windows: z.int(),
@@ -138,6 +139,9 @@ export const StageRequest = z.discriminatedUnion("stage", [
     runtime: z.strictObject({ name: z.string(), graph_dir: z.string() }).nullable()
       .describe("scores in this runtime, as its speed is measured; null: in transformers"),
     allow_unsafe_code: z.boolean().describe("programs that the model writes run without a sandbox"),
+    endpoint: Endpoint.optional().describe("this server answers; artifact_dir is not read"),
+    judge: Endpoint.optional().describe("judges generated answers"),
+    chat_template: z.boolean().optional().describe("prompts stand in the model's chat template"),
   }),
   /** Runs once for an architecture, in the openvino_export environment. */
   z.strictObject({
@@ -267,6 +271,7 @@ export const StageResults = {
     protocol_parts: z.record(z.string(), z.record(z.string(), z.string())).describe(
       "task: what the hash is over, by name, so that a difference can be said",
     ),
+    refused: z.array(RefusedTask).describe("tasks that the endpoint cannot do, or its judge"),
   }),
   export_graph: z.strictObject({ weights: z.int(), seconds: z.number() }),
   speed: z.strictObject({

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pare_backends.evaluation.answers import Answers
+from pare_backends.evaluation.chat_template import use_chat_template
 from pare_backends.evaluation.documents import Documents, load_documents
 from pare_backends.evaluation.generated_code import require_safety
 from pare_backends.evaluation.harness import run_harness
@@ -15,6 +16,8 @@ from pare_backends.evaluation.outcome import TaskOutcome, measurements
 from pare_backends.evaluation.perplexity import run_perplexity, windows
 from pare_backends.evaluation.records import file_sha256
 from pare_backends.evaluation.samples_file import write_samples
+from pare_backends.evaluation.served_client import Endpoint
+from pare_backends.evaluation.served_tasks import Refusals, judged_rows, open_served
 from pare_backends.evaluation.wire import SampleSelection, WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
@@ -44,6 +47,9 @@ class EvaluateRequest:
     answer_chars: int
     runtime: EvaluationRuntime | None
     allow_unsafe_code: bool
+    endpoint: Endpoint | None = None
+    judge: Endpoint | None = None
+    chat_template: bool = False
 
 
 def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
@@ -54,26 +60,34 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
     with report.span("load", library=True):
         if any(task.evaluator == "lm_eval" for task in request.tasks):
             importlib.import_module("lm_eval.models.huggingface")  # 2 s, lm-eval's own
-        model, tokenizer, numerics = _load(request, report)
+        if request.endpoint is None:
+            model, tokenizer, numerics = _load(request, report)
+        else:
+            model, tokenizer, numerics = open_served(request.endpoint, request.answers_path, report)
     for task in request.tasks:
         _require_rows(task, rows[task.task], documents[task.task], tokenizer)
+    refusals = Refusals(goes_on=request.endpoint is not None)
     with report.span("evaluate", library=True):
-        outcomes = _run_tasks(request, rows, documents, model, tokenizer, report)
+        outcomes = _run_tasks(request, rows, documents, model, tokenizer, report, refusals)
+    refusals.require_some(outcomes)
+    device = "endpoint" if request.endpoint is not None else str(model.device.type)
+    judged = judged_rows(request, outcomes, documents, device, report, refusals)
     path = Path(request.samples_path)
     write_samples(path, outcomes, request.answer_chars)
-    device = str(model.device.type)
     return {
         "measurements": [
             {**m, "method": f"{m['method']}; {numerics}", **_in_runtime(request, model, m)}
             for outcome in outcomes
             for m in measurements(outcome, request.fidelity, device)
-        ],
+        ]
+        + judged,
         "samples": sum(len(outcome.samples) for outcome in outcomes),
         "requests": sum(outcome.asked for outcome in outcomes),
         "reused_requests": sum(outcome.reused for outcome in outcomes),
         "samples_sha256": file_sha256(path),
         "protocol": {outcome.task.task: outcome.protocol for outcome in outcomes},
         "protocol_parts": {outcome.task.task: outcome.protocol_parts for outcome in outcomes},
+        "refused": refusals.rows,
     }
 
 
@@ -141,25 +155,36 @@ def _run_tasks(
     model: Any,
     tokenizer: Any,
     report: Report,
+    refusals: Refusals,
 ) -> list[TaskOutcome]:
-    harness = None
+    served = request.endpoint is not None
+    harness = model if served else None
     path = None if request.answers_path is None else Path(request.answers_path)
-    answers = Answers(path, f"{model.device.type}, {report.threads} threads")
+    answers = (
+        model.answers if served else Answers(path, f"{model.device.type}, {report.threads} threads")
+    )
+    if served and request.chat_template:
+        use_chat_template(model, tokenizer)
     apart = {selection.task: set(selection.rows) for selection in request.batched_apart}
     outcomes: list[TaskOutcome] = []
     for task in request.tasks:
         chosen, read = rows[task.task], documents[task.task]
         first = apart.get(task.task, set())
-        if task.evaluator == "perplexity":
-            size = request.batch_size
-            outcomes.append(
-                run_perplexity(task, read, chosen, model, tokenizer, size, report, answers, first)
-            )
-            continue
-        if harness is None:
-            from pare_backends.evaluation.language_model import PackedLM
+        with refusals.of(task):
+            if task.evaluator == "perplexity":
+                size = request.batch_size
+                outcomes.append(
+                    run_perplexity(
+                        task, read, chosen, model, tokenizer, size, report, answers, first
+                    )
+                )
+                continue
+            if harness is None:
+                from pare_backends.evaluation.language_model import PackedLM
 
-            harness = PackedLM(model, tokenizer, request.batch_size, report, answers)
-        sandboxed = not request.allow_unsafe_code
-        outcomes.append(run_harness(task, read, chosen, harness, first, sandboxed))
+                harness = PackedLM(model, tokenizer, request.batch_size, report, answers)
+                if request.chat_template:
+                    use_chat_template(harness, tokenizer)
+            sandboxed = not request.allow_unsafe_code
+            outcomes.append(run_harness(task, read, chosen, harness, first, sandboxed))
     return outcomes

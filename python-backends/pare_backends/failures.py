@@ -16,6 +16,7 @@ FAILURE_KINDS = (
     "stall",
     "disk_full",
     "missing_environment",
+    "endpoint",
     "cancelled",
 )
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pare_backends.checkpoint.load import load_config, load_tokenizer
 from pare_backends.evaluation.calibration import (
     calibration_windows,
@@ -35,7 +37,7 @@ SHIPPED_TEXT = Path(__file__).parent / "text" / "calibration.jsonl"
 class PrepareDataRequest:
     """Request of the stage, as in `core/schemas/wire.ts`."""
 
-    model_dir: str
+    model_dir: str | None
     tasks: list[WireTask]
     calibration_path: str | None
     calibration_windows: int
@@ -49,8 +51,8 @@ class PrepareDataRequest:
 def run(request: PrepareDataRequest, report: Report) -> dict[str, Any]:
     """Reads every task's data, then writes `calibration.safetensors` into `output_dir`. A task
     whose data are broken is told with its reason, and the others go on; fails where all are."""
-    tokenizer = load_tokenizer(request.model_dir)
-    context = context_length(load_config(request.model_dir))
+    tokenizer = None if request.model_dir is None else load_tokenizer(request.model_dir)
+    context = _context(request.model_dir)
     documents: dict[str, Documents] = {}
     tasks: list[dict[str, Any]] = []
     refused: list[dict[str, str]] = []
@@ -81,8 +83,15 @@ def run(request: PrepareDataRequest, report: Report) -> dict[str, Any]:
     }
 
 
+def _context(model_dir: str | None) -> int | None:
+    """Tokens that the model reads and writes; None where only a server knows."""
+    if model_dir is None or not (Path(model_dir) / "config.json").exists():
+        return None
+    return context_length(load_config(model_dir))
+
+
 def _task_rows(
-    task: WireTask, documents: Documents, tokenizer: Any, seed: int, context: int
+    task: WireTask, documents: Documents, tokenizer: Any, seed: int, context: int | None
 ) -> dict[str, Any]:
     """The task's rows and their order; raises where the model has no room for the task."""
     perplexity = task.evaluator == "perplexity"
@@ -105,6 +114,12 @@ def _task_rows(
 def _write_calibration(
     request: PrepareDataRequest, documents: list[Documents], tokenizer: Any, report: Report
 ) -> tuple[Path, list[str]]:
+    folder = Path(request.output_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "calibration.safetensors"
+    if request.calibration_windows == 0:  # nothing is going to be compressed
+        write_windows(path, np.zeros((0, 0), dtype=np.int32), [])
+        return path, []
     source = Path(request.calibration_path) if request.calibration_path else SHIPPED_TEXT
     texts = [str(row["text"]) for row in read_records(source, {"text": "string"})]
     excluded = paragraph_hashes(row for document in documents for row in document.rows)
@@ -123,8 +138,5 @@ def _write_calibration(
             f"{source.name} gives {len(ids)} windows of {request.calibration_tokens} tokens, "
             f"{request.calibration_windows} were asked for",
         )
-    folder = Path(request.output_dir)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "calibration.safetensors"
     write_windows(path, chosen, ids)
     return path, ids

@@ -11,6 +11,7 @@ import { trialTable } from "../terminal/trial_table.ts";
 import { duration } from "../view/format.ts";
 import { recipeText, trialRows } from "../view/trial_rows.ts";
 import type { StudyEvent } from "../../core/mod.ts";
+import { evaluationTable, modelLine } from "./evaluation_output.ts";
 import { parseBytes } from "./parse_values.ts";
 import { type RunOptions, studyFromOptions } from "./study_document.ts";
 
@@ -93,12 +94,13 @@ function announce(say: (text: string) => void, event: StudyEvent): void {
     ? 0
     : (Date.parse(trial.finished_at) - Date.parse(trial.started_at)) / 1000;
   const [row] = trialRows([trial], { front: [], probabilities: {} });
-  const figures = row === undefined || row.latency_ms === null
+  const { latency_ms } = row ?? { latency_ms: null };
+  const figures = row === undefined || (latency_ms === null && trial.state !== "completed")
     ? trial.failure?.message ?? trial.gates.find((gate) => gate.decision !== "pass")?.reason ?? ""
     : [
       row.accuracy === null ? "" : `accuracy ${row.accuracy.value.toFixed(3)}`,
       row.perplexity === null ? "" : `perplexity ${row.perplexity.value.toFixed(1)}`,
-      `${row.latency_ms.value.toFixed(1)} ms/token`,
+      latency_ms === null ? "" : `${latency_ms.value.toFixed(1)} ms/token`,
       row.size_bytes === null ? "" : `${(row.size_bytes / 1e6).toFixed(0)} MB`,
     ].filter((text) => text !== "").join(", ");
   const name = `t${String(trial.number).padStart(2, "0")}`;
@@ -106,8 +108,15 @@ function announce(say: (text: string) => void, event: StudyEvent): void {
 }
 
 function introduce(session: StudySession, say: (text: string) => void): void {
-  const { facts, spec } = session;
+  const { spec } = session;
   say(`study ${session.study_id}`);
+  const evaluates = session.request.evaluation !== undefined;
+  if (evaluates) say(`${modelLine(session)}; tasks ${spec.tasks.map((t) => t.task).join(", ")}`);
+  else introduceSearch(session, say);
+  for (const warning of spec.warnings) say(`note: ${warning}`);
+}
+
+function introduceSearch({ facts, spec }: StudySession, say: (text: string) => void): void {
   say(
     `model ${facts.model.model_name}: ${(facts.model.parameters / 1e6).toFixed(1)} M parameters, ` +
       `${(facts.model.fp16_bytes / 1e6).toFixed(0)} MB at 16 bits`,
@@ -116,7 +125,6 @@ function introduce(session: StudySession, say: (text: string) => void): void {
     `tasks ${spec.tasks.map((t) => t.task).join(", ")}; runtime ${spec.runtime}; accuracy may ` +
       `drop ${spec.constraints.max_accuracy_drop}`,
   );
-  for (const warning of spec.warnings) say(`note: ${warning}`);
 }
 
 async function conclude(
@@ -128,6 +136,11 @@ async function conclude(
   const view = await session.view();
   const folder = resolve(output ?? join(lab.home.studies, session.study_id));
   const files = await writeOutputs(view, folder);
+  if (view.request.evaluation !== undefined) {
+    console.log(`\n${evaluationTable(view)}\n\nEnded: ${result.message}`);
+    console.log(`Report          ${files.html}\nResults (JSON)  ${files.results}`);
+    return;
+  }
   console.log(`\n${trialTable(view.rows, view.recommended)}\n`);
   console.log(`Ended: ${result.message}`);
   for (const reason of view.reasons) console.log(`  ${reason}`);
@@ -164,7 +177,8 @@ async function sayMirrored(lab: Lab, output: string | undefined): Promise<void> 
 
 type Opening = (lab: Lab) => Promise<StudySession>;
 
-async function runWith(options: StudyCommandOptions, open: Opening) {
+/** Opens a study and runs it: what it says, asks and leaves are those of every command. */
+export async function runStudyCommand(options: StudyCommandOptions, open: Opening) {
   const screen = createLiveView(standardScreen(), () => Date.now());
   const controller = interruptible(screen.say);
   const onEvent = (event: StudyEvent) => {
@@ -197,16 +211,16 @@ async function runWith(options: StudyCommandOptions, open: Opening) {
 /** `pare run`: a study from options, a document, or both. */
 export async function runCommand(file: string | undefined, options: StudyCommandOptions) {
   const request = studyFromOptions(options, await readDocument(file));
-  await runWith(options, (lab) => lab.open(request));
+  await runStudyCommand(options, (lab) => lab.open(request));
 }
 
 /** `pare demo`: the README's study. */
 export async function demoCommand(options: StudyCommandOptions) {
   const request = studyFromOptions({}, DEMO);
-  await runWith({ ...options, yes: true }, (lab) => lab.open(request));
+  await runStudyCommand({ ...options, yes: true }, (lab) => lab.open(request));
 }
 
 /** `pare resume`: goes on where a study stopped; finished trials are not run again. */
 export async function resumeCommand(study: string | undefined, options: StudyCommandOptions) {
-  await runWith(options, (lab) => lab.resume(study));
+  await runStudyCommand(options, (lab) => lab.resume(study));
 }

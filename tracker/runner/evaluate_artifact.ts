@@ -49,9 +49,11 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
     answer_chars: study.answer_chars,
     runtime: null,
     allow_unsafe_code: study.allow_unsafe_code,
+    ...(study.evaluation ?? {}),
   }, "default");
   if (!evaluated.ok) return evaluated;
-  const { measurements, protocol, protocol_parts, samples, samples_sha256 } = evaluated.value;
+  const { measurements, protocol, protocol_parts, samples, samples_sha256, refused } =
+    evaluated.value;
   try {
     const rows = await readSamples(absolute, samples_sha256);
     await workshop.store.record({
@@ -68,7 +70,13 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
     });
     return {
       ok: true,
-      value: { measurements, samples: rows, protocol, protocol_parts },
+      value: {
+        measurements,
+        samples: rows,
+        protocol,
+        protocol_parts,
+        ...(refused.length > 0 ? { refused } : {}),
+      },
       spans: evaluated.spans,
     };
   } catch (error) {

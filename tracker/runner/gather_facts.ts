@@ -11,6 +11,7 @@ import {
   UsageError,
 } from "../../core/mod.ts";
 import { inspectDataset } from "../data/inspect_dataset.ts";
+import { servedArtifact, servedFacts } from "./served_facts.ts";
 import { packageSource } from "./source_closure.ts";
 import type { StageRunner } from "./stage_runner.ts";
 import type { Tools } from "./workshop.ts";
@@ -101,6 +102,12 @@ export async function gatherFacts(
     country: request.country ?? null,
   }, "default");
   if (!device.ok) throw refused(device.failure);
+  const endpoint = request.evaluation?.endpoint;
+  if (endpoint !== undefined) {
+    const model = servedFacts(request.model_name, endpoint);
+    const baseline = servedArtifact(endpoint, workshop.timestamp());
+    return { facts: { model, device: device.value, dataset }, baseline };
+  }
   const model = await importModel(workshop, runner, request, ggufOfDemo);
   const baseline = await workshop.artifacts.adopt(model.path, {
     action_key: createHash("sha256").update(`import ${model.path}`).digest("hex"),

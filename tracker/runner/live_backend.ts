@@ -11,6 +11,7 @@ import type {
   Span,
   Spec,
   Speed,
+  StudyRequest,
   WireTask,
 } from "../../core/mod.ts";
 import { applyAction } from "./apply_action.ts";
@@ -36,6 +37,8 @@ export interface PreparedStudy {
   readonly answer_chars: number;
   /** The user lets programs that a model writes run without a sandbox. */
   readonly allow_unsafe_code: boolean;
+  /** Given where nothing is compressed. */
+  readonly evaluation?: StudyRequest["evaluation"];
 }
 
 /** A failure with the spans that were spent on it. */

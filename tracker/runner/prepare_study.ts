@@ -88,18 +88,22 @@ async function prepareTasks(
 ): Promise<PreparedStudy> {
   const { request, spec, facts: { model, device } } = study;
   const tasks = wireTasks(spec, workshop.registry.tasks, request);
+  const { evaluation } = request;
+  const endpoint = evaluation?.endpoint;
   const calibration_path = calibrationText(request, model);
+  const model_dir = endpoint === undefined ? model.path : endpoint.tokenizer_dir;
+  const windows = evaluation === undefined ? CALIBRATION.windows : 0;
   const sample_seed = request.sampling?.seed ?? request.seed;
   const ownSampling = samplingByTask(request.sampling, workshop.registry.tasks);
   const sample_seeds = Object.fromEntries(
     [...ownSampling].flatMap(([task, { seed }]) => seed === undefined ? [] : [[task, seed]]),
   );
   const key = keyOf([
-    model.path,
+    model_dir,
     tasks,
     await dataStamp(tasks),
     calibration_path,
-    CALIBRATION,
+    { ...CALIBRATION, windows },
     request.seed,
     sample_seed,
     sample_seeds,
@@ -108,10 +112,10 @@ async function prepareTasks(
   const { directory: folder } = await workshop.caches.cached("data", key, async (temporary) => {
     const prepared = await runner("setup", {
       stage: "prepare_data",
-      model_dir: model.path,
+      model_dir,
       tasks,
       calibration_path,
-      calibration_windows: CALIBRATION.windows,
+      calibration_windows: windows,
       calibration_tokens: Math.min(CALIBRATION.tokens, model.context_length),
       output_dir: temporary,
       seed: request.seed,
@@ -143,6 +147,7 @@ async function prepareTasks(
     carbon_intensity: device.carbon_intensity ?? null,
     answer_chars: request.answer_chars ?? ANSWER_CHARS,
     allow_unsafe_code: request.allow_unsafe_code,
+    ...(evaluation === undefined ? {} : { evaluation }),
   };
 }
 

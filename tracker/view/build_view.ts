@@ -110,7 +110,7 @@ function advice(
   closed: Extract<JournalRecord, { type: "study_closed" }> | undefined,
 ): Recommendation | null {
   const baseline = study.trials.find((t) => t.strategy === null && t.state === "completed");
-  if (baseline === undefined) return null;
+  if (baseline === undefined || study.opened.request.evaluation !== undefined) return null;
   const stop = closed?.stop ?? "cancelled";
   return recommend({ spec, facts, baseline, trials: study.trials, stop });
 }

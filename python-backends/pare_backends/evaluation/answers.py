@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 import time
 from collections.abc import Callable, Container, Sequence
 from pathlib import Path
@@ -20,13 +21,15 @@ T = TypeVar("T")
 
 
 class Answers:
-    """Answers by the hash of what was asked; kept in memory alone where no file is given.
+    """Answers by the hash of what was asked; kept in memory alone where no file is given. Several
+    threads may ask: those that wait for a server do.
 
     `machine`: what else the bits depend on, such as device and threads.
     """
 
     def __init__(self, path: Path | None = None, machine: str = "") -> None:
         self._path, self._machine = path, machine
+        self._writing = threading.Lock()
         self._known: dict[str, tuple[Any, float]] = {}
         self.reused = 0
         """Answers taken from an earlier evaluation so far: requests, windows or generations."""
@@ -62,8 +65,9 @@ class Answers:
         answer = compute()
         seconds = time.perf_counter() - started
         if self._path is not None:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps([key, answer, seconds], allow_nan=False) + "\n")
+            line = json.dumps([key, answer, seconds], allow_nan=False) + "\n"
+            with self._writing, self._path.open("a", encoding="utf-8") as file:
+                file.write(line)
         return answer, seconds
 
 

@@ -21,6 +21,7 @@ from pare_backends.failures import StageFailure, one_line
 
 if TYPE_CHECKING:
     from pare_backends.evaluation.language_model import PackedLM
+    from pare_backends.evaluation.served_model import ServedLM
 
 SEED = 1234
 """lm-eval's own seed for few-shot samplers; the tasks here take the first examples."""
@@ -30,7 +31,7 @@ def run_harness(
     task: WireTask,
     documents: Documents,
     rows: Sequence[int],
-    model: PackedLM,
+    model: PackedLM | ServedLM,
     apart: Container[int] = (),
     sandboxed: bool = True,
 ) -> TaskOutcome:
@@ -72,6 +73,7 @@ def run_harness(
                 definition,
                 prompts,
                 hashes,
+                *([model.prompting] if model.prompting else []),
             ]
         ),
         protocol_parts={
@@ -82,9 +84,12 @@ def run_harness(
             "decoding": json.dumps(definition.get("generation_kwargs"), sort_keys=True),
             "template": content_hash({**definition, "generation_kwargs": None}),
             "prompts": content_hash(prompts),
+            **({"prompting": model.prompting} if model.prompting else {}),
             "samples": f"{len(hashes)} rows {content_hash(hashes)}",
         },
-        how=f"lm-eval {version}, {task.metric}, {task.few_shot}-shot" + decoding(task, sandboxed),
+        how=f"lm-eval {version}, {task.metric}, {task.few_shot}-shot"
+        + decoding(task, sandboxed)
+        + (f", {model.prompting}" if model.prompting else ""),
         asked=model.asked - asked,
         reused=model.answers.reused - reused,
         slices=(*slice_scores(groups, names, scores), *later_slices(task, samples)),
@@ -104,7 +109,11 @@ def _plain(value: Any) -> Any:
 
 
 def _run_part(
-    task: WireTask, documents: Documents, rows: Sequence[int], model: PackedLM, sandboxed: bool
+    task: WireTask,
+    documents: Documents,
+    rows: Sequence[int],
+    model: PackedLM | ServedLM,
+    sandboxed: bool,
 ) -> list[SampleResult]:
     """The samples of rows that share a prompt, in their order."""
     from lm_eval.evaluator import evaluate
@@ -116,7 +125,13 @@ def _run_part(
     lm_task = build_task(task, documents, rows, judge)
     # Standard errors are computed from the samples: lm-eval's bootstrap of some takes minutes.
     loaded = {"tasks": {task.task: lm_task}, "groups": {}, "group_map": {}}
-    results = evaluate(lm=model, task_dict=loaded, bootstrap_iters=0, log_samples=True)
+    results = evaluate(
+        lm=model,
+        task_dict=loaded,
+        bootstrap_iters=0,
+        log_samples=True,
+        apply_chat_template=model.templated,
+    )
     logged = [s for s in results["samples"][task.task] if s["filter"] == wanted_filter]
     if len(logged) != len(rows) or any(metric not in sample for sample in logged):
         known = sorted(

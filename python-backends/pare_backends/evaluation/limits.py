@@ -16,9 +16,9 @@ def context_length(config: Any) -> int:
     return int(getattr(config.get_text_config(), "max_position_embeddings", 0) or UNKNOWN_CONTEXT)
 
 
-def require_window(task: str, tokens: int, context: int) -> None:
-    """Raises where the model reads fewer tokens than a window has."""
-    if tokens > context:
+def require_window(task: str, tokens: int, context: int | None) -> None:
+    """Raises where the model reads fewer tokens than a window has; None: it is not known."""
+    if context is not None and tokens > context:
         raise StageFailure(
             "bad_input",
             f"Cannot measure {task} in windows of {tokens} tokens: the model reads {context}",
@@ -35,9 +35,9 @@ def require_room(task: str, new_tokens: int, context: int) -> None:
         )
 
 
-def require_definition_fits(task: str, definition: Mapping[str, Any], context: int) -> None:
+def require_definition_fits(task: str, definition: Mapping[str, Any], context: int | None) -> None:
     """Raises where the model has no room for what the task's document lets it generate."""
-    if definition.get("output_type") == "generate_until":
+    if context is not None and definition.get("output_type") == "generate_until":
         asked = (definition.get("generation_kwargs") or {}).get("max_gen_toks", 0)
         require_room(task, int(asked), context)
 

@@ -58,6 +58,10 @@ class PackedScorer(HFLM):
         self.label = "evaluate"
         self.asked = 0
         """Requests and generations asked for so far."""
+        self.templated = False
+        """Whether prompts stand in the tokenizer's chat template."""
+        self.prompting = ""
+        """How prompts were changed on their way, where they were: part of the protocol."""
 
     @property
     def report(self) -> Report:

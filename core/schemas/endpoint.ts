@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { FailureKind } from "./failure.ts";
+
+/** An address of a server's interface without a key in it: keys come from the environment alone. */
+const BaseUrl = z.url({
+  protocol: /^https?$/,
+  error: "it must be a URL such as http://host:8000/v1",
+})
+  .refine((text) => new URL(text).username === "" && new URL(text).password === "", {
+    error: "it must hold no user or password: keys come from the environment",
+  });
+
+/** A server that speaks OpenAI's interface, and how it is asked. Its key is kept nowhere. */
+export const Endpoint = z.strictObject({
+  base_url: BaseUrl.describe("up to and with /v1"),
+  model: z.string().min(1).nullable().default(null).describe(
+    "as the server names it; null: the only one that it lists",
+  ),
+  tokenizer_dir: z.string().nullable().default(null).describe(
+    "the model's tokenizer: prompts go as token ids where the server takes them; null: as text",
+  ),
+  api: z.enum(["auto", "chat"]).default("auto").describe(
+    "auto: /completions where it is there, else /chat/completions",
+  ),
+  concurrency: z.int().min(1).max(256).default(4).describe("requests at a time"),
+  timeout_seconds: z.number().positive().default(300).describe("for one answer"),
+});
+export type Endpoint = z.infer<typeof Endpoint>;
+
+/** What a study that compresses nothing evaluates, beyond a model that lies here. */
+export const EvaluationOnly = z.strictObject({
+  endpoint: Endpoint.optional().describe("the model is behind this server; absent: it lies here"),
+  judge: Endpoint.optional().describe("judges generated answers of TruthfulQA"),
+  chat_template: z.boolean().default(false).describe("prompts stand in the model's chat template"),
+});
+export type EvaluationOnly = z.infer<typeof EvaluationOnly>;
+
+/** A task that was not measured, and why. */
+export const RefusedTask = z.strictObject({
+  task: z.string(),
+  kind: FailureKind,
+  message: z.string(),
+  hint: z.string().nullable(),
+});
+export type RefusedTask = z.infer<typeof RefusedTask>;
+
+/** The address of a server's interface from what people write: with or without /v1, or with the
+ * path of one of its doors. */
+export function baseUrl(text: string): string {
+  const plain = text.trim().replace(/\/+$/, "").replace(/\/(chat\/)?completions$/, "");
+  return /^https?:\/\/[^/]+$/i.test(plain) ? `${plain}/v1` : plain;
+}

@@ -1,0 +1,38 @@
+"""Prompts in the model's chat template: only where a user asks for it, since a benchmark's figures
+are published without. A base model has none, and an instruct model scores otherwise within it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pare_backends.evaluation.records import content_hash
+from pare_backends.failures import StageFailure, one_line
+
+if TYPE_CHECKING:
+    from pare_backends.evaluation.language_model import PackedLM
+    from pare_backends.evaluation.served_model import ServedLM
+
+
+def use_chat_template(model: PackedLM | ServedLM, tokenizer: Any) -> None:
+    """Lets every prompt be one message of a user, examples included, in the tokenizer's template;
+    the template's hash becomes part of the protocol. Raises `StageFailure` where there is none."""
+    template = getattr(tokenizer, "chat_template", None)
+    name = getattr(tokenizer, "name_or_path", "") or "this model"
+    if not template:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot put prompts in a chat template: the tokenizer of {name} has none",
+            hint="Leave --chat-template out, or take the model's instruct version",
+        )
+    try:
+        tokenizer.apply_chat_template(
+            [{"role": "user", "content": "x"}], tokenize=False, add_generation_prompt=True
+        )
+    except Exception as error:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot use the chat template of {name}: {one_line(error, 160)}",
+            hint="Leave --chat-template out, or mend the template in tokenizer_config.json",
+        ) from error
+    model.templated = True
+    model.prompting = f"chat template {content_hash(template)[:12]}"

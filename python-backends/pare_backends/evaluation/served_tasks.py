@@ -1,0 +1,122 @@
+"""The parts of the stage `evaluate` that only a server needs: opening it, going on with other tasks
+where it cannot do one, and the judge of generated answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from pare_backends.evaluation.documents import Documents
+from pare_backends.evaluation.outcome import TaskOutcome
+from pare_backends.evaluation.served_client import Endpoint, key_of_environment
+from pare_backends.evaluation.wire import WireTask
+from pare_backends.failures import StageFailure
+from pare_backends.progress import Report
+
+OF_A_TASK = ("invalid", "bad_input", "not_a_number")
+"""Kinds of failure that leave the server fit for other tasks."""
+
+
+class Refusals:
+    """Tasks that could not be measured, with their reasons. `goes_on` False: the first ends all."""
+
+    def __init__(self, goes_on: bool) -> None:
+        self._goes_on = goes_on
+        self.rows: list[dict[str, str | None]] = []
+        """Task, kind, message and hint of each, as the wire has them."""
+
+    @contextmanager
+    def of(self, task: WireTask) -> Iterator[None]:
+        """The block measures the task; a failure that is the task's own is kept."""
+        try:
+            yield
+        except StageFailure as failure:
+            if not self._goes_on or failure.kind not in OF_A_TASK:
+                raise
+            self.add(task, failure)
+
+    def require_some(self, outcomes: Sequence[TaskOutcome]) -> None:
+        """Fails as the first task did where none was measured."""
+        if outcomes or not self.rows:
+            return
+        messages = dict.fromkeys(str(row["message"]) for row in self.rows)
+        raise StageFailure(str(self.rows[0]["kind"]), "; ".join(messages), self.rows[0]["hint"])
+
+    def add(self, task: WireTask, failure: StageFailure) -> None:
+        """Keeps a failure with the task that it is of."""
+        self.rows.append(
+            {
+                "task": task.task,
+                "kind": failure.kind,
+                "message": failure.message,
+                "hint": failure.hint,
+            }
+        )
+
+
+class JudgeRequest(Protocol):
+    """What judging needs of the stage's request."""
+
+    @property
+    def endpoint(self) -> Endpoint | None: ...
+    @property
+    def judge(self) -> Endpoint | None: ...
+    @property
+    def answers_path(self) -> str | None: ...
+    @property
+    def fidelity(self) -> str: ...
+
+
+def open_served(
+    endpoint: Endpoint, answers_path: str | None, report: Report
+) -> tuple[Any, Any, str]:
+    """Model, tokenizer and a phrase on where it ran."""
+    from pare_backends.evaluation.served import served_model
+
+    path = None if answers_path is None else Path(answers_path)
+    model, tokenizer = served_model(endpoint, path, report)
+    return model, tokenizer, f"served as {model.client.model} by {model.client.base_url}"
+
+
+def judged_rows(
+    request: JudgeRequest,
+    outcomes: Sequence[TaskOutcome],
+    documents: dict[str, Documents],
+    device: str,
+    report: Report,
+    refusals: Refusals,
+) -> list[dict[str, Any]]:
+    """Measurements by the judge of every task whose answers can be judged; none without a judge."""
+    if request.judge is None:
+        return []
+    from pare_backends.evaluation import judge as judging
+
+    rows: list[dict[str, Any]] = []
+    judged = [one for one in outcomes if one.task.lm_eval_task == judging.JUDGED]
+    if not judged:
+        report.alert("judge_unused", "no task was measured whose answers the judge could read")
+    for outcome in judged:
+        path = None if request.answers_path is None else Path(request.answers_path)
+        key = key_of_judge(request.judge, request.endpoint)
+        try:
+            model = judging.judge_model(request.judge, key, path, report)
+            verdicts, prompts = judging.judge_answers(model, outcome, documents[outcome.task.task])
+            rows += judging.judged_measurements(
+                outcome, verdicts, prompts, model.client.model, request.fidelity, device
+            )
+        except StageFailure as failure:
+            refusals.add(outcome.task, failure)  # what was measured without the judge stands
+    return rows
+
+
+def key_of_judge(judge: Endpoint, endpoint: Endpoint | None) -> str | None:
+    """JUDGE_API_KEY; that of the evaluated endpoint only where the judge is on the same server: a
+    key is not sent to anyone else."""
+    own = key_of_environment("JUDGE_API_KEY")
+    if own is not None or endpoint is None:
+        return own
+    same = urlsplit(judge.base_url)[:2] == urlsplit(endpoint.base_url)[:2]
+    return key_of_environment() if same else None
