@@ -246,8 +246,8 @@ def _require_whole(
     if not isinstance(usage, dict):
         return
     written, read = usage.get("completion_tokens"), usage.get("prompt_tokens")
-    cut = choice.get("finish_reason") == "length" and isinstance(written, int)
-    if cut and written < max_tokens:
+    ended = max_tokens if choice.get("finish_reason") != "length" else written
+    if isinstance(ended, int) and ended < max_tokens:
         raise _cut(client, f"its answer after {written} tokens of {max_tokens} asked for")
     if isinstance(prompt, list) and isinstance(read, int) and read < len(prompt):
         raise _cut(client, f"the prompt to {read} tokens of {len(prompt)}")
