@@ -11,10 +11,12 @@ function answering(name: string): Runtime {
     kind: "runtime",
     name,
     summary: "",
-    needs: { environment: "default", export_environment: null },
+    needs: { environment: "default", export_environment: null, gpu: false },
+    loads: "checkpoint",
+    formats: "",
     supports: () => ({ ok: true }),
     holds: () => ({ ok: true }),
-    preference: 0,
+    preference: 10,
   };
 }
 
