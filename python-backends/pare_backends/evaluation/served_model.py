@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import functools
 import math
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 from lm_eval.api.model import TemplateLM
@@ -20,22 +18,13 @@ from lm_eval.models.utils import (
 
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.served_client import ServedClient
-from pare_backends.evaluation.served_probe import (
-    Echo,
-    Prompt,
-    ServerAbilities,
-    Unlike,
-    chat,
-    echo,
-    generate,
-)
+from pare_backends.evaluation.served_jobs import Job, answer_all
+from pare_backends.evaluation.served_probe import ServerAbilities
+from pare_backends.evaluation.served_requests import Echo, Prompt, Unlike, chat, echo, generate
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 
 T = TypeVar("T")
-HEARTBEAT_SECONDS = 10.0
-"""A server that is slow or asked again is waited for: progress is told, so that nobody takes the
-worker for stalled."""
 LONGEST_ANSWER = 256
 """Tokens of a generation whose task names no number; lm-eval's own default."""
 PASSED_ON = ("temperature", "top_p", "seed")
@@ -133,7 +122,7 @@ class ServedLM(TemplateLM):
                 "needs a prompt of token ids, which it does not take",
             )
         jobs = [
-            (pair, ["echo", *pair], functools.partial(self._score_text, *pair)) for pair in pairs
+            Job(pair, ["echo", *pair], functools.partial(self._score_text, *pair)) for pair in pairs
         ]
         return self._answered("requests", jobs)
 
@@ -141,7 +130,7 @@ class ServedLM(TemplateLM):
         self, requests: list[tuple[Any, list[int], list[int]]], **_: Any
     ) -> list[tuple[float, bool]]:
         jobs = [
-            (
+            Job(
                 pair,
                 ["echo", context, continuation],
                 functools.partial(self._score_tokens, context, continuation),
@@ -192,7 +181,7 @@ class ServedLM(TemplateLM):
                 "prompt of token ids, which it does not take",
             )
         jobs = [
-            (
+            Job(
                 (str(number), ""),
                 ["window", list(window)],
                 functools.partial(self._score_tokens, [window[0]], list(window[1:])),
@@ -253,7 +242,7 @@ class ServedLM(TemplateLM):
                 times[context] += 1
             write: Callable[..., str] = chat if by_chat else generate
             compute = functools.partial(write, self.client, sent, longest, until, sampled)
-            jobs.append(((context, str(options)), asked, compute))
+            jobs.append(Job((context, str(options)), asked, compute))
         stops = [handle_stop_sequences(r.args[1].get("until"), eos=None) for r in requests]
         texts = self._answered("generations", jobs)
         return [
@@ -266,7 +255,7 @@ class ServedLM(TemplateLM):
         by_chat = not self.abilities.completes()
         write: Callable[..., str] = chat if by_chat else generate
         jobs = [
-            (
+            Job(
                 (prompt, ""),
                 ["chat" if by_chat else "generate", prompt, longest, stop],
                 functools.partial(write, self.client, prompt, longest, stop, {}),
@@ -275,38 +264,18 @@ class ServedLM(TemplateLM):
         ]
         return self._answered("generations", jobs)
 
-    def _answered(
-        self, unit: str, jobs: Sequence[tuple[tuple[str, str], Any, Callable[[], T]]]
-    ) -> list[T]:
-        """The jobs' answers in their order, some at a time; each kept as it comes, so that an
-        evaluation that is killed goes on there. The first failure ends all."""
+    def _answered(self, unit: str, jobs: Sequence[Job[T]]) -> list[T]:
+        """The jobs' answers in their order; their seconds are noted."""
         self.asked += len(jobs)
-        model = [self.client.base_url, self.client.model]
-        stop = threading.Event()
 
-        def answer(number: int) -> tuple[T, float]:
-            if stop.is_set():
-                raise StageFailure("cancelled", "Another request failed")
-            _, asked, compute = jobs[number]
-            return self.answers.once([*model, asked], 1, compute)
+        def progress(done: int) -> None:
+            self._report.progress(self.label, done, len(jobs), unit)
 
-        found: dict[int, T] = {}
-        with ThreadPoolExecutor(self.client.endpoint.concurrency) as pool:
-            numbers = {pool.submit(answer, number): number for number in range(len(jobs))}
-            waiting: set[Future[tuple[T, float]]] = set(numbers)
-            try:
-                while waiting:
-                    done, waiting = wait(waiting, HEARTBEAT_SECONDS, FIRST_COMPLETED)
-                    for future in done:
-                        number = numbers[future]
-                        found[number], self._seconds[jobs[number][0]] = future.result()
-                    self._report.progress(self.label, len(found), len(jobs), unit)
-            except BaseException:
-                stop.set()
-                with self.client.ended_waits():
-                    pool.shutdown(cancel_futures=True)
-                raise
-        return [found[number] for number in range(len(jobs))]
+        found = answer_all(self.client, self.answers, jobs, progress)
+        self._seconds.update(
+            (job.name, seconds) for job, (_, seconds) in zip(jobs, found, strict=True)
+        )
+        return [answer for answer, _ in found]
 
 
 def _sum(found: Echo, places: Sequence[int], label: str) -> tuple[float, bool]:
