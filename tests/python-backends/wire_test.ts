@@ -87,6 +87,7 @@ Deno.test("readResult() gives NaN and infinities back as numbers and leaves text
     samples_sha256: "",
     protocol: {},
     protocol_parts: {},
+    refused: [],
   });
   assert(evaluated.ok);
   assert.equal(evaluated.value.measurements[0]?.value, Infinity);
