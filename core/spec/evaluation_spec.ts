@@ -23,7 +23,7 @@ function answering(name: string): Runtime {
 /** The spec of a study that only evaluates: its tasks and samples; no method and no search. */
 export function evaluationSpec(request: StudyRequest, facts: Facts, plugins: SpecPlugins): Spec {
   const endpoint = request.evaluation?.endpoint;
-  const runtimes = [answering(endpoint === undefined ? "transformers" : "endpoint")];
+  const runtimes = [answering(endpoint === undefined ? "in process" : "endpoint")];
   const spec = inferSpec(request, facts, { ...plugins, methods: [], runtimes });
   if (endpoint === undefined || endpoint.tokenizer_dir !== null) return spec;
   return withoutWindows(spec, plugins, request.dataset);
