@@ -238,4 +238,11 @@ Deno.test("pare log shows a log that is as it was kept, and says where it is not
     const changed = await pare("log", trialId(1), "--store", root);
     assert.equal(changed.code, 1);
     assert.match(changed.stderr, /t01-evaluate\.log was changed since it was kept/);
+    await Deno.remove(join(root, "logs", STUDY, "t01-evaluate.log"));
+    const gone = await pare("log", trialId(1), "--store", root);
+    assert.equal(gone.code, 2);
+    assert.match(gone.stderr, /Cannot show the log of .*t01: logs\/.*-evaluate\.log is gone from /);
+    const unknown = await pare("log", `${STUDY}/t1`, "--store", root);
+    assert.equal(unknown.code, 2);
+    assert.match(unknown.stderr, /Unknown study or trial .* Did you mean /);
   }));

@@ -4,6 +4,7 @@ import { UsageError } from "../../core/mod.ts";
 import { sha256File } from "../artifacts/file_hash.ts";
 import { findHome } from "../home.ts";
 import { openStore, type Store } from "../store/store.ts";
+import { findSubject } from "../store/subjects.ts";
 
 interface StoredLog {
   path: string;
@@ -45,6 +46,16 @@ async function doubt(
   };
 }
 
+/** Why a trial has no log to show; a name that nobody knows gets the nearest. */
+async function missing(store: Store, trial: string): Promise<UsageError> {
+  await findSubject(store, trial);
+  const kept = [...(await storedHashes(store, trial))?.keys() ?? []];
+  const reason = kept.length === 0
+    ? "none was kept for it"
+    : `${kept.join(" and ")} ${kept.length === 1 ? "is" : "are"} gone from ${store.paths.root}`;
+  return new UsageError(`Cannot show the log of ${trial}: ${reason}`);
+}
+
 /** `pare log`: what the workers of a trial wrote, stage by stage, held against the stored hash. */
 export async function logCommand(trial: string, options: { store?: string }): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
@@ -57,9 +68,7 @@ export async function logCommand(trial: string, options: { store?: string }): Pr
   const prefix = basename(sample).replace(/stage\.log$/, "");
   const files = await readdir(dirname(sample)).catch(() => [] as string[]);
   const own = files.filter((file) => file.startsWith(prefix)).sort();
-  if (own.length === 0) {
-    throw new UsageError(`Cannot find the log of "${trial}": \`pare studies\` lists what there is`);
-  }
+  if (own.length === 0) throw await missing(store, trial);
   const hashes = await storedHashes(store, trial);
   for (const name of own) {
     const file = join(dirname(sample), name);
