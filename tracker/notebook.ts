@@ -57,7 +57,7 @@ export function liveCell(
 ): { onEvent: (event: StudyEvent) => void } {
   const display_id = crypto.randomUUID();
   const finished: string[] = [];
-  let step = { label: "", startedAt: 0 };
+  let step = { label: "", startedAt: 0, from: 0 };
   let running = "";
   let lastShown = -Infinity;
   let first = true;
@@ -78,9 +78,11 @@ export function liveCell(
   return {
     onEvent(event) {
       if (event.event === "progress") {
-        if (event.label !== step.label) step = { label: event.label, startedAt: now() };
+        if (event.label !== step.label) {
+          step = { label: event.label, startedAt: now(), from: event.done };
+        }
         running = `${event.trial_id.split("/").at(-1)} ${
-          progressLine(event, (now() - step.startedAt) / 1000)
+          progressLine(event, (now() - step.startedAt) / 1000, step.from)
         }`;
         show(false);
       } else if (event.event === "phase") {

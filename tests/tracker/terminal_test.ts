@@ -12,6 +12,12 @@ Deno.test("progressLine() tells the share, the rate and the time left", () => {
   const line = progressLine({ label: "evaluate", done: 50, total: 200, unit: "items" }, 10);
   assert.match(line, /evaluate +██████░{18} 50\/200 items {2}5\.0 items\/s {2}30 s left/);
   assert.equal(bar(2, 4), "████");
+  const resumed = progressLine(
+    { label: "evaluate", done: 150, total: 200, unit: "items" },
+    10,
+    100,
+  );
+  assert.match(resumed, /150\/200 items {2}5\.0 items\/s {2}10 s left/);
 });
 
 Deno.test("the live view writes to a file in lines, and not for every event", () => {

@@ -59,15 +59,21 @@ export function phaseLine(event: { trial_id: string; phase: string; detail: stri
 interface Step {
   label: string;
   startedAt: number;
+  /** What was done by then: answers of an earlier evaluation come at once and tell no rate. */
+  from: number;
   lastDrawn: number;
 }
 
-/** One line for one progress event: bar, count, rate and the time that remains. */
+/**
+ * One line for one progress event: bar, count, rate and the time that remains. `from` was done
+ * before the elapsed seconds began.
+ */
 export function progressLine(
   event: { label: string; done: number; total: number | null; unit: string },
   elapsedSeconds: number,
+  from = 0,
 ): string {
-  const rate = elapsedSeconds > 0 ? event.done / elapsedSeconds : 0;
+  const rate = elapsedSeconds > 0 ? (event.done - from) / elapsedSeconds : 0;
   const speed = rate > 0 ? `${rate >= 10 ? rate.toFixed(0) : rate.toFixed(1)} ${event.unit}/s` : "";
   if (event.total === null || event.total <= 0) {
     return `  ${event.label}  ${event.done} ${event.unit}  ${duration(elapsedSeconds)}`;
@@ -97,7 +103,7 @@ export function createLiveView(screen: Screen, now: () => number) {
   function progress(event: Extract<StudyEvent, { event: "progress" }>) {
     const at = now();
     if (step === null || step.label !== event.label || event.done === 0) {
-      step = { label: event.label, startedAt: at, lastDrawn: 0 };
+      step = { label: event.label, startedAt: at, from: event.done, lastDrawn: 0 };
     }
     const finished = event.total !== null && event.done >= event.total;
     // A terminal is redrawn at most ten times a second; a file gets a line every 15 seconds.
@@ -105,7 +111,7 @@ export function createLiveView(screen: Screen, now: () => number) {
     if (!finished && at - step.lastDrawn < pause) return;
     if (!screen.terminal && at - step.startedAt < pause) return;
     step.lastDrawn = at;
-    const text = progressLine(event, (at - step.startedAt) / 1000);
+    const text = progressLine(event, (at - step.startedAt) / 1000, step.from);
     if (screen.terminal) transient(text);
     else line(text);
   }

@@ -3,6 +3,7 @@
  *
  *     deno task bench:evaluation --data-dir ~/benchmarks   # the demo's model; about six minutes
  *     deno task bench:evaluation                           # the shipped benchmark alone
+ *     deno task bench:evaluation --only gsm8k,mmlu …       # those whose names begin so
  *     deno task bench:evaluation --quick                   # the tiny model: tries the benchmark
  *
  * Exits 1 where a sample scores otherwise than in lm-eval.
@@ -21,15 +22,25 @@ import {
   unequalSamples,
 } from "./evaluation_rows.ts";
 import { evaluationTasks } from "./evaluation_tasks.ts";
-import { measureEvaluation } from "./run_evaluation.ts";
+import { type AskedTask, measureEvaluation } from "./run_evaluation.ts";
 
 /** lm-eval's batch sizes: which is fastest on a CPU depends on the lengths. */
-const BATCH_SIZES = [1, 4, 16];
+const BATCH_SIZES = [2, 8];
+
+/** Those whose names begin with one of the words, which commas separate. */
+function only(tasks: readonly AskedTask[], words: string | undefined): AskedTask[] {
+  const wanted = words?.split(",") ?? [""];
+  const found = tasks.filter(({ name }) => wanted.some((word) => name.startsWith(word)));
+  if (found.length > 0) return found;
+  const known = tasks.map(({ name }) => name).join("; ");
+  throw new UsageError(`Cannot find a task for --only ${words}. There are: ${known}`);
+}
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       "data-dir": { type: "string" },
+      only: { type: "string" },
       quick: { type: "boolean", default: false },
     },
   });
@@ -41,7 +52,7 @@ async function main(): Promise<number> {
     own_batch_size: BATCH_SIZE,
     batch_sizes: BATCH_SIZES,
     repeats: values.quick ? 3 : 2,
-    tasks: evaluationTasks(tasks, values["data-dir"], values.quick),
+    tasks: only(evaluationTasks(tasks, values["data-dir"], values.quick), values.only),
   });
   const unequal = unequalSamples(result.tasks);
   console.log(`\n${ratioTable([...rateRows(result.tasks), ...proxyRows(result.proxy)])}\n`);
