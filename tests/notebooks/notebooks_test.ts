@@ -51,10 +51,54 @@ Deno.test("notebooks are kept without outputs and import tracker/mod.ts only", a
   }
 });
 
+/** Runs a notebook in a real kernel; its cells with their outputs. */
+async function execute(
+  notebook: string,
+  folder: string,
+  env: Record<string, string> = {},
+): Promise<Cell[]> {
+  const { python } = await ensureEnvironment("checks");
+  const out = join(folder, "out.ipynb");
+  const run = await execa(python, [EXECUTE, notebook, out, String(CELL_SECONDS)], {
+    reject: false,
+    all: true,
+    stdin: "ignore",
+    env: { JUPYTER_PATH: await kernelFolder(join(folder, "jupyter")), NO_COLOR: "1", ...env },
+  });
+  assert.equal(run.exitCode, 0, run.all);
+  return await cellsOf(out);
+}
+
+Deno.test("every large picture of a notebook arrives before its cell has ended", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const kernel = import.meta.resolve("../../tracker/terminal/kernel.ts");
+    const picture = 'shown({ "image/svg+xml": `<svg>${"x".repeat(400_000)}</svg>` });';
+    const sources = [
+      `import { shown } from ${JSON.stringify(kernel)};`,
+      ...Array(12).fill(picture),
+    ];
+    const cells = sources.map((source, n) => (
+      { cell_type: "code", id: `c${n}`, source, metadata: {}, outputs: [], execution_count: null }
+    ));
+    const metadata = { kernelspec: { name: "deno", display_name: "Deno", language: "typescript" } };
+    const notebook = join(folder, "in.ipynb");
+    await writeFile(
+      notebook,
+      JSON.stringify({ nbformat: 4, nbformat_minor: 5, metadata, cells }),
+    );
+    const shown = (await execute(notebook, folder)).slice(1).map(({ outputs = [] }) =>
+      outputs.map(({ data }) => textOf(data?.["image/svg+xml"]).length).find((n) => n > 0)
+    );
+    assert.deepEqual(shown, Array(12).fill(400_011));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("01_first_study runs in a real kernel on the tiny model and draws its front", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    const { python } = await ensureEnvironment("checks");
     const home = join(folder, "home");
     await mkdir(home);
     // A store of its own; environments and demo model are those that are there already.
@@ -62,25 +106,11 @@ Deno.test("01_first_study runs in a real kernel on the tiny model and draws its 
       await mkdir(join(pareHome(), shared), { recursive: true });
       await Deno.symlink(join(pareHome(), shared), join(home, shared));
     }
-    const out = join(folder, "out.ipynb");
-    const run = await execa(python, [
-      EXECUTE,
-      join(NOTEBOOKS, "01_first_study.ipynb"),
-      out,
-      String(CELL_SECONDS),
-    ], {
-      reject: false,
-      all: true,
-      stdin: "ignore",
-      env: {
-        JUPYTER_PATH: await kernelFolder(join(folder, "jupyter")),
-        PARE_HOME: home,
-        PARE_NOTEBOOK_MODEL: "tiny",
-        NO_COLOR: "1",
-      },
+    const cells = await execute(join(NOTEBOOKS, "01_first_study.ipynb"), folder, {
+      PARE_HOME: home,
+      PARE_NOTEBOOK_MODEL: "tiny",
     });
-    assert.equal(run.exitCode, 0, run.all);
-    const outputs = (await cellsOf(out)).flatMap((cell) => cell.outputs ?? []);
+    const outputs = cells.flatMap((cell) => cell.outputs ?? []);
     const svg = outputs.map((one) => textOf(one.data?.["image/svg+xml"])).find((s) => s !== "");
     assert.match(svg ?? "", /^<svg[\s\S]*baseline<\/text>/);
     const report = outputs.map((one) => textOf(one.data?.["text/html"])).find((html) =>
