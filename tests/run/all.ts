@@ -104,6 +104,7 @@ async function staticChecks(): Promise<Counts[]> {
   return [
     await check("format", "fmt", "--check", "--quiet"),
     await check("lint", "lint", "--quiet"),
+    await check("README's examples", "check", "--quiet", "--doc-only", "README.md"),
     await lintPython(),
   ];
 }
