@@ -22,7 +22,7 @@ function freePort(): number {
   return port;
 }
 
-/** Starts a server and waits until it lists its models. */
+/** Starts a server and waits until it answers, be it that it has no list of models. */
 async function start(
   python: string,
   words: (port: number) => string[],
@@ -37,7 +37,7 @@ async function start(
     if (ended) throw new Error(`The server ended: ${(await server).all}`);
     const answer = await fetch(`${base_url}/models`).catch(() => null);
     await answer?.body?.cancel();
-    if (answer?.ok) {
+    if (answer !== null) {
       return {
         base_url,
         async [Symbol.asyncDispose]() {

@@ -141,7 +141,10 @@ class ServedClient:
         return "model" in said.lower() and self.model in said
 
     def _unknown_model(self, refused: Refused) -> StageFailure:
-        names = self.models()
+        try:
+            names = self.models()
+        except StageFailure:  # a server may fail to list what it serves
+            names = []
         if names and self.model not in names:
             sentence = unknown_name("model", self.model, names)
         else:

@@ -106,7 +106,7 @@ class ServerAbilities:
                     "prompt: the server's figures belong to other tokens"
                 )
             return
-        raise Unlike("its figures could not be checked, as it generates nothing after plain text")
+        raise Unlike("its figures could not be checked: none is that of the token it generates")
 
 
 def _generated_place(found: Echo, prompt: Prompt) -> int | None:
