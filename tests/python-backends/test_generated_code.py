@@ -7,6 +7,7 @@ import dataclasses
 import itertools
 import json
 import math
+import queue
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from pare_backends.evaluation.language_model import PackedLM
 from pare_backends.evaluation.outcome import measurements
 from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure
+from pare_backends.progress import Report
 from pare_backends.sandbox.judge import sandbox_problem
 
 needs_sandbox = pytest.mark.skipif(sandbox_problem() is not None, reason=str(sandbox_problem()))
@@ -171,7 +173,8 @@ def short(task: WireTask, seed: int = 42) -> WireTask:
 
 
 def drawn(reader: Any, task: WireTask, rows: list[int], path: Path | None = None) -> Any:
-    model = PackedLM(*reader, 4, Events().report, Answers(path))
+    """As the worker draws them: its report holds a lock, so that it cannot be copied."""
+    model = PackedLM(*reader, 4, Report(queue.Queue().put), Answers(path))
     return run_harness(task, load_documents(task), rows, model)
 
 

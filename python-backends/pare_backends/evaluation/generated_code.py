@@ -103,7 +103,13 @@ class CodeJudge:
 
     def configure(self, config: dict[str, Any]) -> None:
         """Makes lm-eval keep every generation of a row and score them by this judge."""
-        config["process_results"] = self._score
+
+        def process_results(doc: Row, results: Sequence[Sequence[str]]) -> dict[str, float]:
+            # A function, as lm-eval copies what it is given: a method would be copied with its
+            # judge, whose report holds a lock.
+            return self._score(doc, results)
+
+        config["process_results"] = process_results
         config["filter_list"] = [
             {"name": "none", "filter": [{"function": "custom", "filter_fn": _every}]}
         ]
