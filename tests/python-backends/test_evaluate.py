@@ -182,6 +182,21 @@ def test_one_load_runs_all_tasks_with_progress_and_spans(model_dir: Path, tmp_pa
     assert last == {asked.task: (2, 2), text.task: (1, 1)}
 
 
+def test_progress_is_that_of_the_whole_task(model_dir: Path, tmp_path: Path) -> None:
+    """Also where its rows are computed in parts: here those of the proxy apart."""
+    task = wire_task("custom_prompt_answer", write_rows(tmp_path / "a.jsonl", prompt_rows(30)))
+    rows = {task.task: list(range(30))}
+    apart = [SampleSelection(task.task, [1, 4, 20])]
+    _, _, events = evaluate(model_dir, [task], rows, tmp_path, batched_apart=apart, batch_size=1)
+    told = [(e["label"], e["total"], e["unit"]) for e in events.named("progress")]
+    assert set(told) == {(task.task, 30, "samples")}
+    done = [event["done"] for event in events.named("progress")]
+    assert done == sorted(done)
+    assert done[-1] == 30
+    assert 3 in done
+    assert len(done) > 4
+
+
 def test_quantized_activations_are_quantized_and_said(model_dir: Path, tmp_path: Path) -> None:
     child = tmp_path / "int8"
     action = ApplyRequest(str(model_dir), str(child), "quantization", "int8", {}, None, 1, None)

@@ -11,7 +11,7 @@ from evaluation_fixtures import Events, random_checkpoint, words
 from lm_eval.api.instance import Instance
 
 from pare_backends.checkpoint import load_dequantized
-from pare_backends.evaluation import packed_generator
+from pare_backends.evaluation import generation, packed_generator
 from pare_backends.evaluation.forward import prefix_cache
 from pare_backends.evaluation.generation import Decoding, generate_greedily
 from pare_backends.evaluation.language_model import PackedLM
@@ -57,6 +57,7 @@ def test_packed_generations_are_those_of_transformers(
     shared_words: int, row_tokens: int, model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(packed_generator, "ROW_TOKENS", row_tokens)
+    monkeypatch.setattr(generation, "RESERVED_STEPS", 5 if row_tokens == 8192 else 128)
     model = language_model(model_dir)
     shared = words(shared_words) if shared_words else ""
     for until in (["<never>"], [frequent_word(language_model(model_dir)), "\n\n"]):

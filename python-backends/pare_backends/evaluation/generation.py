@@ -23,6 +23,8 @@ from pare_backends.evaluation.forward import (
 )
 from pare_backends.evaluation.packing import Branch, Group, pack
 
+RESERVED_STEPS = 128
+"""Tokens of each sequence that the cache has room for; more is made when they are used up."""
 PREFIX = -1
 """Owner of the tokens that all sequences look at."""
 
@@ -176,7 +178,8 @@ def generate_greedily(
     """The tokens after each prompt. `prompts` come after the `prefix` tokens of the cache, each
     with at least one token. `tell` is given how many are done, parts of them counted."""
     made: list[list[int]] = [[] for _ in prompts]
-    sequences = PackedSequences(model, prefix, cache, prompts, len(prompts) * decoding.new_tokens)
+    room = len(prompts) * min(decoding.new_tokens, RESERVED_STEPS)
+    sequences = PackedSequences(model, prefix, cache, prompts, room)
     held = len(prompts)  # sequences whose tokens are in the cache
     for left in range(decoding.new_tokens - 1, -1, -1):
         require_finite(
@@ -191,8 +194,10 @@ def generate_greedily(
         tell(len(prompts) - alive * left / decoding.new_tokens)
         if alive == 0 or left == 0:
             break
-        if alive * 2 <= held:
-            sequences.forget(alive * left)
+        if alive * 2 <= held or room < alive:
+            room = alive * min(left, RESERVED_STEPS)
+            sequences.forget(room)
             held = alive
+        room -= alive
         sequences.step([made[one][-1] for one in sequences.live])
     return made

@@ -14,6 +14,8 @@ from pare_backends.evaluation.packing import SHORTEST_PREFIX, common_prefix
 ROW_TOKENS = 8192
 """Tokens in the cache, but for the prefix, that sequences of one row may come to: every sequence
 looks at all of them, so more would cost more than the reading of the weights that they share."""
+USUAL_TOKENS = 256
+"""Of a generation: most end before their limit."""
 GREEDY = {"attention_mask", "do_sample", "temperature"}
 """Options of a generation that packed rows know; temperature is told with do_sample False."""
 NEUTRAL = {
@@ -109,7 +111,7 @@ def _rows(prompts: Sequence[tuple[int, ...]], new_tokens: int) -> list[list[tupl
     rows: list[list[tuple[int, ...]]] = []
     used = 0
     for prompt in prompts:
-        own = len(prompt) + new_tokens
+        own = len(prompt) + min(new_tokens, USUAL_TOKENS)
         if not rows or used + own > ROW_TOKENS:
             rows.append([])
             used = 0

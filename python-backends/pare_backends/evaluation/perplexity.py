@@ -148,8 +148,10 @@ def window_losses(model: Any, batch: Sequence[Sequence[int]]) -> list[float]:
 
     tokens = torch.tensor([list(window) for window in batch], device=model.device)  # [B, T]
     with torch.no_grad():
-        logits: torch.Tensor = model(tokens).logits[:, :-1].float()  # [B, T-1, vocabulary]
-    losses = torch.nn.functional.cross_entropy(
-        logits.flatten(0, 1), tokens[:, 1:].flatten(), reduction="none"
-    )
-    return [float(x) for x in losses.view(len(batch), -1).double().mean(dim=1)]
+        logits: torch.Tensor = model(tokens).logits  # [B, T, vocabulary]
+    # Window by window: all at once would copy the logits, the largest tensor there is.
+    losses = [
+        torch.nn.functional.cross_entropy(own[:-1].float(), read[1:], reduction="none")
+        for own, read in zip(logits, tokens, strict=True)
+    ]
+    return [float(one.double().mean()) for one in losses]

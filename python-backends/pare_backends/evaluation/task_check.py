@@ -42,7 +42,7 @@ def check_task(task: WireTask, documents: Documents) -> None:
     that names the row."""
     if task.origin == "plugin" or task.evaluator != "lm_eval":
         return
-    from pare_backends.evaluation.harness import build_task
+    from pare_backends.evaluation.lm_task import build_task
 
     rows = range(min(ROWS, len(documents.rows)))
     try:
