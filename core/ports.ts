@@ -19,7 +19,7 @@ export interface Evaluation {
   protocol: Record<string, string>;
   /** Task to what its hash is over, by name; absent: not kept. */
   protocol_parts?: Record<string, Record<string, string>> | undefined;
-  /** Tasks that were not measured while others were; only a server's may be. */
+  /** Tasks that could not be measured while others were. */
   refused?: RefusedTask[];
 }
 

@@ -1,6 +1,5 @@
-import type { Failure } from "../schemas/failure.ts";
 import { closeStudy } from "./close_study.ts";
-import { addMeasurements, closeTrial, type Draft, type Ending, openTrial } from "./draft.ts";
+import { addMeasurements, closeTrial, type Draft, openTrial } from "./draft.ts";
 import { openStudy } from "./open_study.ts";
 import { baselineSize } from "./run_baseline.ts";
 import { evaluate } from "./run_trial.ts";
@@ -23,7 +22,7 @@ const DONE: Stop = { stop: "evaluated", message: "Everything that was asked for 
 async function evaluateOnce(study: Study): Promise<Stop> {
   const draft = await openTrial(study, null, []);
   await recordModel(study, draft);
-  const ended = await evaluate(study, draft, "full") ?? await refusals(study, draft);
+  const ended = await evaluate(study, draft, "full");
   await closeTrial(study, draft, ended ?? { state: "completed", failure: null });
   if (ended === null) return DONE;
   return cancelled(study) ??
@@ -37,30 +36,4 @@ async function recordModel(study: Study, draft: Draft): Promise<void> {
   const { trial_id, study_id } = draft.trial;
   await record(study, { type: "artifact_written", study_id, trial_id, artifact, cached: false });
   await addMeasurements(study, draft, [baselineSize(artifact, facts)]);
-}
-
-/** Tasks that could not be measured mark the trial; the figures of the others stand. */
-async function refusals(study: Study, draft: Draft): Promise<Ending | null> {
-  const { trial_id, study_id } = draft.trial;
-  const refused = study.evaluations.get(trial_id)?.full?.refused ?? [];
-  const [first] = refused;
-  if (first === undefined) return null;
-  for (const { task, message } of refused) {
-    await record(study, {
-      type: "alert",
-      study_id,
-      trial_id,
-      condition: "task_refused",
-      evidence: `${task}: ${message}`,
-      action: "the other tasks were measured",
-    });
-  }
-  const failure: Failure = {
-    kind: first.kind,
-    message: [...new Set(refused.map(({ message }) => message))].join("; "),
-    hint: first.hint,
-    stage: "full",
-  };
-  study.evaluations.delete(trial_id);
-  return { state: "failed", failure };
 }

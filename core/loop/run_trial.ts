@@ -17,6 +17,7 @@ import {
   notANumber,
 } from "./draft.ts";
 import { alertOfFindings, alertOfNaN } from "./health_alerts.ts";
+import { endOfRefused } from "./refused_tasks.ts";
 import { baselineOf, record, type Study } from "./study.ts";
 import { fidelitiesOf } from "./study_input.ts";
 
@@ -100,12 +101,17 @@ export async function evaluate(
     await alertOfNaN(study, draft, evaluated.ending);
     return evaluated.ending;
   }
-  const evaluation = withAggregates(evaluated.value, study.spec);
+  // A mean over what is left of the tasks would be taken for the mean over all.
+  const whole = (evaluated.value.refused ?? []).length === 0;
+  const evaluation = whole ? withAggregates(evaluated.value, study.spec) : evaluated.value;
   await addMeasurements(study, draft, evaluation.measurements);
   const broken = notANumber(evaluation.measurements, fidelity);
   const reference = baselineEvaluation(study, fidelity);
   await alertOfFindings(study, draft, evaluation, { reference, broken });
-  if (broken !== null) return endingOf(broken);
+  const ended = broken === null
+    ? await endOfRefused(study, draft, evaluation, fidelity)
+    : endingOf(broken);
+  if (ended !== null) return ended;
   if (strategy !== null) {
     const mismatch = reference === undefined
       ? `Cannot compare as the baseline has no ${fidelity} evaluation`

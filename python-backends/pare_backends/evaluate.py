@@ -66,7 +66,7 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
             model, tokenizer, numerics = open_served(request.endpoint, request.answers_path, report)
     for task in request.tasks:
         _require_rows(task, rows[task.task], documents[task.task], tokenizer)
-    refusals = Refusals(goes_on=request.endpoint is not None)
+    refusals = Refusals()
     with report.span("evaluate", library=True):
         outcomes = _run_tasks(request, rows, documents, model, tokenizer, report, refusals)
     refusals.require_some(outcomes)

@@ -57,6 +57,44 @@ Deno.test("a failing apply costs its trial and not the study", async () => {
   assert.equal(stop, "exhausted");
 });
 
+Deno.test("a task that fails costs its trial; the figures of the others are kept", async () => {
+  const w = world();
+  const { evaluate } = w.backend;
+  // The world's own answer, without the task that a 4-bit model cannot do.
+  w.backend.evaluate = async (trial_id, artifact, fidelity) => {
+    const outcome = await evaluate(trial_id, artifact, fidelity);
+    if (!outcome.ok || artifact.weight_bits !== 4) return outcome;
+    const { measurements, protocol } = outcome.value;
+    const message = "Cannot score request 3 of words_text: the model's logits are not finite";
+    return {
+      ...outcome,
+      value: {
+        ...outcome.value,
+        measurements: measurements.filter(({ task }) => task === "words"),
+        protocol: { words: protocol["words"]! },
+        refused: [{ task: "words_text", kind: "not_a_number", message, hint: "more bits" }],
+      },
+    };
+  };
+  const { trials, stop } = await run(w);
+  const broken = trials.filter(({ failure }) => failure?.message.includes("words_text"));
+  assert.ok(broken.length > 0);
+  for (const trial of broken) {
+    assert.equal(trial.state, "failed");
+    assert.equal(trial.failure!.kind, "not_a_number");
+    assert.match(trial.failure!.message, /^Cannot evaluate 1 of 2 tasks \(words_text\): Cannot sc/);
+    const kept = trial.measurements.filter(({ metric }) => metric === "accuracy");
+    assert.deepEqual(kept.map(({ task }) => task), ["words"], "and no mean over all tasks");
+    assert.equal(trial.reward, null);
+    const alert = w.records.find((one) =>
+      one.type === "alert" && one.trial_id === trial.trial_id && one.condition === "task_refused"
+    );
+    assert.ok(alert !== undefined, "an alert says which task");
+  }
+  assert.equal(stop, "exhausted");
+  assert.ok(trials.some(({ state, strategy }) => state === "completed" && strategy !== null));
+});
+
 Deno.test("running out of memory makes a trial invalid under its own name", async () => {
   const w = world({}, {
     disturb: ({ call, recipe }) =>

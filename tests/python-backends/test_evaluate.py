@@ -235,6 +235,39 @@ def test_a_broken_model_is_not_a_number(name: str, model_dir: Path, tmp_path: Pa
     assert not (tmp_path / "samples.parquet").exists()
 
 
+def test_a_task_that_fails_leaves_the_others_their_figures(model_dir: Path, tmp_path: Path) -> None:
+    good = wire_task("custom_prompt_answer", write_rows(tmp_path / "a.jsonl", prompt_rows(4)))
+    path = write_rows(tmp_path / "b.jsonl", [{"text": words(900)}])
+    long = wire_task("custom_text", path, window_tokens=300)  # the model reads 256
+    rows = {long.task: [0], good.task: [0, 1, 3]}
+    result, samples, _ = evaluate(model_dir, [long, good], rows, tmp_path)
+    assert [m["task"] for m in result["measurements"]] == [good.task]
+    assert {sample["task"] for sample in samples} == {good.task}
+    assert list(result["protocol"]) == [good.task]
+    (refused,) = result["refused"]
+    assert (refused["task"], refused["kind"]) == (long.task, "bad_input")
+    assert "in windows of 300 tokens: the model reads 256" in refused["message"]
+    with pytest.raises(StageFailure, match="windows of 300 tokens"):
+        evaluate(model_dir, [long], {long.task: [0]}, tmp_path)
+
+
+def test_a_machine_that_runs_out_of_memory_fails_the_stage(
+    model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may do all tasks another time: nothing is said of the model."""
+    from pare_backends import evaluate as stage
+
+    def full(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(stage, "run_harness", full)
+    task = wire_task("custom_prompt_answer", write_rows(tmp_path / "a.jsonl", prompt_rows(4)))
+    path = write_rows(tmp_path / "b.jsonl", [{"text": words(90)}])
+    text = wire_task("custom_text", path, window_tokens=32)
+    with pytest.raises(MemoryError):
+        evaluate(model_dir, [text, task], {task.task: [0], text.task: [0]}, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("rows", "metric", "reason"),
     [

@@ -17,14 +17,13 @@ from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 
 OF_A_TASK = ("invalid", "bad_input", "not_a_number")
-"""Kinds of failure that leave the server fit for other tasks."""
+"""Kinds of failure that leave model and machine fit for other tasks."""
 
 
 class Refusals:
-    """Tasks that could not be measured, with their reasons. `goes_on` False: the first ends all."""
+    """Tasks that could not be measured, with their reasons; the others are."""
 
-    def __init__(self, goes_on: bool) -> None:
-        self._goes_on = goes_on
+    def __init__(self) -> None:
         self.rows: list[dict[str, str | None]] = []
         """Task, kind, message and hint of each, as the wire has them."""
 
@@ -34,7 +33,7 @@ class Refusals:
         try:
             yield
         except StageFailure as failure:
-            if not self._goes_on or failure.kind not in OF_A_TASK:
+            if failure.kind not in OF_A_TASK:
                 raise
             self.add(task, failure)
 
