@@ -181,7 +181,9 @@ def _hub_rows(task: WireTask, definition: dict[str, Any], split: str | None) -> 
         raise StageFailure("bad_input", f"Cannot evaluate {task.task}: no data file was given")
     groups = groups_of(definition)
     if groups is None or groups.hub_configs is None:
-        kwargs = definition.get("dataset_kwargs") or {}
+        kwargs = dict(definition.get("dataset_kwargs") or {})
+        if task.origin == "plugin":
+            kwargs.pop("data_files", None)  # of a folder of benchmark files, not of the hub
         rows = _hub_part(task, name, definition.get("dataset_name"), split, kwargs)
     else:
         rows = [
