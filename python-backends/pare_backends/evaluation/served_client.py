@@ -84,6 +84,16 @@ class ServedClient:
         self._name = endpoint.model
 
     @contextmanager
+    def one_try(self) -> Iterator[None]:
+        """While this runs, no request is tried again: for finding out what fails."""
+        patience = self._patience
+        self._patience = Patience(retries=0)
+        try:
+            yield
+        finally:
+            self._patience = patience
+
+    @contextmanager
     def ended_waits(self) -> Iterator[None]:
         """While this runs, no thread waits for another try: each gives up at once."""
         self._stopped.set()

@@ -241,7 +241,8 @@ class ServedLM(TemplateLM):
                 sampled["seed"] = int(sampled.get("seed", 0)) + times[context]
                 times[context] += 1
             write: Callable[..., str] = chat if by_chat else generate
-            compute = functools.partial(write, self.client, sent, longest, until, sampled)
+            stop = until if self.abilities.stops() else []
+            compute = functools.partial(write, self.client, sent, longest, stop, sampled)
             jobs.append(Job((context, str(options)), asked, compute))
         stops = [handle_stop_sequences(r.args[1].get("until"), eos=None) for r in requests]
         texts = self._answered("generations", jobs)
@@ -258,7 +259,9 @@ class ServedLM(TemplateLM):
             Job(
                 (prompt, ""),
                 ["chat" if by_chat else "generate", prompt, longest, stop],
-                functools.partial(write, self.client, prompt, longest, stop, {}),
+                functools.partial(
+                    write, self.client, prompt, longest, stop if self.abilities.stops() else [], {}
+                ),
             )
             for prompt in prompts
         ]

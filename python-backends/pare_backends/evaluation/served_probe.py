@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pare_backends.evaluation.served_client import Refused, ServedClient
-from pare_backends.evaluation.served_requests import Echo, Prompt, Unlike, echo, generate
+from pare_backends.evaluation.served_requests import Echo, Prompt, Unlike, chat, echo, generate
 from pare_backends.failures import StageFailure
 
 PROBES = ("The capital of France is", "One two three four five six", "The sun rises in the")
@@ -29,6 +29,7 @@ class ServerAbilities:
         self._scoring: Mode | StageFailure | None = None
         self._completes: bool | None = None
         self._takes_tokens: bool | None = None
+        self._stops: bool | None = None
 
     def completes(self) -> bool:
         """Whether it has /completions; a user may choose chat by `api`."""
@@ -54,6 +55,19 @@ class ServerAbilities:
                 raise
             return False
         return True
+
+    def stops(self) -> bool:
+        """Whether it takes stop sequences: `transformers serve` 5.17 answers 500 to any. Without,
+        it writes on to the longest answer, which is cut where it is read."""
+        if self._stops is None:
+            write = generate if self.completes() else chat
+            try:
+                with self._client.one_try():
+                    write(self._client, PROBES[0], 1, ["\n"], {})
+                self._stops = True
+            except StageFailure:
+                self._stops = False
+        return self._stops
 
     def scoring(self) -> Mode:
         """How log-probabilities of a given text can be had. Raises `StageFailure` ("invalid") with
