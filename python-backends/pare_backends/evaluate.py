@@ -182,9 +182,10 @@ def _run_tasks(
             if harness is None:
                 from pare_backends.evaluation.language_model import PackedLM
 
-                harness = PackedLM(model, tokenizer, request.batch_size, report, answers)
+                packed = PackedLM(model, tokenizer, request.batch_size, report, answers)
                 if request.chat_template:
-                    use_chat_template(harness, tokenizer)
+                    use_chat_template(packed, tokenizer)
+                harness = packed  # not before: no later task may run without the template
             sandboxed = not request.allow_unsafe_code
             outcomes.append(run_harness(task, read, chosen, harness, first, sandboxed))
     return outcomes
