@@ -14,6 +14,7 @@ from evaluation_fixtures import Events, benchmark_file, random_checkpoint, wire_
 from lm_eval.api.instance import Instance
 
 from pare_backends.checkpoint import load_dequantized
+from pare_backends.checkpoint.load import quantize_inputs
 from pare_backends.evaluation.documents import load_documents
 from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.language_model import PackedLM
@@ -78,6 +79,23 @@ def test_packing_is_given_up_where_it_changes_the_result(model_dir: Path) -> Non
     assert model.packs is False
     assert found == model._plain(asked)
     assert events.named("alert")[0]["condition"] == "packed_evaluation_refused"
+
+
+def test_rounded_inputs_do_not_stand_against_packing(model_dir: Path) -> None:
+    # A last bit more or less moves a rounded input by a whole step: two right ways of computing
+    # differ by far more than the tolerance, which then says nothing of the mask.
+    model = language_model(model_dir)
+    layers = [n for n, m in model.model.named_modules() if n.endswith("_proj")]
+    asked = requests(model, "the")
+    plain = model._plain(asked)
+    quantize_inputs(model.model, dict.fromkeys(layers, -1))
+    round_first = model.model.model.layers[0].self_attn.q_proj
+    seen: list[bool] = []
+    round_first.register_forward_pre_hook(lambda *_: seen.append(model.model.pare_rounds_inputs))
+    found = model._loglikelihood_tokens(asked)
+    assert model.packs is True
+    assert seen[:2] == [False, False] and seen[-1] is True
+    assert [value for value, _ in found] != [value for value, _ in plain]
 
 
 def test_attention_keeps_groups_and_branches_apart() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,9 @@ from pare_backends.checkpoint.files import Checkpoint, read
 
 if TYPE_CHECKING:
     import torch
+
+ROUNDS_INPUTS = "pare_rounds_inputs"
+"""A model's attribute: whether its layers round what comes in."""
 
 
 def trusts_remote_code() -> bool:
@@ -100,14 +104,29 @@ def quantize_inputs(model: Any, groups: Mapping[str, int]) -> None:
     def rounder(group_size: int) -> Any:
         def round_first(
             module: Any, arguments: tuple[torch.Tensor, ...]
-        ) -> tuple[torch.Tensor, ...]:
+        ) -> tuple[torch.Tensor, ...] | None:
+            if not getattr(model, ROUNDS_INPUTS):
+                return None
             return (round_inputs(arguments[0], group_size), *arguments[1:])
 
         return round_first
 
+    setattr(model, ROUNDS_INPUTS, bool(groups))
     for name, module in model.named_modules():
         if name in groups and isinstance(module, torch.nn.Linear):
             module.register_forward_pre_hook(rounder(groups[name]))
+
+
+@contextmanager
+def inputs_as_they_are(model: Any) -> Iterator[None]:
+    """Leaves rounding out for a while: where two ways of computing are compared, rounding would turn
+    the last bits that they differ by into whole steps."""
+    rounds = getattr(model, ROUNDS_INPUTS, False)
+    setattr(model, ROUNDS_INPUTS, False)
+    try:
+        yield
+    finally:
+        setattr(model, ROUNDS_INPUTS, rounds)
 
 
 def round_inputs(inputs: torch.Tensor, group_size: int) -> torch.Tensor:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from lm_eval.models.huggingface import HFLM
 
+from pare_backends.checkpoint.load import inputs_as_they_are
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.forward import prefix_cache, require_finite, score_row
 from pare_backends.evaluation.limits import context_length, require_markers
@@ -188,7 +189,7 @@ class PackedScorer(HFLM):
         ends = [groups[0]] if len(groups) == 1 else [groups[0], groups[-1]]
         few = [Group(group.context, group.branches[:2]) for group in ends]
         numbers = [branch.request for group in few for branch in group.branches]
-        with torch.no_grad():
+        with torch.no_grad(), inputs_as_they_are(self.model):
             rows = pack(few, sum(group.length for group in few))
             packed = {
                 request: likelihood
@@ -197,7 +198,7 @@ class PackedScorer(HFLM):
                     row.targets, self._forward(row, 0, None), strict=True
                 )
             }
-        plain = super()._loglikelihood_tokens([requests[i] for i in numbers], disable_tqdm=True)
+            plain = super()._loglikelihood_tokens([requests[i] for i in numbers], disable_tqdm=True)
         pairs = [(packed[i], value) for i, (value, _) in zip(numbers, plain, strict=True)]
         worst = max(abs(a - b) / max(1.0, abs(b) / 100) for a, b in pairs)
         if worst > TOLERANCE:
