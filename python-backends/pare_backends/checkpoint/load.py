@@ -119,8 +119,8 @@ def quantize_inputs(model: Any, groups: Mapping[str, int]) -> None:
 
 @contextmanager
 def inputs_as_they_are(model: Any) -> Iterator[None]:
-    """Leaves rounding out for a while: where two ways of computing are compared, rounding would turn
-    the last bits that they differ by into whole steps."""
+    """Leaves rounding out for a while: where two ways of computing are compared, it would turn the
+    last bits that they differ by into whole steps."""
     rounds = getattr(model, ROUNDS_INPUTS, False)
     setattr(model, ROUNDS_INPUTS, False)
     try:
