@@ -155,7 +155,7 @@ Deno.test("without a Python that is new enough, the sentence says what was found
       PARE_ENV_DEFAULT: "", // other tests of this process may have named an interpreter
     });
     const wanted = "needs Python 3\\.11 or newer .*venv module, but";
-    const help = "install one .* or name it with PARE_PYTHON$";
+    const help = "install one .* or name it with PARE_PYTHON\\b";
     const none = new RegExp(`^pare: .*${wanted} none of /nowhere/python3 runs; ${help}`, "m");
     await refused(run("tiny", "tiny"), none, env("/nowhere/python3"));
     const aged = new RegExp(`^pare: .*${wanted} \\S+/python3 is 3\\.9\\.18; ${help}`, "m");
