@@ -159,6 +159,7 @@ Deno.test("every environment that ships has exact pins and no torchvision", () =
     "openvino_export",
     "readers_duckdb1",
     "readers_duckdb2",
+    "serve",
     "vllm",
   ]);
   const rare = environmentNames().filter((name) => !usualEnvironments().includes(name));
