@@ -11,7 +11,7 @@ const DATA = Deno.env.get("PARE_TEST_DATA") ??
 
 /** Of these a few rows of each of so many groups. */
 const GROUPS: Record<string, number> = { mmlu: 6, bigbench_hard: 6 };
-const SAMPLES: Record<string, number> = { mmlu: 12, bigbench_hard: 6, gsm8k: 3, lambada: 30 };
+const SAMPLES: Record<string, number> = { mmlu: 6, bigbench_hard: 6, gsm8k: 2, lambada: 20 };
 
 Deno.test({
   name: "every task with data scores each sample of the demo's model as lm-eval alone",
@@ -19,13 +19,15 @@ Deno.test({
   async fn() {
     const { tasks } = await discoverPlugins([]);
     const asked: AskedTask[] = tasks.flatMap((task) => {
-      if (task.data_file === null || task.name.startsWith("tiny")) return [];
+      // Programs are drawn at a temperature: two runs of one evaluator differ as well.
+      const drawn = task.runs_code === true;
+      if (task.data_file === null || task.name.startsWith("tiny") || drawn) return [];
       const path = task.shipped ? fileURLToPath(task.data_file) : join(DATA, task.data_file);
       if (!existsSync(path)) return [];
       return [{
         name: task.name,
         task: wireTask(task, path),
-        samples: SAMPLES[task.name] ?? 4,
+        samples: SAMPLES[task.name] ?? 3,
         groups: GROUPS[task.name] ?? null,
         proxy: false,
       }];
