@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import { lintPython, readCounts } from "../../python-backends/checks.ts";
 import { usualEnvironments } from "../../python-backends/environment_pins.ts";
 import { ensureDemoModel } from "../../python-backends/demo_model.ts";
-import { ensureEnvironment } from "../../python-backends/environments.ts";
+import { ensureEnvironment, overrideVariable } from "../../python-backends/environments.ts";
 import { addCounts, type Counts, denoCounts } from "./counts.ts";
 import { groupFiles, type Job, runInLanes } from "./lanes.ts";
 
@@ -33,11 +33,14 @@ const LONG_FILES = [
 /** Starting a process takes a second. */
 const FILES_A_PROCESS = 10;
 
-/** Makes what is missing: environments and the demo's model. */
+/**
+ * Makes what is missing, environments and the demo's model, and names the environments to all tests:
+ * one that has a PARE_HOME of its own would make them all again there.
+ */
 async function setUp(names: readonly string[]): Promise<void> {
   for (const name of names) {
     let shown = "";
-    await ensureEnvironment(name, {
+    const { python } = await ensureEnvironment(name, {
       onProgress: ({ line }) => {
         if (
           /^(Collecting|Processing|Downloading|Using cached|Looking|Installing|Successfully)/.test(
@@ -47,6 +50,7 @@ async function setUp(names: readonly string[]): Promise<void> {
         console.error(`${name}: ${shown = line}`);
       },
     });
+    process.env[overrideVariable(name)] = python;
   }
   await ensureDemoModel();
 }
