@@ -37,6 +37,9 @@ export const Artifact = z.strictObject({
   activation_bits: z.int().nullable().describe("declared activation quantization; null = none"),
   notes: z.array(z.string()).optional().describe("what whoever loads it must know"),
   verification: Verification.nullable(),
+  layer_cosines: z.array(LayerValue).optional().describe(
+    "of each layer's weights with its source's",
+  ),
   created_at: z.string(),
 });
 export type Artifact = z.infer<typeof Artifact>;

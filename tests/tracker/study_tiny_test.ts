@@ -32,6 +32,7 @@ Deno.test("a study on the tiny model: run, stop, resume, ask, and nothing is don
     plugins: [THIRD_PARTY],
   };
   let study_id = "";
+  const began = Date.now();
   try {
     await t.step("is cancelled in the second trial and says so", async () => {
       await using lab = await openLab({ store });
@@ -105,6 +106,7 @@ Deno.test("a study on the tiny model: run, stop, resume, ask, and nothing is don
       const trial_id = `${study_id}/t01`;
       const [trial] = await lab.sql`
         SELECT readable_id, seed, command, environment_lock, t.artifact_id, verified_layers,
+          created_at::VARCHAR AS made_at,
           minimum_cosine, (SELECT min(value) FROM layer_sensitivities l
             WHERE l.artifact_id = t.artifact_id) AS least,
           (SELECT count(*) FROM layer_sensitivities l WHERE l.artifact_id = t.artifact_id) AS layers
@@ -124,7 +126,10 @@ Deno.test("a study on the tiny model: run, stop, resume, ask, and nothing is don
       assert.ok(energy!["worked"] && Number(energy!["tokens"]) > 0);
       const logs = await lab.sql`SELECT stage, path, sha256 FROM logs WHERE trial_id = ${trial_id}`;
       const stages = logs.map(({ stage }) => stage);
-      for (const stage of ["apply", "verify", "evaluate", "speed"]) assert(stages.includes(stage));
+      // What an earlier run of this test on the same machine has made is taken from there.
+      const made = Date.parse(`${trial!["made_at"]}Z`) >= began;
+      const ran = made ? ["apply", "verify", "evaluate", "speed"] : ["evaluate", "speed"];
+      for (const stage of ran) assert(stages.includes(stage), `${stage}: ${stages}`);
       for (const { path, sha256 } of logs) {
         const content = await readFile(join(store, String(path)));
         assert.equal(createHash("sha256").update(content).digest("hex"), sha256);

@@ -68,6 +68,22 @@ async function recordNotes({ workshop, study, trial_id }: ApplyInput, artifact: 
   }
 }
 
+/** How far each layer is from its source, in every store that uses the artifact, also one made before. */
+async function recordLayers({ workshop, study, trial_id }: ApplyInput, artifact: Artifact) {
+  const { artifact_id, layer_cosines } = artifact;
+  if (layer_cosines === undefined) return;
+  await workshop.store.record({
+    type: "layer_sensitivities",
+    at: workshop.timestamp(),
+    study_id: study.study_id,
+    trial_id,
+    artifact_id,
+    metric: "cosine",
+    unit: "1",
+    layers: layer_cosines,
+  });
+}
+
 /** Makes, writes and verifies the child of an artifact; or finds it by its key. */
 export async function applyAction(input: ApplyInput): Promise<Applied> {
   const spans: Span[] = [];
@@ -77,7 +93,10 @@ export async function applyAction(input: ApplyInput): Promise<Applied> {
     const applied: Applied = found === null
       ? await make(input, key, spans)
       : { ok: true, value: { artifact: found, cached: true }, spans };
-    if (applied.ok) await recordNotes(input, applied.value.artifact);
+    if (applied.ok) {
+      await recordLayers(input, applied.value.artifact);
+      await recordNotes(input, applied.value.artifact);
+    }
     return applied;
   } catch (error) {
     return failed(storageFailure(error, "apply"), spans);
@@ -125,21 +144,12 @@ async function make(input: ApplyInput, key: string, spans: Span[]): Promise<Appl
       activation_bits,
       notes,
       verification,
+      layer_cosines: cosines,
       created_at: workshop.timestamp(),
     });
     // Hashing what was written belongs to making it: before the spans of the check.
     const seconds = (performance.now() - committing) / 1000;
     spans.push({ name: "commit", seconds, library: false }, ...verified.spans);
-    await workshop.store.record({
-      type: "layer_sensitivities",
-      at: workshop.timestamp(),
-      study_id: study.study_id,
-      trial_id,
-      artifact_id: artifact.artifact_id,
-      metric: "cosine",
-      unit: "1",
-      layers: cosines,
-    });
     await makeRoom(workshop, [parent, artifact]);
     return { ok: true, value: { artifact, cached: false }, spans };
   } finally {
