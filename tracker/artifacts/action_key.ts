@@ -30,11 +30,14 @@ export function canonicalJson(value: unknown): string {
   return JSON.stringify(value);
 }
 
+/** Of what is kept with an artifact; raised, those of before are made again once. 2: layer cosines. */
+const VERSION = 2;
+
 /** The name under which an action's result is found before any work: equal inputs, equal key. */
 export function actionKey(inputs: ActionInputs): string {
   const { action } = inputs;
   const named = action === null
     ? null
     : { agent: action.agent, method: action.method, params: action.params };
-  return sha256Text(canonicalJson({ version: 1, ...inputs, action: named }));
+  return sha256Text(canonicalJson({ version: VERSION, ...inputs, action: named }));
 }
