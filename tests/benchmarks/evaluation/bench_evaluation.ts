@@ -1,7 +1,7 @@
 /**
  * Measures pare's evaluation beside plain lm-eval's, one model, the same samples, in one run.
  *
- *     deno task bench:evaluation --data-dir ~/benchmarks   # the demo's model; about six minutes
+ *     deno task bench:evaluation --data-dir ~/benchmarks   # the demo's model; about seven minutes
  *     deno task bench:evaluation                           # the shipped benchmark alone
  *     deno task bench:evaluation --only gsm8k,mmlu …       # those whose names begin so
  *     deno task bench:evaluation --quick                   # the tiny model: tries the benchmark
@@ -51,7 +51,7 @@ async function main(): Promise<number> {
     threads: navigator.hardwareConcurrency,
     own_batch_size: BATCH_SIZE,
     batch_sizes: BATCH_SIZES,
-    repeats: values.quick ? 3 : 2,
+    repeats: values.quick ? 3 : 5,
     tasks: only(evaluationTasks(tasks, values["data-dir"], values.quick), values.only),
   });
   const unequal = unequalSamples(result.tasks);

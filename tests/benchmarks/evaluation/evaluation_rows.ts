@@ -3,6 +3,16 @@ import { median } from "../bench_table.ts";
 import type { RatioRow } from "../tracker/ratio_table.ts";
 import type { ComparedTask, EvaluationResult } from "./run_evaluation.ts";
 
+/** A share by which two medians may differ and count as alike, where the passes overlap. */
+const ALIKE = 0.05;
+
+/** Whether the passes do not tell the two sides apart. */
+function alike({ seconds, plain_seconds }: ComparedTask): boolean {
+  const near = Math.abs(median(seconds) / median(plain_seconds) - 1) <= ALIKE;
+  return near && Math.min(...seconds) <= Math.max(...plain_seconds) &&
+    Math.min(...plain_seconds) <= Math.max(...seconds);
+}
+
 /** Samples a second of both sides, by the median of their passes. */
 export function rateRows(tasks: EvaluationResult["tasks"]): RatioRow[] {
   return Object.entries(tasks).map(([name, task]) => ({
@@ -14,6 +24,7 @@ export function rateRows(tasks: EvaluationResult["tasks"]): RatioRow[] {
       figure: task.samples / median(task.plain_seconds),
     },
     goal: { times: 1 },
+    alike: alike(task),
   }));
 }
 
@@ -75,6 +86,7 @@ export function evaluationNotes(result: EvaluationResult, loads: readonly number
       `(${task.seconds.length} passes in turn); by batch size ${tried.join(", ")} s`;
   });
   return [
+    `alike: the medians differ by at most ${ALIKE * 100} % and the passes overlap`,
     ...passes,
     ...proxyNotes(result.proxy),
     `Load average ${loads[0]!.toFixed(1)} at the start, ${loads[1]!.toFixed(1)} at the end`,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { reaches, timesBetter } from "../tracker/ratio_table.ts";
+import { ratioTable, reaches, timesBetter } from "../tracker/ratio_table.ts";
 import {
   evaluationNotes,
   proxyRows,
@@ -38,6 +38,16 @@ Deno.test("rateRows() compares the medians of both sides' passes", () => {
   assert.equal(timesBetter(row!), 2.5);
   assert.equal(reaches(row!), true);
   assert.equal(reaches({ ...row!, ours: 1.9 }), false);
+});
+
+Deno.test("a task is alike where medians are near and passes overlap, and the table says so", () => {
+  const of = (seconds: number[], plain_seconds: number[]) =>
+    rateRows({ wikitext2: { ...task, seconds, plain_seconds } })[0]!;
+  assert.equal(of([4.6, 5.1], [4.7, 4.9]).alike, true);
+  assert.match(ratioTable([of([4.6, 5.1], [4.7, 4.9])]), /0\.99×\s+≥ 1×\s+alike/);
+  assert.equal(of([5.0, 5.1], [4.8, 4.9]).alike, false);
+  assert.equal(of([4.6, 6.1], [4.7, 4.9]).alike, false);
+  assert.match(ratioTable([of([4.6, 6.1], [4.7, 4.9])]), /NO/);
 });
 
 Deno.test("proxyRows() adds both stages; there are none where no task takes part", () => {

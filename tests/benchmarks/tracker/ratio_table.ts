@@ -8,6 +8,8 @@ export interface RatioRow {
   readonly peer: { readonly name: string; readonly figure: number } | null;
   /** So many times better than the peer, or a figure under this. */
   readonly goal: { readonly times: number } | { readonly under: number } | null;
+  /** Whether what was measured does not tell the two apart: said instead of a goal missed. */
+  readonly alike?: boolean;
 }
 
 /** Digits that count, thousands apart. */
@@ -51,7 +53,7 @@ export function ratioTable(rows: readonly RatioRow[]): string {
       row.peer?.name ?? "–",
       times === null ? "–" : `${times >= 10 ? times.toFixed(0) : times.toFixed(2)}×`,
       goalText(row),
-      met === null ? "–" : met ? "yes" : "NO",
+      met === null ? "–" : met ? "yes" : row.alike ? "alike" : "NO",
     ];
   });
   return textTable(["what", "ours", "peer", "peer is", "better", "goal", "met"], cells);
