@@ -8,6 +8,7 @@ import { exchange, type ExchangeOptions } from "./exchange.ts";
 import { withFileLock } from "./file_lock.ts";
 import { pareHome, PYTHON_ROOT } from "./home.ts";
 import { createSpares } from "./warm_spare.ts";
+import { forgetOldFolders } from "./worker_folder.ts";
 import { spawnWorker, type WorkerProcess } from "./worker_process.ts";
 
 /** Stages that import torch and transformers anyway: a warm spare saves them seconds. */
@@ -69,6 +70,7 @@ export interface ClientOptions {
 export function createBackendClient(options: ClientOptions = {}): BackendClient {
   const { home = pareHome(), signal, threads = null, env = {}, log = () => {} } = options;
   forgetOldLogs(join(home, "logs"));
+  forgetOldFolders();
   const pythons = new Map<string, Promise<string>>();
   let count = 0;
 

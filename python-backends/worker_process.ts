@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import process from "node:process";
 import { createLineSplitter } from "./line_splitter.ts";
 import { adoptGroup, endGroup, reapGroup } from "./process_group.ts";
+import { makeWorkerFolder, removeWorkerFolder } from "./worker_folder.ts";
 
 /** How a process ended. */
 export interface Exit {
@@ -11,7 +12,10 @@ export interface Exit {
   readonly signal: string | null;
 }
 
-/** One Python process: a group of its own, events on stdout, logs in a file. */
+/**
+ * One Python process: a group of its own, events on stdout, logs in a file, a temporary folder that
+ * goes with it.
+ */
 export interface WorkerProcess {
   readonly pid: number;
   readonly log_path: string;
@@ -37,9 +41,10 @@ export interface SpawnOptions {
 /** Starts a Python process; throws an Error where the interpreter cannot be started. */
 export function spawnWorker({ python, args, cwd, env, log_path }: SpawnOptions): WorkerProcess {
   mkdirSync(dirname(log_path), { recursive: true });
+  const folder = makeWorkerFolder();
   const child = execa(python, [...args], {
     cwd,
-    env: { ...env },
+    env: { TMPDIR: folder, ...env },
     detached: true, // a group of its own: killing it takes the grandchildren along
     cleanup: false,
     buffer: false,
@@ -68,6 +73,7 @@ export function spawnWorker({ python, args, cwd, env, log_path }: SpawnOptions):
   const exited = child.then((result): Exit => {
     running = false;
     splitter.end();
+    removeWorkerFolder(folder);
     return { code: result.exitCode ?? null, signal: result.signal ?? null };
   });
 

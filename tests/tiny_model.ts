@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Facts } from "../core/mod.ts";
 import type { BackendClient } from "../python-backends/client.ts";
+import { temporaryFolder } from "./temporary_folder.ts";
 
 const MODELS = new URL("../python-backends/pare_backends/models/", import.meta.url);
 const DATA = new URL("../plugins/evaluation/data/", import.meta.url);
@@ -18,7 +19,7 @@ export interface TinyWorld {
   readonly facts: Facts;
   readonly model_dir: string;
   readonly calibration_path: string;
-  /** For what a test writes; the system clears its temporary folder. */
+  /** For what a test writes. */
   readonly folder: string;
 }
 
@@ -47,7 +48,7 @@ export async function trainedTinyModel(client: BackendClient): Promise<string> {
 
 /** The trained tiny model with its facts and calibration windows. */
 export async function tinyWorld(client: BackendClient): Promise<TinyWorld> {
-  const folder = mkdtempSync(join(tmpdir(), "pare-tiny-world-"));
+  const folder = temporaryFolder("tiny-world");
   const model_dir = await trainedTinyModel(client);
   const model = await importModel(client, model_dir, join(folder, "unused"));
   const disk = { stage: "inspect_device", disk_path: folder } as const;

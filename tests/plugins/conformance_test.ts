@@ -1,7 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { discoverPlugins } from "../../tracker/discover.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
-import { shareDefaultEnvironment, temporaryFolder } from "../python-backends/scripted_worker.ts";
+import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
+import { temporaryFolder } from "../temporary_folder.ts";
 import { tinyWorld } from "../tiny_model.ts";
 import { methodConformance } from "./conformance.ts";
 

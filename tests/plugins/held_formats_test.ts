@@ -10,7 +10,8 @@ import {
 } from "../../core/mod.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
-import { shareDefaultEnvironment, temporaryFolder } from "../python-backends/scripted_worker.ts";
+import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
+import { temporaryFolder } from "../temporary_folder.ts";
 import { must, type TinyWorld, tinyWorld } from "../tiny_model.ts";
 
 const ENVIRONMENT = { environment: "default" };

@@ -10,9 +10,9 @@ import {
   runScripted,
   shareDefaultEnvironment,
   startScripted,
-  temporaryFolder,
   until,
 } from "./scripted_worker.ts";
+import { temporaryFolder } from "../temporary_folder.ts";
 
 /** A real stage that every environment runs, and that needs no model. */
 const INSPECT = { stage: "inspect_device", disk_path: "/" } as const;

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
 import { readCounts } from "../../python-backends/checks.ts";
 import { doctor, isOlder } from "../../python-backends/doctor.ts";
 import {
@@ -19,7 +18,8 @@ import { pareHome } from "../../python-backends/home.ts";
 import { lastWords } from "../../python-backends/pip.ts";
 import { findPython, noPythonSentence } from "../../python-backends/python.ts";
 import { isCpuBuild, readWheelReport } from "../../python-backends/torch_wheel.ts";
-import { temporaryFolder, until } from "./scripted_worker.ts";
+import { until, withVariables } from "./scripted_worker.ts";
+import { temporaryFolder } from "../temporary_folder.ts";
 
 /** A third party's environment that needs no network: no package at all. */
 function ownPins(imports: string[]): string {
@@ -39,23 +39,6 @@ async function rejection(promise: Promise<unknown>): Promise<string> {
     return error.message;
   }
   throw new Error("it was to be refused");
-}
-
-/** Sets variables while `work` runs. */
-async function withVariables<T>(
-  variables: Record<string, string>,
-  work: () => Promise<T>,
-): Promise<T> {
-  const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
-  Object.assign(process.env, variables);
-  try {
-    return await work();
-  } finally {
-    for (const [name, value] of before) {
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    }
-  }
 }
 
 Deno.test("ensureEnvironment() makes an environment once, also when two ask at once", async () => {

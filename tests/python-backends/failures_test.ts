@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { WorkerEvent } from "../../core/mod.ts";
 import { nameDeath } from "../../python-backends/exchange.ts";
-import { isAlive, runScripted, startScripted, temporaryFolder, until } from "./scripted_worker.ts";
+import { isAlive, runScripted, startScripted, until } from "./scripted_worker.ts";
+import { temporaryFolder } from "../temporary_folder.ts";
 import { exchange } from "../../python-backends/exchange.ts";
 import { join } from "node:path";
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { isAlive, temporaryFolder, until } from "./scripted_worker.ts";
+import { isAlive, until } from "./scripted_worker.ts";
+import { temporaryFolder } from "../temporary_folder.ts";
 
 const CORE = join(import.meta.dirname!, "orphan_core.ts");
 
@@ -8,9 +9,11 @@ Deno.test({
   name: "a core killed by SIGKILL leaves no worker and no grandchild",
   ignore: Deno.build.os !== "linux", // macOS has no /proc to look at
   async fn() {
-    const file = join(temporaryFolder("orphan"), "pids");
+    const folder = temporaryFolder("orphan");
+    const file = join(folder, "pids");
     const core = new Deno.Command(Deno.execPath(), {
       args: ["run", "--allow-all", CORE, file],
+      env: { TMPDIR: folder }, // what is killed removes nothing
       stdout: "null",
       stderr: "null",
     }).spawn();

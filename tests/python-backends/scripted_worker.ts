@@ -1,5 +1,3 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { exchange, type ExchangeOptions } from "../../python-backends/exchange.ts";
@@ -8,11 +6,7 @@ import { ensureEnvironment } from "../../python-backends/environments.ts";
 import { findPython } from "../../python-backends/python.ts";
 import { PYTHON_ROOT } from "../../python-backends/home.ts";
 import { spawnWorker, type WorkerProcess } from "../../python-backends/worker_process.ts";
-
-/** A folder for one test's files; the system clears its temporary folder. */
-export function temporaryFolder(name: string): string {
-  return mkdtempSync(join(tmpdir(), `pare-${name}-`));
-}
+import { temporaryFolder } from "../temporary_folder.ts";
 
 /** The machine's own Python: enough for everything that imports no torch. */
 export async function plainPython(): Promise<string> {
@@ -49,7 +43,7 @@ export async function startScripted(body: string): Promise<WorkerProcess> {
     args: ["-c", stageProgram(body)],
     cwd: PYTHON_ROOT,
     env: workerVariables(1, {}),
-    log_path: join(temporaryFolder("worker"), "worker.log"),
+    log_path: join(temporaryFolder("log"), "worker.log"),
   });
 }
 
@@ -82,5 +76,22 @@ export async function until(
   while (!await condition()) {
     if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Sets variables while `work` runs. */
+export async function withVariables<T>(
+  variables: Record<string, string>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
+  Object.assign(process.env, variables);
+  try {
+    return await work();
+  } finally {
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
   }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import hashlib
 import json
@@ -29,7 +30,7 @@ def tiny_dir() -> Path:
     text = b"".join((sources / name).read_bytes() for name in ("tiny.py", "tiny_text.py"))
     folder = Path(tempfile.gettempdir()) / f"pare-tiny-{hashlib.sha256(text).hexdigest()[:12]}"
     if not (folder / "config.json").exists():
-        fresh = Path(tempfile.mkdtemp())
+        fresh = Path(tempfile.mkdtemp(prefix="pare-tiny-fresh-"))
         train_tiny(fresh, silent_report())
         try:
             fresh.rename(folder)
@@ -48,7 +49,9 @@ def calibration() -> Path:
     tokenizer = AutoTokenizer.from_pretrained(str(tiny_dir()))
     ids = tokenizer(" ".join(sentences(400, 5)), verbose=False).input_ids
     windows = np.array(ids[: WINDOWS * WINDOW_TOKENS], dtype=np.int32)
-    path = Path(tempfile.mkdtemp()) / "calibration.safetensors"
+    held = tempfile.TemporaryDirectory(prefix="pare-calibration-")
+    atexit.register(held.cleanup)
+    path = Path(held.name) / "calibration.safetensors"
     save_file({"input_ids": windows.reshape(WINDOWS, WINDOW_TOKENS)}, str(path))
     return path
 

@@ -12,9 +12,12 @@ import { fileURLToPath } from "node:url";
 import { lintPython, readCounts } from "../../python-backends/checks.ts";
 import { usualEnvironments } from "../../python-backends/environment_pins.ts";
 import { ensureDemoModel } from "../../python-backends/demo_model.ts";
+import { createBackendClient } from "../../python-backends/client.ts";
 import { ensureEnvironment, overrideVariable } from "../../python-backends/environments.ts";
+import { trainedTinyModel } from "../tiny_model.ts";
 import { addCounts, type Counts, denoCounts } from "./counts.ts";
 import { groupFiles, type Job, runInLanes } from "./lanes.ts";
+import { inTemporaryFolder } from "./temporary.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SOURCES = ["core", "plugins", "python-backends", "tracker", "tests"];
@@ -53,7 +56,13 @@ async function setUp(names: readonly string[]): Promise<void> {
     process.env[overrideVariable(name)] = python;
   }
   await ensureDemoModel();
+  // Before the lanes start: each would train one of its own.
+  const client = createBackendClient({ spares: false });
+  await trainedTinyModel(client);
 }
+
+/** Ends what runs when this process is to end, so that its temporary folder still goes. */
+const stop = new AbortController();
 
 /** Runs deno with words; what it printed and whether it failed. Shown as it comes unless `quiet`. */
 async function deno(
@@ -68,6 +77,7 @@ async function deno(
     stdin: "ignore",
     stdout: shown,
     stderr: shown,
+    cancelSignal: stop.signal,
     env: { NO_COLOR: "1", HF_HUB_OFFLINE: "1", ...env },
   });
   return { output: result.all ?? "", failed: result.failed };
@@ -167,7 +177,10 @@ async function main(mode: string): Promise<Counts> {
 }
 
 if (import.meta.main) {
-  const { passed, failed } = await main(Deno.args[0] ?? "test");
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.on(signal, () => stop.abort());
+  }
+  const { passed, failed } = await inTemporaryFolder(() => main(Deno.args[0] ?? "test"));
   console.log(`\n${passed} passed, ${failed} failed`);
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
 }

@@ -6,7 +6,7 @@ import { withFoundTasks } from "../../tracker/data/find_tasks.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
 import { createStageRunner } from "../../tracker/runner/stage_runner.ts";
 import { dataPath } from "../../tracker/runner/wire_tasks.ts";
-import { temporaryFolder } from "../python-backends/scripted_worker.ts";
+import { temporaryFolder } from "../temporary_folder.ts";
 
 const registry = await discoverPlugins();
 const client = createBackendClient({ home: temporaryFolder("find-tasks"), spares: false });

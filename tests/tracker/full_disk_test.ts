@@ -15,7 +15,8 @@ import { applyAction } from "../../tracker/runner/apply_action.ts";
 import { createStageRunner, type StageRunner } from "../../tracker/runner/stage_runner.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { fill, mayMount, mountDisk } from "../fixtures/small_disk.ts";
-import { shareDefaultEnvironment, temporaryFolder } from "../python-backends/scripted_worker.ts";
+import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
+import { temporaryFolder } from "../temporary_folder.ts";
 import { trainedTinyModel } from "../tiny_model.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
 

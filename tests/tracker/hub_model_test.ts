@@ -9,7 +9,8 @@ import { PYTHON_ROOT } from "../../python-backends/home.ts";
 import { spawnWorker } from "../../python-backends/worker_process.ts";
 import { openLab } from "../../tracker/mod.ts";
 import { hubFiles, type HubModel, type HubServer, startHub } from "../fixtures/hub_server.ts";
-import { shareDefaultEnvironment, temporaryFolder } from "../python-backends/scripted_worker.ts";
+import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
+import { temporaryFolder } from "../temporary_folder.ts";
 import { trainedTinyModel } from "../tiny_model.ts";
 
 const TOKEN = "hf_thisTokenStandsNowhere";

@@ -11,7 +11,8 @@ import { OFFLINE_VARIABLES } from "../../python-backends/offline.ts";
 import { spawnWorker } from "../../python-backends/worker_process.ts";
 import { openLab } from "../../tracker/mod.ts";
 import { startHub } from "../fixtures/hub_server.ts";
-import { shareDefaultEnvironment, temporaryFolder } from "../python-backends/scripted_worker.ts";
+import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
+import { temporaryFolder } from "../temporary_folder.ts";
 
 Deno.test("a model that is not here is not asked of the hub, and its place is said", async () => {
   const hub = startHub({});

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +20,8 @@ SAMPLE_SECONDS = 0.4
 @contextmanager
 def timing_lock(report: Report) -> Iterator[None]:
     """Holds this user's lock on the machine's clock; waits for another timing to end."""
-    path = Path(tempfile.gettempdir()) / f"pare-timing-{os.getuid()}.lock"
+    # Not in $TMPDIR: every worker has one of its own.
+    path = Path("/tmp") / f"pare-timing-{os.getuid()}.lock"
     with path.open("w") as file:
         waited = 0
         while not _try_lock(file.fileno()):
