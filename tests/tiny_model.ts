@@ -4,8 +4,9 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Facts } from "../core/mod.ts";
+import type { Artifact, Facts } from "../core/mod.ts";
 import type { BackendClient } from "../python-backends/client.ts";
+import type { ArtifactStore } from "../tracker/artifacts/artifact_store.ts";
 import { temporaryFolder } from "./temporary_folder.ts";
 
 const MODELS = new URL("../python-backends/pare_backends/models/", import.meta.url);
@@ -44,6 +45,23 @@ export async function trainedTinyModel(client: BackendClient): Promise<string> {
     rmSync(fresh, { recursive: true });
   }
   return model_dir;
+}
+
+/** The trained tiny model as a study's parent of all artifacts. */
+export async function adoptTinyModel(
+  artifacts: ArtifactStore,
+  client: BackendClient,
+): Promise<Artifact> {
+  return await artifacts.adopt(await trainedTinyModel(client), {
+    action_key: "a".repeat(64),
+    parent_id: null,
+    action: null,
+    formula_bytes: null,
+    weight_bits: null,
+    activation_bits: null,
+    verification: null,
+    created_at: new Date().toISOString(),
+  });
 }
 
 /** The trained tiny model with its facts and calibration windows. */

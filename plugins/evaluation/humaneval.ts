@@ -1,4 +1,5 @@
 import { defineTask } from "../../core/mod.ts";
+import { DRAWN, PASS_AT_1 } from "./_generated_code.ts";
 
 /**
  * Functions to complete, by lm-eval's own prompt and stop words; ten or more programs a problem are
@@ -17,13 +18,9 @@ export default defineTask({
     output_type: "generate_until",
     doc_to_text: "{{prompt}}",
     doc_to_target: "{{test}}\ncheck({{entry_point}})",
-    repeats: 10,
+    repeats: DRAWN.repeats,
     generation_kwargs: {
-      do_sample: true,
-      temperature: 0.2,
-      top_p: 0.95,
-      top_k: 0,
-      max_gen_toks: 512,
+      ...DRAWN.decoding,
       until: ["\nclass", "\ndef", "\n#", "\nif", "\nprint"],
     },
     metadata: {
@@ -41,14 +38,6 @@ export default defineTask({
   data_file: "humaneval/test.jsonl.gz",
   shipped: false,
   few_shot: 0,
-  metric: "pass@1,none",
-  reported_metric: "accuracy",
-  unit: "1",
-  direction: "maximize",
-  chance: 0,
-  proxy_samples: 100,
-  full_samples: null,
-  window_tokens: null,
+  ...PASS_AT_1,
   datasets: ["humaneval"],
-  runs_code: true,
 });

@@ -1,4 +1,5 @@
 import { defineTask } from "../../core/mod.ts";
+import { DRAWN, PASS_AT_1 } from "./_generated_code.ts";
 
 /**
  * Short functions, the test split's 500, by lm-eval's own prompt: the problems 2, 3 and 4 are its
@@ -24,13 +25,9 @@ export default defineTask({
     doc_to_text: PROMPT,
     doc_to_target: "{{code}}\n[DONE]",
     target_delimiter: "",
-    repeats: 10,
+    repeats: DRAWN.repeats,
     generation_kwargs: {
-      do_sample: true,
-      temperature: 0.2,
-      top_p: 0.95,
-      top_k: 0,
-      max_gen_toks: 512,
+      ...DRAWN.decoding,
       until: ["[DONE]"],
     },
     metadata: {
@@ -44,14 +41,6 @@ export default defineTask({
   data_file: "mbpp/full.jsonl.gz",
   shipped: false,
   few_shot: 3,
-  metric: "pass@1,none",
-  reported_metric: "accuracy",
-  unit: "1",
-  direction: "maximize",
-  chance: 0,
-  proxy_samples: 100,
-  full_samples: null,
-  window_tokens: null,
+  ...PASS_AT_1,
   datasets: ["mbpp"],
-  runs_code: true,
 });

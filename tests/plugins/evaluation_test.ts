@@ -8,7 +8,7 @@ import { inspectDataset } from "../../tracker/data/inspect_dataset.ts";
 
 const folder = new URL("../../plugins/evaluation/", import.meta.url);
 const files = [...Deno.readDirSync(folder)].map((entry) => entry.name)
-  .filter((name) => name.endsWith(".ts")).sort();
+  .filter((name) => /^[^_].*\.ts$/.test(name)).sort();
 const loaded = await Promise.all(files.map(async (name) => {
   const path = fileURLToPath(new URL(name, folder));
   const module: { default: Plugin } = await import(new URL(name, folder).href);

@@ -5,8 +5,8 @@ import { wireTask } from "../../core/contract/wire_task.ts";
 const folder = new URL("../../plugins/evaluation/", import.meta.url);
 const tasks = [];
 for (const entry of Deno.readDirSync(folder)) {
-  if (!entry.name.endsWith(".ts") || entry.name === "agent.ts") continue;
-  // Every file of the folder but the agent's exports a task: tests/plugins checks it.
+  if (!/^(?!_|agent\.ts).*\.ts$/.test(entry.name)) continue;
+  // Every such file of the folder exports a task: tests/plugins checks it.
   const module: { default: Task } = await import(new URL(entry.name, folder).href);
   tasks.push(wireTask(module.default, null));
 }

@@ -13,7 +13,7 @@ import { evaluateArtifact } from "../../tracker/runner/evaluate_artifact.ts";
 import { createStageRunner } from "../../tracker/runner/stage_runner.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
-import { must, trainedTinyModel } from "../tiny_model.ts";
+import { adoptTinyModel, must } from "../tiny_model.ts";
 
 const TASK = wireTask(tinyWords, fileURLToPath(tinyWords.data_file!));
 const ROWS = Array.from({ length: 20 }, (_, i) => i);
@@ -44,16 +44,7 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
         timestamp,
         maxDiskBytes: null,
       };
-      const artifact = await artifacts.adopt(await trainedTinyModel(client), {
-        action_key: "a".repeat(64),
-        parent_id: null,
-        action: null,
-        formula_bytes: null,
-        weight_bits: null,
-        activation_bits: null,
-        verification: null,
-        created_at: timestamp(),
-      });
+      const artifact = await adoptTinyModel(artifacts, client);
       const baselineOf = async (study_id: string, task: WireTask) => {
         const runner = createStageRunner({
           client,

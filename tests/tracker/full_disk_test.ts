@@ -17,7 +17,7 @@ import { openStore } from "../../tracker/store/store.ts";
 import { fill, mayMount, mountDisk } from "../fixtures/small_disk.ts";
 import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
-import { trainedTinyModel } from "../tiny_model.ts";
+import { adoptTinyModel, trainedTinyModel } from "../tiny_model.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -52,16 +52,7 @@ async function prepare(client: BackendClient, disk: string, before: (stage: stri
     before(request.stage);
     return real(trial, request, environment);
   };
-  const parent = await artifacts.adopt(await trainedTinyModel(client), {
-    action_key: "a".repeat(64),
-    parent_id: null,
-    action: null,
-    formula_bytes: null,
-    weight_bits: null,
-    activation_bits: null,
-    verification: null,
-    created_at: timestamp(),
-  });
+  const parent = await adoptTinyModel(artifacts, client);
   const action = resolveAction(
     {
       agent: "quantization",
