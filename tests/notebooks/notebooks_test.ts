@@ -96,31 +96,67 @@ Deno.test("every large picture of a notebook arrives before its cell has ended",
   }
 });
 
-Deno.test("01_first_study runs in a real kernel on the tiny model and draws its front", async () => {
+/** Every output of a notebook that runs on the tiny model, in a store of its own. */
+async function outputsOnTiny(notebook: string): Promise<Output[]> {
   const folder = await Deno.makeTempDir();
   try {
     const home = join(folder, "home");
     await mkdir(home);
-    // A store of its own; environments and demo model are those that are there already.
+    // Environments and demo model are those that are there already.
     for (const shared of ["envs", "cache"]) {
       await mkdir(join(pareHome(), shared), { recursive: true });
       await Deno.symlink(join(pareHome(), shared), join(home, shared));
     }
-    const cells = await execute(join(NOTEBOOKS, "01_first_study.ipynb"), folder, {
+    const cells = await execute(join(NOTEBOOKS, notebook), folder, {
       PARE_HOME: home,
       PARE_NOTEBOOK_MODEL: "tiny",
     });
-    const outputs = cells.flatMap((cell) => cell.outputs ?? []);
-    const svg = outputs.map((one) => textOf(one.data?.["image/svg+xml"])).find((s) => s !== "");
-    assert.match(svg ?? "", /^<svg[\s\S]*baseline<\/text>/);
-    const report = outputs.map((one) => textOf(one.data?.["text/html"])).find((html) =>
-      html.includes("<iframe")
-    );
-    assert.match(report ?? "", /How it was measured/);
-    const table = outputs.map((one) => textOf(one.data?.["text/plain"])).join("\n");
-    assert.match(table, /t02 /, "two trials were run");
-    assert.match(table, /rtn 8-bit/, "the recipe by hand was run");
+    return cells.flatMap((cell) => cell.outputs ?? []);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+/** What outputs hold of one kind, such as text/html. */
+function shownAs(outputs: readonly Output[], kind: string): string[] {
+  return outputs.map(({ data }) => textOf(data?.[kind])).filter((text) => text !== "");
+}
+
+Deno.test("01_first_study runs in a real kernel on the tiny model and draws its front", async () => {
+  const outputs = await outputsOnTiny("01_first_study.ipynb");
+  const [svg] = shownAs(outputs, "image/svg+xml");
+  assert.match(svg ?? "", /^<svg[\s\S]*baseline<\/text>/);
+  const report = shownAs(outputs, "text/html").find((html) => html.includes("<iframe"));
+  assert.match(report ?? "", /How it was measured/);
+  const table = shownAs(outputs, "text/plain").join("\n");
+  assert.match(table, /t02 /, "two trials were run");
+  assert.match(table, /rtn 8-bit/, "the recipe by hand was run");
+});
+
+Deno.test("02_what_was_lost runs in a real kernel and pairs the trials' answers", async () => {
+  const outputs = await outputsOnTiny("02_what_was_lost.ipynb");
+  const tables = shownAs(outputs, "text/plain").filter((text) => text.startsWith("["))
+    .map((text) => JSON.parse(text) as Record<string, unknown>[]);
+  const [retention, flips, counts] = tables;
+  assert.deepEqual(
+    retention!.map(({ task, readable_id }) => `${task} ${String(readable_id).slice(0, 12)}`),
+    [
+      "everyday_choice s01-rtn-8bit",
+      "everyday_choice s02-rtn-2bit",
+      "tiny_words s01-rtn-8bit",
+      "tiny_words s02-rtn-2bit",
+    ],
+  );
+  for (const { retention: kept, value, baseline } of retention!) {
+    if (Number(baseline) === 0) continue;
+    assert.ok(Math.abs(Number(kept) - Number(value) / Number(baseline)) < 0.05);
+  }
+  assert.ok(
+    flips!.every(({ gold, kept_answer, lost_answer }) =>
+      kept_answer === gold && lost_answer !== gold
+    ),
+  );
+  assert.ok(counts!.length > 0, "four bits flip no answer of a tiny model");
+  const report = shownAs(outputs, "text/html").find((html) => html.includes("<iframe"));
+  assert.match(report ?? "", /How it was measured/);
 });
