@@ -52,7 +52,8 @@ export const SampleResult = z.strictObject({
   gold: z.string().nullable(),
   log_likelihood: MeasuredNumber.nullable().describe("nats, of the right answer"),
   seconds: MeasuredNumber.nullable().optional().describe(
-    "its share of the batches that it was computed in; null or absent: not known",
+    "its share of the batches that it was computed in, of all programs drawn for a problem but " +
+      "not of their tests; null or absent: not known",
   ),
   // Absent in samples of earlier versions, whose `answer` is the parsed one.
   parsed_answer: z.string().nullable().optional().describe(

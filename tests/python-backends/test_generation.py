@@ -13,7 +13,7 @@ from lm_eval.api.instance import Instance
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.evaluation import generation, packed_generator
 from pare_backends.evaluation.forward import prefix_cache
-from pare_backends.evaluation.generation import Decoding, generate_greedily
+from pare_backends.evaluation.generation import Decoding, generate_packed
 from pare_backends.evaluation.language_model import PackedLM
 
 TOKENS = 24
@@ -128,9 +128,9 @@ def test_a_sequence_sees_the_prefix_and_itself_alone(model_dir: Path) -> None:
     decoding = Decoding(8, frozenset(), lambda made: made[-1] % 3 == 0, "a test")
     with torch.no_grad():
         cache = prefix_cache(model, prefix)
-        together = generate_greedily(model, len(prefix), cache, prompts, decoding, lambda _: None)
+        together = generate_packed(model, len(prefix), cache, prompts, decoding, lambda _: None)
         alone = [
-            generate_greedily(model, 0, None, [[*prefix, *p]], decoding, lambda _: None)[0]
+            generate_packed(model, 0, None, [[*prefix, *p]], decoding, lambda _: None)[0]
             for p in prompts
         ]
     assert together == alone

@@ -1,5 +1,5 @@
-"""Greedy generation in packed rows: what prompts share is read once, and what has ended takes part
-no more.
+"""Generation in packed rows: what prompts share is read once, and what has ended takes part no
+more.
 
 All sequences of a batch stand in one row of the cache, kept apart by the attention mask: the
 prefix, the prompts one after the other, then the generated tokens in the order in which they were
@@ -29,6 +29,11 @@ PREFIX = -1
 """Owner of the tokens that all sequences look at."""
 
 
+def greedy(logits: torch.Tensor, _: Sequence[int]) -> list[int]:
+    """The likeliest token after each sequence. logits: (L, vocabulary)"""
+    return [int(token) for token in logits.argmax(dim=-1).tolist()]
+
+
 @dataclass(frozen=True)
 class Decoding:
     """How sequences go on and when they end."""
@@ -40,6 +45,8 @@ class Decoding:
     """Whether what was generated so far holds a stop sequence."""
     where: str
     """What is generated, for a sentence on what went wrong."""
+    choose: Callable[[torch.Tensor, Sequence[int]], list[int]] = greedy
+    """A token for each row of logits; the other argument numbers the sequences they belong to."""
 
     def is_over(self, made: Sequence[int]) -> bool:
         """Whether a sequence goes on no more."""
@@ -167,7 +174,7 @@ def _joined(
     ]
 
 
-def generate_greedily(
+def generate_packed(
     model: Any,
     prefix: int,
     cache: Any,
@@ -185,9 +192,8 @@ def generate_greedily(
         require_finite(
             not bool(torch.isfinite(sequences.logits.amax(dim=-1)).all()), decoding.where
         )
-        for one, token in zip(
-            sequences.live, sequences.logits.argmax(dim=-1).tolist(), strict=True
-        ):
+        chosen = decoding.choose(sequences.logits, sequences.live)
+        for one, token in zip(sequences.live, chosen, strict=True):
             made[one].append(token)
         sequences.end(frozenset(one for one in sequences.live if decoding.is_over(made[one])))
         alive = len(sequences.live)

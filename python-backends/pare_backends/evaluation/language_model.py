@@ -1,19 +1,20 @@
-"""lm-eval's language model over a model in memory: log-likelihoods and greedy generations in packed
-rows, whatever packing cannot do as lm-eval does it."""
+"""lm-eval's language model over a model in memory: log-likelihoods and generations in packed rows,
+whatever packing cannot do as lm-eval does it."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from transformers import LogitsProcessor, LogitsProcessorList
 
 from pare_backends.evaluation.answers import Answers
+from pare_backends.evaluation.drawing import Distribution
 from pare_backends.evaluation.forward import require_finite
-from pare_backends.evaluation.generation import Decoding
+from pare_backends.evaluation.generation import Decoding, greedy
 from pare_backends.evaluation.limits import require_end, require_room
 from pare_backends.evaluation.packed_generator import PackedGenerator
 from pare_backends.evaluation.packing import group_requests
@@ -54,8 +55,8 @@ class PackedLM(PackedScorer):
         self._generation_seconds: dict[tuple[int, ...], float] = {}
 
     def seconds_of(self, sample: dict[str, Any]) -> float | None:
-        """What a logged sample took: its share of the batches that it was computed in. None where
-        that is not known, as of sampled generations."""
+        """What a logged sample took: its share of the batches that it was computed in, all its
+        drawn generations. None where that is not known."""
         known = super().seconds_of(sample)
         if known is not None or not sample["arguments"]:
             return known
@@ -64,6 +65,10 @@ class PackedLM(PackedScorer):
             for asked in sample["arguments"]
         ]
         return None if None in shares else math.fsum(share or 0.0 for share in shares)
+
+    def note_seconds(self, context: str, seconds: float) -> None:
+        """Keeps what the generations of a request took."""
+        self._generation_seconds[self._prompts[context]] = seconds
 
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
         """Generations as lm-eval makes them; sampled ones a prompt at a time."""
@@ -101,9 +106,16 @@ class PackedLM(PackedScorer):
         return torch.cat([context, torch.tensor(padded, device=self.device)], dim=1)
 
     def _can_pack(self, prompts: Sequence[tuple[int, ...]], options: dict[str, Any]) -> bool:
-        """Whether packed rows make these generations, which is tried on two of the first."""
-        if not self._generator.makes(options):
-            return False
+        """Whether packed rows make these generations."""
+        return self._generator.makes(options) and self._packs_prompts(prompts)
+
+    def drawn_packed(self, prompt: tuple[int, ...], options: dict[str, Any]) -> Distribution | None:
+        """By what packed rows draw generations with these options; None where they cannot."""
+        found = self._generator.distribution(options)
+        return found if found is not None and self._packs_prompts([prompt]) else None
+
+    def _packs_prompts(self, prompts: Sequence[tuple[int, ...]]) -> bool:
+        """Whether packed rows give this model's logits, which is tried on two of the first."""
         if self._packs is None:
             if min(len(prompt) for prompt in prompts) < 2:
                 return False
@@ -119,24 +131,33 @@ class PackedLM(PackedScorer):
         self, prompts: Sequence[tuple[int, ...]], new_tokens: int, stop: list[str]
     ) -> tuple[list[list[int]], float]:
         """What greedy search gives after each prompt, and the seconds that it took."""
-        prefix, ends = self._generator.prefix_of(prompts), self._generator.ends
+        prefix = self._generator.prefix_of(prompts)
+        decoding = self.decoding(new_tokens, stop)
+        return self.answers.once(
+            ["packed generate", prefix, prompts, new_tokens, stop, sorted(decoding.ends)],
+            len(prompts),
+            lambda: self.decode_packed(prefix, prompts, decoding),
+        )
 
+    def decoding(
+        self,
+        new_tokens: int,
+        stop: list[str],
+        choose: Callable[[torch.Tensor, Sequence[int]], list[int]] = greedy,
+    ) -> Decoding:
+        """How generations go on, by greedy search unless told, and when they end."""
         # As far back as lm-eval looks: the stop sequence may come in other tokens than its own.
         looks = [(one, len(self.tok_encode(one, add_special_tokens=False)) + 2) for one in stop]
 
         def stopped(made: Sequence[int]) -> bool:
             return any(one in self.tokenizer.decode(made[-size:]) for one, size in looks)
 
-        decoding = Decoding(new_tokens, ends, stopped, self.label)
-        return self.answers.once(
-            ["packed generate", prefix, prompts, new_tokens, stop, sorted(ends)],
-            len(prompts),
-            lambda: self._decode_packed(prefix, prompts, decoding),
-        )
+        return Decoding(new_tokens, self._generator.ends, stopped, self.label, choose)
 
-    def _decode_packed(
+    def decode_packed(
         self, prefix: tuple[int, ...], prompts: Sequence[tuple[int, ...]], decoding: Decoding
     ) -> list[list[int]]:
+        """The tokens after each prompt, all of which begin with the prefix; tells progress."""
         told = time.monotonic()
 
         def tell(done: float) -> None:

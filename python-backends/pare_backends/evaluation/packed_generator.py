@@ -7,9 +7,11 @@ from typing import Any
 
 import torch
 
-from pare_backends.evaluation.forward import keeps_every_token, prefix_cache
-from pare_backends.evaluation.generation import Decoding, generate_greedily
+from pare_backends.evaluation.drawing import Distribution, distribution_of
+from pare_backends.evaluation.forward import keeps_every_token
+from pare_backends.evaluation.generation import Decoding, generate_packed
 from pare_backends.evaluation.packing import SHORTEST_PREFIX, common_prefix
+from pare_backends.evaluation.prompt_reader import PromptReader
 
 ROW_TOKENS = 8192
 """Tokens in the cache, but for the prefix, that sequences of one row may come to: every sequence
@@ -32,23 +34,30 @@ NEUTRAL = {
     "transformers_version",
     "use_cache",
 }
-"""Fields of a model's generation_config.json that change nothing of a greedy search whose length
-is given."""
+"""Fields of a model's generation_config.json that change nothing of a generation whose length is
+given: a greedy search does not read those of a distribution, which a drawn one takes over."""
 
 
 class PackedGenerator:
-    """Greedy generations of one model; keeps the prefix of the prompts before."""
+    """Generations of one model; keeps the prefix of the prompts before."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
         self._prefix: tuple[int, ...] = ()
-        self._read: tuple[tuple[int, ...], Any] = ((), None)
-        """A prefix and its keys and values."""
+        self._reader = PromptReader(model)
 
     def makes(self, options: Mapping[str, Any]) -> bool:
         """Whether this generation is a plain greedy search, as the model's own settings have it."""
-        if set(options) - GREEDY or options.get("do_sample") is not False:
-            return False
+        plain = set(options) <= GREEDY and options.get("do_sample") is False
+        return plain and self._has_neutral_settings()
+
+    def distribution(self, options: Mapping[str, Any]) -> Distribution | None:
+        """By what a drawn generation with these options is drawn; None: packed rows cannot."""
+        if not self._has_neutral_settings():
+            return None
+        return distribution_of(options, self._model.generation_config)
+
+    def _has_neutral_settings(self) -> bool:
         settings = getattr(self._model, "generation_config", None)
         if settings is None:
             return False
@@ -89,16 +98,15 @@ class PackedGenerator:
         tell: Callable[[float], None],
     ) -> list[list[int]]:
         """The tokens after each prompt, all of which begin with the prefix."""
-        if self._read[0] != prefix:
-            self._read = (prefix, prefix_cache(self._model, prefix))
+        cache = self._reader.read(prefix)
         rest = [prompt[len(prefix) :] for prompt in prompts]
         made: list[list[int]] = []
         for row in _rows(rest, decoding.new_tokens):
             before = len(made)
-            made += generate_greedily(
+            made += generate_packed(
                 self._model,
                 len(prefix),
-                self._read[1],
+                cache,
                 row,
                 decoding,
                 lambda done, before=before: tell(before + done),  # type: ignore[misc]

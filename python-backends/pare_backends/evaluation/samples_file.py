@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pare_backends.evaluation.generated_code import code_of, cut_programs
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome
 
 NUMBERS = ("score", "log_likelihood", "seconds")
@@ -26,17 +27,24 @@ def write_samples(path: Path, outcomes: Iterable[TaskOutcome], answer_chars: int
         + [(name, pyarrow.int32()) for name in COUNTS]
         + [("choice_log_likelihoods", pyarrow.list_(pyarrow.float64()))]
     )
-    rows = [_row(sample, answer_chars) for outcome in outcomes for sample in outcome.samples]
+    rows = [
+        _row(sample, answer_chars, code_of(outcome.task) is not None)
+        for outcome in outcomes
+        for sample in outcome.samples
+    ]
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), partial)
     partial.replace(path)
 
 
-def _row(sample: SampleResult, answer_chars: int) -> dict[str, Any]:
-    """A parsed answer is the whole generation where a task has no rule: it is cut as well."""
+def _row(sample: SampleResult, answer_chars: int, programs: bool) -> dict[str, Any]:
+    """A parsed answer is the whole generation where a task has no rule: it is cut as well. Several
+    programs are a JSON list, and stay one."""
     row = asdict(sample)
     row["answer_length"] = None if sample.answer is None else len(sample.answer)
+    if programs and sample.answer is not None:
+        row["answer"] = cut_programs(sample.answer, answer_chars)
     for name in ("answer", "parsed_answer"):
         kept = None if answer_chars == 0 else row[name]
         row[name] = None if kept is None else kept[:answer_chars]

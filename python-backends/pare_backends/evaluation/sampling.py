@@ -1,14 +1,17 @@
-"""Several sampled generations of one prompt, in one batch of that prompt alone.
+"""Several drawn generations of one prompt, side by side and of that prompt alone.
 
-So no generation depends on what else was asked, and a seed made of the study's seed and the prompt
-draws the same ones again, whichever rows are chosen and wherever a killed run goes on.
+Which tokens are drawn depends on the study's seed, the prompt and the generation's number
+(`drawing.py`). The logits' last bits depend on what stands beside them in one pass, so generations
+are always made in the same company: 1 to 10 of a prompt, 11 to 20, and so on. A run that was killed
+goes on with the first ten that were not finished, and a study with twenty a problem has the very
+same first ten as one with ten.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,72 +21,102 @@ from lm_eval.models.utils import (
     postprocess_generated_text,
 )
 
+from pare_backends.evaluation.drawing import Distribution, Drawer, seed_of
+
 if TYPE_CHECKING:
     from pare_backends.evaluation.language_model import PackedLM
 
+TOGETHER = 10
+"""Generations of a prompt that are made at once."""
 
-def sample_until(model: PackedLM, requests: Sequence[Any], report_done: Any) -> list[str]:
-    """A text for each of lm-eval's requests; equal ones are drawn together, at most a batch at
-    once. `seed` in their options is the seed of all; `report_done(n)` is told how many are new."""
+
+@dataclass(frozen=True)
+class Draws:
+    """What lm-eval's request asks for."""
+
+    prompt: tuple[int, ...]
+    new_tokens: int
+    until: list[str]
+    options: dict[str, Any]
+    seed: int
+
+    def key(self, numbers: range) -> list[Any]:
+        """What the generations of these numbers depend on."""
+        asked = [list(self.prompt), self.new_tokens, self.until, self.options, self.seed]
+        return ["drawn", *asked, numbers.start, len(numbers)]
+
+    def seeds(self, numbers: range) -> list[int]:
+        return [seed_of(self.seed, self.prompt, number) for number in numbers]
+
+
+def sample_until(
+    model: PackedLM, requests: Sequence[Any], report_done: Callable[[int], None]
+) -> list[str]:
+    """A text for each of lm-eval's requests; equal ones are drawn together. `seed` in their options
+    is the seed of all; `report_done(n)` is told how many are new."""
     texts = [""] * len(requests)
     together: dict[str, list[int]] = {}
     for number, request in enumerate(requests):
         together.setdefault(json.dumps(request.args), []).append(number)
-    size = max(int(model.batch_size), 1)
-    for numbers in together.values():
-        context, options = requests[numbers[0]].args
-        for start in range(0, len(numbers), size):
-            some = numbers[start : start + size]
-            for number, text in zip(
-                some, _draw(model, context, options, start, len(some)), strict=True
-            ):
-                texts[number] = text
+    for places in together.values():
+        context, options = requests[places[0]].args
+        draws = _read(model, context, options)
+        seconds = 0.0
+        for start in range(0, len(places), TOGETHER):
+            some = places[start : start + TOGETHER]
+            made, took = _draw(model, draws, range(start, start + len(some)))
+            seconds += took
+            for place, tokens in zip(some, made, strict=True):
+                text = model.tok_decode(tokens)
+                texts[place] = postprocess_generated_text(text, draws.until, None)
             report_done(len(some))
+        model.note_seconds(context, seconds)
     return texts
 
 
-def _draw(
-    model: PackedLM, context: str, asked: dict[str, Any], start: int, count: int
-) -> list[str]:
-    """The generations `start` to `start + count` of a prompt."""
+def _read(model: PackedLM, context: str, asked: dict[str, Any]) -> Draws:
     options = normalize_gen_kwargs(asked, model.max_gen_toks)
     until = handle_stop_sequences(
         options.pop("until"), model.tok_decode(model.eot_token_id, skip_special_tokens=False)
     )
     new_tokens, seed = options.pop("max_gen_toks"), options.pop("seed", 0)
-    tokens, mask = model.tok_batch_encode(
+    tokens, _ = model.tok_batch_encode(
         [context], left_truncate_len=model.max_length - new_tokens, truncation=model.truncation
     )
-    key = ["sample", tokens.tolist(), new_tokens, until, options, seed, start, count]
-    found, _ = model.answers.once(
-        key,
-        count,
-        lambda: _sample(model, tokens, mask, new_tokens, until, options, key, count),
-    )
-    texts = [model.tok_decode(one) for one in found]
-    return [postprocess_generated_text(text, until, None) for text in texts]
+    return Draws(tuple(tokens[0].tolist()), new_tokens, until, options, seed)
 
 
-def _sample(
-    model: PackedLM,
-    tokens: torch.Tensor,
-    mask: torch.Tensor,
-    new_tokens: int,
-    until: list[str],
-    options: dict[str, Any],
-    key: list[Any],
-    count: int,
+def _draw(model: PackedLM, draws: Draws, numbers: range) -> tuple[list[list[int]], float]:
+    """The tokens of the generations of these numbers, and the seconds that they took."""
+    distribution = model.drawn_packed(draws.prompt, draws.options)
+
+    def make() -> list[list[int]]:
+        if distribution is not None:
+            return _packed(model, draws, numbers, distribution)
+        return _padded(model, draws, numbers)
+
+    return model.answers.once(draws.key(numbers), len(numbers), make)
+
+
+def _packed(
+    model: PackedLM, draws: Draws, numbers: range, distribution: Distribution
 ) -> list[list[int]]:
-    """New tokens of `count` generations after the prompt's tokens, int64 [1, tokens]."""
-    seed = int.from_bytes(hashlib.sha256(json.dumps(key).encode()).digest()[:7], "big")
-    length = tokens.shape[1]
+    """In packed rows: the prompt but for its last token is read once, for all of them."""
+    drawer = Drawer(distribution, draws.seeds(numbers))
+    decoding = model.decoding(draws.new_tokens, draws.until, drawer)
+    return model.decode_packed(draws.prompt[:-1], [draws.prompt] * len(numbers), decoding)
+
+
+def _padded(model: PackedLM, draws: Draws, numbers: range) -> list[list[int]]:
+    """By transformers' own search, which draws all of them from one stream of random numbers."""
+    length = len(draws.prompt)
     with torch.random.fork_rng():
-        torch.manual_seed(seed)
+        torch.manual_seed(draws.seeds(numbers)[0])
         drawn = model.decode(
-            tokens.repeat(count, 1).to(model.device),
-            length + new_tokens,
-            until,
-            attention_mask=mask.repeat(count, 1).to(model.device),
-            **options,
+            torch.tensor([draws.prompt] * len(numbers), device=model.device),
+            length + draws.new_tokens,
+            draws.until,
+            attention_mask=torch.ones((len(numbers), length), device=model.device).long(),
+            **draws.options,
         )
     return [row[length:] for row in drawn.tolist()]
