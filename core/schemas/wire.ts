@@ -271,7 +271,7 @@ export const StageResults = {
     protocol_parts: z.record(z.string(), z.record(z.string(), z.string())).describe(
       "task: what the hash is over, by name, so that a difference can be said",
     ),
-    refused: z.array(RefusedTask).describe("tasks that the endpoint cannot do, or its judge"),
+    refused: z.array(RefusedTask).describe("tasks that could not be measured: the others were"),
   }),
   export_graph: z.strictObject({ weights: z.int(), seconds: z.number() }),
   speed: z.strictObject({

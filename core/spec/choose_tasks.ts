@@ -96,6 +96,14 @@ function because(missing: Spec["missing_tasks"]): string {
 }
 
 function refuse(dataset: string, missing: Spec["missing_tasks"], known: string[]): never {
+  if (missing.length > 0 && missing.every(({ reason }) => !reason.startsWith(MISSING))) {
+    const told = Map.groupBy(missing, ({ reason }) => reason.replace(/; "[^"]*" asks for it$/, ""));
+    const reasons = [...told].map(([reason, of]) => {
+      const names = of.map(({ task }) => task).filter((name) => name !== dataset).join(", ");
+      return names === "" ? reason : `${names}: ${reason}`;
+    });
+    throw new UsageError(`Cannot evaluate on "${dataset}": ${reasons.join("; ")}`);
+  }
   const wanted = missing.map(({ task }) => task).join(", ");
   throw new UsageError(
     `Cannot evaluate on "${dataset}" as none of its benchmarks is available yet: it asks for ` +

@@ -6,7 +6,7 @@ import type { Assumption, MethodVerdict, Objective, Spec } from "../schemas/spec
 import { chooseTasks } from "./choose_tasks.ts";
 import { planTasks } from "./plan_tasks.ts";
 import { type Classified, classifyDataset } from "./dataset_class.ts";
-import { runnableTasks, unsafeCodeWarning } from "./generated_code.ts";
+import { programsNote, runnableTasks, unsafeCodeWarning } from "./generated_code.ts";
 import { methodVerdicts, preferenceOrder } from "./method_verdicts.ts";
 import { constraintsOf, MAX_ACCURACY_DROP } from "./constraints_in_force.ts";
 import { memoryRefusal, requiredMemoryGb } from "./required_memory.ts";
@@ -226,6 +226,7 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
     warnings: [
       ...choice.warnings,
       ...unsafeCodeWarning(request, choice.tasks),
+      ...programsNote(tasks, choice.tasks, facts.device, request),
       ...gridWarning(facts),
       ...energyWarning(request, facts),
       ...perplexityWarning(objectives),

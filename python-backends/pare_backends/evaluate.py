@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.chat_template import use_chat_template
 from pare_backends.evaluation.documents import Documents, load_documents
-from pare_backends.evaluation.generated_code import require_safety
+from pare_backends.evaluation.generated_code import runnable
 from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.outcome import TaskOutcome, measurements
 from pare_backends.evaluation.perplexity import run_perplexity, windows
@@ -55,7 +55,9 @@ class EvaluateRequest:
 def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
     """Measures every task on its selected rows; writes the samples as a Parquet file."""
     rows = _selected(request)
-    require_safety(request.tasks, request.allow_unsafe_code, report)
+    refusals = Refusals()
+    left = runnable(request.tasks, request.allow_unsafe_code, report, refusals)
+    request = replace(request, tasks=left)
     documents = {task.task: load_documents(task) for task in request.tasks}
     with report.span("load", library=True):
         if any(task.evaluator == "lm_eval" for task in request.tasks):
@@ -66,7 +68,6 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
             model, tokenizer, numerics = open_served(request.endpoint, request.answers_path, report)
     for task in request.tasks:
         _require_rows(task, rows[task.task], documents[task.task], tokenizer)
-    refusals = Refusals()
     with report.span("evaluate", library=True):
         outcomes = _run_tasks(request, rows, documents, model, tokenizer, report, refusals)
     refusals.require_some(outcomes)

@@ -185,8 +185,8 @@ Deno.test("a set says why a benchmark cannot be had", () => {
   };
   const infer = (dataset: string) =>
     inferSpec(request({ dataset }), withDataset(small, dataset), telling);
-  assert.throws(() => infer("code"), /it asks for programs \(programs: it needs a sandbox\)/);
-  assert.throws(() => infer("Programs"), /it asks for Programs \(Programs: it needs a sandbox\)/);
+  assert.throws(() => infer("code"), /Cannot evaluate on "code": programs: it needs a sandbox$/);
+  assert.throws(() => infer("Programs"), /Cannot evaluate on "Programs": it needs a sandbox$/);
   const { missing_tasks, warnings } = infer("general");
   const programs = missing_tasks.find(({ task }) => task === "programs");
   assert.equal(programs?.reason, 'it needs a sandbox; "general" asks for it');

@@ -14,13 +14,15 @@ from typing import Any
 import pytest
 from benchmark_fixtures import packed, reading_model
 from evaluation_fixtures import Events, benchmark_file, wire_task
+from lm_eval.api.instance import Instance
 
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.documents import load_documents
-from pare_backends.evaluation.generated_code import pass_at_k, require_safety
+from pare_backends.evaluation.generated_code import cut_programs, pass_at_k, runnable
 from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.language_model import PackedLM
 from pare_backends.evaluation.outcome import measurements
+from pare_backends.evaluation.served_tasks import Refusals
 from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
@@ -178,6 +180,11 @@ def drawn(reader: Any, task: WireTask, rows: list[int], path: Path | None = None
     return run_harness(task, load_documents(task), rows, model)
 
 
+def untimed(samples: list[Any]) -> list[Any]:
+    assert all(sample.seconds > 0 for sample in samples)
+    return [dataclasses.replace(sample, seconds=None) for sample in samples]
+
+
 @needs_sandbox
 def test_what_is_drawn_depends_on_the_seed_and_the_prompt_alone(
     reader: Any, tmp_path: Path
@@ -186,14 +193,45 @@ def test_what_is_drawn_depends_on_the_seed_and_the_prompt_alone(
     first = drawn(reader, task, [3, 5], tmp_path / "answers.jsonl")
     answers = json.loads(first.samples[0].answer)
     assert sum(one["times"] for one in answers) == 10 and len(answers) > 5
-    alone = drawn(reader, task, [3])
-    assert alone.samples[0] == first.samples[0]
+    alone = drawn(reader, task, [5])
+    assert untimed(alone.samples) == untimed(first.samples[1:])
     again = drawn(reader, task, [3, 5, 7], tmp_path / "answers.jsonl")
     assert again.samples[:2] == first.samples
     assert (again.asked, again.reused) == (30, 20)
     other = drawn(reader, short(humaneval(), 43), [3])
     assert other.samples[0].answer != first.samples[0].answer
     assert other.protocol != alone.protocol
+
+
+def programs(reader: Any, task: WireTask, row: int, count: int, path: Path | None = None) -> Any:
+    """The first programs of a problem, and how many answers are new."""
+    model = PackedLM(*reader, 4, Events().report, Answers(path))
+    definition = task.definition or {}
+    prompt = load_documents(task).rows[row]["prompt"]
+    asked = [
+        Instance("generate_until", {}, (prompt, dict(definition["generation_kwargs"])), 0)
+    ] * count
+    return model.generate_until(asked), model.asked - model.answers.reused
+
+
+def test_the_first_ten_programs_are_the_same_whatever_is_drawn_after(
+    reader: Any, tmp_path: Path
+) -> None:
+    task, path = short(humaneval()), tmp_path / "answers.jsonl"
+    twenty, new = programs(reader, task, 3, 20, path)
+    assert new == 20 and len(set(twenty)) > 10
+    assert programs(reader, task, 3, 10) == (twenty[:10], 10)
+    assert programs(reader, task, 3, 13, path) == (programs(reader, task, 3, 13)[0], 3)
+
+
+def test_a_model_that_packs_nothing_draws_as_transformers_does(reader: Any) -> None:
+    task = short(humaneval())
+    definition = dict(task.definition or {})
+    odd = {**definition["generation_kwargs"], "typical_p": 0.9}  # packed rows do not know it
+    task = dataclasses.replace(task, definition={**definition, "generation_kwargs": odd})
+    first, _ = programs(reader, task, 3, 10)
+    assert len(set(first)) > 5
+    assert programs(reader, task, 3, 10)[0] == first
 
 
 @needs_sandbox
@@ -203,20 +241,39 @@ def test_a_killed_run_goes_on_where_it_stopped(reader: Any, tmp_path: Path) -> N
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:2]) + lines[2][:20])  # killed while it wrote the third
     rest = drawn(reader, task, [3, 5], path)
-    assert rest.samples == whole.samples
-    assert 0 < rest.reused < rest.asked
+    assert untimed(rest.samples) == untimed(whole.samples)
+    assert (rest.asked, rest.reused) == (20, 10)  # the ten of the second problem are drawn anew
+
+
+@pytest.mark.parametrize("chars", [10_000, 1000, 150, 40, 2])
+def test_stored_programs_are_json_at_any_length(chars: int) -> None:
+    programs = [
+        {"times": n, "verdict": "passed", "answer": '    return "é"\n' * n * 9} for n in range(5)
+    ]
+    whole = json.dumps(programs, ensure_ascii=False)
+    stored = cut_programs(whole, chars)
+    assert len(stored) <= chars
+    kept = json.loads(stored)
+    for cut, program in zip(kept, programs, strict=False):
+        assert cut == {**program, "answer": program["answer"][: len(cut["answer"])]}
+    assert (kept == programs) == (len(whole) <= chars)
+    assert len(kept) == (5 if chars >= 1000 else 3 if chars == 150 else 0)
 
 
 def test_a_task_of_programs_is_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    events = Events()
+    events, refusals = Events(), Refusals()
+    both = [wire_task("mbpp"), wire_task("gsm8k")]
     monkeypatch.setenv("PATH", "/nowhere")
     sandbox_problem.cache_clear()
     try:
-        require_safety([wire_task("gsm8k")], False, events.report)
-        with pytest.raises(StageFailure, match="bubblewrap is not installed"):
-            require_safety([wire_task("gsm8k"), wire_task("mbpp")], False, events.report)
+        assert runnable(both, False, events.report, refusals) == both[1:]
         assert events.all == []
-        require_safety([wire_task("mbpp")], True, events.report)
+        [row] = refusals.rows
+        assert (row["task"], row["kind"]) == ("mbpp", "missing_environment")
+        assert "bubblewrap is not installed: install it with" in str(row["message"])
+        with pytest.raises(StageFailure, match="bubblewrap is not installed"):
+            runnable(both[:1], False, events.report, Refusals())
+        assert runnable(both, True, events.report, Refusals()) == both
         assert events.named("alert")[0]["condition"] == "unsafe_code"
     finally:
         sandbox_problem.cache_clear()

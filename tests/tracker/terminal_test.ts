@@ -18,6 +18,11 @@ Deno.test("progressLine() tells the share, the rate and the time left", () => {
     100,
   );
   assert.match(resumed, /150\/200 items {2}5\.0 items\/s {2}10 s left/);
+  const slow = progressLine(
+    { label: "humaneval", done: 2.5, total: 100, unit: "samples" },
+    60,
+  );
+  assert.match(slow, /3\/100 samples {2}24 s\/sample {2}39 min 00 s left/);
 });
 
 Deno.test("the live view writes to a file in lines, and not for every event", () => {

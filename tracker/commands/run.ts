@@ -10,6 +10,7 @@ import { createLiveView, standardScreen } from "../terminal/live_view.ts";
 import { trialTable } from "../terminal/trial_table.ts";
 import { duration } from "../view/format.ts";
 import { recipeText, trialRows } from "../view/trial_rows.ts";
+import { unsafeSentence } from "../view/unsafe_code.ts";
 import type { StudyEvent } from "../../core/mod.ts";
 import { evaluationTable, modelLine } from "./evaluation_output.ts";
 import { parseBytes } from "./parse_values.ts";
@@ -136,6 +137,8 @@ async function conclude(
   const view = await session.view();
   const folder = resolve(output ?? join(lab.home.studies, session.study_id));
   const files = await writeOutputs(view, folder);
+  const unsafe = unsafeSentence(view);
+  if (unsafe !== null) console.log(`\n${unsafe}`);
   if (view.request.evaluation !== undefined) {
     console.log(`\n${evaluationTable(view)}\n\nEnded: ${result.message}`);
     console.log(`Report          ${files.html}\nResults (JSON)  ${files.results}`);

@@ -2,6 +2,7 @@ import type { Spec, Trial } from "../../core/mod.ts";
 import { bytes, duration, number, percent, withError } from "../view/format.ts";
 import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts";
 import { recipeText, standing, type TrialRow } from "../view/trial_rows.ts";
+import { unsafeSentence } from "../view/unsafe_code.ts";
 import { type Block, heading, list, paragraph, table } from "./blocks.ts";
 import { evidenceBlocks } from "./evidence_blocks.ts";
 
@@ -82,6 +83,11 @@ function outcome(view: StudyView, loader: string): Block[] {
   return blocks;
 }
 
+function unsafeBlock(view: StudyView): Block[] {
+  const sentence = unsafeSentence(view);
+  return sentence === null ? [] : [paragraph(`**${sentence}**`)];
+}
+
 function knobLines(trial: Trial): string[] {
   return trial.actions.map((action) => {
     const auto = new Set(action.resolved.filter((k) => k.by !== "user").map((k) => k.knob));
@@ -148,6 +154,7 @@ export function studyReport(
         `Ended: ${(view.message ?? view.stop ?? "still running").replace(/\.$/, "")}. ` +
         `Constraints: ${constraintsLine(view.spec)}.`,
     ),
+    ...unsafeBlock(view),
     ...outcome(view, loader),
     {
       block: "figure",

@@ -64,6 +64,13 @@ interface Step {
   lastDrawn: number;
 }
 
+/** Below one in two seconds it is the seconds of one that say something: `24 s/sample`. */
+function speedOf(rate: number, unit: string): string {
+  if (rate <= 0) return "";
+  if (rate >= 0.5) return `${rate >= 10 ? rate.toFixed(0) : rate.toFixed(1)} ${unit}/s`;
+  return `${duration(1 / rate)}/${unit.replace(/s$/, "")}`;
+}
+
 /**
  * One line for one progress event: bar, count, rate and the time that remains. `from` was done
  * before the elapsed seconds began.
@@ -74,7 +81,7 @@ export function progressLine(
   from = 0,
 ): string {
   const rate = elapsedSeconds > 0 ? (event.done - from) / elapsedSeconds : 0;
-  const speed = rate > 0 ? `${rate >= 10 ? rate.toFixed(0) : rate.toFixed(1)} ${event.unit}/s` : "";
+  const speed = speedOf(rate, event.unit);
   if (event.total === null || event.total <= 0) {
     return `  ${event.label}  ${event.done} ${event.unit}  ${duration(elapsedSeconds)}`;
   }

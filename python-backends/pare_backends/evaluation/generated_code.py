@@ -19,6 +19,7 @@ from typing import Any
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.outcome import SampleResult, SliceScore, mean_and_error
 from pare_backends.evaluation.records import Row
+from pare_backends.evaluation.served_tasks import Refusals
 from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure, one_line
 from pare_backends.progress import Report
@@ -75,17 +76,25 @@ def code_of(task: WireTask) -> str | None:
     return name
 
 
-def require_safety(tasks: Sequence[WireTask], allow_unsafe_code: bool, report: Report) -> None:
-    """Refuses tasks whose answers are programs where no sandbox can be had, unless that is allowed.
-    Called before a model is loaded."""
+def runnable(
+    tasks: Sequence[WireTask], allow_unsafe_code: bool, report: Report, refusals: Refusals
+) -> list[WireTask]:
+    """The tasks that can be measured here: those whose answers are programs are refused where no
+    sandbox can be had, unless that is allowed. Called before a model is loaded; fails where
+    nothing is left."""
     names = [task.task for task in tasks if code_of(task) is not None]
-    if not names:
-        return
-    if not allow_unsafe_code:
-        return require_sandbox()
-    report.alert(
-        "unsafe_code", f"the programs written for {', '.join(names)} run without a sandbox"
-    )
+    if names and allow_unsafe_code:
+        report.alert(
+            "unsafe_code", f"the programs written for {', '.join(names)} run without a sandbox"
+        )
+    left: list[WireTask] = []
+    for task in tasks:
+        with refusals.of(task):
+            if task.task in names and not allow_unsafe_code:
+                require_sandbox()
+            left.append(task)
+    refusals.require_some(left)
+    return left
 
 
 class CodeJudge:
@@ -121,7 +130,8 @@ class CodeJudge:
         completions = list(results[0])
         beginning, test = self._problem(doc)
         distinct = list(dict.fromkeys(completions))
-        asked = ["programs", source_hash(), beginning, dataclasses.astuple(test), distinct]
+        where = "sandbox" if self._sandboxed else "unsafe"  # whose verdicts a program can forge
+        asked = ["programs", where, source_hash(), beginning, dataclasses.astuple(test), distinct]
         found, _ = self._answers.once(asked, 0, lambda: self._run(beginning, test, distinct))
         verdicts = {text: Verdict(*one) for text, one in zip(distinct, found, strict=True)}
         self._judged.append([(text, verdicts[text]) for text in completions])
@@ -158,6 +168,20 @@ def _every(responses: Sequence[Sequence[str]], _: Sequence[Row]) -> list[list[st
 def _shown(judged: Sequence[tuple[str, Verdict]]) -> list[dict[str, Any]]:
     times = Counter((verdict.how, text) for text, verdict in judged)
     return [{"times": n, "verdict": how, "answer": text} for (how, text), n in times.items()]
+
+
+def cut_programs(answer: str, chars: int) -> str:
+    """The answer of `CodeJudge.describe` in at most so many characters and still JSON: the longest
+    programs lose their ends; the last are left out where that does not do."""
+    programs: list[dict[str, Any]] = json.loads(answer)
+    length = max((len(one["answer"]) for one in programs), default=0)
+    while len(answer) > chars and programs:
+        if length == 0:
+            programs.pop()
+        length = length * 4 // 5
+        cut = [{**one, "answer": one["answer"][:length]} for one in programs]
+        answer = json.dumps(cut, ensure_ascii=False)
+    return answer
 
 
 def later_slices(task: WireTask, samples: Sequence[SampleResult]) -> list[SliceScore]:

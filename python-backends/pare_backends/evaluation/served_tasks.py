@@ -16,8 +16,9 @@ from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 
-OF_A_TASK = ("invalid", "bad_input", "not_a_number")
-"""Kinds of failure that leave model and machine fit for other tasks."""
+OF_A_TASK = ("invalid", "bad_input", "not_a_number", "missing_environment")
+"""Kinds of failure that leave model and machine fit for other tasks: what is missing may be the
+sandbox alone."""
 
 
 class Refusals:
@@ -37,9 +38,9 @@ class Refusals:
                 raise
             self.add(task, failure)
 
-    def require_some(self, outcomes: Sequence[TaskOutcome]) -> None:
+    def require_some(self, measured: Sequence[TaskOutcome | WireTask]) -> None:
         """Fails as the first task did where none was measured."""
-        if outcomes or not self.rows:
+        if measured or not self.rows:
             return
         messages = dict.fromkeys(str(row["message"]) for row in self.rows)
         raise StageFailure(str(self.rows[0]["kind"]), "; ".join(messages), self.rows[0]["hint"])

@@ -50,8 +50,11 @@ def bare_command(role: str, limits: Limits) -> list[str]:
 
 
 def guest_command(role: str, seccomp: int, limits: Limits) -> list[str]:
-    """The guest in its sandbox. `seccomp`: descriptor of the filter's bytes."""
-    bwrap = shutil.which("bwrap") or "bwrap"
+    """The guest in its sandbox. `seccomp`: descriptor of the filter's bytes. Raises
+    FileNotFoundError where bubblewrap has gone."""
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        raise FileNotFoundError("bwrap")
     words = [bwrap, "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session"]
     words += ["--clearenv", "--cap-drop", "ALL", "--uid", "65534", "--gid", "65534"]
     words += ["--hostname", "sandbox", "--seccomp", str(seccomp)]

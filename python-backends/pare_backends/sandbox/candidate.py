@@ -12,7 +12,7 @@ from typing import Any
 
 from pare_backends.sandbox.limits import Limits, restrict
 from pare_backends.sandbox.plain import decode, encode
-from pare_backends.sandbox.rpc import Channel
+from pare_backends.sandbox.rpc import READY, Channel
 
 MOST_ITEMS = 100_000
 """Of an iterator: an endless one is cut, and the answer fails by its length."""
@@ -54,6 +54,7 @@ def main() -> None:
     """Serves until the host closes the channel. Each reply carries its request's token."""
     channel = Channel()
     restrict(Limits(**json.loads(sys.argv[1])))
+    channel.send(READY)
     names: dict[str, Any] = {"__name__": "candidate"}
     objects = Objects()
     while True:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pare_backends.sandbox.limits import Limits, restrict
 from pare_backends.sandbox.plain import decode, encode
-from pare_backends.sandbox.rpc import Channel
+from pare_backends.sandbox.rpc import READY, Channel
 
 
 class CandidateError(Exception):
@@ -99,6 +99,7 @@ def main() -> None:
     """Judges one program."""
     channel = Channel()
     restrict(Limits(**json.loads(sys.argv[1])))
+    channel.send(READY)
     test = channel.receive()
     verdict = judge(test, Boundary(channel))
     channel.send({"verdict": verdict, "nonce": test["nonce"]})

@@ -14,11 +14,20 @@ import time
 from types import TracebackType
 from typing import Any
 
-from pare_backends.sandbox.bubblewrap import GUEST_ENVIRONMENT, bare_command, guest_command
+from pare_backends.sandbox.bubblewrap import (
+    GUEST_ENVIRONMENT,
+    bare_command,
+    guest_command,
+    missing,
+    refusal,
+)
 from pare_backends.sandbox.limits import Limits
+from pare_backends.sandbox.rpc import READY
 from pare_backends.sandbox.system_calls import filter_program
 
 CHUNK = 1 << 16
+START_SECONDS = 60.0
+"""For a guest's start, which takes 0.1 s: a machine that is busy for a minute fails no program."""
 ENDINGS: dict[int, str] = {
     signal.SIGSYS: "was killed: it asked for what a sandbox does not give",
     signal.SIGXCPU: "was killed at the limit of computing time",
@@ -31,14 +40,23 @@ class GuestFailure(Exception):
     """Why a guest gave no answer, in words for the verdict."""
 
 
-class Guest:
-    """One guest process, killed at the end of a `with`. `sandboxed` False runs it bare."""
+class NoGuest(Exception):
+    """Why a guest did not start, in words with what to do: nobody's answer is wrong by that."""
 
-    def __init__(self, role: str, limits: Limits, sandboxed: bool, deadline: float) -> None:
-        self._role, self._limits, self._deadline = role, limits, deadline
+
+class Guest:
+    """One guest process, killed at the end of a `with`. `sandboxed` False runs it bare. Raises
+    `NoGuest`, as `begin` does."""
+
+    def __init__(self, role: str, limits: Limits, sandboxed: bool) -> None:
+        self._role, self._limits, self._sandboxed = role, limits, sandboxed
+        self._deadline = time.monotonic() + START_SECONDS
         self._buffer = bytearray()
         self._read = 0
-        self._process = self._start(role, sandboxed)
+        try:
+            self._process = self._start(role, sandboxed)
+        except OSError as error:
+            raise NoGuest(self._why(str(error))) from error
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
             os.set_blocking(pipe.fileno(), False)
@@ -65,6 +83,24 @@ class Guest:
             )
         finally:
             os.close(filter_end)
+
+    def begin(self) -> None:
+        """Waits until the guest has started, which is before it meets any code; from then on it
+        has the time of its limits."""
+        try:
+            started = json.loads(self.receive_line()) == READY
+        except GuestFailure as failure:
+            raise NoGuest(self._why(self._said() or str(failure))) from failure
+        except ValueError:
+            started = False
+        if not started:
+            raise NoGuest(self._why("its first line is another than a guest's"))
+        self._deadline = time.monotonic() + self._limits.wall_seconds
+
+    def _why(self, said: str) -> str:
+        if not self._sandboxed:
+            return f"a Python without a sandbox does not start ({said})"
+        return missing() or refusal(said)
 
     def __enter__(self) -> Guest:
         return self
@@ -135,8 +171,8 @@ class Guest:
         told = status - 128 if status > 128 else -status
         return f"the {self._role} " + ENDINGS.get(told, "ended early")
 
-    def said(self) -> str:
-        """What bubblewrap itself said of a guest that ended early: the guest's own words go to
+    def _said(self) -> str:
+        """What bubblewrap itself said of a guest that did not start: the guest's own words go to
         /dev/null from its start on."""
         pipe = self._process.stderr
         assert pipe is not None

@@ -6,13 +6,12 @@ import functools
 import hashlib
 import json
 import secrets
-import time
 from dataclasses import dataclass
 from typing import Any
 
 from pare_backends.failures import StageFailure
-from pare_backends.sandbox.bubblewrap import PACKAGE, missing, refusal
-from pare_backends.sandbox.guest import Guest, GuestFailure
+from pare_backends.sandbox.bubblewrap import PACKAGE, missing
+from pare_backends.sandbox.guest import Guest, GuestFailure, NoGuest
 from pare_backends.sandbox.limits import Limits
 
 PASSED = "passed"
@@ -39,17 +38,22 @@ class Verdict:
 def judge(
     program: str, test: CodeTest, limits: Limits | None = None, sandboxed: bool = True
 ) -> Verdict:
-    """Whether the program meets the test. Threads may call it; each call has guests of its own."""
+    """Whether the program meets the test. Threads may call it; each call has guests of its own.
+
+    Raises `StageFailure` where a guest does not start: no program is wrong by that."""
     limits = limits or Limits()
-    deadline = time.monotonic() + limits.wall_seconds
     try:
         with (
-            Guest("candidate", limits, sandboxed, deadline) as candidate,
-            Guest("checker", limits, sandboxed, deadline) as checker,
+            Guest("candidate", limits, sandboxed) as candidate,
+            Guest("checker", limits, sandboxed) as checker,
         ):
+            checker.begin()
+            candidate.begin()
             return _judge(program, test, candidate, checker)
     except GuestFailure as failure:
         return Verdict(False, str(failure))
+    except NoGuest as failure:
+        raise cannot_judge(str(failure)) from failure
 
 
 def _judge(program: str, test: CodeTest, candidate: Guest, checker: Guest) -> Verdict:
@@ -92,12 +96,11 @@ def sandbox_problem() -> str | None:
     problem = missing()
     if problem is not None:
         return problem
-    limits = Limits()
-    with Guest("candidate", limits, True, time.monotonic() + limits.wall_seconds) as guest:
-        try:
-            _asked(guest, {"program": "pass"})
-        except GuestFailure as failure:
-            return refusal(guest.said() or str(failure))
+    try:
+        with Guest("candidate", Limits(), True) as guest:
+            guest.begin()
+    except NoGuest as failure:
+        return str(failure)
     right = CodeTest("", ("double",), "assert double(2) == 4")
     program = "import socket\ndef double(n):\n    {}\n    return 2 * n"
     works = judge(program.format("pass"), right).passed
@@ -110,8 +113,13 @@ def require_sandbox() -> None:
     """Raises `StageFailure` where there is none."""
     problem = sandbox_problem()
     if problem is not None:
-        raise StageFailure(
-            "missing_environment",
-            f"Cannot run the code that a model writes, as {problem}",
-            hint="Or accept the risk with --unsafe-code, which is recorded",
-        )
+        raise cannot_judge(problem)
+
+
+def cannot_judge(problem: str) -> StageFailure:
+    """The failure of a task whose programs cannot be run, for this reason."""
+    return StageFailure(
+        "missing_environment",
+        f"Cannot run the code that a model writes, as {problem}",
+        hint="Or accept the risk with --unsafe-code, which is recorded",
+    )

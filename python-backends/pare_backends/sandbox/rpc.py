@@ -7,6 +7,9 @@ import os
 import sys
 from typing import Any
 
+READY = {"ready": True}
+"""A guest's first message, before it meets any code: one that never says it did not start."""
+
 
 class Channel:
     """Lines to and from the host. Takes standard input and output for itself, first thing: what
