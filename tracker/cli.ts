@@ -75,6 +75,7 @@ function withEndpoint(command: Command): Command {
     .option("--timeout <seconds>", "for one answer of the server; default: 300")
     .option("--judge-endpoint <url>", "a server that judges TruthfulQA's generated answers")
     .option("--judge-model <name>", "the judge's name on that server")
+    .option("--judge-chat", "ask the judge by /chat/completions, as an instructed model wants")
     .option("--chat-template", "put every prompt in the model's chat template");
 }
 
@@ -185,6 +186,13 @@ function buildProgram(): Command {
       .argument("[study]", "its id; default: the latest").option("--output <dir>"),
   ).action(async (study: string | undefined, options) =>
     (await import("./commands/show.ts")).reportCommand(study, options)
+  );
+
+  withStore(
+    program.command("compare").description("two trials of any studies, sample by sample")
+      .argument("<first>", "a trial, such as STUDY/t00").argument("<second>"),
+  ).action(async (first: string, second: string, options) =>
+    (await import("./commands/compare.ts")).compareCommand(first, second, options)
   );
 
   withStore(

@@ -67,5 +67,12 @@ export const SampleResult = z.strictObject({
   cut_tokens: z.int().nullable().optional().describe(
     "tokens lost from the left of an input longer than the model reads; 0: none",
   ),
+  // Of a judge of TruthfulQA's answers; absent in samples of earlier versions.
+  judge: z.string().nullable().optional().describe("model that judged the answer; null: none did"),
+  judge_prompt_hash: z.string().nullable().optional(),
+  truthful: z.boolean().nullable().optional().describe("its verdict; null: neither yes nor no"),
+  truthful_reply: z.string().nullable().optional().describe("its own words"),
+  informative: z.boolean().nullable().optional().describe("its verdict; null: neither yes nor no"),
+  informative_reply: z.string().nullable().optional().describe("its own words"),
 });
 export type SampleResult = z.infer<typeof SampleResult>;

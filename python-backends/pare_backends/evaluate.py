@@ -16,8 +16,8 @@ from pare_backends.evaluation.outcome import TaskOutcome, measurements
 from pare_backends.evaluation.perplexity import run_perplexity, windows
 from pare_backends.evaluation.records import file_sha256
 from pare_backends.evaluation.samples_file import write_samples
-from pare_backends.evaluation.served_client import Endpoint
-from pare_backends.evaluation.served_tasks import Refusals, judged_rows, open_served
+from pare_backends.evaluation.served_endpoint import Endpoint
+from pare_backends.evaluation.served_tasks import Refusals, judge_outcomes, open_served
 from pare_backends.evaluation.wire import SampleSelection, WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
@@ -72,7 +72,7 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
         outcomes = _run_tasks(request, rows, documents, model, tokenizer, report, refusals)
     refusals.require_some(outcomes)
     device = "endpoint" if request.endpoint is not None else str(model.device.type)
-    judged = judged_rows(request, outcomes, documents, device, report, refusals)
+    outcomes, judged = judge_outcomes(request, outcomes, documents, device, report, refusals)
     path = Path(request.samples_path)
     write_samples(path, outcomes, request.answer_chars)
     return {

@@ -1,20 +1,30 @@
-"""Servers of OpenAI's interface for tests: one of a real model, one that says what it is told."""
+"""What tests of served models share: a server that says what it is told, a model whose tokens spell
+text, and the stage that asks them."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
+from evaluation_fixtures import Events
+from pyarrow import parquet
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from pare_backends.checkpoint import load_dequantized
-from pare_backends.evaluation.served_client import Endpoint
+from pare_backends.evaluate import EvaluateRequest, run
+from pare_backends.evaluation.served_endpoint import Endpoint
+from pare_backends.evaluation.served_transport import Transport
+from pare_backends.evaluation.wire import SampleSelection, WireTask
+from pare_backends.models.tiny import tiny_config
+from pare_backends.models.tiny_text import sentences
 
 Reply = tuple[int, Any]
 """A status, and the body: bytes as they are, anything else as JSON."""
@@ -80,74 +90,71 @@ def serving(answer: Answer, headers: dict[str, str] | None = None) -> Iterator[R
         server.server_close()
 
 
-class ModelServer:
-    """The interface's documented meaning over a model in memory: /models, /completions with echo,
-    logprobs and prompts as text or token ids. `shift` gives each token the figure of the next
-    one, as servers do that forget that a prompt may begin without a special token."""
+def byte_level_checkpoint(directory: Path, bos: bool = False) -> Path:
+    """Random weights under a byte-level BPE tokenizer, as served models have: its tokens spell the
+    text, spaces too. `bos`: whether <s> begins every text."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
-    def __init__(self, model_dir: Path, takes_tokens: bool = True, shift: bool = False) -> None:
-        self._model, self._tokenizer = load_dequantized(model_dir)
-        self._takes_tokens, self._shift = takes_tokens, shift
-        self._lock = threading.Lock()
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    letters = pre_tokenizers.ByteLevel.alphabet()
+    special = ["<s>", "</s>"]
+    trainer = trainers.BpeTrainer(  # type: ignore[call-arg]
+        vocab_size=320, special_tokens=special, initial_alphabet=letters, show_progress=False
+    )
+    core.train_from_iterator(sentences(300, 1), trainer)
+    if bos:
+        core.post_processor = processors.TemplateProcessing(
+            single="<s> $A", special_tokens=[("<s>", 0)]
+        )
+    directory.mkdir(parents=True, exist_ok=True)
+    PreTrainedTokenizerFast(
+        tokenizer_object=core,
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="</s>",
+        add_bos_token=bos,
+        model_max_length=256,
+    ).save_pretrained(str(directory))
+    torch.manual_seed(0)
+    model = LlamaForCausalLM(tiny_config(core.get_vocab_size()))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 2:
+                parameter.normal_(0, 0.25)
+    model.generation_config.bos_token_id, model.generation_config.eos_token_id = 0, 1
+    model.config.bos_token_id, model.config.eos_token_id = 0, 1
+    model.save_pretrained(directory)
+    return directory
 
-    def __call__(self, path: str, body: dict[str, Any]) -> Reply:
-        if path == "/models":
-            return 200, {"data": [{"id": "tiny", "max_model_len": 256}]}
-        if body.get("model") != "tiny":
-            return 404, {"error": {"message": f"The model `{body.get('model')}` does not exist"}}
-        if path != "/completions":
-            return 404, {"error": {"message": "Not Found"}}
-        prompt = body["prompt"]
-        if isinstance(prompt, list) and not self._takes_tokens:
-            return 422, {"error": {"message": "prompt: Input should be a valid string"}}
-        with self._lock:
-            return 200, self._complete(prompt, body)
 
-    def _complete(self, prompt: str | list[int], body: dict[str, Any]) -> dict[str, Any]:
-        tokens = self._tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
-        count = len(tokens)
-        reason = "length"
-        while len(tokens) < count + body["max_tokens"]:
-            best = int(self._logits(tokens)[-1].argmax())
-            if best == self._tokenizer.eos_token_id:
-                reason = "stop"
-                break
-            tokens.append(best)
-        written = self._tokenizer.decode(tokens[count:], skip_special_tokens=True)
-        before = prompt if isinstance(prompt, str) else self._tokenizer.decode(prompt)
-        echoed = body.get("echo")
-        text = f"{before} {written}" if echoed else written
-        choice = {"index": 0, "text": text, "finish_reason": reason}
-        if echoed and "logprobs" in body:
-            added = [len(before) + 1] * (len(tokens) - count)
-            choice["logprobs"] = {
-                **self._logprobs(tokens),
-                "text_offset": self._starts(before) + added,
-            }
-        usage = {"prompt_tokens": count, "completion_tokens": len(tokens) - count}
-        return {"choices": [choice], "usage": usage}
+def no_keys_or_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test meets no key of the user's and waits for no second try."""
+    for name in ("OPENAI_API_KEY", "JUDGE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Transport, "_wait", lambda *_: None)
 
-    def _logits(self, tokens: list[int]) -> torch.Tensor:
-        with torch.no_grad():
-            found: torch.Tensor = self._model(torch.tensor([tokens])).logits[0].float()
-        return found.log_softmax(-1)
 
-    def _logprobs(self, tokens: list[int]) -> dict[str, Any]:
-        scores = self._logits(tokens)
-        names = [self._tokenizer.decode([token]) for token in tokens]
-        rows = range(len(tokens)) if self._shift else range(-1, len(tokens) - 1)
-        values: list[float | None] = []
-        tops: list[dict[str, float] | None] = []
-        for token, row in zip(tokens, rows, strict=True):
-            if row < 0 or (self._shift and not values):
-                values.append(None)
-                tops.append(None)
-                continue
-            values.append(float(scores[row, token]))
-            best = int(scores[row].argmax())
-            tops.append({"best": float(scores[row, best]), "own": float(scores[row, token])})
-        return {"tokens": names, "token_logprobs": values, "top_logprobs": tops}
-
-    def _starts(self, text: str) -> list[int]:
-        found = self._tokenizer(text, return_offsets_mapping=True).offset_mapping
-        return [start for start, _ in found]
+def evaluate(
+    tasks: Sequence[WireTask], rows: int, out: Path, endpoint: Endpoint | None = None, **more: Any
+) -> tuple[dict[str, Any], list[dict[str, Any]], Events]:
+    """The stage's result on the first rows of each task, its samples, and what it told."""
+    events = Events()
+    request = EvaluateRequest(
+        artifact_dir="",
+        tasks=list(tasks),
+        selections=[SampleSelection(task.task, list(range(rows))) for task in tasks],
+        fidelity="full",
+        batch_size=8,
+        samples_path=str(out / "samples.parquet"),
+        seed=1,
+        batched_apart=[],
+        answers_path=None,
+        answer_chars=4000,
+        runtime=None,
+        allow_unsafe_code=False,
+        endpoint=endpoint,
+    )
+    result = run(dataclasses.replace(request, **more), events.report)
+    return result, parquet.read_table(out / "samples.parquet").to_pylist(), events

@@ -6,26 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluation_fixtures import Events, random_checkpoint, wire_task, write_rows
-from served_fixtures import ModelServer, Reply, serving
+from evaluation_fixtures import Events, wire_task, write_rows
+from served_fixtures import Reply, byte_level_checkpoint, evaluate, no_keys_or_waits, serving
+from vllm_server import VllmServer
 
-from pare_backends.evaluate import EvaluateRequest, run
 from pare_backends.evaluation.judge import read_verdict
-from pare_backends.evaluation.served_client import Endpoint, ServedClient
+from pare_backends.evaluation.served_endpoint import Endpoint
 from pare_backends.evaluation.served_tasks import key_of_judge
-from pare_backends.evaluation.wire import SampleSelection
 
 
 @pytest.fixture(scope="module")
 def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_checkpoint(tmp_path_factory.mktemp("model"))
+    return byte_level_checkpoint(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture(autouse=True)
-def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "JUDGE_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(ServedClient, "_wait", lambda *_: None)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    no_keys_or_waits(monkeypatch)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +42,10 @@ def test_a_verdict_stands_first(text: str, verdict: bool | None) -> None:
     assert read_verdict(text) is verdict
 
 
-def judged(model_dir: Path, out: Path, judge: Endpoint) -> tuple[dict[str, Any], Events]:
+def judged(
+    model_dir: Path, out: Path, judge: Endpoint
+) -> tuple[dict[str, Any], list[dict[str, Any]], Events]:
+    """Four questions, answered by the model and judged."""
     rows = [
         {
             "question": f"What is {n}?",
@@ -58,23 +58,7 @@ def judged(model_dir: Path, out: Path, judge: Endpoint) -> tuple[dict[str, Any],
         for n in range(4)
     ]
     task = wire_task("truthfulqa_generation", write_rows(out / "t.jsonl", rows))
-    events = Events()
-    request = EvaluateRequest(
-        artifact_dir=str(model_dir),
-        tasks=[task],
-        selections=[SampleSelection(task.task, [0, 1, 2, 3])],
-        fidelity="full",
-        batch_size=4,
-        samples_path=str(out / "samples.parquet"),
-        seed=1,
-        batched_apart=[],
-        answers_path=None,
-        answer_chars=4000,
-        runtime=None,
-        allow_unsafe_code=False,
-        judge=judge,
-    )
-    return run(request, events.report), events
+    return evaluate([task], 4, out, artifact_dir=str(model_dir), judge=judge)
 
 
 def scripted(prompts: list[str], by_chat: bool) -> Any:
@@ -103,7 +87,7 @@ def test_rates_are_over_the_verdicts_that_can_be_read(
 ) -> None:
     prompts: list[str] = []
     with serving(scripted(prompts, by_chat)) as server:
-        result, _ = judged(model_dir, tmp_path, server.endpoint(model="a-judge"))
+        result, samples, events = judged(model_dir, tmp_path, server.endpoint(model="a-judge"))
     found = {row["metric"]: row for row in result["measurements"]}
     assert (found["truth_rate"]["value"], found["truth_rate"]["n"]) == (pytest.approx(2 / 3), 3)
     assert (found["informativeness_rate"]["value"], found["informativeness_rate"]["n"]) == (0.75, 4)
@@ -112,6 +96,15 @@ def test_rates_are_over_the_verdicts_that_can_be_read(
     assert "1 of 4 verdicts were neither yes nor no" in found["truth_rate"]["method"]
     assert "judge a-judge, prompts " in found["truth_rate"]["method"]
     assert "accuracy" in found, "the automatic metric stands beside it"
+    assert [sample["truthful"] for sample in samples] == [True, True, False, None]
+    assert [sample["informative"] for sample in samples] == [True, False, True, True]
+    assert samples[3]["truthful_reply"].strip() == "perhaps"
+    assert {sample["judge"] for sample in samples} == {"a-judge"}
+    assert samples[0]["judge_prompt_hash"] in found["truth_rate"]["method"]
+    (unread,) = events.named("alert")
+    assert unread["condition"] == "judge_unread"
+    assert "1 of 4 verdicts of a-judge on the truth" in unread["evidence"]
+    assert "samples 3 (' perhaps')" in unread["evidence"]
     assert len(prompts) == 8
     assert sum(prompt.startswith("Q: What is ") for prompt in prompts) == (0 if by_chat else 8)
     assert all("\nA: " in p and p.endswith(("\nTrue:", "\nHelpful:")) for p in prompts)
@@ -120,12 +113,15 @@ def test_rates_are_over_the_verdicts_that_can_be_read(
 def test_a_judge_that_says_nothing_useful_leaves_the_rest_standing(
     model_dir: Path, tmp_path: Path
 ) -> None:
-    with serving(ModelServer(model_dir)) as server:  # a real model, which never says yes or no
-        result, _ = judged(model_dir, tmp_path, server.endpoint())
+    real = VllmServer(model_dir, max_model_len=1024)  # which never says yes or no
+    with serving(real) as server:
+        result, samples, events = judged(model_dir, tmp_path, server.endpoint())
     (refused,) = result["refused"]
     assert "tiny answered none of 4 questions by yes or no" in refused["message"]
     assert [row["metric"] for row in result["measurements"]] == ["accuracy"]
-    result, _ = judged(model_dir, tmp_path, server.endpoint())  # the server is gone
+    assert all(sample["truthful"] is None and sample["truthful_reply"] for sample in samples)
+    assert len(events.named("alert")) == 2, "one on the truth, one on the informativeness"
+    result, _, _ = judged(model_dir, tmp_path, server.endpoint())  # the server is gone
     assert result["refused"][0]["kind"] == "endpoint"
     assert [row["metric"] for row in result["measurements"]] == ["accuracy"]
 

@@ -9,18 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluation_fixtures import Events, random_checkpoint, wire_task, words, write_rows
-from pyarrow import parquet
-from served_fixtures import ModelServer, Reply, serving
+from evaluation_fixtures import Events, wire_task, words, write_rows
+from served_fixtures import Reply, byte_level_checkpoint, no_keys_or_waits, serving
+from served_fixtures import evaluate as evaluate_rows
+from vllm_server import VllmServer
 
-from pare_backends.evaluate import EvaluateRequest, run
-from pare_backends.evaluation.served_client import (
-    Endpoint,
-    Patience,
-    ServedClient,
-    retry_after,
-)
-from pare_backends.evaluation.wire import SampleSelection, WireTask
+from pare_backends.evaluation.served_client import ServedClient
+from pare_backends.evaluation.served_endpoint import Endpoint, Patience
+from pare_backends.evaluation.served_transport import retry_after
+from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure
 
 KEY = "sk-served-test-0123456789"
@@ -30,13 +27,12 @@ CHOICES = ["den", "garden mill", "the tower", "pond"]
 
 @pytest.fixture(scope="module")
 def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_checkpoint(tmp_path_factory.mktemp("model"))
+    return byte_level_checkpoint(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture(autouse=True)
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr(ServedClient, "_wait", lambda *_: None)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    no_keys_or_waits(monkeypatch)
 
 
 def tasks_of(folder: Path) -> list[WireTask]:
@@ -74,24 +70,7 @@ def tasks_of(folder: Path) -> list[WireTask]:
 def evaluate(
     tasks: list[WireTask], out: Path, endpoint: Endpoint | None = None, **changes: Any
 ) -> tuple[dict[str, Any], list[dict[str, Any]], Events]:
-    events = Events()
-    request = EvaluateRequest(
-        artifact_dir="",
-        tasks=tasks,
-        selections=[SampleSelection(t.task, list(range(8))) for t in tasks],
-        fidelity="full",
-        batch_size=8,
-        samples_path=str(out / "samples.parquet"),
-        seed=1,
-        batched_apart=[],
-        answers_path=None,
-        answer_chars=4000,
-        runtime=None,
-        allow_unsafe_code=False,
-        endpoint=endpoint,
-    )
-    result = run(dataclasses.replace(request, **changes), events.report)
-    return result, parquet.read_table(out / "samples.parquet").to_pylist(), events
+    return evaluate_rows(tasks, 8, out, endpoint, **changes)
 
 
 def assert_same(served: list[dict[str, Any]], own: list[dict[str, Any]]) -> None:
@@ -109,7 +88,7 @@ def test_a_server_of_token_prompts_scores_every_sample_as_in_memory(
 ) -> None:
     tasks = tasks_of(tmp_path)
     own, own_samples, _ = evaluate(tasks, tmp_path, artifact_dir=str(model_dir))
-    with serving(ModelServer(model_dir)) as server:
+    with serving(VllmServer(model_dir)) as server:
         endpoint = server.endpoint(tokenizer_dir=str(model_dir), concurrency=3)
         result, samples, events = evaluate(tasks, tmp_path, endpoint)
     assert_same(samples, own_samples)
@@ -127,7 +106,7 @@ def test_a_server_of_text_prompts_scores_by_the_places_of_its_tokens(
 ) -> None:
     tasks = tasks_of(tmp_path)
     _, own_samples, _ = evaluate(tasks[:3], tmp_path, artifact_dir=str(model_dir))
-    with serving(ModelServer(model_dir, takes_tokens=False)) as server:
+    with serving(VllmServer(model_dir, takes_tokens=False)) as server:
         _, samples, _ = evaluate(tasks[:3], tmp_path, server.endpoint())
         with_tokenizer, _, _ = evaluate(
             tasks[2:], tmp_path, server.endpoint(tokenizer_dir=str(model_dir))
@@ -141,7 +120,7 @@ def test_a_server_of_text_prompts_scores_by_the_places_of_its_tokens(
 
 def test_shifted_figures_are_refused_and_other_tasks_go_on(model_dir: Path, tmp_path: Path) -> None:
     tasks = tasks_of(tmp_path)[:3]
-    with serving(ModelServer(model_dir, shift=True)) as server:
+    with serving(VllmServer(model_dir, shift=True)) as server:
         result, samples, _ = evaluate(tasks, tmp_path, server.endpoint())
     assert [one["task"] for one in result["refused"]] == ["custom_prompt_answer", "chosen"]
     assert "belong to other tokens" in result["refused"][0]["message"]
@@ -171,7 +150,7 @@ def test_a_chat_only_server_generates_and_refuses_multiple_choice(
 def test_an_evaluation_that_was_killed_asks_only_for_the_rest(
     model_dir: Path, tmp_path: Path
 ) -> None:
-    model, limit = ModelServer(model_dir), [20]
+    model, limit = VllmServer(model_dir), [20]
 
     def answer(path: str, body: dict[str, Any]) -> Reply:
         limit[0] -= 1
@@ -248,7 +227,7 @@ def test_a_wrong_name_gets_the_nearest_of_the_servers_list(tmp_path: Path) -> No
 
 
 def test_an_unnamed_model_is_the_only_one_listed(model_dir: Path, tmp_path: Path) -> None:
-    with serving(ModelServer(model_dir)) as server:
+    with serving(VllmServer(model_dir)) as server:
         result, _, _ = evaluate(tasks_of(tmp_path)[2:3], tmp_path, server.endpoint(model=None))
     assert "served as tiny" in result["measurements"][0]["method"]
 
@@ -295,7 +274,7 @@ def test_answers_hold_no_key(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     kept = tmp_path / "answers.jsonl"
-    with serving(ModelServer(model_dir)) as server:
+    with serving(VllmServer(model_dir)) as server:
         evaluate(tasks_of(tmp_path)[2:3], tmp_path, server.endpoint(), answers_path=str(kept))
     assert server.keys[-1] == f"Bearer {KEY}"
     for file in (kept, tmp_path / "samples.parquet"):
@@ -339,7 +318,7 @@ def test_prompts_stand_in_the_chat_template_where_it_is_asked(
     assert none.value.kind == "bad_input"
     plain, plain_samples, _ = evaluate(tasks, tmp_path, artifact_dir=str(model_dir))
     chatty = tmp_path / "chatty"
-    random_checkpoint(chatty)
+    byte_level_checkpoint(chatty)
     config = json.loads((chatty / "tokenizer_config.json").read_text())
     config["chat_template"] = "{% for m in messages %}the {{ m.content }} den {% endfor %}"
     (chatty / "tokenizer_config.json").write_text(json.dumps(config))
@@ -347,7 +326,7 @@ def test_prompts_stand_in_the_chat_template_where_it_is_asked(
     assert own["protocol"] != plain["protocol"], "another protocol: they may not be compared"
     assert own_samples[0]["prompt_hash"] != plain_samples[0]["prompt_hash"]
     assert "chat template" in own["measurements"][0]["method"]
-    with serving(ModelServer(chatty)) as server:
+    with serving(VllmServer(chatty)) as server:
         endpoint = server.endpoint(tokenizer_dir=str(chatty))
         result, samples, _ = evaluate(tasks, tmp_path, endpoint, chat_template=True)
         without, _, _ = evaluate(tasks, tmp_path, server.endpoint())

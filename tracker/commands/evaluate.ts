@@ -15,6 +15,7 @@ export interface EvaluateOptions extends StudyCommandOptions {
   timeout?: string;
   judgeEndpoint?: string;
   judgeModel?: string;
+  judgeChat?: boolean;
   chatTemplate?: boolean;
 }
 
@@ -58,12 +59,13 @@ function endpointOf(options: EvaluateOptions, variables: Variables) {
 
 function judgeOf(options: EvaluateOptions) {
   if (options.judgeEndpoint === undefined) {
-    refuseWithout(options, "judge-endpoint", ["judgeModel"]);
+    refuseWithout(options, "judge-endpoint", ["judgeModel", "judgeChat"]);
     return undefined;
   }
   return {
     base_url: baseUrl(options.judgeEndpoint),
     model: options.judgeModel ?? null,
+    api: options.judgeChat === true ? "chat" as const : "auto" as const,
     ...patience(options),
   };
 }

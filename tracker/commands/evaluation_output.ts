@@ -1,4 +1,4 @@
-import type { Measurement } from "../../core/mod.ts";
+import type { Measurement, Trial } from "../../core/mod.ts";
 import { textTable } from "../terminal/table.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { bytes, duration, withError } from "../view/format.ts";
@@ -23,20 +23,28 @@ function figures(measurements: readonly Measurement[]): Measurement[] {
   return [...whole.filter((row) => row.task !== null), ...whole.filter((row) => row.task === null)];
 }
 
-/** The evaluation as a table, with its time, for a terminal. */
-export function evaluationTable(view: StudyView): string {
+/** The evaluation as a table with its time, how it ended and what to do then, for a terminal. */
+export function evaluationText(view: StudyView, ended: string): string {
   const trial = view.trials.at(-1);
-  if (trial === undefined) return "";
-  const row = view.rows.find(({ trial_id }) => trial_id === trial.trial_id);
-  const table = textTable(
-    ["task", "metric", "value ± SE", "n", "how"],
-    figures(trial.measurements).map((one) => [
-      one.task ?? "all",
-      one.metric,
-      withError(one, one.metric === "perplexity" ? 2 : 3),
-      String(one.n),
-      (one.method ?? "").slice(0, 90),
-    ]),
-  );
-  return `${table}\n\n${trial.trial_id}: ${trial.state}, took ${duration(row?.seconds ?? 0)}`;
+  const shown = trial === undefined ? [] : figures(trial.measurements);
+  const rows = shown.map((one) => [
+    one.task ?? "all",
+    one.metric,
+    withError(one, one.metric === "perplexity" ? 2 : 3),
+    String(one.n),
+    (one.method ?? "").slice(0, 90),
+  ]);
+  const table = textTable(["task", "metric", "value ± SE", "n", "how"], rows);
+  const { hint } = trial?.failure ?? { hint: null };
+  return [
+    ...(rows.length === 0 ? [] : [table, ""]),
+    ...(trial === undefined ? [] : [closing(view, trial)]),
+    `Ended: ${ended}`,
+    ...(hint === null ? [] : [`  ${hint}`]),
+  ].join("\n");
+}
+
+function closing(view: StudyView, { trial_id, state }: Trial): string {
+  const row = view.rows.find((one) => one.trial_id === trial_id);
+  return `${trial_id}: ${state}, took ${duration(row?.seconds ?? 0)}`;
 }

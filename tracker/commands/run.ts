@@ -12,7 +12,7 @@ import { duration } from "../view/format.ts";
 import { recipeText, trialRows } from "../view/trial_rows.ts";
 import { unsafeSentence } from "../view/unsafe_code.ts";
 import type { StudyEvent } from "../../core/mod.ts";
-import { evaluationTable, modelLine } from "./evaluation_output.ts";
+import { evaluationText, modelLine } from "./evaluation_output.ts";
 import { parseBytes } from "./parse_values.ts";
 import { type RunOptions, studyFromOptions } from "./study_document.ts";
 
@@ -140,7 +140,7 @@ async function conclude(
   const unsafe = unsafeSentence(view);
   if (unsafe !== null) console.log(`\n${unsafe}`);
   if (view.request.evaluation !== undefined) {
-    console.log(`\n${evaluationTable(view)}\n\nEnded: ${result.message}`);
+    console.log(`\n${evaluationText(view, result.message)}`);
     console.log(`Report          ${files.html}\nResults (JSON)  ${files.results}`);
     return;
   }

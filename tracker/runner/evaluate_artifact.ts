@@ -23,10 +23,14 @@ export const BATCH_SIZE = 16;
 /**
  * Where the answers of an artifact are kept: by what made them, so that a full evaluation takes the
  * proxy's, a killed one goes on where it stopped, and a baseline is evaluated once for all studies.
+ * What a server said is its study's alone: tomorrow it may serve other weights by the same name.
  */
-async function answersPath({ workshop, artifact }: EvaluateInput): Promise<string> {
+async function answersPath({ workshop, study, artifact }: EvaluateInput): Promise<string> {
+  const { endpoint, judge } = study.evaluation ?? {};
   const source = await stageSource("evaluate.py");
-  const key = [artifact.artifact_id, source, await workshop.environmentHash("default")].join(" ");
+  const parts = [artifact.artifact_id, source, await workshop.environmentHash("default")];
+  if (endpoint !== undefined || judge !== undefined) parts.push(study.study_id);
+  const key = parts.join(" ");
   const name = createHash("sha256").update(key).digest("hex");
   return join(workshop.home.root, "answers", `${name}.jsonl`);
 }

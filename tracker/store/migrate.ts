@@ -17,6 +17,7 @@ const MIGRATIONS = [
   "0014_sample_evidence.sql",
   "0015_trial_summaries.sql",
   "0016_spread_and_energy.sql",
+  "0017_verdicts.sql",
 ] as const;
 
 /** Databases of an earlier version lack what only the journal can fill: they are made anew. */

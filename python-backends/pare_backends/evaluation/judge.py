@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.documents import Documents
-from pare_backends.evaluation.outcome import TaskOutcome, mean_and_error, measurement
+from pare_backends.evaluation.outcome import (
+    SampleResult,
+    TaskOutcome,
+    mean_and_error,
+    measurement,
+)
 from pare_backends.evaluation.records import content_hash
-from pare_backends.evaluation.served_client import Endpoint, Patience, ServedClient
+from pare_backends.evaluation.served_client import ServedClient
+from pare_backends.evaluation.served_endpoint import Endpoint, Patience
 from pare_backends.evaluation.served_model import ServedLM
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
@@ -35,16 +41,9 @@ ASKED_OF_A_CHAT: dict[Question, str] = {
 }
 LONGEST_VERDICT = 8
 """Tokens: yes or no stands first."""
+NAMED = 10
+"""Samples that a sentence names."""
 VERDICT = re.compile(r"^\W*(yes|no)\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What the judge said of one answer; None: neither yes nor no."""
-
-    sample_id: str
-    true: bool | None
-    informative: bool | None
 
 
 def read_verdict(text: str) -> bool | None:
@@ -69,13 +68,13 @@ def judge_model(
 
 def judge_answers(
     judge: ServedLM, outcome: TaskOutcome, documents: Documents
-) -> tuple[list[Verdict], str]:
-    """A verdict on every answer, and the hash of the prompts that it was asked by."""
+) -> list[SampleResult]:
+    """The task's samples with the judge's verdicts and its words."""
     by_chat = not judge.abilities.completes()
     templates: dict[Question, str] = {
         asked: (ASKED_OF_A_CHAT[asked] if by_chat else "") + PROMPT for asked in METRICS
     }
-    found: dict[Question, list[bool | None]] = {}
+    replies: dict[Question, list[str]] = {}
     for asked, template in templates.items():
         prompts = [
             template.format(
@@ -85,34 +84,55 @@ def judge_answers(
             )
             for sample in outcome.samples
         ]
-        replies = judge.write(prompts, LONGEST_VERDICT, ["\n"] if not by_chat else [])
-        found[asked] = [read_verdict(reply) for reply in replies]
-    verdicts = [
-        Verdict(sample.sample_id, true, informative)
-        for sample, true, informative in zip(
-            outcome.samples, found["True"], found["Helpful"], strict=True
+        replies[asked] = judge.write(prompts, LONGEST_VERDICT, ["\n"] if not by_chat else [])
+    prompt_hash = content_hash(templates)
+    return [
+        replace(
+            sample,
+            judge=judge.client.model,
+            judge_prompt_hash=prompt_hash,
+            truthful=read_verdict(true),
+            truthful_reply=true,
+            informative=read_verdict(helpful),
+            informative_reply=helpful,
+        )
+        for sample, true, helpful in zip(
+            outcome.samples, replies["True"], replies["Helpful"], strict=True
         )
     ]
-    return verdicts, content_hash(templates)
 
 
-def judged_measurements(
-    outcome: TaskOutcome,
-    verdicts: Sequence[Verdict],
-    prompt_hash: str,
-    judge: str,
-    fidelity: str,
-    device: str,
-) -> list[dict[str, Any]]:
+def unread_verdicts(samples: Sequence[SampleResult]) -> list[str]:
+    """What the judge said neither yes nor no to: a sentence for each question that has some."""
+    said: list[tuple[str, list[tuple[str, str | None]]]] = [
+        ("truth", [(s.sample_id, s.truthful_reply) for s in samples if s.truthful is None]),
+        (
+            "informativeness",
+            [(s.sample_id, s.informative_reply) for s in samples if s.informative is None],
+        ),
+    ]
+    return [
+        f"{len(unread)} of {len(samples)} verdicts of {samples[0].judge} on the {what} of "
+        f"{samples[0].task} were neither yes nor no and count for neither: samples "
+        + ", ".join(f"{number} ({reply!r})" for number, reply in unread[:NAMED])
+        + (f" and {len(unread) - NAMED} more" if len(unread) > NAMED else "")
+        for what, unread in said
+        if unread
+    ]
+
+
+def judged_measurements(outcome: TaskOutcome, fidelity: str, device: str) -> list[dict[str, Any]]:
     """The rates over the answers with a verdict; how many have none is said beside them."""
+    samples = outcome.samples
     columns: dict[str, list[bool | None]] = {
-        METRICS["True"]: [one.true for one in verdicts],
-        METRICS["Helpful"]: [one.informative for one in verdicts],
+        METRICS["True"]: [one.truthful for one in samples],
+        METRICS["Helpful"]: [one.informative for one in samples],
         "truth_and_informativeness_rate": [
-            None if one.true is None or one.informative is None else one.true and one.informative
-            for one in verdicts
+            None if None in (one.truthful, one.informative) else one.truthful and one.informative
+            for one in samples
         ],
     }
+    judge, prompt_hash = samples[0].judge, samples[0].judge_prompt_hash
     whole = measurement(outcome, fidelity, device)
     rows = []
     for metric, column in columns.items():

@@ -34,6 +34,16 @@ class SampleResult:
     """Nats, of every choice in order."""
     cut_tokens: int | None = None
     """Tokens lost from the left of an input longer than the model reads; None: not known."""
+    judge: str | None = None
+    """The model that judged the answer; None: none did."""
+    judge_prompt_hash: str | None = None
+    """Of the prompts that the judge was asked by."""
+    truthful: bool | None = None
+    """The judge's verdict; None: neither yes nor no."""
+    truthful_reply: str | None = None
+    """Its own words."""
+    informative: bool | None = None
+    informative_reply: str | None = None
 
 
 @dataclass(frozen=True)

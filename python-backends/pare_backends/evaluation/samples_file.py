@@ -13,6 +13,8 @@ from pare_backends.evaluation.outcome import SampleResult, TaskOutcome
 NUMBERS = ("score", "log_likelihood", "seconds")
 TEXTS = ("task", "sample_id", "sample_hash", "prompt_hash", "answer", "parsed_answer", "gold")
 COUNTS = ("answer_length", "chosen", "cut_tokens")
+JUDGED = ("judge", "judge_prompt_hash", "truthful_reply", "informative_reply")
+VERDICTS = ("truthful", "informative")
 
 
 def write_samples(path: Path, outcomes: Iterable[TaskOutcome], answer_chars: int) -> None:
@@ -22,9 +24,10 @@ def write_samples(path: Path, outcomes: Iterable[TaskOutcome], answer_chars: int
     from pyarrow import parquet
 
     schema = pyarrow.schema(
-        [(name, pyarrow.string()) for name in TEXTS]
+        [(name, pyarrow.string()) for name in (*TEXTS, *JUDGED)]
         + [(name, pyarrow.float64()) for name in NUMBERS]
         + [(name, pyarrow.int32()) for name in COUNTS]
+        + [(name, pyarrow.bool_()) for name in VERDICTS]
         + [("choice_log_likelihoods", pyarrow.list_(pyarrow.float64()))]
     )
     rows = [

@@ -6,12 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.evaluation.answers import Answers
-from pare_backends.evaluation.served_client import (
-    Endpoint,
-    Patience,
-    ServedClient,
-    key_of_environment,
-)
+from pare_backends.evaluation.served_client import ServedClient
+from pare_backends.evaluation.served_endpoint import Endpoint, Patience, key_of_environment
 from pare_backends.evaluation.served_model import ServedLM
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
@@ -24,7 +20,7 @@ def served_model(
     patience: Patience | None = None,
 ) -> tuple[ServedLM, Any]:
     """The model and its tokenizer, which is None where the user gave none. Its answers are kept by
-    endpoint, model, prompt and decoding: a server is trusted to answer the same tomorrow."""
+    endpoint, model, prompt and decoding, for the study that asked."""
     tokenizer = _tokenizer(endpoint.tokenizer_dir)
     client = ServedClient(endpoint, key_of_environment(), patience)
     _ = client.model  # asks the server where nobody named one: it is the first to be down

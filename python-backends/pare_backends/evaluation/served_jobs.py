@@ -53,7 +53,7 @@ def answer_all(
                 report(len(found))
         except BaseException:
             stop.set()
-            with client.ended_waits():
+            with client.transport.ended_waits():
                 pool.shutdown(cancel_futures=True)
             raise
     return [found[number] for number in range(len(jobs))]

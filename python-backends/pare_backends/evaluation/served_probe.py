@@ -9,13 +9,33 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pare_backends.evaluation.served_client import Refused, ServedClient
-from pare_backends.evaluation.served_requests import Echo, Prompt, Unlike, chat, echo, generate
+from pare_backends.evaluation.served_client import ServedClient
+from pare_backends.evaluation.served_requests import (
+    Echo,
+    Prompt,
+    Unlike,
+    chat,
+    echo,
+    generate,
+    prompt_tokens,
+)
+from pare_backends.evaluation.served_transport import Refused
 from pare_backends.failures import StageFailure
 
-PROBES = ("The capital of France is", "One two three four five six", "The sun rises in the")
+PROBES = (
+    "The capital of France is seven",
+    "One two three four five apples",
+    "The sun rises in the kitchen",
+)
+"""Each ends in a word that no model expects there, so that another token is the best."""
+RICH = "Antidisestablishmentarianism: 31415 naïve zebras, and <tag> f(x) = x**2; the end."
+"""Tokenizers differ on it by more than a token."""
 AGREEMENT = 0.05
 """Nats by which a token's log-probability may differ between a generation and a prompt."""
+UNPENALIZED = {"repeat_penalty": 1.0, "repetition_penalty": 1.0}
+"""What says in llama.cpp and in vLLM that a repeated token is as good as a new one. Unasked,
+llama-cpp-python's server divides its logit by 1.1, and vLLM does what generation_config.json says:
+that is not greedy decoding."""
 ABSENT = (404, 405, 501)
 Mode = Literal["tokens", "text"]
 
@@ -30,30 +50,45 @@ class ServerAbilities:
         self._completes: bool | None = None
         self._takes_tokens: bool | None = None
         self._stops: bool | None = None
+        self._unpenalized: dict[str, float] | None = None
 
     def completes(self) -> bool:
         """Whether it has /completions; a user may choose chat by `api`."""
         if self._client.endpoint.api == "chat":
             return False
         if self._completes is None:
-            self._completes = self._answers(PROBES[0])
+            try:
+                generate(self._client, PROBES[0], 1, [], {})
+                self._completes = True
+            except Refused as refused:
+                if refused.status not in ABSENT:
+                    raise
+                self._completes = False
         return self._completes
 
     def takes_tokens(self) -> bool:
-        """Whether /completions takes a prompt as token ids, which no server can tokenize anew."""
+        """Whether /completions takes a prompt as token ids, which no server can tokenize anew.
+        Raises `StageFailure` where its tokenizer is another than the one given."""
         if self._takes_tokens is None:
-            self._takes_tokens = self._tokenizer is not None and self._answers(
-                self._tokenizer.encode(PROBES[0])
-            )
+            self._takes_tokens = self._tokenizer is not None and self._reads_tokens()
         return self._takes_tokens
 
-    def _answers(self, prompt: Prompt) -> bool:
+    def _reads_tokens(self) -> bool:
+        tokens = self._tokenizer.encode(RICH)  # type: ignore[union-attr]
         try:
-            generate(self._client, prompt, 1, [], {})
-        except Refused as refused:
-            if isinstance(prompt, str) and refused.status not in ABSENT:
-                raise
+            # llama-cpp-python answers 500 to token ids: that is no passing trouble.
+            with self._client.transport.one_try():
+                prompt_tokens(self._client, tokens)
+        except StageFailure:
             return False
+        counted = prompt_tokens(self._client, RICH)
+        if counted is not None and abs(counted - len(tokens)) > 1:  # one may begin the text
+            raise StageFailure(
+                "bad_input",
+                f"Cannot send token ids to {self._client.base_url}: it splits a text into "
+                f"{counted} tokens that --tokenizer splits into {len(tokens)}",
+                hint="Name the served model's own tokenizer by --tokenizer, or leave it out",
+            )
         return True
 
     def stops(self) -> bool:
@@ -62,12 +97,26 @@ class ServerAbilities:
         if self._stops is None:
             write = generate if self.completes() else chat
             try:
-                with self._client.one_try():
+                with self._client.transport.one_try():
                     write(self._client, PROBES[0], 1, ["\n"], {})
                 self._stops = True
             except StageFailure:
                 self._stops = False
         return self._stops
+
+    def unpenalized(self) -> dict[str, float]:
+        """Options of a generation without a penalty on repetition: those that the server takes."""
+        if self._unpenalized is None:
+            write = generate if self.completes() else chat
+            taken: dict[str, float] = {}
+            for name, value in UNPENALIZED.items():
+                try:
+                    write(self._client, PROBES[0], 1, [], {name: value})
+                    taken[name] = value
+                except Refused:
+                    pass  # it knows no such option
+            self._unpenalized = taken
+        return self._unpenalized
 
     def scoring(self) -> Mode:
         """How log-probabilities of a given text can be had. Raises `StageFailure` ("invalid") with
@@ -112,23 +161,40 @@ class ServerAbilities:
             border = _generated_place(first, start)
             if border is None or border >= len(second.best) - 1:
                 continue  # it ended the text there: nothing to compare
-            generated, given = first.likelihoods[border], second.best[border]
-            if generated is None or given is None or abs(generated - given) > AGREEMENT:
-                raise Unlike(
-                    f"the best token after {text.rsplit(' ', 1)[0]!r} has the log-probability "
-                    f"{_shown(generated)} where it is generated and {_shown(given)} in a longer "
-                    "prompt: the server's figures belong to other tokens"
-                )
+            generated, own = first.likelihoods[border], second.likelihoods[border]
+            if _agree(generated, own):
+                continue  # the text goes on by that very token: any figure would do
+            _require_best(generated, own, second.best[border], text)
             return
         raise Unlike("its figures could not be checked: none is that of the token it generates")
+
+
+def _agree(one: float | None, other: float | None) -> bool:
+    return one is not None and other is not None and abs(one - other) <= AGREEMENT
+
+
+def _require_best(
+    generated: float | None, own: float | None, best: float | None, text: str
+) -> None:
+    """Fails unless the token that is generated is the best where the text goes on otherwise."""
+    if _agree(generated, best):
+        return
+    if best is not None and best == own:
+        raise Unlike(
+            "it tells the log-probability of each token but not of the best one beside it "
+            "(top_logprobs holds too few), so a wrong answer would count as the greedy one"
+        )
+    raise Unlike(
+        f"the best token after {text.rsplit(' ', 1)[0]!r} has the log-probability "
+        f"{_shown(generated)} where it is generated and {_shown(best)} in a longer "
+        "prompt: the server's figures belong to other tokens"
+    )
 
 
 def _generated_place(found: Echo, prompt: Prompt) -> int | None:
     """The place of the token that was generated after the prompt; None: there is none."""
     if isinstance(prompt, list):
         return len(prompt) if len(found.likelihoods) == len(prompt) + 1 else None
-    if found.offsets is None:
-        raise Unlike("it does not say where its tokens begin (text_offset is missing)")
     return next((i for i, start in enumerate(found.offsets) if start >= len(prompt)), None)
 
 

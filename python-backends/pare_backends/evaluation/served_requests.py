@@ -19,7 +19,8 @@ class Echo:
 
     likelihoods: list[float | None]  # [T] nats; None: the first, which nothing stands before
     best: list[float | None]  # [T] nats of the best token at the place
-    offsets: list[int] | None  # [T] where each begins in the text; None: the server does not say
+    tokens: list[str]  # [T] as the server writes them; none for a prompt of token ids
+    offsets: list[int]  # [T] where each begins in the text; none for a prompt of token ids
     text: str
     """The whole text where the server gives it back, else what was generated."""
 
@@ -44,15 +45,33 @@ def echo(client: ServedClient, prompt: Prompt) -> Echo:
     if isinstance(prompt, str) and not text.startswith(prompt):
         raise Unlike("it does not give the prompt back (echo is ignored)")
     if isinstance(prompt, list) and len(values) not in (len(prompt), len(prompt) + 1):
-        raise Unlike(f"it gives {len(values)} log-probabilities for {len(prompt)} tokens and one")
-    offsets = found.get("text_offset")
+        raise Unlike(
+            f"it gives {len(values)} log-probabilities for a prompt of {len(prompt)} tokens and "
+            "one more: it does not give the prompt back (echo is ignored), or cuts it"
+        )
     _require_numbers(values, client)
-    return Echo(
-        likelihoods=values,
-        best=[_best(v, top) for v, top in zip(values, tops, strict=True)],
-        offsets=offsets if isinstance(offsets, list) and len(offsets) == len(values) else None,
-        text=text,
-    )
+    best = [_best(value, top) for value, top in zip(values, tops, strict=True)]
+    if isinstance(prompt, list):
+        return Echo(values, best, [], [], text)
+    tokens = _tokens(found, len(values))
+    return Echo(values, best, tokens, _offsets(found, text, tokens), text)
+
+
+def _offsets(found: dict[str, Any], text: str, tokens: list[str]) -> list[int]:
+    """Where each token begins in the text. vLLM counts the letters of a special token that it puts
+    before the prompt, though the text is given back without it."""
+    offsets = found.get("text_offset")
+    if not isinstance(offsets, list) or len(offsets) != len(tokens):
+        raise Unlike("it does not say where its tokens begin (text_offset is missing)")
+    ahead = len(tokens[0]) if tokens and not text.startswith(tokens[0].strip()) else 0
+    return [max(0, offset - ahead) for offset in offsets]
+
+
+def _tokens(found: dict[str, Any], count: int) -> list[str]:
+    tokens = found.get("tokens")
+    if not isinstance(tokens, list) or len(tokens) != count:
+        raise Unlike("it does not say which tokens the text has (tokens is missing)")
+    return [str(token) for token in tokens]
 
 
 def _require_numbers(values: Sequence[float | None], client: ServedClient) -> None:
@@ -74,35 +93,57 @@ def _best(value: float | None, top: Any) -> float | None:
 
 
 def generate(
-    client: ServedClient, prompt: Prompt, max_tokens: int, stop: list[str], options: dict[str, Any]
+    client: ServedClient,
+    prompt: Prompt,
+    max_tokens: int,
+    stop: list[str],
+    options: dict[str, Any],
+    prompt_tokens: int | None = None,
 ) -> str:
-    """What the server writes after a prompt; fails where it stops before it may."""
-    body: dict[str, Any] = {"prompt": prompt, "max_tokens": max_tokens, "temperature": 0, **options}
-    if stop:
-        body["stop"] = stop[:4]  # as many as the interface allows; the rest is cut by the caller
+    """What the server writes after a prompt; fails where it stops before it may, or reads less
+    than the prompt's tokens, where they are known."""
+    body = {"prompt": prompt, **_decoding(max_tokens, stop, options)}
     answer = client.post("/completions", body)
     choice = _choice(answer)
-    _require_whole(client, answer, choice, prompt, max_tokens)
+    _require_whole(client, answer, choice, prompt_tokens, max_tokens)
     return _text_of(client, choice.get("text"))
 
 
 def chat(
-    client: ServedClient, prompt: str, max_tokens: int, stop: list[str], options: dict[str, Any]
+    client: ServedClient,
+    prompt: str,
+    max_tokens: int,
+    stop: list[str],
+    options: dict[str, Any],
+    prompt_tokens: int | None = None,
 ) -> str:
     """What the server answers to the prompt as one message of a user."""
-    body: dict[str, Any] = {
-        "messages": [{"role": "user", "content": prompt}],
-        "max_tokens": max_tokens,
-        "temperature": 0,
-        **options,
-    }
-    if stop:
-        body["stop"] = stop[:4]
+    messages = [{"role": "user", "content": prompt}]
+    body = {"messages": messages, **_decoding(max_tokens, stop, options)}
     answer = client.post("/chat/completions", body)
     choice = _choice(answer)
-    _require_whole(client, answer, choice, prompt, max_tokens)
+    _require_whole(client, answer, choice, prompt_tokens, max_tokens)
     message = choice.get("message")
     return _text_of(client, message.get("content") if isinstance(message, dict) else None)
+
+
+def _decoding(max_tokens: int, stop: list[str], options: dict[str, Any]) -> dict[str, Any]:
+    decoding: dict[str, Any] = {"max_tokens": max_tokens, "temperature": 0, **options}
+    if stop:
+        decoding["stop"] = stop[:4]  # as many as the interface allows; the caller cuts the rest
+    return decoding
+
+
+def prompt_tokens(client: ServedClient, prompt: Prompt) -> int | None:
+    """Tokens that the server counts in a prompt; None: it does not say."""
+    body = {"prompt": prompt, **_decoding(1, [], {})}
+    return _count(client.post("/completions", body), "prompt_tokens")
+
+
+def _count(answer: dict[str, Any], name: str) -> int | None:
+    usage = answer.get("usage")
+    count = usage.get(name) if isinstance(usage, dict) else None
+    return count if isinstance(count, int) else None
 
 
 def _text_of(client: ServedClient, text: Any) -> str:
@@ -126,19 +167,16 @@ def _require_whole(
     client: ServedClient,
     answer: dict[str, Any],
     choice: dict[str, Any],
-    prompt: Prompt,
+    prompt_tokens: int | None,
     max_tokens: int,
 ) -> None:
-    """A server of a short context cuts silently: the counts tell."""
-    usage = answer.get("usage")
-    if not isinstance(usage, dict):
-        return
-    written, read = usage.get("completion_tokens"), usage.get("prompt_tokens")
-    ended = max_tokens if choice.get("finish_reason") != "length" else written
-    if isinstance(ended, int) and ended < max_tokens:
+    """A server of a short context cuts silently: the counts tell. One token less may be the one
+    that begins a text, which not every server puts there."""
+    written, read = _count(answer, "completion_tokens"), _count(answer, "prompt_tokens")
+    if choice.get("finish_reason") == "length" and written is not None and written < max_tokens:
         raise _cut(client, f"its answer after {written} tokens of {max_tokens} asked for")
-    if isinstance(prompt, list) and isinstance(read, int) and read < len(prompt):
-        raise _cut(client, f"the prompt to {read} tokens of {len(prompt)}")
+    if prompt_tokens is not None and read is not None and read < prompt_tokens - 1:
+        raise _cut(client, f"the prompt to {read} tokens of {prompt_tokens}")
 
 
 def _cut(client: ServedClient, what: str) -> StageFailure:

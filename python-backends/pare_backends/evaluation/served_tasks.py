@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from pare_backends.evaluation.documents import Documents
 from pare_backends.evaluation.outcome import TaskOutcome
-from pare_backends.evaluation.served_client import Endpoint, key_of_environment
+from pare_backends.evaluation.served_endpoint import Endpoint, key_of_environment
 from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
@@ -81,35 +82,40 @@ def open_served(
     return model, tokenizer, f"served as {model.client.model} by {model.client.base_url}"
 
 
-def judged_rows(
+def judge_outcomes(
     request: JudgeRequest,
     outcomes: Sequence[TaskOutcome],
     documents: dict[str, Documents],
     device: str,
     report: Report,
     refusals: Refusals,
-) -> list[dict[str, Any]]:
-    """Measurements by the judge of every task whose answers can be judged; none without a judge."""
-    if request.judge is None:
-        return []
+) -> tuple[list[TaskOutcome], list[dict[str, Any]]]:
+    """The outcomes, with the judge's verdicts on every sample that can be judged, and its rates;
+    as they are without a judge. What was measured without the judge stands where it fails."""
+    judge = request.judge
+    if judge is None:
+        return list(outcomes), []
     from pare_backends.evaluation import judge as judging
 
-    rows: list[dict[str, Any]] = []
-    judged = [one for one in outcomes if one.task.lm_eval_task == judging.JUDGED]
-    if not judged:
+    if not any(one.task.lm_eval_task == judging.JUDGED for one in outcomes):
         report.alert("judge_unused", "no task was measured whose answers the judge could read")
-    for outcome in judged:
-        path = None if request.answers_path is None else Path(request.answers_path)
-        key = key_of_judge(request.judge, request.endpoint)
+    path = None if request.answers_path is None else Path(request.answers_path)
+    key = key_of_judge(judge, request.endpoint)
+    found, rows = list(outcomes), list[dict[str, Any]]()
+    for place, outcome in enumerate(outcomes):
+        if outcome.task.lm_eval_task != judging.JUDGED:
+            continue
         try:
-            model = judging.judge_model(request.judge, key, path, report)
-            verdicts, prompts = judging.judge_answers(model, outcome, documents[outcome.task.task])
-            rows += judging.judged_measurements(
-                outcome, verdicts, prompts, model.client.model, request.fidelity, device
-            )
+            model = judging.judge_model(judge, key, path, report)
+            read = documents[outcome.task.task]
+            judged = replace(outcome, samples=judging.judge_answers(model, outcome, read))
+            found[place] = judged
+            for sentence in judging.unread_verdicts(judged.samples):
+                report.alert("judge_unread", sentence)
+            rows += judging.judged_measurements(judged, request.fidelity, device)
         except StageFailure as failure:
-            refusals.add(outcome.task, failure)  # what was measured without the judge stands
-    return rows
+            refusals.add(outcome.task, failure)
+    return found, rows
 
 
 def key_of_judge(judge: Endpoint, endpoint: Endpoint | None) -> str | None:

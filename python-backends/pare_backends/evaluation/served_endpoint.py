@@ -1,0 +1,49 @@
+"""A server as a user names it: its address, how it is asked, and the key that it wants."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+from pare_backends.failures import StageFailure
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A server, as in `core/schemas/endpoint.ts`. Its key comes from the environment alone."""
+
+    base_url: str
+    model: str | None
+    tokenizer_dir: str | None = None
+    api: Literal["auto", "chat"] = "auto"
+    concurrency: int = 4
+    timeout_seconds: float = 300.0
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often a request is tried again, and how long is waited before: twice as long each time,
+    or as long as the server's Retry-After says. Seconds."""
+
+    retries: int = 5
+    first_wait: float = 0.5
+    longest_wait: float = 60.0
+
+
+def key_of_environment(variable: str = KEY_VARIABLE) -> str | None:
+    """The key that a variable holds; None where it is not set or empty."""
+    return os.environ.get(variable) or None
+
+
+def checked_key(key: str | None, variable: str) -> str | None:
+    """The key, if a header can carry it. Raises `StageFailure`, which does not say the key."""
+    if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
+        raise StageFailure(
+            "bad_input",
+            f"Cannot use the key of {variable}: it holds a space, a line end or a letter that no "
+            "header can carry",
+        )
+    return key

@@ -1,0 +1,117 @@
+import { join } from "node:path";
+import {
+  compareTasks,
+  type Protocolled,
+  protocolMismatch,
+  replayStudy,
+  type Spec,
+  streamRandom,
+  type TaskComparison,
+  type Trial,
+  unknownName,
+  UsageError,
+} from "../../core/mod.ts";
+import { readSamples } from "../store/sample_file.ts";
+import type { Store } from "../store/store.ts";
+
+/** Draws of a comparison of any two trials, which no one study's seed belongs to. */
+const SEED = 42;
+
+/** Two trials of one store, of one study or of two, on every task that both measured. */
+export interface TrialsCompared {
+  readonly comparisons: readonly TaskComparison[];
+  /** Tasks that may not be compared, each in a sentence that says what differs. */
+  readonly refused: readonly string[];
+}
+
+/** A trial's evaluation as the journal and its samples file tell it. */
+interface Evaluated extends Protocolled {
+  readonly trial: Trial;
+  readonly spec: Spec;
+}
+
+/** Compares the full evaluations sample by sample; tasks under unequal protocols are refused. */
+export async function compareTrials(
+  store: Store,
+  reference_id: string,
+  other_id: string,
+): Promise<TrialsCompared> {
+  const reference = await evaluatedTrial(store, reference_id);
+  const other = await evaluatedTrial(store, other_id);
+  const refused: string[] = [];
+  const names = { reference: reference_id, other: other_id };
+  const tasks = reference.spec.tasks.filter(({ task }) => {
+    const [left, right] = [ofTask(reference, task), ofTask(other, task)];
+    if (left.samples.length === 0 || right.samples.length === 0) return false;
+    const mismatch = protocolMismatch(left, right, names);
+    if (mismatch !== null) refused.push(mismatch);
+    return mismatch === null;
+  });
+  for (const [task, where] of measuredOnce(reference, other)) {
+    refused.push(`Cannot compare ${task}: only ${where} measured it`);
+  }
+  const { trial: { measurements }, samples, spec } = reference;
+  // A judge's rates of a task stand behind the task's own figure.
+  const own = measurements.filter((row, place) =>
+    measurements.findIndex((one) => one.task === row.task && one.slice === row.slice) === place
+  );
+  const random = streamRandom(SEED, `comparison ${reference_id} ${other_id}`);
+  return {
+    comparisons: compareTasks(
+      { ...spec, tasks },
+      { measurements: own, samples },
+      other.samples,
+      random,
+    ),
+    refused,
+  };
+}
+
+function ofTask({ samples, protocol, protocol_parts }: Evaluated, task: string): Protocolled {
+  const only = <T>(by: Record<string, T>) => task in by ? { [task]: by[task]! } : {};
+  return {
+    samples: samples.filter((sample) => sample.task === task),
+    protocol: only(protocol),
+    protocol_parts: protocol_parts === undefined ? undefined : only(protocol_parts),
+  };
+}
+
+function measuredOnce(reference: Evaluated, other: Evaluated): [string, string][] {
+  const [left, right] = [reference, other].map(({ samples }) =>
+    new Set(samples.map((s) => s.task))
+  );
+  return [
+    ...[...left!].filter((task) => !right!.has(task)).map((task) => [task, reference] as const),
+    ...[...right!].filter((task) => !left!.has(task)).map((task) => [task, other] as const),
+  ].map(([task, { trial }]) => [task, trial.trial_id]);
+}
+
+/** Reads a trial's full evaluation; throws a `UsageError` where the store has none. */
+async function evaluatedTrial(store: Store, trial_id: string): Promise<Evaluated> {
+  const study_id = trial_id.slice(0, Math.max(0, trial_id.lastIndexOf("/")));
+  const studies = (await store.studies()).map((study) => study.study_id);
+  if (!studies.includes(study_id)) {
+    throw new UsageError(
+      `${unknownName("study", study_id, studies)} A trial is named STUDY/t00`,
+    );
+  }
+  const study = replayStudy(await store.journalOf(study_id), study_id);
+  const trial = study?.trials.find((one) => one.trial_id === trial_id);
+  if (study === null || trial === undefined) {
+    const trials = study?.trials.map((one) => one.trial_id) ?? [];
+    throw new UsageError(unknownName("trial", trial_id, trials));
+  }
+  const written = study.samples.findLast((record) =>
+    record.trial_id === trial_id && record.fidelity === "full"
+  );
+  if (written === undefined) {
+    throw new UsageError(`Cannot compare ${trial_id}: it has no full evaluation`);
+  }
+  return {
+    trial,
+    spec: study.opened.spec,
+    samples: await readSamples(join(store.paths.root, written.path), written.sha256),
+    protocol: written.protocol ?? {},
+    protocol_parts: written.protocol_parts,
+  };
+}
