@@ -44,6 +44,8 @@ export interface BackendClient {
     request: R,
     options: RunOptions,
   ): Promise<Outcome<StageResult<R["stage"]>>>;
+  /** The interpreter of an environment, which is made where it is not there. */
+  pythonOf(environment: string): Promise<string>;
   /** Starts the environment's spare early; settles when it waits for a request. Its seconds. */
   warm(environment: string): Promise<number | null>;
   /** Ends the spares. Running stages are ended by their own signal. */
@@ -160,6 +162,7 @@ export function createBackendClient(options: ClientOptions = {}): BackendClient 
         return notStarted(error, request.stage, stop?.aborted === true);
       }
     },
+    pythonOf,
     warm: (environment) => spares.prepare(environment),
     close: () => spares.close(),
   };

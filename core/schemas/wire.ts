@@ -136,8 +136,12 @@ export const StageRequest = z.discriminatedUnion("stage", [
       "answers of this artifact so far, read and added to; null: none are kept",
     ),
     answer_chars: z.int().describe("of each answer that are stored"),
-    runtime: z.strictObject({ name: z.string(), graph_dir: z.string() }).nullable()
-      .describe("scores in this runtime, as its speed is measured; null: in transformers"),
+    runtime: z.strictObject({
+      name: z.string(),
+      graph_dir: z.string().nullable().describe("written by export_graph"),
+      model_dir: z.string().nullable().describe("written by write_gguf"),
+      python: z.string().nullable().describe("interpreter of an environment without lm-eval"),
+    }).nullable().describe("scores in this runtime, as its speed is measured; null: transformers"),
     allow_unsafe_code: z.boolean().describe("programs that the model writes run without a sandbox"),
     endpoint: Endpoint.optional().describe("this server answers; artifact_dir is not read"),
     judge: Endpoint.optional().describe("judges generated answers"),

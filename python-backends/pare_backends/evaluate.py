@@ -28,7 +28,12 @@ class EvaluationRuntime:
     """What scores instead of the dequantized model in transformers."""
 
     name: str
-    graph_dir: str
+    graph_dir: str | None
+    """Exported, for openvino."""
+    model_dir: str | None
+    """What `write_gguf` wrote of the artifact, for llama.cpp."""
+    python: str | None
+    """The interpreter of llama.cpp's environment."""
 
 
 @dataclass(frozen=True)
@@ -126,15 +131,8 @@ def _load(request: EvaluateRequest, report: Report) -> tuple[Any, Any, str]:
 
     artifact_dir = request.artifact_dir
     if request.runtime is not None:
-        if request.runtime.name != "openvino":
-            raise StageFailure(
-                "bad_input",
-                f"Cannot score in the runtime {request.runtime.name}: only openvino has a graph",
-            )
-        from pare_backends.runtimes.graph_model import GraphModel
-
-        graph = GraphModel(artifact_dir, request.runtime.graph_dir, report.threads)
-        return graph, load_tokenizer(artifact_dir), f"scored in {request.runtime.name}"
+        model = _runtime_model(artifact_dir, request.runtime, report.threads)
+        return model, load_tokenizer(artifact_dir), f"scored in {request.runtime.name}"
     checkpoint = read(artifact_dir)
     quantized = checkpoint.quantized.values()
     rounded = {
@@ -147,6 +145,23 @@ def _load(request: EvaluateRequest, report: Report) -> tuple[Any, Any, str]:
         share = "a token" if group == -1 else f"{group} features of a token"
         numerics += f", activations fake-quantized to int{bits} with a scale for {share}"
     return load_model(checkpoint, artifact_dir), load_tokenizer(artifact_dir), numerics
+
+
+def _runtime_model(artifact_dir: str, runtime: EvaluationRuntime, threads: int) -> Any:
+    """The artifact in a runtime, in the place of a torch model."""
+    if runtime.name == "openvino" and runtime.graph_dir is not None:
+        from pare_backends.runtimes.graph_model import GraphModel
+
+        return GraphModel(artifact_dir, runtime.graph_dir, threads)
+    if runtime.name == "llama.cpp" and runtime.model_dir is not None and runtime.python is not None:
+        from pare_backends.runtimes.gguf_model import GgufModel
+
+        return GgufModel(artifact_dir, runtime.model_dir, runtime.python, threads)
+    raise StageFailure(
+        "bad_input",
+        f"Cannot score in the runtime {runtime.name}: it takes openvino with a graph, or llama.cpp "
+        "with a GGUF file and the interpreter of its environment",
+    )
 
 
 def _run_tasks(

@@ -20,12 +20,11 @@ from gguf import GGML_QUANT_VERSION, GGMLQuantizationType, GGUFWriter, LlamaFile
 
 from pare_backends.progress import Report
 from pare_backends.runtimes.gguf_blocks import BLOCK, to_blocks
+from pare_backends.runtimes.gguf_directory import DESCRIPTION_FILE, MODEL_FILE
 from pare_backends.runtimes.gguf_llama import NOT_STORED, ROPE_FACTORS, LlamaLayout
 from pare_backends.runtimes.gguf_tokenizer import add_tokenizer
 from pare_backends.runtimes.stored_weights import StoredWeights
 
-MODEL_FILE = "model.gguf"
-DESCRIPTION_FILE = "gguf.json"
 EMBEDDING = "model.embed_tokens.weight"
 HEAD = "lm_head.weight"
 LARGEST_HALF = 65504.0

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { Measurement, SampleResult } from "../../core/mod.ts";
+import type { Measurement, Numerics, SampleResult } from "../../core/mod.ts";
 import { runtimeQualityRows } from "../../tracker/reports/runtime_quality.ts";
-import { changeRow } from "../../tracker/runner/score_in_runtime.ts";
+import { changeRow, computesOtherwise } from "../../tracker/runner/score_in_runtime.ts";
 import { buildView } from "../../tracker/view/build_view.ts";
 import { figure, run, world } from "../core/study_world.ts";
 
@@ -67,4 +67,15 @@ Deno.test("the report shows what a trial scores as it runs, beside how far its l
     ["t01", "not scored there", "–", "–", "–", "1.2e-3", "–"],
   ]);
   assert.deepEqual(runtimeQualityRows({ ...view, trials: apart(2e-8) }), []);
+});
+
+Deno.test("a runtime scores what it computes otherwise than the evaluation, and nothing else", () => {
+  const strict = { inference_precision: "f32", kv_precision: "f32", activation_group: 0 };
+  const otherwise = (activation_bits: number | null, numerics: Partial<Numerics>) =>
+    computesOtherwise({ activation_bits }, { ...strict, ...numerics });
+  assert.equal(otherwise(null, {}), false);
+  assert.equal(otherwise(8, { activation_group: 64 }), true);
+  assert.equal(otherwise(null, { activation_group: 32 }), true);
+  assert.equal(otherwise(null, { inference_precision: "f16" }), true);
+  assert.equal(otherwise(null, { kv_precision: "u8" }), true);
 });

@@ -2,7 +2,7 @@ import type { Artifact, Outcome, SampleResult, Speed } from "../../core/mod.ts";
 import { failed, type PreparedStudy } from "./live_backend.ts";
 import { proofRow, prove } from "./prove_form.ts";
 import { makeForm, type RuntimeForm } from "./runtime_form.ts";
-import { scoreInRuntime } from "./score_in_runtime.ts";
+import { computesOtherwise, scoreInRuntime } from "./score_in_runtime.ts";
 import type { StageRunner } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";
 
@@ -63,10 +63,10 @@ async function measureForm(
   });
   const proof = await prove(input, form, scratch);
   if (!proof.ok) return failed(proof.failure, [...measured.spans, ...proof.spans]);
-  // Weights alone are exchanged exactly; what rounds activations too is scored as it runs.
-  const scored = artifact.activation_bits === null || form.graph_dir === null
+  const scored = runtime.loads === "checkpoint" ||
+      !computesOtherwise(artifact, measured.value.numerics)
     ? { ok: true as const, value: [], spans: [] }
-    : await scoreInRuntime(input, form.graph_dir, input.evaluated);
+    : await scoreInRuntime(input, form, input.evaluated);
   const spans = [...measured.spans, ...proof.spans, ...scored.spans];
   if (!scored.ok) return failed(scored.failure, spans);
   const { measurements, baseline_measurements, roofline_ms, numerics } = measured.value;

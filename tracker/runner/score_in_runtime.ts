@@ -2,7 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  type Artifact,
   type Measurement,
+  type Numerics,
   type Outcome,
   pairBySample,
   pairedDifference,
@@ -12,9 +14,25 @@ import { readSamples } from "../store/sample_file.ts";
 import { storageFailure } from "../store/storage_error.ts";
 import { failed } from "./live_backend.ts";
 import type { SpeedInput } from "./measure_speed.ts";
+import type { RuntimeForm } from "./runtime_form.ts";
 
 /** Sequences scored at once: the graph gives the logits of every position, 0.2 MB each. */
 const BATCH_SIZE = 4;
+/** llama.cpp computes one after the other, each from where it differs from the one before. */
+const GGUF_BATCH_SIZE = 1;
+
+/**
+ * Whether a runtime computes otherwise than the evaluation does. Weights are exchanged exactly; what
+ * rounds activations, by the artifact's own wish or the runtime's way, gives other answers.
+ */
+export function computesOtherwise(
+  { activation_bits }: Pick<Artifact, "activation_bits">,
+  numerics: Numerics,
+): boolean {
+  const { activation_group, inference_precision, kv_precision } = numerics;
+  return activation_bits !== null || activation_group !== 0 || inference_precision !== "f32" ||
+    kv_precision !== "f32";
+}
 
 /** Score in the runtime less that of the evaluation over the same samples; none where none are. */
 export function changeRow(
@@ -43,10 +61,12 @@ export function changeRow(
  */
 export async function scoreInRuntime(
   input: SpeedInput,
-  graph_dir: string,
+  form: RuntimeForm,
   evaluated: readonly SampleResult[],
 ): Promise<Outcome<Measurement[]>> {
-  const { study, runner, trial_id, artifact } = input;
+  const { workshop, study, runner, trial_id, artifact } = input;
+  const { name, loads, needs } = workshop.registry.runtime(study.spec.runtime);
+  const gguf = loads === "gguf";
   // What is drawn by chance takes another turn at the first rounding: no figure of the runtime.
   const drawn = new Set(
     study.tasks.flatMap((one) => one.definition?.["repeats"] ? [one.task] : []),
@@ -63,13 +83,18 @@ export async function scoreInRuntime(
       tasks: study.tasks.filter(({ task }) => primary.has(task)),
       selections: study.proxy.filter(({ task }) => primary.has(task)),
       fidelity: "proxy",
-      batch_size: BATCH_SIZE,
+      batch_size: gguf ? GGUF_BATCH_SIZE : BATCH_SIZE,
       samples_path: join(folder, "samples.parquet"),
       seed: study.seed,
       batched_apart: [],
       answers_path: null,
       answer_chars: study.answer_chars,
-      runtime: { name: study.spec.runtime, graph_dir },
+      runtime: {
+        name,
+        graph_dir: form.graph_dir,
+        model_dir: gguf ? form.artifact_dir : null,
+        python: gguf ? await workshop.client.pythonOf(needs.environment) : null,
+      },
       allow_unsafe_code: study.allow_unsafe_code,
     }, "default");
     if (!scored.ok) return scored;

@@ -9,7 +9,6 @@ memory of the process is then what the weights take.
 from __future__ import annotations
 
 import ctypes
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,37 +16,54 @@ import llama_cpp as api
 import numpy as np
 
 from pare_backends.failures import StageFailure
-from pare_backends.runtimes.session import Numerics
+from pare_backends.runtimes.gguf_directory import (
+    MODEL_FILE,
+    described_numerics,
+    read_description,
+)
 
-MODEL_FILE = "model.gguf"
-DESCRIPTION_FILE = "gguf.json"
 CONTEXT_TOKENS = 256
-"""A larger context would take memory that nothing measured here uses."""
+"""Of a timing: a larger context would take memory that nothing measured there uses."""
+BATCH_TOKENS = 256
+"""At most so many are computed at once: the logits of each may be kept, 0.2 to 0.5 MB."""
 F32 = 0  # ggml's number of the type
 
 
 class LlamaCppDecoder:
     """One sequence in a llama.cpp context, appended to a few tokens at a time."""
 
-    def __init__(self, directory: str, threads: int) -> None:
-        path = Path(directory) / MODEL_FILE
+    def __init__(self, directory: str, threads: int, context_tokens: int = CONTEXT_TOKENS) -> None:
+        self._path = Path(directory) / MODEL_FILE
+        self._threads = threads
         api.llama_backend_init()
         choices = api.llama_model_default_params()
         choices.n_gpu_layers = 0
         choices.use_mmap = False
-        self._model = api.llama_model_load_from_file(str(path).encode(), choices)
+        self._model = api.llama_model_load_from_file(str(self._path).encode(), choices)
         if not self._model:
-            raise StageFailure("invalid", f"Cannot run {path}: llama.cpp does not load it")
+            raise StageFailure("invalid", f"Cannot run {self._path}: llama.cpp does not load it")
+        self.vocabulary = int(api.llama_vocab_n_tokens(api.llama_model_get_vocab(self._model)))
+        self._context: Any = None
+        self.make_context(context_tokens)
+
+    def make_context(self, tokens: int) -> None:
+        """Room for so many tokens in the place of what there was; the sequence is forgotten."""
+        if self._context is not None:
+            api.llama_free(self._context)
         options = api.llama_context_default_params()
-        options.n_ctx = options.n_batch = options.n_ubatch = CONTEXT_TOKENS
-        options.n_threads = options.n_threads_batch = threads
+        options.n_ctx = tokens
+        options.n_batch = options.n_ubatch = min(tokens, BATCH_TOKENS)
+        options.n_threads = options.n_threads_batch = self._threads
         options.type_k = options.type_v = F32
         options.flash_attn_type = api.LLAMA_FLASH_ATTN_TYPE_DISABLED
         options.no_perf = True
         self._context = api.llama_init_from_model(self._model, options)
         if not self._context:
-            raise StageFailure("out_of_memory", f"Cannot run {path}: llama.cpp makes no context")
-        self._vocabulary = api.llama_vocab_n_tokens(api.llama_model_get_vocab(self._model))
+            raise StageFailure(
+                "out_of_memory",
+                f"Cannot run {self._path}: llama.cpp makes no context of {tokens} tokens",
+            )
+        self.context_tokens = tokens
         self._length = 0
 
     def close(self) -> None:
@@ -60,37 +76,56 @@ class LlamaCppDecoder:
         api.llama_memory_clear(api.llama_get_memory(self._context), True)
         self._length = 0
 
+    def keep(self, length: int) -> None:
+        """Forgets the sequence but for its first tokens."""
+        if not api.llama_memory_seq_rm(api.llama_get_memory(self._context), 0, length, -1):
+            raise StageFailure("crash", f"Cannot go back to {length} tokens in llama.cpp")
+        self._length = length
+
     def step(self, tokens: np.ndarray) -> np.ndarray:
-        """Appends tokens; the last one's logits.
+        """Appends tokens, at most `BATCH_TOKENS`; the last one's logits.
 
         tokens: (n,) int64; returns: (1, vocabulary) float32, valid until the next step
         """
-        end = self._length + len(tokens)
-        if end > CONTEXT_TOKENS:
+        return self._decode(tokens, 1)
+
+    def append(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
+        """Appends any number of tokens; the logits of the last `wanted`.
+
+        tokens: (n,) int64; returns: (wanted, vocabulary) float32
+        """
+        parts = [tokens[i : i + BATCH_TOKENS] for i in range(0, len(tokens), BATCH_TOKENS)]
+        left = len(tokens)
+        found = []
+        for part in parts:
+            left -= len(part)
+            rows = min(len(part), max(0, wanted - left))
+            found.append(self._decode(part, rows).copy())
+        return np.concatenate(found)
+
+    def _decode(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
+        """returns: (wanted, vocabulary) float32, valid until the next decoding"""
+        count = len(tokens)
+        end = self._length + count
+        if end > self.context_tokens:
             raise StageFailure(
                 "bad_input",
-                f"Cannot go on to {end} tokens: the context was made for {CONTEXT_TOKENS}",
+                f"Cannot go on to {end} tokens: the context was made for {self.context_tokens}",
             )
-        ids = (api.llama_token * len(tokens))(*tokens.tolist())
-        status = api.llama_decode(self._context, api.llama_batch_get_one(ids, len(tokens)))
+        ids = (api.llama_token * count)(*tokens.tolist())  # the batch does not keep it alive
+        batch = api.llama_batch_get_one(ids, count)
+        flags = (ctypes.c_int8 * count)(*[0] * (count - wanted), *[1] * wanted)
+        batch.logits = flags
+        status = api.llama_decode(self._context, batch)
         if status != 0:
             raise StageFailure("crash", f"Cannot go on: llama_decode gave {status}")
         self._length = end
-        logits = api.llama_get_logits_ith(self._context, -1)
+        if wanted == 0:
+            return np.empty((0, self.vocabulary), np.float32)
+        logits = api.llama_get_logits(self._context)
         return np.ctypeslib.as_array(
-            ctypes.cast(logits, ctypes.POINTER(ctypes.c_float)), shape=(1, self._vocabulary)
+            ctypes.cast(logits, ctypes.POINTER(ctypes.c_float)), shape=(wanted, self.vocabulary)
         )
-
-
-def read_description(directory: str) -> dict[str, Any]:
-    """gguf.json of `write_gguf`."""
-    return dict(json.loads((Path(directory) / DESCRIPTION_FILE).read_text()))
-
-
-def described_numerics(directory: str) -> Numerics:
-    """What llama.cpp computes with, by the formats in the file."""
-    described = read_description(directory)
-    return Numerics(described["inference_precision"], "f32", described["activation_group"])
 
 
 class LlamaCppSession:

@@ -1,0 +1,90 @@
+"""A GGUF file in llama.cpp in the place of a torch model: its logits come from a process beside.
+
+llama.cpp's environment holds no torch and no lm-eval, and needs none: token ids go to a process of
+its interpreter over a socket, logits come back (`llama_cpp_scorer.py`). Letters: T tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import asdict
+from multiprocessing import Pipe
+
+import numpy as np
+import torch
+
+from pare_backends.failures import StageFailure
+from pare_backends.runtimes.gguf_directory import described_numerics
+from pare_backends.runtimes.runtime_model import Output, RuntimeModel
+from pare_backends.runtimes.token_prefix import shared_length
+
+SCORER = "pare_backends.runtimes.llama_cpp_scorer"
+END_SECONDS = 5.0
+
+
+class GgufModel(RuntimeModel):
+    """What `write_gguf` wrote of an artifact, computed one sequence at a time."""
+
+    def __init__(self, artifact_dir: str, model_dir: str, python: str, threads: int) -> None:
+        super().__init__("llama.cpp", artifact_dir, asdict(described_numerics(model_dir)))
+        self._connection, other = Pipe()
+        command = [python, "-m", SCORER, str(other.fileno()), model_dir, str(threads)]
+        # In this process's group: what ends this one ends that one.
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=2, pass_fds=[other.fileno()]
+        )
+        other.close()
+        self._vocabulary = int(np.frombuffer(self._receive(), np.int64)[0])
+        self._tokens = np.empty(0, np.int64)  # (T,), of the sequence that is generated
+        self._read = self._tokens
+        self._known = np.empty((0, self._vocabulary), np.float32)
+        """Logits of `_read`, the last whole sequence: the next one may begin with the same."""
+
+    def forward(self, input_ids: torch.Tensor) -> Output:
+        rows = [self._whole(tokens) for tokens in input_ids.numpy()]
+        return Output(torch.from_numpy(np.stack(rows)))
+
+    def _whole(self, tokens: np.ndarray) -> np.ndarray:
+        """tokens: (T,) int64; returns: (T, vocabulary) float32"""
+        shared = min(shared_length(tokens, self._read), len(tokens) - 1)
+        new = self._ask(tokens, len(tokens) - shared)
+        self._known = np.concatenate([self._known[:shared], new])
+        self._read = tokens.copy()
+        return self._known
+
+    def _forget(self) -> None:
+        self._tokens = np.empty(0, np.int64)
+
+    def _append(self, tokens: np.ndarray, mask: np.ndarray, places: np.ndarray) -> np.ndarray:
+        if len(tokens) != 1:
+            raise StageFailure(
+                "bad_input",
+                f"Cannot generate {len(tokens)} sequences at once in llama.cpp: batch_size must be "
+                "1",
+            )
+        self._tokens = np.concatenate([self._tokens, tokens[0]])
+        return self._ask(self._tokens, 1)
+
+    def _ask(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
+        """Logits after each of the last `wanted` tokens. returns: (wanted, vocabulary) float32"""
+        self._connection.send_bytes(np.array([wanted, *tokens], np.int64).data)
+        return np.frombuffer(self._receive(), np.float32).reshape(wanted, self._vocabulary)
+
+    def _receive(self) -> bytes:
+        try:
+            failure = self._connection.recv_bytes()
+            if not failure:
+                return self._connection.recv_bytes()
+        except (EOFError, ConnectionError) as error:
+            status = self._process.wait(END_SECONDS)
+            raise StageFailure(
+                "crash", f"Cannot score in llama.cpp: its process ended with status {status}"
+            ) from error
+        kind, message, hint = json.loads(failure)
+        raise StageFailure(kind, message, hint)
+
+    def close(self) -> None:
+        """Ends the process beside; it cannot be used again."""
+        self._connection.close()
+        self._process.wait(END_SECONDS)

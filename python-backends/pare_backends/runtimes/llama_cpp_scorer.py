@@ -1,0 +1,65 @@
+"""The process beside an evaluation that computes its logits in llama.cpp.
+
+Its environment holds no torch and no lm-eval, that of the evaluation no llama.cpp: token ids come
+over a socket, logits go back. Started by `gguf_model.py`, ends when the other end is closed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import closing
+from multiprocessing.connection import Connection
+
+import numpy as np
+
+from pare_backends.failures import StageFailure
+from pare_backends.runtimes.llama_cpp import LlamaCppDecoder
+from pare_backends.runtimes.token_prefix import shared_length
+
+
+class SequenceScorer:
+    """Logits of whole sequences; a beginning that the one before had too is not computed again."""
+
+    def __init__(self, decoder: LlamaCppDecoder) -> None:
+        self._decoder = decoder
+        self._tokens = np.empty(0, np.int64)
+
+    def logits(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
+        """Logits after each of the last `wanted` tokens.
+
+        tokens: (n,) int64, n ≥ wanted ≥ 1; returns: (wanted, vocabulary) float32
+        """
+        shared = min(shared_length(self._tokens, tokens), len(tokens) - wanted)
+        self._tokens = np.empty(0, np.int64)  # whatever fails below leaves nothing to rely on
+        if len(tokens) > self._decoder.context_tokens:
+            self._decoder.make_context(1 << (len(tokens) - 1).bit_length())
+            shared = 0
+        self._decoder.keep(shared)
+        found = self._decoder.append(tokens[shared:], wanted)
+        self._tokens = tokens
+        return found
+
+
+def serve(connection: Connection, directory: str, threads: int) -> None:
+    """Answers until the other end is closed. Each answer is two messages: what failed as JSON,
+    empty where nothing did, and bytes. The first tells the vocabulary, unasked; then a request is
+    int64: how many logits are wanted, and the tokens."""
+    try:
+        with closing(LlamaCppDecoder(directory, threads)) as decoder:
+            scorer = SequenceScorer(decoder)
+            answer = np.array([decoder.vocabulary], np.int64)
+            while True:
+                connection.send_bytes(b"")
+                connection.send_bytes(answer.data)
+                asked = np.frombuffer(connection.recv_bytes(), np.int64)
+                answer = scorer.logits(asked[1:], int(asked[0]))
+    except StageFailure as failure:
+        connection.send_bytes(json.dumps([failure.kind, failure.message, failure.hint]).encode())
+    except EOFError:
+        return
+
+
+if __name__ == "__main__":
+    descriptor, model_dir, thread_count = sys.argv[1:]
+    serve(Connection(int(descriptor)), model_dir, int(thread_count))
