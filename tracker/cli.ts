@@ -231,8 +231,8 @@ function buildProgram(): Command {
     .action(async (names: string[]) => (await import("./commands/setup.ts")).setupCommand(names));
 
   withStore(
-    program.command("gc").description("remove artifacts that can be made again")
-      .requiredOption("--max-disk <size>", "bytes that artifacts may fill, such as 50GB"),
+    program.command("gc").description("remove artifacts and cached graphs that can be made again")
+      .requiredOption("--max-disk <size>", "bytes that they may fill together, such as 50GB"),
   ).action(async (options) => (await import("./commands/gc.ts")).gcCommand(options));
 
   return program;

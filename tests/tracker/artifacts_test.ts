@@ -4,6 +4,7 @@ import { actionKey, canonicalJson } from "../../tracker/artifacts/action_key.ts"
 import { type ArtifactMeta, openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import { sha256Text, sourceClosureSha256 } from "../../tracker/artifacts/file_hash.ts";
 import { openGraphCache } from "../../tracker/artifacts/graph_cache.ts";
+import { makeRoom } from "../../tracker/artifacts/make_room.ts";
 import { acquireLock, lockOwner, tryLock } from "../../tracker/store/file_lock.ts";
 import { isDiskFull, storageFailure } from "../../tracker/store/storage_error.ts";
 import { inDirectory, startChild } from "../fixtures/stores/processes.ts";
@@ -247,6 +248,84 @@ Deno.test("openGraphCache() leaves nothing of a make that failed", () =>
     assert.equal(await cache.peek("graph", "k"), null);
     assert.deepEqual(await names(join(root, ".temporary")), []);
     assert.equal((await cache.cached("graph", "k", async () => {})).made, true);
+  }));
+
+/** A cached form of so many bytes, last used at a second. */
+async function form(root: string, kind: string, key: string, bytes: number, second: number) {
+  const cache = openGraphCache(root);
+  const { directory } = await cache.cached(kind, key, async (folder) => {
+    await Deno.mkdir(join(folder, "inner"));
+    await Deno.writeFile(join(folder, "inner", "weights.bin"), new Uint8Array(bytes));
+  });
+  const used = new Date(Date.parse(AT) + second * 1000);
+  await Deno.utime(directory, used, used);
+}
+
+/** Gives the forms back that this process used, as if it had ended. */
+const endUse = (root: string) => Deno.remove(join(root, ".leases"), { recursive: true });
+
+Deno.test("GraphCache.gc() removes forms of artifacts, the longest unused first, and no inputs", () =>
+  inDirectory(async (root) => {
+    const cache = openGraphCache(root);
+    await form(root, "gguf", "a", 1000, 3);
+    await form(root, "graphs", "b", 1000, 1);
+    await form(root, "gguf", "c", 1000, 2);
+    await form(root, "data", "d", 1000, 0);
+    await form(root, "models", "e", 1000, 0);
+    await endUse(root);
+    const report = await cache.gc(2000);
+    assert.deepEqual(report.removed, [{ kind: "graphs", key: "b", bytes: 1000 }]);
+    assert.equal(report.total_bytes, 2000);
+    assert.deepEqual((await cache.gc(0)).removed.map(({ key }) => key), ["c", "a"]);
+    for (const [kind, key] of [["data", "d"], ["models", "e"]] as const) {
+      assert.ok(await cache.peek(kind, key));
+    }
+    assert.equal((await cache.cached("gguf", "a", async () => {})).made, true);
+  }));
+
+Deno.test("GraphCache.gc() leaves what a living process uses, and clears after dead ones", () =>
+  inDirectory(async (directory) => {
+    const root = join(directory, "cache");
+    await form(root, "gguf", "used", 1000, 0);
+    await endUse(root);
+    const child = await startChild(
+      directory,
+      `import { openGraphCache } from ${
+        JSON.stringify(import.meta.resolve("../../tracker/artifacts/graph_cache.ts"))
+      };
+       const cache = openGraphCache(${JSON.stringify(root)});
+       await cache.cached("gguf", "used", () => Promise.reject(new Error("it is there")));
+       console.log((await cache.scratch()).directory);
+       setInterval(() => {}, 1000);`,
+    );
+    const scratch = await child.line();
+    const cache = openGraphCache(root);
+    assert.deepEqual(await cache.gc(0), { removed: [], total_bytes: 1000 });
+    assert.ok((await Deno.stat(scratch!)).isDirectory);
+    await child.kill();
+    assert.deepEqual((await cache.gc(0)).removed.map(({ key }) => key), ["used"]);
+    assert.deepEqual(await names(join(root, ".temporary")), []);
+  }));
+
+Deno.test("makeRoom() removes forms before artifacts, and counts both", () =>
+  inDirectory(async (directory) => {
+    using artifacts = await openArtifactStore(join(directory, "artifacts"));
+    const root = join(directory, "cache");
+    const caches = openGraphCache(root);
+    for (const n of [0, 1]) {
+      await artifacts.commit(await write(await artifacts.begin(), 1000, n), meta(`m${n}`, "p"));
+    }
+    await form(root, "gguf", "a", 1000, 0);
+    const all = 2 * 1002 + 1000;
+    const none = await makeRoom({ artifacts, caches }, { maxBytes: all, keep: [] });
+    assert.deepEqual([none.forms.removed, none.artifacts.removed], [[], []]);
+    // In use: what it takes is wanting to the artifacts.
+    const used = await makeRoom({ artifacts, caches }, { maxBytes: all - 1, keep: [] });
+    assert.deepEqual([used.forms.removed, used.artifacts.removed.length], [[], 1]);
+    await endUse(root);
+    const freed = await makeRoom({ artifacts, caches }, { maxBytes: 1002, keep: [] });
+    assert.deepEqual([freed.forms.removed.length, freed.artifacts.removed.length], [1, 0]);
+    assert.equal(freed.artifacts.total_bytes + freed.forms.total_bytes, 1002);
   }));
 
 Deno.test("tryLock() has one owner; a killed owner's lock is taken over and said", () =>

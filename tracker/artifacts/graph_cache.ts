@@ -2,11 +2,15 @@ import { join, resolve } from "node:path";
 import { acquireLock } from "../store/file_lock.ts";
 import { pathComponent } from "../store/store_paths.ts";
 import { clearDead, ownedName, remove } from "./artifact_files.ts";
+import { cachePaths, collectForms, type FormReport, leaseLabel } from "./form_garbage.ts";
 
 /** Directories that cost time to make and are the same for equal keys. */
 export interface GraphCache {
   readonly root: string;
-  /** The directory of a key; `make` fills an empty one where it is not there yet. */
+  /**
+   * The directory of a key; `make` fills an empty one where it is not there yet. While this process
+   * lives, gc leaves it alone.
+   */
   cached(
     kind: string,
     key: string,
@@ -16,6 +20,8 @@ export interface GraphCache {
   scratch(): Promise<{ directory: string } & AsyncDisposable>;
   /** The directory of a key where it is there. */
   peek(kind: string, key: string): Promise<string | null>;
+  /** Removes what can be made of artifacts again, the longest unused first, until it fits. */
+  gc(maxBytes: number): Promise<FormReport>;
 }
 
 async function isDirectory(path: string): Promise<boolean> {
@@ -35,24 +41,39 @@ export function openGraphCache(
   { wait_ms = 15 * 60_000 }: { wait_ms?: number } = {},
 ): GraphCache {
   const root = resolve(directory);
+  const paths = cachePaths(root);
   const place = (kind: string, key: string): string =>
     join(root, pathComponent(kind), pathComponent(key));
 
+  /** Whether a key's directory is there; from now on this process uses it, there or to be made. */
+  const claim = async (kind: string, key: string): Promise<boolean> => {
+    const home = place(kind, key);
+    await Deno.mkdir(paths.leases, { recursive: true });
+    using _lock = await acquireLock(paths.lock, { what: "the cache of forms", wait_ms: 60_000 });
+    const label = leaseLabel(pathComponent(kind), pathComponent(key));
+    await Deno.writeTextFile(join(paths.leases, ownedName(label)), "");
+    if (!await isDirectory(home)) return false;
+    const now = new Date();
+    await Deno.utime(home, now, now);
+    return true;
+  };
+
   return {
     root,
+    gc: (maxBytes) => collectForms(paths, maxBytes),
     async peek(kind, key) {
       const home = place(kind, key);
       return await isDirectory(home) ? home : null;
     },
     async scratch() {
-      const directory = join(root, ".temporary", ownedName(crypto.randomUUID()));
+      const directory = join(paths.temporary, ownedName(crypto.randomUUID()));
       await Deno.mkdir(directory, { recursive: true });
       return { directory, [Symbol.asyncDispose]: () => remove(directory) };
     },
     async cached(kind, key, make) {
       const home = place(kind, key);
-      if (await isDirectory(home)) return { directory: home, made: false };
-      const temporary = join(root, ".temporary");
+      if (await claim(kind, key)) return { directory: home, made: false };
+      const { temporary } = paths;
       const locks = join(root, ".locks");
       for (const path of [join(root, pathComponent(kind)), temporary, locks]) {
         await Deno.mkdir(path, { recursive: true });

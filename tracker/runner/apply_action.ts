@@ -1,6 +1,7 @@
 import { statfs } from "node:fs/promises";
 import type { Artifact, Outcome, ResolvedAction, Span } from "../../core/mod.ts";
 import { actionKey } from "../artifacts/action_key.ts";
+import { makeRoom } from "../artifacts/make_room.ts";
 import { keptArtifacts } from "../kept_artifacts.ts";
 import { failed, type PreparedStudy } from "./live_backend.ts";
 import { methodSource } from "./source_closure.ts";
@@ -43,14 +44,14 @@ async function diskShortage({ workshop, parent }: ApplyInput): Promise<string | 
       `${workshop.home.artifacts}: ${(free / 1e9).toFixed(2)} GB are free`;
 }
 
-/** Keeps artifacts below the user's limit; those in `inUse` are not in the journal yet, or needed next. */
-async function makeRoom(
-  { artifacts, maxDiskBytes, store }: Workshop,
+/** Keeps to the user's limit; artifacts in `inUse` are not in the journal yet, or needed next. */
+async function keepToLimit(
+  { artifacts, caches, maxDiskBytes, store }: Workshop,
   inUse: readonly Artifact[],
 ): Promise<void> {
   if (maxDiskBytes === null) return;
   const keep = [...await keptArtifacts(store), ...inUse.map(({ artifact_id }) => artifact_id)];
-  await artifacts.gc({ maxBytes: maxDiskBytes, keep });
+  await makeRoom({ artifacts, caches }, { maxBytes: maxDiskBytes, keep });
 }
 
 /** What a method says of its artifact, with every trial that uses it: whoever loads it must know. */
@@ -150,7 +151,7 @@ async function make(input: ApplyInput, key: string, spans: Span[]): Promise<Appl
     // Hashing what was written belongs to making it: before the spans of the check.
     const seconds = (performance.now() - committing) / 1000;
     spans.push({ name: "commit", seconds, library: false }, ...verified.spans);
-    await makeRoom(workshop, [parent, artifact]);
+    await keepToLimit(workshop, [parent, artifact]);
     return { ok: true, value: { artifact, cached: false }, spans };
   } finally {
     await workshop.artifacts.discard(directory); // nothing is there where it was committed
