@@ -4,7 +4,6 @@ import process from "node:process";
 import { startMlflowServer } from "../../tracker/mlflow/server.ts";
 import { startMirror } from "../../tracker/mlflow/start_mirror.ts";
 import { openStore } from "../../tracker/store/store.ts";
-import { run, world } from "../core/study_world.ts";
 import { mirrorTo, recordStudy, runsOf } from "../tracker/mlflow/mirror_world.ts";
 
 Deno.test("the MLflow server is killed in the middle of a study and comes back: all is there, once", async () => {
@@ -13,13 +12,12 @@ Deno.test("the MLflow server is killed in the middle of a study and comes back: 
   const first = await startMlflowServer({ directory: served, port: 0 });
   const port = Number(new URL(first.uri).port);
   const root = join(directory, "store");
-  const studyWorld = world({ max_trials: 6 });
-  await run(studyWorld, { study_id: "s1" });
-  const { records } = studyWorld;
+  const whole = join(directory, "whole");
+  const { records, end } = await recordStudy(whole, "s1", {}, [], { max_trials: 6 });
   const half = Math.floor(records.length / 2);
   const mirror = startMirror({
     ...{ root, reports: join(directory, "reports"), uri: first.uri, variables: {} },
-    ...{ experiment: "pare", max_file_bytes: 1e6 },
+    ...{ experiment: "pare", checkpoints: "front", max_file_bytes: 1e6 },
   });
   const opened = await openStore(root, { write: true });
   try {
@@ -47,8 +45,6 @@ Deno.test("the MLflow server is killed in the middle of a study and comes back: 
       assert.deepEqual([behind, trouble, refused], [false, null, []]);
       const runs = await runsOf(second.uri, "s1");
 
-      const whole = join(directory, "whole");
-      const { end } = await recordStudy(whole, "s1", {}, [], { max_trials: 6 });
       const once = mirrorTo(second.uri, whole, { experiment: "undisturbed" });
       once.follow("s1", null);
       await once.pass(end);

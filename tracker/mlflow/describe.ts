@@ -1,6 +1,7 @@
 import { extname, join } from "node:path";
 import type { JournalRecord } from "../../core/mod.ts";
 import { decodeIntegers, decodeValues } from "../store/points_columns.ts";
+import type { Checkpoints } from "./checkpoints.ts";
 import { describeClosing, describeEpisode, describeOpening } from "./describe_study.ts";
 import { describeArtifact, describeTrialClosing, describeTrialOpening } from "./describe_trial.ts";
 import { type Effect, jsonText, points, type Recipient, tags } from "./effects.ts";
@@ -48,7 +49,11 @@ function logged(to: Recipient, metrics: Metric[]): Effect {
  * What a record asks of the server. Pure: the study is known up to and with this record; `root` is
  * the store's folder. Kinds of records that have no place in MLflow ask nothing.
  */
-export function describe(record: JournalRecord, study: KnownStudy, root: string): Effect[] {
+export function describe(
+  record: JournalRecord,
+  study: KnownStudy,
+  { root, checkpoints }: { root: string; checkpoints: Checkpoints },
+): Effect[] {
   const trial_id = "trial_id" in record ? record.trial_id : null;
   const to: Recipient = { study_id: study.study_id, trial_id };
   const time = Date.parse(record.at);
@@ -119,11 +124,11 @@ export function describe(record: JournalRecord, study: KnownStudy, root: string)
         data: { tags: tags({ "mlflow.note.content": noteContent(study, trial_id) }) },
       }];
     case "trial_closed":
-      return describeTrialClosing(study, record);
+      return describeTrialClosing(study, record, checkpoints);
     case "episode_closed":
       return describeEpisode(record);
     case "study_closed":
-      return describeClosing(study, record);
+      return describeClosing(study, record, checkpoints);
     default:
       return [];
   }

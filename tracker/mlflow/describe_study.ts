@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import type { JournalRecord } from "../../core/mod.ts";
+import { type Checkpoints, frontFiles } from "./checkpoints.ts";
 import type { UsedDataset } from "./client.ts";
 import { registeredName } from "./client_registry.ts";
 import { type Effect, jsonText, params, points, type Recipient, tags } from "./effects.ts";
@@ -80,7 +81,11 @@ function statusOf(stop: Of<"study_closed">["stop"]): RunStatus {
 }
 
 /** What the end of a study writes; the recommended checkpoint goes into the model registry. */
-export function describeClosing(study: KnownStudy, record: Of<"study_closed">): Effect[] {
+export function describeClosing(
+  study: KnownStudy,
+  record: Of<"study_closed">,
+  checkpoints: Checkpoints,
+): Effect[] {
   const { study_id, stop, message, recommended, at } = record;
   const to: Recipient = { study_id, trial_id: null };
   const said = tags({
@@ -93,6 +98,7 @@ export function describeClosing(study: KnownStudy, record: Of<"study_closed">): 
   const effects: Effect[] = [
     { to, kind: "log", data: { tags: said } },
     { to, kind: "status", status: statusOf(stop), end_time: Date.parse(at) },
+    ...(checkpoints === "front" ? frontFiles(study, recommended) : []),
   ];
   if (recommended === null || artifact === null || opened === null) return effects;
   const { model, dataset } = opened.facts;
@@ -106,7 +112,7 @@ export function describeClosing(study: KnownStudy, record: Of<"study_closed">): 
       trial_id: recommended,
       artifact_id: artifact.artifact_id,
       location: artifact.location,
-      files: artifact.files.map(({ path }) => path),
+      files: checkpoints === "none" ? [] : artifact.files.map(({ path }) => path),
       at,
     },
   }];

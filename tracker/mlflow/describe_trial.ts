@@ -1,5 +1,5 @@
-import { join } from "node:path";
 import type { JournalRecord, Trial } from "../../core/mod.ts";
+import { checkpointFiles, type Checkpoints } from "./checkpoints.ts";
 import { type Effect, jsonText, params, points, type Recipient, tags } from "./effects.ts";
 import { type KnownStudy, stageNames } from "./known_study.ts";
 import { baselineFigures, measuredScores, stageFigures } from "./metric_names.ts";
@@ -111,27 +111,22 @@ function saidOf({ state, failure, fidelity, constraints, gates }: Trial) {
   });
 }
 
-/** What the end of a trial writes: its figures, its verdicts and its checkpoint's files. */
-export function describeTrialClosing(study: KnownStudy, record: Of<"trial_closed">): Effect[] {
+/** What the end of a trial writes: its figures, its verdicts, its checkpoint where all are asked for. */
+export function describeTrialClosing(
+  study: KnownStudy,
+  record: Of<"trial_closed">,
+  checkpoints: Checkpoints,
+): Effect[] {
   const { trial, at } = record;
   const to: Recipient = { study_id: trial.study_id, trial_id: trial.trial_id };
   const time = Date.parse(at);
   const benchmarks = benchmarkFigures(study, trial);
   const reward = trial.reward === null ? {} : { reward: trial.reward.value };
   const metrics = points({ ...benchmarks, ...reward, ...secondsOf(trial) }, time);
-  const location = study.trials.get(trial.trial_id)?.artifact?.location;
-  const files = study.trials.get(trial.trial_id)?.artifact?.files ?? [];
   const effects: Effect[] = [
     { to, kind: "log", data: { metrics, params: params(knobsOf(trial)), tags: saidOf(trial) } },
     { to, kind: "text", path: "trial.json", text: jsonText(trial) },
-    ...(location === undefined ? [] : ["manifest.json", ...files.map(({ path }) => path)].map(
-      (path): Effect => ({
-        to,
-        kind: "file",
-        path: `checkpoint/${path}`,
-        file: join(location, path),
-      }),
-    )),
+    ...(checkpoints === "all" ? checkpointFiles(study, trial.trial_id) : []),
     {
       to,
       kind: "status",

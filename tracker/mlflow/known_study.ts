@@ -1,4 +1,4 @@
-import type { Artifact, JournalRecord, Strategy } from "../../core/mod.ts";
+import type { Artifact, JournalRecord, Strategy, Trial } from "../../core/mod.ts";
 import { measuredScores, type Score } from "./metric_names.ts";
 
 export type StudyOpened = Extract<JournalRecord, { type: "study_opened" }>;
@@ -24,6 +24,8 @@ export interface KnownStudy {
   /** The baseline's scores by task, at each fidelity. */
   readonly baseline: { proxy: Map<string, Score>; full: Map<string, Score> };
   readonly trials: Map<string, KnownTrial>;
+  /** Trials that have ended, by id. */
+  readonly closed: Map<string, Trial>;
   notes: string[];
 }
 
@@ -48,6 +50,7 @@ export function newStudy(study_id: string, first_at: string): KnownStudy {
     opened: null,
     baseline: { proxy: new Map(), full: new Map() },
     trials: new Map(),
+    closed: new Map(),
     notes: [],
   };
 }
@@ -85,7 +88,10 @@ export function stageNames(actions: readonly { method: string }[]): string[] {
 export function learn(study: KnownStudy, record: JournalRecord): void {
   if (record.type === "study_opened") study.opened = record;
   if (record.type === "note" && record.trial_id === null) study.notes.push(record.text);
-  if (record.type === "trial_closed") trialOf(study, record.trial.trial_id, record.at);
+  if (record.type === "trial_closed") {
+    trialOf(study, record.trial.trial_id, record.at);
+    study.closed.set(record.trial.trial_id, record.trial);
+  }
   if (!("trial_id" in record) || record.trial_id === null) return;
   const trial = trialOf(study, record.trial_id, record.at);
   if (record.type === "trial_opened") {

@@ -3,6 +3,7 @@ import { UsageError } from "../../core/mod.ts";
 import { parseBytes } from "../commands/parse_values.ts";
 import type { Home } from "../home.ts";
 import { type FileLock, lockOwner, tryLock } from "../store/file_lock.ts";
+import { parseCheckpoints } from "./checkpoints.ts";
 import { MAX_FILE_BYTES } from "./deliver.ts";
 import { type MirrorOptions, type RunningMirror, startMirror } from "./start_mirror.ts";
 
@@ -14,12 +15,14 @@ const EXPERIMENT = "pare";
 /** Where studies of a home are mirrored to. */
 export function mirrorOptions(home: Home, uri: string, variables: Variables): MirrorOptions {
   const size = variables["PARE_MLFLOW_MAX_FILE"];
+  const checkpoints = variables["PARE_MLFLOW_CHECKPOINTS"] || "front";
   return {
     root: home.store,
     reports: home.studies,
     uri,
     variables,
     experiment: variables["MLFLOW_EXPERIMENT_NAME"] || EXPERIMENT,
+    checkpoints: parseCheckpoints(checkpoints, "PARE_MLFLOW_CHECKPOINTS"),
     max_file_bytes: size ? parseBytes(size, "PARE_MLFLOW_MAX_FILE") : MAX_FILE_BYTES,
   };
 }

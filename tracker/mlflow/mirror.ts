@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { readJournal } from "../store/journal_reader.ts";
 import { pathComponent, storePaths } from "../store/store_paths.ts";
+import type { Checkpoints } from "./checkpoints.ts";
 import { createMlflowClient } from "./client.ts";
 import type { Connection } from "./connection.ts";
 import { deliver, type Delivery, MAX_FILE_BYTES } from "./deliver.ts";
@@ -28,6 +29,7 @@ export interface MirrorInput {
   readonly reports: string;
   readonly connection: Connection;
   readonly experiment: string;
+  readonly checkpoints: Checkpoints;
   readonly max_file_bytes?: number;
   readonly patience?: Patience;
   /** Told once of each thing that the server will not take. */
@@ -49,7 +51,7 @@ export interface Mirror {
  * what doing it once leaves: being killed, or a server that dies half way, doubles and loses nothing.
  */
 export function openMirror(input: MirrorInput): Mirror {
-  const { root, connection, experiment } = input;
+  const { root, connection, experiment, checkpoints } = input;
   const { journal } = storePaths(root);
   const target = targetName(connection.shown, experiment);
   const client = createMlflowClient(connection, input.patience);
@@ -123,7 +125,7 @@ export function openMirror(input: MirrorInput): Mirror {
       learn(study, record);
       const before = reached.get(study_id) ?? progress.get(study_id);
       if (before !== undefined && offset < before.offset) continue;
-      for (const effect of describe(record, study, root)) effects.push(effect);
+      for (const effect of describe(record, study, { root, checkpoints })) effects.push(effect);
       const report_due = record.type === "study_closed" || (before?.report_due ?? false);
       reached.set(study_id, { from: before?.from ?? offset, offset: next, report_due });
       if (effects.length < limit) continue;

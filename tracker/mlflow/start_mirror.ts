@@ -1,4 +1,5 @@
 import type { Store } from "../store/store.ts";
+import type { Checkpoints } from "./checkpoints.ts";
 import { connectionOf } from "./connection.ts";
 
 /** What the mirror's thread is told. */
@@ -10,6 +11,7 @@ export type MirrorAsk =
     uri: string;
     variables: Record<string, string>;
     experiment: string;
+    checkpoints: Checkpoints;
     max_file_bytes: number;
   }
   | { kind: "follow"; study_id: string; from: number | null }
@@ -55,6 +57,7 @@ export interface MirrorOptions {
   readonly uri: string;
   readonly variables: Readonly<Record<string, string>>;
   readonly experiment: string;
+  readonly checkpoints: Checkpoints;
   readonly max_file_bytes: number;
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { JournalRecord } from "../../../core/mod.ts";
+import type { Checkpoints } from "../../../tracker/mlflow/checkpoints.ts";
 import { describe } from "../../../tracker/mlflow/describe.ts";
 import type { Effect } from "../../../tracker/mlflow/effects.ts";
 import {
@@ -9,12 +10,14 @@ import {
   stageNames,
   studyOf,
 } from "../../../tracker/mlflow/known_study.ts";
+import { mirrorOptions } from "../../../tracker/mlflow/lab_mirror.ts";
 import { retention, type Score, stageFigures } from "../../../tracker/mlflow/metric_names.ts";
 import { identityOf, newRunOf } from "../../../tracker/mlflow/new_run.ts";
+import { findHome } from "../../../tracker/home.ts";
 import { run, world } from "../../core/study_world.ts";
 
-async function recorded(command = "pare run"): Promise<JournalRecord[]> {
-  const studyWorld = world({ max_trials: 2 });
+async function recorded(command = "pare run", max_trials = 2): Promise<JournalRecord[]> {
+  const studyWorld = world({ max_trials });
   await run(studyWorld, {
     study_id: "s1",
     provenance: {
@@ -28,11 +31,14 @@ async function recorded(command = "pare run"): Promise<JournalRecord[]> {
   return studyWorld.records;
 }
 
-function fold(records: readonly JournalRecord[]): { study: KnownStudy; effects: Effect[] } {
+function fold(
+  records: readonly JournalRecord[],
+  checkpoints: Checkpoints = "front",
+): { study: KnownStudy; effects: Effect[] } {
   const study = newStudy("s1", records[0]!.at);
   const effects = records.flatMap((record) => {
     learn(study, record);
-    return describe(record, study, "/store");
+    return describe(record, study, { root: "/store", checkpoints });
   });
   return { study, effects };
 }
@@ -64,6 +70,30 @@ Deno.test("the same records ask for the same effects, whenever they are read", a
   );
 });
 
+Deno.test("a study's end asks for the checkpoints on the front; all or none on request", async () => {
+  const records = await recorded("pare run", 5);
+  const holders = (checkpoints: Checkpoints) =>
+    fold(records, checkpoints).effects.flatMap(({ to, ...effect }) =>
+      effect.kind === "file" && effect.path === "checkpoint/manifest.json" ? [to.trial_id] : []
+    ).sort();
+  // The fourth is beaten; the first is recommended and lies with its model.
+  assert.deepEqual(holders("front"), ["s1/t02", "s1/t03", "s1/t05"]);
+  assert.deepEqual(holders("all"), [0, 1, 2, 3, 4, 5].map((number) => `s1/t0${number}`));
+  assert.deepEqual(holders("none"), []);
+});
+
+Deno.test("PARE_MLFLOW_CHECKPOINTS is front where nothing is said, and a word of three", () => {
+  const home = findHome({ PARE_HOME: "/nowhere" });
+  const asked = (variables: Record<string, string>) =>
+    mirrorOptions(home, "http://h", variables).checkpoints;
+  assert.equal(asked({}), "front");
+  assert.equal(asked({ PARE_MLFLOW_CHECKPOINTS: "all" }), "all");
+  assert.throws(
+    () => asked({ PARE_MLFLOW_CHECKPOINTS: "fornt" }),
+    /Unknown value of PARE_MLFLOW_CHECKPOINTS "fornt"\. Did you mean "front"\?/,
+  );
+});
+
 Deno.test("a trial opened again after an interruption starts its stages anew", async () => {
   const records = await recorded();
   const opening = records.findIndex((record) =>
@@ -85,7 +115,10 @@ Deno.test("records without a place in MLflow ask nothing", async () => {
   const [opened] = await recorded();
   const study = newStudy("s1", opened!.at);
   const newer = { type: "of a later version", at: opened!.at, study_id: "s1" };
-  assert.deepEqual(describe(newer as unknown as JournalRecord, study, "/store"), []);
+  assert.deepEqual(
+    describe(newer as unknown as JournalRecord, study, { root: "/store", checkpoints: "all" }),
+    [],
+  );
   const imported = { type: "run_imported", study_id: "mlflow-x" };
   assert.equal(studyOf(imported as unknown as JournalRecord), null);
 });

@@ -9,8 +9,7 @@ import { newStudy } from "../../../tracker/mlflow/known_study.ts";
 import { startMlflowServer } from "../../../tracker/mlflow/server.ts";
 import { startMirror } from "../../../tracker/mlflow/start_mirror.ts";
 import { openStore } from "../../../tracker/store/store.ts";
-import { run, world } from "../../core/study_world.ts";
-import { mirrorTo, recordStudy, runsOf } from "./mirror_world.ts";
+import { mirrorTo, recordStudy, type RunSeen, runsOf } from "./mirror_world.ts";
 import { type Trouble, troubledProxy } from "./trouble.ts";
 
 const AT = "2026-01-01T01:00:00.000Z";
@@ -38,6 +37,8 @@ function otherRecords(study_id: string): JournalRecord[] {
   ];
 }
 
+const ofTrial = (trial_id: string) => ({ tags }: RunSeen) => tags["pare.trial_id"] === trial_id;
+
 async function passUntilDone(mirror: { pass(to: number): Promise<void> }, end: number) {
   for (let tries = 1;; tries++) {
     try {
@@ -55,7 +56,7 @@ Deno.test("studies are mirrored to a real server", async (t) => {
   const root = join(directory, "store");
   const client = createMlflowClient(connectionOf(server.uri, {}));
   try {
-    const { end } = await recordStudy(root, "s1", {}, otherRecords("s1"));
+    const { end, records } = await recordStudy(root, "s1", {}, otherRecords("s1"));
     const refused: string[] = [];
     const onRefused = (sentence: string) => refused.push(sentence);
     const once = mirrorTo(server.uri, root, { onRefused });
@@ -164,6 +165,37 @@ Deno.test("studies are mirrored to a real server", async (t) => {
       const { data } = await client.getRun(version.run_id);
       const recommended = data.tags.find(({ key }) => key === "pare.trial_id")?.value;
       assert.equal(recommended, first["s1"]!.tags["pare.recommended"]);
+      const { experiment_id } = (await client.findExperiment("pare"))!;
+      const [model] = await client.findLoggedModels(experiment_id, "");
+      const weights = await client.getJson(
+        model!.info.artifact_uri,
+        "checkpoint/model.safetensors",
+      );
+      assert.equal(
+        weights,
+        Object.values(first).find(ofTrial(recommended!))!.tags["pare.artifact_id"],
+      );
+    });
+
+    await t.step("of other trials those on the front have their checkpoint in their run", () => {
+      const holders = Object.values(first).filter(({ files }) =>
+        files.includes("checkpoint/model.safetensors")
+      );
+      // Nothing beats the three; the first is recommended.
+      assert.deepEqual(holders.map(({ tags }) => tags["pare.trial_id"]).sort(), [
+        "s1/t02",
+        "s1/t03",
+      ]);
+      const last = new Map(
+        records.flatMap((record) =>
+          record.type === "artifact_written" ? [[record.trial_id, record.artifact] as const] : []
+        ),
+      );
+      for (const [trial_id, { artifact_id, location }] of last) {
+        const { tags } = Object.values(first).find(ofTrial(trial_id))!;
+        assert.equal(tags["pare.artifact_id"], artifact_id);
+        assert.equal(tags["pare.artifact_location"], location);
+      }
     });
 
     await t.step(
@@ -210,11 +242,9 @@ Deno.test("studies are mirrored to a real server", async (t) => {
       const live = join(directory, "live");
       const options = {
         ...{ root: live, reports: join(live, "reports"), variables: {}, experiment: "live" },
+        checkpoints: "front",
         max_file_bytes: 1e6,
-      };
-      const studyWorld = world({ max_trials: 3 });
-      await run(studyWorld, { study_id: "s1" });
-      const records = [...studyWorld.records, ...otherRecords("s1")];
+      } as const;
       await using opened = await openStore(live, { write: true });
       const away = startMirror({ ...options, uri });
       const store = await away.attach(opened, { study_id: "s1", isNew: true });

@@ -1,4 +1,7 @@
-import type { JournalRecord } from "../../../core/mod.ts";
+import { createHash } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Artifact, JournalRecord } from "../../../core/mod.ts";
 import { createMlflowClient, type MlflowClient } from "../../../tracker/mlflow/client.ts";
 import { connectionOf } from "../../../tracker/mlflow/connection.ts";
 import { PATIENCE } from "../../../tracker/mlflow/http.ts";
@@ -15,6 +18,17 @@ export const HASTY = {
   longest_pause_ms: 1_000,
 };
 
+/** The artifact with a file on this disk that says whose it is. */
+function onDisk(artifact: Artifact, folder: string): Artifact {
+  const location = join(folder, createHash("sha256").update(artifact.artifact_id).digest("hex"));
+  mkdirSync(location, { recursive: true });
+  const text = JSON.stringify(artifact.artifact_id);
+  writeFileSync(join(location, "model.safetensors"), text);
+  const sha256 = createHash("sha256").update(text).digest("hex");
+  const files = [{ path: "model.safetensors", bytes: text.length, sha256 }];
+  return { ...artifact, location, files };
+}
+
 /** Records a study of the test world in a store, and gives the journal's size. */
 export async function recordStudy(
   root: string,
@@ -25,7 +39,10 @@ export async function recordStudy(
 ): Promise<{ records: JournalRecord[]; end: number }> {
   const studyWorld = world(asked, options);
   await run(studyWorld, { study_id });
-  const records = [...studyWorld.records, ...more];
+  const records = [...studyWorld.records, ...more].map((record): JournalRecord => {
+    if (record.type !== "artifact_written") return record;
+    return { ...record, artifact: onDisk(record.artifact, `${root}/artifacts`) };
+  });
   await using store = await openStore(root, { write: true });
   for (const record of records) await store.record(record);
   const { journal_bytes } = await store.status();
@@ -38,6 +55,7 @@ export function mirrorTo(uri: string, root: string, more: Partial<MirrorInput> =
     reports: `${root}/reports`,
     connection: connectionOf(uri, {}),
     experiment: "pare",
+    checkpoints: "front",
     patience: HASTY,
     ...more,
   });

@@ -1,0 +1,38 @@
+import { join } from "node:path";
+import { frontOf, unknownName, UsageError } from "../../core/mod.ts";
+import type { Effect } from "./effects.ts";
+import type { KnownStudy } from "./known_study.ts";
+
+/** Whose checkpoints go to the server, besides their small files that go for every trial. */
+export const CHECKPOINTS = ["front", "all", "none"] as const;
+export type Checkpoints = (typeof CHECKPOINTS)[number];
+
+/** @throws UsageError for a word that is none of them. */
+export function parseCheckpoints(text: string, name: string): Checkpoints {
+  const found = CHECKPOINTS.find((one) => one === text);
+  if (found === undefined) throw new UsageError(unknownName(`value of ${name}`, text, CHECKPOINTS));
+  return found;
+}
+
+/** The files of a trial's checkpoint, into its run; none where it has made no artifact. */
+export function checkpointFiles(study: KnownStudy, trial_id: string): Effect[] {
+  const artifact = study.trials.get(trial_id)?.artifact ?? null;
+  if (artifact === null) return [];
+  return ["manifest.json", ...artifact.files.map(({ path }) => path)].map((path) => ({
+    to: { study_id: study.study_id, trial_id },
+    kind: "file",
+    path: `checkpoint/${path}`,
+    file: join(artifact.location, path),
+  }));
+}
+
+/**
+ * The checkpoints on a study's front as it stands, without two that would lie there twice: the
+ * baseline's, which came from elsewhere, and the recommended one's, which lies with its model.
+ */
+export function frontFiles(study: KnownStudy, recommended: string | null): Effect[] {
+  if (study.opened === null) return [];
+  return frontOf([...study.closed.values()], study.opened.spec).members
+    .filter(({ trial }) => trial.strategy !== null && trial.trial_id !== recommended)
+    .flatMap(({ trial }) => checkpointFiles(study, trial.trial_id));
+}
