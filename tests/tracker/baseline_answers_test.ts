@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import tinyWords from "../../plugins/evaluation/tiny_words.ts";
-import { protocolMismatch, type WireTask, wireTask } from "../../core/mod.ts";
+import { Endpoint, protocolMismatch, type WireTask, wireTask } from "../../core/mod.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { pinsHash } from "../../python-backends/environment_pins.ts";
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
@@ -10,7 +10,7 @@ import { openGraphCache } from "../../tracker/artifacts/graph_cache.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
 import { findHome } from "../../tracker/home.ts";
 import { evaluateArtifact } from "../../tracker/runner/evaluate_artifact.ts";
-import { createStageRunner } from "../../tracker/runner/stage_runner.ts";
+import { createStageRunner, type StageRunner } from "../../tracker/runner/stage_runner.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { adoptTinyModel, must } from "../tiny_model.ts";
@@ -45,6 +45,20 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
         maxDiskBytes: null,
       };
       const artifact = await adoptTinyModel(artifacts, client);
+      const studyOf = (study_id: string, task: WireTask) => ({
+        study_id,
+        spec: null as never, // an evaluation reads none of these
+        tasks: [task],
+        proxy: [],
+        full: [{ task: task.task, rows: ROWS }],
+        calibration_path: "",
+        calibration_sha256: "",
+        seed: 1,
+        answer_chars: 100,
+        allow_unsafe_code: false,
+        cpu_power: null,
+        carbon_intensity: null,
+      });
       const baselineOf = async (study_id: string, task: WireTask) => {
         const runner = createStageRunner({
           client,
@@ -55,20 +69,7 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
           keepLog: () => Promise.resolve(null),
           timestamp,
         });
-        const study = {
-          study_id,
-          spec: null as never, // an evaluation reads none of these
-          tasks: [task],
-          proxy: [],
-          full: [{ task: task.task, rows: ROWS }],
-          calibration_path: "",
-          calibration_sha256: "",
-          seed: 1,
-          answer_chars: 100,
-          allow_unsafe_code: false,
-          cpu_power: null,
-          carbon_intensity: null,
-        };
+        const study = studyOf(study_id, task);
         const trial_id = `${study_id}/t00`;
         return must(
           await evaluateArtifact({
@@ -98,6 +99,26 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
         assert.ok(words.includes(part), words);
       }
       assert.ok(!words.includes("samples is"), "the rows are the same");
+
+      // A server may have other weights by the same name when another study asks.
+      const asked_in: (string | null)[] = [];
+      const runner: StageRunner = (_trial, request) => {
+        if (request.stage === "evaluate") asked_in.push(request.answers_path);
+        const failure = { kind: "endpoint" as const, message: "", hint: null, stage: null };
+        return Promise.resolve({ ok: false, failure, spans: [] });
+      };
+      const endpoint = Endpoint.parse({ base_url: "http://127.0.0.1:9/v1" });
+      for (const study_id of ["four", "four", "five"]) {
+        const study = {
+          ...studyOf(study_id, TASK),
+          evaluation: { endpoint, chat_template: false },
+        };
+        const own = { trial_id: `${study_id}/t00`, artifact, fidelity: "full" as const };
+        await evaluateArtifact({ workshop, study, runner, ...own });
+      }
+      const [begun, resumed, later] = asked_in;
+      assert.equal(resumed, begun, "a study goes on with what it was answered");
+      assert.notEqual(later, begun);
     } finally {
       await client.close();
     }
