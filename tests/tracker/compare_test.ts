@@ -90,6 +90,9 @@ Deno.test("trials of two studies are compared where their protocols are the same
       "Cannot compare rhymes: only served/t00 measured it",
     ]);
     assert.match(comparisonText(compared), /words +accuracy +0\.875 +0\.125 +-0\.750 \[/);
+    const pairs = await store.query(`SELECT task, count(*)::INT AS n, avg(difference) AS difference
+      FROM sample_pairs('here/t00', 'served/t00') GROUP BY task`);
+    assert.deepEqual(pairs.rows, [{ task: "words", n: 8, difference: -0.75 }]);
     await assert.rejects(compareTrials(store, "here/t00", "serve/t00"), /mean "served"\?/);
     await assert.rejects(compareTrials(store, "here/t00", "here/t07"), /mean "here\/t00"\?/);
     await assert.rejects(compareTrials(store, "here", "here/t00"), /A trial is named STUDY\/t00/);

@@ -18,6 +18,7 @@ const MIGRATIONS = [
   "0015_trial_summaries.sql",
   "0016_spread_and_energy.sql",
   "0017_verdicts.sql",
+  "0018_sample_pairs.sql",
 ] as const;
 
 /** Databases of an earlier version lack what only the journal can fill: they are made anew. */
