@@ -1,7 +1,6 @@
 import type { StudyEvent } from "../core/mod.ts";
-import { plotOf, recommendedLoader } from "./reports_of_study.ts";
+import { plotOf, recommendedLoader, reportBlocks } from "./reports_of_study.ts";
 import { escapeHtml, renderHtml } from "./reports/render_html.ts";
-import { studyReport } from "./reports/study_report.ts";
 import { type Broadcast, kernelBroadcast, type Shown, shown } from "./terminal/kernel.ts";
 import { phaseLine, progressLine } from "./terminal/live_view.ts";
 import { trialTable } from "./terminal/trial_table.ts";
@@ -16,8 +15,7 @@ export function showPlot(view: StudyView): Shown {
 
 /** The whole report as a page inside the notebook. */
 export async function showReport(view: StudyView): Promise<Shown> {
-  const figure = { svg: plotOf(view), file: "pareto.svg" };
-  const blocks = studyReport(view, figure, await recommendedLoader(view));
+  const blocks = reportBlocks(view, await recommendedLoader(view));
   const page = renderHtml(view.study_id, blocks);
   const frame = `<iframe srcdoc="${escapeHtml(page)}" style="width:100%;height:640px;border:0">` +
     "</iframe>";

@@ -5,6 +5,8 @@ import { existsSync } from "node:fs";
 import { loaderLines } from "./artifacts/loader_lines.ts";
 import { paretoPlot } from "./plots/pareto_plot.ts";
 import { svgToPng } from "./plots/svg_to_png.ts";
+import type { Block } from "./reports/blocks.ts";
+import { evaluationReport } from "./reports/evaluation_report.ts";
 import { renderHtml } from "./reports/render_html.ts";
 import { renderMarkdown } from "./reports/render_markdown.ts";
 import { studyReport } from "./reports/study_report.ts";
@@ -12,8 +14,9 @@ import { checkpointOf, modelLabel, type StudyView } from "./view/study_view.ts";
 
 /** Files that a study leaves for people, and the checkpoint that it recommends. */
 export interface StudyOutputs {
-  readonly svg: string;
-  readonly png: string;
+  /** The Pareto plot; null where a model was only evaluated. */
+  readonly svg: string | null;
+  readonly png: string | null;
   readonly markdown: string;
   readonly html: string;
   readonly results: string;
@@ -51,23 +54,33 @@ export async function recommendedLoader(view: StudyView): Promise<string> {
   return await loaderLines(artifact.location);
 }
 
+/** The report of a study, or of an evaluation; `loader` as of `recommendedLoader`. */
+export function reportBlocks(view: StudyView, loader: string): Block[] {
+  return view.request.evaluation === undefined
+    ? studyReport(view, { svg: plotOf(view), file: "pareto.svg" }, loader)
+    : evaluationReport(view);
+}
+
 /** Writes plot, report and results into a folder; files of an earlier run are replaced. */
 export async function writeOutputs(view: StudyView, folder: string): Promise<StudyOutputs> {
   await mkdir(folder, { recursive: true });
   const at = (name: string) => join(folder, name);
-  const svg = plotOf(view);
   const loader = await recommendedLoader(view);
-  const blocks = studyReport(view, { svg, file: "pareto.svg" }, loader);
+  const blocks = reportBlocks(view, loader);
   const title = `${modelLabel(view.facts)} on ${view.facts.dataset.dataset}`;
-  await writeFile(at("pareto.svg"), svg);
-  await writeFile(at("pareto.png"), svgToPng(svg));
+  const drawn = view.request.evaluation === undefined;
+  if (drawn) {
+    const svg = plotOf(view);
+    await writeFile(at("pareto.svg"), svg);
+    await writeFile(at("pareto.png"), svgToPng(svg));
+  }
   await writeFile(at("report.md"), renderMarkdown(blocks));
   await writeFile(at("report.html"), renderHtml(title, blocks));
   await writeFile(at("results.json"), JSON.stringify(resultsOf(view), null, 2));
   const artifact = view.recommended === null ? undefined : checkpointOf(view, view.recommended);
   return {
-    svg: at("pareto.svg"),
-    png: at("pareto.png"),
+    svg: drawn ? at("pareto.svg") : null,
+    png: drawn ? at("pareto.png") : null,
     markdown: at("report.md"),
     html: at("report.html"),
     results: at("results.json"),

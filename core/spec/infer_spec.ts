@@ -148,7 +148,7 @@ function inferences(
   for (const fidelity of ["proxy", "full"] as const) {
     if (request.samples[fidelity] !== undefined || (fidelity === "full" && limited)) continue;
     const sizes = spec.tasks.map((task) => `${task.task}=${task[`${fidelity}_samples`] ?? "all"}`);
-    const reason = "each task's own";
+    const reason = limited ? "each task's own, within the limit" : "each task's own";
     const field = `samples.${fidelity}`;
     found.push({ field, value: sizes.join(","), source: "default", reason });
   }

@@ -43,7 +43,7 @@ Deno.test("the whole line runs on the real demo model, with few samples", async 
     ]);
     assert.deepEqual(JSON.parse(asked.stdout), [{ n: 3 }]);
     const report = await readFile(join(output, "report.md"), "utf8");
-    assert.match(report, /Weights on a grid.*4-bit grid in groups of 32/s);
+    assert.match(report, /lie on an asymmetric 4-bit grid in groups of 32/);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { JournalRecord } from "../../core/mod.ts";
+import { evaluationReport } from "../../tracker/reports/evaluation_report.ts";
 import { evidenceBlocks } from "../../tracker/reports/evidence_blocks.ts";
 import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
 import { speedBlocks } from "../../tracker/reports/speed_blocks.ts";
@@ -100,4 +101,50 @@ Deno.test("the report puts decode and prefill with their quartiles beside the ro
   assert.match(report, /500\.0 MB \| – \| 70\.0 ± 1\.5 \| 0\.00900 \|/);
   assert.match(report, /Energy: estimate; 4 W a busy thread\. CO2: not measured\./);
   assert.deepEqual(speedBlocks({ ...view, trials: [] }), []);
+});
+
+Deno.test("the report shows a benchmark's means and parts, the front's trials beside the baseline", async () => {
+  const view = await viewWith((study, ids) => ids.map((id) => written(study, id, "a")));
+  const part = (slice: string, value: number) => ({
+    ...figure("accuracy", value, null, null),
+    task: "words",
+    slice,
+    n: 7,
+  });
+  const [base, ...rest] = view.trials;
+  const member = rest.find(({ trial_id }) => view.front.includes(trial_id))!;
+  const trials = view.trials.map((trial) => ({
+    ...trial,
+    measurements: trial === base
+      ? [...trial.measurements, part("zoology", 0.5), part("art", 0.75), part("mean_of_two", 0.625)]
+      : trial === member
+      ? [...trial.measurements, part("art", 0.25)]
+      : trial.measurements,
+  }));
+  const report = renderMarkdown(evidenceBlocks({ ...view, trials }));
+  const rows = report.slice(report.indexOf("### Parts of words")).split("\n").slice(2, 7);
+  const column = rows[0]!.split(" | ").findIndex((cell) =>
+    cell.startsWith(`t${String(member.number).padStart(2, "0")}`)
+  );
+  assert.deepEqual(
+    rows.slice(2).map((row) => row.split(" | ").slice(0, 3).join(" ")),
+    ["| mean_of_two 7 0.6250", "| art 7 0.7500", "| zoology 7 0.5000"],
+  );
+  assert.equal(rows[3]!.split(" | ")[column]!.replace(" |", ""), "0.2500");
+  assert.equal(rows[2]!.split(" | ")[column]!.replace(" |", ""), "–");
+  assert.match(report, /### Protocols\n\n- words: template a; few_shot 0/);
+});
+
+Deno.test("the report of an evaluation says nothing of trials, fronts and rewards", async () => {
+  const view = await viewWith((study, ids) => ids.map((id) => written(study, id, "a")));
+  const evaluation = { chat_template: false };
+  const alone = {
+    ...view,
+    trials: view.trials.slice(0, 1),
+    request: { ...view.request, evaluation },
+  };
+  const report = renderMarkdown(evaluationReport(alone));
+  assert.match(report, /## Benchmarks\n[\s\S]*\| words \|/);
+  assert.match(report, /## Run it again/);
+  assert.doesNotMatch(report, /recommended|front|[Rr]eward|ms\/token|What to try next/);
 });

@@ -22,6 +22,8 @@ Deno.test("progressLine() tells the share, the rate and the time left", () => {
     { label: "humaneval", done: 2.5, total: 100, unit: "samples" },
     60,
   );
+  const done = progressLine({ label: "mmlu", done: 6, total: 6, unit: "samples" }, 90);
+  assert.match(done, /█{24} 6\/6 samples {2}15 s\/sample {2}in 1 min 30 s$/);
   assert.match(slow, /3\/100 samples {2}24 s\/sample {2}39 min 00 s left/);
 });
 
@@ -30,7 +32,7 @@ Deno.test("the live view writes to a file in lines, and not for every event", ()
   let time = 0;
   const screen = { terminal: false, columns: 80, write: (text: string) => void (written += text) };
   const view = createLiveView(screen, () => time);
-  for (let done = 0; done <= 100; done++) {
+  for (const done of [...Array(101).keys(), 100]) {
     view.onEvent({
       event: "progress",
       trial_id: "s/t01",
@@ -43,6 +45,7 @@ Deno.test("the live view writes to a file in lines, and not for every event", ()
   }
   const lines = written.trim().split("\n");
   assert.ok(lines.length >= 5 && lines.length <= 8, `${lines.length} lines`);
+  assert.equal(lines.filter((line) => line.includes("100/100")).length, 1, "its end, told twice");
   assert.match(lines.at(-1)!, /100\/100/);
 });
 

@@ -1,5 +1,6 @@
 import type { Measurement, Trial } from "../../core/mod.ts";
 import { textTable } from "../terminal/table.ts";
+import { isMeanOfParts } from "../reports/benchmark_blocks.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { bytes, duration, withError } from "../view/format.ts";
 
@@ -15,12 +16,12 @@ export function modelLine({ facts, request }: Pick<StudyView, "facts" | "request
   return judge === undefined ? where : `${where}; judge at ${judge.base_url}`;
 }
 
-/** The figures of whole tasks, then those over all; parts of tasks are in the report. */
+/** Each task's figures and the means over its parts, then those over all; parts are in the report. */
 function figures(measurements: readonly Measurement[]): Measurement[] {
-  const whole = measurements.filter(({ slice, metric }) =>
-    slice === null && metric !== "size_bytes"
+  const shown = measurements.filter(({ slice, metric }) =>
+    metric !== "size_bytes" && (slice === null || isMeanOfParts(slice))
   );
-  return [...whole.filter((row) => row.task !== null), ...whole.filter((row) => row.task === null)];
+  return [...shown.filter((row) => row.task !== null), ...shown.filter((row) => row.task === null)];
 }
 
 /** The evaluation as a table with its time, how it ended and what to do then, for a terminal. */
@@ -28,7 +29,7 @@ export function evaluationText(view: StudyView, ended: string): string {
   const trial = view.trials.at(-1);
   const shown = trial === undefined ? [] : figures(trial.measurements);
   const rows = shown.map((one) => [
-    one.task ?? "all",
+    one.slice === null ? one.task ?? "all" : `  ${one.slice}`,
     one.metric,
     withError(one, one.metric === "perplexity" ? 2 : 3),
     String(one.n),

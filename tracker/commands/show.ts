@@ -7,6 +7,7 @@ import { writeOutputs } from "../reports_of_study.ts";
 import { openStore } from "../store/store.ts";
 import { textTable } from "../terminal/table.ts";
 import { trialTable } from "../terminal/trial_table.ts";
+import { evaluationText } from "./evaluation_output.ts";
 
 interface StoreOption {
   store?: string;
@@ -46,8 +47,15 @@ export async function reportCommand(
     view,
     resolve(options.output ?? join(lab.home.studies, view.study_id)),
   );
-  console.log(trialTable(view.rows, view.recommended));
-  for (const file of [files.png, files.html, files.markdown, files.results]) console.log(file);
+  const evaluated = view.request.evaluation !== undefined;
+  console.log(
+    evaluated
+      ? evaluationText(view, view.message ?? "it did not end yet")
+      : trialTable(view.rows, view.recommended),
+  );
+  for (const file of [files.png, files.html, files.markdown, files.results]) {
+    if (file !== null) console.log(file);
+  }
 }
 
 /** A benchmark set in one line: what it asks for, and what of it cannot be had. */

@@ -97,7 +97,9 @@ export function openMirror(input: MirrorInput): Mirror {
       const folder = join(input.reports, pathComponent(study_id));
       if (place?.report_due !== true || !existsSync(join(folder, REPORT[0]!))) continue;
       const to = { study_id, trial_id: null };
-      const effects = REPORT.map((name): Effect => ({
+      // A model that was only evaluated has no plot.
+      const written = REPORT.filter((name) => existsSync(join(folder, name)));
+      const effects = written.map((name): Effect => ({
         to,
         kind: "file",
         path: `report/${name}`,

@@ -12,7 +12,7 @@ const STYLE = `
   th, td { text-align: left; padding: 5px 12px 5px 0; border-bottom: 1px solid var(--line);
     vertical-align: top; }
   th { font-weight: 600; border-bottom-color: var(--soft); white-space: nowrap; }
-  td:nth-child(2) { min-width: 150px; } td.number { text-align: right; white-space: nowrap; }
+  .number { text-align: right; white-space: nowrap; }
   pre { background: var(--mark); padding: 12px 14px; overflow-x: auto; border-radius: 6px;
     font-size: 13px; } figure { margin: 20px 0; } figure svg { max-width: 100%; height: auto; }
 `;
@@ -30,9 +30,21 @@ function inline(text: string): string {
     .replaceAll(/\*\*([^*]+)\*\*/g, "<strong>$1</strong>");
 }
 
-function dataCell(text: string): string {
-  const numeric = /^[−-]?[\d.,]+( ?[%×a-zA-Z/]{0,10})?( ± [\d.]+)?$/.test(text.trim());
-  return `<td${numeric ? ' class="number"' : ""}>${inline(text)}</td>`;
+const NUMBER = /^[−-]?[\d.,]+( ?[%×a-zA-Z/]{0,10})?( ± [\d.]+)?$/;
+
+/** Columns whose cells are numbers, or – where there is none. */
+function numericColumns({ head, rows }: Extract<Block, { block: "table" }>): boolean[] {
+  return head.map((_, column) => {
+    const cells = rows.map((row) => (row[column] ?? "").trim()).filter((cell) => cell !== "–");
+    return cells.length > 0 && cells.every((cell) => NUMBER.test(cell));
+  });
+}
+
+function tableRow(cells: readonly string[], tag: "th" | "td", numeric: readonly boolean[]): string {
+  const made = cells.map((text, column) =>
+    `<${tag}${numeric[column] ? ' class="number"' : ""}>${inline(text)}</${tag}>`
+  );
+  return `<tr>${made.join("")}</tr>`;
 }
 
 function renderBlock(block: Block): string {
@@ -44,10 +56,11 @@ function renderBlock(block: Block): string {
     case "list":
       return `<ul>${block.items.map((item) => `<li>${inline(item)}</li>`).join("")}</ul>`;
     case "table": {
-      const head = block.head.map((text) => `<th>${inline(text)}</th>`).join("");
-      const rows = block.rows.map((row) => `<tr>${row.map(dataCell).join("")}</tr>`).join("\n");
+      const numeric = numericColumns(block);
+      const head = tableRow(block.head, "th", numeric);
+      const rows = block.rows.map((row) => tableRow(row, "td", numeric)).join("\n");
       const note = block.note === undefined ? "" : `<p class="note">${inline(block.note)}</p>`;
-      return `<div class="scroll"><table><thead><tr>${head}</tr></thead><tbody>\n${rows}\n` +
+      return `<div class="scroll"><table><thead>${head}</thead><tbody>\n${rows}\n` +
         `</tbody></table></div>${note}`;
     }
     case "code":

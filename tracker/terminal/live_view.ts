@@ -62,6 +62,8 @@ interface Step {
   /** What was done by then: answers of an earlier evaluation come at once and tell no rate. */
   from: number;
   lastDrawn: number;
+  /** Whether its last line is there: its end may be told twice. */
+  finished: boolean;
 }
 
 /** Below one in two seconds it is the seconds of one that say something: `24 s/sample`. */
@@ -85,7 +87,11 @@ export function progressLine(
   if (event.total === null || event.total <= 0) {
     return `  ${event.label}  ${event.done} ${event.unit}  ${duration(elapsedSeconds)}`;
   }
-  const left = rate > 0 ? `${duration((event.total - event.done) / rate)} left` : "";
+  const left = event.done >= event.total
+    ? `in ${duration(elapsedSeconds)}`
+    : rate > 0
+    ? `${duration((event.total - event.done) / rate)} left`
+    : "";
   return `  ${event.label.padEnd(22)} ${bar(event.done / event.total, 24)} ` +
     `${Math.round(event.done)}/${Math.round(event.total)} ${event.unit}  ${speed}  ${left}`;
 }
@@ -110,14 +116,15 @@ export function createLiveView(screen: Screen, now: () => number) {
   function progress(event: Extract<StudyEvent, { event: "progress" }>) {
     const at = now();
     if (step === null || step.label !== event.label || event.done === 0) {
-      step = { label: event.label, startedAt: at, from: event.done, lastDrawn: 0 };
+      step = { label: event.label, startedAt: at, from: event.done, lastDrawn: 0, finished: false };
     }
     const finished = event.total !== null && event.done >= event.total;
     // A terminal is redrawn at most ten times a second; a file gets a line every 15 seconds.
     const pause = screen.terminal ? 100 : 15_000;
-    if (!finished && at - step.lastDrawn < pause) return;
+    if (finished ? step.finished : at - step.lastDrawn < pause) return;
     if (!screen.terminal && at - step.startedAt < pause) return;
     step.lastDrawn = at;
+    step.finished = finished;
     const text = progressLine(event, (at - step.startedAt) / 1000, step.from);
     if (screen.terminal) transient(text);
     else line(text);

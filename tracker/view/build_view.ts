@@ -87,6 +87,15 @@ function protocolOf(study: ReplayedStudy, trial_id: string) {
   return { protocol, protocol_parts };
 }
 
+/** What a trial's figures depend on, those of its full evaluation before its proxy's. */
+function partsOf(study: ReplayedStudy, trial_id: string): StudyView["protocol_parts"] {
+  const own = study.samples.filter((record) => record.trial_id === trial_id);
+  const [proxy, full] = (["proxy", "full"] as const).map((fidelity) =>
+    own.findLast((record) => record.fidelity === fidelity)?.protocol_parts
+  );
+  return { ...proxy, ...full };
+}
+
 /** Those that were evaluated as the baseline was; of the others, why they may not be compared. */
 function comparable<C extends Protocolled & { trial: Trial }>(all: readonly C[]) {
   const refused_comparisons = new Map<string, string>();
@@ -141,6 +150,7 @@ export async function buildView(
     rows: trialRows(trials, { front: ids, probabilities }),
     artifacts: artifactsOf(records),
     ...compared,
+    protocol_parts: baseline === undefined ? {} : partsOf(study, baseline.trial_id),
     alerts: alertsOf(records),
     front: ids,
     hypervolume: baseline === undefined

@@ -27,6 +27,8 @@ export interface StudyView {
   comparisons: ReadonlyMap<string, readonly TaskComparison[]>;
   /** Why a trial is not compared, by trial id: what differs between its protocol and the baseline's. */
   refused_comparisons: ReadonlyMap<string, string>;
+  /** What the baseline's figures depend on, by task and name; empty in stores that kept none. */
+  protocol_parts: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** What looked wrong, in the order it was seen. */
   alerts: readonly Alert[];
   /** Trial ids on the front, best first. */
