@@ -279,6 +279,19 @@ def test_a_task_of_programs_is_refused_before_any_work(monkeypatch: pytest.Monke
         sandbox_problem.cache_clear()
 
 
+@needs_sandbox
+def test_a_verdict_without_a_sandbox_is_none_in_one(reader: Any, tmp_path: Path) -> None:
+    """A program that ran bare may have forged its verdict: it is judged again."""
+    task, path = humaneval(), tmp_path / "answers.jsonl"
+    documents = load_documents(task)
+    for sandboxed, kept in ((False, 1), (True, 2), (False, 2), (True, 2)):
+        model = PackedLM(*reader, 4, Events().report, Answers(path))
+        said = [documents.rows[0]["canonical_solution"]] * 10
+        model.generate_until = lambda *_, said=said, **__: said  # type: ignore[misc]
+        assert run_harness(task, documents, [0], model, sandboxed=sandboxed).value == 1.0
+        assert len(path.read_text().splitlines()) == kept
+
+
 def test_a_run_without_a_sandbox_says_so(reader: Any) -> None:
     task = humaneval()
     documents = load_documents(task)
