@@ -66,11 +66,11 @@ interface Step {
   finished: boolean;
 }
 
-/** Below one in two seconds it is the seconds of one that say something: `24 s/sample`. */
+/** Below one in two seconds it is the seconds of one that say something: `24 s each`. */
 function speedOf(rate: number, unit: string): string {
   if (rate <= 0) return "";
   if (rate >= 0.5) return `${rate >= 10 ? rate.toFixed(0) : rate.toFixed(1)} ${unit}/s`;
-  return `${duration(1 / rate)}/${unit.replace(/s$/, "")}`;
+  return `${duration(1 / rate)} each`;
 }
 
 /**
