@@ -48,7 +48,10 @@ function chooseRuntime(request: StudyRequest, facts: Facts, runtimes: readonly R
     }
     const support = asked.supports(facts);
     if (support.ok) return { name: asked.name, reason: "asked for" };
-    throw new UsageError(`Cannot measure speed in ${asked.name} here: ${support.reason}`);
+    throw new UsageError(
+      `Cannot measure speed in ${asked.name} here: ${support.reason}; ` +
+        "leave --runtime out for the best one that runs here",
+    );
   }
   const ranked = [...runtimes].sort((a, b) => b.preference - a.preference);
   const refused: string[] = [];

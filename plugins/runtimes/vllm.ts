@@ -3,6 +3,7 @@ import { defineRuntime, type Facts, type Support, type WeightFormat } from "../.
 /** What its kernels for compressed-tensors take. */
 const BITS = [4, 8];
 const GROUPS = [-1, 32, 64, 128];
+const OFFSET_BITS = 4;
 
 function supports({ model, device }: Facts): Support {
   if (device.device !== "cuda") {
@@ -13,13 +14,17 @@ function supports({ model, device }: Facts): Support {
 }
 
 function holds(format: WeightFormat, _facts: Facts): Support {
-  const { part, bits, group_size, activation_group_size: inputs } = format;
+  const { part, bits, group_size, symmetric, activation_group_size: inputs } = format;
   if (part === "embedding") return { ok: false, reason: "it keeps the embedding in floats" };
   if (!BITS.includes(bits)) {
     return { ok: false, reason: `it computes with ${BITS.join(" or ")} bits, not ${bits}` };
   }
+  if (bits !== OFFSET_BITS && !symmetric) {
+    return { ok: false, reason: `its kernels take no zero points with ${bits} bits` };
+  }
   if (!GROUPS.includes(group_size)) {
-    return { ok: false, reason: `its groups are ${GROUPS.join(", ")} (-1 = the row)` };
+    const reason = `its groups are ${GROUPS.join(", ")} (-1 = the row), not ${group_size}`;
+    return { ok: false, reason };
   }
   if (inputs === null || inputs === -1) return { ok: true };
   return { ok: false, reason: `it rounds inputs by whole tokens, not in groups of ${inputs}` };
@@ -32,7 +37,9 @@ export default defineRuntime({
   needs: { environment: "vllm", export_environment: null, gpu: true },
   loads: "checkpoint",
   supports,
-  formats: "integers of 4 or 8 bits in whole rows or groups of 32, 64 or 128; floats as float16",
+  formats:
+    "integers of 4 bits, and symmetric ones of 8, in whole rows or groups of 32, 64 or 128; " +
+    "floats as float16",
   holds,
   // Untried code is run only by those who ask for it.
   preference: 5,

@@ -167,7 +167,7 @@ Deno.test("inferSpec() chooses the preferred runtime that runs here, or the one 
   assert.ok(!asked.assumptions.some((a) => a.field === "runtime"));
   assert.match(
     refusal(() => inferSpec(request({ runtime: "served" }), small, plugins)),
-    /Cannot measure speed in served here: needs a GPU/,
+    /Cannot measure speed in served here: needs a GPU; leave --runtime out/,
   );
   assert.match(
     refusal(() => inferSpec(request({ runtime: "swfit" }), small, plugins)),

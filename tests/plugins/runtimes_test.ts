@@ -154,7 +154,9 @@ Deno.test("vllm needs a GPU, and says which formats its kernels do not take", ()
   assert.equal(unheld(vllm, {}), null);
   assert.equal(unheld(vllm, { bits: 8, group_size: -1, activation_group_size: -1 }), null);
   assert.match(unheld(vllm, { bits: 3 }) ?? "", /4 or 8 bits, not 3/);
-  assert.match(unheld(vllm, { group_size: 48 }) ?? "", /groups are -1, 32, 64, 128/);
+  assert.match(unheld(vllm, { group_size: 48 }) ?? "", /groups are -1, 32, 64, 128 .*, not 48/);
+  assert.equal(unheld(vllm, { symmetric: false }), null);
+  assert.match(unheld(vllm, { bits: 8, symmetric: false }) ?? "", /no zero points with 8 bits/);
   assert.match(unheld(vllm, { part: "embedding" }) ?? "", /embedding in floats/);
   assert.match(unheld(vllm, { bits: 8, activation_group_size: 64 }) ?? "", /groups of 64/);
 });

@@ -8,6 +8,8 @@ apart as in every other runtime.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +19,10 @@ from pare_backends.runtimes.stored_weights import StoredWeights
 
 CONTEXT_TOKENS = 1024
 GPU_SHARE = 0.4
-"""Of the GPU's memory that one model takes, KV cache included: two are loaded in turn."""
+"""Of the GPU's memory that must be free for one model: two are loaded in turn."""
+CACHE_CONTEXTS = 2
+"""Contexts that the KV cache has room for: vLLM keeps blocks of it back. Left to itself it would take
+all of its share, which would then be the model's peak memory."""
 
 
 class VllmSession:
@@ -43,6 +48,7 @@ class VllmSession:
             max_model_len=self._context,
             max_num_seqs=1,
             gpu_memory_utilization=GPU_SHARE,
+            kv_cache_memory_bytes=cache_bytes(weights.config, CACHE_CONTEXTS * self._context),
             enable_prefix_caching=False,  # the same prompt comes again and is to be computed again
             skip_tokenizer_init=True,
             disable_log_stats=True,
@@ -82,6 +88,14 @@ class VllmSession:
 
     def gpu_peak_bytes(self) -> int | None:
         return int(self._torch.cuda.max_memory_allocated())
+
+
+def cache_bytes(config: Mapping[str, Any], tokens: int) -> int:
+    """Bytes of the keys and values of so many tokens in float16. config: of config.json"""
+    heads = int(config["num_attention_heads"])
+    width = int(config.get("head_dim") or config["hidden_size"] // heads)
+    kept = int(config.get("num_key_value_heads") or heads) * width
+    return int(config["num_hidden_layers"]) * 2 * kept * 2 * tokens
 
 
 def stored_bytes(weights: StoredWeights) -> int:
