@@ -41,7 +41,10 @@ Deno.test("pare sql takes a statement, a file or standard input, with values by 
     ]);
     assert.deepEqual(answers.map(({ stdout }) => stdout), [expected, expected, expected, "", ""]);
     assert.deepEqual(answers.map(({ exitCode }) => exitCode), [0, 0, 0, 2, 2]);
-    assert.match(answers[3]!.stderr, /^pare: .*parameters are \$least: values were given for none/);
+    assert.match(
+      answers[3]!.stderr,
+      /^pare: .*parameters are \$least: values were given for none; give .* --param least=3$/m,
+    );
     assert.match(answers[4]!.stderr, /^pare: Cannot read the query in .*other\.sql/);
   }));
 

@@ -93,6 +93,17 @@ export async function sqlCommand(query: string, options: SqlOptions): Promise<vo
     else await answer(store, sql, options);
   } catch (error) {
     // Whoever reads the output, such as head, has seen enough.
-    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw saidByOption(error);
   }
+}
+
+/** On a command line the values of a query's parameters are given by an option. */
+function saidByOption(error: unknown): unknown {
+  if (!(error instanceof UsageError)) return error;
+  const found = / as its parameters are (?:none|\$(\w+))/.exec(error.message);
+  if (found === null) return error;
+  const how = found[1] === undefined
+    ? "leave --param out"
+    : `give each by --param, such as --param ${found[1]}=3`;
+  return new UsageError(`${error.message}; ${how}`);
 }

@@ -18,9 +18,12 @@ export function withError(figure: Figure | null, decimals = 3): string {
     : `${value} ± ${figure.standard_error.toFixed(decimals)}`;
 }
 
-/** Bytes in megabytes below 10 GB, else in gigabytes (1e6 and 1e9). */
+/** Bytes below 1 kB as they are, in kilobytes below 0.1 MB, in megabytes below 10 GB, else in
+ * gigabytes (powers of ten). */
 export function bytes(value: number | null | undefined): string {
   if (value === null || value === undefined) return "–";
+  if (value < 1000) return `${value} bytes`;
+  if (value < 1e5) return `${(value / 1e3).toFixed(1)} kB`;
   return value >= 1e10 ? `${(value / 1e9).toFixed(1)} GB` : `${(value / 1e6).toFixed(1)} MB`;
 }
 
