@@ -220,4 +220,5 @@ def test_an_unreachable_hub_is_one_sentence(
     assert caught.value.kind == "bad_input"
     hint = str(caught.value.hint)
     assert hint.startswith("Name a folder that holds it as lambada/test.jsonl.gz by --data-dir")
-    assert hint.endswith(f"once without HF_HUB_OFFLINE: the data are then kept in {tmp_path}")
+    place = tmp_path / "EleutherAI___lambada_openai" / "default"
+    assert hint.endswith(f"once without HF_HUB_OFFLINE: the data are then kept in {place}")

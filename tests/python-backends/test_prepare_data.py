@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,21 @@ def test_the_order_of_rows_follows_the_sample_seed_alone(model_dir: Path, tmp_pa
     assert other["order"] != first["order"]
     assert drawn_order(40, 42, "custom_prompt_answer") == first["order"]
     assert drawn_order(40, 42, "custom_text") != first["order"]
-    data = (tmp_path / "d.jsonl").read_bytes()
-    assert first["data_sha256"] == hashlib.sha256(data).hexdigest()
+
+
+def test_the_same_rows_are_the_same_data_in_whatever_file(model_dir: Path, tmp_path: Path) -> None:
+    first = run(request(model_dir, tmp_path), Events().report)["tasks"][0]["data_sha256"]
+    rows = [json.loads(line) for line in (tmp_path / "d.jsonl").read_text().splitlines()]
+    turned = "".join(json.dumps(dict(reversed(row.items()))) + "\n\n" for row in rows)
+    packed = tmp_path / "packed.jsonl.gz"
+    packed.write_bytes(gzip.compress(turned.encode()))
+    task = wire_task("custom_prompt_answer", packed)
+    again = run(request(model_dir, tmp_path, tasks=[task]), Events().report)["tasks"][0]
+    assert again["data_sha256"] == first
+    write_rows(packed.with_suffix(""), [*rows[1:], rows[0]])
+    task = wire_task("custom_prompt_answer", packed.with_suffix(""))
+    other = run(request(model_dir, tmp_path, tasks=[task]), Events().report)["tasks"][0]
+    assert other["data_sha256"] != first
 
 
 def test_every_row_of_a_task_with_groups_tells_its_own(model_dir: Path, tmp_path: Path) -> None:

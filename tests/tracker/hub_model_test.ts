@@ -145,9 +145,9 @@ Deno.test("a model of the hub that cannot be had is refused in one sentence", as
     );
     await t.step("pickled weights", () => refused(hub, "forest/pickled", /no safetensors files/));
     await t.step("a hub that is out of order", async () => {
-      hub.broken = true;
+      hub.status = 503;
       await refused(hub, "forest/tiny-words", /the hub cannot be reached \(.*503/);
-      hub.broken = false;
+      hub.status = null;
     });
     await t.step(
       "no hub at all",

@@ -10,13 +10,13 @@ from typing import Any
 
 from pare_backends.evaluation import countdown
 from pare_backends.evaluation.groups import groups_of
-from pare_backends.evaluation.records import Row, file_sha256, read_records, row_hashes
+from pare_backends.evaluation.hub_rows import hub_rows
+from pare_backends.evaluation.records import Row, read_records, row_hashes
 from pare_backends.evaluation.task_check import required_fields
 from pare_backends.evaluation.task_document import example_split
 from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure, one_line
 from pare_backends.knobs import unknown_name
-from pare_backends.offline import kept_out_by, offline
 
 
 @dataclass(frozen=True)
@@ -35,19 +35,18 @@ def load_documents(task: WireTask) -> Documents:
     generator = (definition.get("metadata") or {}).get("generator")
     if generator is not None:
         rows = generated(task, generator)
-        digest = hashlib.sha256("\n".join(row_hashes(rows)).encode()).hexdigest()
     elif task.data_path is None:
         test_split = definition.get("test_split") or definition.get("validation_split")
-        rows = _hub_rows(task, definition, test_split)
-        digest = hashlib.sha256("\n".join(row_hashes(rows)).encode()).hexdigest()
+        rows = hub_rows(task, definition, test_split)
     else:
-        path = Path(task.data_path)
-        rows = read_records(path, required_fields(task, definition))
-        digest = file_sha256(path)
+        rows = read_records(Path(task.data_path), required_fields(task, definition))
     rows = _between(rows, (definition.get("metadata") or {}).get("rows"))
     rows = processed(task, definition, rows)
     examples = _example_rows(task, definition, rows[0]) if task.few_shot > 0 else []
-    return Documents(rows, row_hashes(rows), examples, digest)
+    hashes = row_hashes(rows)
+    # Over the rows and not over a file: the same records are the same data wherever they lie.
+    digest = hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+    return Documents(rows, hashes, examples, digest)
 
 
 def full_definition(task: WireTask, group: str | None = None) -> dict[str, Any]:
@@ -139,8 +138,7 @@ def _example_rows(task: WireTask, definition: dict[str, Any], first: Row) -> lis
     if (own.get("fewshot_config") or {}).get("samples"):
         return []
     if task.data_path is None:
-        split = example_split(definition)
-        examples = _hub_rows(task, definition, split)
+        examples = hub_rows(task, definition, example_split(definition), _needed(task, definition))
     else:
         files = (definition.get("dataset_kwargs") or {}).get("data_files") or {}
         if "train" not in files:
@@ -160,6 +158,16 @@ def _example_rows(task: WireTask, definition: dict[str, Any], first: Row) -> lis
     return examples
 
 
+def _needed(task: WireTask, definition: dict[str, Any]) -> int | None:
+    """How many rows of the split of examples are read: as many as are shown, where the first ones
+    are shown as they are; None: all."""
+    chosen_later = groups_of(definition) is not None or "example_rows" in (
+        definition.get("metadata") or {}
+    )
+    made = task.origin != "plugin" and definition.get("process_docs") is not None
+    return None if chosen_later or made else task.few_shot
+
+
 def _between(rows: list[Row], bounds: dict[str, Any] | None) -> list[Row]:
     """The rows whose number in `field` lies within `from` and `to`: parts of a file that holds all
     splits of a benchmark."""
@@ -172,63 +180,3 @@ def _between(rows: list[Row], bounds: dict[str, Any] | None) -> list[Row]:
             "bad_input", f"Cannot use the data: no row has a {field} of {first} to {last}"
         )
     return kept
-
-
-def _hub_rows(task: WireTask, definition: dict[str, Any], split: str | None) -> list[Row]:
-    """Rows of a split; of a task whose groups are parts of their own, of all parts."""
-    name = definition.get("dataset_path")
-    if name is None or split is None:
-        raise StageFailure("bad_input", f"Cannot evaluate {task.task}: no data file was given")
-    groups = groups_of(definition)
-    if groups is None or groups.hub_configs is None:
-        kwargs = dict(definition.get("dataset_kwargs") or {})
-        if task.origin == "plugin":
-            kwargs.pop("data_files", None)  # of a folder of benchmark files, not of the hub
-        rows = _hub_part(task, name, definition.get("dataset_name"), split, kwargs)
-    else:
-        rows = [
-            {groups.field: config, **row}
-            for config in groups.hub_configs
-            for row in _hub_part(task, name, config, split, {})
-        ]
-    if not rows:
-        raise StageFailure("bad_input", f"Cannot use {name}: its split {split} holds no rows")
-    return rows
-
-
-def _hub_part(
-    task: WireTask, name: str, config: str | None, split: str, kwargs: Mapping[str, Any]
-) -> list[Row]:
-    import datasets
-
-    # Code of a dataset is run by nobody here: datasets has given that up, its flag is left out.
-    options = {key: value for key, value in kwargs.items() if key != "trust_remote_code"}
-    try:
-        return list(datasets.load_dataset(name, config, split=split, **options).to_list())
-    except Exception as error:
-        where = "" if config is None else f", {config}"
-        kept_out = offline()
-        reason = (
-            "nothing may be fetched and the cache does not hold it"
-            if kept_out
-            else (one_line(error, 160))
-        )
-        raise StageFailure(
-            "bad_input",
-            f"Cannot get the data of {task.task} ({name}{where}, split {split}): {reason}",
-            hint=_where_it_would_go(task, kept_out),
-        ) from error
-
-
-def _where_it_would_go(task: WireTask, kept_out: bool) -> str:
-    """What a user can do about data that are not here."""
-    import datasets
-
-    holding = "" if task.data_file is None else f" that holds it as {task.data_file}"
-    if not kept_out:
-        return f"Name a folder{holding} by --data-dir"
-    cache = datasets.config.HF_DATASETS_CACHE
-    return (
-        f"Name a folder{holding} by --data-dir, or run once without {kept_out_by()}: the data are "
-        f"then kept in {cache}"
-    )

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+import type { BenchmarkRows } from "../fixtures/benchmark_rows.ts";
+import {
+  dataDirectory,
+  hubTasks,
+  longModel,
+  ownRows,
+  type Place,
+  prepared,
+  repositoriesOf,
+  scored,
+} from "../fixtures/hub_data_world.ts";
+import { startHub } from "../fixtures/hub_server.ts";
+import { shareDefaultEnvironment, temporaryFolder } from "../python-backends/scripted_worker.ts";
+
+const REAL = Deno.env.get("PARE_TEST_DATA") ??
+  fileURLToPath(new URL("../../../shared/data", import.meta.url));
+
+type Row = Record<string, unknown>;
+
+async function rowsOf(file: string): Promise<Row[]> {
+  const bytes = await readFile(join(REAL, file));
+  const text = (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8");
+  return text.split("\n").filter((line) => line.trim() !== "").map((line) => JSON.parse(line));
+}
+
+/** Part, file by split. */
+const SPLITS: Readonly<Record<string, readonly [string, Readonly<Record<string, string>>]>> = {
+  gsm8k: ["main", { test: "gsm8k/test.jsonl.gz" }],
+  arc_challenge: ["ARC-Challenge", {
+    test: "arc_challenge/test.jsonl.gz",
+    train: "arc_challenge/train_exemplars.jsonl",
+  }],
+  commonsense_qa: ["default", { validation: "commonsense_qa/validation.jsonl.gz" }],
+  winogrande: ["winogrande_xl", {
+    validation: "winogrande/validation.jsonl.gz",
+    train: "winogrande/train_exemplars.jsonl",
+  }],
+  hellaswag: ["default", {
+    validation: "hellaswag/validation_olmes.jsonl.gz",
+    train: "hellaswag/train_exemplars.jsonl",
+  }],
+  mmlu: ["all", { test: "mmlu/test.jsonl.gz", dev: "mmlu/dev.jsonl.gz" }],
+  truthfulqa_mc1: ["multiple_choice", { validation: "truthful_qa/multiple_choice.jsonl.gz" }],
+  truthfulqa_generation: ["generation", { validation: "truthful_qa/generation.jsonl.gz" }],
+  humaneval: ["openai_humaneval", { test: "humaneval/test.jsonl.gz" }],
+  lambada: ["default", { test: "lambada/test.jsonl.gz" }],
+  wikitext2: ["wikitext-2-raw-v1", { test: "wikitext2/test.jsonl.gz" }],
+};
+
+/** The real records as the hub has them. */
+async function realRows(): Promise<Record<string, BenchmarkRows>> {
+  const found: Record<string, BenchmarkRows> = {};
+  const add = (name: string, rows: BenchmarkRows["rows"]) => {
+    found[name] = { repository: ownRows[name]!.repository, rows, files: {} };
+  };
+  for (const [name, [part, files]] of Object.entries(SPLITS)) {
+    const splits: Record<string, Row[]> = {};
+    for (const [split, file] of Object.entries(files)) splits[split] = await rowsOf(file);
+    add(name, { [part]: splits });
+  }
+  const bbh = Map.groupBy(await rowsOf("bbh/test.jsonl.gz"), ({ subtask }) => String(subtask));
+  add(
+    "bigbench_hard",
+    Object.fromEntries([...bbh].map(([subtask, rows]) => [subtask, {
+      test: rows.map(({ input, target }) => ({ input, target })),
+    }])),
+  );
+  const mbpp = await rowsOf("mbpp/full.jsonl.gz");
+  const between = (first: number, last: number) =>
+    mbpp.filter(({ task_id }) => first <= Number(task_id) && Number(task_id) <= last);
+  add("mbpp", { full: { test: between(11, 510), prompt: between(1, 10) } });
+  return found;
+}
+
+Deno.test("every benchmark: the same numbers from the hub, its cache and a folder", async () => {
+  await shareDefaultEnvironment();
+  const rows = (task: string) => task === "wikitext2" ? [0] : [0, 2];
+  const asked = { model_dir: await longModel(), rows };
+  const hub = startHub({}, await repositoriesOf(ownRows));
+  try {
+    assert.deepEqual(hubTasks.map(({ name }) => name).sort(), Object.keys(ownRows).sort());
+    const here: Place = { hub, hf: temporaryFolder("hub-data-cache"), offline: false };
+    const fetched = await scored(asked, null, here);
+    assert.deepEqual(fetched.refused, []);
+    const before = hub.requests.length;
+    for (const offline of [false, true]) {
+      assert.deepEqual(await scored(asked, null, { ...here, offline }), fetched);
+    }
+    const empty = { hub, hf: temporaryFolder("empty-cache"), offline: true };
+    assert.deepEqual(await scored(asked, dataDirectory(ownRows), empty), fetched);
+    assert.deepEqual(hub.requests.slice(before), [], "neither cache nor folder asks the hub");
+  } finally {
+    await hub.close();
+  }
+});
+
+Deno.test({
+  name: "real records: the same data, samples and scores from the hub, its cache and a folder",
+  ignore: !existsSync(REAL),
+  fn: async () => {
+    await shareDefaultEnvironment();
+    const real = await realRows();
+    const tasks = hubTasks.filter(({ name }) => name in real || name === "truthfulqa_mc2");
+    const rows = (task: string) => task === "wikitext2" ? [0, 7] : [0, 11, 60];
+    const asked = { model_dir: await longModel(), tasks, rows };
+    const hub = startHub({}, await repositoriesOf(real, () => true));
+    try {
+      const here: Place = { hub, hf: temporaryFolder("hub-real-cache"), offline: false };
+      const fetched = await scored(asked, null, here);
+      assert.deepEqual(await scored(asked, null, { ...here, offline: true }), fetched);
+      assert.deepEqual(await scored(asked, REAL, { ...here, offline: true }), fetched);
+      const names = tasks.map(({ name }) => name).filter((name) => name !== "mbpp");
+      const whole = await prepared(names, null, here);
+      assert.deepEqual(whole, await prepared(names, REAL, { ...here, offline: true }));
+      assert.deepEqual([whole.size, [...whole.values()].includes("")], [names.length, false]);
+    } finally {
+      await hub.close();
+    }
+  },
+});
+
+Deno.test("a hub in trouble is one sentence, after its retries", async () => {
+  await shareDefaultEnvironment();
+  const all = await repositoriesOf(ownRows, () => true);
+  const hub = startHub({}, {
+    ...all,
+    "openai/gsm8k": { ...all["openai/gsm8k"]!, status: 500 },
+    "tau/commonsense_qa": { ...all["tau/commonsense_qa"]!, status: 429 },
+  });
+  const here: Place = { hub, hf: temporaryFolder("hub-trouble"), offline: false };
+  try {
+    const said = await prepared(["gsm8k", "commonsense_qa", "winogrande"], null, here);
+    assert.match(
+      said.get("gsm8k")!,
+      /gsm8k \(.*\): the hub answers with status 500\. Name a folder/,
+    );
+    assert.match(said.get("commonsense_qa")!, /: the hub answers with status 429\. Name a folder/);
+    const gone = { HF_ENDPOINT: "http://127.0.0.1:9" };
+    const none = await prepared(["gsm8k", "winogrande"], null, here, gone);
+    assert.match(
+      none.get("gsm8k")!,
+      /: the hub at http:\/\/127\.0\.0\.1:9 cannot be reached or is out of order/,
+    );
+    assert.equal(none.get("winogrande"), said.get("winogrande"), "what was fetched once is there");
+  } finally {
+    await hub.close();
+  }
+});
