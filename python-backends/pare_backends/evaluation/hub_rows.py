@@ -13,7 +13,6 @@ from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure, chain, is_disk_full, one_line
 from pare_backends.offline import kept_out_by
 
-
 NOT_CACHED = (ConnectionError, FileNotFoundError, ValueError)
 """What `datasets` raises of a part that its cache does not hold, where it may not ask the hub."""
 
