@@ -14,7 +14,7 @@ function withTaskOptions(command: Command): Command {
     .option("--model <name|path>", "demo, a checkpoint directory, a GGUF file or a hub name")
     .option(
       "--dataset <name|file>",
-      "demo, core, gsm8k,mmlu, any task of lm-eval, own.yaml, or a .jsonl file",
+      "demo, core, gsm8k,mmlu, any task of lm-eval, own.yaml, own.jsonl; see `pare datasets`",
     )
     .option("--seed <n>", "seed of every random choice")
     .option("--data-dir <dir>", "benchmark files instead of the hub")
@@ -216,6 +216,13 @@ function buildProgram(): Command {
   program.command("plugins").description("list methods, datasets, tasks, samplers and runtimes")
     .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
     .action(async (options) => (await import("./commands/show.ts")).pluginsCommand(options));
+
+  program.command("datasets").description("what --dataset may say, and where the data come from")
+    .argument("[name]", "only this dataset or benchmark")
+    .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
+    .action(async (name: string | undefined, options) =>
+      (await import("./commands/datasets.ts")).datasetsCommand(name, options)
+    );
 
   program.command("schema").description("print a JSON schema")
     .addArgument(

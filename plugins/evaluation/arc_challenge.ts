@@ -9,6 +9,7 @@ export default defineTask({
   lm_eval_task: "arc_challenge",
   definition: {
     include: "arc/arc_challenge.yaml",
+    dataset_path: "allenai/ai2_arc",
     dataset_kwargs: { data_files: { train: "train_exemplars.jsonl" } },
     metadata: {
       version: 1,

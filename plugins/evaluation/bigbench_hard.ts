@@ -43,6 +43,7 @@ export default defineTask({
   lm_eval_task: "bbh_cot_fewshot",
   definition: {
     include: "bbh/cot_fewshot/_cot_fewshot_template_yaml",
+    dataset_path: "SaylorTwift/bbh",
     metadata: {
       version: 4,
       fields: { input: "string", target: "string", subtask: "string" },

@@ -9,6 +9,7 @@ export default defineTask({
   lm_eval_task: "commonsense_qa",
   definition: {
     include: "commonsense_qa/default.yaml",
+    dataset_path: "tau/commonsense_qa",
     metadata: {
       version: 1,
       fields: { question: "string", choices: "object", answerKey: "string" },

@@ -13,6 +13,7 @@ export default defineTask({
   definition: {
     // Its eight examples are those of the chain-of-thought paper, in a fixed order.
     include: "gsm8k/gsm8k-cot.yaml",
+    dataset_path: "openai/gsm8k",
     generation_kwargs: {
       do_sample: false,
       max_gen_toks: 256,

@@ -12,6 +12,7 @@ export default defineTask({
   lm_eval_task: "hellaswag",
   definition: {
     include: "hellaswag/hellaswag.yaml",
+    dataset_path: "Rowan/hellaswag",
     dataset_kwargs: { data_files: { train: "train_exemplars.jsonl" } },
     metadata: {
       version: 1,

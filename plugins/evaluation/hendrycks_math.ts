@@ -13,6 +13,7 @@ export default defineTask({
   lm_eval_task: "hendrycks_math",
   definition: {
     include: "hendrycks_math/hendrycks_math_algebra.yaml",
+    dataset_path: "EleutherAI/hendrycks_math",
     generation_kwargs: { do_sample: false, max_gen_toks: 512, until: ["Problem:"] },
     metadata: {
       version: 1,

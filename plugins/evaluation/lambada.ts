@@ -9,6 +9,7 @@ export default defineTask({
   lm_eval_task: "lambada_openai",
   definition: {
     include: "lambada/lambada_openai.yaml",
+    dataset_path: "EleutherAI/lambada_openai",
     // Accuracy alone: the perplexity of the words would be bootstrapped for minutes.
     metric_list: [{ metric: "acc", aggregation: "mean", higher_is_better: true }],
     metadata: { version: 1, fields: { text: "string" } },

@@ -13,6 +13,7 @@ export default defineTask({
   lm_eval_task: "mmlu",
   definition: {
     include: "mmlu/default/_default_template_yaml",
+    dataset_path: "cais/mmlu",
     dataset_name: "all",
     dataset_kwargs: { data_files: { train: "dev.jsonl.gz" } },
     metadata: {

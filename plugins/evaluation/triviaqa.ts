@@ -9,6 +9,7 @@ export default defineTask({
   lm_eval_task: "triviaqa",
   definition: {
     include: "triviaqa/default.yaml",
+    dataset_path: "mandarjoshi/trivia_qa",
     dataset_kwargs: { data_files: { train: "train_exemplars.jsonl" } },
     generation_kwargs: { do_sample: false, max_gen_toks: 32, until: ["\n", ".", ","] },
     metadata: { version: 3, fields: { question: "string", answer: "object" } },

@@ -12,6 +12,7 @@ export default defineTask({
   lm_eval_task: "truthfulqa_gen",
   definition: {
     include: "truthfulqa/truthfulqa_gen.yaml",
+    dataset_path: "truthfulqa/truthful_qa",
     generation_kwargs: { do_sample: false, max_gen_toks: 128, until: ["\n\n"] },
     metadata: {
       version: 3,

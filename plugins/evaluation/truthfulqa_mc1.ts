@@ -9,6 +9,7 @@ export default defineTask({
   lm_eval_task: "truthfulqa_mc1",
   definition: {
     include: "truthfulqa/truthfulqa_mc1.yaml",
+    dataset_path: "truthfulqa/truthful_qa",
     metadata: { version: 2, fields: { question: "string", mc1_targets: "object" } },
   },
   data_file: "truthful_qa/multiple_choice.jsonl.gz",

@@ -9,6 +9,7 @@ export default defineTask({
   lm_eval_task: "truthfulqa_mc2",
   definition: {
     include: "truthfulqa/truthfulqa_mc2.yaml",
+    dataset_path: "truthfulqa/truthful_qa",
     metadata: { version: 3, fields: { question: "string", mc2_targets: "object" } },
   },
   data_file: "truthful_qa/multiple_choice.jsonl.gz",

@@ -9,6 +9,7 @@ export default defineTask({
   lm_eval_task: "winogrande",
   definition: {
     include: "winogrande/default.yaml",
+    dataset_path: "allenai/winogrande",
     dataset_kwargs: { data_files: { train: "train_exemplars.jsonl" } },
     metadata: {
       version: 1,
