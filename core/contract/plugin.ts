@@ -1,5 +1,6 @@
 import type { Action, Origin, ResolvedAction } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
+import type { GroupMember } from "../schemas/found_task.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import type { Knobs } from "./knobs.ts";
@@ -147,6 +148,8 @@ export interface Task {
   readonly runs_code?: true;
   /** Who defines it; default: the plugin's file. A task of lm-eval or a task file is no plugin. */
   readonly origin?: "plugin" | "lm_eval" | "file";
+  /** The groups of lm-eval by whose names it was asked for. */
+  readonly member_of?: readonly GroupMember[];
 }
 
 /** What a sampler sees when it is asked for the next strategy. */

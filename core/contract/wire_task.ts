@@ -22,5 +22,6 @@ export function wireTask(task: Task, dataPath: string | null): WireTask {
     unit: task.unit,
     direction: task.direction,
     window_tokens: task.window_tokens,
+    ...(task.member_of === undefined ? {} : { member_of: [...task.member_of] }),
   };
 }

@@ -1,5 +1,13 @@
 import { z } from "zod";
 
+/** That a task was asked for by the name of a group of lm-eval, which has a figure of its own. */
+export const GroupMember = z.strictObject({
+  group: z.string(),
+  weight_by_size: z.boolean().describe("each task counts by its samples, else all alike"),
+  members: z.int().describe("tasks of the group"),
+});
+export type GroupMember = z.infer<typeof GroupMember>;
+
 /** A benchmark that is no plugin, as its document tells it. */
 export const FoundTask = z.strictObject({
   name: z.string(),
@@ -16,5 +24,6 @@ export const FoundTask = z.strictObject({
   data_file: z.string().nullable().describe("where its rows lie in a folder of benchmark files"),
   example_file: z.string().nullable().describe("beside them: the rows of its examples"),
   data_path: z.string().nullable().describe("the rows that a task file names"),
+  member_of: z.array(GroupMember),
 });
 export type FoundTask = z.infer<typeof FoundTask>;

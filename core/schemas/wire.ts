@@ -5,7 +5,7 @@ import { Endpoint, RefusedTask } from "./endpoint.ts";
 import { CarbonIntensity, CpuPower, EnergyReading } from "./energy.ts";
 import { DeviceFacts, ModelFacts } from "./facts.ts";
 import { FailureKind } from "./failure.ts";
-import { FoundTask } from "./found_task.ts";
+import { FoundTask, GroupMember } from "./found_task.ts";
 import { Measurement, Numerics } from "./measurement.ts";
 
 /**
@@ -48,6 +48,7 @@ export const WireTask = z.strictObject({
   unit: z.string(),
   direction: z.enum(["maximize", "minimize"]),
   window_tokens: z.int().nullable().describe("perplexity: tokens a window"),
+  member_of: z.array(GroupMember).optional().describe("groups of lm-eval that asked for it"),
 });
 export type WireTask = z.infer<typeof WireTask>;
 
@@ -234,6 +235,7 @@ export const StageResults = {
       asked: z.string(),
       tasks: z.array(FoundTask).describe("none: there is no such task"),
       near: z.array(z.string()).describe("names much like it"),
+      reason: z.string().nullable().describe("why it cannot be had; null: it can, or is unknown"),
     })),
   }),
   prepare_data: z.strictObject({

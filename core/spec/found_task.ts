@@ -55,5 +55,6 @@ export function foundTask(
     window_tokens: null,
     datasets: [asked],
     origin: found.origin,
+    ...(found.member_of.length === 0 ? {} : { member_of: found.member_of }),
   };
 }

@@ -12,6 +12,7 @@ from pare_backends.evaluation.chat_template import use_chat_template
 from pare_backends.evaluation.documents import Documents, load_documents
 from pare_backends.evaluation.generated_code import runnable
 from pare_backends.evaluation.harness import run_harness
+from pare_backends.evaluation.lm_groups import group_measurements
 from pare_backends.evaluation.outcome import TaskOutcome, measurements
 from pare_backends.evaluation.perplexity import run_perplexity, windows
 from pare_backends.evaluation.records import file_sha256
@@ -86,6 +87,7 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
             for outcome in outcomes
             for m in measurements(outcome, request.fidelity, device)
         ]
+        + group_measurements(outcomes, request.fidelity, device)
         + judged,
         "samples": sum(len(outcome.samples) for outcome in outcomes),
         "requests": sum(outcome.asked for outcome in outcomes),

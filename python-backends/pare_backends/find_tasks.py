@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from pare_backends.evaluation.lm_groups import membership
 from pare_backends.evaluation.task_document import (
     check_usable,
     chosen_metric,
@@ -47,16 +48,24 @@ class FindTasksRequest:
 
 
 def run(request: FindTasksRequest, report: Report) -> dict[str, Any]:
-    """What each name stands for; a name that lm-eval does not know gets its nearest names."""
+    """What each name stands for; a name that lm-eval does not know gets its nearest names, and one
+    that cannot be had the reason."""
     index = functools.cache(lambda: build_index(tasks_folder()))
-    found = []
+    found: list[dict[str, Any]] = []
     for number, one in enumerate(request.tasks):
         report.progress("tasks", number, len(request.tasks), "names")
-        if one.kind == "file":
-            tasks = [file_task(Path(one.target), request.trust_task_code)]
-            found.append({"asked": one.asked, "tasks": tasks, "near": []})
-        else:
-            found.append({"asked": one.asked, **named_tasks(index(), one.target)})
+        try:
+            if one.kind == "file":
+                tasks = [file_task(Path(one.target), request.trust_task_code)]
+                told: dict[str, Any] = {"tasks": tasks, "near": []}
+            else:
+                told = named_tasks(index(), one.target)
+            found.append({"asked": one.asked, **told, "reason": None})
+        except StageFailure as failure:
+            if failure.kind != "bad_input":
+                raise
+            said = ". ".join(part for part in (failure.message, failure.hint) if part is not None)
+            found.append({"asked": one.asked, "tasks": [], "near": [], "reason": said})
     return {"found": found}
 
 
@@ -72,7 +81,12 @@ def named_tasks(index: TaskIndex, name: str) -> dict[str, Any]:
             f"benchmark of its own here: at most {MOST_MEMBERS}",
             hint=f"Name some of them, such as {names[0]}",
         )
-    return {"tasks": [library_task(index, one) for one in names], "near": []}
+    tasks = [library_task(index, one) for one in names]
+    if name in index.groups:
+        group = merged(read_included(index.groups[name], index.root))
+        member = membership(name, group, [task["metric"] for task in tasks])
+        tasks = [{**task, "member_of": [] if member is None else [member]} for task in tasks]
+    return {"tasks": tasks, "near": []}
 
 
 def library_task(index: TaskIndex, name: str) -> dict[str, Any]:
@@ -173,8 +187,6 @@ def _one_file(path: Path, value: Any) -> Path:
     file = (path.parent / named).resolve()
     if not named.endswith((".jsonl", ".jsonl.gz", ".json")):
         raise refuse(path.name, f"its data file {named} must be a .jsonl, .jsonl.gz or .json file")
-    if not file.is_file():
-        raise refuse(path.name, f"its data file {file} is not there")
     return file
 
 
@@ -188,6 +200,7 @@ def _common(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
         "chance": _number(name, metadata, "chance", 0, 1),
         "proxy_samples": _number(name, metadata, "proxy_samples", 1, None),
         "full_samples": _number(name, metadata, "full_samples", 1, None),
+        "member_of": [],
     }
 
 

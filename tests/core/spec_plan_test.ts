@@ -72,6 +72,7 @@ const PIQA: FoundTask = {
   data_file: "piqa/validation.jsonl.gz",
   example_file: "train.jsonl.gz",
   data_path: null,
+  member_of: [],
 };
 
 Deno.test("a found task is a benchmark that its word chooses; a plugin's name is kept apart", () => {

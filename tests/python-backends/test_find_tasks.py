@@ -53,10 +53,12 @@ def found(path: Path, trusted: bool = False) -> dict[str, Any]:
 
 
 def refusal(path: Path, trusted: bool = False) -> str:
-    with pytest.raises(StageFailure) as caught:
-        found(path, trusted)
-    assert caught.value.kind == "bad_input"
-    return f"{caught.value.message} | {caught.value.hint}"
+    """Why a task file cannot be had, beside another one that can."""
+    other = written(path.parent, TASK.replace("own_choice", "other"), "other.yaml")
+    files = [AskedTask(one.name, "file", str(one)) for one in (path, other)]
+    wrong, right = run(FindTasksRequest(files, trusted), Events().report)["found"]
+    assert (wrong["tasks"], right["reason"], len(right["tasks"])) == ([], None, 1)
+    return str(wrong["reason"])
 
 
 def test_a_task_file_is_told_by_what_it_says(tmp_path: Path) -> None:
@@ -83,7 +85,6 @@ def test_a_version_is_the_hash_of_all_that_a_task_file_says(tmp_path: Path) -> N
         ("{{question}}", "{{question", r'its "doc_to_text" is no template at line 2'),
         ("{{question}}", "{{question.__class__}}", r'reaches into Python by "__class__"'),
         ("{{question}}", "{{question['__class__']}}", r'reaches into Python by "__class__"'),
-        ("own.jsonl", "nowhere.jsonl", r"its data file .*nowhere\.jsonl is not there"),
         ("own.jsonl", "own.csv", r"must be a \.jsonl, \.jsonl\.gz or \.json file"),
         ("{test: own", "{tset: own", r"no file for its test_split .*\(test\): it has tset"),
         ("test_split: test", "num_fewshot: 2", r"no file for its test_split"),
@@ -115,6 +116,11 @@ def test_a_file_that_is_none_is_said(tmp_path: Path) -> None:
     assert "it holds list" in refusal(written(tmp_path, "- a\n"))
     (tmp_path / "own.yaml").write_bytes(b"\xff\xfe\x00")
     assert "it is not UTF-8" in refusal(tmp_path / "own.yaml")
+
+
+def test_a_data_file_that_is_not_there_is_left_to_who_reads_it(tmp_path: Path) -> None:
+    task = found(written(tmp_path, TASK.replace("own.jsonl", "nowhere.jsonl")))
+    assert task["data_path"] == str(tmp_path / "nowhere.jsonl")
 
 
 def test_rows_may_be_one_list_of_a_json_file(tmp_path: Path) -> None:

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class GroupMember:
+    """That a task was asked for by the name of a group of lm-eval."""
+
+    group: str
+    weight_by_size: bool
+    members: int
 
 
 @dataclass(frozen=True)
@@ -24,6 +33,7 @@ class WireTask:
     unit: str
     direction: Literal["maximize", "minimize"]
     window_tokens: int | None
+    member_of: list[GroupMember] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
