@@ -12,7 +12,7 @@ import {
   UsageError,
 } from "../core/mod.ts";
 
-import { dataPath } from "./runner/wire_tasks.ts";
+import { withoutData } from "./runner/wire_tasks.ts";
 
 function known(kind: string, name: string, names: readonly string[]): void {
   if (!names.includes(name)) throw new UsageError(unknownName(kind, name, names));
@@ -20,8 +20,8 @@ function known(kind: string, name: string, names: readonly string[]): void {
 
 /**
  * Refuses what can be known to be wrong before an environment is made or a model is read: names of
- * the dataset, benchmarks with settings of their own, methods, knobs, runtime, sampler and target, weights that weigh nothing, and data
- * files that are not there.
+ * the dataset, benchmarks with settings of their own, methods, knobs, runtime, sampler and target,
+ * weights that weigh nothing, and data files that are not there where no other benchmark is left.
  */
 export function checkRequest(
   request: StudyRequest,
@@ -31,9 +31,12 @@ export function checkRequest(
   const sets = registry.agents.flatMap((agent) => agent.benchmark_sets ?? []);
   const classified = classifyDataset(dataset, sets);
   const choice = chooseTasks(dataset, classified, registry.tasks, sets);
-  planTasks(choice, request);
-  const { tasks } = choice;
-  for (const task of tasks) dataPath(task, request);
+  const planned = planTasks(choice, request);
+  const gone = withoutData(choice.tasks, request);
+  const left = planned.filter(({ task }) => !gone.some((one) => one.task === task));
+  if (!left.some(({ primary }) => primary)) {
+    throw new UsageError(gone.map(({ reason }) => reason).join("; "));
+  }
   const methods = registry.methods.map(({ method }) => method.name);
   for (const name of request.methods ?? []) known("method", name, methods);
   if (request.runtime !== undefined) registry.runtime(request.runtime);

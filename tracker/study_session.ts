@@ -151,6 +151,7 @@ export function openSession(input: SessionInput): StudySession {
         request,
         spec: known,
         facts,
+        begun: history !== undefined,
       });
       const wanted = request.methods;
       const result = await (onlyEvaluates ? runEvaluation : runStudy)({

@@ -170,10 +170,29 @@ export function makeRegistry(loaded: readonly LoadedPlugin[]): Registry {
   };
 }
 
-/** The registry with more benchmarks: those of a study that are no plugins. */
-export function withTasks(registry: Registry, more: readonly Task[]): Registry {
+/**
+ * The registry with more benchmarks: those of a study that are no plugins. `broken` are those that
+ * cannot be had, by the user's words for them, with their reasons: each is a set without a task.
+ */
+export function withTasks(
+  registry: Registry,
+  more: readonly Task[],
+  broken: ReadonlyMap<string, string> = new Map(),
+): Registry {
   const tasks = [...registry.tasks, ...more];
-  return { ...registry, tasks, task: (name) => find("task", tasks, name) };
+  const benchmark_sets = [...broken].map(([asked, reason]) => ({
+    datasets: [asked],
+    dataset_class: "custom" as const,
+    tasks: [asked],
+    reasons: { [asked]: reason },
+  }));
+  const asked = { kind: "agent", name: "asked", summary: "What a study asks for", benchmark_sets };
+  return {
+    ...registry,
+    agents: broken.size === 0 ? registry.agents : [...registry.agents, asked as Agent],
+    tasks,
+    task: (name) => find("task", tasks, name),
+  };
 }
 
 function findMethod(

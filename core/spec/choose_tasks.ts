@@ -68,10 +68,10 @@ function setTasks(
   const own = set.tasks.flatMap((name) => tasks.filter((task) => task.name === name));
   const others = claiming(tasks, [dataset, ...set.datasets]).filter((task) => !own.includes(task));
   const missing = set.tasks.filter((name) => !own.some((task) => task.name === name))
-    .map((task) => ({
-      task,
-      reason: `${set.reasons?.[task] ?? MISSING}; "${dataset}" asks for it`,
-    }));
+    .map((task) => {
+      const reason = set.reasons?.[task] ?? MISSING;
+      return { task, reason: task === dataset ? reason : `${reason}; "${dataset}" asks for it` };
+    });
   return { tasks: [...own, ...others], missing };
 }
 
@@ -183,33 +183,49 @@ function namedTasks(
   tasks: readonly Task[],
   sets: readonly BenchmarkSet[],
 ): TaskChoice {
-  const set = findBenchmarkSet(name, sets);
-  const claimed = claiming(tasks, [name]);
-  if (set === undefined && claimed.length === 0) {
-    return unlistedTasks(name, classified, tasks, sets);
-  }
-  const choice = set === undefined ? { tasks: claimed, missing: [] } : setTasks(name, set, tasks);
+  const choice = claimedTasks(name, tasks, sets);
+  if (choice === null) return unlistedTasks(name, classified, tasks, sets);
   if (choice.tasks.length === 0) refuse(name, choice.missing, knownDatasets(tasks, sets));
-  return { ...choice, warnings: missingWarning(name, choice), weights: set?.weights ?? {} };
+  return { ...choice, warnings: missingWarning(name, choice) };
 }
 
-/** Several names: all that they ask for, each task once. No name of a list gets a stand-in. */
+/** What the set of a name gives, else the tasks that claim it; null: nobody knows the name. */
+function claimedTasks(
+  name: string,
+  tasks: readonly Task[],
+  sets: readonly BenchmarkSet[],
+): Omit<TaskChoice, "warnings"> | null {
+  const set = findBenchmarkSet(name, sets);
+  if (set !== undefined) return { ...setTasks(name, set, tasks), weights: set.weights ?? {} };
+  const claimed = claiming(tasks, [name]);
+  return claimed.length === 0 ? null : { tasks: claimed, missing: [], weights: {} };
+}
+
+/**
+ * Several names: all that they ask for, each task once. No name of a list gets a stand-in; one that
+ * cannot be had is left out with its reason, as long as another is left.
+ */
 function listedTasks(
   names: readonly string[],
   tasks: readonly Task[],
   sets: readonly BenchmarkSet[],
 ): TaskChoice {
+  const known = knownDatasets(tasks, sets);
   const choices = names.map((name) => {
-    if (!claimsDataset(name, tasks, sets)) {
-      throw new UsageError(unknownName("dataset", name, knownDatasets(tasks, sets)));
-    }
-    const classified = classifyDataset({ dataset: name, kind: "named" }, sets);
-    return namedTasks(name, classified, tasks, sets);
+    const choice = claimedTasks(name, tasks, sets);
+    if (choice === null) throw new UsageError(unknownName("dataset", name, known));
+    return { name, ...choice };
   });
-  return {
-    tasks: [...new Set(choices.flatMap((choice) => choice.tasks))],
-    missing: [...new Map(choices.flatMap((c) => c.missing).map((one) => [one.task, one])).values()],
-    warnings: choices.flatMap((choice) => choice.warnings),
-    weights: Object.assign({}, ...choices.map((choice) => choice.weights)),
-  };
+  const found = [...new Set(choices.flatMap((choice) => choice.tasks))];
+  const missing = [...new Map(choices.flatMap((c) => c.missing).map((one) => [one.task, one]))
+    .values()];
+  if (found.length === 0) refuse(names.join(", "), missing, known);
+  const left = found.map((task) => task.name).join(", ");
+  const warnings = choices.flatMap((choice) =>
+    choice.tasks.length > 0 ? missingWarning(choice.name, choice) : choice.missing.map((
+      { task, reason },
+    ) => `${task} is left out and quality is measured on ${left} alone: ${reason}`)
+  );
+  const weights = Object.assign({}, ...choices.map((choice) => choice.weights));
+  return { tasks: found, missing, warnings, weights };
 }

@@ -50,11 +50,11 @@ export function classifyDataset(
   sets: readonly BenchmarkSet[],
 ): Classified {
   const name = dataset.dataset;
-  if (dataset.kind === "file" || name.toLowerCase().endsWith(".jsonl")) {
+  const names = datasetNames(name);
+  if (dataset.kind !== "file" && names.length > 1) return classifyList(names, sets);
+  if (dataset.kind === "file" || /\.jsonl(\.gz)?$/i.test(name)) {
     return { dataset_class: "custom", known: "file", reason: "a file of the user's own" };
   }
-  const names = datasetNames(name);
-  if (names.length > 1) return classifyList(names, sets);
   const set = findBenchmarkSet(name, sets);
   if (set !== undefined) {
     const reason = `"${name}" is a ${set.dataset_class} benchmark set`;

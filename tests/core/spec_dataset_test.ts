@@ -147,7 +147,14 @@ Deno.test("several names, separated by commas, ask for all of their tasks, each 
 Deno.test("a name of a list that nobody knows is refused, never stood in for", () => {
   assert.throws(() => specFor("gsm8k,wrods"), /Unknown dataset "wrods". Did you mean "words"/);
   assert.throws(() => specFor("gsm8k,support-tickets"), /Unknown dataset "support-tickets"/);
-  assert.throws(() => specFor("gsm8k,code"), /"code" as none of its benchmarks is available/);
+});
+
+Deno.test("a name of a list that cannot be had is left out with its reason, as long as one is left", () => {
+  const { tasks, missing_tasks, warnings } = specFor("gsm8k,code");
+  assert.deepEqual(tasks.map(({ task }) => task), ["sums"]);
+  assert.ok(missing_tasks.length > 0);
+  assert.match(warnings[0]!, new RegExp(`^${missing_tasks[0]!.task} is left out and quality is`));
+  assert.throws(() => specFor("code,code"), /"code, code" as none of its benchmarks is available/);
 });
 
 Deno.test("a task counts as the user says, else as its set does, else 1", () => {

@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { StudyRequest, UsageError } from "../../core/mod.ts";
+import {
+  chooseTasks,
+  classifyDataset,
+  type DatasetFacts,
+  StudyRequest,
+  UsageError,
+} from "../../core/mod.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { withFoundTasks } from "../../tracker/data/find_tasks.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
 import { createStageRunner } from "../../tracker/runner/stage_runner.ts";
-import { dataPath } from "../../tracker/runner/wire_tasks.ts";
+import { dataPath, withoutData } from "../../tracker/runner/wire_tasks.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
 const registry = await discoverPlugins();
@@ -28,8 +34,8 @@ function runner() {
 
 async function found(dataset: string, more: { data_dir?: string } = {}) {
   const request = StudyRequest.parse({ model_name: "tiny", dataset, ...more });
-  const { tasks } = await withFoundTasks(request, registry, runner);
-  return { request, tasks: tasks.slice(registry.tasks.length) };
+  const { tasks, agents } = await withFoundTasks(request, registry, runner);
+  return { request, tasks: tasks.slice(registry.tasks.length), all: tasks, agents };
 }
 
 async function refused(dataset: string, expected: RegExp) {
@@ -61,9 +67,12 @@ Deno.test("lm-eval's tasks and groups become benchmarks of the study", async () 
 Deno.test("a task's own folder of --data-dir is read; a file that it lacks is named", async () => {
   const folder = temporaryFolder("task-data");
   await Deno.mkdir(join(folder, "gsm8k"));
+  const bare = await found("lm_eval:gsm8k", { data_dir: folder });
+  assert.match(
+    withoutData(bare.tasks, bare.request)[0]?.reason ?? "",
+    /Cannot read the data of lm_eval:gsm8k: .*gsm8k.test\.jsonl\.gz is not there/,
+  );
   await Deno.writeTextFile(join(folder, "gsm8k", "test.jsonl"), "{}\n");
-  const gsm8k = found("lm_eval:gsm8k", { data_dir: folder });
-  await assert.rejects(gsm8k, /gsm8k must hold train\.jsonl\.gz or train\.jsonl, and has neither/);
   await Deno.writeTextFile(join(folder, "gsm8k", "train.jsonl"), "{}\n");
   const { tasks: [task], request } = await found("lm_eval:gsm8k,piqa", { data_dir: folder });
   assert.equal(dataPath(task!, request), join(folder, "gsm8k", "test.jsonl"));
@@ -107,4 +116,37 @@ Deno.test("a misspelled name gets the nearest; one that nobody could mean is lef
   await refused("lm_eval:humaneval", /runs code that the model writes.*sandbox/);
   assert.deepEqual((await found("gms8k")).tasks, []);
   assert.deepEqual((await found("quarterly-support-tickets")).tasks, []);
+});
+
+Deno.test("files stand in a list; a broken one is left out with its reason", async () => {
+  const folder = temporaryFolder("task-list");
+  const file = async (name: string, text: string) => {
+    await Deno.writeTextFile(join(folder, name), text);
+    return join(folder, name);
+  };
+  const own = await file("own.jsonl", '{"prompt": "a", "answer": "b"}\n');
+  const gsm8k = await file("gsm8k.jsonl", '{"text": "a"}\n');
+  const cut = await file("cut.jsonl", '{"text": "a"}\n{"text": \n');
+  const empty = await file("empty.jsonl", "\n");
+  const yaml = await file("bad.yaml", "task: bad\noutput_type: [a\n");
+  const { tasks, all, agents } = await found(["gsm8k", own, gsm8k, cut, empty, yaml].join());
+  assert.deepEqual(tasks.map(({ name, metric }) => [name, metric]), [
+    ["own", "acc,none"],
+    ["gsm8k.jsonl", "perplexity"],
+  ]);
+  const sets = agents.flatMap((agent) => agent.benchmark_sets ?? []);
+  const dataset = ["gsm8k", own, cut, empty, yaml].join();
+  const named = { dataset, kind: "named", path: null, format: null, rows: null, sha256: null };
+  const choice = chooseTasks(
+    named as DatasetFacts,
+    classifyDataset(named as DatasetFacts, sets),
+    all,
+    sets,
+  );
+  assert.deepEqual(choice.tasks.map(({ name }) => name), ["gsm8k", "own"]);
+  const [line, nothing, document] = choice.warnings;
+  assert.match(line!, /cut\.jsonl is left out and .* on gsm8k, own alone: Cannot read line 2 of/);
+  assert.match(nothing!, /empty\.jsonl is left out .*: it holds no rows/);
+  assert.match(document!, /bad\.yaml is left out .*: it is no YAML at line 3/);
+  await refused([cut, yaml].join(), /Cannot read line 2 of .*; Cannot read the task file .*bad/);
 });

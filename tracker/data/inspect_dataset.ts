@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { type DatasetFacts, datasetNames, UsageError } from "../../core/mod.ts";
 
 type Format = NonNullable<DatasetFacts["format"]>;
 
-/** Whether a dataset was given as a file: by its ending. */
+/** Whether a dataset was given as one file: by its ending; a list of names is none. */
 export function isDatasetFile(dataset: string): boolean {
-  return /\.jsonl(\.gz)?$/i.test(dataset.trim());
+  if (!/\.jsonl(\.gz)?$/i.test(dataset.trim())) return false;
+  return datasetNames(dataset).length === 1 || existsSync(dataset);
 }
 
 /** Whether a name of a dataset is a task file: by its ending. */
@@ -33,13 +35,13 @@ export async function inspectDataset(dataset: string): Promise<DatasetFacts> {
 
 /** A name that can only be meant as a file is no benchmark that pare does not know. */
 async function refusePath(dataset: string): Promise<void> {
-  if (isTaskFile(dataset)) return;
+  if (isTaskFile(dataset) || isDatasetFile(dataset)) return;
   const meant = /^(\.{0,2}\/|~)|\.(csv|gz|json|parquet|tsv|txt)$/i.test(dataset) ||
     await Deno.stat(dataset).then(({ isFile }) => isFile, () => false);
   if (!meant) return;
   throw new UsageError(
     `Cannot use ${dataset} as a dataset: a file must be a .jsonl or .jsonl.gz of {"prompt", ` +
-      `"answer"} or {"text"}, alone, or an lm-eval task file (.yaml)`,
+      `"answer"} or {"text"}, or an lm-eval task file (.yaml)`,
   );
 }
 

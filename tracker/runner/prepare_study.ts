@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
+  type Agent,
   chooseSamples,
   type Facts,
   type ModelFacts,
@@ -12,6 +13,7 @@ import {
   type StageResult,
   StageResults,
   type StudyRequest,
+  type Task,
   type TaskSampling,
   UsageError,
   type WireTask,
@@ -21,7 +23,7 @@ import { PROJECT_ROOT } from "../home.ts";
 import type { PreparedStudy } from "./live_backend.ts";
 import { packageSource } from "./source_closure.ts";
 import type { StageRunner } from "./stage_runner.ts";
-import { wireTasks } from "./wire_tasks.ts";
+import { wireTasks, withoutData } from "./wire_tasks.ts";
 import type { Workshop } from "./workshop.ts";
 
 /** Calibration windows written; a method takes as many of them as its knobs say. */
@@ -62,6 +64,15 @@ class BrokenTasks extends Error {
   }
 }
 
+interface StudyToPrepare {
+  readonly study_id: string;
+  readonly request: StudyRequest;
+  readonly spec: Spec;
+  readonly facts: Facts;
+  /** Whether something of it is measured already. */
+  readonly begun: boolean;
+}
+
 /**
  * Chooses samples; their order and the calibration windows are made once for the same inputs. A
  * benchmark whose data are broken is left out of the spec that comes back, with its reason; where
@@ -70,21 +81,61 @@ class BrokenTasks extends Error {
 export async function prepareStudy(
   workshop: Workshop,
   runner: StageRunner,
-  study: { study_id: string; request: StudyRequest; spec: Spec; facts: Facts },
+  study: StudyToPrepare,
 ): Promise<PreparedStudy> {
+  const tasks = tasksOf(study.spec, workshop.registry.tasks);
+  if (study.begun) refuseChanged(study, tasks, workshop.registry.agents);
+  const gone = withoutData(tasks, study.request);
+  const spec = gone.length === 0 ? study.spec : without(study, gone);
   try {
-    return await prepareTasks(workshop, runner, study);
+    return await prepareTasks(workshop, runner, { ...study, spec });
   } catch (error) {
     if (!(error instanceof BrokenTasks)) throw error;
-    const spec = withoutTasks(study.spec, error.refused);
-    return await prepareTasks(workshop, runner, { ...study, spec });
+    const left = without({ ...study, spec }, error.refused);
+    return await prepareTasks(workshop, runner, { ...study, spec: left });
+  }
+}
+
+function tasksOf(spec: Spec, all: readonly Task[]): Task[] {
+  const named = new Set(spec.tasks.map(({ task }) => task));
+  return all.filter(({ name }) => named.has(name));
+}
+
+/** The spec without benchmarks; a study that has begun measures what its baseline did, or nothing. */
+function without(study: StudyToPrepare, refused: Spec["missing_tasks"]): Spec {
+  if (!study.begun) return withoutTasks(study.spec, refused);
+  const reasons = refused.map(({ reason }) => reason).join("; ");
+  throw new UsageError(`Cannot go on with ${study.study_id}: ${reasons}`);
+}
+
+/** Refuses to go on where a benchmark is another one than the study began with, or is gone. */
+function refuseChanged(
+  { study_id, spec }: StudyToPrepare,
+  tasks: readonly Task[],
+  agents: readonly Agent[],
+): void {
+  for (const { task, task_version } of spec.tasks) {
+    const now = tasks.find(({ name }) => name === task);
+    if (now?.version === task_version) continue;
+    const start = `Cannot go on with ${study_id} as`;
+    if (now === undefined) {
+      const sets = agents.flatMap((agent) => agent.benchmark_sets ?? []);
+      const reasons = sets.filter((set) => set.dataset_class === "custom")
+        .flatMap((set) => Object.values(set.reasons ?? {}));
+      throw new UsageError([`${start} its benchmark ${task} is gone`, ...reasons].join(": "));
+    }
+    const what = now.origin === "file" ? `the task file ${now.datasets[0]}` : `the task ${task}`;
+    throw new UsageError(
+      `${start} ${what} has changed since it began (version ${task_version}, now ` +
+        `${now.version}): its figures could not be compared; put it back, or begin a new study`,
+    );
   }
 }
 
 async function prepareTasks(
   workshop: Workshop,
   runner: StageRunner,
-  study: { study_id: string; request: StudyRequest; spec: Spec; facts: Facts },
+  study: StudyToPrepare,
 ): Promise<PreparedStudy> {
   const { request, spec, facts: { model, device } } = study;
   const tasks = wireTasks(spec, workshop.registry.tasks, request);

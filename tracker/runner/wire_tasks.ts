@@ -17,14 +17,21 @@ export function dataPath(task: Task, request: StudyRequest): string | null {
   if (request.data_dir === undefined || task.data_file === null) return null;
   // The folder of a benchmark that is no plugin was looked for when it was found.
   if ((task.origin ?? "plugin") !== "plugin") return null;
-  const path = resolve(request.data_dir, task.data_file);
-  if (!existsSync(path)) {
-    throw new UsageError(
-      `Cannot read the data of ${task.name}: --data-dir must hold ${task.data_file}, and ` +
-        `${path} is not there`,
-    );
-  }
-  return path;
+  return resolve(request.data_dir, task.data_file);
+}
+
+/** The tasks whose data file is not there, each with its sentence. */
+export function withoutData(
+  tasks: readonly Task[],
+  request: StudyRequest,
+): Spec["missing_tasks"] {
+  return tasks.flatMap((task) => {
+    const path = dataPath(task, request);
+    if (path === null || existsSync(path)) return [];
+    const must = task.shipped ? "" : `--data-dir must hold ${task.data_file}, and `;
+    const reason = `Cannot read the data of ${task.name}: ${must}${path} is not there`;
+    return [{ task: task.name, reason }];
+  });
 }
 
 /** The study's tasks as the Python evaluator takes them. */
