@@ -97,8 +97,7 @@ export async function prepareStudy(
 }
 
 function tasksOf(spec: Spec, all: readonly Task[]): Task[] {
-  const named = new Set(spec.tasks.map(({ task }) => task));
-  return all.filter(({ name }) => named.has(name));
+  return spec.tasks.flatMap(({ task }) => all.find(({ name }) => name === task) ?? []);
 }
 
 /** The spec without benchmarks; a study that has begun measures what its baseline did, or nothing. */
