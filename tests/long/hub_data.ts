@@ -16,7 +16,8 @@ import {
   scored,
 } from "../fixtures/hub_data_world.ts";
 import { startHub } from "../fixtures/hub_server.ts";
-import { shareDefaultEnvironment, temporaryFolder } from "../python-backends/scripted_worker.ts";
+import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
+import { temporaryFolder } from "../temporary_folder.ts";
 
 const REAL = Deno.env.get("PARE_TEST_DATA") ??
   fileURLToPath(new URL("../../../shared/data", import.meta.url));

@@ -16,7 +16,8 @@ import {
   scored,
 } from "../fixtures/hub_data_world.ts";
 import { startHub } from "../fixtures/hub_server.ts";
-import { shareDefaultEnvironment, temporaryFolder } from "../python-backends/scripted_worker.ts";
+import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
+import { temporaryFolder } from "../temporary_folder.ts";
 
 /** One of each kind: a chain of thought, examples of a split, parts of the hub, a generation. */
 const CHOSEN = ["arc_challenge", "gsm8k", "hendrycks_math", "mmlu", "triviaqa"];
