@@ -2,13 +2,7 @@ import type { BenchmarkSet, Task } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import type { DatasetFacts } from "../schemas/facts.ts";
 import type { Spec } from "../schemas/spec.ts";
-import {
-  canonicalName,
-  type Classified,
-  classifyDataset,
-  datasetNames,
-  findBenchmarkSet,
-} from "./dataset_class.ts";
+import { canonicalName, type Classified, datasetNames, findBenchmarkSet } from "./dataset_class.ts";
 
 /** The benchmarks of a study, those that it would want and cannot have, and what to say. */
 export interface TaskChoice {
