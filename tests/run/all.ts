@@ -32,6 +32,7 @@ const LONG_FILES = [
   "tests/tracker/mlflow/mirror_test.ts",
   "tests/tracker/full_disk_test.ts",
   "tests/tracker/store_test.ts",
+  "tests/tracker/served_test.ts",
 ];
 /** Starting a process takes a second. */
 const FILES_A_PROCESS = 10;

@@ -84,10 +84,10 @@ Deno.test("trials of two studies are compared where their protocols are the same
     // Six lost, none gained: McNemar's exact test.
     assert.ok(Math.abs(words!.p_value - 2 / 64) < 1e-12, String(words!.p_value));
     assert.deepEqual(compared.refused, [
-      "Cannot compare sums with here/t00 as the protocols differ: prompting is missing in here/t00 " +
-      "and one message of a user in served/t00",
-      "Cannot compare maps: only here/t00 measured it",
-      "Cannot compare rhymes: only served/t00 measured it",
+      "Cannot compare sums with the first as the protocols differ: prompting is missing in the " +
+      "first and one message of a user in the second",
+      "Cannot compare maps: only the first measured it",
+      "Cannot compare rhymes: only the second measured it",
     ]);
     assert.match(comparisonText(compared), /words +accuracy +0\.875 +0\.125 +-0\.750 \[/);
     const pairs = await store.query(`SELECT task, count(*)::INT AS n, avg(difference) AS difference
@@ -95,5 +95,5 @@ Deno.test("trials of two studies are compared where their protocols are the same
     assert.deepEqual(pairs.rows, [{ task: "words", n: 8, difference: -0.75 }]);
     await assert.rejects(compareTrials(store, "here/t00", "serve/t00"), /mean "served"\?/);
     await assert.rejects(compareTrials(store, "here/t00", "here/t07"), /mean "here\/t00"\?/);
-    await assert.rejects(compareTrials(store, "here", "here/t00"), /A trial is named STUDY\/t00/);
+    await assert.rejects(compareTrials(store, "here", "here/t00"), /a trial is named STUDY\/t00/);
   }));

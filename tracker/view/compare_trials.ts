@@ -39,7 +39,7 @@ export async function compareTrials(
   const reference = await evaluatedTrial(store, reference_id);
   const other = await evaluatedTrial(store, other_id);
   const refused: string[] = [];
-  const names = { reference: reference_id, other: other_id };
+  const names = { reference: "the first", other: "the second" };
   const tasks = reference.spec.tasks.filter(({ task }) => {
     const [left, right] = [ofTask(reference, task), ofTask(other, task)];
     if (left.samples.length === 0 || right.samples.length === 0) return false;
@@ -47,8 +47,11 @@ export async function compareTrials(
     if (mismatch !== null) refused.push(mismatch);
     return mismatch === null;
   });
-  for (const [task, where] of measuredOnce(reference, other)) {
-    refused.push(`Cannot compare ${task}: only ${where} measured it`);
+  for (const task of tasksLacking(other, reference)) {
+    refused.push(`Cannot compare ${task}: only ${names.reference} measured it`);
+  }
+  for (const task of tasksLacking(reference, other)) {
+    refused.push(`Cannot compare ${task}: only ${names.other} measured it`);
   }
   const { trial: { measurements }, samples, spec } = reference;
   // A judge's rates of a task stand behind the task's own figure.
@@ -76,25 +79,19 @@ function ofTask({ samples, protocol, protocol_parts }: Evaluated, task: string):
   };
 }
 
-function measuredOnce(reference: Evaluated, other: Evaluated): [string, string][] {
-  const [left, right] = [reference, other].map(({ samples }) =>
-    new Set(samples.map((s) => s.task))
-  );
-  return [
-    ...[...left!].filter((task) => !right!.has(task)).map((task) => [task, reference] as const),
-    ...[...right!].filter((task) => !left!.has(task)).map((task) => [task, other] as const),
-  ].map(([task, { trial }]) => [task, trial.trial_id]);
+/** Tasks that the second measured and the first did not. */
+function tasksLacking(first: Evaluated, second: Evaluated): string[] {
+  const there = new Set(first.samples.map(({ task }) => task));
+  return [...new Set(second.samples.map(({ task }) => task))].filter((task) => !there.has(task));
 }
 
 /** Reads a trial's full evaluation; throws a `UsageError` where the store has none. */
 async function evaluatedTrial(store: Store, trial_id: string): Promise<Evaluated> {
-  const study_id = trial_id.slice(0, Math.max(0, trial_id.lastIndexOf("/")));
+  const end = trial_id.lastIndexOf("/");
+  if (end < 1) throw new UsageError(`Cannot find "${trial_id}": a trial is named STUDY/t00`);
+  const study_id = trial_id.slice(0, end);
   const studies = (await store.studies()).map((study) => study.study_id);
-  if (!studies.includes(study_id)) {
-    throw new UsageError(
-      `${unknownName("study", study_id, studies)} A trial is named STUDY/t00`,
-    );
-  }
+  if (!studies.includes(study_id)) throw new UsageError(unknownName("study", study_id, studies));
   const study = replayStudy(await store.journalOf(study_id), study_id);
   const trial = study?.trials.find((one) => one.trial_id === trial_id);
   if (study === null || trial === undefined) {
