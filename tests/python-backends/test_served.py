@@ -192,7 +192,7 @@ COMPLETION = {"choices": [{"text": "x", "finish_reason": "stop"}]}
                     "usage": {"completion_tokens": 0},
                 },
             ),
-            "endpoint",
+            "invalid",
             "it cuts its answer after 0 tokens of 1 asked for",
         ),
         ((401, {"error": "no"}), "bad_input", "it wants a key (401: no)"),

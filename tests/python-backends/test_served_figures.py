@@ -88,7 +88,7 @@ def test_places_that_drift_are_noticed_where_an_answer_is_scored(
     assert_same(samples, own)
 
 
-def test_a_prompt_that_the_server_cuts_ends_the_evaluation(model_dir: Path, tmp_path: Path) -> None:
+def test_a_prompt_that_the_server_cuts_refuses_its_task(model_dir: Path, tmp_path: Path) -> None:
     model = VllmServer(model_dir, takes_tokens=False)
 
     def cutting(path: str, body: dict[str, Any]) -> Reply:
@@ -101,7 +101,7 @@ def test_a_prompt_that_the_server_cuts_ends_the_evaluation(model_dir: Path, tmp_
     with serving(cutting) as server, pytest.raises(StageFailure) as failed:
         endpoint = server.endpoint(tokenizer_dir=str(model_dir))
         evaluate([generated], 8, tmp_path, endpoint)
-    assert failed.value.kind == "endpoint"
+    assert failed.value.kind == "invalid"
     assert "it cuts the prompt to" in failed.value.message
     with serving(cutting) as server, pytest.raises(StageFailure) as scored:
         evaluate(tasks_of(tmp_path)[:1], 8, tmp_path, server.endpoint())

@@ -180,8 +180,9 @@ def _require_whole(
 
 
 def _cut(client: ServedClient, what: str) -> StageFailure:
+    """A failure of the task alone: another's texts may be short enough."""
     return StageFailure(
-        "endpoint",
+        "invalid",
         f"Cannot evaluate on {client.base_url}: it cuts {what}",
         hint="Start the server with a longer context (vLLM: --max-model-len, llama.cpp: --n_ctx)",
     )
