@@ -6,8 +6,14 @@ import { type Block, heading, list, table } from "./blocks.ts";
 /** Beside the baseline, columns of the tables of parts. */
 const TRIALS_BESIDE = 5;
 
-/** What quality a benchmark has: one figure of these for each. */
-const QUALITY = ["accuracy", "perplexity"];
+/** What quality a benchmark has: one of the first two for each, and a judge's rates. */
+const QUALITY = [
+  "accuracy",
+  "perplexity",
+  "truth_rate",
+  "informativeness_rate",
+  "truth_and_informativeness_rate",
+];
 
 function withError({ value, standard_error }: Measurement): string {
   const error = standard_error === null ? "" : ` ± ${number(standard_error, 2)}`;
