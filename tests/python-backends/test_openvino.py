@@ -18,6 +18,7 @@ from pare_backends.failures import StageFailure
 from pare_backends.progress import silent_report
 from pare_backends.runtimes import openvino as runtime
 from pare_backends.runtimes.exchange import build_model
+from pare_backends.runtimes.session import open_session
 from pare_backends.runtimes.stored_weights import StoredWeights
 
 TOKENS = np.random.default_rng(0).integers(0, 320, 40)
@@ -83,6 +84,19 @@ def test_quantized_embedding_is_read_by_row_and_as_output_head() -> None:
     saved = kept.bytes_read_per_token - quantized.bytes_read_per_token
     assert saved == (4 * head - head - 4 * 320) + (4 * row - (head + 4 * 320) // 320)
     assert kept.notes == ("float16 weights run as float32",)
+
+
+def test_a_plain_model_reads_its_file_and_one_row_more_a_token() -> None:
+    """The oracle is the file: the embedding is the head too, so that one row of it is read more."""
+    from safetensors.numpy import load_file
+
+    stored = load_file(random_llama(0) / "model.safetensors")
+    assert "lm_head.weight" not in stored
+    every = 4 * (sum(tensor.size for tensor in stored.values()) + 64)
+    assert open_session("transformers", str(random_llama(0)), None, 1).bytes_read_per_token == every
+    graph = build_model(str(exported_graph()), str(random_llama(0)))
+    norms = 4 * sum(tensor.size for tensor in stored.values() if tensor.ndim == 1)
+    assert every - norms <= graph.bytes_read_per_token <= every
 
 
 def test_cut_graph_gives_the_last_position_alone() -> None:

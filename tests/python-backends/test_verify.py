@@ -36,6 +36,12 @@ def test_a_good_artifact_passes_and_speaks(tmp_path: Path) -> None:
     cosines = {row["layer"]: row["value"] for row in rows(result["cosines"])}
     assert len(cosines) == 20 and min(cosines.values()) == result["minimum_cosine"]
     assert cosines[str(result["worst_layer"])] == result["minimum_cosine"]
+    assert result["mean_cosine"] == pytest.approx(np.mean(list(cosines.values())))
+    source, child = read(tiny_dir()), read(tmp_path / "child")
+    for layer, value in cosines.items():
+        a, b = (one.weight(layer).ravel().astype(np.float64) for one in (source, child))
+        expected = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+        assert value == pytest.approx(expected, abs=1e-6), layer
     words = str(result["generated_text"]).split()
     assert len(words) == 12 and "lives" in words
 

@@ -78,6 +78,34 @@ Deno.test("cost.joules says how it was read: a GPU's power, an estimate, or not 
   assert.equal(mixed["unsummed"], true, "watts that were read and watts estimated are no sum");
 });
 
+Deno.test("cost adds cores and watts over each stage's time, in minutes and joules", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    type Reading = Extract<JournalRecord, { type: "resources" }>;
+    const reading = (record: Reading, changes: Partial<Reading>) => ({ ...record, ...changes });
+    const records = changed({ device: "cuda" }).flatMap((record): JournalRecord[] => {
+      if (record.type !== "resources") return [record];
+      if (record.trial_id !== "demo-1/t01") return [];
+      return [
+        // A minute at three cores and 150 W on average, half a minute at one and 50 W.
+        reading(record, { seconds: 30, cpu_utilisation: 2, power_watts: 100 }),
+        reading(record, { seconds: 60, cpu_utilisation: 4, power_watts: 200 }),
+        reading(record, { stage: "evaluate", seconds: 30, cpu_utilisation: 1, power_watts: 50 }),
+      ];
+    });
+    for (const record of records) await store.record(record);
+    const { rows } = await store.query("SELECT * FROM cost WHERE trial_id = 'demo-1/t01'");
+    const [row] = rows;
+    const front = Number(row!["front_size"]);
+    assert.equal(row!["cpu_minutes"], 3.5);
+    assert.equal(row!["joules"], 10_500);
+    assert.equal(row!["gpu_minutes"], row!["minutes"]);
+    assert.equal(Number(row!["study_cpu_minutes_per_point"]) * front, 3.5);
+    assert.equal(Number(row!["study_joules_per_point"]) * front, 10_500);
+    assert.equal(row!["study_gpu_minutes_per_point"], row!["study_minutes_per_point"]);
+    assert.ok(front > 1, "else a share is the whole");
+  }));
+
 Deno.test("repeats' spread and the reader's name are columns of the figures", () =>
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { bytes } from "../../tracker/view/format.ts";
+import { bytes, duration, number, percent, withError } from "../../tracker/view/format.ts";
 
 Deno.test("bytes() tells small sizes too", () => {
   const sizes = [0, 999, 1000, 52_340, 99_940, 100_000, 270_880_000, 9.9e9, 1.25e10, null];
@@ -15,4 +15,25 @@ Deno.test("bytes() tells small sizes too", () => {
     "12.5 GB",
     "–",
   ]);
+});
+
+Deno.test("large sizes are in decimal megabytes and gigabytes", () => {
+  assert.equal(bytes(1_048_576), "1.0 MB");
+  assert.equal(bytes(2_000_000_000), "2000.0 MB");
+  assert.equal(bytes(16_060_000_000), "16.1 GB");
+});
+
+Deno.test("durations are shown in minutes and hours", () => {
+  assert.equal(duration(9.94), "9.9 s");
+  assert.equal(duration(425), "7 min 05 s");
+  assert.equal(duration(7_800), "2 h 10 min");
+});
+
+Deno.test("a figure is shown with its standard error, a number with three digits, a share in percent", () => {
+  const figure = { value: 0.6125, standard_error: 0.0207 } as Parameters<typeof withError>[0];
+  assert.equal(withError(figure), "0.613 ± 0.021");
+  assert.equal(number(0.000123456), "0.000123");
+  assert.equal(number(12345.6), "12346");
+  assert.equal(number(NaN), "NaN");
+  assert.equal(percent(0.125, 1), "12.5 %");
 });

@@ -70,6 +70,21 @@ Deno.test("the same records ask for the same effects, whenever they are read", a
   );
 });
 
+Deno.test("an artifact's size is in megabytes, its ratio how many times fp16 is larger", async () => {
+  const records = await recorded();
+  const study = newStudy("s1", records[0]!.at);
+  learn(study, records.find(({ type }) => type === "study_opened")!);
+  const written = records.find((record) => record.type === "artifact_written")!;
+  assert.ok(written.type === "artifact_written");
+  const record = { ...written, artifact: { ...written.artifact, size_bytes: 53_800_000 } };
+  learn(study, record);
+  const [logged] = describe(record, study, { root: "/store", checkpoints: "front" });
+  assert.ok(logged?.kind === "log");
+  const figures = Object.fromEntries(logged.data.metrics!.map(({ key, value }) => [key, value]));
+  assert.equal(figures["baseline/model_size_mb"], 53.8);
+  assert.equal(figures["baseline/compression_ratio"], 5); // the model has 269 MB in fp16
+});
+
 Deno.test("a study's end asks for the checkpoints on the front; all or none on request", async () => {
   const records = await recorded("pare run", 5);
   const holders = (checkpoints: Checkpoints) =>

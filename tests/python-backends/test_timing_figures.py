@@ -1,0 +1,138 @@
+"""Figures of a timing against values worked out by hand, and against clocks and memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pare_backends.bandwidth import read_bandwidth
+from pare_backends.energy import EnergyReader, idle_watts
+from pare_backends.energy_tables import CarbonIntensity
+from pare_backends.runtimes.session import Numerics
+from pare_backends.runtimes.timing import Pass, time_pass
+from pare_backends.speed_figures import Timing, energy_reading, energy_rows, timing_rows
+
+
+class SleepingSession:
+    """Reads a prompt in 60 ms and makes a token in 20 ms."""
+
+    numerics = Numerics("f32", "f32", 0)
+    device = "cpu"
+    provenance = "measured"
+    bytes_read_per_token = 1
+    notes = ()
+
+    def prefill(self, tokens: np.ndarray) -> int:
+        time.sleep(0.06)
+        return 0
+
+    def decode(self, token: int) -> int:
+        time.sleep(0.02)
+        return token
+
+    def gpu_peak_bytes(self) -> int | None:
+        return None
+
+
+def watts(power: float) -> EnergyReader:
+    """A counter of a machine that always draws so much."""
+    return EnergyReader("rapl", "measured", lambda: power * time.perf_counter(), "a test")
+
+
+TIMING = Timing(
+    runtime="transformers",
+    prompt_tokens=10,
+    new_tokens=20,
+    warm_up_tokens=2,
+    seed=0,
+    load=0.0,
+    reader=watts(1.0),
+    idle_watts=0.0,
+    carbon_intensity=CarbonIntensity("XXX", 360.0, 2026, "a test"),
+)
+PASSES = [Pass(0.5, 0.2, 6.0), Pass(0.5, 0.2, 8.0)]
+
+
+def by_metric(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {row["metric"]: row for row in rows}
+
+
+def test_times_of_a_token_and_rates_are_those_of_the_passes() -> None:
+    """0.2 s for 20 tokens are 10 ms a token, 100 tokens a second; 0.5 s for 10 are 50 and 20."""
+    rows = by_metric(timing_rows(TIMING, SleepingSession(), PASSES))
+    assert {metric: row["value"] for metric, row in rows.items()} == pytest.approx(
+        {
+            "latency_ms": 10.0,
+            "decode_tokens_per_s": 100.0,
+            "prefill_ms_per_token": 50.0,
+            "prefill_tokens_per_s": 20.0,
+        }
+    )
+    assert {m: r["direction"] for m, r in rows.items() if m.startswith(("lat", "pre"))} == {
+        "latency_ms": "minimize",
+        "prefill_ms_per_token": "minimize",
+        "prefill_tokens_per_s": "maximize",
+    }
+
+
+def test_energy_and_co2_are_of_a_thousand_tokens() -> None:
+    """7 J for 20 tokens are 350 J for 1,000; a kWh is 3.6 MJ: 350 J of 360 g/kWh emit 0.035 g."""
+    rows = by_metric(energy_rows(TIMING, SleepingSession(), PASSES))
+    energy, co2 = rows["energy_j_per_1k_tokens"], rows["co2_g_per_1k_tokens"]
+    assert energy["value"] == pytest.approx(350)
+    assert energy["standard_error"] == pytest.approx(50)  # of 300 and 400
+    assert co2["value"] == pytest.approx(0.035)
+    assert co2["standard_error"] == pytest.approx(0.005)
+    reading = energy_reading(TIMING, PASSES)
+    assert (reading["joules"], reading["tokens"]) == (14.0, 40)
+    assert reading["seconds"] == pytest.approx(0.4)
+
+
+def test_a_pass_times_prompt_and_tokens_apart_and_takes_idle_power_off() -> None:
+    """Five tokens of 20 ms, after a prompt whose 60 ms count for neither; 10 W less 4 W idle."""
+    timed = time_pass(SleepingSession(), np.arange(10), 5, watts(10.0), 4.0)
+    assert 0.06 <= timed.prefill_seconds < 0.1
+    assert 0.1 <= timed.decode_seconds < 0.15
+    assert timed.joules == pytest.approx(6.0 * timed.decode_seconds, rel=0.05)
+
+
+def test_idle_power_is_joules_a_second() -> None:
+    assert idle_watts(watts(5.0), 0.1) == pytest.approx(5.0, rel=0.05)
+
+
+def test_peak_memory_is_in_bytes() -> None:
+    """A process that fills 256 MiB more than ever before has a peak that is so much higher."""
+    program = (
+        "from pare_backends.speed import peak_memory\n"
+        "before = peak_memory()\n"
+        "block = b'x' * (256 << 20)\n"
+        "print(peak_memory() - before)"
+    )
+    command = [sys.executable, "-c", program]
+    grown = int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    # Pages that the interpreter had free already are a few hundred thousand bytes.
+    assert grown == pytest.approx(256 << 20, rel=0.01)
+
+
+def test_bandwidth_is_near_what_torch_reads() -> None:
+    """A sum of an array that no cache holds, by one thread; bits for bytes would be eight times."""
+    import torch
+
+    values = torch.ones(1 << 26)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        best = float("inf")
+        for _ in range(5):
+            started = time.perf_counter()
+            values.sum()
+            best = min(best, time.perf_counter() - started)
+    finally:
+        torch.set_num_threads(threads)
+    oracle = values.nbytes / best
+    assert oracle / 4 < read_bandwidth(1) < 4 * oracle
