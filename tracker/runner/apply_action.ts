@@ -3,10 +3,10 @@ import type { Artifact, Outcome, ResolvedAction, Span } from "../../core/mod.ts"
 import { actionKey } from "../artifacts/action_key.ts";
 import { makeRoom } from "../artifacts/make_room.ts";
 import { keptArtifacts } from "../kept_artifacts.ts";
-import { failed, type PreparedStudy } from "./live_backend.ts";
+import type { PreparedStudy } from "./prepared_study.ts";
 import { methodSource } from "./source_closure.ts";
 import { storageFailure } from "../store/storage_error.ts";
-import type { StageRunner } from "./stage_runner.ts";
+import { failed, type StageRunner } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";
 
 export interface ApplyInput {

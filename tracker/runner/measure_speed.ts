@@ -1,24 +1,14 @@
-import type { Artifact, Outcome, SampleResult, Speed } from "../../core/mod.ts";
-import { failed, type PreparedStudy } from "./live_backend.ts";
+import type { Outcome, Speed } from "../../core/mod.ts";
 import { proofRow, prove } from "./prove_form.ts";
 import { makeForm, type RuntimeForm } from "./runtime_form.ts";
 import { computesOtherwise, scoreInRuntime } from "./score_in_runtime.ts";
-import type { StageRunner } from "./stage_runner.ts";
+import type { SpeedInput } from "./speed_input.ts";
+import { failed } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";
-
-export interface SpeedInput {
-  readonly workshop: Workshop;
-  readonly study: PreparedStudy;
-  readonly runner: StageRunner;
-  readonly trial_id: string;
-  readonly artifact: Artifact;
-  readonly baseline: Artifact | null;
-  /** The proxy's samples as they were evaluated; empty where they are not known. */
-  readonly evaluated: readonly SampleResult[];
-}
 
 /** Tokens of the prompt, tokens generated, and pairs of baseline and trial. */
 export const PROTOCOL = { prompt_tokens: 128, new_tokens: 48, repeats: 5 };
+
 /** Runs what is timed with nothing of ours beside it: the store's writer rests. */
 async function timed<T>(workshop: Workshop, run: () => Promise<T>): Promise<T> {
   using _quiet = workshop.store.pauseSink();

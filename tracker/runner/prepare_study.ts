@@ -20,7 +20,7 @@ import {
   withoutTasks,
 } from "../../core/mod.ts";
 import { PROJECT_ROOT } from "../home.ts";
-import type { PreparedStudy } from "./live_backend.ts";
+import type { PreparedStudy } from "./prepared_study.ts";
 import { packageSource } from "./source_closure.ts";
 import type { StageRunner } from "./stage_runner.ts";
 import { wireTasks, withoutData } from "./wire_tasks.ts";

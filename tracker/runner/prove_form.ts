@@ -1,9 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Measurement, Numerics, Outcome, Span } from "../../core/mod.ts";
-import { failed } from "./live_backend.ts";
-import type { SpeedInput } from "./measure_speed.ts";
+import type { SpeedInput } from "./speed_input.ts";
 import { formFailure, type RuntimeForm, writeGguf } from "./runtime_form.ts";
+import { failed } from "./stage_runner.ts";
 
 /** Positions at which the runtime's logits are compared with the dequantized model's. */
 const PROOF_TOKENS = 64;

@@ -7,9 +7,9 @@ import type {
   StageResult,
 } from "../../core/mod.ts";
 import { storageFailure } from "../store/storage_error.ts";
-import { failed } from "./live_backend.ts";
-import type { SpeedInput } from "./measure_speed.ts";
+import type { SpeedInput } from "./speed_input.ts";
 import { stageSource } from "./source_closure.ts";
+import { failed } from "./stage_runner.ts";
 
 /** What the runtime is given in the place of an artifact, its baseline, and their architecture. */
 export interface RuntimeForm {

@@ -12,9 +12,9 @@ import {
 } from "../../core/mod.ts";
 import { readSamples } from "../store/sample_file.ts";
 import { storageFailure } from "../store/storage_error.ts";
-import { failed } from "./live_backend.ts";
-import type { SpeedInput } from "./measure_speed.ts";
+import type { SpeedInput } from "./speed_input.ts";
 import type { RuntimeForm } from "./runtime_form.ts";
+import { failed } from "./stage_runner.ts";
 
 /** Sequences scored at once: the graph gives the logits of every position, 0.2 MB each. */
 const BATCH_SIZE = 4;

@@ -1,6 +1,8 @@
 import type {
+  Failure,
   JournalRecord,
   Outcome,
+  Span,
   StageName,
   StageRequest,
   StageResult,
@@ -168,4 +170,9 @@ export function createStageRunner(options: StageRunnerOptions): StageRunner {
     if (log !== null) await recordLog(options, trialId, request.stage, log);
     return outcome;
   };
+}
+
+/** A failure with the spans that were spent on it. */
+export function failed(failure: Failure, spans: readonly Span[]): Outcome<never> {
+  return { ok: false, failure, spans: [...spans] };
 }
