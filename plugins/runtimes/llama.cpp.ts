@@ -1,6 +1,7 @@
 import { defineRuntime, type Facts, type Support, type WeightFormat } from "../../core/mod.ts";
 
-const ARCHITECTURE = "LlamaForCausalLM";
+/** Architectures whose GGUF file is written (`runtimes/gguf_layout.py`). */
+const WRITTEN = ["LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"];
 /** Weights that share a scale in every format that holds plain integers. */
 const BLOCK = 32;
 const OFFSET_BITS = 4;
@@ -9,9 +10,10 @@ function supports({ model, device }: Facts): Support {
   if (device.device !== "cpu") {
     return { ok: false, reason: `it runs on the CPU, the study is on ${device.device_name}` };
   }
-  if (model.custom_code || model.architecture !== ARCHITECTURE) {
+  if (model.custom_code || !WRITTEN.includes(model.architecture)) {
     const found = model.custom_code ? "brings its own code" : `is ${model.architecture}`;
-    return { ok: false, reason: `a GGUF file is written of ${ARCHITECTURE}, the model ${found}` };
+    const reason = `a GGUF file is written of ${WRITTEN.join(", ")}, the model ${found}`;
+    return { ok: false, reason };
   }
   return { ok: true, reason: "computes on the written integers in blocks of 32" };
 }

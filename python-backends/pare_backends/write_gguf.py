@@ -21,7 +21,7 @@ from gguf import GGML_QUANT_VERSION, GGMLQuantizationType, GGUFWriter, LlamaFile
 from pare_backends.progress import Report
 from pare_backends.runtimes.gguf_blocks import BLOCK, to_blocks
 from pare_backends.runtimes.gguf_directory import DESCRIPTION_FILE, MODEL_FILE
-from pare_backends.runtimes.gguf_llama import NOT_STORED, ROPE_FACTORS, LlamaLayout
+from pare_backends.runtimes.gguf_layout import NOT_STORED, ROPE_FACTORS, GgufLayout
 from pare_backends.runtimes.gguf_tokenizer import add_tokenizer
 from pare_backends.runtimes.stored_weights import StoredWeights
 
@@ -58,9 +58,9 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     """StageResults.write_gguf of `core/schemas/wire.ts`."""
     source, output = Path(request.artifact_dir), Path(request.output_dir)
     weights = StoredWeights(str(source))
-    layout = LlamaLayout(weights.config)
+    layout = GgufLayout(weights.config)
     names = [name for name in weights.names() if not name.endswith(NOT_STORED)]
-    writer = GGUFWriter(output / MODEL_FILE, "llama")
+    writer = GGUFWriter(output / MODEL_FILE, layout.architecture)
     layout.write_keys(writer)
     note = add_tokenizer(writer, source, int(weights.config["vocab_size"]))
     notes = {note} if note is not None else set()
@@ -108,7 +108,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     }
 
 
-def held(name: str, weights: StoredWeights, layout: LlamaLayout, exact: bool) -> Tensor:
+def held(name: str, weights: StoredWeights, layout: GgufLayout, exact: bool) -> Tensor:
     """A tensor in the file's form and order of rows."""
     if weights.is_packed(name):
         packed = weights.packed(name)

@@ -1,15 +1,104 @@
 import assert from "node:assert/strict";
 import { execa } from "execa";
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type SampleResult, type StageRequest, wireTask } from "../../core/mod.ts";
 import { testPython } from "../../python-backends/checks.ts";
+import { createBackendClient } from "../../python-backends/client.ts";
 import { ensureEnvironment } from "../../python-backends/environments.ts";
+import { discoverPlugins } from "../../tracker/discover.ts";
+import { readSamples } from "../../tracker/store/sample_file.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+/** Of each task that is scored twice. */
+const ROWS = Array.from({ length: 50 }, (_, row) => row);
 
 interface Result {
   vector: { strategy_id: string; latency_ms: number | null };
+}
+
+/** Samples of the demo model's 4-bit artifact: in transformers, and in two GGUF files of it. */
+async function demoSamples(folder: string) {
+  const client = createBackendClient({ spares: false });
+  const run = async <R extends StageRequest>(request: R) => {
+    const outcome = await client.run(request, { environment: "default" });
+    if (!outcome.ok) throw new Error(outcome.failure.message);
+    return outcome.value;
+  };
+  const place = async (name: string) => {
+    const path = join(folder, name);
+    await mkdir(path);
+    return path;
+  };
+  const [output_dir, artifact_dir] = [await place("model"), await place("artifact")];
+  const { path: parent_dir } = await run({
+    stage: "import_model",
+    model_name: "demo",
+    output_dir,
+    trust_remote_code: false,
+  });
+  await run({
+    stage: "apply",
+    parent_dir,
+    output_dir: artifact_dir,
+    agent: "quantization",
+    method: "rtn",
+    params: { bits: 4, group_size: 64, symmetric: true, targets: "linear" },
+    calibration_path: null,
+    seed: 1,
+    python_path: null,
+  });
+  const tasks = (await discoverPlugins([])).tasks
+    .filter(({ name }) => ["everyday_choice", "last_words"].includes(name))
+    .map((task) => wireTask(task, fileURLToPath(task.data_file!)));
+  const scored = async (name: string, model_dir: string | null): Promise<SampleResult[]> => {
+    const samples_path = join(folder, `${name}.parquet`);
+    const python = await client.pythonOf("llama_cpp");
+    const { samples_sha256 } = await run({
+      stage: "evaluate",
+      artifact_dir,
+      tasks,
+      selections: tasks.map(({ task }) => ({ task, rows: ROWS })),
+      fidelity: "proxy",
+      batch_size: model_dir === null ? 16 : 1,
+      samples_path,
+      seed: 1,
+      batched_apart: [],
+      answers_path: null,
+      answer_chars: 100,
+      runtime: model_dir === null
+        ? null
+        : { name: "llama.cpp", graph_dir: null, model_dir, python },
+      allow_unsafe_code: false,
+    });
+    return await readSamples(samples_path, samples_sha256);
+  };
+  const gguf = async (name: string, exact: boolean) => {
+    const model_dir = await place(name);
+    await run({ stage: "write_gguf", artifact_dir, output_dir: model_dir, exact });
+    return await scored(name, model_dir);
+  };
+  try {
+    return {
+      plain: await scored("plain", null),
+      exact: await gguf("floats", true),
+      own: await gguf("integers", false),
+    };
+  } finally {
+    await client.close();
+  }
+}
+
+/** Largest difference of log-likelihoods in nats, and how many choices and greedy answers differ. */
+function apart(one: readonly SampleResult[], other: readonly SampleResult[]) {
+  const pairs = one.map((sample, index) => [sample, other[index]!] as const);
+  for (const [a, b] of pairs) assert.equal(a.sample_hash, b.sample_hash);
+  const nats = pairs.map(([a, b]) => Math.abs(a.log_likelihood! - b.log_likelihood!));
+  return {
+    largest: Math.max(...nats),
+    answers: pairs.filter(([a, b]) => a.answer !== b.answer).length,
+  };
 }
 
 Deno.test("llama.cpp compiles, computes the artifacts' own weights, and runs the demo model", async (t) => {
@@ -23,28 +112,64 @@ Deno.test("llama.cpp compiles, computes the artifacts' own weights, and runs the
       assert.equal(failed, 0);
       assert.ok(passed > 25, `${passed} passed: the others were skipped`);
     });
-    await t.step("a study of the demo model measures speed in it alone", async () => {
-      const store = join(folder, "store");
-      const output = join(folder, "out");
-      const run = await execa(Deno.execPath(), [
-        ...["run", "--allow-all", "tracker/cli.ts", "run", "--model", "demo", "--dataset", "demo"],
-        ...["--runtime", "llama.cpp", "--yes", "--store", store, "--output", output],
-        ...["--max-trials", "2", "--methods", "rtn,int8"],
-        ...["--proxy-samples", "24", "--full-samples", "48"],
-      ], { cwd: ROOT, reject: false, stdin: "ignore", env: { NO_COLOR: "1" } });
-      assert.equal(run.exitCode, 0, `${run.stdout}\n${run.stderr}`);
-      const results: Result[] = JSON.parse(await readFile(join(output, "results.json"), "utf8"));
-      const [baseline, ...trials] = results;
-      assert.equal(trials.length, 2);
-      assert.ok(baseline!.vector.latency_ms! > 0);
-      // Few samples may stop a trial on the proxy, before it is timed.
-      assert.ok(trials.some(({ vector }) => vector.latency_ms !== null && vector.latency_ms > 0));
-      const asked = await execa(Deno.execPath(), [
-        ...["run", "--allow-all", "tracker/cli.ts", "sql", "--store", store, "--format", "json"],
-        "SELECT DISTINCT runtime FROM measurements WHERE runtime IS NOT NULL",
-      ], { cwd: ROOT });
-      assert.deepEqual(JSON.parse(asked.stdout), [{ runtime: "llama.cpp" }]);
+    await t.step("it scores the demo model's samples as transformers does", async () => {
+      const { plain, exact, own } = await demoSamples(folder);
+      assert.equal(plain.length, 2 * ROWS.length);
+      const [same, rounded] = [apart(plain, exact), apart(plain, own)];
+      console.log("float32 weights", same, "integers, their inputs rounded", rounded);
+      assert.ok(same.largest <= 5e-3, `${same.largest} nats`);
+      assert.equal(same.answers, 0);
+      assert.ok(rounded.largest > same.largest && rounded.largest <= 2, `${rounded.largest} nats`);
+      assert.ok(rounded.answers <= plain.length / 10, `${rounded.answers} answers differ`);
     });
+    await t.step(
+      "a study of the demo model measures speed in it alone, and scores in it",
+      async () => {
+        const store = join(folder, "store");
+        const output = join(folder, "out");
+        const run = await execa(Deno.execPath(), [
+          ...[
+            "run",
+            "--allow-all",
+            "tracker/cli.ts",
+            "run",
+            "--model",
+            "demo",
+            "--dataset",
+            "demo",
+          ],
+          ...["--runtime", "llama.cpp", "--yes", "--store", store, "--output", output],
+          ...["--max-trials", "2", "--methods", "rtn,int8"],
+          ...["--proxy-samples", "24", "--full-samples", "48"],
+        ], { cwd: ROOT, reject: false, stdin: "ignore", env: { NO_COLOR: "1" } });
+        assert.equal(run.exitCode, 0, `${run.stdout}\n${run.stderr}`);
+        const results: Result[] = JSON.parse(await readFile(join(output, "results.json"), "utf8"));
+        const [baseline, ...trials] = results;
+        assert.equal(trials.length, 2);
+        assert.ok(baseline!.vector.latency_ms! > 0);
+        // Few samples may stop a trial on the proxy, before it is timed.
+        assert.ok(trials.some(({ vector }) => vector.latency_ms !== null && vector.latency_ms > 0));
+        const asked = await execa(Deno.execPath(), [
+          ...["run", "--allow-all", "tracker/cli.ts", "sql", "--store", store, "--format", "json"],
+          "SELECT DISTINCT runtime FROM measurements WHERE runtime IS NOT NULL",
+        ], { cwd: ROOT });
+        assert.deepEqual(JSON.parse(asked.stdout), [{ runtime: "llama.cpp" }]);
+        const rows = await execa(Deno.execPath(), [
+          ...["run", "--allow-all", "tracker/cli.ts", "sql", "--store", store, "--format", "json"],
+          "SELECT metric, bool_and(minimum <= value AND value <= maximum) AS spread " +
+          "FROM measurements WHERE runtime = 'llama.cpp' GROUP BY metric",
+        ], { cwd: ROOT });
+        const found: { metric: string; spread: boolean | null }[] = JSON.parse(rows.stdout);
+        const spread = new Map(found.map((row) => [row.metric, row.spread]));
+        for (const metric of ["latency_ms", "prefill_ms_per_token"]) {
+          assert.equal(spread.get(metric), true, metric);
+        }
+        const rest = ["memory_bytes", "roofline_ms", "energy_j_per_1k_tokens", "runtime_kl"];
+        for (const metric of [...rest, "runtime_accuracy", "runtime_accuracy_change"]) {
+          assert.ok(spread.has(metric), `no ${metric}`);
+        }
+      },
+    );
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

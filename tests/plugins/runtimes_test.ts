@@ -128,8 +128,9 @@ Deno.test("llama.cpp says why it does not fit: a GPU, own code, an architecture"
   const gpu = { device: "cuda", device_name: "an H200" } as const;
   assert.match(reason({ device: gpu }, llama) ?? "", /CPU.*an H200/);
   assert.match(reason({ model: { custom_code: true } }, llama) ?? "", /own code/);
-  const mistral = { model: { architecture: "MistralForCausalLM" } };
-  assert.match(reason(mistral, llama) ?? "", /is MistralForCausalLM/);
+  assert.equal(reason({ model: { architecture: "Qwen3ForCausalLM" } }, llama), null);
+  const gpt2 = { model: { architecture: "GPT2LMHeadModel" } };
+  assert.match(reason(gpt2, llama) ?? "", /written of LlamaForCausalLM, .*is GPT2LMHeadModel/);
 });
 
 Deno.test("llama.cpp holds integers in blocks of 32, and says what it cannot hold", () => {

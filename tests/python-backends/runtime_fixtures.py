@@ -55,6 +55,41 @@ def random_llama(seed: int) -> Path:
 
 
 @functools.cache
+def four_bit_model(architecture: str) -> Path:
+    """A 4-bit artifact of random weights, norms and biases, whose head is not the embedding; Qwen3's
+    heads are wider than their share of a token: 128, as transformers' reader of GGUF takes them."""
+    import torch
+    import transformers
+
+    config = getattr(transformers, architecture.replace("ForCausalLM", "Config"))(
+        vocab_size=320,
+        hidden_size=64,
+        intermediate_size=96,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=128 if architecture.startswith("Qwen3") else 16,
+        max_position_embeddings=256,
+        tie_word_embeddings=False,
+        sliding_window=None,
+    )
+    torch.manual_seed(1)
+    model = getattr(transformers, architecture)(config)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.normal_(1.0, 0.1) if "norm" in name else parameter.normal_(0.0, 0.08)
+    model.save_pretrained(folder() / f"{architecture}-floats")
+    checkpoint = read(folder() / f"{architecture}-floats")
+    made = {
+        name.removesuffix(".weight"): rounded(checkpoint.floats[name], 4, 32, True)
+        for name in checkpoint.floats
+        if name.endswith("_proj.weight")
+    }
+    write(checkpoint.with_quantized(made), folder() / architecture)
+    return folder() / architecture
+
+
+@functools.cache
 def exported_graph() -> Path:
     """The graph of `random_llama`, exported by a real worker from another model's directory."""
     python = os.environ.get(EXPORTER)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 from gguf import GGUFReader
-from runtime_fixtures import artifact, folder, random_llama, rounded
+from runtime_fixtures import artifact, folder, four_bit_model, random_llama, rounded
 
 from pare_backends import prove_runtime
 from pare_backends.checkpoint import read, write
 from pare_backends.failures import StageFailure
 from pare_backends.progress import silent_report
 from pare_backends.runtimes.gguf_blocks import from_blocks, to_blocks
-from pare_backends.runtimes.gguf_llama import LlamaLayout
+from pare_backends.runtimes.gguf_layout import GgufLayout
 from pare_backends.runtimes.gguf_tokenizer import LLAMA3_WORDS, splitting_of, token_list
 from pare_backends.runtimes.stored_weights import StoredWeights
 from pare_backends.write_gguf import Request, run
@@ -51,7 +51,7 @@ def test_file_holds_the_artifacts_own_integers_and_scales(
     directory = artifact(bits, group, symmetric, None)
     output, said = written(directory)
     weights = StoredWeights(str(directory))
-    layout = LlamaLayout(weights.config)
+    layout = GgufLayout(weights.config)
     tensors = {tensor.name: tensor for tensor in GGUFReader(output / "model.gguf").tensors}
     seen = 0
     for name in weights.names():
@@ -103,6 +103,19 @@ def test_another_reader_computes_the_dequantized_models_logits(
     # Where they are rounded to float16: offsets, and the embedding that stays in floats.
     limit = 1e-5 if exact else 2e-2
     assert np.abs(transformers_logits(output) - plain).max() <= limit
+
+
+OTHERS = ["MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"]
+
+
+@pytest.mark.parametrize("architecture", OTHERS)
+def test_another_reader_computes_other_architectures(architecture: str) -> None:
+    """Biases of Qwen2, norms of Qwen3's heads, the order of rows of each, a head of its own."""
+    directory = four_bit_model(architecture)
+    output, _ = written(directory, exact=True)
+    plain, _, _ = prove_runtime.torch_logits(str(directory), TOKENS)
+    assert plain.std() > 0.1
+    assert np.abs(transformers_logits(output) - plain).max() <= 1e-5
 
 
 def test_description_says_what_a_token_reads_and_how_it_is_computed() -> None:
@@ -157,11 +170,20 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
         ({"architectures": ["GPT2LMHeadModel"]}, "GPT2LMHeadModel"),
         ({"hidden_act": "gelu"}, "gelu"),
         ({"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4}}, "yarn"),
+        (
+            {"architectures": ["Qwen2ForCausalLM"], "rope_parameters": {"rope_type": "llama3"}},
+            "llama3",
+        ),
+        (
+            {"architectures": ["MistralForCausalLM"], "sliding_window": 4096},
+            "sliding_window is 4096",
+        ),
     ):
         with pytest.raises(StageFailure, match=why):
-            LlamaLayout(config(**changes))
+            GgufLayout(config(**changes))
+    GgufLayout(config(architectures=["Qwen2ForCausalLM"], sliding_window=9, use_sliding_window=False))
     with pytest.raises(StageFailure, match="no tensor model"):
-        LlamaLayout(config()).name("model.layers.0.extra.weight")
+        GgufLayout(config()).name("model.layers.0.extra.weight")
 
 
 def test_rope_factors_are_those_of_transformers() -> None:
@@ -175,11 +197,11 @@ def test_rope_factors_are_those_of_transformers() -> None:
     }  # fmt: skip
     given = config(rope_parameters=rope, head_dim=16)
     inverse, _ = ROPE_INIT_FUNCTIONS["llama3"](LlamaConfig(**given), torch.device("cpu"))
-    factors = LlamaLayout(given).rope_factors()
+    factors = GgufLayout(given).rope_factors()
     assert factors is not None and factors.min() == 1 and factors.max() == 8
     plain = 500_000.0 ** -(np.arange(0, 16, 2) / 16)
     np.testing.assert_allclose(plain / factors, inverse.numpy(), rtol=1e-5)
-    assert LlamaLayout(config()).rope_factors() is None
+    assert GgufLayout(config()).rope_factors() is None
 
 
 def byte_level(**changes: Any) -> dict[str, Any]:

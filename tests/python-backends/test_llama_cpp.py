@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_fixtures import artifact, folder, random_llama, run_worker
-from test_gguf import written
+from runtime_fixtures import artifact, folder, four_bit_model, random_llama, run_worker
+from test_gguf import OTHERS, written
 
 from pare_backends import prove_runtime
 from pare_backends.failures import StageFailure
@@ -62,6 +62,15 @@ def test_logits_are_those_of_the_dequantized_model(
     assert found["default_agreement"] >= 0.9
     assert found["numerics"]["activation_group"] == 32
     assert found["numerics"]["kv_precision"] == "f32"
+
+
+@pytest.mark.parametrize("architecture", OTHERS)
+def test_logits_of_other_architectures(architecture: str) -> None:
+    directory = four_bit_model(architecture)
+    found = proof(directory, logits_path(directory))
+    assert found["strict_kl"] <= 1e-6
+    assert found["strict_max_difference"] <= 1e-3
+    assert 0 < found["default_kl"] <= 5e-3
 
 
 def test_floats_run_as_float16() -> None:

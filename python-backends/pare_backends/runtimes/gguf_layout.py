@@ -1,62 +1,91 @@
-"""How a Llama checkpoint is laid out in a GGUF file: keys, names, and the order of rows.
+"""How a checkpoint is laid out in a GGUF file: keys, names, and the order of rows.
 
-llama.cpp rotates neighbouring features of a head where transformers rotates a feature of its first
-half with one of its second: the rows of the query and key projections are put in that order.
+llama.cpp rotates neighbouring features of a head of its `llama`, where transformers rotates a feature
+of its first half with one of its second: the rows of the query and key projections are put in that
+order. Its other architectures here rotate as transformers does.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from gguf import MODEL_ARCH, GGUFWriter, RopeScalingType, get_tensor_name_map
+from gguf import MODEL_ARCH, MODEL_ARCH_NAMES, GGUFWriter, RopeScalingType, get_tensor_name_map
 
 from pare_backends.failures import StageFailure
 
-ARCHITECTURE = "LlamaForCausalLM"
 ROPE_FACTORS = "rope_freqs.weight"
-PLAIN_ROPES = ("default", "linear", "llama3")
 NOT_STORED = ("rotary_emb.inv_freq",)
 """Endings of tensors that older files hold and nobody needs."""
 
 
-class LlamaLayout:
+@dataclass(frozen=True)
+class Architecture:
+    """llama.cpp's way to compute an architecture of transformers."""
+
+    kind: MODEL_ARCH
+    neighbours: bool  # whether it rotates neighbouring features
+    ropes: tuple[str, ...]  # rope types that it computes as transformers does
+
+
+LLAMA = Architecture(MODEL_ARCH.LLAMA, True, ("default", "linear", "llama3"))
+ARCHITECTURES = {
+    "LlamaForCausalLM": LLAMA,
+    "MistralForCausalLM": LLAMA,
+    "Qwen2ForCausalLM": Architecture(MODEL_ARCH.QWEN2, False, ("default", "linear")),
+    "Qwen3ForCausalLM": Architecture(MODEL_ARCH.QWEN3, False, ("default", "linear")),
+}
+
+
+class GgufLayout:
     """Where each tensor of a checkpoint goes. `StageFailure` for what llama.cpp computes otherwise.
 
     config: the checkpoint's config.json
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        architectures = config.get("architectures") or ["none"]
-        if ARCHITECTURE not in architectures:
-            raise _no_layout(f"it is {architectures[0]}, and only {ARCHITECTURE} is laid out here")
+        named = (config.get("architectures") or ["none"])[0]
+        if named not in ARCHITECTURES:
+            known = ", ".join(ARCHITECTURES)
+            raise _no_layout(f"it is {named}, and only {known} are laid out here")
+        self._architecture = ARCHITECTURES[named]
+        self.architecture = MODEL_ARCH_NAMES[self._architecture.kind]
+        """Its name in llama.cpp."""
         if config.get("hidden_act", "silu") != "silu":
             raise _no_layout(f"its hidden_act is {config['hidden_act']}, llama.cpp takes silu")
-        self.rope = rope_of(config)
-        if self.rope["rope_type"] not in PLAIN_ROPES:
+        window = config.get("sliding_window")
+        if window is not None and config.get("use_sliding_window", True):
             raise _no_layout(
-                f"its rope_type is {self.rope['rope_type']}, not one of {', '.join(PLAIN_ROPES)}"
+                f"its sliding_window is {window}, llama.cpp's {self.architecture} attends to every "
+                "token"
+            )
+        self.rope = rope_of(config)
+        ropes = self._architecture.ropes
+        if self.rope["rope_type"] not in ropes:
+            raise _no_layout(
+                f"its rope_type is {self.rope['rope_type']}, not one of {', '.join(ropes)}"
             )
         self.config = config
         self.layers = int(config["num_hidden_layers"])
         self.heads = int(config["num_attention_heads"])
         self.kv_heads = int(config.get("num_key_value_heads") or self.heads)
         self.head_dim = int(config.get("head_dim") or config["hidden_size"] // self.heads)
-        self._names = get_tensor_name_map(MODEL_ARCH.LLAMA, self.layers)
+        self._names = get_tensor_name_map(self._architecture.kind, self.layers)
 
     def name(self, tensor: str) -> str:
         """A tensor's name in the file, such as blk.0.attn_q.weight."""
         found = self._names.get_name(tensor, try_suffixes=(".weight", ".bias"))
         if found is None:
-            raise _no_layout(f"llama.cpp's llama knows no tensor {tensor}")
+            raise _no_layout(f"llama.cpp's {self.architecture} knows no tensor {tensor}")
         return found
 
     def row_order(self, tensor: str, rows: int) -> np.ndarray | None:
         """Rows of a tensor in the file's order; None where it is the checkpoint's own."""
         heads = {"q_proj": self.heads, "k_proj": self.kv_heads}.get(tensor.split(".")[-2])
-        if heads is None:
+        if heads is None or not self._architecture.neighbours:
             return None
         return np.arange(rows).reshape(heads, 2, -1).swapaxes(1, 2).reshape(-1)
 
