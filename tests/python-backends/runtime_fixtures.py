@@ -56,8 +56,10 @@ def random_llama(seed: int) -> Path:
 
 @functools.cache
 def four_bit_model(architecture: str) -> Path:
-    """A 4-bit artifact of random weights, norms and biases, whose head is not the embedding; Qwen3's
-    heads are wider than their share of a token: 128, as transformers' reader of GGUF takes them."""
+    """A 4-bit artifact of random weights, norms and biases, whose head is not the embedding.
+
+    Qwen3's heads are wider than their share of a token: 128, which transformers' GGUF reader takes.
+    """
     import torch
     import transformers
 

@@ -181,7 +181,8 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
     ):
         with pytest.raises(StageFailure, match=why):
             GgufLayout(config(**changes))
-    GgufLayout(config(architectures=["Qwen2ForCausalLM"], sliding_window=9, use_sliding_window=False))
+    unused = {"sliding_window": 9, "use_sliding_window": False}
+    assert GgufLayout(config(architectures=["Qwen2ForCausalLM"], **unused)).architecture == "qwen2"
     with pytest.raises(StageFailure, match="no tensor model"):
         GgufLayout(config()).name("model.layers.0.extra.weight")
 

@@ -1,8 +1,8 @@
 """How a checkpoint is laid out in a GGUF file: keys, names, and the order of rows.
 
-llama.cpp rotates neighbouring features of a head of its `llama`, where transformers rotates a feature
-of its first half with one of its second: the rows of the query and key projections are put in that
-order. Its other architectures here rotate as transformers does.
+llama.cpp rotates neighbouring features of a head of its `llama`, where transformers rotates a
+feature of its first half with one of its second: the rows of the query and key projections are put
+in that order. Its other architectures here rotate as transformers does.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ CONTEXT_TOKENS = 1024
 GPU_SHARE = 0.4
 """Of the GPU's memory that must be free for one model: two are loaded in turn."""
 CACHE_CONTEXTS = 2
-"""Contexts that the KV cache has room for: vLLM keeps blocks of it back. Left to itself it would take
-all of its share, which would then be the model's peak memory."""
+"""Contexts that the KV cache has room for: vLLM keeps blocks of it back. Left to itself it would
+take all of its share, which would then be the model's peak memory."""
 
 
 class VllmSession:
