@@ -1,4 +1,4 @@
-import { isAbsolute, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { UsageError } from "../core/mod.ts";
@@ -46,9 +46,4 @@ export async function checkHome({ root, store }: Home): Promise<void> {
       throw new UsageError(`Cannot use ${path} for ${what}: ${why}`);
     }
   }
-}
-
-/** A path as the user wrote it, seen from the current folder. */
-export function fromWorkingFolder(path: string): string {
-  return isAbsolute(path) ? path : resolve(path);
 }

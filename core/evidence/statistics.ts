@@ -59,18 +59,6 @@ export function meanAndError(
   };
 }
 
-/**
- * Wilson's 95 % interval (1927) of a share of right answers: stays within 0 and 1 and is not empty
- * where all answers are right or all wrong, as mean and standard error would have it.
- */
-export function wilsonInterval(right: number, n: number): [number, number] {
-  if (n === 0) throw new RangeError("Cannot give an interval of a share as there are no answers");
-  const square = Z95 ** 2;
-  const centre = (right + square / 2) / (n + square);
-  const half = Z95 / (n + square) * Math.sqrt(right * (n - right) / n + square / 4);
-  return [Math.max(0, centre - half), Math.min(1, centre + half)];
-}
-
 /** Score minus reference over the pairs: mean and its standard error (null below two pairs). */
 export function pairedDifference(
   pairs: readonly Pair[],

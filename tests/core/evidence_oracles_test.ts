@@ -8,7 +8,6 @@ import {
   type Pair,
   permutationTest,
   samplesToTellApart,
-  wilsonInterval,
 } from "../../core/mod.ts";
 import golden from "./oracles/statistics.json" with { type: "json" };
 
@@ -33,13 +32,6 @@ Deno.test("mean and standard error are NumPy's mean and SciPy's sem", () => {
     near(found.standard_error!, sem, name);
   }
   assert.equal(meanAndError([1]).standard_error, null);
-});
-
-Deno.test("wilsonInterval() is statsmodels' proportion_confint", () => {
-  for (const { right, n, interval } of golden.wilson) {
-    wilsonInterval(right, n).forEach((end, i) => near(end, interval[i]!, `${right} of ${n}`));
-  }
-  assert.throws(() => wilsonInterval(0, 0), /no answers/);
 });
 
 Deno.test("mcnemar() gives statsmodels' exact p-value and SciPy's mid-p", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { actionKey, canonicalJson } from "../../tracker/artifacts/action_key.ts";
 import { type ArtifactMeta, openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
-import { sha256Text, sourceClosureSha256 } from "../../tracker/artifacts/file_hash.ts";
+import { sha256Text } from "../../tracker/artifacts/file_hash.ts";
 import { openGraphCache } from "../../tracker/artifacts/graph_cache.ts";
 import { makeRoom } from "../../tracker/artifacts/make_room.ts";
 import { acquireLock, lockOwner, tryLock } from "../../tracker/store/file_lock.ts";
@@ -64,23 +64,6 @@ Deno.test("actionKey() is the same for equal inputs and another for every change
   assert.equal(new Set([inputs, ...others].map(actionKey)).size, others.length + 1);
   assert.throws(() => canonicalJson({ bits: NaN }), /Cannot hash NaN/);
 });
-
-Deno.test("sourceClosureSha256() changes with a file's text and not with the interpreter's cache", () =>
-  inDirectory(async (root) => {
-    await Deno.mkdir(join(root, "package", "__pycache__"), { recursive: true });
-    const method = join(root, "rtn.py");
-    await Deno.writeTextFile(method, "a = 1");
-    await Deno.writeTextFile(join(root, "package", "x.py"), "b = 1");
-    const sources = [{ name: "rtn", path: method }, {
-      name: "package",
-      path: join(root, "package"),
-    }];
-    const before = await sourceClosureSha256(sources);
-    await Deno.writeTextFile(join(root, "package", "__pycache__", "x.pyc"), "cache");
-    assert.equal(await sourceClosureSha256(sources), before);
-    await Deno.writeTextFile(join(root, "package", "x.py"), "b = 2");
-    assert.notEqual(await sourceClosureSha256(sources), before);
-  }));
 
 Deno.test("ArtifactStore.commit() keeps a directory that a fresh store finds by its key", () =>
   inDirectory(async (root) => {

@@ -72,23 +72,3 @@ export async function checksums(
   }
   return files;
 }
-
-/**
- * One hash over source files or whole folders of them, by name and content: the part of an action's
- * key that changes when the code that does the work changes. Caches of the interpreter do not count.
- */
-export async function sourceClosureSha256(
-  sources: readonly { name: string; path: string }[],
-): Promise<string> {
-  const lines: string[] = [];
-  for (const { name, path } of sources) {
-    if ((await Deno.stat(path)).isFile) {
-      lines.push(`${name} ${await sha256File(path)}`);
-      continue;
-    }
-    for (const file of await listFiles(path)) {
-      if (file.endsWith(".py")) lines.push(`${name}/${file} ${await sha256File(join(path, file))}`);
-    }
-  }
-  return sha256Text(lines.sort().join("\n"));
-}

@@ -19,14 +19,12 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import normal_sample_size_one_tail
-from statsmodels.stats.proportion import proportion_confint
 
 SCORES = {
     "right or wrong": [1.0, 0, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1, 0],
     "real": [0.31, -0.12, 0.05, 0.4, 0.22, -0.3, 0.11, 0.27],
     "far from zero": [1e6 + x for x in (0.1, 0.4, -0.2, 0.9, 0.35)],
 }
-SHARES = [(0, 20), (20, 20), (1, 50), (37, 50), (4321, 14042)]
 DISAGREEMENTS = [(3, 9), (0, 6), (12, 12), (40, 70), (0, 0), (1, 0), (310, 402), (2000, 2150)]
 DIFFERENCES = [
     [0.31, -0.12, 0.05, 0.4, 0.22, -0.3, 0.11, 0.27],
@@ -42,11 +40,6 @@ FAMILIES = [
     [0.2, 0.0001, 0.0001, 0.9, 0.013, 0.05, 1.0],
 ]
 EFFECTS = [(0.02, 0.4), (-0.01, 0.3), (0.25, 0.9), (0.001, 0.12)]
-
-
-def wilson(right: int, n: int) -> list[float]:
-    """95 % interval of a share."""
-    return [float(x) for x in proportion_confint(right, n, alpha=0.05, method="wilson")]
 
 
 def disagreement(gained: int, lost: int) -> dict[str, float]:
@@ -83,7 +76,6 @@ def values() -> dict[str, Any]:
             {"name": name, "scores": s, "mean": float(np.mean(s)), "sem": float(stats.sem(s))}
             for name, s in SCORES.items()
         ],
-        "wilson": [{"right": r, "n": n, "interval": wilson(r, n)} for r, n in SHARES],
         "mcnemar": [disagreement(gained, lost) for gained, lost in DISAGREEMENTS],
         "sign_flips": [{"differences": d, "p_value": sign_flips(d)} for d in DIFFERENCES],
         "holm": [
