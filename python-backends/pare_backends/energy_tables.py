@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.failures import StageFailure
-from pare_backends.inspect_device import cpu_flags, cpu_name, cpuinfo
 from pare_backends.knobs import unknown_name
+from pare_backends.machine import cpu_flags, cpu_name, cpuinfo
 
 WATTS_PER_THREAD = 4.0
 """codecarbon's figure for a thread of a CPU that its table does not have."""

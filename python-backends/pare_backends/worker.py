@@ -20,8 +20,8 @@ import typing
 from typing import Any
 
 from pare_backends.failures import StageFailure, classify
-from pare_backends.inspect_device import physical_cores
 from pare_backends.knobs import unknown_name
+from pare_backends.machine import physical_cores
 from pare_backends.offline import guard
 from pare_backends.prepare_imports import PRELOADS, prepare_imports
 from pare_backends.progress import Report

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pare_backends import describe, inspect_device
+from pare_backends import describe, inspect_device, machine
 from pare_backends.progress import silent_report
 from pare_backends.worker import STAGES, default_threads
 
@@ -50,7 +50,7 @@ def test_threads_are_those_asked_for_by_variable_or_the_cores(
     assert default_threads() == 3
     for nonsense in ("", "0", "many", "4,2"):
         monkeypatch.setenv("OMP_NUM_THREADS", nonsense)
-        assert default_threads() == inspect_device.physical_cores()
+        assert default_threads() == machine.physical_cores()
 
 
 def test_the_preloaded_imports_are_the_model_s_alone() -> None:
@@ -108,7 +108,7 @@ def test_describe_gives_every_method_of_the_package_with_its_knobs() -> None:
 
 def test_device_facts_are_the_machine_s() -> None:
     facts = inspect_device.run(inspect_device.Request("/"), silent_report())
-    total, free = inspect_device.memory_bytes()
+    total, free = machine.memory_bytes()
     assert facts["memory_gb"] == total / 1e9
     assert 0 < free <= total
     assert 1 <= facts["cores"] <= (os.cpu_count() or 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pare_backends.failures import StageFailure
-from pare_backends.inspect_device import memory_bytes
+from pare_backends.machine import memory_bytes
 
 FLOAT_BYTES = 4  # a parameter in memory: float32
 OVERHEAD_BYTES = 600_000_000  # torch, transformers and their buffers
