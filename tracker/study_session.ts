@@ -151,7 +151,7 @@ export function openSession(input: SessionInput): StudySession {
         request,
         spec: known,
         facts,
-        begun: history !== undefined,
+        begun: history?.study.opened.facts ?? null,
       });
       const wanted = request.methods;
       const result = await (onlyEvaluates ? runEvaluation : runStudy)({

@@ -81,6 +81,15 @@ Deno.test("a list of names and files: what is broken is left out, the others are
     const gone = /Cannot go on with list as its benchmark own is gone: .*no such file/;
     await assert.rejects(async () => await (await lab.resume("list")).run(run), { message: gone });
   });
+  await t.step("nor with other rows in the user's file", async () => {
+    const alone = file("alone.jsonl", lines([{ prompt: "the red fox", answer: "den" }]));
+    await (await lab.open({ ...study, dataset: alone }, "alone-file")).run(run);
+    file("alone.jsonl", lines([{ prompt: "the red fox", answer: "nest" }]));
+    const changed = /Cannot go on with alone-file as .*alone\.jsonl has changed since it began/;
+    await assert.rejects(async () => await (await lab.resume("alone-file")).run(run), {
+      message: changed,
+    });
+  });
   await t.step("nothing is begun where nothing is left", async () => {
     const alone = lab.open({ ...request, dataset: "winogrande,arc_challenge" }, "alone");
     await assert.rejects(alone, /must hold winogrande.* is not there; .*hold arc_challenge/);

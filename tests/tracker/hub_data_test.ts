@@ -100,7 +100,7 @@ Deno.test("offline with an empty cache: the study goes on without, or nothing is
   const hf = join(home, "hf");
   const before = { ...process.env };
   try {
-    Object.assign(process.env, hubVariables(hub.endpoint, hf), { PARE_HOME: home });
+    Object.assign(process.env, hubVariables(hub.endpoint, hf));
     const place = join(hf, "datasets", "allenai___winogrande", "winogrande_xl");
     await using lab = await openLab({ store: join(home, "store") });
     const study = {
@@ -132,8 +132,7 @@ Deno.test("offline with an empty cache: the study goes on without, or nothing is
     assert.match(spec?.warnings.join() ?? "", /winogrande is left out .*nothing may be fetched/);
     assert.deepEqual(hub.requests, []);
 
-    const on = await lab.open({ ...study, offline: false, dataset: "winogrande" }, "on");
-    assert.equal((await on.run({ ask: silentAsk() })).stop, "evaluated");
+    await prepared(["winogrande"], null, { hub, hf, offline: false });
     assert.ok(readdirSync(place).length > 0, "the data came to where it was said");
   } finally {
     for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];

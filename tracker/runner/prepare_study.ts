@@ -47,11 +47,12 @@ function keyOf(parts: unknown): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
-async function dataStamp(tasks: readonly WireTask[]): Promise<string[]> {
+/** Of each task's data; what the hub holds may change, so that its rows are read for every study. */
+async function dataStamp(tasks: readonly WireTask[], study_id: string): Promise<string[]> {
   return await Promise.all(
     tasks.map(async ({ data_path }) =>
       data_path === null
-        ? "hub"
+        ? `hub, ${study_id}`
         : createHash("sha256").update(await readFile(data_path)).digest("hex")
     ),
   );
@@ -69,8 +70,8 @@ interface StudyToPrepare {
   readonly request: StudyRequest;
   readonly spec: Spec;
   readonly facts: Facts;
-  /** Whether something of it is measured already. */
-  readonly begun: boolean;
+  /** What it began with, where something of it is measured already. */
+  readonly begun: Facts | null;
 }
 
 /**
@@ -84,7 +85,10 @@ export async function prepareStudy(
   study: StudyToPrepare,
 ): Promise<PreparedStudy> {
   const tasks = tasksOf(study.spec, workshop.registry.tasks);
-  if (study.begun) refuseChanged(study, tasks, workshop.registry.agents);
+  if (study.begun !== null) {
+    refuseOtherData(study, study.begun);
+    refuseChanged(study, tasks, workshop.registry.agents);
+  }
   const gone = withoutData(tasks, study.request);
   const spec = gone.length === 0 ? study.spec : without(study, gone);
   try {
@@ -102,9 +106,18 @@ function tasksOf(spec: Spec, all: readonly Task[]): Task[] {
 
 /** The spec without benchmarks; a study that has begun measures what its baseline did, or nothing. */
 function without(study: StudyToPrepare, refused: Spec["missing_tasks"]): Spec {
-  if (!study.begun) return withoutTasks(study.spec, refused);
+  if (study.begun === null) return withoutTasks(study.spec, refused);
   const reasons = refused.map(({ reason }) => reason).join("; ");
   throw new UsageError(`Cannot go on with ${study.study_id}: ${reasons}`);
+}
+
+/** Refuses to go on with other rows in the user's file. */
+function refuseOtherData({ study_id, facts }: StudyToPrepare, begun: Facts): void {
+  if (facts.dataset.sha256 === begun.dataset.sha256) return;
+  throw new UsageError(
+    `Cannot go on with ${study_id} as ${facts.dataset.dataset} has changed since it began: its ` +
+      `figures could not be compared; put it back, or begin a new study`,
+  );
 }
 
 /** Refuses to go on where a benchmark is another one than the study began with, or is gone. */
@@ -151,7 +164,7 @@ async function prepareTasks(
   const key = keyOf([
     model_dir,
     tasks,
-    await dataStamp(tasks),
+    await dataStamp(tasks, study.study_id),
     calibration_path,
     { ...CALIBRATION, windows },
     request.seed,
