@@ -1,13 +1,10 @@
 import { rmSync } from "node:fs";
 import {
-  type JournalRecord,
   memoryRefusal,
   type Registry,
-  replayStudy,
   type StudyEvent,
   type StudyRequest,
   type StudyRequestInput,
-  unknownName,
   UsageError,
 } from "../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../python-backends/client.ts";
@@ -23,6 +20,7 @@ import { checkStudy } from "./check_study.ts";
 import { withFoundTasks } from "./data/find_tasks.ts";
 import { inspectDataset } from "./data/inspect_dataset.ts";
 import { discoverPlugins } from "./discover.ts";
+import { findStudy, openedRecord, studyName } from "./find_study.ts";
 import { checkHome, findHome, type Home } from "./home.ts";
 import { provenanceOf } from "./provenance.ts";
 import { gatherFacts } from "./runner/gather_facts.ts";
@@ -30,7 +28,7 @@ import { createStageRunner, type StageRunner } from "./runner/stage_runner.ts";
 import { type LabMirror, openLabMirror } from "./mlflow/lab_mirror.ts";
 import { type LabStore, openLabStore } from "./lab_store.ts";
 import type { Tools } from "./runner/workshop.ts";
-import type { Store, StudySummary } from "./store/store.ts";
+import type { StudySummary } from "./store/store.ts";
 import { type SqlRows, sqlRows } from "./sql_rows.ts";
 import type { Value } from "./store/query_result.ts";
 import { openSession, type StudySession, viewStudy } from "./study_session.ts";
@@ -97,40 +95,6 @@ function refuseFetchedPlugins(plugins: readonly string[]): void {
   throw new UsageError(
     `Cannot load the plugin ${fetched} with --offline as it may have to be fetched: name its file`,
   );
-}
-
-/** A name for a study that people can say: model, dataset and time. */
-function studyName(request: StudyRequest, now: Date): string {
-  const word = (text: string) =>
-    (text.split("/").filter((part) => part !== "").at(-1) ?? text).replace(
-      /\.(gguf|jsonl)(\.gz)?$/,
-      "",
-    )
-      .replaceAll(/[^A-Za-z0-9.-]+/g, "-").slice(0, 40);
-  const time = now.toISOString().replaceAll(/[-:]/g, "").replace("T", "-").slice(0, 15);
-  return `${word(request.model_name)}-${word(request.dataset)}-${time}`;
-}
-
-/** The newest study, or the one that is named; an unknown name gets the nearest. */
-async function findStudy(
-  store: Store | null,
-  study_id: string | undefined,
-): Promise<{ store: Store; id: string }> {
-  const ids = (await store?.studies() ?? []).map((study) => study.study_id);
-  const id = study_id === undefined ? ids.at(-1) : ids.find((one) => one === study_id);
-  if (store !== null && id !== undefined) return { store, id };
-  throw new UsageError(
-    study_id === undefined || ids.length === 0
-      ? "Cannot find a study in this store: run one first"
-      : unknownName("study", study_id, ids),
-  );
-}
-
-/** The facts and the request that a study was opened with. */
-function openedRecord(records: readonly JournalRecord[], study_id: string) {
-  const study = replayStudy(records, study_id);
-  if (study === null) throw new UsageError(`Cannot resume "${study_id}": its opening is not kept`);
-  return study.opened;
 }
 
 /** Opens the lab: plugins, store, artifacts, and the door to Python. */

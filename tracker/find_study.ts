@@ -1,0 +1,42 @@
+import {
+  type JournalRecord,
+  replayStudy,
+  type StudyRequest,
+  unknownName,
+  UsageError,
+} from "../core/mod.ts";
+import type { Store } from "./store/store.ts";
+
+/** A name for a study that people can say: model, dataset and time. */
+export function studyName(request: StudyRequest, now: Date): string {
+  const word = (text: string) =>
+    (text.split("/").filter((part) => part !== "").at(-1) ?? text).replace(
+      /\.(gguf|jsonl)(\.gz)?$/,
+      "",
+    )
+      .replaceAll(/[^A-Za-z0-9.-]+/g, "-").slice(0, 40);
+  const time = now.toISOString().replaceAll(/[-:]/g, "").replace("T", "-").slice(0, 15);
+  return `${word(request.model_name)}-${word(request.dataset)}-${time}`;
+}
+
+/** The newest study, or the one that is named; an unknown name gets the nearest. */
+export async function findStudy(
+  store: Store | null,
+  study_id: string | undefined,
+): Promise<{ store: Store; id: string }> {
+  const ids = (await store?.studies() ?? []).map((study) => study.study_id);
+  const id = study_id === undefined ? ids.at(-1) : ids.find((one) => one === study_id);
+  if (store !== null && id !== undefined) return { store, id };
+  throw new UsageError(
+    study_id === undefined || ids.length === 0
+      ? "Cannot find a study in this store: run one first"
+      : unknownName("study", study_id, ids),
+  );
+}
+
+/** The facts and the request that a study was opened with. */
+export function openedRecord(records: readonly JournalRecord[], study_id: string) {
+  const study = replayStudy(records, study_id);
+  if (study === null) throw new UsageError(`Cannot resume "${study_id}": its opening is not kept`);
+  return study.opened;
+}
