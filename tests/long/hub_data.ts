@@ -131,7 +131,9 @@ Deno.test({
       const fetched = await scored(asked, null, here);
       assert.deepEqual(await scored(asked, null, { ...here, offline: true }), fetched);
       assert.deepEqual(await scored(asked, REAL, { ...here, offline: true }), fetched);
-      const names = tasks.map(({ name }) => name).filter((name) => name !== "mbpp");
+      const names = tasks.map(({ name }) => name).filter((name) =>
+        !["mbpp", "wikitext2"].includes(name) // a file of more rows; windows of a tokenizer
+      );
       const whole = await prepared(names, null, here);
       assert.deepEqual(whole, await prepared(names, REAL, { ...here, offline: true }));
       assert.deepEqual([whole.size, [...whole.values()].includes("")], [names.length, false]);
