@@ -88,7 +88,7 @@ export function liveCell(
         show(false);
       } else if (event.record.type === "trial_closed") {
         const { trial } = event.record;
-        finished.push(`${trial.trial_id}  ${recipeText(trial.actions)}: ${trial.state}`);
+        finished.push(`${trial.trial_id}  ${recipeText(trial)}: ${trial.state}`);
         running = "";
         show(true);
       }

@@ -122,7 +122,7 @@ export function rooflineRows(view: StudyView): BenchRow[] {
       : "front";
     const number = `t${String(trial.number).padStart(2, "0")}`;
     return [{
-      what: `latency ${number} ${recipeText(trial.actions)} (${role})`,
+      what: `latency ${number} ${recipeText(trial)} (${role})`,
       figure: latency.value,
       unit: "ms/token" as const,
       peer: roofline.value,
@@ -148,7 +148,7 @@ export function answersTable(view: StudyView, { trials }: BareResult): string {
       const first = index === 0;
       return [
         first ? `t${String(trial.number).padStart(2, "0")}` : "",
-        first ? recipeText(trial.actions) : "",
+        first ? recipeText(trial) : "",
         task,
         shown(own?.value, 3),
         shown(value, 3),

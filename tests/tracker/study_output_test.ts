@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { JournalRecord } from "../../core/mod.ts";
+import type { JournalRecord, Strategy } from "../../core/mod.ts";
 import { buildView } from "../../tracker/view/build_view.ts";
 import { plotOf, writeOutputs } from "../../tracker/reports_of_study.ts";
 import { comparisonBlocks } from "../../tracker/reports/comparison_blocks.ts";
@@ -149,12 +149,21 @@ Deno.test("renderHtml() takes no text for markup", () => {
 
 Deno.test("recipeText() says a recipe in the field's terms", () => {
   const resolved = { agent: "quantization", resolved: [] };
+  const strategy: Strategy = {
+    strategy_id: "s01-gptq",
+    actions: [{ agent: "quantization", method: "gptq", params: { bits: 4 } }],
+    origin: { sampler: "user", mode: "user", reason: "given" },
+  };
   assert.equal(
-    recipeText([
-      { ...resolved, method: "gptq", params: { bits: 4, group_size: 64, symmetric: true } },
-      { ...resolved, method: "rtn", params: { targets: "embedding", bits: 8, group_size: -1 } },
-    ]),
+    recipeText({
+      strategy,
+      actions: [
+        { ...resolved, method: "gptq", params: { bits: 4, group_size: 64, symmetric: true } },
+        { ...resolved, method: "rtn", params: { targets: "embedding", bits: 8, group_size: -1 } },
+      ],
+    }),
     "gptq 4-bit g64 + rtn embedding 8-bit",
   );
-  assert.equal(recipeText([]), "baseline");
+  assert.equal(recipeText({ strategy: null, actions: [] }), "baseline");
+  assert.equal(recipeText({ strategy, actions: [] }), "gptq", "its process ended under it");
 });

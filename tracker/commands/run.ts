@@ -105,7 +105,7 @@ function announce(say: (text: string) => void, event: StudyEvent): void {
       row.size_bytes === null ? "" : `${(row.size_bytes / 1e6).toFixed(0)} MB`,
     ].filter((text) => text !== "").join(", ");
   const name = `t${String(trial.number).padStart(2, "0")}`;
-  say(`${name}  ${recipeText(trial.actions)}: ${trial.state}, ${figures} (${duration(seconds)})`);
+  say(`${name}  ${recipeText(trial)}: ${trial.state}, ${figures} (${duration(seconds)})`);
 }
 
 function introduce(session: StudySession, say: (text: string) => void): void {

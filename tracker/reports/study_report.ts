@@ -108,7 +108,7 @@ function frontSection(view: StudyView, best: number): Block[] {
   });
   if (members.length === 0) return [paragraph("No trial is on the front beside the baseline.")];
   return members.flatMap(({ trial, row }) => [
-    heading(3, `${name(row)}: ${recipeText(trial.actions)}`),
+    heading(3, `${name(row)}: ${recipeText(trial)}`),
     paragraph(trial.strategy?.origin.reason ?? ""),
     ...list(knobLines(trial)),
   ]);

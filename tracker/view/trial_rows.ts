@@ -63,9 +63,13 @@ function words(action: ResolvedAction): string {
   return parts.join(" ");
 }
 
-/** A recipe in a few words, in the field's own terms. */
-export function recipeText(actions: readonly ResolvedAction[]): string {
-  return actions.length === 0 ? "baseline" : actions.map(words).join(" + ");
+/** A trial's recipe in a few words, in the field's own terms. */
+export function recipeText({ actions, strategy }: Pick<Trial, "actions" | "strategy">): string {
+  if (strategy === null) return "baseline";
+  // A trial whose process ended under it knows what it was to do, not its knobs.
+  return actions.length > 0
+    ? actions.map(words).join(" + ")
+    : strategy.actions.map(({ method }) => method).join(" + ");
 }
 
 function pick(trial: Trial, metric: string, task: string | null = null): Measurement | null {
@@ -100,9 +104,7 @@ export function trialRows(trials: readonly Trial[], view: FrontView): TrialRow[]
     trial_id: trial.trial_id,
     number: trial.number,
     baseline: trial.strategy === null,
-    recipe: trial.actions.length > 0 || trial.strategy === null
-      ? recipeText(trial.actions)
-      : trial.strategy.actions.map((a) => a.method).join(" + "),
+    recipe: recipeText(trial),
     methods: [...new Set(trial.actions.map((a) => a.method))].join(" + ") || "baseline",
     state: trial.state,
     fidelity: trial.fidelity,
