@@ -8,7 +8,7 @@ import type { StudySession } from "../study_session.ts";
 import { chooseAsk } from "../terminal/ask.ts";
 import { createLiveView, standardScreen } from "../terminal/live_view.ts";
 import { trialTable } from "../terminal/trial_table.ts";
-import { duration } from "../view/format.ts";
+import { bytes, duration } from "../view/format.ts";
 import { recipeText, trialRows } from "../view/trial_rows.ts";
 import { unsafeSentence } from "../view/unsafe_code.ts";
 import type { StudyEvent } from "../../core/mod.ts";
@@ -102,7 +102,7 @@ function announce(say: (text: string) => void, event: StudyEvent): void {
       row.accuracy === null ? "" : `accuracy ${row.accuracy.value.toFixed(3)}`,
       row.perplexity === null ? "" : `perplexity ${row.perplexity.value.toFixed(1)}`,
       latency_ms === null ? "" : `${latency_ms.value.toFixed(1)} ms/token`,
-      row.size_bytes === null ? "" : `${(row.size_bytes / 1e6).toFixed(0)} MB`,
+      row.size_bytes === null ? "" : bytes(row.size_bytes),
     ].filter((text) => text !== "").join(", ");
   const name = `t${String(trial.number).padStart(2, "0")}`;
   say(`${name}  ${recipeText(trial)}: ${trial.state}, ${figures} (${duration(seconds)})`);
@@ -120,7 +120,7 @@ function introduce(session: StudySession, say: (text: string) => void): void {
 function introduceSearch({ facts, spec }: StudySession, say: (text: string) => void): void {
   say(
     `model ${facts.model.model_name}: ${(facts.model.parameters / 1e6).toFixed(1)} M parameters, ` +
-      `${(facts.model.fp16_bytes / 1e6).toFixed(0)} MB at 16 bits`,
+      `${bytes(facts.model.fp16_bytes)} at 16 bits`,
   );
   say(
     `tasks ${spec.tasks.map((t) => t.task).join(", ")}; runtime ${spec.runtime}; accuracy may ` +
