@@ -147,6 +147,25 @@ def test_a_chat_only_server_generates_and_refuses_multiple_choice(
     assert "chat template of the server" in result["measurements"][0]["method"]
 
 
+def test_several_draws_have_seeds_of_their_own_and_their_seconds_add_up(tmp_path: Path) -> None:
+    def answer(path: str, body: dict[str, Any]) -> Reply:
+        if path != "/completions":
+            return 404, {"error": "Not Found"}
+        time.sleep(0.05)
+        return 200, {"choices": [{"text": " so", "finish_reason": "stop"}]}
+
+    generated = tasks_of(tmp_path)[2]
+    drawn = {"until": ["."], "do_sample": True, "temperature": 0.2, "max_gen_toks": 12}
+    definition = {**(generated.definition or {}), "generation_kwargs": drawn, "repeats": 3}
+    task = dataclasses.replace(generated, definition=definition)
+    with serving(answer) as server:
+        _, samples, _ = evaluate([task], tmp_path, server.endpoint(concurrency=1))
+        seeds = [body["seed"] for path, body in server.asked if body.get("temperature") == 0.2]
+    assert len(seeds) == 8 * 3
+    assert len(set(seeds[:3])) == 3
+    assert all(0.15 <= one["seconds"] < 1 for one in samples)
+
+
 def test_an_evaluation_that_was_killed_asks_only_for_the_rest(
     model_dir: Path, tmp_path: Path
 ) -> None:

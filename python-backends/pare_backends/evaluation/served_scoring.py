@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -207,9 +208,10 @@ class ServedScorer(TemplateLM):
             self._report.progress(self.label, done, len(jobs), unit)
 
         found = answer_all(self.client, self.answers, jobs, progress)
-        self._seconds.update(
-            (job.name, seconds) for job, (_, seconds) in zip(jobs, found, strict=True)
-        )
+        took: defaultdict[tuple[str, str], float] = defaultdict(float)
+        for job, (_, seconds) in zip(jobs, found, strict=True):
+            took[job.name] += seconds  # several draws for one prompt have one name
+        self._seconds.update(took)
         return [answer for answer, _ in found]
 
 
