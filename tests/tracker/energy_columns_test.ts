@@ -52,22 +52,22 @@ Deno.test("cost.joules says how it was read: a GPU's power, an estimate, or not 
       await using store = await openStore(root, { write: true });
       for (const record of records) await store.record(record);
       ({ rows: found } = await store.query(`
-        SELECT cpu_minutes, joules, energy_method, study_joules_per_point IS NULL AS unsummed
+        SELECT cpu_minutes, joules, energy_reader, study_joules_per_point IS NULL AS unsummed
         FROM cost ORDER BY trial_id`));
     });
     assert.ok(found.length > 0);
     return found[0]!;
   };
   const unknown = await costs(changed({}));
-  assert.deepEqual([unknown["joules"], unknown["energy_method"]], [null, null]);
+  assert.deepEqual([unknown["joules"], unknown["energy_reader"]], [null, null]);
   const estimated = await costs(changed({ cpu_power }));
-  assert.equal(estimated["energy_method"], "estimate");
+  assert.equal(estimated["energy_reader"], "estimate");
   assert.equal(estimated["joules"], Number(estimated["cpu_minutes"]) * 60 * 4);
   assert.equal(estimated["unsummed"], false);
   const power = (record: JournalRecord, watts: number | null): JournalRecord =>
     record.type === "resources" ? { ...record, power_watts: watts } : record;
   const measured = await costs(changed({ cpu_power }, (record) => power(record, 250)));
-  assert.deepEqual([measured["joules"], measured["energy_method"]], [250, "nvml-power"]);
+  assert.deepEqual([measured["joules"], measured["energy_reader"]], [250, "nvml-power"]);
   const mixed = await costs(
     changed(
       { cpu_power },

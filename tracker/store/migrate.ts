@@ -19,6 +19,7 @@ const MIGRATIONS = [
   "0016_spread_and_energy.sql",
   "0017_verdicts.sql",
   "0018_sample_pairs.sql",
+  "0019_energy_reader.sql",
 ] as const;
 
 /** Databases of an earlier version lack what only the journal can fill: they are made anew. */
