@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from evaluation_fixtures import wire_task
 
 from pare_backends.evaluation.outcome import SampleResult
 from pare_backends.evaluation.samples_file import write_samples
@@ -37,7 +38,7 @@ def outcomes(count: int) -> list[Any]:
         )
         for n in range(count)
     ]
-    return [SimpleNamespace(samples=samples)]
+    return [SimpleNamespace(samples=samples, task=wire_task("last_words"))]
 
 
 def test_a_full_disk_is_named_and_leaves_no_part_of_the_file(small_disk: Path) -> None:
