@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
-import { answers, baseline, killAt, pare, taskFile } from "./killed_study.ts";
+import { answers, baseline, killAt, pare, taskFile } from "../fixtures/killed_study.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SAMPLES = 120;

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
-import { answers, baseline, killAt, pare, taskFile } from "./killed_study.ts";
+import { answers, baseline, killAt, pare, taskFile } from "../fixtures/killed_study.ts";
 
 const PROBLEMS = 12;
 const PROGRAMS = 10;
