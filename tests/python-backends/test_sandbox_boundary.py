@@ -45,7 +45,7 @@ def crossed(value: Any) -> Any:
         bytearray(b"a"),
         2 + 3j,
         range(3, 9, 2),
-        [1, (2, {3: {"four", 5.0}}), [frozenset({(1, 2)})]],
+        [1, (2, {3: {4, 5.0}}), [frozenset({(1, 2)})]],
         {(1, 2): [None], None: 1, 1.5: "x"},
         ["handle", 3],
         int,

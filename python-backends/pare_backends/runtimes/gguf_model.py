@@ -64,7 +64,7 @@ class GgufModel(RuntimeModel):
                 "1",
             )
         self._tokens = np.concatenate([self._tokens, tokens[0]])
-        return self._ask(self._tokens, 1)
+        return self._ask(self._tokens, 1).copy()  # what was received may not be written to
 
     def _ask(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
         """Logits after each of the last `wanted` tokens. returns: (wanted, vocabulary) float32"""
