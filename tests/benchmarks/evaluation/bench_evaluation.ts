@@ -1,7 +1,7 @@
 /**
  * Measures pare's evaluation beside plain lm-eval's, one model, the same samples, in one run.
  *
- *     deno task bench:evaluation --data-dir ~/benchmarks   # the demo's model; about seven minutes
+ *     deno task bench:evaluation --data-dir ~/benchmarks   # the demo's model; about eight minutes
  *     deno task bench:evaluation                           # the shipped benchmark alone
  *     deno task bench:evaluation --only gsm8k,mmlu …       # those whose names begin so
  *     deno task bench:evaluation --quick                   # the tiny model: tries the benchmark
