@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { JournalRecord } from "../../core/mod.ts";
+import { benchmarkTable } from "../../tracker/reports/benchmark_blocks.ts";
 import { evaluationReport } from "../../tracker/reports/evaluation_report.ts";
 import { evidenceBlocks } from "../../tracker/reports/evidence_blocks.ts";
 import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
@@ -133,6 +134,17 @@ Deno.test("the report shows a benchmark's means and parts, the front's trials be
   assert.equal(rows[3]!.split(" | ")[column]!.replace(" |", ""), "0.2500");
   assert.equal(rows[2]!.split(" | ")[column]!.replace(" |", ""), "–");
   assert.match(report, /### Protocols\n\n- words: template a; few_shot 0/);
+});
+
+Deno.test("the report shows whatever a benchmark is measured by, and nothing of speed beside it", async () => {
+  const view = await viewWith(() => []);
+  const [base] = view.trials;
+  const group = { ...figure("group_accuracy", 0.4321, null, null), task: "mmlu_stem" };
+  const scored = { ...figure("runtime_accuracy", 0.1234, "openvino", null), task: "words" };
+  const trial = { ...base!, measurements: [...base!.measurements, group, scored] };
+  const table = renderMarkdown([benchmarkTable(view, trial, "score")]);
+  assert.match(table, /\| mmlu_stem \| .* \| group_accuracy \| 0\.4321 \|/);
+  assert.doesNotMatch(table, /0\.1234|latency_ms|size_bytes/);
 });
 
 Deno.test("the report of an evaluation says nothing of trials, fronts and rewards", async () => {

@@ -1,6 +1,6 @@
 import type { Measurement, Trial } from "../../core/mod.ts";
 import { textTable } from "../terminal/table.ts";
-import { isMeanOfParts } from "../reports/benchmark_blocks.ts";
+import { isMeanOfParts, isQuality } from "../reports/benchmark_blocks.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { bytes, duration, withError } from "../view/format.ts";
 
@@ -18,8 +18,8 @@ export function modelLine({ facts, request }: Pick<StudyView, "facts" | "request
 
 /** Each task's figures and the means over its parts, then those over all; parts are in the report. */
 function figures(measurements: readonly Measurement[]): Measurement[] {
-  const shown = measurements.filter(({ slice, metric }) =>
-    metric !== "size_bytes" && (slice === null || isMeanOfParts(slice))
+  const shown = measurements.filter((one) =>
+    isQuality(one) && (one.slice === null || isMeanOfParts(one.slice))
   );
   return [...shown.filter((row) => row.task !== null), ...shown.filter((row) => row.task === null)];
 }

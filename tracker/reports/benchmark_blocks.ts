@@ -6,14 +6,10 @@ import { type Block, heading, list, table } from "./blocks.ts";
 /** Beside the baseline, columns of the tables of parts. */
 const TRIALS_BESIDE = 5;
 
-/** What quality a benchmark has: one of the first two for each, and a judge's rates. */
-const QUALITY = [
-  "accuracy",
-  "perplexity",
-  "truth_rate",
-  "informativeness_rate",
-  "truth_and_informativeness_rate",
-];
+/** Whether a figure is of an evaluation: of a benchmark, by whatever metric, or the mean over all. */
+export function isQuality({ metric, task, runtime }: Measurement): boolean {
+  return runtime === null && (task !== null || metric === "accuracy");
+}
 
 function withError({ value, standard_error }: Measurement): string {
   const error = standard_error === null ? "" : ` ± ${number(standard_error, 2)}`;
@@ -22,9 +18,7 @@ function withError({ value, standard_error }: Measurement): string {
 
 /** Tasks by name, then the mean over them. */
 function wholeTasks({ measurements }: Trial): Measurement[] {
-  const whole = measurements.filter(({ metric, slice }) =>
-    QUALITY.includes(metric) && slice === null
-  );
+  const whole = measurements.filter((one) => isQuality(one) && one.slice === null);
   return [
     ...whole.filter(({ task }) => task !== null),
     ...whole.filter(({ task }) => task === null),
@@ -89,9 +83,7 @@ function trialName({ number: count }: Trial): string {
 export function partBlocks(view: StudyView, reference: Trial): Block[] {
   const beside = view.front.slice(0, TRIALS_BESIDE)
     .flatMap((id) => view.trials.filter((one) => one.trial_id === id && one !== reference));
-  const slices = reference.measurements.filter(({ metric, slice }) =>
-    QUALITY.includes(metric) && slice !== null
-  );
+  const slices = reference.measurements.filter((one) => isQuality(one) && one.slice !== null);
   const tasks = [...new Set(slices.map(({ task }) => task))];
   return tasks.flatMap((task) => {
     const own = inOrder(slices.filter((one) => one.task === task));
