@@ -1,9 +1,11 @@
 import type { Facts } from "../schemas/facts.ts";
 import type { StopReason } from "../schemas/journal.ts";
+import type { StudyRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
-import { isQuality } from "./constraints.ts";
+import { whatDecides, whatNext } from "./advice.ts";
 import { frontOf, objectiveRow } from "./objectives.ts";
+import { looksViolated, nameOf, shown, undecided, violations } from "./verdicts.ts";
 
 /** What a study advises, as sentences that a report prints. */
 export interface Recommendation {
@@ -22,21 +24,10 @@ export interface RecommendInput {
   readonly baseline: Trial;
   readonly trials: readonly Trial[];
   readonly stop: StopReason;
+  /** What was asked for, so that advice can name its limits. */
+  readonly request?: StudyRequest;
   /** How many of the front's trials are listed. */
   readonly best?: number;
-}
-
-function violations(trial: Trial): ConstraintVerdict[] {
-  return trial.constraints.filter((verdict) => verdict.verdict === "violated");
-}
-
-function undecided(trial: Trial): ConstraintVerdict[] {
-  return trial.constraints.filter((verdict) => verdict.verdict !== "met");
-}
-
-/** Whether an undecided constraint looks violated: its estimate lies beyond the threshold. */
-function looksViolated(trial: Trial): boolean {
-  return undecided(trial).some(({ value, threshold }) => value !== null && value > threshold);
 }
 
 /** Whether the original has no right answer itself: then nothing tells what a compression costs. */
@@ -69,12 +60,17 @@ export function recommend(input: RecommendInput): Recommendation {
     keep_original: chosen === undefined,
     reasons: chosen === undefined ? whyKeep(input, compressed) : whyChosen(chosen, input),
     best: listed.map((trial) => trial.trial_id),
-    next: whatNext(input, compressed, chosen),
+    next: whatNext({
+      spec,
+      facts: input.facts,
+      stop: input.stop,
+      request: input.request,
+      study_id: baseline.study_id,
+      compressed,
+      chosen: chosen ?? null,
+      tells_nothing: tellsNothing(input),
+    }),
   };
-}
-
-function nameOf(trial: Trial): string {
-  return trial.strategy?.strategy_id ?? "the original";
 }
 
 function whyChosen(trial: Trial, { spec, facts, baseline }: RecommendInput): string[] {
@@ -90,7 +86,7 @@ function whyChosen(trial: Trial, { spec, facts, baseline }: RecommendInput): str
         `${shown(base.value)} of the original${aside(objective.metric, value.value, facts)}.`,
     );
   }
-  for (const verdict of trial.constraints) reasons.push(verdictSentence(verdict));
+  for (const verdict of trial.constraints) reasons.push(verdictSentence(verdict, trial, spec));
   if (trial.reward !== null && baseline.reward !== null) {
     reasons.push(
       `Its reward, ${trial.reward.value.toFixed(3)} against ${
@@ -111,17 +107,13 @@ function aside(metric: string, value: number, facts: Facts): string {
     `${(facts.model.fp16_bytes / value).toFixed(2)} times as much)`;
 }
 
-function verdictSentence(verdict: ConstraintVerdict): string {
+function verdictSentence(verdict: ConstraintVerdict, trial: Trial, spec: Spec): string {
   const { constraint, value, interval, threshold } = verdict;
   if (value === null) return `${constraint} was not measured.`;
   const range = interval === null
     ? ""
     : `, 95 % interval ${shown(interval[0])} to ${shown(interval[1])}`;
-  const more = verdict.verdict !== "undecided"
-    ? ""
-    : verdict.samples_to_decide === null
-    ? ": more measurements are needed to decide"
-    : `: about ${verdict.samples_to_decide} samples would decide`;
+  const more = verdict.verdict === "undecided" ? `: ${whatDecides(verdict, trial, spec)}` : "";
   return `${constraint} is ${verdict.verdict}: ${shown(value)} against ${
     shown(threshold)
   }${range}${more}.`;
@@ -165,72 +157,6 @@ function whyKeep(input: RecommendInput, compressed: readonly Trial[]): string[] 
   return sentences;
 }
 
-function whatNext(
-  input: RecommendInput,
-  compressed: readonly Trial[],
-  chosen: Trial | undefined,
-): string[] {
-  const { spec, facts, stop } = input;
-  const next = tellsNothing(input)
-    ? ["Measure on a dataset of which the original gets some answers right, or on more samples."]
-    : [];
-  const doubtful = [chosen, ...compressed.filter(looksViolated)].flatMap((trial) => {
-    const open = trial?.constraints.find((verdict) => verdict.samples_to_decide !== null);
-    return trial === undefined || open === undefined ? [] : [{ trial, open }];
-  })[0];
-  if (doubtful !== undefined) {
-    const { open, trial } = doubtful;
-    next.push(
-      `Evaluate about ${open.samples_to_decide} samples to decide ${open.constraint} of ` +
-        `${nameOf(trial)}.`,
-    );
-  }
-  const near = nearestMiss(compressed);
-  if (near !== null) next.push(near);
-  const waiting = compressed.filter((trial) =>
-    trial.state === "completed" && trial.fidelity === "proxy" && violations(trial).length === 0
-  );
-  if (waiting.length > 0) {
-    next.push(
-      `Raise max_full_evaluations or the budget: ${waiting.map(nameOf).join(", ")} ` +
-        `${waiting.length === 1 ? "was" : "were"} evaluated on the proxy only.`,
-    );
-  }
-  if (stop === "budget" || stop === "gpu_hours" || stop === "max_trials" || stop === "cancelled") {
-    next.push(`Resume the study with a larger limit: it ended by ${stop}, not for lack of ideas.`);
-  }
-  const gpu = spec.methods.filter((verdict) => !verdict.supported && /GPU/.test(verdict.reason));
-  if (gpu.length > 0 && facts.device.device === "cpu") {
-    next.push(`Run on a GPU to try ${gpu.map((verdict) => verdict.method).join(", ")}.`);
-  }
-  return next;
-}
-
-/** Beyond so many thresholds a miss is no near one, and no advice follows from it. */
-const NEAR = 3;
-
-/** The violating trial closest to its quality threshold: what a looser threshold would allow. */
-function nearestMiss(compressed: readonly Trial[]): string | null {
-  const missed = compressed.flatMap((trial) => {
-    const verdict = violations(trial).find(isQuality);
-    const near = verdict !== undefined && verdict.value !== null &&
-      verdict.value <= NEAR * verdict.threshold;
-    return near ? [{ trial, verdict }] : [];
-  }).sort((a, b) => a.verdict.value! - b.verdict.value!)[0];
-  if (missed === undefined) return null;
-  const { trial, verdict } = missed;
-  return `Allow ${verdict.constraint} ${shown(verdict.value!)} instead of ` +
-    `${shown(verdict.threshold)} to admit ${
-      nameOf(trial)
-    }, or try it with more bits or smaller groups.`;
-}
-
 function unitOf(unit: string): string {
   return unit === "1" || unit === "" ? "" : `${unit} `;
-}
-
-/** Four significant digits, large counts in thousands groups. */
-function shown(value: number): string {
-  if (Math.abs(value) >= 10000) return Math.round(value).toLocaleString("en-US");
-  return String(Number(value.toPrecision(4)));
 }

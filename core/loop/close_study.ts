@@ -8,11 +8,11 @@ import type { StudyResult } from "./study_input.ts";
 
 /** Says what the study found, writes that it ended, and gives the result. */
 export async function closeStudy(study: Study, { stop, message }: Stop): Promise<StudyResult> {
-  const { spec, trials, input: { study_id, facts } } = study;
+  const { spec, trials, input: { study_id, facts, request } } = study;
   const baseline = baselineOf(study);
   const recommendation = baseline === undefined || study.input.request.evaluation !== undefined
     ? null
-    : recommend({ spec, facts, baseline, trials, stop });
+    : recommend({ spec, facts, baseline, trials, stop, request });
   await record(study, {
     type: "study_closed",
     study_id,

@@ -7,7 +7,7 @@ import { closeTrial, type Draft, holdTrial, takeUp } from "./draft.ts";
 import { evaluate, judge } from "./run_trial.ts";
 import type { Stop } from "./stop.ts";
 import { closeEpisode, type Study, visibleTrials } from "./study.ts";
-import { DEFAULT_FULL_EVALUATIONS } from "./study_input.ts";
+import { DEFAULT_FULL_EVALUATIONS } from "../spec/limits.ts";
 
 const FINISHED = { state: "completed", failure: null } as const;
 

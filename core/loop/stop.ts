@@ -3,7 +3,7 @@ import type { StopReason } from "../schemas/journal.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { gpuHours, remainingSeconds, spentSeconds } from "./budget.ts";
 import type { Study } from "./study.ts";
-import { DEFAULT_CONVERGENCE_EPISODES } from "./study_input.ts";
+import { DEFAULT_CONVERGENCE_EPISODES } from "../spec/limits.ts";
 
 export interface Stop {
   readonly stop: StopReason;

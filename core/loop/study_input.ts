@@ -12,9 +12,6 @@ import type { AgentMethod } from "../spec/resolve_action.ts";
 import type { Recommendation } from "../evidence/recommend.ts";
 import type { ReplayedStudy } from "./replay.ts";
 
-/** Full evaluations of a study where the request names no number; the baseline's is not counted. */
-export const DEFAULT_FULL_EVALUATIONS = 8;
-
 /** The evaluations of a study's baseline, the one that a trial begins with first. */
 export function fidelitiesOf(
   { fidelity, evaluation }: StudyRequest,
@@ -22,9 +19,6 @@ export function fidelitiesOf(
   if (evaluation !== undefined) return ["full"];
   return fidelity === undefined ? ["proxy", "full"] : [fidelity];
 }
-
-/** Episodes of the samplers without a gain in hypervolume after which a study has converged. */
-export const DEFAULT_CONVERGENCE_EPISODES = 6;
 
 /** Samples of a finished evaluation with the protocol they were taken under. */
 export interface StoredEvaluation {

@@ -23,6 +23,7 @@ export const TaskPlan = z.strictObject({
   primary: z.boolean().describe("counts for the primary quality"),
   proxy_samples: z.int(),
   full_samples: z.int().nullable().describe("null = all"),
+  available_samples: z.int().optional().describe("that exist; absent in old records"),
   chance: z.number().optional().describe("score of guessing; absent in old records"),
   weight: z.number().positive().optional().describe("in the mean over tasks; absent: 1"),
 });

@@ -65,11 +65,11 @@ Deno.test("recommend() never takes a violating trial, nor one whose estimate is 
   const violated = recommend({ ...input, trials: [baseline, verdict(0.03, "violated")] });
   assert.equal(violated.trial_id, baseline.trial_id);
   assert.match(violated.reasons.join(" "), /1 of 1 evaluated in full violate/);
-  assert.match(violated.next.join(" "), /Allow max_accuracy_drop 0.03 instead of 0.02/);
+  assert.match(violated.next.join(" "), /--max-accuracy-drop 0.03 would admit .* against 0.02/);
   const beyond = recommend({ ...input, trials: [baseline, verdict(0.03, "undecided")] });
   assert.equal(beyond.keep_original, true);
   assert.match(beyond.reasons.join(" "), /undecided with an estimate beyond the threshold/);
-  assert.match(beyond.next.join(" "), /about 900 samples to decide/);
+  assert.match(beyond.next.join(" "), /--full-samples words=900 to decide max_accuracy_drop/);
   const within = recommend({ ...input, trials: [baseline, verdict(0.01, "undecided")] });
   assert.equal(within.trial_id, eight.trial_id);
   assert.match(within.reasons.join(" "), /about 900 samples would decide/);

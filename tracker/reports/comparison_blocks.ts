@@ -3,8 +3,12 @@ import { number } from "../view/format.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, table } from "./blocks.ts";
 
-function samplesNeeded({ n, samples_to_tell_apart: needed }: TaskComparison): string {
+function samplesNeeded(
+  { n, samples_to_tell_apart: needed }: TaskComparison,
+  existing: number | undefined,
+): string {
   if (needed === null) return "no difference";
+  if (needed > n && needed > (existing ?? Infinity)) return `more than the ${existing} that exist`;
   return needed <= n ? "enough" : `${needed - n} more`;
 }
 
@@ -12,7 +16,7 @@ function signed(value: number): string {
   return (value > 0 ? "+" : "") + number(value);
 }
 
-function row(trial: string, one: TaskComparison): string[] {
+function row(trial: string, one: TaskComparison, existing: number | undefined): string[] {
   return [
     trial,
     one.task,
@@ -24,15 +28,18 @@ function row(trial: string, one: TaskComparison): string[] {
     number(one.p_adjusted),
     number(one.retention?.plain),
     number(one.retention?.above_chance),
-    samplesNeeded(one),
+    samplesNeeded(one, existing),
   ];
 }
 
 /** Every trial measured in full against the baseline, sample by sample; nothing where none was. */
 export function comparisonBlocks(view: StudyView): Block[] {
+  const existing = new Map(
+    view.spec.tasks.map(({ task, available_samples }) => [task, available_samples]),
+  );
   const rows = view.trials.flatMap(({ trial_id, number: count }) =>
     (view.comparisons.get(trial_id) ?? []).map((one) =>
-      row(`t${String(count).padStart(2, "0")}`, one)
+      row(`t${String(count).padStart(2, "0")}`, one, existing.get(one.task))
     )
   );
   if (rows.length === 0) return [];

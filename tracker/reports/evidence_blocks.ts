@@ -1,3 +1,4 @@
+import { whatDecides } from "../../core/mod.ts";
 import { number } from "../view/format.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { benchmarkTable, partBlocks, protocolBlocks } from "./benchmark_blocks.ts";
@@ -34,7 +35,7 @@ function verdictRows(view: StudyView): string[][] {
       number(c.value),
       c.interval === null ? "–" : `${number(c.interval[0])} to ${number(c.interval[1])}`,
       c.verdict +
-      (c.samples_to_decide === null ? "" : ` (about ${c.samples_to_decide} samples would decide)`),
+      (c.verdict === "undecided" ? ` (${whatDecides(c, trial, view.spec)})` : ""),
     ])
   );
 }

@@ -199,7 +199,7 @@ async function prepareTasks(
   const chosen = chooseSamples(poolsOf(spec, prepared, ownSampling), request.sampling);
   return {
     study_id: study.study_id,
-    spec,
+    spec: withAvailable(spec, prepared),
     tasks,
     proxy: chosen.map(({ task, proxy }) => ({ task, rows: proxy })),
     full: chosen.map(({ task, full }) => ({ task, rows: full })),
@@ -212,6 +212,16 @@ async function prepareTasks(
     allow_unsafe_code: request.allow_unsafe_code,
     ...(evaluation === undefined ? {} : { evaluation }),
   };
+}
+
+/** The spec with how many samples of each task exist: advice never asks for more. */
+function withAvailable(spec: Spec, prepared: StageResult<"prepare_data">): Spec {
+  const rows = new Map(prepared.tasks.map(({ task, rows }) => [task, rows]));
+  const tasks = spec.tasks.map((plan) => {
+    const available_samples = rows.get(plan.task);
+    return available_samples === undefined ? plan : { ...plan, available_samples };
+  });
+  return { ...spec, tasks };
 }
 
 /** What the samples are chosen from, in the spec's order. */

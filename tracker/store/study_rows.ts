@@ -101,7 +101,9 @@ function requestColumns({ request, provenance }: StudyOpened): Row {
 /** A study's own rows: what was asked, found and decided before the first trial. */
 export function studyRows(record: StudyOpened, position: number): Change[] {
   const { study_id, spec } = record;
-  const planned = spec.tasks.map(({ chance = null, weight: _, ...plan }) => ({
+  const planned = spec.tasks.map((
+    { chance = null, weight: _, available_samples: _count, ...plan },
+  ) => ({
     study_id,
     ...plan,
     chance,

@@ -121,7 +121,8 @@ function advice(
   const baseline = study.trials.find((t) => t.strategy === null && t.state === "completed");
   if (baseline === undefined || study.opened.request.evaluation !== undefined) return null;
   const stop = closed?.stop ?? "cancelled";
-  return recommend({ spec, facts, baseline, trials: study.trials, stop });
+  const { request } = study.opened;
+  return recommend({ spec, facts, baseline, trials: study.trials, stop, request });
 }
 
 /** A study as its journal tells it: rows, front, recommendation and time. */

@@ -1,0 +1,27 @@
+import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
+
+/** A trial's constraints that are violated for sure. */
+export function violations(trial: Trial): ConstraintVerdict[] {
+  return trial.constraints.filter((verdict) => verdict.verdict === "violated");
+}
+
+/** A trial's constraints that are not met for sure. */
+export function undecided(trial: Trial): ConstraintVerdict[] {
+  return trial.constraints.filter((verdict) => verdict.verdict !== "met");
+}
+
+/** Whether an undecided constraint looks violated: its estimate lies beyond the threshold. */
+export function looksViolated(trial: Trial): boolean {
+  return undecided(trial).some(({ value, threshold }) => value !== null && value > threshold);
+}
+
+/** The strategy's readable id; "the original" for a baseline. */
+export function nameOf(trial: Trial): string {
+  return trial.strategy?.strategy_id ?? "the original";
+}
+
+/** Four significant digits, large counts in thousands groups. */
+export function shown(value: number): string {
+  if (Math.abs(value) >= 10000) return Math.round(value).toLocaleString("en-US");
+  return String(Number(value.toPrecision(4)));
+}
