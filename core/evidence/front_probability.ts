@@ -3,7 +3,7 @@ import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { directionsOf, objectiveRow, pointOf } from "./objectives.ts";
 import { paretoFront } from "./pareto.ts";
-import { mean } from "./statistics.ts";
+import { weightedMean } from "./statistics.ts";
 
 export interface Contender {
   readonly trial: Trial;
@@ -54,7 +54,7 @@ function isQualityMetric(metric: string): boolean {
   return metric === "accuracy" || metric === "perplexity";
 }
 
-/** One draw: each rival's primary quality on the same resampled benchmark. */
+/** One draw: each rival's primary quality on the same resampled benchmark, tasks by their weights. */
 function qualityDraws(
   rivals: readonly Contender[],
   spec: Spec,
@@ -66,7 +66,8 @@ function qualityDraws(
     rivals.every(({ trial }) =>
       trial.measurements.some((row) => row.metric === metric && row.task === plan.task)
     )
-  ).map((plan) => scoreTable(rivals, plan.task)).filter((table) => (table[0]?.length ?? 0) > 0);
+  ).map(({ task, weight = 1 }) => ({ table: scoreTable(rivals, task), weight }))
+    .filter(({ table }) => (table[0]?.length ?? 0) > 0);
   if (metric === undefined || tables.length === 0) {
     return () =>
       rivals.map(({ trial }) =>
@@ -74,13 +75,16 @@ function qualityDraws(
       );
   }
   return () => {
-    const perTask = tables.map((table) => {
+    const perTask = tables.map(({ table, weight }) => {
       const n = table[0]!.length;
       const drawn = Array.from({ length: n }, () => Math.floor(random() * n));
-      return table.map((scores) => drawn.reduce((sum, row) => sum + scores[row]!, 0) / n);
+      const means = table.map((scores) => drawn.reduce((sum, row) => sum + scores[row]!, 0) / n);
+      return { means, weight };
     });
     return rivals.map((_, i) => {
-      const value = mean(perTask.map((means) => means[i]!));
+      const value = weightedMean(
+        perTask.map(({ means, weight }) => ({ value: means[i]!, weight })),
+      );
       return metric === "perplexity" ? Math.exp(value) : value;
     });
   };

@@ -18,20 +18,22 @@ export function hypervolume(
 }
 
 /**
- * What the volume loses without each point: 0 for a dominated or a doubled one. In three dimensions
- * n² log n for n points.
+ * What the volume loses without each point: 0 for a dominated or a doubled one. `beside`: further
+ * points that fill the volume, whose own loss nobody asks for. In three dimensions n² log n.
  */
 export function hypervolumeContributions(
   points: readonly Point[],
   reference: Point,
   directions: readonly Direction[],
+  beside: readonly Point[] = [],
 ): number[] {
   const [corner] = minimised([reference], directions);
   const last = reference.length - 1;
   const rows = minimised(points, directions);
   const isInside = (row: Point) => row.every((value, i) => value < corner![i]!);
   // In the order of the sweep: what follows finds its rows sorted.
-  const inside = rows.filter(isInside).sort((a, b) => a[last]! - b[last]!);
+  const inside = [...rows, ...minimised(beside, directions)].filter(isInside)
+    .sort((a, b) => a[last]! - b[last]!);
   return rows.map((row) => isInside(row) ? exclusive(row, inside, corner!) : 0);
 }
 

@@ -149,18 +149,22 @@ export function frontHypervolume(
 export interface Standing {
   /** 0: on the front; 1: on the front that is left without those; and so on. */
   readonly rank: number;
-  /** Hypervolume that the front loses without it. */
+  /** Hypervolume that the front loses without it, whoever it beat taking its place; 0 off it. */
   readonly contribution: number;
 }
 
 /** Where each point stands, in the order given. */
 export function standingsOf(points: readonly Point[], yardstick: Yardstick): Standing[] {
   const ranks = paretoRanks(points, yardstick.directions);
-  const members = ranks.flatMap((rank, i) => rank === 0 ? [i] : []);
+  const placed = (wanted: number) => ranks.flatMap((rank, i) => rank === wanted ? [i] : []);
+  const members = placed(0);
+  const volumes = (indices: readonly number[]) => scaled(indices.map((i) => points[i]!), yardstick);
+  // Only the next front can take a member's place: what lies behind it is covered by that one.
   const lost = hypervolumeContributions(
-    scaled(members.map((i) => points[i]!), yardstick),
+    volumes(members),
     yardstick.reference,
     yardstick.directions,
+    volumes(placed(1)),
   );
   const contributions = new Map(members.map((index, i) => [index, lost[i]!]));
   return ranks.map((rank, i) => ({ rank, contribution: contributions.get(i) ?? 0 }));

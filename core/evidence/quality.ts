@@ -1,7 +1,14 @@
 import type { Evaluation } from "../ports.ts";
 import type { Measurement, SampleResult } from "../schemas/measurement.ts";
 import type { Spec, TaskPlan } from "../schemas/spec.ts";
-import { mean, pairBySample, pairedInterval, samplesToDecide, Z95 } from "./statistics.ts";
+import {
+  mean,
+  pairBySample,
+  pairedInterval,
+  samplesToDecide,
+  weightedMean,
+  Z95,
+} from "./statistics.ts";
 
 export type QualityMetric = "accuracy" | "perplexity";
 
@@ -48,12 +55,6 @@ export function withAggregates(evaluation: Evaluation, spec: Spec): Evaluation {
 interface Weighted {
   readonly row: Measurement;
   readonly weight: number;
-}
-
-/** Σ weight·value / Σ weight. */
-function weightedMean(parts: readonly { value: number; weight: number }[]): number {
-  const total = parts.reduce((sum, { weight }) => sum + weight, 0);
-  return parts.reduce((sum, { value, weight }) => sum + weight * value, 0) / total;
 }
 
 /** Of independent parts' errors: √(Σ (weight·error)²) / Σ weight. */

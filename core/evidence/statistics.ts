@@ -40,6 +40,12 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
+/** Σ weight·value / Σ weight. */
+export function weightedMean(parts: readonly { value: number; weight: number }[]): number {
+  const total = parts.reduce((sum, { weight }) => sum + weight, 0);
+  return parts.reduce((sum, { value, weight }) => sum + weight * value, 0) / total;
+}
+
 /** Sample standard deviation over n − 1; null below two values. */
 export function standardDeviation(values: readonly number[]): number | null {
   if (values.length < 2) return null;

@@ -280,6 +280,38 @@ Deno.test("frontProbability() is near a half for a coin's toss and 1 for a clear
   assert.equal(found.get("larger and never right"), 0);
 });
 
+Deno.test("frontProbability() weighs tasks as the claim does: nine to one, the leader leads", () => {
+  const weighed: Spec = {
+    ...spec,
+    tasks: [{ ...spec.tasks[0]!, task: "words", weight: 9 }, {
+      ...spec.tasks[0]!,
+      task: "minor",
+      weight: 1,
+    }],
+  };
+  const contender = (id: string, major: number, minor: number) => {
+    const rows = ([["words", major], ["minor", minor]] as const).map(([task, value]) => ({
+      ...figure("accuracy", value, null, 0),
+      task,
+    }));
+    const { measurements } = withAggregates(
+      { measurements: rows, samples: [], protocol: {} },
+      weighed,
+    );
+    const sizes = ["latency_ms", "size_bytes"].map((metric) => figure(metric, 1, null, 0));
+    const trial = { trial_id: id, measurements: [...measurements, ...sizes] } as unknown as Trial;
+    const scores = (share: number) =>
+      Array.from({ length: 100 }, (_, i) => i < 100 * share ? 1 : 0);
+    const samples = [...results("words", scores(major)), ...results("minor", scores(minor))];
+    return { trial, samples };
+  };
+  // 0.9·0.9 + 0.1·0 = 0.81 against 0.9·0.4 + 0.1·1 = 0.46; unweighted 0.45 against 0.7.
+  const rivals = [contender("leads", 0.9, 0), contender("trails", 0.4, 1)];
+  const found = frontProbability(rivals, weighed, streamRandom(5, "weights"));
+  assert.equal(found.get("leads"), 1);
+  assert.equal(found.get("trails"), 0);
+});
+
 Deno.test("a study of perplexity runs whole: gate, constraint and front by the text", async () => {
   const w = world({}, { spec: () => perplexitySpec });
   const { trials, front, recommendation } = await run(w);

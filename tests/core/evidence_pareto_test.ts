@@ -5,6 +5,7 @@ import {
   hypervolumeContributions,
   paretoFront,
   paretoRanks,
+  standingsOf,
   streamRandom,
 } from "../../core/mod.ts";
 
@@ -137,4 +138,43 @@ Deno.test("hypervolumeContributions() of a front of 300 is what the volume is le
     const without = hypervolume(points.filter((_, i) => i !== left), reference, down(3));
     assert.ok(contribution > 0 && Math.abs(contribution - (all - without)) < 1e-12);
   });
+});
+
+Deno.test("standingsOf() gives a member's contribution as what the front is worth without the trial", () => {
+  const yardstick = {
+    scale: [1, 2, 4],
+    reference: [0, 1.1, 1.1],
+    directions: ["maximize", "minimize", "minimize"] as Direction[],
+  };
+  for (let seed = 0; seed < 60; seed++) {
+    const random = streamRandom(seed, "standings");
+    // Coarse values, so that some are doubled and most are beaten.
+    const points = Array.from({ length: 4 + seed % 9 }, () => [
+      Math.round(10 * random()) / 10,
+      2 * Math.round(10 * random()) / 10,
+      4 * Math.round(10 * random()) / 10,
+    ]);
+    const worth = (list: number[][]) => {
+      const front = paretoFront(list, yardstick.directions).map((i) => list[i]!);
+      const scaled = front.map((p) => p.map((value, i) => value / yardstick.scale[i]!));
+      return hypervolume(scaled, yardstick.reference, yardstick.directions);
+    };
+    standingsOf(points, yardstick).forEach(({ rank, contribution }, left) => {
+      const lost = worth(points) - worth(points.filter((_, i) => i !== left));
+      assert.ok(Math.abs(contribution - lost) < 1e-12, `seed ${seed}: ${contribution}, ${lost}`);
+      if (rank > 0) assert.equal(contribution, 0);
+    });
+  }
+});
+
+Deno.test("standingsOf() counts who returns when a member leaves: 0.03, not the 0.16 it covers alone", () => {
+  const yardstick = {
+    scale: [1, 1],
+    reference: [0, 1.1],
+    directions: ["maximize", "minimize"] as Direction[],
+  };
+  // Alone the member fills 0.8 · 0.2 = 0.16; the point it beats fills 0.65 · 0.2 = 0.13 of that.
+  const [member, beaten] = standingsOf([[0.8, 0.9], [0.65, 0.9]], yardstick);
+  assert.ok(Math.abs(member!.contribution - 0.03) < 1e-12, String(member!.contribution));
+  assert.equal(beaten!.contribution, 0);
 });
