@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { hypervolumeContributions } from "../../core/evidence/hypervolume.ts";
-import { directionsOf, frontOf, objectiveRow, REFERENCE } from "../../core/mod.ts";
-import { paretoRanks } from "../../core/evidence/pareto.ts";
+import { frontOf, standingsOf, yardstickOf } from "../../core/mod.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
 import { run, world } from "../core/study_world.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
@@ -54,26 +52,21 @@ Deno.test("The view pareto has the core's ranks and hypervolume contributions", 
     const front = frontOf(trials, spec);
     const eligible = [...front.members, ...front.dominated];
     const points = eligible.map(({ point }) => point);
-    const ranks = paretoRanks(points, directionsOf(spec));
     const { rows: [study] } = await store.query("SELECT fp16_bytes FROM studies");
-    const base: Record<string, number> = { accuracy: 1, size_bytes: Number(study!["fp16_bytes"]) };
-    const scale = spec.objectives.map(({ metric }) =>
-      base[metric] ?? objectiveRow(trials[0]!.measurements, metric, spec)!.value
-    );
-    const lost = hypervolumeContributions(
-      front.members.map(({ point }) => point.map((value, i) => value / scale[i]!)),
-      spec.objectives.map(({ metric }) =>
-        metric === "accuracy" ? REFERENCE.accuracy : REFERENCE.cost
-      ),
-      directionsOf(spec),
-    );
+    const baseline = eligible.find(({ trial }) => trial.strategy === null)!.point;
+    const yardstick = yardstickOf(spec.objectives, baseline, Number(study!["fp16_bytes"]));
+    const standings = standingsOf(points, yardstick);
     const expected = new Map(
-      eligible.map(({ trial }, i) => [trial.trial_id, [ranks[i], lost[i] ?? 0]]),
+      eligible.map(({ trial }, i) => {
+        const { rank, contribution } = standings[i]!;
+        return [trial.trial_id, [rank, contribution]];
+      }),
     );
     const { rows } = await store.query("SELECT trial_id, rank, contribution FROM pareto");
     const found = new Map(rows.map((row) => [row["trial_id"], [row["rank"], row["contribution"]]]));
     assert.deepEqual(found, expected);
-    assert.ok(ranks.some((rank) => rank > 0) && lost.some((value) => value > 0));
+    assert.ok(standings.some(({ rank }) => rank > 0));
+    assert.ok(standings.some(({ contribution }) => contribution > 0));
     const { rows: [last] } = await store.query(
       "SELECT hypervolume, front_size FROM episodes ORDER BY number DESC LIMIT 1",
     );
