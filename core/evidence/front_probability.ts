@@ -3,7 +3,7 @@ import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { directionsOf, objectiveRow, pointOf } from "./objectives.ts";
 import { paretoFront } from "./pareto.ts";
-import { weightedMean } from "./statistics.ts";
+import { sampleWeights, weightedMean } from "./strata.ts";
 
 export interface Contender {
   readonly trial: Trial;
@@ -66,7 +66,7 @@ function qualityDraws(
     rivals.every(({ trial }) =>
       trial.measurements.some((row) => row.metric === metric && row.task === plan.task)
     )
-  ).map(({ task, weight = 1 }) => ({ table: scoreTable(rivals, task), weight }))
+  ).map(({ task, weight = 1 }) => ({ ...scoreTable(rivals, task), weight }))
     .filter(({ table }) => (table[0]?.length ?? 0) > 0);
   if (metric === undefined || tables.length === 0) {
     return () =>
@@ -75,10 +75,13 @@ function qualityDraws(
       );
   }
   return () => {
-    const perTask = tables.map(({ table, weight }) => {
+    const perTask = tables.map(({ table, row_weights, weight }) => {
       const n = table[0]!.length;
       const drawn = Array.from({ length: n }, () => Math.floor(random() * n));
-      const means = table.map((scores) => drawn.reduce((sum, row) => sum + scores[row]!, 0) / n);
+      const total = drawn.reduce((sum, row) => sum + row_weights[row]!, 0);
+      const means = table.map((scores) =>
+        drawn.reduce((sum, row) => sum + row_weights[row]! * scores[row]!, 0) / total
+      );
       return { means, weight };
     });
     return rivals.map((_, i) => {
@@ -90,13 +93,18 @@ function qualityDraws(
   };
 }
 
-/** A row of scores for each rival, over the samples of a task that all of them have. */
-function scoreTable(rivals: readonly Contender[], task: string): number[][] {
+/**
+ * A row of scores for each rival, over the samples of a task that all of them have, and how much
+ * each sample counts in the benchmark's mean.
+ */
+function scoreTable(
+  rivals: readonly Contender[],
+  task: string,
+): { table: number[][]; row_weights: number[] } {
   const maps = rivals.map(({ samples }) =>
-    new Map(
-      samples.filter((sample) => sample.task === task).map((s) => [s.sample_hash, s.score]),
-    )
+    new Map(samples.filter((one) => one.task === task).map((one) => [one.sample_hash, one]))
   );
   const shared = [...maps[0]?.keys() ?? []].filter((hash) => maps.every((map) => map.has(hash)));
-  return maps.map((map) => shared.map((hash) => map.get(hash)!));
+  const table = maps.map((map) => shared.map((hash) => map.get(hash)!.score));
+  return { table, row_weights: sampleWeights(shared.map((hash) => maps[0]!.get(hash)!)) };
 }

@@ -1,14 +1,9 @@
 import type { Evaluation } from "../ports.ts";
 import type { Measurement, SampleResult } from "../schemas/measurement.ts";
 import type { Spec, TaskPlan } from "../schemas/spec.ts";
-import {
-  mean,
-  pairBySample,
-  pairedInterval,
-  samplesToDecide,
-  weightedMean,
-  Z95,
-} from "./statistics.ts";
+import { samplesToDecide } from "./samples_needed.ts";
+import { pairBySample, pairedDifference, pairedInterval, Z95 } from "./statistics.ts";
+import { weightedMean } from "./strata.ts";
 
 export type QualityMetric = "accuracy" | "perplexity";
 
@@ -144,7 +139,7 @@ export function compareQuality(
   const scale = metric === "accuracy" ? (x: number) => x : Math.expm1;
   const unscale = metric === "accuracy" ? (x: number) => x : Math.log1p;
   const drop = sign * weightedMean(paired.map(({ pairs, weight }) => ({
-    value: mean(pairs.map((pair) => pair.score - pair.reference)),
+    value: pairedDifference(pairs).mean,
     weight,
   })));
   const n = paired.reduce((sum, { pairs }) => sum + pairs.length, 0);

@@ -1,4 +1,5 @@
-import type { Pair } from "./statistics.ts";
+import { differencesOf, type Pair } from "./statistics.ts";
+import { sampleWeights } from "./strata.ts";
 
 /** P(X ≤ k) and P(X = k) for n fair coins, each term from the one before it, in logarithms. */
 function fairTail(n: number, k: number): { tail: number; last: number } {
@@ -38,7 +39,8 @@ export function mcnemar(pairs: readonly Pair[]): McNemar {
 const EXACT_PAIRS = 16;
 
 /**
- * Two-sided sign-flip permutation test of the mean paired difference. Exact over all 2^k signs
+ * Two-sided sign-flip permutation test of the mean paired difference, in which pairs that were drawn
+ * by strata keep their weights. Exact over all 2^k signs
  * where at most 16 pairs differ; beyond, `permutations` draws from `random`, of which the observed
  * arrangement counts as one, so that the p-value is never 0.
  */
@@ -47,7 +49,8 @@ export function permutationTest(
   random: () => number,
   { permutations = 10000 }: { permutations?: number } = {},
 ): number {
-  const differences = pairs.map((pair) => pair.score - pair.reference).filter((d) => d !== 0);
+  const weights = sampleWeights(pairs);
+  const differences = differencesOf(pairs).map((d, i) => weights[i]! * d).filter((d) => d !== 0);
   const observed = Math.abs(differences.reduce((sum, d) => sum + d, 0));
   const reaches = (sum: number) => Math.abs(sum) >= observed * (1 - 1e-12);
   if (differences.length <= EXACT_PAIRS) {

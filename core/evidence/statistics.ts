@@ -1,10 +1,11 @@
 import type { SampleResult } from "../schemas/measurement.ts";
+import { type Drawn, effectiveSize, meanAndErrorOf, meanBy, sampleWeights } from "./strata.ts";
 
 /** The 97.5 % point of the normal distribution: two-sided 95 %. */
 export const Z95 = 1.959963984540054;
 
 /** One sample seen by both: `reference` is the baseline's score. */
-export interface Pair {
+export interface Pair extends Drawn {
   readonly sample_hash: string;
   readonly reference: number;
   readonly score: number;
@@ -25,9 +26,13 @@ export function pairBySample(
   const scores = new Map(results.map((result) => [result.sample_hash, result.score]));
   const pairs = reference.flatMap((sample) => {
     const score = scores.get(sample.sample_hash);
-    return score === undefined
-      ? []
-      : [{ sample_hash: sample.sample_hash, reference: sample.score, score }];
+    return score === undefined ? [] : [{
+      sample_hash: sample.sample_hash,
+      reference: sample.score,
+      score,
+      stratum: sample.stratum,
+      stratum_rows: sample.stratum_rows,
+    }];
   });
   const seen = new Set(pairs.map((pair) => pair.sample_hash));
   const unmatched = reference.length - pairs.length +
@@ -40,36 +45,26 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Σ weight·value / Σ weight. */
-export function weightedMean(parts: readonly { value: number; weight: number }[]): number {
-  const total = parts.reduce((sum, { weight }) => sum + weight, 0);
-  return parts.reduce((sum, { value, weight }) => sum + weight * value, 0) / total;
-}
-
-/** Sample standard deviation over n − 1; null below two values. */
-export function standardDeviation(values: readonly number[]): number | null {
-  if (values.length < 2) return null;
-  const centre = mean(values);
-  const squares = values.reduce((sum, value) => sum + (value - centre) ** 2, 0);
-  return Math.sqrt(squares / (values.length - 1));
-}
-
 /** Mean of numbers with the standard error of that mean; null below two values. */
 export function meanAndError(
   values: readonly number[],
 ): { mean: number; standard_error: number | null } {
-  const deviation = standardDeviation(values);
-  return {
-    mean: mean(values),
-    standard_error: deviation === null ? null : deviation / Math.sqrt(values.length),
-  };
+  return meanAndErrorOf(values, values.map(() => ({})));
 }
 
-/** Score minus reference over the pairs: mean and its standard error (null below two pairs). */
+/** Score minus reference of each pair. */
+export function differencesOf(pairs: readonly Pair[]): number[] {
+  return pairs.map((pair) => pair.score - pair.reference);
+}
+
+/**
+ * Score minus reference over the pairs: mean and its standard error (null below two pairs), those
+ * of the benchmark where the pairs were drawn by strata.
+ */
 export function pairedDifference(
   pairs: readonly Pair[],
 ): { n: number; mean: number; standard_error: number | null } {
-  return { n: pairs.length, ...meanAndError(pairs.map((pair) => pair.score - pair.reference)) };
+  return { n: pairs.length, ...meanAndErrorOf(differencesOf(pairs), pairs) };
 }
 
 /** A 95 % interval by its centre and half width, with the deviation of one pair behind it. */
@@ -83,30 +78,38 @@ export interface PairedInterval {
 /**
  * 95 % interval of score minus reference. Right-or-wrong scores: Bonett and Price (2012), which
  * adds one pair of each disagreement, so that no disagreement among few samples is not taken for
- * certainty. Other scores: mean and 1.96 standard errors. Null below two pairs.
+ * certainty; drawn by strata, the same with as many pairs as their weights leave. Other scores: mean
+ * and 1.96 standard errors, shares that all differ alike as right-or-wrong ones. Null below two
+ * pairs.
  */
 export function pairedInterval(pairs: readonly Pair[]): PairedInterval | null {
-  const n = pairs.length;
-  if (n < 2) return null;
-  if (areRightOrWrong(pairs)) {
-    const gained = (pairs.filter((pair) => pair.score > pair.reference).length + 1) / (n + 2);
-    const lost = (pairs.filter((pair) => pair.score < pair.reference).length + 1) / (n + 2);
-    const deviation = Math.sqrt(gained + lost - (gained - lost) ** 2);
-    return {
-      n,
-      centre: gained - lost,
-      half_width: Z95 * deviation / Math.sqrt(n + 2),
-      pair_deviation: deviation,
-    };
-  }
-  const difference = pairedDifference(pairs);
-  const error = difference.standard_error ?? 0;
+  if (pairs.length < 2) return null;
+  const { n, mean: centre, standard_error } = pairedDifference(pairs);
+  const error = standard_error ?? 0;
+  if (areRightOrWrong(pairs) || (areShares(pairs) && error < 1e-12)) return withAddedPairs(pairs);
+  return { n, centre, half_width: Z95 * error, pair_deviation: error * Math.sqrt(n) };
+}
+
+/** Bonett and Price's interval: differences of shares with one of +1 and one of -1 added. */
+function withAddedPairs(pairs: readonly Pair[]): PairedInterval {
+  const weights = sampleWeights(pairs);
+  const counted = effectiveSize(weights);
+  const added = (values: readonly number[], both: number) =>
+    (counted * meanBy(values, weights) + both) / (counted + 2);
+  const differences = differencesOf(pairs);
+  const centre = added(differences, 0);
+  const deviation = Math.sqrt(added(differences.map((d) => d ** 2), 2) - centre ** 2);
   return {
-    n,
-    centre: difference.mean,
-    half_width: Z95 * error,
-    pair_deviation: error * Math.sqrt(n),
+    n: pairs.length,
+    centre,
+    half_width: Z95 * deviation / Math.sqrt(counted + 2),
+    pair_deviation: deviation * Math.sqrt(pairs.length / counted),
   };
+}
+
+/** Whether every score of both sides lies from 0 to 1. */
+function areShares(pairs: readonly Pair[]): boolean {
+  return pairs.every((pair) => [pair.score, pair.reference].every((x) => x >= 0 && x <= 1));
 }
 
 /** Whether every score of both sides is 0 or 1. */
@@ -114,19 +117,29 @@ export function areRightOrWrong(pairs: readonly Pair[]): boolean {
   return pairs.every((pair) => [pair.score, pair.reference].every((x) => x === 0 || x === 1));
 }
 
-/** Percentile bootstrap of the mean paired difference; seeded by `random`. */
+/**
+ * Percentile bootstrap of the mean paired difference; seeded by `random`. Pairs that were drawn by
+ * strata are drawn from all of them and keep their weights: within a stratum of one or two there is
+ * nothing to draw from.
+ */
 export function pairedBootstrap(
   pairs: readonly Pair[],
   random: () => number,
   { resamples = 2000, level = 0.95 }: { resamples?: number; level?: number } = {},
 ): [number, number] {
-  const differences = pairs.map((pair) => pair.score - pair.reference);
+  const differences = differencesOf(pairs);
+  const weights = sampleWeights(pairs);
   const n = differences.length;
   if (n === 0) throw new RangeError("Cannot resample differences as there are no pairs: n is 0");
   const means = Array.from({ length: resamples }, () => {
     let sum = 0;
-    for (let i = 0; i < n; i++) sum += differences[Math.floor(random() * n)]!;
-    return sum / n;
+    let total = 0;
+    for (let i = 0; i < n; i++) {
+      const drawn = Math.floor(random() * n);
+      sum += weights[drawn]! * differences[drawn]!;
+      total += weights[drawn]!;
+    }
+    return sum / total;
   }).sort((a, b) => a - b);
   return [quantile(means, (1 - level) / 2), quantile(means, (1 + level) / 2)];
 }
@@ -137,32 +150,4 @@ export function quantile(sorted: readonly number[], q: number): number {
   const low = Math.floor(position);
   const high = Math.min(low + 1, sorted.length - 1);
   return sorted[low]! + (sorted[high]! - sorted[low]!) * (position - low);
-}
-
-/** The 80 % point of the normal distribution. */
-const Z80 = 0.8416212335729143;
-
-/**
- * How many pairs would show a difference of this size at a level of 5 % (two-sided) in 8 of 10
- * repetitions, by the normal approximation: ((z₀.₉₇₅ + z₀.₈)·deviation / difference)². Null where
- * the difference is 0, which no number of samples shows.
- */
-export function samplesToTellApart(difference: number, pairDeviation: number): number | null {
-  if (Math.abs(difference) < 1e-12) return null;
-  return Math.ceil(((Z95 + Z80) * pairDeviation / difference) ** 2);
-}
-
-/**
- * How many samples would make a 95 % interval leave the threshold, if the estimate and the
- * deviation of a pair stay what they are; null where the estimate lies on the threshold, which no
- * number of samples decides.
- */
-export function samplesToDecide(
-  estimate: number,
-  threshold: number,
-  pairDeviation: number,
-): number | null {
-  const distance = Math.abs(estimate - threshold);
-  if (distance < 1e-12) return null;
-  return Math.ceil((Z95 * pairDeviation / distance) ** 2);
 }

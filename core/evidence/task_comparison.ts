@@ -1,16 +1,16 @@
 import type { Measurement, SampleResult } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { type Retention, retention } from "./retention.ts";
+import { pairsToTellApart } from "./samples_needed.ts";
 import { holm, mcnemar, permutationTest } from "./significance.ts";
 import {
   areRightOrWrong,
-  mean,
+  differencesOf,
   type Pair,
   pairBySample,
   pairedBootstrap,
-  pairedDifference,
-  samplesToTellApart,
 } from "./statistics.ts";
+import { meanBy, sampleWeights } from "./strata.ts";
 
 /** A trial against the baseline on one task, sample by sample. */
 export interface TaskComparison {
@@ -18,13 +18,19 @@ export interface TaskComparison {
   readonly metric: string;
   /** Samples that both sides answered. */
   readonly n: number;
-  /** Means of the samples' scores; of perplexity: mean negative log-likelihood, nats a token. */
+  /**
+   * Means of the samples' scores, strata weighed by their rows; of perplexity: mean negative
+   * log-likelihood, nats a token.
+   */
   readonly reference: number;
   readonly score: number;
   /** score − reference, with the percentile bootstrap's 95 % interval over the pairs. */
   readonly difference: number;
   readonly interval: readonly [number, number];
-  /** Right-or-wrong scores: McNemar's exact test; others: sign flips of the paired differences. */
+  /**
+   * Right-or-wrong scores that count alike: McNemar's exact test; others: sign flips of the paired
+   * differences.
+   */
   readonly test: "mcnemar_exact" | "permutation";
   readonly p_value: number;
   /** After Holm over the trial's tasks. */
@@ -66,23 +72,23 @@ function comparePairs(
   chance: number,
   random: () => number,
 ): Unadjusted {
-  const reference = mean(pairs.map((pair) => pair.reference));
-  const score = mean(pairs.map((pair) => pair.score));
-  const { mean: difference, standard_error } = pairedDifference(pairs);
-  const binary = areRightOrWrong(pairs);
+  const weights = sampleWeights(pairs);
+  const reference = meanBy(pairs.map((pair) => pair.reference), weights);
+  const score = meanBy(pairs.map((pair) => pair.score), weights);
+  // McNemar's test counts every pair alike.
+  const binary = areRightOrWrong(pairs) && weights.every((weight) => weight === 1);
+  const p_value = binary ? mcnemar(pairs).p_value : permutationTest(pairs, random);
   return {
     task,
     metric: row.metric,
     n: pairs.length,
     reference,
     score,
-    difference,
+    difference: meanBy(differencesOf(pairs), weights),
     interval: pairedBootstrap(pairs, random),
     test: binary ? "mcnemar_exact" : "permutation",
-    p_value: binary ? mcnemar(pairs).p_value : permutationTest(pairs, random),
+    p_value,
     retention: row.direction === "maximize" ? retention(score, reference, chance) : null,
-    samples_to_tell_apart: standard_error === null
-      ? null
-      : samplesToTellApart(difference, standard_error * Math.sqrt(pairs.length)),
+    samples_to_tell_apart: pairsToTellApart(pairs, p_value),
   };
 }

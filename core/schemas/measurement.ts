@@ -67,6 +67,13 @@ export const SampleResult = z.strictObject({
   cut_tokens: z.int().nullable().optional().describe(
     "tokens lost from the left of an input longer than the model reads; 0: none",
   ),
+  // Absent in samples of earlier versions, whose means count every sample alike.
+  stratum: z.string().nullable().optional().describe(
+    "part of the benchmark that it belongs to, such as an MMLU subject; null: it has none",
+  ),
+  stratum_rows: z.int().nullable().optional().describe(
+    "rows of that part in the benchmark's data, where means weigh by them; null: all count alike",
+  ),
   // Of a judge of TruthfulQA's answers; absent in samples of earlier versions.
   judge: z.string().nullable().optional().describe("model that judged the answer; null: none did"),
   judge_prompt_hash: z.string().nullable().optional(),

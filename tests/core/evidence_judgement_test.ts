@@ -312,6 +312,24 @@ Deno.test("frontProbability() weighs tasks as the claim does: nine to one, the l
   assert.equal(found.get("trails"), 0);
 });
 
+Deno.test("frontProbability() weighs strata by their rows: nine to one, the leader leads", () => {
+  const contender = (id: string, law: number, art: number) => {
+    const ones = (share: number) => Array.from({ length: 100 }, (_, i) => i < 100 * share ? 1 : 0);
+    const samples = results("words", [...ones(law), ...ones(art)]).map((one, i) =>
+      i < 100
+        ? { ...one, stratum: "law", stratum_rows: 900 }
+        : { ...one, stratum: "art", stratum_rows: 100 }
+    );
+    const row = { ...figure("accuracy", 0.5, null, 0), task: "words" };
+    const sizes = ["latency_ms", "size_bytes"].map((metric) => figure(metric, 1, null, 0));
+    const trial = { trial_id: id, measurements: [row, { ...row, task: null }, ...sizes] };
+    return { trial: trial as unknown as Trial, samples }; // only what the function reads
+  };
+  const rivals = [contender("leads", 0.9, 0), contender("trails", 0.4, 1)];
+  const found = frontProbability(rivals, spec, streamRandom(5, "strata"));
+  assert.deepEqual([...found.values()], [1, 0]);
+});
+
 Deno.test("a study of perplexity runs whole: gate, constraint and front by the text", async () => {
   const w = world({}, { spec: () => perplexitySpec });
   const { trials, front, recommendation } = await run(w);

@@ -92,6 +92,14 @@ Deno.test("pairedInterval() of other scores is mean and 1.96 standard errors", (
   near(found.half_width, 1.959963984540054 * standard_error!);
 });
 
+Deno.test("pairedInterval() is not certain of a few shares that all differ alike", () => {
+  const shares = (n: number): Pair[] =>
+    Array.from({ length: n }, (_, i) => ({ sample_hash: `${i}`, reference: 0.5, score: 0.4 }));
+  const { centre, half_width } = pairedInterval(shares(3))!;
+  assert.ok(centre - half_width < -0.3 && centre + half_width > 0.3);
+  assert.ok(pairedInterval(shares(1000))!.half_width < 0.01);
+});
+
 // scipy.stats.bootstrap, percentile, 200,000 resamples: -0.04125 to 0.26125.
 Deno.test("pairedBootstrap() agrees with SciPy's percentile interval and repeats with its seed", () => {
   const [low, high] = pairedBootstrap(real(REAL), streamRandom(1, "boot"), { resamples: 50_000 });

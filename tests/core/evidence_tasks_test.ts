@@ -3,7 +3,10 @@ import {
   compareQuality,
   compareTasks,
   type Evaluation,
+  mcnemar,
   type Measurement,
+  pairsToTellApart,
+  permutationTest,
   retention,
   type SampleResult,
   type Spec,
@@ -103,15 +106,42 @@ Deno.test("compareTasks() tests every task and holds the family's level by Holm"
   assert.equal(text!.metric, "perplexity");
 });
 
-// The differences' variance is (0.1 − 0.01)·100/99; ((1.95996 + 0.84162)/0.1)²·0.0909… = 71.35.
+// With a pair of each disagreement added the variance is 12/102 − (10/102)² = 0.10804;
+// ((1.95996 + 0.84162)/0.1)²·0.10804 = 84.8.
 Deno.test("compareTasks() says how many samples would show the difference", () => {
   const spec = specOf({ choice: {} });
-  const reference = answers("choice", firstRight(60, 100));
-  const trial = answers("choice", firstRight(50, 100));
-  const found = compareTasks(spec, reference, trial.samples, streamRandom(1, "c"));
-  assert.equal(found[0]!.samples_to_tell_apart, 72);
-  const same = compareTasks(spec, reference, reference.samples, streamRandom(1, "c"));
-  assert.equal(same[0]!.samples_to_tell_apart, null);
+  const needed = (before: number[], after: number[]) => {
+    const { samples } = answers("choice", after);
+    return compareTasks(spec, answers("choice", before), samples, streamRandom(1, "c"))[0]!
+      .samples_to_tell_apart;
+  };
+  assert.equal(needed(firstRight(60, 100), firstRight(50, 100)), 85);
+  assert.equal(needed(firstRight(60, 100), firstRight(60, 100)), null);
+  // 4 of 4 were lost: p = 0.125, and six that differ alike are the fewest that show anything.
+  assert.equal(needed([1, 1, 1, 1], [0, 0, 0, 0]), 6);
+  assert.ok(needed([0.9, 0.8, 0.7, 0.6], [0.4, 0.3, 0.2, 0.1])! >= 6);
+  assert.equal(needed([1], [0]), 6);
+  // 5 of 50 differ: six in sixty would.
+  assert.ok(needed(firstRight(25, 50), firstRight(20, 50))! >= 60);
+});
+
+Deno.test("no number of samples is enough that has just failed to show a difference", () => {
+  const random = streamRandom(3, "patterns");
+  for (let round = 0; round < 300; round++) {
+    const n = 2 + Math.floor(random() * 30);
+    const score = () => round % 2 === 0 ? Math.round(random()) : Math.round(random() * 4) / 4;
+    const pairs = Array.from({ length: n }, (_, i) => ({
+      sample_hash: String(i),
+      reference: score(),
+      score: score(),
+    }));
+    const p_value = round % 2 === 0 ? mcnemar(pairs).p_value : permutationTest(pairs, random);
+    const needed = pairsToTellApart(pairs, p_value);
+    if (needed === null) continue;
+    const differing = pairs.filter((pair) => pair.score !== pair.reference).length;
+    assert.ok(needed >= 6 * n / differing, `${needed} of ${n} with ${differing} that differ`);
+    if (p_value > 0.05) assert.ok(needed > n, `${needed} of ${n}, p = ${p_value}`);
+  }
 });
 
 Deno.test("compareTasks() leaves out what one side did not measure", () => {

@@ -62,10 +62,11 @@ export function comparisonBlocks(view: StudyView): Block[] {
       rows,
       "The same samples on both sides; scores of a perplexity task are mean negative " +
         "log-likelihoods, nats a token. Interval: percentile bootstrap over the pairs. p: " +
-        "McNemar's exact test where every answer is right or wrong, else sign flips of the " +
-        "differences; Holm's correction is over a trial's tasks. Above chance: (score − chance) / " +
+        "McNemar's exact test where every answer is right or wrong and counts alike, else sign " +
+        "flips of the differences; Holm's correction is over a trial's tasks. Above chance: (score − chance) / " +
         "(baseline − chance), – where the baseline is no better than guessing. To tell apart: " +
-        "samples more that would show such a difference in 8 of 10 repetitions at a level of 5 %.",
+        "samples more that would show such a difference in 8 of 10 repetitions at a level of 5 %, " +
+        "at least as many as an exact test needs where so many answers differ.",
     ),
   ];
 }
