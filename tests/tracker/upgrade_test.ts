@@ -12,6 +12,7 @@ import { SCHEMA_VERSION } from "../../tracker/store/migrate.ts";
 import { openStore, rebuildDatabase } from "../../tracker/store/store.ts";
 import { contents } from "../fixtures/stores/contents.ts";
 import { databaseHolder, inDirectory, startChild } from "../fixtures/stores/processes.ts";
+import { unpack } from "../fixtures/stores/released.ts";
 
 const SCHEMA2 = fileURLToPath(new URL("../fixtures/stores/schema2/", import.meta.url));
 const STORE = import.meta.resolve("../../tracker/store/store.ts");
@@ -21,9 +22,7 @@ async function oldStore(root: string): Promise<string> {
   await cp(SCHEMA2, root, { recursive: true });
   const packed = join(root, "pare.duckdb.gz");
   const database = join(root, "pare.duckdb");
-  const file = await Deno.open(packed);
-  await file.readable.pipeThrough(new DecompressionStream("gzip"))
-    .pipeTo((await Deno.create(database)).writable);
+  await unpack(packed, database);
   await Deno.remove(packed);
   return database;
 }

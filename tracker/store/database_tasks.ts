@@ -53,7 +53,7 @@ async function bringUp(
 ): Promise<{ reached: number } | { old: true } | { damaged: string }> {
   try {
     const pending = await pendingMigrations(opened.connection, paths.database);
-    if (pending.from_journal) return { old: true };
+    if (pending.old) return { old: true };
     await migrate(opened.connection, paths.database);
     return { reached: await catchUp(opened.connection, paths, to, limits) };
   } catch (error) {

@@ -20,6 +20,7 @@ const MIGRATIONS = [
   "0017_verdicts.sql",
   "0018_sample_pairs.sql",
   "0019_energy_reader.sql",
+  "0024_problems_without_place.sql",
 ] as const;
 
 /** Databases of an earlier version lack what only the journal can fill: they are made anew. */
@@ -51,6 +52,8 @@ export interface PendingMigrations {
   /** The number of its last migration; 0: it is new. */
   readonly version: number;
   readonly names: readonly string[];
+  /** An earlier pare made it: it is copied before anything in it is changed. */
+  readonly old: boolean;
   /** Only the journal can fill what is new. */
   readonly from_journal: boolean;
 }
@@ -68,8 +71,8 @@ export async function pendingMigrations(
     );
   }
   const names = MIGRATIONS.filter((name) => !seen.includes(versionOf(name)));
-  const from_journal = version > 0 && version < FILLED_BY_JOURNAL;
-  return { version, names, from_journal };
+  const old = version > 0 && names.length > 0;
+  return { version, names, old, from_journal: old && version < FILLED_BY_JOURNAL };
 }
 
 /** Brings the schema to this version, a transaction a migration; refuses a newer one. */

@@ -68,7 +68,10 @@ function isBelow(root: string, path: string): boolean {
   return path.startsWith(resolve(root) + sep);
 }
 
-/** The rows of a samples file, or why there are none: gone, changed since, or not readable. */
+/**
+ * The rows of a samples file, or why there are none: gone, changed since, or not readable. The reason
+ * names the file as its record does: a store that is moved says the same.
+ */
 export async function sampleChanges(
   root: string,
   record: SamplesWritten,
@@ -86,6 +89,6 @@ export async function sampleChanges(
   } catch (error) {
     return error instanceof Deno.errors.NotFound
       ? { problem: `Cannot read the samples file ${path} as it is gone` }
-      : { problem: (error as Error).message };
+      : { problem: (error as Error).message.replaceAll(resolve(root) + sep, "") };
   }
 }
