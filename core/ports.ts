@@ -74,4 +74,5 @@ export type StudyEvent =
     total: number | null;
     unit: string;
   }
+  | { event: "waiting"; trial_id: string; seconds: number; why: string }
   | { event: "record"; record: JournalRecord };

@@ -13,8 +13,12 @@ import { readEvent, readResult } from "./read_event.ts";
 import { monitorResources, type ResourceSample } from "./resource_monitor.ts";
 import { type Exit, logTail, type WorkerProcess } from "./worker_process.ts";
 
-/** A worker silent for so long is stalled: a step of the slowest library takes minutes. */
+/** A worker that gets no further for so long is stalled: a step of the slowest library takes
+ * minutes. */
 export const STALL_MS = 30 * 60 * 1000;
+
+/** A timer of more fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const STALL_HINT =
   "Its stacks stand in the worker's log; where it is only slow, allow more silence " +
@@ -62,7 +66,8 @@ export async function exchange<R extends StageRequest>(
     void worker.end();
   };
   const silence: ResourceSample[] = [];
-  const take = readEvents(course, onEvent);
+  const take = takeEvents(course, onEvent);
+  const provesLife = lifeProofs();
   const monitor = monitorResources({
     pid: worker.pid,
     onSample(sample) {
@@ -73,7 +78,7 @@ export async function exchange<R extends StageRequest>(
     onAlert: (condition, evidence) => onEvent?.({ event: "alert", condition, evidence }),
   });
   const limits = watchTime(worker, stop, options, (ms) => {
-    const evidence = `${course.stage} said nothing for ${seconds(ms)}; ${useOf(silence)}`;
+    const evidence = `${course.stage} got no further for ${seconds(ms)}; ${useOf(silence)}`;
     onEvent?.({ event: "alert", condition: "no_progress", evidence });
   });
   const abort = () => stop("cancelled", ": it was cancelled", null);
@@ -81,10 +86,13 @@ export async function exchange<R extends StageRequest>(
     signal?.addEventListener("abort", abort, { once: true });
     worker.listen({
       line(text) {
-        limits.alive();
-        silence.length = 0;
-        const broken = take(text);
-        if (broken !== null) stop("crash", `: the worker broke the wire: ${broken}`);
+        const read = readEvent(text);
+        if (!read.ok) return stop("crash", `: the worker broke the wire: ${read.reason}`);
+        if (provesLife(read.event)) {
+          limits.alive(read.event.event === "waiting" ? read.event.seconds * 1000 : 0);
+          silence.length = 0;
+        }
+        take(read.event);
       },
       overflow: (bytes) => stop("crash", `: the worker wrote a line of ${bytes} bytes`),
     });
@@ -113,26 +121,38 @@ function watchTime(
   stop: (kind: Failure["kind"], why: string, hint?: string) => void,
   { timeoutMs, stallMs = STALL_MS }: ExchangeOptions,
   onStall: (silentMs: number) => void,
-): { alive(): void; end(): void } {
+): { alive(waitMs: number): void; end(): void } {
   const stalled = async () => {
     onStall(stallMs);
     worker.dumpStacks();
     await new Promise((resolve) => setTimeout(resolve, 200)); // the dump is written by a handler
-    stop("stall", `: the worker said nothing for ${seconds(stallMs)}`, STALL_HINT);
+    stop("stall", `: the worker got no further for ${seconds(stallMs)}`, STALL_HINT);
   };
   let silence = setTimeout(stalled, stallMs);
   const limit = timeoutMs === undefined
     ? undefined
     : setTimeout(() => stop("stall", ` in ${seconds(timeoutMs)}: it was ended`), timeoutMs);
   return {
-    alive() {
+    /** It got further, or goes on by itself after `waitMs`. */
+    alive(waitMs) {
       clearTimeout(silence);
-      silence = setTimeout(stalled, stallMs);
+      silence = setTimeout(stalled, Math.min(stallMs + waitMs, LONGEST_TIMER_MS));
     },
     end() {
       clearTimeout(silence);
       clearTimeout(limit);
     },
+  };
+}
+
+/** Whether an event shows that work is done: the same count told again and again does not. */
+function lifeProofs(): (event: WorkerEvent) => boolean {
+  const told = new Map<string, number>();
+  return (event) => {
+    if (event.event !== "progress") return true;
+    const before = told.get(event.label);
+    told.set(event.label, event.done);
+    return before !== event.done;
   };
 }
 
@@ -150,17 +170,14 @@ function useOf(samples: readonly ResourceSample[]): string {
     `, ${Math.round(rss_bytes / 1e6)} MB held`;
 }
 
-/** Takes one line after another into the course; says why a line is no event, or null. */
-function readEvents(
+/** Takes one event after another into the course. */
+function takeEvents(
   course: Course,
   onEvent: ((event: WorkerEvent) => void) | undefined,
-): (line: string) => string | null {
+): (event: WorkerEvent) => void {
   const sent = performance.now();
   let imports = 0;
-  return (line) => {
-    const read = readEvent(line);
-    if (!read.ok) return read.reason;
-    const { event } = read;
+  return (event) => {
     if (event.event === "ready") imports = event.imports_seconds;
     else if (event.event === "started") course.spans.push(...startSpans(sent, imports));
     else if (event.event === "span") {
@@ -177,7 +194,6 @@ function readEvents(
       course.ending ??= { failure };
     }
     onEvent?.(event);
-    return null;
   };
 }
 

@@ -2,7 +2,7 @@ import type { StudyEvent } from "../core/mod.ts";
 import { plotOf, recommendedLoader, reportBlocks } from "./reports_of_study.ts";
 import { escapeHtml, renderHtml } from "./reports/render_html.ts";
 import { type Broadcast, kernelBroadcast, type Shown, shown } from "./terminal/kernel.ts";
-import { phaseLine, progressLine } from "./terminal/live_view.ts";
+import { phaseLine, progressLine, waitingLine } from "./terminal/live_view.ts";
 import { trialTable } from "./terminal/trial_table.ts";
 import { recipeText } from "./view/trial_rows.ts";
 import type { StudyView } from "./view/study_view.ts";
@@ -83,6 +83,9 @@ export function liveCell(
           progressLine(event, (now() - step.startedAt) / 1000, step.from)
         }`;
         show(false);
+      } else if (event.event === "waiting") {
+        running = waitingLine(event);
+        show(true);
       } else if (event.event === "phase") {
         running = phaseLine(event);
         show(false);

@@ -23,7 +23,10 @@ export const Endpoint = z.strictObject({
     "auto: /completions where it is there, else /chat/completions",
   ),
   concurrency: z.int().min(1).max(256).default(4).describe("requests at a time"),
-  timeout_seconds: z.number().positive().default(300).describe("for one answer"),
+  timeout_seconds: z.number().positive().default(300).describe("for one whole answer"),
+  patience_seconds: z.number().nonnegative().default(600).describe(
+    "for a server that is busy or away to be well again, by its Retry-After or by trying",
+  ),
 });
 export type Endpoint = z.infer<typeof Endpoint>;
 

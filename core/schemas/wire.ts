@@ -323,6 +323,11 @@ export const WorkerEvent = z.discriminatedUnion("event", [
     unit: z.string(),
   }),
   z.strictObject({
+    event: z.literal("waiting"),
+    seconds: z.number().nonnegative().describe("until it goes on by itself"),
+    why: z.string(),
+  }),
+  z.strictObject({
     event: z.literal("span"),
     name: z.string(),
     seconds: z.number(),

@@ -20,9 +20,15 @@ class Report:
     """Threads that the stage may compute with; torch is already set to it."""
 
     def progress(self, label: str, done: float, total: float | None, unit: str) -> None:
-        """Says that `done` of `total` (None: not known) are done. Also proves life: a worker
-        that says nothing for long is taken for stalled and killed."""
+        """Says that `done` of `total` (None: not known) are done. A `done` that the label did not
+        have just before proves life: a worker without any for long is taken for stalled and
+        killed."""
         self.emit({"event": "progress", "label": label, "done": done, "total": total, "unit": unit})
+
+    def waiting(self, seconds: float, why: str) -> None:
+        """Says that the stage waits for so long for somebody else, which is no stall. Who waits
+        bounds the sum of it."""
+        self.emit({"event": "waiting", "seconds": seconds, "why": why})
 
     @contextmanager
     def span(self, name: str, library: bool = False) -> Iterator[None]:

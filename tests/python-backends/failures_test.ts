@@ -114,7 +114,7 @@ Deno.test("a silent worker is a stall, and its log says where it stood", async (
   assert.equal(alerts[0]?.condition, "no_progress");
   assert.match(
     alerts[0]!.evidence,
-    /^describe said nothing for 0\.7 s; meanwhile \d\.\d\d CPU cores busy, .*GPU.*, \d+ MB held$/,
+    /^describe got no further for 0\.7 s; meanwhile \d\.\d\d CPU cores busy, .*GPU.*, \d+ MB held$/,
   );
   assert.match(Deno.readTextFileSync(worker.log_path), /in_a_loop/);
 });
@@ -126,8 +126,19 @@ Deno.test("progress keeps a slow worker from being a stall", async () => {
   assert.equal(failure.kind, "invalid");
 });
 
+Deno.test("the same count told again and again is a stall, and an announced wait is none", async () => {
+  const beat = `while True:\n    report.progress("step", 0, 9, "steps")\n    time.sleep(0.05)`;
+  const failure = await failureOf(beat, { stallMs: 700 });
+  assert.equal(failure.kind, "stall");
+  assert.match(failure.message, /got no further for 0\.7 s/);
+  const wait = `report.waiting(1.5, "as the server asks")\ntime.sleep(1.5)\n` +
+    `raise StageFailure("invalid", "done")`;
+  assert.equal((await failureOf(wait, { stallMs: 700 })).kind, "invalid");
+});
+
 Deno.test("a time limit ends a worker that keeps talking", async () => {
-  const body = `while True:\n    report.progress("step", 1, None, "steps")\n    time.sleep(0.05)`;
+  const body =
+    `while True:\n    report.progress("step", time.time(), None, "steps")\n    time.sleep(0.05)`;
   const failure = await failureOf(body, { timeoutMs: 600 });
   assert.equal(failure.kind, "stall");
   assert.match(failure.message, /in 0\.6 s/);

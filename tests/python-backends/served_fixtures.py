@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -130,10 +131,16 @@ def byte_level_checkpoint(directory: Path, bos: bool = False) -> Path:
 
 
 def no_keys_or_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test meets no key of the user's and waits for no second try."""
+    """A test meets no key of the user's, and its waits take no time."""
     for name in ("OPENAI_API_KEY", "JUDGE_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(Transport, "_wait", lambda *_: None)
+    passed = [0.0]
+
+    def pause(self: Transport, seconds: float) -> None:
+        passed[0] += seconds
+
+    monkeypatch.setattr(Transport, "_pause", pause)
+    monkeypatch.setattr(Transport, "_clock", lambda self: time.monotonic() + passed[0])
 
 
 def evaluate(

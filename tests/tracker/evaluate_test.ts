@@ -17,6 +17,7 @@ Deno.test("pare evaluate takes a model that lies here or one behind a server", (
     api: "chat",
     concurrency: 4,
     timeout_seconds: 300,
+    patience_seconds: 600,
   });
   const variables = { OPENAI_API_BASE: "https://h/v1/chat/completions/", LLM_MODEL: "m" };
   const fromVariables = evaluationFromOptions(DATASET, variables);

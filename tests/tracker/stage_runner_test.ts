@@ -89,7 +89,7 @@ Deno.test("A stage silent for the study's stall_minutes is ended, recorded and s
     assert.equal(alert!["condition"], "no_progress");
     assert.match(
       String(alert!["evidence"]),
-      /said nothing for 2\.5 s; meanwhile 0\.\d\d CPU cores busy, .*GPU.*, \d+ MB held$/,
+      /got no further for 2\.5 s; meanwhile 0\.\d\d CPU cores busy, .*GPU.*, \d+ MB held$/,
     );
     assert.equal(alert!["outcome"], "verify ended: stall");
     assert.deepEqual(shown.map(({ type }) => type), ["alert"]);

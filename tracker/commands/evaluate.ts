@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { baseUrl, UsageError } from "../../core/mod.ts";
-import { parsePositive, parseWhole } from "./parse_values.ts";
+import { parseDuration, parsePositive, parseWhole } from "./parse_values.ts";
 import { runStudyCommand, type StudyCommandOptions } from "./run.ts";
 import { studyFromOptions } from "./study_document.ts";
 
@@ -13,6 +13,7 @@ export interface EvaluateOptions extends StudyCommandOptions {
   chat?: boolean;
   concurrency?: string;
   timeout?: string;
+  patience?: string;
   judgeEndpoint?: string;
   judgeModel?: string;
   judgeChat?: boolean;
@@ -70,12 +71,13 @@ function judgeOf(options: EvaluateOptions) {
   };
 }
 
-function patience({ concurrency, timeout }: EvaluateOptions) {
+function patience({ concurrency, timeout, patience }: EvaluateOptions) {
   return {
     ...(concurrency === undefined
       ? {}
       : { concurrency: parseWhole(concurrency, "--concurrency", 1) }),
     ...(timeout === undefined ? {} : { timeout_seconds: parsePositive(timeout, "--timeout") }),
+    ...(patience === undefined ? {} : { patience_seconds: parseDuration(patience, "--patience") }),
   };
 }
 

@@ -1,6 +1,7 @@
 import ky, { isHTTPError, isNetworkError, isTimeoutError, type Options } from "ky";
 import type { z } from "zod";
 import { type Connection, redact } from "./connection.ts";
+import { readAnswer } from "./read_answer.ts";
 import { type FileBody, sendFile, Stalled } from "./send_file.ts";
 import { uncheckedFetch } from "./unchecked_fetch.ts";
 import { ErrorAnswer } from "./wire.ts";
@@ -109,7 +110,7 @@ export function openCaller(connection: Connection, patience: Patience = PATIENCE
           }
           : { ...retry, statusCodes: RETRIED, retryOnTimeout: true },
       });
-      const text = await response.text();
+      const text = await readAnswer(response, patience.timeout_ms);
       const parsed = answer.safeParse(text === "" ? {} : JSON.parse(text));
       if (parsed.success) return parsed.data;
       const issue = parsed.error.issues[0];

@@ -10,6 +10,7 @@ import type {
   WorkerEvent,
 } from "../../core/mod.ts";
 import type { BackendClient } from "../../python-backends/client.ts";
+import { STALL_MS } from "../../python-backends/exchange.ts";
 import type { ResourceSample } from "../../python-backends/resource_monitor.ts";
 import type { KeepLog } from "./keep_log.ts";
 
@@ -80,8 +81,15 @@ function becameOf(stage: StageName, outcome: Outcome<unknown>): string {
   return outcome.ok ? `${stage} went on to its end` : `${stage} ended: ${outcome.failure.kind}`;
 }
 
-function stallMsOf({ stall_minutes }: StageRunnerOptions): number | undefined {
-  return stall_minutes === undefined ? undefined : stall_minutes * 60_000;
+/** Where nobody says it, a server has time for one whole answer. */
+function stallMsOf(
+  { stall_minutes }: StageRunnerOptions,
+  request: StageRequest,
+): number | undefined {
+  if (stall_minutes !== undefined) return stall_minutes * 60_000;
+  if (request.stage !== "evaluate") return undefined;
+  const servers = [request.endpoint, request.judge].filter((one) => one !== undefined);
+  return Math.max(STALL_MS, ...servers.map(({ timeout_seconds }) => timeout_seconds * 1500));
 }
 
 async function recordLog(
@@ -134,6 +142,8 @@ export function createStageRunner(options: StageRunnerOptions): StageRunner {
       if (event.event === "progress") {
         const { label, done, total, unit } = event;
         onEvent({ event: "progress", trial_id: trialId, label, done, total, unit });
+      } else if (event.event === "waiting") {
+        onEvent({ ...event, trial_id: trialId });
       } else if (event.event === "alert") {
         const { condition, evidence } = event;
         alerts.push({
@@ -150,7 +160,7 @@ export function createStageRunner(options: StageRunnerOptions): StageRunner {
     const outcome = await client.run(request, {
       environment,
       signal,
-      stallMs: stallMsOf(options),
+      stallMs: stallMsOf(options, request),
       onEvent: take,
       onSample: (sample) => samples.add(sample),
       onLog: (path: string) => {

@@ -56,6 +56,12 @@ export function phaseLine(event: { trial_id: string; phase: string; detail: stri
   return `  ${where}  ${words}`;
 }
 
+/** A wait for somebody else as a line. */
+export function waitingLine(event: { trial_id: string; seconds: number; why: string }): string {
+  const where = event.trial_id.split("/").at(-1) ?? event.trial_id;
+  return `  ${where}  waiting ${duration(event.seconds)} ${event.why}`;
+}
+
 interface Step {
   label: string;
   startedAt: number;
@@ -138,6 +144,7 @@ export function createLiveView(screen: Screen, now: () => number) {
     /** Takes an event of the study. */
     onEvent(event: StudyEvent) {
       if (event.event === "progress") progress(event);
+      else if (event.event === "waiting") line(waitingLine(event));
       else if (event.event === "phase") {
         step = null;
         if (screen.terminal) transient(phaseLine(event));

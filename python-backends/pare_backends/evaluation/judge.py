@@ -23,8 +23,9 @@ from pare_backends.evaluation.outcome import (
 )
 from pare_backends.evaluation.records import content_hash
 from pare_backends.evaluation.served_client import ServedClient
-from pare_backends.evaluation.served_endpoint import Endpoint, Patience
+from pare_backends.evaluation.served_endpoint import Endpoint
 from pare_backends.evaluation.served_model import ServedLM
+from pare_backends.evaluation.served_patience import Patience
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 
@@ -60,7 +61,7 @@ def judge_model(
     patience: Patience | None = None,
 ) -> ServedLM:
     """The judge; its verdicts are kept as a served model's answers are."""
-    client = ServedClient(endpoint, key, patience, "JUDGE_API_KEY")
+    client = ServedClient(endpoint, key, patience, "JUDGE_API_KEY", report.waiting)
     judge = ServedLM(client, None, report, Answers(answers_path))
     judge.label = "judge"
     return judge

@@ -7,8 +7,9 @@ from typing import Any
 
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.served_client import ServedClient
-from pare_backends.evaluation.served_endpoint import Endpoint, Patience, key_of_environment
+from pare_backends.evaluation.served_endpoint import Endpoint, key_of_environment
 from pare_backends.evaluation.served_model import ServedLM
+from pare_backends.evaluation.served_patience import Patience
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 
@@ -22,7 +23,7 @@ def served_model(
     """The model and its tokenizer, which is None where the user gave none. Its answers are kept by
     endpoint, model, prompt and decoding, for the study that asked."""
     tokenizer = _tokenizer(endpoint.tokenizer_dir)
-    client = ServedClient(endpoint, key_of_environment(), patience)
+    client = ServedClient(endpoint, key_of_environment(), patience, waiting=report.waiting)
     _ = client.model  # asks the server where nobody named one: it is the first to be down
     return ServedLM(client, tokenizer, report, Answers(answers_path)), tokenizer
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pare_backends.evaluation.served_endpoint import KEY_VARIABLE, Endpoint, Patience
-from pare_backends.evaluation.served_transport import Refused, Transport
+from pare_backends.evaluation.served_endpoint import KEY_VARIABLE, Endpoint
+from pare_backends.evaluation.served_patience import Patience
+from pare_backends.evaluation.served_transport import Refused, Transport, Waiting
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import unknown_name
 
@@ -20,9 +21,10 @@ class ServedClient:
         key: str | None = None,
         patience: Patience | None = None,
         key_variable: str = KEY_VARIABLE,
+        waiting: Waiting | None = None,
     ) -> None:
         self.endpoint = endpoint
-        self.transport = Transport(endpoint, key, key_variable, patience)
+        self.transport = Transport(endpoint, key, key_variable, patience, waiting)
         self.base_url = self.transport.base_url
         self._name = endpoint.model
 

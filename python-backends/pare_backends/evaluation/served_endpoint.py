@@ -21,16 +21,7 @@ class Endpoint:
     api: Literal["auto", "chat"] = "auto"
     concurrency: int = 4
     timeout_seconds: float = 300.0
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How often a request is tried again, and how long is waited before: twice as long each time,
-    or as long as the server's Retry-After says. Seconds."""
-
-    retries: int = 5
-    first_wait: float = 0.5
-    longest_wait: float = 60.0
+    patience_seconds: float = 600.0
 
 
 def key_of_environment(variable: str = KEY_VARIABLE) -> str | None:

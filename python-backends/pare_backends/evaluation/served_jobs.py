@@ -14,8 +14,8 @@ from pare_backends.failures import StageFailure
 
 T = TypeVar("T")
 HEARTBEAT_SECONDS = 10.0
-"""A server that is slow or asked again is waited for: progress is told, so that nobody takes the
-worker for stalled."""
+"""How often what is done is told while no answer comes: a bar then shows that it is asked for. It
+proves no life: only an answer does."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def answer_all(
                 report(len(found))
         except BaseException:
             stop.set()
-            with client.transport.ended_waits():
+            with client.transport.ended():
                 pool.shutdown(cancel_futures=True)
             raise
     return [found[number] for number in range(len(jobs))]

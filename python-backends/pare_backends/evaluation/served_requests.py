@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,7 @@ def echo(client: ServedClient, prompt: Prompt) -> Echo:
     """The prompt's own log-probabilities, with one token more. Raises `Unlike` where the server
     gives anything else."""
     body = {"prompt": prompt, "max_tokens": 1, "temperature": 0, "echo": True, "logprobs": 1}
-    choice = _choice(client.post("/completions", body))
+    choice = _choice(client, client.post("/completions", body))
     found = choice.get("logprobs")
     if not isinstance(found, dict) or not isinstance(found.get("token_logprobs"), list):
         raise Unlike("it answers without log-probabilities (logprobs is missing)")
@@ -61,7 +62,11 @@ def _offsets(found: dict[str, Any], text: str, tokens: list[str]) -> list[int]:
     """Where each token begins in the text. vLLM counts the letters of a special token that it puts
     before the prompt, though the text is given back without it."""
     offsets = found.get("text_offset")
-    if not isinstance(offsets, list) or len(offsets) != len(tokens):
+    if (
+        not isinstance(offsets, list)
+        or len(offsets) != len(tokens)
+        or not all(type(offset) is int for offset in offsets)
+    ):
         raise Unlike("it does not say where its tokens begin (text_offset is missing)")
     ahead = len(tokens[0]) if tokens and not text.startswith(tokens[0].strip()) else 0
     return [max(0, offset - ahead) for offset in offsets]
@@ -78,18 +83,27 @@ def _require_numbers(values: Sequence[float | None], client: ServedClient) -> No
     for place, value in enumerate(values):
         if value is None and place == 0:
             continue
-        if not isinstance(value, (int, float)) or math.isnan(value):
+        if not _is_number(value):
             raise StageFailure(
                 "not_a_number",
                 f"Cannot score on {client.base_url}: the log-probability of token {place} is "
-                f"{value}",
+                f"{value!r:.40}",
             )
+
+
+def _is_number(value: Any) -> bool:
+    """JSON's 1e999 is read as an infinity, which no sum bears."""
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
 def _best(value: float | None, top: Any) -> float | None:
     if value is None:
         return None
-    return max(value, *top.values()) if isinstance(top, dict) and top else math.inf
+    if not isinstance(top, dict) or not top:
+        return math.inf
+    if not all(map(_is_number, top.values())):
+        raise Unlike("it answers with best tokens whose log-probabilities are no numbers")
+    return max(value, *top.values())
 
 
 def generate(
@@ -104,7 +118,7 @@ def generate(
     than the prompt's tokens, where they are known."""
     body = {"prompt": prompt, **_decoding(max_tokens, stop, options)}
     answer = client.post("/completions", body)
-    choice = _choice(answer)
+    choice = _choice(client, answer)
     _require_whole(client, answer, choice, prompt_tokens, max_tokens)
     return _text_of(client, choice.get("text"))
 
@@ -121,7 +135,7 @@ def chat(
     messages = [{"role": "user", "content": prompt}]
     body = {"messages": messages, **_decoding(max_tokens, stop, options)}
     answer = client.post("/chat/completions", body)
-    choice = _choice(answer)
+    choice = _choice(client, answer)
     _require_whole(client, answer, choice, prompt_tokens, max_tokens)
     message = choice.get("message")
     return _text_of(client, message.get("content") if isinstance(message, dict) else None)
@@ -154,13 +168,17 @@ def _text_of(client: ServedClient, text: Any) -> str:
     return text
 
 
-def _choice(answer: dict[str, Any]) -> dict[str, Any]:
+def _choice(client: ServedClient, answer: dict[str, Any]) -> dict[str, Any]:
     choices = answer.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise StageFailure(
-            "endpoint", f"Cannot read the server's answer: it has no choices, but {sorted(answer)}"
-        )
-    return choices[0]
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+        return choices[0]
+    if choices == []:
+        found = "an empty list of choices"
+    elif choices is None:
+        found = f"no choices, but {', '.join(sorted(answer)) or 'nothing'}"[:160]
+    else:
+        found = "choices that hold no object"
+    raise StageFailure("endpoint", f"Cannot evaluate on {client.base_url}: it answers with {found}")
 
 
 def _require_whole(

@@ -213,6 +213,29 @@ Deno.test("a server that hangs, speaks no JSON, another shape or elsewhere is sa
   }
 });
 
+Deno.test("an answer without an end is left: in time, and of no more bytes than any has", async () => {
+  const body = (piece: Uint8Array<ArrayBuffer>, pause: number) =>
+    new ReadableStream({
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, pause));
+        controller.enqueue(piece);
+      },
+    });
+  const answers: [Uint8Array<ArrayBuffer>, number, RegExp][] = [
+    [new Uint8Array([32]), 20, /its answer was not whole after 1000 ms/],
+    [new Uint8Array(1 << 20).fill(32), 0, /its answer is longer than 67108864 bytes/],
+  ];
+  for (const [piece, pause, said] of answers) {
+    const server = answering(() => new Response(body(piece, pause)));
+    const patience = { ...HASTY, timeout_ms: 100, retries: 0 };
+    const client = createMlflowClient(connectionOf(server.uri, {}), patience);
+    const error = await failure(client.getRun("r"));
+    assert.match(error.message, said);
+    assert.equal(error.temporary, true);
+    await server.stop();
+  }
+});
+
 Deno.test("no failure shows a secret, whatever the server repeats", async () => {
   const echo = answering((_, request) =>
     Response.json({
