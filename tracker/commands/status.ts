@@ -18,6 +18,9 @@ function named({ pid, command }: Process): string {
 
 function indexLine(status: SinkStatus): string {
   if (status.held_by !== null) return `cannot be read while ${named(status.held_by)} has it open`;
+  if (status.error !== null) {
+    return `damaged (${status.error}); it is made anew when it is next asked or written`;
+  }
   if (status.caught_up) return "has everything that is recorded";
   const behind = status.journal_bytes - status.database_bytes;
   return `${bytes(behind)} of the journal behind`;
@@ -26,7 +29,8 @@ function indexLine(status: SinkStatus): string {
 /** Files that were put aside beside the store: each is kept until somebody removes it. */
 async function keptAside({ paths }: Store): Promise<string[]> {
   const names = await readdir(paths.root);
-  return names.filter((name) => /\.(damaged-\d+|backup-v\d+|torn-\d+)$/.test(name)).sort();
+  return names.filter((name) => /\.((?:damaged|replaced)-\d+|backup-v\d+|torn-\d+)$/.test(name))
+    .sort();
 }
 
 /** `pare status`: how far the index is, who has it open, who writes the store. */

@@ -11,7 +11,7 @@ interface StoreOption {
 export async function rebuildCommand(options: StoreOption): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: true });
-  const reached = await rebuildDatabase(store);
+  const { reached, kept } = await rebuildDatabase(store);
   const { rows: [counts] } = await store.query(
     "SELECT (SELECT count(*) FROM studies) AS studies, (SELECT count(*) FROM trials) AS trials",
   );
@@ -19,6 +19,7 @@ export async function rebuildCommand(options: StoreOption): Promise<void> {
     `made ${store.paths.database} anew from ${bytes(reached)} of journal: ` +
       `${counts!["studies"]} studies, ${counts!["trials"]} trials`,
   );
+  if (kept !== null) console.log(`the index before is kept as ${kept}`);
 }
 
 /** `pare store check`: says what is wrong with the store and changes nothing. */

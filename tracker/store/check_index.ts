@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { exists, flushDatabase } from "./database_tasks.ts";
+import { flushDatabase } from "./database_tasks.ts";
 import { pendingMigrations } from "./migrate.ts";
 import { type OpenDatabase, openPatiently } from "./open_database.ts";
+import { exists } from "./set_aside.ts";
 import { sinkOffset } from "./sink.ts";
 import type { StorePaths } from "./store_paths.ts";
 

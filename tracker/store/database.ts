@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { UsageError } from "../../core/mod.ts";
-import type { FlushOptions, FlushReport } from "./database_tasks.ts";
+import type { FlushOptions, FlushReport, Peek, Rebuilt } from "./database_tasks.ts";
 import type { ExportedTables } from "./export_tables.ts";
 import type { Series, SeriesKey } from "./points_series.ts";
 import type { QueryLimits, QueryResult } from "./query_result.ts";
@@ -34,7 +34,7 @@ export interface Database {
   flush(to: number, options: FlushOptions): Promise<FlushReport>;
   /** Starts the worker, so that the first flush need not wait for it. */
   warm(): Promise<unknown>;
-  peek(): Promise<{ reached: number; held_by: FlushReport["held_by"] }>;
+  peek(): Promise<Peek>;
   query(sql: string, limits: QueryLimits, patience_ms: number): Promise<QueryResult>;
   series(key: SeriesKey, points: number, patience_ms: number): Promise<Series>;
   exportParquet(
@@ -44,7 +44,7 @@ export interface Database {
     patience_ms: number,
   ): Promise<number>;
   exportTables(directory: string, patience_ms: number): Promise<ExportedTables>;
-  rebuild(to: number): Promise<number>;
+  rebuild(to: number): Promise<Rebuilt>;
   close(): Promise<void>;
 }
 
@@ -132,7 +132,7 @@ export function useDatabase(root: string): Database {
   return {
     flush: (to, options) => ask({ kind: "flush", to, ...options }) as Promise<FlushReport>,
     warm: () => ask({ kind: "warm" }),
-    peek: () => ask({ kind: "peek" }) as ReturnType<Database["peek"]>,
+    peek: () => ask({ kind: "peek" }) as Promise<Peek>,
     query: (sql, limits, patience_ms) =>
       ask({ kind: "query", sql, limits, patience_ms }) as Promise<QueryResult>,
     series: (key, points, patience_ms) =>
@@ -141,7 +141,7 @@ export function useDatabase(root: string): Database {
       ask({ kind: "export", sql, out: resolve(out), limits, patience_ms }) as Promise<number>,
     exportTables: (directory, patience_ms) =>
       ask({ kind: "export_tables", directory, patience_ms }) as Promise<ExportedTables>,
-    rebuild: (to) => ask({ kind: "rebuild", to }) as Promise<number>,
+    rebuild: (to) => ask({ kind: "rebuild", to }) as Promise<Rebuilt>,
     async close() {
       if (!open) return;
       open = false;

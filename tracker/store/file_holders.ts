@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import { processCommand } from "./file_lock.ts";
-import type { Holder } from "./open_database.ts";
+import type { Holder } from "./obstacle.ts";
 
 function hasOpen(pid: number, path: string): boolean {
   try {

@@ -56,6 +56,13 @@ export interface PendingMigrations {
   readonly old: boolean;
   /** Only the journal can fill what is new. */
   readonly from_journal: boolean;
+  /** It has tables and none of ours: another program made it. */
+  readonly foreign: boolean;
+}
+
+async function hasTables(connection: DuckDBConnection): Promise<boolean> {
+  const found = await connection.runAndReadAll("SELECT count(*) FROM duckdb_tables()");
+  return Number(found.getRows()[0]?.[0]) > 0;
 }
 
 /** The migrations that a database has not seen; refuses one of a newer pare. */
@@ -72,7 +79,9 @@ export async function pendingMigrations(
   }
   const names = MIGRATIONS.filter((name) => !seen.includes(versionOf(name)));
   const old = version > 0 && names.length > 0;
-  return { version, names, old, from_journal: old && version < FILLED_BY_JOURNAL };
+  const from_journal = old && version < FILLED_BY_JOURNAL;
+  const foreign = version === 0 && await hasTables(connection);
+  return { version, names, old, from_journal, foreign };
 }
 
 /** Brings the schema to this version, a transaction a migration; refuses a newer one. */

@@ -1,17 +1,5 @@
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import { UsageError } from "../../core/mod.ts";
-import { processCommand } from "./file_lock.ts";
-
-/** The database is another process's for now. */
-export interface Holder {
-  pid: number;
-  command: string;
-}
-
-/** Why the database could not be opened: each is answered in another way. */
-export type Obstacle =
-  | { obstacle: "held"; holder: Holder | null }
-  | { obstacle: "damaged"; reason: string };
+import { type Obstacle, openingObstacle } from "./obstacle.ts";
 
 export interface OpenDatabase {
   connection: DuckDBConnection;
@@ -25,40 +13,13 @@ const LOCKED = {
   autoload_known_extensions: "false",
 };
 
-/** What a message of DuckDB's means for the file; null: nothing about the file. */
-export function obstacleOf(error: unknown): Obstacle | null {
-  const message = error instanceof Error ? error.message : String(error);
-  if (/Could not set lock|Conflicting lock/i.test(message)) {
-    const pid = Number(/PID (\d+)/.exec(message)?.[1] ?? NaN);
-    const holder = Number.isNaN(pid) ? null : { pid, command: processCommand(pid) };
-    return { obstacle: "held", holder };
+/** Why a path is no file at all, which DuckDB would wait for or name only by an error; null: it is. */
+function noFile(path: string): string | null {
+  try {
+    return Deno.statSync(path).isFile ? null : `${path} is no file`;
+  } catch {
+    return null; // nothing is there yet, or a link that leads nowhere, of which DuckDB says so
   }
-  if (
-    /Corrupt|replaying WAL|checksum|not a valid DuckDB|Serialization Error|Failed to load metadata/i
-      .test(message)
-  ) {
-    return { obstacle: "damaged", reason: message.split("\n")[0] ?? message };
-  }
-  return null;
-}
-
-/** Whether a statement failed on a block that is not as it was written. A user's own error(…) does
- * not begin like this. */
-export function isDamagedBlock(error: unknown): boolean {
-  const message = error instanceof Error ? error.message : String(error);
-  return /^(Cannot run the query: )?(IO|Serialization|FATAL|INTERNAL) Error: .*(Corrupt|checksum)/i
-    .test(message);
-}
-
-/** The sentence where the file is of a DuckDB that this one cannot read. */
-export function newerFormatSentence(path: string, version: string): string {
-  return `Cannot open ${path} as a newer DuckDB wrote it (storage version ${version}); open it with that DuckDB, or move the file away: pare makes it again from the journal`;
-}
-
-function newerFormat(path: string, error: unknown): UsageError | null {
-  const message = error instanceof Error ? error.message : String(error);
-  const version = /with version number (\d+)/.exec(message)?.[1];
-  return version === undefined ? null : new UsageError(newerFormatSentence(path, version));
 }
 
 /** How the file is to be opened. */
@@ -84,6 +45,8 @@ export async function openDatabase(
   path: string,
   { readOnly, write_to, write_into, keep_log = false }: OpenOptions,
 ): Promise<OpenDatabase | Obstacle> {
+  const reason = noFile(path);
+  if (reason !== null) return { obstacle: "damaged", reason };
   let instance: DuckDBInstance | null = null;
   const outside = write_to ?? write_into;
   try {
@@ -120,9 +83,7 @@ export async function openDatabase(
     };
   } catch (error) {
     instance?.closeSync();
-    const obstacle = obstacleOf(error);
-    if (obstacle !== null) return obstacle;
-    throw newerFormat(path, error) ?? error;
+    return openingObstacle(path, error);
   }
 }
 

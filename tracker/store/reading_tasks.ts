@@ -1,18 +1,16 @@
 import { UsageError } from "../../core/mod.ts";
-import { exists, flushDatabase, type FlushReport, heldError, setAside } from "./database_tasks.ts";
+import { flushDatabase, type FlushReport, heldError } from "./database_tasks.ts";
 import { lockOwner } from "./file_lock.ts";
 import { isPlaceOf, sinkPlace } from "./journal_mark.ts";
 import { keepOpen, takeKept, writesStore } from "./kept_reader.ts";
 import { SCHEMA_VERSION, schemaVersion } from "./migrate.ts";
-import {
-  isDamagedBlock,
-  type OpenDatabase,
-  type OpenOptions,
-  openPatiently,
-} from "./open_database.ts";
+import { firstLine, isDamagedBlock, isInternal } from "./obstacle.ts";
+import { type OpenDatabase, type OpenOptions, openPatiently } from "./open_database.ts";
 import { readSeries, type Series, type SeriesKey } from "./points_series.ts";
 import type { QueryLimits, QueryResult } from "./query_result.ts";
 import { checkQuery, runExport, runQuery } from "./run_query.ts";
+import { unreadable } from "./scan_database.ts";
+import { exists, identityOf, setAside } from "./set_aside.ts";
 import { journalSize } from "./sink.ts";
 import { behindSentence, heldSentence } from "./stale.ts";
 import type { StorePaths } from "./store_paths.ts";
@@ -116,24 +114,34 @@ export async function reading<T>(
 ): Promise<T> {
   const writes = options.write_to !== undefined || options.write_into !== undefined;
   const keeps = !writes && writesStore(paths);
+  let internal: unknown = null;
   for (let attempt = 0;; attempt++) {
     const left = takeKept(paths);
     if (!keeps) left?.close();
     const opened = keeps && left !== null
       ? { ...left, stale: null }
       : await openForReading(paths, patience_ms, options);
+    const identity = identityOf(paths.database);
     let answered = false;
+    let reason: string | null = null;
     try {
       const answer = await work(opened);
       answered = true;
       return answer;
     } catch (error) {
-      if (attempt > 0 || !isDamagedBlock(error)) throw error;
+      if (attempt > 0 || !(isDamagedBlock(error) || isInternal(error))) throw error;
+      reason = firstLine(error);
+      if (!isDamagedBlock(error)) internal = error;
     } finally {
       if (answered && keeps) keepOpen(paths, opened);
       else opened.close();
     }
-    setAside(paths.database);
+    // A mistake of DuckDB's own: the file is whole, and making it anew would change nothing.
+    if (internal !== null && await unreadable(paths.database) === null) throw internal;
+    const kept = setAside(paths.database, identity);
+    if (kept !== null) {
+      console.error(`pare: made the index anew; the one before is kept as ${kept}: ${reason}`);
+    }
   }
 }
 

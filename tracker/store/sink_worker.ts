@@ -1,12 +1,7 @@
 /// <reference lib="deno.worker" />
 import { UsageError } from "../../core/mod.ts";
 import type { DatabaseAnswer, DatabaseRequest, DatabaseTask } from "./database.ts";
-import {
-  flushDatabase,
-  type FlushReport,
-  peekDatabase,
-  rebuildDatabase,
-} from "./database_tasks.ts";
+import { flushDatabase, type FlushReport, peekDatabase, rebuildAsAsked } from "./database_tasks.ts";
 import { exportTables } from "./export_tables.ts";
 import { closeKept } from "./kept_reader.ts";
 import { exportParquet, queryDatabase, seriesOfDatabase } from "./reading_tasks.ts";
@@ -49,7 +44,7 @@ function answer({ paths, task }: DatabaseRequest): Promise<unknown> {
     case "export_tables":
       return exportTables(paths, task.directory, task.patience_ms);
     case "rebuild":
-      return rebuildDatabase(paths, task.to);
+      return rebuildAsAsked(paths, task.to);
     case "warm":
     case "close":
       return Promise.resolve(null);

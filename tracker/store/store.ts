@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { type JournalRecord, type Tracker, UsageError } from "../../core/mod.ts";
 import { type Database, useDatabase } from "./database.ts";
+import type { Rebuilt } from "./database_tasks.ts";
 import type { ExportedTables } from "./export_tables.ts";
 import { acquireLock, type FileLock, type LockOwner, lockOwner } from "./file_lock.ts";
 import { type Journal, openJournal } from "./journal.ts";
@@ -11,6 +12,7 @@ import { type Inbox, watchInbox } from "./notes_inbox.ts";
 import { checkPoints, type Series, type SeriesKey, type SeriesOptions } from "./points_series.ts";
 import { query, READ_PATIENCE_MS } from "./query.ts";
 import type { QueryLimits, QueryResult } from "./query_result.ts";
+import { clearLeftover } from "./new_database.ts";
 import { type Entry, studyOf } from "./record_line.ts";
 import { scheduleSink, type SinkSchedule, type SinkStatus } from "./sink_schedule.ts";
 import { journalSize } from "./sink.ts";
@@ -96,6 +98,7 @@ async function openParts(root: string, write: boolean, wait_ms: number): Promise
     const lock = await acquireLock(paths.lock, { what: `the store ${root}`, wait_ms });
     try {
       checkFormat(root, true);
+      clearLeftover(paths.database);
       const journal = openJournal(paths.journal);
       const database = useDatabase(root);
       const sink = scheduleSink(database, () => journal.end);
@@ -129,14 +132,14 @@ export async function openStore(
 
   const flush: Store["flush"] = async ({ wait_ms = 5_000 } = {}) => {
     if (writer !== null) return await writer.sink.flush(wait_ms);
-    const { reached, held_by } = await database.peek();
+    const { reached, held_by, damaged } = await database.peek();
     return {
       journal_bytes: end(),
       database_bytes: reached,
       caught_up: reached >= end(),
       held_by,
       set_aside: null,
-      error: null,
+      error: damaged,
     };
   };
   const close = async (): Promise<void> => {
@@ -239,8 +242,8 @@ const STUDIES = `
     (SELECT count(*) FROM trials t WHERE t.study_id = s.study_id) AS trials
   FROM studies s ORDER BY position`;
 
-/** Makes the database of a store anew from its journal; gives the bytes of journal taken over. */
-export async function rebuildDatabase(store: Store): Promise<number> {
+/** Makes the database of a store anew from its journal. */
+export async function rebuildDatabase(store: Store): Promise<Rebuilt> {
   await store.flush({ wait_ms: 0 });
   const database = useDatabase(store.paths.root);
   try {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { UsageError } from "../../core/mod.ts";
 import { isInUse } from "./database.ts";
 import { SCHEMA_VERSION } from "./migrate.ts";
-import { newerFormatSentence } from "./open_database.ts";
+import { newerFormatSentence } from "./obstacle.ts";
 import { storePaths } from "./store_paths.ts";
 import { RECORD_VERSION } from "./upgrade_record.ts";
 
@@ -25,19 +25,34 @@ function readFormat(path: string): z.infer<typeof StoreFormat> | null {
   }
 }
 
-/** The version in a database file's header, behind a checksum and `DUCK`; null: it has none. */
+/** Bytes of a database file's first header: a checksum over the rest, `DUCK`, the version, flags. */
+const HEADER = 4096;
+
+/** DuckDB's checksum of a header. */
+function headerChecksum(header: DataView): bigint {
+  let sum = 5381n;
+  for (let at = 8; at < HEADER; at += 8) {
+    sum ^= BigInt.asUintN(64, header.getBigUint64(at, true) * 0xbf58476d1ce4e5b9n);
+  }
+  return sum;
+}
+
+/** The version in a database file's header; null: it has none, or one with a flipped bit. */
 function storageVersion(path: string): number | null {
   let file: Deno.FsFile;
   try {
+    if (!Deno.statSync(path).isFile) return null;
     file = Deno.openSync(path);
   } catch {
     return null;
   }
   try {
-    const header = new Uint8Array(20);
-    if (file.readSync(header) !== header.length) return null;
-    if (new TextDecoder().decode(header.subarray(8, 12)) !== "DUCK") return null;
-    return Number(new DataView(header.buffer).getBigUint64(12, true));
+    const bytes = new Uint8Array(HEADER);
+    if (file.readSync(bytes) !== HEADER) return null;
+    if (new TextDecoder().decode(bytes.subarray(8, 12)) !== "DUCK") return null;
+    const header = new DataView(bytes.buffer);
+    if (header.getBigUint64(0, true) !== headerChecksum(header)) return null;
+    return Number(header.getBigUint64(12, true));
   } finally {
     file.close();
   }

@@ -1,11 +1,9 @@
 import { copyFile, open, rename, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
-import { acquireLock } from "./file_lock.ts";
 import { migrate, pendingMigrations } from "./migrate.ts";
-import { type Obstacle, openDatabase } from "./open_database.ts";
-
-/** How long a process waits for another one that upgrades the same database. */
-const UPGRADE_WAIT_MS = 600_000;
+import { lockUpgrade } from "./new_database.ts";
+import type { Obstacle } from "./obstacle.ts";
+import { openDatabase } from "./open_database.ts";
 
 /** Where the database of an older schema is kept. */
 export function backupPath(database: string, version: number): string {
@@ -72,10 +70,7 @@ export async function upgradeDatabase(
   database: string,
   rebuild: () => Promise<unknown>,
 ): Promise<Obstacle | null> {
-  using _one = await acquireLock(`${database}.upgrade`, {
-    what: `${database} of an older version`,
-    wait_ms: UPGRADE_WAIT_MS,
-  });
+  using _one = await lockUpgrade(database);
   // Opening it empties its write-ahead log into the one file that is copied.
   const opened = await openDatabase(database, { readOnly: false });
   if ("obstacle" in opened) return opened;
