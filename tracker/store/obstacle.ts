@@ -49,7 +49,11 @@ export function openingObstacle(path: string, error: unknown): Obstacle {
   if (NOT_THE_FILE.test(message)) {
     throw new UsageError(`Cannot open ${path}: ${firstLine(error)}`, { cause: error });
   }
-  return { obstacle: "damaged", reason: firstLine(error) };
+  // What DuckDB would read another program's file with is never fetched, and no reason to a reader.
+  const reason = /external extensions|download extension/i.test(message)
+    ? `${path} is no database of DuckDB's`
+    : firstLine(error);
+  return { obstacle: "damaged", reason };
 }
 
 /** Whether a statement failed on a block that is not as it was written. A user's own error(…) does

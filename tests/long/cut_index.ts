@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { openDatabase } from "../../tracker/store/open_database.ts";
+import { answersAfter, wholeStore } from "../fixtures/stores/cut_index.ts";
+import { inDirectory } from "../fixtures/stores/processes.ts";
+
+/** What DuckDB writes at a time, and what the file's header is made of. */
+const BLOCK = 262_144;
+const SECTOR = 4096;
+
+Deno.test("An index cut at any block is made anew, and every answer stays", () =>
+  inDirectory(async (directory) => {
+    const whole = await wholeStore(directory);
+    const { bytes } = whole;
+    for (let at = 3 * SECTOR; at < bytes.length; at += BLOCK) {
+      const cut = (path: string) => Deno.writeFile(path, bytes.subarray(0, at));
+      await answersAfter(whole, join(directory, "copy"), cut, `cut at ${at} of ${bytes.length}`);
+    }
+  }));
+
+Deno.test("An index cut at any sector is known as damaged", () =>
+  inDirectory(async (directory) => {
+    const { bytes } = await wholeStore(directory);
+    const path = join(directory, "cut.duckdb");
+    for (let at = 0; at < bytes.length; at += SECTOR) {
+      await Deno.writeFile(path, bytes.subarray(0, at));
+      for (const readOnly of [true, false]) {
+        const opened = await openDatabase(path, { readOnly });
+        assert.ok("obstacle" in opened && opened.obstacle === "damaged", `cut at ${at}`);
+      }
+    }
+  }));
