@@ -14,6 +14,7 @@ Two guests, each in a bubblewrap sandbox of its own, and a host between them tha
 - The verdict comes from the checker alone, which holds no generated code, under a nonce that the
   candidate's guest never gets. No verdict, or one without the nonce, is a failure.
 
-Nothing here imports more than the standard library, and the modules of the guests (`plain`,
-`rpc`, `limits`, `candidate`, `checker`) are all that the guests can see of pare.
+What a guest may take has limits that the kernel holds, and so many are judged at once as memory is
+there for (`limits`, `seal`, `room`). Nothing here imports more than the standard library, and the
+modules of this folder are all that the guests can see of pare.
 """

@@ -3,6 +3,7 @@
 The guest sees the interpreter's own files and shared libraries read-only, the guests' modules of
 this package, /dev/null, /dev/urandom, and a small /tmp of its own. It has no network, no other
 process, no /proc (the kernel's figures of the machine are none of its business), no environment.
+What bubblewrap has no option for, the guest does itself as it enters (`seal`).
 """
 
 from __future__ import annotations
@@ -10,12 +11,9 @@ from __future__ import annotations
 import functools
 import json
 import os
-import re
 import shutil
-import subprocess
 import sys
 import sysconfig
-from dataclasses import asdict
 from pathlib import Path
 
 from pare_backends.sandbox.limits import Limits
@@ -40,7 +38,7 @@ def python_command(role: str, root: str, limits: Limits) -> list[str]:
     """Python on a guest's module with its limits, without site-packages, writing no byte code."""
     start = f"import sys; sys.path.insert(0, {root!r}); "
     start += f"from pare_backends.sandbox.{role} import main; main()"
-    written = json.dumps(asdict(limits))
+    written = json.dumps(limits._asdict())
     return [os.path.realpath(sys.executable), "-s", "-S", "-B", "-P", "-c", start, written]
 
 
@@ -49,29 +47,28 @@ def bare_command(role: str, limits: Limits) -> list[str]:
     return python_command(role, str(PACKAGE.parents[1]), limits)
 
 
-def guest_command(role: str, seccomp: int, limits: Limits) -> list[str]:
-    """The guest in its sandbox. `seccomp`: descriptor of the filter's bytes. Raises
-    FileNotFoundError where bubblewrap has gone."""
+def guest_command(role: str, limits: Limits) -> list[str]:
+    """The guest in its sandbox. Raises FileNotFoundError where bubblewrap has gone."""
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         raise FileNotFoundError("bwrap")
     words = [bwrap, "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session"]
     words += ["--clearenv", "--cap-drop", "ALL", "--uid", "65534", "--gid", "65534"]
-    words += ["--hostname", "sandbox", "--seccomp", str(seccomp)]
+    words += ["--hostname", "sandbox", "--cap-add", "CAP_SYS_ADMIN"]  # which `seal` gives up
     for path in interpreter_paths():
         words += ["--ro-bind", path, path]
     for path in packages_inside():
         words += ["--tmpfs", path, "--remount-ro", path]
     for device in ("/dev/null", "/dev/urandom"):
         words += ["--dev-bind", device, device]
-    if sizes_tmpfs():  # from bubblewrap 0.7 on; an unlimited one would fill the memory
-        words += ["--size", str(limits.temporary_bytes), "--tmpfs", "/tmp"]
+    words += ["--tmpfs", "/tmp"]
     words += ["--ro-bind", str(PACKAGE), INSIDE, "--chdir", "/", "--remount-ro", "/"]
     library = python_library()
     linked = {} if library is None else {"LD_LIBRARY_PATH": str(Path(library).parent)}
     for name, value in {**GUEST_ENVIRONMENT, **linked}.items():
         words += ["--setenv", name, value]
-    return [*words, "--", *python_command(role, "/pare", limits)]
+    seccomp = (filter_program() or b"").hex()
+    return [*words, "--", *python_command(role, "/pare", limits), seccomp]
 
 
 @functools.cache
@@ -107,14 +104,6 @@ def packages_inside() -> tuple[str, ...]:
     a verdict must not depend on them."""
     folders = (Path(path, "site-packages") for path in interpreter_paths())
     return tuple(str(folder) for folder in folders if folder.is_dir())
-
-
-@functools.cache
-def sizes_tmpfs() -> bool:
-    """Whether this bubblewrap can limit a folder in memory."""
-    done = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, check=False)
-    found = re.search(r"(\d+)\.(\d+)", done.stdout)
-    return found is not None and (int(found[1]), int(found[2])) >= (0, 7)
 
 
 def missing() -> str | None:

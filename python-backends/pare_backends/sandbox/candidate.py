@@ -6,13 +6,11 @@ Nothing in this process is trusted once the program has run: it may have changed
 from __future__ import annotations
 
 import itertools
-import json
 import sys
 from typing import Any
 
-from pare_backends.sandbox.limits import Limits, restrict
+from pare_backends.sandbox.entry import enter
 from pare_backends.sandbox.plain import decode, encode
-from pare_backends.sandbox.rpc import READY, Channel
 
 MOST_ITEMS = 100_000
 """Of an iterator: an endless one is cut, and the answer fails by its length."""
@@ -52,9 +50,7 @@ def answer(asked: dict[str, Any], names: dict[str, Any], objects: Objects) -> An
 
 def main() -> None:
     """Serves until the host closes the channel. Each reply carries its request's token."""
-    channel = Channel()
-    restrict(Limits(**json.loads(sys.argv[1])))
-    channel.send(READY)
+    channel = enter()
     names: dict[str, Any] = {"__name__": "candidate"}
     objects = Objects()
     while True:

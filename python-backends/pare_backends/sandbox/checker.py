@@ -6,14 +6,12 @@ text comes out of a file.
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator
 from typing import Any
 
-from pare_backends.sandbox.limits import Limits, restrict
+from pare_backends.sandbox.entry import enter
 from pare_backends.sandbox.plain import decode, encode
-from pare_backends.sandbox.rpc import READY, Channel
+from pare_backends.sandbox.rpc import Channel
 
 
 class CandidateError(Exception):
@@ -97,9 +95,7 @@ def judge(test: dict[str, Any], boundary: Boundary) -> str:
 
 def main() -> None:
     """Judges one program."""
-    channel = Channel()
-    restrict(Limits(**json.loads(sys.argv[1])))
-    channel.send(READY)
+    channel = enter()
     test = channel.receive()
     verdict = judge(test, Boundary(channel))
     channel.send({"verdict": verdict, "nonce": test["nonce"]})

@@ -23,7 +23,6 @@ from pare_backends.sandbox.bubblewrap import (
 )
 from pare_backends.sandbox.limits import Limits
 from pare_backends.sandbox.rpc import READY
-from pare_backends.sandbox.system_calls import filter_program
 
 CHUNK = 1 << 16
 START_SECONDS = 60.0
@@ -62,39 +61,29 @@ class Guest:
             os.set_blocking(pipe.fileno(), False)
 
     def _start(self, role: str, sandboxed: bool) -> subprocess.Popen[bytes]:
-        filter_end, own_end = os.pipe()
-        try:
-            os.write(own_end, filter_program() or b"")
-            os.close(own_end)
-            command = (
-                guest_command(role, filter_end, self._limits)
-                if sandboxed
-                else bare_command(role, self._limits)
-            )
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=dict(GUEST_ENVIRONMENT),
-                cwd="/",
-                bufsize=0,
-                pass_fds=(filter_end,) if sandboxed else (),
-            )
-        finally:
-            os.close(filter_end)
+        command = guest_command if sandboxed else bare_command
+        return subprocess.Popen(
+            command(role, self._limits),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(GUEST_ENVIRONMENT),
+            cwd="/",
+            bufsize=0,
+        )
 
     def begin(self) -> None:
         """Waits until the guest has started, which is before it meets any code; from then on it
         has the time of its limits."""
         try:
-            started = json.loads(self.receive_line()) == READY
+            said = json.loads(self.receive_line())
         except GuestFailure as failure:
             raise NoGuest(self._why(self._said() or str(failure))) from failure
         except ValueError:
-            started = False
-        if not started:
-            raise NoGuest(self._why("its first line is another than a guest's"))
+            said = None
+        if said != READY:
+            problem = said.get("problem") if isinstance(said, dict) else None
+            raise NoGuest(self._why(problem or "its first line is another than a guest's"))
         self._deadline = time.monotonic() + self._limits.wall_seconds
 
     def _why(self, said: str) -> str:

@@ -13,6 +13,7 @@ from pare_backends.failures import StageFailure
 from pare_backends.sandbox.bubblewrap import PACKAGE, missing
 from pare_backends.sandbox.guest import Guest, GuestFailure, NoGuest
 from pare_backends.sandbox.limits import Limits
+from pare_backends.sandbox.room import ROOM
 
 PASSED = "passed"
 
@@ -38,12 +39,14 @@ class Verdict:
 def judge(
     program: str, test: CodeTest, limits: Limits | None = None, sandboxed: bool = True
 ) -> Verdict:
-    """Whether the program meets the test. Threads may call it; each call has guests of its own.
+    """Whether the program meets the test. Threads may call it; each call has guests of its own, and
+    waits until there is memory for them.
 
     Raises `StageFailure` where a guest does not start: no program is wrong by that."""
     limits = limits or Limits()
     try:
         with (
+            ROOM.taken(limits),
             Guest("candidate", limits, sandboxed) as candidate,
             Guest("checker", limits, sandboxed) as checker,
         ):

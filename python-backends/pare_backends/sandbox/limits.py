@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import resource
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """Of one guest, and (`wall_seconds`, `output_bytes`) of what the host waits for and reads."""
 
     cpu_seconds: int = 5
@@ -19,6 +18,8 @@ class Limits:
     """Of address space."""
     file_bytes: int = 1 << 20
     temporary_bytes: int = 16 << 20
+    temporary_files: int = 1024
+    """Each takes about 1.5 kB of the kernel's memory."""
     open_files: int = 32
     output_bytes: int = 4 << 20
 

@@ -48,6 +48,16 @@ KILLED: dict[str, tuple[int | None, int | None]] = {
     "semget": (64, 190),
     "mq_open": (240, 180),
     "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "vmsplice": (278, 75),  # a page in a pipe holds all of the huge page that it is of
+    "io_setup": (206, 0),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    # what others do with the files that are shared
+    "inotify_init": (253, None),
+    "inotify_init1": (294, 26),
+    "fanotify_init": (300, 262),
     # wide doors into the kernel
     "bpf": (321, 280),
     "perf_event_open": (298, 241),
@@ -57,29 +67,42 @@ KILLED: dict[str, tuple[int | None, int | None]] = {
     "request_key": (249, 218),
     "keyctl": (250, 219),
 }
+FCNTL = (72, 25)
+KILLED_COMMANDS = {"F_SETLEASE": 1024, "F_NOTIFY": 1026, "F_SETPIPE_SZ": 1031}
+"""Of fcntl: what makes others wait for a file that is shared, watches a folder, widens a pipe."""
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 X32_BIT = 0x40000000
 LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
 """BPF: load a word of the call's data, jump where equal or not below, return."""
 KILL_PROCESS, ALLOW = 0x80000000, 0x7FFF0000
-NUMBER_OFFSET, ARCHITECTURE_OFFSET = 0, 4
+NUMBER_OFFSET, ARCHITECTURE_OFFSET, SECOND_ARGUMENT_OFFSET = 0, 4, 24
 
 
 def filter_program(machine: str | None = None) -> bytes | None:
-    """The filter as `bwrap --seccomp` reads it; None where this machine's numbers are not known."""
+    """The filter as the kernel takes it; None where this machine's numbers are not known."""
     machine = machine or platform.machine()
     if machine not in AUDIT:
         return None
     column = list(AUDIT).index(machine)
     numbers = [pair[column] for pair in KILLED.values()]
     denied = [number for number in numbers if number is not None]
-    kill = len(denied) + 1
+    commands = list(KILLED_COMMANDS.values())
+    last = len(denied) + len(commands) + 7  # the step that kills
+
+    def killed_at(step: int, number: int) -> tuple[int, int, int, int]:
+        return (EQUAL, last - step - 1, 0, number)
+
     steps = [
         (LOAD, 0, 0, ARCHITECTURE_OFFSET),
-        (EQUAL, 0, len(denied) + 3, AUDIT[machine]),  # another architecture's numbers: kill
+        (EQUAL, 0, last - 2, AUDIT[machine]),  # another architecture's numbers: kill
         (LOAD, 0, 0, NUMBER_OFFSET),
-        (AT_LEAST, kill, 0, X32_BIT),
-        *((EQUAL, len(denied) - place, 0, number) for place, number in enumerate(denied)),
+        (AT_LEAST, last - 4, 0, X32_BIT),
+        *(killed_at(4 + place, number) for place, number in enumerate(denied)),
+    ]
+    steps += [
+        (EQUAL, 0, len(commands) + 1, FCNTL[column]),
+        (LOAD, 0, 0, SECOND_ARGUMENT_OFFSET),
+        *(killed_at(len(steps) + 2 + place, number) for place, number in enumerate(commands)),
         (RETURN, 0, 0, ALLOW),
         (RETURN, 0, 0, KILL_PROCESS),
     ]
