@@ -23,9 +23,6 @@ const MIGRATIONS = [
   "0024_problems_without_place.sql",
 ] as const;
 
-/** Databases of an earlier version lack what only the journal can fill: they are made anew. */
-const FILLED_BY_JOURNAL = 15;
-
 function versionOf(name: string): number {
   return parseInt(name, 10);
 }
@@ -52,10 +49,8 @@ export interface PendingMigrations {
   /** The number of its last migration; 0: it is new. */
   readonly version: number;
   readonly names: readonly string[];
-  /** An earlier pare made it: it is copied before anything in it is changed. */
+  /** An earlier pare made it: it is copied, then made anew from the journal. */
   readonly old: boolean;
-  /** Only the journal can fill what is new. */
-  readonly from_journal: boolean;
   /** It has tables and none of ours: another program made it. */
   readonly foreign: boolean;
 }
@@ -78,10 +73,8 @@ export async function pendingMigrations(
     );
   }
   const names = MIGRATIONS.filter((name) => !seen.includes(versionOf(name)));
-  const old = version > 0 && names.length > 0;
-  const from_journal = old && version < FILLED_BY_JOURNAL;
   const foreign = version === 0 && await hasTables(connection);
-  return { version, names, old, from_journal, foreign };
+  return { version, names, old: version > 0 && names.length > 0, foreign };
 }
 
 /** Brings the schema to this version, a transaction a migration; refuses a newer one. */

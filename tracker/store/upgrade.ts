@@ -1,6 +1,6 @@
 import { copyFile, open, rename, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
-import { migrate, pendingMigrations } from "./migrate.ts";
+import { pendingMigrations } from "./migrate.ts";
 import { lockUpgrade } from "./new_database.ts";
 import type { Obstacle } from "./obstacle.ts";
 import { openDatabase } from "./open_database.ts";
@@ -39,32 +39,11 @@ async function backUp(database: string, version: number): Promise<void> {
   }
 }
 
-/** Migrates a copy and puts it in the old one's place: whoever opens it meets one or the other. */
-async function migrateCopy(database: string): Promise<Obstacle | null> {
-  const fresh = `${database}.new`;
-  for (const path of [fresh, `${fresh}.wal`]) await rm(path, { force: true });
-  try {
-    await copyFile(database, fresh);
-    const copy = await openDatabase(fresh, { readOnly: false });
-    if ("obstacle" in copy) return copy;
-    await migrate(copy.connection, database).finally(() => copy.close());
-    await synced(fresh);
-    // Opening the old one shows that no other process has it meanwhile.
-    const old = await openDatabase(database, { readOnly: false });
-    if ("obstacle" in old) return old;
-    old.close();
-    await rename(fresh, database);
-    return null;
-  } finally {
-    for (const path of [fresh, `${fresh}.wal`]) await rm(path, { force: true });
-  }
-}
-
 /**
- * Upgrades a database of an older schema: a copy of it beside itself first, then a new one in its
- * place. Where only the journal can fill what is new `rebuild` makes that one, else it is the old one
- * migrated. Killed anywhere, it begins again and finds the old database or the new one whole. Gives
- * what keeps it from being opened; null: it is upgraded.
+ * Upgrades a database of an older schema: a copy of it beside itself first, then one made anew in its
+ * place by `rebuild`, as new columns and what newer rules say of old trials are the journal's to fill.
+ * Killed anywhere, it begins again and finds the old database or the new one whole. Gives what keeps
+ * it from being opened; null: it is upgraded.
  */
 export async function upgradeDatabase(
   database: string,
@@ -78,7 +57,6 @@ export async function upgradeDatabase(
     .finally(() => opened.close());
   if (!pending.old) return null; // another process has done it meanwhile
   await backUp(database, pending.version);
-  if (!pending.from_journal) return await migrateCopy(database);
   await rebuild();
   return null;
 }

@@ -1,4 +1,3 @@
--- A problem names a file as its record does, below the store: elsewhere the store says the same.
-UPDATE problems SET problem = regexp_replace(
-  problem, '^(Cannot (?:trust|read)) (?:/.*?)?/(samples/[^/]+/[^/]+\.(?:parquet|jsonl))', '\1 \2');
+-- Databases before this one name files where the store once lay, and rank trials by older rules of the
+-- front: a new number, as an older database is made anew from its journal.
 COMMENT ON COLUMN problems.problem IS 'what was found, with paths below the store''s folder';
