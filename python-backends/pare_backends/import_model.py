@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pare_backends.checkpoint.own_files import check_directory
 from pare_backends.checkpoint.stored import Entry
 from pare_backends.failures import StageFailure
 from pare_backends.models.checks import check_config, read_config, read_entries
@@ -32,6 +33,7 @@ def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
     source = find_source(request.model_name, request.trust_remote_code, report)
     directory, written_as = make_baseline(source, Path(request.output_dir).resolve(), report)
     with report.span("inspect"):
+        check_directory(directory)
         from pare_backends.models.facts import model_facts
 
         config = read_config(directory)

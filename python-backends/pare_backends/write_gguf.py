@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from gguf import GGML_QUANT_VERSION, GGMLQuantizationType, GGUFWriter, LlamaFileType
 
+from pare_backends.checkpoint.own_files import own_file
 from pare_backends.progress import Report
 from pare_backends.runtimes.gguf_blocks import BLOCK, to_blocks
 from pare_backends.runtimes.gguf_directory import DESCRIPTION_FILE, MODEL_FILE
@@ -90,7 +91,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         writer.write_kv_data_to_file()
         writer.write_tensors_to_file()
         writer.close()
-    shutil.copyfile(source / "config.json", output / "config.json")
+    shutil.copyfile(own_file(source, source / "config.json"), output / "config.json")
     description = {
         "version": 1,
         "bytes_read_per_token": read,

@@ -24,8 +24,7 @@ export async function hashExternal(
   const known = await readKnown(paths.hashes);
   const files: FileChecksum[] = [];
   let added = false;
-  for (const path of await listFiles(directory)) {
-    if (path.split("/").some((part) => part.startsWith("."))) continue;
+  for (const path of await listFiles(directory, { hidden: false })) {
     const absolute = join(directory, path);
     const { size, mtime, ino } = await Deno.stat(absolute);
     const stamp = `${size} ${mtime?.getTime() ?? 0} ${ino ?? 0}`;

@@ -28,11 +28,15 @@ export function sha256Text(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** Regular files below a directory, relative and sorted; links to files count as files. */
-export async function listFiles(root: string): Promise<string[]> {
+/**
+ * Regular files below a directory, relative and sorted; links to files count as files. What begins
+ * with a dot is passed over where `hidden` is false.
+ */
+export async function listFiles(root: string, { hidden = true } = {}): Promise<string[]> {
   const found: string[] = [];
   const walk = async (directory: string): Promise<void> => {
     for await (const entry of Deno.readDir(directory)) {
+      if (!hidden && entry.name.startsWith(".")) continue;
       const path = join(directory, entry.name);
       // A hub's cache holds links to blobs: what a link leads to decides.
       const info = entry.isSymlink ? await Deno.stat(path) : entry;

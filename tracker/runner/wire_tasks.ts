@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -20,16 +20,19 @@ export function dataPath(task: Task, request: StudyRequest): string | null {
   return resolve(request.data_dir, task.data_file);
 }
 
-/** The tasks whose data file is not there, each with its sentence. */
+/** The tasks whose data file cannot be one, each with its sentence. */
 export function withoutData(
   tasks: readonly Task[],
   request: StudyRequest,
 ): Spec["missing_tasks"] {
   return tasks.flatMap((task) => {
     const path = dataPath(task, request);
-    if (path === null || existsSync(path)) return [];
+    if (path === null) return [];
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isFile() === true) return [];
+    const how = found === undefined ? "is not there" : "is no file";
     const must = task.shipped ? "" : `--data-dir must hold ${task.data_file}, and `;
-    const reason = `Cannot read the data of ${task.name}: ${must}${path} is not there`;
+    const reason = `Cannot read the data of ${task.name}: ${must}${path} ${how}`;
     return [{ task: task.name, reason }];
   });
 }

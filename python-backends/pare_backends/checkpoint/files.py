@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pare_backends.checkpoint.config import declared_bits, input_rounding, quantization_config
+from pare_backends.checkpoint.own_files import own_file
 from pare_backends.checkpoint.packing import pack, unpack
 from pare_backends.checkpoint.quantized import QuantizedTensor
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
@@ -108,17 +109,18 @@ def weight_files(directory: str | Path) -> list[Path]:
     """The safetensors files of a checkpoint, by its index where it has one."""
     root = Path(directory)
     index = root / INDEX
-    if index.exists():
-        names = shard_names(index)
-        missing = [name for name in names if not (root / name).exists()]
+    if os.path.lexists(index):
+        names = shard_names(own_file(root, index))
+        missing = [name for name in names if not os.path.lexists(root / name)]
         if missing:
             raise StageFailure(
                 "bad_input", f"Cannot read {root}: its index names {missing[0]}, which is missing"
             )
-        return [root / name for name in names]
+        return [own_file(root, root / name) for name in names]
     # Other safetensors files may lie beside the model: adapters, calibration data.
     single = root / "model.safetensors"
-    return [single] if single.exists() else sorted(root.glob("*.safetensors"))
+    found = [single] if os.path.lexists(single) else sorted(root.glob("*.safetensors"))
+    return [own_file(root, path) for path in found]
 
 
 def read(directory: str | Path) -> Checkpoint:
@@ -130,14 +132,15 @@ def read(directory: str | Path) -> Checkpoint:
             "bad_input",
             f"Cannot read {root}: a checkpoint has config.json and safetensors files",
         )
-    config = json.loads((root / "config.json").read_text())
+    config = json.loads(own_file(root, root / "config.json").read_text())
     entries = {name: entry for path in paths for name, entry in file_entries(path).items()}
     stored = StoredTensors(entries)
     layers = [n.removesuffix(".weight_scale") for n in entries if n.endswith(".weight_scale")]
     quantized = {layer: read_quantized(stored, layer, config) for layer in layers}
     used = {f"{layer}{part}" for layer in layers for part in (*PARTS, ".weight")}
     floats = stored.subset(set(entries) - used)
-    companions = tuple(root / name for name in COMPANIONS if (root / name).exists())
+    beside = (root / name for name in COMPANIONS)
+    companions = tuple(own_file(root, path) for path in beside if os.path.lexists(path))
     plain = {key: value for key, value in config.items() if key != "quantization_config"}
     return Checkpoint(plain, companions, quantized, floats)
 

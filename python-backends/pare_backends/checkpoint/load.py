@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pare_backends.checkpoint.files import Checkpoint, read
+from pare_backends.checkpoint.own_files import check_directory
 
 if TYPE_CHECKING:
     import torch
@@ -25,8 +26,10 @@ def trusts_remote_code() -> bool:
 
 
 def load_tokenizer(directory: str | Path) -> Any:
-    """The tokenizer of a checkpoint directory."""
+    """The tokenizer of a checkpoint directory, which holds no file of another place."""
     from transformers import AutoTokenizer
+
+    check_directory(directory)
 
     return AutoTokenizer.from_pretrained(
         str(directory), trust_remote_code=trusts_remote_code(), local_files_only=True

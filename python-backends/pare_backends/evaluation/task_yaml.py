@@ -32,6 +32,8 @@ _Loader.add_constructor("!function", _function)
 
 def read_document(path: Path) -> dict[str, Any]:
     """One document without what it includes. Raises `StageFailure` that says where it is broken."""
+    if path.exists() and not path.is_file():
+        raise _refused(path, "it is no file")
     try:
         document = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except OSError as error:

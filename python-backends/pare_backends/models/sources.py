@@ -46,7 +46,7 @@ def find_source(name: str, trust_remote_code: bool, report: Report) -> Source:
                 hint="Give the directory that holds config.json and the safetensors files",
             )
         return Source("gguf", path.resolve(), content_revision(path))
-    if looks_like_path(name):
+    if os.path.lexists(path) or looks_like_path(name):
         raise StageFailure("bad_input", missing_path(name, path))
     near = unknown_name("model", name, OWN_NAMES)
     if "/" not in name and "Did you mean" in near:
@@ -82,6 +82,11 @@ def looks_like_path(name: str) -> bool:
 
 def missing_path(name: str, path: Path) -> str:
     """The sentence for a path that does not exist, with the nearest of its neighbours."""
+    if path.is_symlink():
+        target = path.readlink()
+        return f"Cannot find the model {name}: it is a link to {target}, which is missing"
+    if os.path.lexists(path):
+        return f"Cannot use {name} as a model: it is neither a file nor a directory"
     parent = path.parent
     if not parent.is_dir():
         return f"Cannot find the model {name}: there is no directory {parent}"
