@@ -147,17 +147,21 @@ export function createBackendClient(options: ClientOptions = {}): BackendClient 
       try {
         const asked = performance.now();
         // One timing at a time on this machine, whoever asks for it.
-        return await withFileLock(join(home, "timing.lock"), { signal: stop }, async () => {
-          const locked = performance.now();
-          await spares.settle();
-          const settled = performance.now();
-          const outcome = await runOnce(request, run, stop);
-          const waits = [
-            { name: "lock", seconds: (locked - asked) / 1000, library: false },
-            { name: "spare", seconds: (settled - locked) / 1000, library: false },
-          ];
-          return { ...outcome, spans: [...outcome.spans, ...waits] };
-        });
+        return await withFileLock(
+          join(home, "timing.lock"),
+          { signal: stop, guard: home },
+          async () => {
+            const locked = performance.now();
+            await spares.settle();
+            const settled = performance.now();
+            const outcome = await runOnce(request, run, stop);
+            const waits = [
+              { name: "lock", seconds: (locked - asked) / 1000, library: false },
+              { name: "spare", seconds: (settled - locked) / 1000, library: false },
+            ];
+            return { ...outcome, spans: [...outcome.spans, ...waits] };
+          },
+        );
       } catch (error) {
         return notStarted(error, request.stage, stop?.aborted === true);
       }

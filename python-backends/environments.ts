@@ -94,6 +94,7 @@ export async function ensureEnvironment(
   mkdirSync(join(home, "envs"), { recursive: true });
   await withFileLock(`${directory}.lock`, {
     signal,
+    guard: join(home, "envs"),
     onWait: () => say("another process is making it; waiting"),
   }, async () => {
     if (isReady(directory)) return; // made while we waited

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { UsageError } from "../core/mod.ts";
-import { lockOwner } from "./store/file_lock.ts";
+import { named } from "./store/file_lock.ts";
 import { openStore, type Store } from "./store/store.ts";
 import { storePaths } from "./store/store_paths.ts";
+import { storeWriter } from "./store/store_writer.ts";
 
 /** A store that is open for writing until it is given back. */
 export interface StoreInUse extends AsyncDisposable {
@@ -23,10 +24,12 @@ async function openForStudy(root: string): Promise<Store> {
   try {
     return await openStore(root, { write: true });
   } catch (error) {
-    const owner = lockOwner(storePaths(root).lock);
+    const owner = storeWriter(storePaths(root));
     if (owner === null) throw error;
     throw new UsageError(
-      `Cannot run a study in the store ${root} as process ${owner.pid} (${owner.command}) is writing to it; wait for that process, stop it, or give this study a store of its own`,
+      `Cannot run a study in the store ${root} as ${
+        named(owner)
+      } is writing to it; wait for that process, stop it, or give this study a store of its own`,
       { cause: error },
     );
   }

@@ -65,7 +65,11 @@ async function place(
   artifact: Artifact,
 ): Promise<Artifact> {
   const home = join(paths.root, artifact.artifact_id);
-  using _lock = await acquireLock(paths.lock, { what: "the artifact store", wait_ms: 60_000 });
+  using _lock = await acquireLock(paths.lock, {
+    what: "the artifact store",
+    wait_ms: 60_000,
+    guard: paths.root,
+  });
   const there = await readArtifact(join(home, MANIFEST), home);
   if (there !== null && await isComplete(there)) {
     await remove(directory);

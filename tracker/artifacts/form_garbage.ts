@@ -80,7 +80,11 @@ export function leaseLabel(kind: string, key: string): string {
 export async function collectForms(paths: CachePaths, maxBytes: number): Promise<FormReport> {
   const { root, leases, temporary, lock } = paths;
   for (const path of [leases, temporary]) await Deno.mkdir(path, { recursive: true });
-  using _lock = await acquireLock(lock, { what: "the cache of forms", wait_ms: 60_000 });
+  using _lock = await acquireLock(lock, {
+    what: "the cache of forms",
+    wait_ms: 60_000,
+    guard: root,
+  });
   await clearDead(temporary);
   await clearDead(leases);
   const used = new Set((await namesIn(leases)).map((name) => ownerOf(name)?.label));

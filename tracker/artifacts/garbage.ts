@@ -75,7 +75,11 @@ export async function collectGarbage(
   paths: ArtifactPaths,
   { maxBytes, keep, dryRun = false }: GarbageOptions,
 ): Promise<GarbageReport> {
-  using _lock = await acquireLock(paths.lock, { what: "the artifact store", wait_ms: 60_000 });
+  using _lock = await acquireLock(paths.lock, {
+    what: "the artifact store",
+    wait_ms: 60_000,
+    guard: paths.root,
+  });
   await clearDead(paths.temporary);
   await clearDead(paths.leases);
   const stored = await storedArtifacts(paths.root);

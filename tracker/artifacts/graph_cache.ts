@@ -49,7 +49,11 @@ export function openGraphCache(
   const claim = async (kind: string, key: string): Promise<boolean> => {
     const home = place(kind, key);
     await Deno.mkdir(paths.leases, { recursive: true });
-    using _lock = await acquireLock(paths.lock, { what: "the cache of forms", wait_ms: 60_000 });
+    using _lock = await acquireLock(paths.lock, {
+      what: "the cache of forms",
+      wait_ms: 60_000,
+      guard: root,
+    });
     const label = leaseLabel(pathComponent(kind), pathComponent(key));
     await Deno.writeTextFile(join(paths.leases, ownedName(label)), "");
     if (!await isDirectory(home)) return false;

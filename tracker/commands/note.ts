@@ -1,8 +1,10 @@
 import { UsageError } from "../../core/mod.ts";
 import { findHome } from "../home.ts";
-import { lockOwner } from "../store/file_lock.ts";
+import { named } from "../store/file_lock.ts";
 import { leaveNote, waitingNotes } from "../store/notes_inbox.ts";
 import { openStore } from "../store/store.ts";
+import type { StorePaths } from "../store/store_paths.ts";
+import { storeWriter } from "../store/store_writer.ts";
 import { findSubject } from "../store/subjects.ts";
 
 /** How long the command waits to see the running writer take the note. */
@@ -18,12 +20,12 @@ async function isWaiting(root: string, note_id: string): Promise<boolean> {
 }
 
 /** Opens the store so that it takes what waits; false where another process writes it. */
-async function takeHere(root: string, lock: string): Promise<boolean> {
+async function takeHere(paths: StorePaths): Promise<boolean> {
   try {
-    await (await openStore(root, { write: true, wait_ms: 0 })).close();
+    await (await openStore(paths.root, { write: true, wait_ms: 0 })).close();
     return true;
   } catch (error) {
-    if (error instanceof UsageError && lockOwner(lock) !== null) return false;
+    if (error instanceof UsageError && storeWriter(paths) !== null) return false;
     throw error;
   }
 }
@@ -40,13 +42,14 @@ export async function noteCommand(
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: false });
   const subject = await findSubject(store, name);
-  const { root, lock } = store.paths;
+  const { paths } = store;
+  const { root } = paths;
   const note_id = crypto.randomUUID();
   leaveNote(root, { type: "note", at: new Date().toISOString(), ...subject, note_id, text });
   await store.close();
-  if (await takeHere(root, lock)) return console.log(`noted for ${name}`);
-  const writer = lockOwner(lock);
-  const who = writer === null ? "the store's writer" : `process ${writer.pid} (${writer.command})`;
+  if (await takeHere(paths)) return console.log(`noted for ${name}`);
+  const writer = storeWriter(paths);
+  const who = writer === null ? "the store's writer" : named(writer);
   console.log(
     await isWaiting(root, note_id)
       ? `noted for ${name}; ${who} takes it up when it can, or whoever opens the store next`

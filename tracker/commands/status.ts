@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { basename } from "node:path";
 import { findHome } from "../home.ts";
+import { named as writing } from "../store/file_lock.ts";
 import { holdersOf } from "../store/file_holders.ts";
 import { waitingNotes } from "../store/notes_inbox.ts";
 import type { SinkStatus } from "../store/sink_schedule.ts";
@@ -39,7 +40,7 @@ export async function statusCommand(options: { store?: string }): Promise<void> 
   await using store = await openStore(home.store, { write: false });
   const { paths } = store;
   const status = await store.status();
-  const writer = status.writer === null ? "nobody" : named(status.writer);
+  const writer = status.writer === null ? "nobody" : writing(status.writer);
   const open = holdersOf(paths.database).filter(({ pid }) => pid !== status.writer?.pid);
   const lines = [
     ["store", paths.root],

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { parseBytes } from "../commands/parse_values.ts";
 import type { Home } from "../home.ts";
-import { type FileLock, lockOwner, tryLock } from "../store/file_lock.ts";
+import { type FileLock, flockOwner, lockOwner, named, tryLock } from "../store/file_lock.ts";
 import { parseCheckpoints } from "./checkpoints.ts";
 import { MAX_FILE_BYTES } from "./deliver.ts";
 import { type MirrorOptions, type RunningMirror, startMirror } from "./start_mirror.ts";
@@ -30,13 +30,13 @@ export function mirrorOptions(home: Home, uri: string, variables: Variables): Mi
 /** One process mirrors a store at a time; null where another does. */
 export function lockMirror(root: string): FileLock | null {
   Deno.mkdirSync(root, { recursive: true });
-  return tryLock(join(root, "mlflow.lock"));
+  return tryLock(join(root, "mlflow.lock"), root);
 }
 
 /** The sentence for a store that another process mirrors. */
 export function mirroredElsewhere(root: string): string {
-  const owner = lockOwner(join(root, "mlflow.lock"));
-  const who = owner === null ? "another process" : `process ${owner.pid} (${owner.command})`;
+  const owner = lockOwner(join(root, "mlflow.lock")) ?? flockOwner(root);
+  const who = owner === null ? "another process" : named(owner);
   return `${who} mirrors the store ${root} already`;
 }
 

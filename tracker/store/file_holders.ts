@@ -1,21 +1,6 @@
-import { readdirSync, readlinkSync } from "node:fs";
-import { processCommand } from "./file_lock.ts";
+import { readdirSync } from "node:fs";
+import { hasOpen, processCommand } from "./file_lock.ts";
 import type { Holder } from "./obstacle.ts";
-
-function hasOpen(pid: number, path: string): boolean {
-  try {
-    const folder = `/proc/${pid}/fd`;
-    return readdirSync(folder).some((fd) => {
-      try {
-        return readlinkSync(`${folder}/${fd}`) === path;
-      } catch {
-        return false; // closed meanwhile
-      }
-    });
-  } catch {
-    return false; // ended meanwhile, or another user's
-  }
-}
 
 /**
  * Other processes of this user that have a file open, also for reading only, which no lock error

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { UsageError } from "../../core/mod.ts";
 
 /** Who holds a lock: what a sentence to the user needs. */
@@ -7,12 +7,16 @@ export interface LockOwner {
   /** Ticks after boot at which the process started: tells a reused pid from the owner. */
   start: string;
   command: string;
+  /** Since when it has the lock, ISO 8601; empty where it did not say. */
+  since: string;
 }
 
 export interface FileLock {
   readonly path: string;
   /** The owner that died without giving the lock back, or null. */
   readonly took_over: LockOwner | null;
+  /** Makes the file again where somebody removed it, so that it names the owner. */
+  restore(): void;
   release(): void;
   [Symbol.dispose](): void;
 }
@@ -45,15 +49,16 @@ export function isAlive(owner: Pick<LockOwner, "pid" | "start">): boolean {
 /** This process as a lock's owner. */
 export function thisProcess(): LockOwner {
   const command = processCommand(Deno.pid);
-  return { pid: Deno.pid, start: processStart(Deno.pid) ?? "", command };
+  const since = new Date().toISOString();
+  return { pid: Deno.pid, start: processStart(Deno.pid) ?? "", command, since };
 }
 
 function parseOwner(text: string): LockOwner | null {
   try {
-    const { pid, start, command } = JSON.parse(text) as Partial<LockOwner>; // checked below
-    return typeof pid === "number"
-      ? { pid, start: String(start ?? ""), command: String(command ?? "") }
-      : null;
+    const { pid, start, command, since } = JSON.parse(text) as Partial<LockOwner>; // checked below
+    if (typeof pid !== "number") return null;
+    const [a, b, c] = [start, command, since].map((one) => String(one ?? ""));
+    return { pid, start: a!, command: b!, since: c! };
   } catch {
     return null;
   }
@@ -69,26 +74,66 @@ export function lockOwner(path: string): LockOwner | null {
   }
 }
 
+/** A process as a sentence names it. */
+export function named({ pid, command, since }: LockOwner): string {
+  const when = since === "" ? "" : `, since ${since.slice(0, 19).replace("T", " ")} UTC`;
+  return `process ${pid}${command === "" ? "" : ` (${command})`}${when}`;
+}
+
+/** Whether a path still names an open file: whoever removed or replaced it has another one. */
+export function isStill(path: string, file: Deno.FsFile): boolean {
+  try {
+    const [own, there] = [file.statSync(), Deno.statSync(path)];
+    return own.ino === there.ino && own.dev === there.dev;
+  } catch {
+    return false;
+  }
+}
+
+/** Locks what a lock is for, beside the lock's file: nobody removes that by mistake. */
+function tryGuard(guard: string | undefined): Deno.FsFile | null | false {
+  if (guard === undefined) return null;
+  const file = Deno.openSync(guard, { read: true });
+  try {
+    if (file.tryLockSync(true)) return file;
+    file.close();
+    return false;
+  } catch {
+    file.close(); // a file system that locks no directory
+    return null;
+  }
+}
+
 /**
  * Takes the lock at once, or gives null where another has it. The kernel holds the lock (flock), so
  * that a killed owner's is free in the same moment; the owner's pid and start time stand in the file.
+ * `guard` is a directory that is locked too: with it a removed file lets no second owner in.
  */
-export function tryLock(path: string): FileLock | null {
+export function tryLock(path: string, guard?: string): FileLock | null {
   const file = Deno.openSync(path, { read: true, write: true, create: true });
+  let guarding: Deno.FsFile | null | false = null;
   try {
-    if (!file.tryLockSync(true)) {
+    // Removed since it was opened: the lock would be on a file that nobody else can find.
+    const taken = file.tryLockSync(true) && isStill(path, file);
+    guarding = taken ? tryGuard(guard) : false;
+    if (guarding === false) {
       file.close();
       return null;
     }
     const previous = parseOwner(readAll(file));
-    file.truncateSync(0);
-    file.seekSync(0, Deno.SeekMode.Start);
-    file.writeSync(new TextEncoder().encode(JSON.stringify(thisProcess())));
-    return heldLock(path, file, previous);
+    writeOwner(file);
+    return heldLock(path, file, { guarding, previous });
   } catch (error) {
     file.close();
+    if (guarding) guarding.close();
     throw error;
   }
+}
+
+function writeOwner(file: Deno.FsFile): void {
+  file.truncateSync(0);
+  file.seekSync(0, Deno.SeekMode.Start);
+  file.writeSync(new TextEncoder().encode(JSON.stringify(thisProcess())));
 }
 
 function readAll(file: Deno.FsFile): string {
@@ -97,7 +142,12 @@ function readAll(file: Deno.FsFile): string {
   return new TextDecoder().decode(bytes.subarray(0, read));
 }
 
-function heldLock(path: string, file: Deno.FsFile, took_over: LockOwner | null): FileLock {
+function heldLock(
+  path: string,
+  first: Deno.FsFile,
+  { guarding, previous }: { guarding: Deno.FsFile | null; previous: LockOwner | null },
+): FileLock {
+  let file = first;
   let held = true;
   const release = (): void => {
     if (!held) return;
@@ -107,27 +157,79 @@ function heldLock(path: string, file: Deno.FsFile, took_over: LockOwner | null):
       file.truncateSync(0);
     } finally {
       file.close();
+      guarding?.close();
     }
   };
-  return { path, took_over, release, [Symbol.dispose]: release };
+  const restore = (): void => {
+    if (!held || isStill(path, file)) return;
+    try {
+      const again = Deno.openSync(path, { read: true, write: true, create: true });
+      if (!again.tryLockSync(true)) return again.close(); // somebody tries it in this moment
+      writeOwner(again);
+      file.close();
+      file = again;
+    } catch {
+      // Its directory is gone, too: whoever uses what is locked says so.
+    }
+  };
+  return { path, took_over: previous, restore, release, [Symbol.dispose]: release };
 }
 
-/** Takes the lock, waiting up to `wait_ms` for its owner. */
+/** The sentence where another has what is asked for; `owner` null: nobody knows who. */
+export function lockRefusal(what: string, owner: LockOwner | null): string {
+  const who = owner === null ? "another process" : named(owner);
+  return `Cannot open ${what} for writing as ${who} has it; wait for that process or stop it`;
+}
+
+/** Takes the lock, waiting up to `wait_ms` for its owner; `guard` as for `tryLock`. */
 export async function acquireLock(
   path: string,
-  { what, wait_ms = 0 }: { what: string; wait_ms?: number },
+  { what, wait_ms = 0, guard }: { what: string; wait_ms?: number; guard?: string },
 ): Promise<FileLock> {
   const until = performance.now() + wait_ms;
   for (let pause = 2;; pause = Math.min(pause * 2, 100)) {
-    const lock = tryLock(path);
+    const lock = tryLock(path, guard);
     if (lock !== null) return lock;
     if (performance.now() >= until) {
-      const owner = lockOwner(path);
-      const who = owner === null ? "another process" : `process ${owner.pid} (${owner.command})`;
-      throw new UsageError(
-        `Cannot open ${what} for writing as ${who} has it; wait for that process or stop it. Lock: ${path}`,
-      );
+      throw new UsageError(lockRefusal(what, lockOwner(path) ?? flockOwner(guard ?? path)));
     }
     await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}
+
+/**
+ * The process that has a file or directory locked, as the kernel says, whatever became of the file
+ * that names it; null: nobody, or the system does not say.
+ */
+export function flockOwner(path: string): LockOwner | null {
+  try {
+    const ino = Deno.statSync(path).ino;
+    const lines = readFileSync("/proc/locks", "utf8").split("\n");
+    for (const line of lines) {
+      const [, kind, , mode, pid, place] = line.split(/\s+/);
+      if (kind !== "FLOCK" || mode !== "WRITE" || place?.split(":")[2] !== String(ino)) continue;
+      const start = processStart(Number(pid));
+      if (start === null || !hasOpen(Number(pid), path)) continue;
+      return { pid: Number(pid), start, command: processCommand(Number(pid)), since: "" };
+    }
+  } catch {
+    // Gone, or no system with /proc.
+  }
+  return null;
+}
+
+/** Whether a process of this user has a file open. */
+export function hasOpen(pid: number, path: string): boolean {
+  try {
+    const folder = `/proc/${pid}/fd`;
+    return readdirSync(folder).some((fd) => {
+      try {
+        return readlinkSync(`${folder}/${fd}`) === path;
+      } catch {
+        return false; // closed meanwhile
+      }
+    });
+  } catch {
+    return false; // ended meanwhile, or another user's
   }
 }

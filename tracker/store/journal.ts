@@ -1,4 +1,6 @@
-import type { JournalRecord } from "../../core/mod.ts";
+import { type JournalRecord, UsageError } from "../../core/mod.ts";
+import { flockOwner, lockRefusal } from "./file_lock.ts";
+import { journalFault, keepAcknowledged } from "./journal_rescue.ts";
 import { makeGatherer, type PointGatherer } from "./points_gather.ts";
 import { encodeLine, readEntry } from "./record_line.ts";
 import { storageError } from "./storage_error.ts";
@@ -22,6 +24,8 @@ export interface Journal {
    * between gets a gatherer of its own behind it, so that everything stays in order.
    */
   gather(): Gathering;
+  /** Throws where the file is not the one any more that is written here: removed, replaced, cut. */
+  check(): void;
   /** Waits for what was appended, then closes the file. */
   close(): Promise<void>;
 }
@@ -96,9 +100,17 @@ function concatenated(lines: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** Opens a journal for appending; the caller holds the store's lock. */
-export function openJournal(path: string): Journal {
+/** The file, locked itself: a second writer is refused whatever became of the store's lock file. */
+function openLocked(path: string, what: string): Deno.FsFile {
   const file = Deno.openSync(path, { read: true, write: true, create: true });
+  if (file.tryLockSync(true)) return file;
+  file.close();
+  throw new UsageError(lockRefusal(what, flockOwner(path)));
+}
+
+/** Opens a journal for appending; `what` is its name in a refusal. */
+export function openJournal(path: string, what = path): Journal {
+  const file = openLocked(path, what);
   const { end: start, torn } = cutTail(path, file);
   let end = start;
   let queue: Waiting[] = [];
@@ -107,17 +119,31 @@ export function openJournal(path: string): Journal {
   /** Set where the file could not be cut back after a failed write: nothing may follow. */
   let broken: unknown = null;
 
+  /** `written` null: while a write is under way nobody knows the size. */
+  const check = (written: number | null = end): void => {
+    if (broken !== null) throw broken;
+    const fault = journalFault(path, file, written);
+    if (fault === null) return;
+    broken = new UsageError(
+      `Cannot append to ${path} as ${fault}; ${keepAcknowledged(path, file, end)}`,
+    );
+    throw broken;
+  };
+
   const commit = async (batch: Waiting[]): Promise<void> => {
     try {
+      check();
       const bytes = concatenated(batch.flatMap(({ lines }) => lines()));
       file.seekSync(end, Deno.SeekMode.Start);
       writeAll(file, bytes);
       await file.syncData();
+      check(end + bytes.length); // or it is acknowledged in a file that nobody can find
       end += bytes.length;
       for (const { resolve } of batch) resolve();
     } catch (error) {
       const reason = storageError(error, `append to ${path}`);
       for (const { reject } of batch) reject(reason);
+      if (broken !== null) throw broken;
       // Half a record may stand there; the next append must not glue onto it.
       file.truncateSync(end);
     }
@@ -171,6 +197,7 @@ export function openJournal(path: string): Journal {
       const lines = records.map(encodeLine);
       return push(() => lines);
     },
+    check: () => check(running === null ? end : null),
     gather() {
       requireOpen();
       const open = queue.at(-1)?.gathering;

@@ -1,4 +1,4 @@
-import { lockOwner } from "./file_lock.ts";
+import { storeWriter } from "./store_writer.ts";
 import type { OpenDatabase } from "./open_database.ts";
 import type { StorePaths } from "./store_paths.ts";
 
@@ -13,7 +13,7 @@ let kept: {
 
 /** Whether this process writes the store: a database that it leaves open is in nobody's way. */
 export function writesStore(paths: StorePaths): boolean {
-  return lockOwner(paths.lock)?.pid === Deno.pid;
+  return storeWriter(paths)?.pid === Deno.pid;
 }
 
 /** The database as the last query left it, for the one who asks; null: open it. */

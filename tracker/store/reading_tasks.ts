@@ -1,6 +1,5 @@
 import { UsageError } from "../../core/mod.ts";
 import { flushDatabase, type FlushReport, heldError } from "./database_tasks.ts";
-import { lockOwner } from "./file_lock.ts";
 import { isPlaceOf, sinkPlace } from "./journal_mark.ts";
 import { keepOpen, takeKept, writesStore } from "./kept_reader.ts";
 import { SCHEMA_VERSION, schemaVersion } from "./migrate.ts";
@@ -14,6 +13,7 @@ import { exists, identityOf, setAside } from "./set_aside.ts";
 import { journalSize } from "./sink.ts";
 import { behindSentence, heldSentence } from "./stale.ts";
 import type { StorePaths } from "./store_paths.ts";
+import { storeWriter } from "./store_writer.ts";
 
 /** How long a reader waits for another one before it leaves the taking over to a later reader. */
 const TAKE_OVER_PATIENCE_MS = 500;
@@ -78,7 +78,7 @@ async function openForReading(
   const options = { readOnly: true, patience_ms, ...outside };
   let stale: string | null = null;
   for (let attempt = 0;; attempt++) {
-    const writing = lockOwner(paths.lock) !== null;
+    const writing = storeWriter(paths) !== null;
     const size = journalSize(paths.journal);
     const opened = exists(paths.database) ? await openPatiently(paths.database, options) : null;
     if (opened !== null && "obstacle" in opened && opened.obstacle === "held") {

@@ -106,6 +106,12 @@ export async function catchUp(
   const place = await sinkPlace(connection);
   let { offset } = place;
   const size = journalSize(paths.journal);
+  if (size < to && to !== Infinity) {
+    // Lost under its writer, who says so: the index is the better of the two now.
+    throw new UsageError(
+      `Cannot read ${paths.journal} to ${to} as it has ${size} bytes: it was cut or removed`,
+    );
+  }
   if (offset > size) {
     throw new AheadOfJournal(`the database has read to ${offset}, the journal ends at ${size}`);
   }

@@ -44,8 +44,15 @@ interface FlushLimits {
   at_most_ms?: number;
 }
 
-/** Runs the sink beside the loop; `end` is how much of the journal is on disk. */
-export function scheduleSink(database: Database, end: () => number): SinkSchedule {
+/**
+ * Runs the sink beside the loop; `end` is how much of the journal is on disk. `check` throws where
+ * the journal is not there any more: the index must not be made from what stands there then.
+ */
+export function scheduleSink(
+  database: Database,
+  end: () => number,
+  check: () => void,
+): SinkSchedule {
   let timer: ReturnType<typeof setTimeout> | null = null;
   let pauses = 0;
   let delay = QUIET_MS;
@@ -66,6 +73,7 @@ export function scheduleSink(database: Database, end: () => number): SinkSchedul
   /** One turn with the database; true: there is more to take over and nothing in the way. */
   const slice = async (to: number, wait_ms: number, keep_log: boolean): Promise<boolean> => {
     try {
+      check();
       const options = { patience_ms: wait_ms, keep_log, budget_ms: SLICE_MS };
       const report = await database.flush(to, options);
       last = {
@@ -90,7 +98,11 @@ export function scheduleSink(database: Database, end: () => number): SinkSchedul
   ): Promise<SinkStatus> => {
     const to = end();
     const until = performance.now() + at_most_ms;
+    let reached = -1;
     while (await slice(to, wait_ms, !isLast)) {
+      // What is not there cannot be waited for: a journal that is shorter than was written.
+      if (last.database_bytes === reached) break;
+      reached = last.database_bytes;
       if (performance.now() >= until || !goOn()) break;
       await new Promise((resolve) => setTimeout(resolve, YIELD_MS));
     }

@@ -3,7 +3,7 @@ import { type JournalRecord, type Tracker, UsageError } from "../../core/mod.ts"
 import { type Database, useDatabase } from "./database.ts";
 import type { Rebuilt } from "./database_tasks.ts";
 import type { ExportedTables } from "./export_tables.ts";
-import { acquireLock, type FileLock, type LockOwner, lockOwner } from "./file_lock.ts";
+import { acquireLock, type FileLock, type LockOwner } from "./file_lock.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { knownEntries } from "./journal_reader.ts";
 import { openRun, type Run } from "./points.ts";
@@ -19,6 +19,7 @@ import { journalSize } from "./sink.ts";
 import { logPath, samplesPath, type StorePaths, storePaths } from "./store_paths.ts";
 import { behindSentence, heldSentence } from "./stale.ts";
 import { checkFormat } from "./store_format.ts";
+import { storeWriter } from "./store_writer.ts";
 import { storageError } from "./storage_error.ts";
 
 /** A study as a list shows it. */
@@ -99,9 +100,12 @@ async function openParts(root: string, write: boolean, wait_ms: number): Promise
     try {
       checkFormat(root, true);
       clearLeftover(paths.database);
-      const journal = openJournal(paths.journal);
+      const journal = openJournal(paths.journal, `the store ${root}`);
       const database = useDatabase(root);
-      const sink = scheduleSink(database, () => journal.end);
+      const sink = scheduleSink(database, () => journal.end, () => {
+        lock.restore();
+        journal.check();
+      });
       if (journal.end > 0) sink.wake();
       const inbox = watchInbox(root, async (note) => {
         await journal.append(note);
@@ -224,7 +228,7 @@ export async function openStore(
     pauseSink: () => writer?.sink.pause() ?? { [Symbol.dispose]: () => {} },
     async status() {
       const status = writer?.sink.status() ?? await flush();
-      return { ...status, writer: lockOwner(paths.lock) };
+      return { ...status, writer: storeWriter(paths) };
     },
     close: closeOnce,
     [Symbol.asyncDispose]: closeOnce,
