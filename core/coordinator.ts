@@ -1,5 +1,6 @@
 import { closeStudy } from "./loop/close_study.ts";
 import { closeTrial, type Draft, type Ending, endingOf, openTrial } from "./loop/draft.ts";
+import { earlierProposals } from "./loop/earlier_trials.ts";
 import { finishHeld, finishTrial } from "./loop/full_evaluation.ts";
 import { openStudy } from "./loop/open_study.ts";
 import { type Proposal, propose } from "./loop/propose.ts";
@@ -22,6 +23,7 @@ export async function runStudy(input: StudyInput, ports: StudyPorts): Promise<St
   const study = await openStudy(input, ports);
   const stop = await ensureBaseline(study) ?? await search(study);
   await finishHeld(study, stop);
+  await finishEarlier(study, stop);
   return await closeStudy(study, stop);
 }
 
@@ -37,6 +39,16 @@ async function search(study: Study): Promise<Stop> {
     const { sampler, mode } = proposal.origin;
     await closeEpisode(study, { trial_id, sampler, mode });
   }
+}
+
+/** What earlier runs left on the proxy and a larger limit lets through now. */
+async function finishEarlier(study: Study, stop: Stop): Promise<void> {
+  for (const proposal of earlierProposals(study, stop)) {
+    const trial_id = await runProposal(study, proposal);
+    const { sampler, mode } = proposal.origin;
+    await closeEpisode(study, { trial_id, sampler, mode });
+  }
+  await finishHeld(study, stop);
 }
 
 async function runProposal(study: Study, proposal: Proposal): Promise<string> {

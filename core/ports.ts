@@ -61,6 +61,8 @@ export interface Ask {
 /** Milliseconds since 1970. */
 export interface Clock {
   now(): number;
+  /** Ends what the backend does after so many milliseconds, unless `clear` comes before. */
+  endAfter?(ms: number): { clear(): void };
 }
 
 /** Shown while a study runs; never changes what is decided. */

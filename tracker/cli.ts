@@ -36,16 +36,26 @@ function withTaskOptions(command: Command): Command {
     .option("--trust-task-code", "run the code that a task file names, which may do anything");
 }
 
-function withStudyOptions(command: Command): Command {
-  return withTaskOptions(command)
-    .option("--budget <time>", "wall time of the study, such as 2h or 30m")
+/** What ends a study that could go on. */
+function withLimitOptions(command: Command): Command {
+  return command
+    .option("--budget <time>", "wall time from the baseline on, such as 2h; set-up is not counted")
     .option("--gpu-hours <hours>", "GPU hours that may be spent")
     .option("--max-trials <n>", "trials at most, the baseline not counted")
+    .option("--max-full-evaluations <n>", "trials evaluated in full at most; default: 8")
+    .option("--convergence-episodes <n>", "end after so many without a gain; default: 6");
+}
+
+function withStudyOptions(command: Command): Command {
+  return withLimitOptions(withTaskOptions(command))
     .option("--max-vram <gb>", "memory that an artifact may need, in GB")
     .option("--max-accuracy-drop <share>", "absolute drop allowed, such as 0.02")
     .option("--max-latency <ms>", "milliseconds a generated token")
     .option("--max-size <gb>", "bytes on disk, in GB")
-    .option("--objectives <weights>", "such as accuracy=0.6,latency=0.2,memory=0.2")
+    .option(
+      "--objectives <weights>",
+      "such as accuracy=0.6,latency=0.2,memory=0.2; also energy, co2",
+    )
     .option("--target <machine>", "edge, cloud or a device's name: constraints of that machine")
     .option("--methods <names>", "only these methods, separated by commas")
     .option("--runtime <name>", "runtime for speed and memory")
@@ -117,10 +127,10 @@ function buildProgram(): Command {
   withRunOptions(program.command("demo").description("the study of the README, on a real model"))
     .action(async (options) => (await import("./commands/run.ts")).demoCommand(options));
 
-  withRunOptions(
+  withRunOptions(withLimitOptions(
     program.command("resume").description("go on with a study that was stopped")
-      .argument("[study]", "its id; default: the latest"),
-  ).action(async (study: string | undefined, options) =>
+      .argument("[study]", "its id; default: the latest; limits that are given replace its own"),
+  )).action(async (study: string | undefined, options) =>
     (await import("./commands/run.ts")).resumeCommand(study, options)
   );
 

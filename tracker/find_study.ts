@@ -1,9 +1,13 @@
 import {
+  givenLimits,
   type JournalRecord,
+  LIMIT_OPTIONS,
   replayStudy,
-  type StudyRequest,
+  type StudyLimits,
+  StudyRequest,
   unknownName,
   UsageError,
+  withLimits,
 } from "../core/mod.ts";
 import type { Store } from "./store/store.ts";
 
@@ -34,7 +38,24 @@ export async function findStudy(
   );
 }
 
-/** The facts and the request that a study was opened with. */
+/** What a study that is taken up works to; a limit of what searches nothing is refused. */
+export function resumedRequest(
+  request: StudyRequest,
+  limits: StudyLimits,
+  study_id: string,
+): StudyRequest {
+  const [first] = givenLimits(limits);
+  if (first !== undefined && request.evaluation !== undefined) {
+    throw new UsageError(
+      `Cannot resume ${study_id} with ${
+        LIMIT_OPTIONS[first]
+      } as it only evaluates: it has no limit`,
+    );
+  }
+  return StudyRequest.parse(withLimits(request, limits));
+}
+
+/** The facts that a study was opened with, and its request with the limits that were set last. */
 export function openedRecord(records: readonly JournalRecord[], study_id: string) {
   const study = replayStudy(records, study_id);
   if (study === null) throw new UsageError(`Cannot resume "${study_id}": its opening is not kept`);

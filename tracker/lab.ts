@@ -3,6 +3,7 @@ import {
   memoryRefusal,
   type Registry,
   type StudyEvent,
+  type StudyLimits,
   type StudyRequest,
   type StudyRequestInput,
   UsageError,
@@ -20,7 +21,7 @@ import { checkStudy } from "./check_study.ts";
 import { withFoundTasks } from "./data/find_tasks.ts";
 import { inspectDataset } from "./data/inspect_dataset.ts";
 import { discoverPlugins } from "./discover.ts";
-import { findStudy, openedRecord, studyName } from "./find_study.ts";
+import { findStudy, openedRecord, resumedRequest, studyName } from "./find_study.ts";
 import { checkHome, findHome, type Home } from "./home.ts";
 import { provenanceOf } from "./provenance.ts";
 import { gatherFacts } from "./runner/gather_facts.ts";
@@ -67,8 +68,8 @@ export interface Lab {
   readonly mlflow: LabMirror;
   /** Inspects model and dataset and infers the spec; nothing is written until it runs. */
   open(request: StudyRequestInput, name?: string): Promise<StudySession>;
-  /** Takes up a study that was stopped; the latest where none is named. */
-  resume(study_id?: string): Promise<StudySession>;
+  /** Takes up a study that was stopped, the latest where none is named; limits may be set anew. */
+  resume(study_id?: string, limits?: StudyLimits): Promise<StudySession>;
   /** A study as its journal tells it; the latest where none is named. */
   view(study_id?: string): Promise<StudyView>;
   studies(): Promise<StudySummary[]>;
@@ -182,7 +183,11 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
       stall_minutes: request.stall_minutes,
     });
 
-  const sessionOf = async (request: StudyRequest, study_id: string): Promise<StudySession> => {
+  const sessionOf = async (
+    request: StudyRequest,
+    study_id: string,
+    limits: StudyLimits = {},
+  ): Promise<StudySession> => {
     const offline = request.offline ?? false;
     if (offline) refuseFetchedPlugins(request.plugins);
     const loaded = request.plugins.length === 0 ? registry : await discoverPlugins(request.plugins);
@@ -222,6 +227,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
       facts,
       baseline,
       provenance,
+      limits,
     });
     if (request.evaluation === undefined) {
       await makeEnvironments(plugins, session.spec.runtime, offline);
@@ -247,9 +253,10 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
       const request = checkStudy(input, "study");
       return await sessionOf(request, name ?? studyName(request, new Date()));
     },
-    async resume(study_id) {
+    async resume(study_id, limits = {}) {
       const { store: there, id } = await findStudy(await store.current(), study_id);
-      return await sessionOf(openedRecord(await there.journalOf(id), id).request, id);
+      const { request } = openedRecord(await there.journalOf(id), id);
+      return await sessionOf(resumedRequest(request, limits, id), id, limits);
     },
     async view(study_id) {
       const { store: there, id } = await findStudy(await store.current(), study_id);

@@ -4,6 +4,7 @@ import {
   type Ask,
   evaluationSpec,
   type Facts,
+  givenLimits,
   heldMethods,
   inferSpec,
   type JournalRecord,
@@ -16,6 +17,7 @@ import {
   type StoredEvaluation,
   type StudyEvent,
   type StudyHistory,
+  type StudyLimits,
   type StudyRequest,
   type StudyResult,
 } from "../core/mod.ts";
@@ -69,6 +71,8 @@ export interface SessionInput {
   readonly facts: Facts;
   readonly baseline: Artifact;
   readonly provenance: Provenance;
+  /** Limits that are set anew for a study taken up. */
+  readonly limits: StudyLimits;
 }
 
 /** In a notebook its reader can be asked; a script has nobody. */
@@ -135,10 +139,11 @@ export function openSession(input: SessionInput): StudySession {
       const isNew = history === undefined;
       const store = await mirror?.attach(inUse.store, { study_id, isNew }) ?? inUse.store;
       const workshop: Workshop = { ...tools, store };
+      const outOfTime = new AbortController();
       const runner = createStageRunner({
         client: workshop.client,
         study_id,
-        signal,
+        signal: AbortSignal.any([signal, outOfTime.signal]),
         onEvent,
         record: (record) => store.record(record),
         keepLog: keepLogIn(store, study_id),
@@ -169,13 +174,20 @@ export function openSession(input: SessionInput): StudySession {
         samplers: [registry.sampler(request.sampler ?? DEFAULT_SAMPLER)],
         baseline,
         ...(history === undefined ? {} : { history }),
+        ...(givenLimits(input.limits).length === 0 ? {} : { limits: input.limits }),
         onEvent,
       }, {
         backend: createLiveBackend(workshop, prepared, runner),
         tracker: store,
         ask,
         // Time of day that runs on evenly: a clock that is set must not end a budget or lengthen it.
-        clock: { now: () => performance.timeOrigin + performance.now() },
+        clock: {
+          now: () => performance.timeOrigin + performance.now(),
+          endAfter(ms) {
+            const timer = setTimeout(() => outOfTime.abort(), ms);
+            return { clear: () => clearTimeout(timer) };
+          },
+        },
         signal,
       });
       await mirror?.finish(MIRROR_MS);

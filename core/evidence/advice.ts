@@ -1,6 +1,6 @@
 import type { Facts } from "../schemas/facts.ts";
 import type { StopReason } from "../schemas/journal.ts";
-import type { StudyRequest } from "../schemas/request.ts";
+import type { StudyLimits, StudyRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
 import { DEFAULT_FULL_EVALUATIONS, LIMIT_OPTIONS, type LimitName } from "../spec/limits.ts";
@@ -155,12 +155,20 @@ function largerLimit(input: AdviceInput): string[] {
     : [`${resumeWith(input, limit)} to go on: it ended by ${stop}, not for lack of ideas.`];
 }
 
-/** The command that resumes a study with twice of a limit. */
 function resumeWith({ study_id, request }: AdviceInput, limit: LimitName): string {
+  return `Resume it by ${resumeCommand(study_id, request, limit)}`;
+}
+
+/** The command that resumes a study with twice of a limit. */
+export function resumeCommand(
+  study_id: string,
+  request: StudyLimits | undefined,
+  limit: LimitName,
+): string {
   const usual = limit === "max_full_evaluations" ? DEFAULT_FULL_EVALUATIONS : undefined;
   const now = request?.[limit] ?? usual;
   const value = now === undefined ? "…" : limit === "budget_seconds" ? time(2 * now) : 2 * now;
-  return `Resume it by \`deno task pare resume ${study_id} ${LIMIT_OPTIONS[limit]} ${value}\``;
+  return `\`deno task pare resume ${study_id} ${LIMIT_OPTIONS[limit]} ${value}\``;
 }
 
 /** Seconds as `--budget` takes them. */

@@ -147,11 +147,11 @@ function whyKeep(input: RecommendInput, compressed: readonly Trial[]): string[] 
     );
   }
   if (rest > 0) {
-    const { accuracy, latency, memory, energy } = spec.reward_weights;
+    const { accuracy, latency, memory, energy, co2 = 0 } = spec.reward_weights;
     sentences.push(
       `${rest} violate none, and are beaten on the front or by the original's reward of ` +
         `${baseline.reward?.value.toFixed(3) ?? "unknown"} (weights: accuracy ${accuracy}, ` +
-        `latency ${latency}, memory ${memory}, energy ${energy}).`,
+        `latency ${latency}, memory ${memory}, energy ${energy}${co2 > 0 ? `, CO2 ${co2}` : ""}).`,
     );
   }
   return sentences;

@@ -27,25 +27,26 @@ export interface RewardInput {
 }
 
 /**
- * R = α·accuracy − β·latency − γ·memory − δ·energy − penalties, each value over the baseline's. It
+ * R = α·accuracy − β·latency − γ·memory − δ·energy − ε·CO2 − penalties, each value over the baseline's. It
  * steers the search; what is claimed rests on the front.
  *
  * - accuracy: trial / baseline; in a study of perplexity, baseline / trial.
  * - latency: over the baseline measured in the same minutes where there is one.
  * - memory: peak of the inference process (on a GPU, its memory); not measured, bytes on disk over
  *   the fp16 bytes.
- * - energy: only where a counter was read; an estimate never steers.
+ * - energy, and CO2 where it has a weight: only where a counter was read; an estimate never steers.
  *
  * A term that was not measured is left out and says so; the other weights stay what they are, so
  * that a term means the same in every trial. All trials of a study measure the same terms.
  */
 export function rewardOf(input: RewardInput): Reward {
-  const { accuracy, latency, memory, energy } = input.spec.reward_weights;
+  const { accuracy, latency, memory, energy, co2 = 0 } = input.spec.reward_weights;
   const terms = [
     term("accuracy", accuracy, 1, accuracyRatio(input)),
     term("latency", latency, -1, latencyRatio(input)),
     term("memory", memory, -1, memoryRatio(input)),
-    term("energy", energy, -1, energyRatio(input)),
+    term("energy", energy, -1, readRatio(input, "energy_j_per_1k_tokens", "energy")),
+    ...(co2 > 0 ? [term("co2", co2, -1, readRatio(input, "co2_g_per_1k_tokens", "CO2"))] : []),
     ...penalties(input),
   ];
   return { value: terms.reduce((sum, { contribution }) => sum + contribution, 0), terms };
@@ -114,15 +115,19 @@ function memoryRatio({ facts, baseline, measurements }: RewardInput): Ratio {
   };
 }
 
-function energyRatio({ baseline, measurements }: RewardInput): Ratio {
-  const metric = "energy_j_per_1k_tokens";
+/** What a counter read; an estimate is no ratio. */
+function readRatio(
+  { baseline, measurements }: RewardInput,
+  metric: string,
+  what: string,
+): Ratio {
   const rows = [measurements, baseline].map((list) =>
     list.findLast((row) => row.metric === metric)
   );
   if (rows.some((row) => row !== undefined && row.provenance !== "measured")) {
-    return { value: null, note: "energy is an estimate, which never steers: left out" };
+    return { value: null, note: `${what} is an estimate, which never steers: left out` };
   }
-  return over(rows[0], rows[1], "energy");
+  return over(rows[0], rows[1], what);
 }
 
 function penalties({ constraints, stopped }: RewardInput): RewardTerm[] {

@@ -20,6 +20,31 @@ export function remainingSeconds(study: Study): number {
   return budget === undefined ? Infinity : budget - spentSeconds(study);
 }
 
+/** Seconds until the budget or the GPU hours end; Infinity where neither is set. */
+export function secondsLeft(study: Study): number {
+  const { gpu_hours } = study.input.request;
+  const gpu = gpu_hours === undefined || study.input.facts.device.device !== "cuda"
+    ? Infinity
+    : gpu_hours * 3600 - 3600 * gpuHours(study);
+  return Math.min(remainingSeconds(study), gpu);
+}
+
+/** A timer may ring a moment before its time; then the budget would not seem used yet. */
+const SLACK_MS = 50;
+/** Timers hold no more: 24 days. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** Work that the end of the budget ends too: the call that is running then fails as cancelled. */
+export async function withinTime<T>(study: Study, work: () => Promise<T>): Promise<T> {
+  const ms = 1000 * secondsLeft(study) + SLACK_MS;
+  const timer = ms > LONGEST_MS ? undefined : study.ports.clock.endAfter?.(ms);
+  try {
+    return await work();
+  } finally {
+    timer?.clear();
+  }
+}
+
 function expected(observed: readonly number[]): number {
   return observed.length === 0 ? 0 : mean(observed);
 }

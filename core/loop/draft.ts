@@ -1,10 +1,10 @@
-import { seconds } from "./budget.ts";
+import { seconds, secondsLeft } from "./budget.ts";
 import type { Outcome } from "../ports.ts";
 import type { ResolvedAction, Strategy } from "../schemas/action.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { Measurement } from "../schemas/measurement.ts";
-import type { Trial, TrialState } from "../schemas/trial.ts";
+import type { Span, Trial, TrialState } from "../schemas/trial.ts";
 import { record, type Study, timestamp } from "./study.ts";
 
 /** A trial being made; frozen by `closeTrial`. */
@@ -130,6 +130,9 @@ export async function callBackend<T>(
     const outcome = await timed(study, draft, phase, call);
     if (outcome.ok) return { value: outcome.value };
     if (study.ports.signal.aborted) return { ending: cancelled(phase) };
+    if (outcome.failure.kind === "cancelled" && secondsLeft(study) <= 0) {
+      return { ending: endedByTime(phase) };
+    }
     if (attempt > 1 || !WORTH_A_RETRY.has(outcome.failure.kind)) {
       return { ending: endingOf({ ...outcome.failure, stage: outcome.failure.stage ?? phase }) };
     }
@@ -144,6 +147,12 @@ export async function callBackend<T>(
   }
 }
 
+/** The time of a call that failed or was ended, beyond the spans that it finished. */
+function unfinished(phase: string, took: number, finished: readonly Span[]): Span[] {
+  const rest = took - finished.reduce((sum, span) => sum + span.seconds, 0);
+  return rest > 0 ? [{ name: `unfinished ${phase}`, seconds: rest, library: false }] : [];
+}
+
 async function timed<T>(
   study: Study,
   draft: Draft,
@@ -156,10 +165,12 @@ async function timed<T>(
     failure: { kind: "crash", message: String(error), hint: null, stage: phase },
     spans: [],
   }));
-  draft.waited += study.ports.clock.now() - started;
-  draft.trial = { ...draft.trial, spans: [...draft.trial.spans, ...outcome.spans] };
+  const took = seconds(study, started);
+  draft.waited += 1000 * took;
+  const spans = [...outcome.spans, ...(outcome.ok ? [] : unfinished(phase, took, outcome.spans))];
+  draft.trial = { ...draft.trial, spans: [...draft.trial.spans, ...spans] };
   if (outcome.ok && (phase === "proxy" || phase === "full" || phase === "speed")) {
-    study.seconds[phase].push(seconds(study, started));
+    study.seconds[phase].push(took);
   }
   return outcome;
 }
@@ -175,6 +186,11 @@ export function endingOf(failure: Failure): Ending {
     default:
       return { state: "failed", failure };
   }
+}
+
+function endedByTime(stage: string): Ending {
+  const message = `The time of the study ended during ${stage}`;
+  return endingOf({ kind: "cancelled", message, hint: "Resume it with a larger limit", stage });
 }
 
 function cancelled(stage: string): Ending {

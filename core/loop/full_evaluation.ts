@@ -25,7 +25,9 @@ export async function finishTrial(study: Study, draft: Draft): Promise<void> {
   if (study.input.request.fidelity !== undefined) {
     // Either nothing is to be evaluated in full, or this trial has been.
     await closeTrial(study, draft, FINISHED);
-  } else if (study.fullEvaluations >= total || !isPromising(study, draft) || !fitsBudget(study)) {
+  } else if (
+    study.fullEvaluations >= total || !isPromising(study, draft.trial) || !fitsBudget(study)
+  ) {
     await closeTrial(study, draft, FINISHED);
   } else if (study.fullEvaluations < total / 2 || isAboveMedian(study, draft.trial)) {
     await evaluateFull(study, draft);
@@ -47,7 +49,7 @@ export async function finishHeld(study: Study, { stop }: Stop): Promise<void> {
     takeUp(study, draft);
     const { trial_id, strategy } = draft.trial;
     const left = study.fullEvaluations < total && !over && !study.ports.signal.aborted;
-    if (left && isPromising(study, draft) && fitsBudget(study)) {
+    if (left && isPromising(study, draft.trial) && fitsBudget(study)) {
       await evaluateFull(study, draft);
       const mode = strategy?.origin.mode ?? "exploit";
       await closeEpisode(study, { trial_id, sampler: strategy?.origin.sampler ?? "", mode });
@@ -75,7 +77,8 @@ function isAboveMedian(study: Study, trial: Trial): boolean {
   return rewards.length === 0 || rewardOf(trial) >= quantile(rewards, 0.5);
 }
 
-function isPromising(study: Study, { trial }: Draft): boolean {
+/** Whether its proxy lets a trial hope for the front. */
+export function isPromising(study: Study, trial: Trial): boolean {
   const own = proxyEvidence(study, trial);
   if (own === null) return false;
   const members = frontOf(study.trials, study.spec).members

@@ -5,7 +5,7 @@ import { applyAnswers, missingKeyConstraints } from "../spec/questions.ts";
 import { strategyKey } from "../spec/strategy_names.ts";
 import { checkUserStrategies, initialQueue } from "./queue.ts";
 import { isFinished, type OpenTrial } from "./replay.ts";
-import { baselineOf, record, type Study, timestamp } from "./study.ts";
+import { baselineOf, record, type Study } from "./study.ts";
 import {
   fidelitiesOf,
   type StudyHistory,
@@ -25,7 +25,7 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
   const trials = history?.study.trials ?? [];
   const { queue, refused } = initialQueue(input, spec, [
     ...trials,
-    ...(history?.study.open ?? []).map((open) => interrupted(open, study_id, request.seed, "")),
+    ...(history?.study.open ?? []).map((open) => interrupted(open, study_id, request.seed)),
   ]);
   const numbers = [...trials, ...(history?.study.open ?? [])].map(({ number }) => number);
   const nextNumber = Math.max(-1, ...numbers) + 1;
@@ -52,7 +52,8 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
   if (history === undefined) {
     await record(study, { type: "study_opened", study_id, request, facts, spec, provenance });
   } else {
-    await record(study, { type: "study_resumed", study_id, provenance });
+    const limits = input.limits === undefined ? {} : { limits: input.limits };
+    await record(study, { type: "study_resumed", study_id, provenance, ...limits });
     await closeInterrupted(study, history);
   }
   return study;
@@ -98,14 +99,15 @@ function requireBaselineSamples(study: Study): void {
 async function closeInterrupted(study: Study, history: StudyHistory): Promise<void> {
   const { study_id, request } = study.input;
   for (const open of history.study.open) {
-    const trial = interrupted(open, study_id, request.seed, timestamp(study));
+    const trial = interrupted(open, study_id, request.seed);
     study.trials.push(trial);
     await record(study, { type: "trial_closed", trial });
   }
 }
 
-/** A trial whose process ended under it, as far as it is known. */
-function interrupted(open: OpenTrial, study_id: string, seed: number, at: string): Trial {
+/** A trial whose process ended under it, as far as it is known: it took until its last record. */
+function interrupted(open: OpenTrial, study_id: string, seed: number): Trial {
+  const seconds = Math.max(0, Date.parse(open.last_at) - Date.parse(open.opened_at)) / 1000;
   return {
     trial_id: open.trial_id,
     study_id,
@@ -125,10 +127,10 @@ function interrupted(open: OpenTrial, study_id: string, seed: number, at: string
     constraints: [],
     gates: [],
     reward: null,
-    spans: [],
+    spans: [{ name: "unfinished", seconds, library: false }],
     seed,
     ...(open.provenance === undefined ? {} : { provenance: open.provenance }),
     started_at: open.opened_at,
-    finished_at: at,
+    finished_at: open.last_at,
   };
 }

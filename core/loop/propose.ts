@@ -27,7 +27,7 @@ export function propose(study: Study): Proposal | "budget" | "exhausted" {
   const consider = (given: readonly Action[], origin: Origin, quiet: boolean) => {
     // A sampler may hand on a trial's resolved actions: only what an action is goes into a strategy.
     const actions = given.map(({ agent, method, params }) => ({ agent, method, params }));
-    const verdict = examine(study, actions);
+    const verdict = examine(study, actions, origin.mode);
     if ("resolved" in verdict) return { actions, resolved: verdict.resolved, origin };
     tooLong ||= verdict.tooLong;
     if (!quiet || verdict.tooLong) {
@@ -75,8 +75,9 @@ function searchContext(study: Study): SearchContext {
 function examine(
   study: Study,
   actions: readonly Action[],
+  mode: Origin["mode"],
 ): { resolved: ResolvedAction[] } | { reason: string; tooLong: boolean } {
-  const plan = tryPlan(study, actions);
+  const plan = tryPlan(study, actions, mode);
   if (typeof plan === "string") return { reason: plan, tooLong: false };
   const { resolved, estimate } = plan;
   const key = strategyKey(resolved);
@@ -95,9 +96,11 @@ function examine(
 function tryPlan(
   study: Study,
   actions: readonly Action[],
+  mode: Origin["mode"],
 ): { resolved: ResolvedAction[]; estimate: number } | string {
   try {
-    const resolved = resolveActions(actions, study.input.methods, study.input.facts);
+    const { methods, facts } = study.input;
+    const resolved = resolveActions(actions, methods, facts, mode);
     return { resolved, estimate: estimateTrial(study, resolved) };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

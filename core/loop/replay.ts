@@ -2,7 +2,9 @@ import type { Failure } from "../schemas/failure.ts";
 import type { Episode, JournalRecord } from "../schemas/journal.ts";
 import type { Provenance } from "../schemas/provenance.ts";
 import type { Strategy } from "../schemas/action.ts";
+import type { StudyLimits } from "../schemas/request.ts";
 import type { Trial } from "../schemas/trial.ts";
+import { withLimits } from "../spec/limits.ts";
 
 type RecordOf<T extends JournalRecord["type"]> = Extract<JournalRecord, { type: T }>;
 
@@ -13,10 +15,13 @@ export interface OpenTrial {
   readonly strategy: Strategy | null;
   readonly provenance?: Provenance;
   readonly opened_at: string;
+  /** Of the last record about it: it was alive then. */
+  readonly last_at: string;
 }
 
 /** A study as its journal tells it. */
 export interface ReplayedStudy {
+  /** Its opening, the request with the limits that were set last. */
   readonly opened: RecordOf<"study_opened">;
   readonly trials: readonly Trial[];
   readonly open: readonly OpenTrial[];
@@ -46,14 +51,26 @@ export function replayStudy(
     }
     const run = runs.at(-1);
     if (run !== undefined) run.to = Math.max(run.to, at);
+    const alive = "trial_id" in record && record.trial_id !== null && open.get(record.trial_id);
+    if (alive) open.set(alive.trial_id, { ...alive, last_at: record.at });
     switch (record.type) {
       case "study_opened":
         opened = record;
         break;
+      case "study_resumed":
+        opened = resumedWith(opened, record.limits ?? {});
+        break;
       case "trial_opened": {
         const { trial_id, number, strategy, provenance } = record;
         const known = provenance === undefined ? {} : { provenance };
-        open.set(trial_id, { trial_id, number, strategy, ...known, opened_at: record.at });
+        open.set(trial_id, {
+          trial_id,
+          number,
+          strategy,
+          ...known,
+          opened_at: record.at,
+          last_at: record.at,
+        });
         break;
       }
       case "trial_closed":
@@ -77,6 +94,13 @@ export function replayStudy(
     samples,
     spent_seconds: runs.reduce((sum, run) => sum + (run.to - run.from) / 1000, 0),
   };
+}
+
+function resumedWith(
+  opened: RecordOf<"study_opened"> | null,
+  limits: StudyLimits,
+): RecordOf<"study_opened"> | null {
+  return opened === null ? null : { ...opened, request: withLimits(opened.request, limits) };
 }
 
 function studyOf(record: JournalRecord): string {

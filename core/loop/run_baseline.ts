@@ -1,10 +1,19 @@
+import { resumeCommand } from "../evidence/advice.ts";
 import { rewardOf } from "../evidence/reward.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { Measurement } from "../schemas/measurement.ts";
-import { addMeasurements, closeTrial, type Draft, type Ending, openTrial } from "./draft.ts";
+import { withinTime } from "./budget.ts";
+import {
+  addMeasurements,
+  closeTrial,
+  type Draft,
+  type Ending,
+  endingOf,
+  openTrial,
+} from "./draft.ts";
 import { evaluate, measureSpeed, sizeOf } from "./run_trial.ts";
-import { cancelled, type Stop } from "./stop.ts";
+import { cancelled, type Stop, timeIsUp } from "./stop.ts";
 import { baselineOf, record, type Study } from "./study.ts";
 import { fidelitiesOf } from "./study_input.ts";
 
@@ -14,21 +23,36 @@ import { fidelitiesOf } from "./study_input.ts";
  */
 export async function ensureBaseline(study: Study): Promise<Stop | null> {
   if (baselineOf(study) !== undefined) return null;
+  const late = timeIsUp(study);
+  if (late !== null) return nothingCompared(study, late);
   const draft = await openTrial(study, null, []);
   const { trial_id, study_id } = draft.trial;
   const artifact = study.input.baseline;
   await record(study, { type: "artifact_written", study_id, trial_id, artifact, cached: false });
   await addMeasurements(study, draft, [baselineSize(artifact, study.input.facts)]);
-  const ended = await measure(study, draft);
+  const ended = await withinTime(study, () => measure(study, draft));
   if (ended === null) {
     setReward(study, draft);
     await closeTrial(study, draft, { state: "completed", failure: null });
     return null;
   }
-  await closeTrial(study, draft, ended);
+  const closed = await closeTrial(study, draft, ended);
+  const stopped = cancelled(study);
+  if (stopped !== null) return stopped;
+  const used = closed.state === "cancelled" ? timeIsUp(study) : null;
+  if (used !== null) return nothingCompared(study, used);
   const failure = ended.failure === null ? "" : `: ${ended.failure.message}`;
-  return cancelled(study) ??
-    { stop: "failed", message: `The baseline could not be measured${failure}` };
+  return { stop: "failed", message: `The baseline could not be measured${failure}` };
+}
+
+/** What to do about an end that comes before there is anything to compare with. */
+function nothingCompared({ input }: Study, { stop, message }: Stop): Stop {
+  const limit = stop === "gpu_hours" ? "gpu_hours" : "budget_seconds";
+  return {
+    stop,
+    message: `${message} The baseline is not measured yet, so nothing is compared: ` +
+      `${resumeCommand(input.study_id, input.request, limit)} goes on.`,
+  };
 }
 
 /**
@@ -47,10 +71,20 @@ export function baselineSize(artifact: Artifact, { model }: Facts): Measurement 
 
 async function measure(study: Study, draft: Draft): Promise<Ending | null> {
   for (const fidelity of fidelitiesOf(study.input.request)) {
-    const ended = await evaluate(study, draft, fidelity);
+    const ended = outOfTime(study, fidelity) ?? await evaluate(study, draft, fidelity);
     if (ended !== null) return ended;
   }
-  return await measureSpeed(study, draft, null);
+  return outOfTime(study, "speed") ?? await measureSpeed(study, draft, null);
+}
+
+function outOfTime(study: Study, stage: string): Ending | null {
+  const up = timeIsUp(study);
+  return up === null ? null : endingOf({
+    kind: "cancelled",
+    message: `${up.message} It ended before ${stage}`,
+    hint: "Resume the study with more of it",
+    stage,
+  });
 }
 
 /** The reward of changing nothing: what a trial has to beat. Constraints do not judge the baseline. */

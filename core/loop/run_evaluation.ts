@@ -1,9 +1,10 @@
+import { withinTime } from "./budget.ts";
 import { closeStudy } from "./close_study.ts";
 import { addMeasurements, closeTrial, type Draft, openTrial } from "./draft.ts";
 import { openStudy } from "./open_study.ts";
 import { baselineSize } from "./run_baseline.ts";
 import { evaluate } from "./run_trial.ts";
-import { cancelled, type Stop } from "./stop.ts";
+import { cancelled, type Stop, timeIsUp } from "./stop.ts";
 import { baselineOf, record, type Study } from "./study.ts";
 import type { StudyInput, StudyPorts, StudyResult } from "./study_input.ts";
 
@@ -22,10 +23,10 @@ const DONE: Stop = { stop: "evaluated", message: "Everything that was asked for 
 async function evaluateOnce(study: Study): Promise<Stop> {
   const draft = await openTrial(study, null, []);
   await recordModel(study, draft);
-  const ended = await evaluate(study, draft, "full");
+  const ended = await withinTime(study, () => evaluate(study, draft, "full"));
   await closeTrial(study, draft, ended ?? { state: "completed", failure: null });
   if (ended === null) return DONE;
-  return cancelled(study) ??
+  return cancelled(study) ?? timeIsUp(study) ??
     { stop: "failed", message: ended.failure?.message ?? "The evaluation failed" };
 }
 

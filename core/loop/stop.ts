@@ -1,6 +1,7 @@
 import type { Failure } from "../schemas/failure.ts";
 import type { StopReason } from "../schemas/journal.ts";
 import type { Trial } from "../schemas/trial.ts";
+import { strategyKey } from "../spec/strategy_names.ts";
 import { gpuHours, remainingSeconds, spentSeconds } from "./budget.ts";
 import type { Study } from "./study.ts";
 import { DEFAULT_CONVERGENCE_EPISODES } from "../spec/limits.ts";
@@ -78,15 +79,27 @@ function counts(trial: Trial): boolean {
   return trial.strategy !== null && trial.state !== "cancelled" && !refused;
 }
 
+/** One that was run again for its full evaluation counts once. */
+function triedRecipes(study: Study): number {
+  const tried = study.trials.filter(counts);
+  const again = tried.filter((trial) =>
+    trial.state === "completed" && trial.fidelity === "full" &&
+    tried.some((other) =>
+      other.number < trial.number && other.state === "completed" && other.fidelity === "proxy" &&
+      strategyKey(other.actions) === strategyKey(trial.actions)
+    )
+  );
+  return tried.length - again.length;
+}
+
 function trialCap(study: Study): Stop | null {
   const cap = study.input.request.max_trials;
-  if (cap === undefined || study.trials.filter(counts).length + study.held.length < cap) {
-    return null;
-  }
+  if (cap === undefined || triedRecipes(study) + study.held.length < cap) return null;
   return { stop: "max_trials", message: `All ${cap} trials that were asked for are run.` };
 }
 
-function timeIsUp(study: Study): Stop | null {
+/** The budget or the GPU hours are used; null: they are not. */
+export function timeIsUp(study: Study): Stop | null {
   const { gpu_hours, budget_seconds } = study.input.request;
   if (gpu_hours !== undefined && gpuHours(study) >= gpu_hours) {
     return { stop: "gpu_hours", message: `The ${gpu_hours} GPU hours are used.` };

@@ -5,7 +5,7 @@ import type { Facts } from "../schemas/facts.ts";
 import type { StopReason } from "../schemas/journal.ts";
 import type { SampleResult } from "../schemas/measurement.ts";
 import type { Provenance } from "../schemas/provenance.ts";
-import type { StudyRequest } from "../schemas/request.ts";
+import type { StudyLimits, StudyRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import type { AgentMethod } from "../spec/resolve_action.ts";
@@ -50,6 +50,8 @@ export interface StudyInput {
   readonly baseline: Artifact;
   /** Present: the study goes on where it stopped. */
   readonly history?: StudyHistory;
+  /** Limits that this run sets anew, which `request` holds already: they are recorded. */
+  readonly limits?: StudyLimits;
   readonly onEvent?: (event: StudyEvent) => void;
 }
 

@@ -14,11 +14,15 @@ export const Action = z.strictObject({
 });
 export type Action = z.infer<typeof Action>;
 
-/** Who put a value where the strategy said `"auto"` or nothing. */
+/** A knob's value and who put it there. */
 export const ResolvedKnob = z.strictObject({
   knob: z.string(),
   value: KnobValue,
-  by: z.enum(["default", "method", "user"]),
+  by: z.enum(["default", "method", "user", "seed", "sampler"]).describe(
+    "user: of the request's own strategies; seed: a method's first proposal; sampler: chosen in " +
+      'the search; method: chosen for "auto"; default: what is left. Old records say user for all ' +
+      "that a strategy held, whoever made it",
+  ),
   reason: z.string().nullable(),
 });
 export type ResolvedKnob = z.infer<typeof ResolvedKnob>;

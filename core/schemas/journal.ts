@@ -5,7 +5,7 @@ import { Facts } from "./facts.ts";
 import { RunImported } from "./imported.ts";
 import { Measurement } from "./measurement.ts";
 import { Points } from "./points.ts";
-import { StudyRequest } from "./request.ts";
+import { StudyLimits, StudyRequest } from "./request.ts";
 import { Spec } from "./spec.ts";
 import { Strategy } from "./action.ts";
 import { Provenance } from "./provenance.ts";
@@ -56,6 +56,7 @@ export const JournalRecord = z.discriminatedUnion("type", [
     at: z.string(),
     study_id: z.string(),
     provenance: Provenance.optional().describe("of the run that goes on; absent in old records"),
+    limits: StudyLimits.optional().describe("those that this run set anew; absent: none"),
   }),
   z.strictObject({
     type: z.literal("trial_opened"),

@@ -68,11 +68,13 @@ export const StudyRequest = z.strictObject({
     max_size_gb: z.number().positive().optional(),
   }).default({}),
   objectives: z.partialRecord(
-    z.enum(["accuracy", "latency", "memory", "energy"]),
+    z.enum(["accuracy", "latency", "memory", "energy", "co2"]),
     z.number().min(0).max(1),
   ).optional().describe("reward weights, such as {accuracy: 0.6, latency: 0.2}"),
-  budget_seconds: z.number().positive().optional().describe("wall time of the whole study"),
-  gpu_hours: z.number().positive().optional(),
+  budget_seconds: z.number().positive().optional().describe(
+    "wall time of the whole study, from its baseline on: set-up is not counted",
+  ),
+  gpu_hours: z.number().positive().optional().describe("hours of the GPU; none without one"),
   max_trials: z.int().positive().optional(),
   max_full_evaluations: z.int().positive().optional(),
   convergence_episodes: z.int().positive().optional().describe(
@@ -120,4 +122,13 @@ export const StudyRequest = z.strictObject({
   plugins: z.array(z.string()).default([]).describe("paths or npm: specifiers of more plugins"),
 });
 export type StudyRequest = z.infer<typeof StudyRequest>;
+/** What ends a study that could go on: resuming may set them anew. */
+export const StudyLimits = StudyRequest.pick({
+  budget_seconds: true,
+  gpu_hours: true,
+  max_trials: true,
+  max_full_evaluations: true,
+  convergence_episodes: true,
+});
+export type StudyLimits = z.infer<typeof StudyLimits>;
 export type StudyRequestInput = z.input<typeof StudyRequest>;

@@ -7,12 +7,13 @@ export const Objective = z.strictObject({
 });
 export type Objective = z.infer<typeof Objective>;
 
-/** Weights of R = α·accuracy − β·latency − γ·memory − δ·energy; they sum to 1. */
+/** Weights of R = α·accuracy − β·latency − γ·memory − δ·energy − ε·CO2; they sum to 1. */
 export const RewardWeights = z.strictObject({
   accuracy: z.number(),
   latency: z.number(),
   memory: z.number(),
   energy: z.number(),
+  co2: z.number().optional().describe("absent in old records: 0"),
 });
 export type RewardWeights = z.infer<typeof RewardWeights>;
 

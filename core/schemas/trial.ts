@@ -15,7 +15,7 @@ export const ConstraintVerdict = z.strictObject({
 export type ConstraintVerdict = z.infer<typeof ConstraintVerdict>;
 
 export const RewardTerm = z.strictObject({
-  term: z.enum(["accuracy", "latency", "memory", "energy", "penalty"]),
+  term: z.enum(["accuracy", "latency", "memory", "energy", "co2", "penalty"]),
   weight: z.number(),
   normalised: z.number().nullable().describe("value / baseline; null = not measured, left out"),
   contribution: z.number(),

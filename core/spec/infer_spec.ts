@@ -84,12 +84,22 @@ function gridWarning({ model }: Facts): string[] {
   ];
 }
 
-function energyWarning(request: StudyRequest, facts: Facts): string[] {
-  if (!((request.objectives?.energy ?? 0) > 0)) return [];
-  if (facts.device.energy_reader !== "estimate") return [];
+function energyWarning({ objectives }: StudyRequest, { device }: Facts): string[] {
+  const weighed = [["energy", objectives?.energy], ["CO2", objectives?.co2]] as const;
+  const named = weighed.flatMap(([name, weight]) => (weight ?? 0) > 0 ? [name] : []);
+  if (named.length === 0 || device.energy_reader !== "estimate") return [];
   return [
-    "A weight is given to energy, which can only be estimated on this machine: " +
+    `A weight is given to ${named.join(" and ")}, which can only be estimated on this machine: ` +
     "the estimate is shown and is no objective",
+  ];
+}
+
+/** A limit that nothing here can reach. */
+function gpuHoursWarning({ gpu_hours }: StudyRequest, { device }: Facts): string[] {
+  if (gpu_hours === undefined || device.device === "cuda") return [];
+  return [
+    `--gpu-hours ${gpu_hours} has no effect as this machine has no GPU that is used: --budget ` +
+    "limits the wall time",
   ];
 }
 
@@ -232,6 +242,7 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
       ...programsNote(tasks, choice.tasks, facts.device, request),
       ...gridWarning(facts),
       ...energyWarning(request, facts),
+      ...gpuHoursWarning(request, facts),
       ...perplexityWarning(objectives),
       ...(memory === null ? [] : [memory]),
     ],

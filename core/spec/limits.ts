@@ -1,4 +1,4 @@
-import type { StudyRequest } from "../schemas/request.ts";
+import { StudyLimits, type StudyRequest } from "../schemas/request.ts";
 
 /** Full evaluations of a study where the request names no number; the baseline's is not counted. */
 export const DEFAULT_FULL_EVALUATIONS = 8;
@@ -6,16 +6,26 @@ export const DEFAULT_FULL_EVALUATIONS = 8;
 /** Episodes of the samplers without a gain in hypervolume after which a study has converged. */
 export const DEFAULT_CONVERGENCE_EPISODES = 6;
 
+export type LimitName = keyof StudyLimits;
+
 /** The option of `pare run` and `pare resume` that sets each limit of a study. */
-export const LIMIT_OPTIONS = {
+export const LIMIT_OPTIONS: Readonly<Record<LimitName, string>> = {
   budget_seconds: "--budget",
   gpu_hours: "--gpu-hours",
   max_trials: "--max-trials",
   max_full_evaluations: "--max-full-evaluations",
   convergence_episodes: "--convergence-episodes",
-} as const;
+};
 
-export type LimitName = keyof typeof LIMIT_OPTIONS;
+/** Names of the limits that are given. */
+export function givenLimits(limits: StudyLimits): LimitName[] {
+  return (Object.keys(StudyLimits.shape) as LimitName[]).filter((name) =>
+    limits[name] !== undefined
+  );
+}
 
-/** What ends a study that could go on: the fields of a request that resuming may change. */
-export type Limits = Pick<StudyRequest, LimitName>;
+/** The request with limits in place of its own; those that are not given stay. */
+export function withLimits(request: StudyRequest, limits: StudyLimits): StudyRequest {
+  const given = givenLimits(limits).map((name) => [name, limits[name]]);
+  return { ...request, ...Object.fromEntries(given) };
+}

@@ -1,7 +1,7 @@
 import { type Knob, type Knobs, paramsSchema, resolvedSchema } from "../contract/knobs.ts";
 import type { Method } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
-import type { Action, KnobValue, ResolvedAction, ResolvedKnob } from "../schemas/action.ts";
+import type { Action, KnobValue, Origin, ResolvedAction, ResolvedKnob } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
 
 /** A method with the agent that it belongs to. */
@@ -55,35 +55,44 @@ export function checkParams(name: string, knobs: Knobs, params: Action["params"]
   throw new UsageError(`Cannot use ${name} with these parameters: ${issues.join("; ")}`);
 }
 
+type Giver = Exclude<ResolvedKnob["by"], "default" | "method">;
+
+/** Whose values a strategy holds. */
+function giverOf(mode: Origin["mode"]): Giver {
+  return mode === "user" || mode === "seed" ? mode : "sampler";
+}
+
 function resolveKnob(
   name: string,
   knob: Knob,
   given: KnobValue | undefined,
   chosen: { value: KnobValue; reason: string } | undefined,
+  giver: Giver,
 ): ResolvedKnob {
   if (given === undefined) return { knob: name, value: knob.default, by: "default", reason: null };
-  if (given !== "auto") return { knob: name, value: given, by: "user", reason: null };
+  if (given !== "auto") return { knob: name, value: given, by: giver, reason: null };
   if (chosen !== undefined) return { knob: name, ...chosen, by: "method" };
   const reason = '"auto" was asked and the method has no rule for it: its default';
   return { knob: name, value: knob.default, by: "default", reason };
 }
 
 /**
- * The action with a value for every knob, and who put each there: `user` wrote it, `method` chose
- * it where the user wrote "auto", `default` fills what is left. A wrong name or value is refused
- * in words.
+ * The action with a value for every knob, and who put each there: whoever made the strategy, as its
+ * origin's mode says, `method` where that is "auto", `default` for what is left. A wrong name or
+ * value is refused in words.
  */
 export function resolveAction(
   action: Action,
   methods: readonly AgentMethod[],
   facts: Facts,
+  mode: Origin["mode"] = "user",
 ): ResolvedAction {
   const { agent, method } = findMethod(methods, action.agent, action.method);
   checkParams(method.name, method.knobs, action.params);
   const wanted = Object.values(action.params).includes("auto");
   const chosen = wanted ? method.auto?.(facts) ?? {} : {};
   const resolved = Object.entries(method.knobs).map(([name, knob]) =>
-    resolveKnob(name, knob, action.params[name], chosen[name])
+    resolveKnob(name, knob, action.params[name], chosen[name], giverOf(mode))
   );
   const params = Object.fromEntries(resolved.map(({ knob, value }) => [knob, value]));
   const check = resolvedSchema(method.knobs).safeParse(params);
@@ -103,6 +112,7 @@ export function resolveActions(
   actions: readonly Action[],
   methods: readonly AgentMethod[],
   facts: Facts,
+  mode: Origin["mode"] = "user",
 ): ResolvedAction[] {
-  return actions.map((action) => resolveAction(action, methods, facts));
+  return actions.map((action) => resolveAction(action, methods, facts, mode));
 }

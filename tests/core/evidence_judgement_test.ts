@@ -218,6 +218,28 @@ Deno.test("rewardOf() weighs values over the baseline's, and leaves out what was
   assert.ok(Math.abs(rewardOf({ ...input, measurements: interleaved }).value - 0.16) < 1e-12);
 });
 
+Deno.test("rewardOf() weighs CO2 that was read, and no estimate of it", () => {
+  const weights = { accuracy: 0.8, latency: 0, memory: 0, energy: 0, co2: 0.2 };
+  const read = (value: number, provenance: Measurement["provenance"]) => ({
+    ...figure("co2_g_per_1k_tokens", value, null, null),
+    provenance,
+  });
+  const found = (provenance: Measurement["provenance"]) =>
+    rewardOf({
+      spec: { ...spec, reward_weights: weights },
+      facts,
+      fidelity: "full",
+      baseline: [overall(0.8), read(4, provenance)],
+      measurements: [overall(0.8), read(1, provenance)],
+      constraints: [],
+    });
+  assert.ok(Math.abs(found("measured").value - (0.8 - 0.2 * 0.25)) < 1e-12);
+  const { value, terms } = found("estimated");
+  assert.equal(value, 0.8);
+  const note = terms.find(({ term }) => term === "co2")?.note;
+  assert.equal(note, "CO2 is an estimate, which never steers: left out");
+});
+
 Deno.test("rewardOf() penalises violated constraints only, quality above all", () => {
   const verdict = (constraint: string, verdict: ConstraintVerdict["verdict"]) => ({
     constraint,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { inferSpec, Spec, UsageError } from "../../core/mod.ts";
+import { type Facts, inferSpec, Spec, UsageError } from "../../core/mod.ts";
 import {
   largeFacts,
   methods,
@@ -141,6 +141,21 @@ Deno.test("inferSpec() scales the user's weights to 1 and refuses weights that a
   assert.ok(!assumptions.some((a) => a.field === "reward_weights"));
   const none = request({ objectives: { accuracy: 0, energy: 0 } });
   assert.match(refusal(() => inferSpec(none, small, plugins)), /at least one weight.*accuracy/);
+});
+
+Deno.test("inferSpec() takes a weight of CO2, and warns where it can only be estimated", () => {
+  const spec = (reader: Facts["device"]["energy_reader"]) => {
+    const facts = smallFacts();
+    const device = { ...facts.device, energy_reader: reader };
+    const asked = request({ objectives: { accuracy: 0.6, co2: 0.2 } });
+    return inferSpec(asked, { ...facts, device }, plugins);
+  };
+  assert.ok(Math.abs(spec("rapl").reward_weights.co2! - 0.25) < 1e-12);
+  const warned = (reader: Facts["device"]["energy_reader"]) =>
+    spec(reader).warnings.filter((one) => /A weight is given to CO2, which/.test(one)).length;
+  assert.deepEqual([warned("estimate"), warned("rapl")], [1, 0]);
+  const without = inferSpec(request({}), smallFacts(), plugins).reward_weights;
+  assert.ok(!("co2" in without), "nobody weighed it");
 });
 
 Deno.test("inferSpec() warns where energy is weighed and can only be estimated", () => {

@@ -47,6 +47,7 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       n === 0 && !name.startsWith("imported_")
     );
     assert.deepEqual(empty.map(({ name }) => name), [
+      "limit_changes",
       "metric_series",
       "metric_values",
       "problems",
@@ -140,8 +141,15 @@ Deno.test("A trial that is run again replaces its interrupted run, and a resumed
     await recordAll(store, studyRecords());
     await store.flush();
     await recordAll(store, [
-      { type: "study_resumed", at: AT, study_id: STUDY },
+      { type: "study_resumed", at: AT, study_id: STUDY, limits: { max_trials: 9, gpu_hours: 0.5 } },
       ...trialRecords(figures).slice(0, 3),
+    ]);
+    const limits = "SELECT s.max_trials, s.gpu_hours, c.limit_name, c.value FROM studies s " +
+      "JOIN limit_changes c USING (study_id) ORDER BY limit_name";
+    const now = { max_trials: 9, gpu_hours: 0.5 };
+    assert.deepEqual((await store.query(limits)).rows, [
+      { ...now, limit_name: "gpu_hours", value: 0.5 },
+      { ...now, limit_name: "max_trials", value: 9 },
     ]);
     const state =
       "SELECT state, (SELECT count(*) FROM measurements m WHERE m.trial_id = t.trial_id) AS n, (SELECT count(*) FROM knobs k WHERE k.trial_id = t.trial_id) AS knobs FROM trials t WHERE number = 1";

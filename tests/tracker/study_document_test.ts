@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { parseBytes, parseDuration, parseObjectives } from "../../tracker/commands/parse_values.ts";
+import { resumedRequest } from "../../tracker/find_study.ts";
 import { checkStudy } from "../../tracker/check_study.ts";
-import { studyFromOptions } from "../../tracker/commands/study_document.ts";
+import { limitsFromOptions, studyFromOptions } from "../../tracker/commands/study_document.ts";
 
 Deno.test("studyFromOptions() turns the command line into a study", () => {
   const study = studyFromOptions({
@@ -22,6 +23,33 @@ Deno.test("studyFromOptions() turns the command line into a study", () => {
   assert.deepEqual(study.samples, { proxy: 50 });
   assert.deepEqual([study.samples_per_problem, study.allow_unsafe_code], [20, true]);
   assert.equal(study.seed, 42);
+});
+
+Deno.test("limits are those of the options that are given, each by its own name", () => {
+  assert.deepEqual(limitsFromOptions({}), {});
+  const given = {
+    budget: "90s",
+    gpuHours: "0.5",
+    maxTrials: "9",
+    maxFullEvaluations: "4",
+    convergenceEpisodes: "3",
+  };
+  assert.deepEqual(limitsFromOptions(given), {
+    budget_seconds: 90,
+    gpu_hours: 0.5,
+    max_trials: 9,
+    max_full_evaluations: 4,
+    convergence_episodes: 3,
+  });
+  const refused = () => limitsFromOptions({ maxFullEvaluations: "0" });
+  assert.throws(refused, /--max-full-evaluations.*"0"/);
+});
+
+Deno.test("a study that only evaluates is not resumed with a limit of a search", () => {
+  const request = checkStudy({ model_name: "m", dataset: "d", evaluation: {} }, "study");
+  const refused = () => resumedRequest(request, { max_trials: 3 }, "s1");
+  assert.throws(refused, /^UsageError: Cannot resume s1 with --max-trials as it only evaluates/);
+  assert.equal(resumedRequest(request, {}, "s1").max_trials, undefined);
 });
 
 Deno.test("studyFromOptions() lets an option stand above the document", () => {

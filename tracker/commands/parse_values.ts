@@ -51,7 +51,7 @@ export function parseBytes(text: string, option: string): number {
   return bytes;
 }
 
-const OBJECTIVES = ["accuracy", "latency", "memory", "energy"] as const;
+const OBJECTIVES = ["accuracy", "latency", "memory", "energy", "co2"] as const;
 type ObjectiveWeight = (typeof OBJECTIVES)[number];
 
 /** "accuracy=0.6,latency=0.2" as weights by name. */

@@ -9,12 +9,13 @@ import { chooseAsk } from "../terminal/ask.ts";
 import { createLiveView, standardScreen } from "../terminal/live_view.ts";
 import { trialTable } from "../terminal/trial_table.ts";
 import { bytes, duration } from "../view/format.ts";
+import { limitsText } from "../view/limits_text.ts";
 import { recipeText, trialRows } from "../view/trial_rows.ts";
 import { unsafeSentence } from "../view/unsafe_code.ts";
 import type { StudyEvent } from "../../core/mod.ts";
 import { evaluationText, modelLine } from "./evaluation_output.ts";
 import { parseBytes } from "./parse_values.ts";
-import { type RunOptions, studyFromOptions } from "./study_document.ts";
+import { limitsFromOptions, type RunOptions, studyFromOptions } from "./study_document.ts";
 
 /** Options of the commands that run a study. */
 export interface StudyCommandOptions extends RunOptions {
@@ -117,7 +118,10 @@ function introduce(session: StudySession, say: (text: string) => void): void {
   for (const warning of spec.warnings) say(`note: ${warning}`);
 }
 
-function introduceSearch({ facts, spec }: StudySession, say: (text: string) => void): void {
+function introduceSearch(
+  { facts, spec, request }: StudySession,
+  say: (text: string) => void,
+): void {
   say(
     `model ${facts.model.model_name}: ${(facts.model.parameters / 1e6).toFixed(1)} M parameters, ` +
       `${bytes(facts.model.fp16_bytes)} at 16 bits`,
@@ -126,6 +130,8 @@ function introduceSearch({ facts, spec }: StudySession, say: (text: string) => v
     `tasks ${spec.tasks.map((t) => t.task).join(", ")}; runtime ${spec.runtime}; accuracy may ` +
       `drop ${spec.constraints.max_accuracy_drop}`,
   );
+  const limits = limitsText(request);
+  if (limits !== null) say(`limits: ${limits}`);
 }
 
 async function conclude(
@@ -156,6 +162,8 @@ async function conclude(
   console.log(`                ${files.markdown}`);
   console.log(`Results (JSON)  ${files.results}`);
   if (files.checkpoint === null) {
+    const measured = view.trials.some((one) => one.strategy === null && one.state === "completed");
+    if (!measured) return;
     return console.log("\nNo trial is recommended: keep the original.");
   }
   console.log(`Checkpoint      ${files.checkpoint}`);
@@ -225,5 +233,6 @@ export async function demoCommand(options: StudyCommandOptions) {
 
 /** `pare resume`: goes on where a study stopped; finished trials are not run again. */
 export async function resumeCommand(study: string | undefined, options: StudyCommandOptions) {
-  await runStudyCommand(options, (lab) => lab.resume(study));
+  const limits = limitsFromOptions(options);
+  await runStudyCommand(options, (lab) => lab.resume(study, limits));
 }

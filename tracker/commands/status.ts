@@ -1,12 +1,14 @@
 import { readdir } from "node:fs/promises";
 import { basename } from "node:path";
+import { replayStudy } from "../../core/mod.ts";
 import { findHome } from "../home.ts";
 import { named as writing } from "../store/file_lock.ts";
 import { holdersOf } from "../store/file_holders.ts";
 import { waitingNotes } from "../store/notes_inbox.ts";
 import type { SinkStatus } from "../store/sink_schedule.ts";
-import { openStore, type Store } from "../store/store.ts";
+import { openStore, type Store, type StudySummary } from "../store/store.ts";
 import { bytes } from "../view/format.ts";
+import { limitsText } from "../view/limits_text.ts";
 
 interface Process {
   pid: number;
@@ -34,7 +36,15 @@ async function keptAside({ paths }: Store): Promise<string[]> {
     .sort();
 }
 
-/** `pare status`: how far the index is, who has it open, who writes the store. */
+/** A study with how it stands and the limits that are in force. */
+async function studyLine(store: Store, { study_id, stop }: StudySummary): Promise<string> {
+  const study = replayStudy(await store.journalOf(study_id), study_id);
+  const limits = study === null ? null : limitsText(study.opened.request);
+  const stands = stop === null ? "running or interrupted" : `ended by ${stop}`;
+  return `${study_id}, ${stands}; limits: ${limits ?? "none"}`;
+}
+
+/** `pare status`: how far the index is, who has it open, who writes the store, and the latest study. */
 export async function statusCommand(options: { store?: string }): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: false });
@@ -49,6 +59,8 @@ export async function statusCommand(options: { store?: string }): Promise<void> 
     ["writes the store", writer],
     ["index open in", open.length === 0 ? "no other process" : open.map(named).join(", ")],
   ];
+  const latest = status.held_by === null ? (await store.studies()).at(-1) : undefined;
+  if (latest !== undefined) lines.push(["latest study", await studyLine(store, latest)]);
   const notes = waitingNotes(paths.root).length;
   if (notes > 0) lines.push(["notes waiting", String(notes)]);
   for (const name of await keptAside(store)) lines.push(["kept aside", basename(name)]);

@@ -1,4 +1,10 @@
-import { type StudyRequestInput, UsageError } from "../../core/mod.ts";
+import {
+  LIMIT_OPTIONS,
+  type LimitName,
+  type StudyLimits,
+  type StudyRequestInput,
+  UsageError,
+} from "../../core/mod.ts";
 import { checkStudy } from "../check_study.ts";
 import {
   parseDuration,
@@ -16,6 +22,8 @@ export interface RunOptions {
   budget?: string;
   gpuHours?: string;
   maxTrials?: string;
+  maxFullEvaluations?: string;
+  convergenceEpisodes?: string;
   maxVram?: string;
   maxAccuracyDrop?: string;
   maxLatency?: string;
@@ -77,14 +85,25 @@ function samplingOf({ sampling, limit }: RunOptions) {
   return count === undefined ? given : { ...given, limit: count };
 }
 
+/** The limits that options set: of a new study, or anew of one that is taken up. */
+export function limitsFromOptions(options: RunOptions): StudyLimits {
+  const whole = (text: string | undefined, limit: LimitName) =>
+    optional(text, (one) => parseWhole(one, LIMIT_OPTIONS[limit], 1));
+  return withoutUndefined({
+    budget_seconds: optional(options.budget, (text) => parseDuration(text, "--budget")),
+    gpu_hours: optional(options.gpuHours, (text) => parsePositive(text, "--gpu-hours")),
+    max_trials: whole(options.maxTrials, "max_trials"),
+    max_full_evaluations: whole(options.maxFullEvaluations, "max_full_evaluations"),
+    convergence_episodes: whole(options.convergenceEpisodes, "convergence_episodes"),
+  });
+}
+
 /** The study that options describe; fields of `base` (a document) stand where no option is given. */
 export function studyFromOptions(options: RunOptions, base: Partial<StudyRequestInput> = {}) {
   const given = withoutUndefined({
     model_name: options.model,
     dataset: options.dataset,
-    budget_seconds: optional(options.budget, (text) => parseDuration(text, "--budget")),
-    gpu_hours: optional(options.gpuHours, (text) => parsePositive(text, "--gpu-hours")),
-    max_trials: optional(options.maxTrials, (text) => parseWhole(text, "--max-trials", 1)),
+    ...limitsFromOptions(options),
     objectives: optional(options.objectives, parseObjectives),
     sampling: samplingOf(options),
     fidelity: options.fidelity,

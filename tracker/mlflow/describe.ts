@@ -2,7 +2,12 @@ import { extname, join } from "node:path";
 import type { JournalRecord } from "../../core/mod.ts";
 import { decodeIntegers, decodeValues } from "../store/points_columns.ts";
 import type { Checkpoints } from "./checkpoints.ts";
-import { describeClosing, describeEpisode, describeOpening } from "./describe_study.ts";
+import {
+  describeClosing,
+  describeEpisode,
+  describeLimits,
+  describeOpening,
+} from "./describe_study.ts";
 import { describeArtifact, describeTrialClosing, describeTrialOpening } from "./describe_trial.ts";
 import { type Effect, jsonText, points, type Recipient, tags } from "./effects.ts";
 import type { KnownStudy } from "./known_study.ts";
@@ -61,7 +66,7 @@ export function describe(
     case "study_opened":
       return describeOpening(study, record);
     case "study_resumed":
-      return [{ to, kind: "status", status: "RUNNING", end_time: null }];
+      return [...describeLimits(record), { to, kind: "status", status: "RUNNING", end_time: null }];
     case "trial_opened":
       return describeTrialOpening(study, record);
     case "artifact_written":

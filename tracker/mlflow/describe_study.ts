@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import type { JournalRecord } from "../../core/mod.ts";
+import { givenLimits, type JournalRecord } from "../../core/mod.ts";
 import { type Checkpoints, frontFiles } from "./checkpoints.ts";
 import type { UsedDataset } from "./client.ts";
 import { registeredName } from "./client_registry.ts";
@@ -60,6 +60,15 @@ export function describeOpening(study: KnownStudy, record: StudyOpened): Effect[
     { to, kind: "text", path: "study/spec.json", text: jsonText(spec) },
     { to, kind: "text", path: "study/facts.json", text: jsonText(facts) },
   ];
+}
+
+/** Limits that resuming set anew: a parameter of a run is never changed. */
+export function describeLimits({ study_id, limits = {} }: Of<"study_resumed">): Effect[] {
+  const names = givenLimits(limits);
+  if (names.length === 0) return [];
+  const set = names.map((name) => [`pare.limit.${name}`, String(limits[name])]);
+  const to = { study_id, trial_id: null };
+  return [{ to, kind: "log", data: { tags: tags(Object.fromEntries(set)) } }];
 }
 
 /** What one turn of the loop writes into the study's run; its number is the step. */

@@ -40,6 +40,10 @@ function verdictRows(view: StudyView): string[][] {
   );
 }
 
+function co2Weight({ reward_weights: { co2 } }: StudyView["spec"]): string {
+  return co2 === undefined ? "" : `, CO2 ${co2}`;
+}
+
 function failedRows(view: StudyView): string[][] {
   return view.trials.filter((trial) => trial.state !== "completed").map((trial) => [
     `t${String(trial.number).padStart(2, "0")}`,
@@ -124,7 +128,9 @@ export function evidenceBlocks(view: StudyView): Block[] {
       ...missingLines(view),
       `Reward weights: accuracy ${spec.reward_weights.accuracy}, latency ` +
       `${spec.reward_weights.latency}, memory ${spec.reward_weights.memory}, energy ` +
-      `${spec.reward_weights.energy}. The reward steers the search; the front is the claim.`,
+      `${spec.reward_weights.energy}${
+        co2Weight(spec)
+      }. The reward steers the search; the front is the claim.`,
     ]),
     ...assumptionBlocks(view),
     ...runAgainBlocks(view),

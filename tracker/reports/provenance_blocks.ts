@@ -1,4 +1,5 @@
 import { bytes, number } from "../view/format.ts";
+import { limitsText } from "../view/limits_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, list, paragraph, table } from "./blocks.ts";
 
@@ -42,7 +43,10 @@ export function runAgainBlocks({ provenance, request }: StudyView): Block[] {
     paragraph(
       `Code ${provenance.code_commit ?? "not in a git checkout"}, pare ` +
         `${provenance.pare_version}, seed ${request.seed}, model revision ` +
-        `${provenance.model_revision ?? "none given"}; environments ${environments}.`,
+        `${
+          provenance.model_revision ?? "none given"
+        }; environments ${environments}. Limits, as set ` +
+        `last: ${limitsText(request) ?? "none"}.`,
     ),
   ];
 }

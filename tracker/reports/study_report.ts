@@ -90,12 +90,15 @@ function unsafeBlock(view: StudyView): Block[] {
 
 function knobLines(trial: Trial): string[] {
   return trial.actions.map((action) => {
-    const auto = new Set(action.resolved.filter((k) => k.by !== "user").map((k) => k.knob));
+    const filledIn = action.resolved.filter(({ by }) => by === "default" || by === "method");
+    const auto = new Set(filledIn.map((k) => k.knob));
     const chosen = Object.entries(action.params).filter(([knob]) => !auto.has(knob));
-    const filled = action.resolved.filter((k) => k.by !== "user")
+    const filled = filledIn
       .map((k) => `${k.knob}=${k.value} (${k.by}${k.reason === null ? "" : `: ${k.reason}`})`);
     const given = chosen.map(([knob, value]) => `${knob}=${value}`).join(", ") || "nothing";
-    return `\`${action.method}\`: chosen ${given}; filled in automatically ` +
+    const by = new Set(action.resolved.filter((k) => !auto.has(k.knob)).map((k) => k.by));
+    const who = by.size === 0 ? "" : ` by ${[...by].join(", ")}`;
+    return `\`${action.method}\`: chosen${who} ${given}; filled in automatically ` +
       (filled.join(", ") || "nothing");
   });
 }

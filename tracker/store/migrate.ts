@@ -21,6 +21,7 @@ const MIGRATIONS = [
   "0018_sample_pairs.sql",
   "0019_energy_reader.sql",
   "0024_problems_without_place.sql",
+  "0025_limits_and_origins.sql",
 ] as const;
 
 function versionOf(name: string): number {

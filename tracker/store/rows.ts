@@ -4,10 +4,9 @@ import { adds, type Change, measurementRow, moment } from "./change.ts";
 import { episodeRows } from "./episode_rows.ts";
 import { importedRows } from "./imported_rows.ts";
 import { PROTOCOL_TABLES, protocolRows } from "./protocol_rows.ts";
-import { runRows } from "./provenance_columns.ts";
 import { energyRows, layerRows, resourceRows } from "./reading_rows.ts";
 import { alertRows, eventRow, logRows, noteRows } from "./said_rows.ts";
-import { studyRows } from "./study_rows.ts";
+import { resumedRows, studyRows } from "./study_rows.ts";
 import { closedTrialRows, openedTrialRows } from "./trial_rows.ts";
 
 /** Everything that a record changes. `samples_written` also brings its file, read by the sink. */
@@ -19,14 +18,8 @@ function ownChanges(record: JournalRecord, position: number): Change[] {
   switch (record.type) {
     case "study_opened":
       return studyRows(record, position);
-    case "study_resumed": {
-      const where = { study_id: record.study_id };
-      const set = { resumed_at: moment(record.at), closed_at: null, stop: null, message: null };
-      return [
-        { op: "change", table: "studies", where, set },
-        ...runRows(record, position, true),
-      ];
-    }
+    case "study_resumed":
+      return resumedRows(record, position);
     case "study_closed": {
       const { study_id, stop, message, recommended } = record;
       const set = { closed_at: moment(record.at), stop, message, recommended };

@@ -1,8 +1,9 @@
-import type { JournalRecord } from "../../core/mod.ts";
+import { givenLimits, type JournalRecord } from "../../core/mod.ts";
 import { adds, type Change, moment, type Row } from "./change.ts";
 import { runRows } from "./provenance_columns.ts";
 import { carbonColumns } from "./reading_rows.ts";
 
+type StudyResumed = Extract<JournalRecord, { type: "study_resumed" }>;
 type StudyOpened = Extract<JournalRecord, { type: "study_opened" }>;
 
 const TABLES = [
@@ -13,6 +14,7 @@ const TABLES = [
   "assumptions",
   "environments",
   "runs",
+  "limit_changes",
 ] as const;
 
 function modelColumns({ facts: { model } }: StudyOpened): Row {
@@ -78,6 +80,7 @@ function specColumns({ spec }: StudyOpened): Row {
     weight_latency: spec.reward_weights.latency,
     weight_memory: spec.reward_weights.memory,
     weight_energy: spec.reward_weights.energy,
+    weight_co2: spec.reward_weights.co2 ?? null,
     warnings: spec.warnings,
   };
 }
@@ -98,15 +101,37 @@ function requestColumns({ request, provenance }: StudyOpened): Row {
   };
 }
 
+/** What taking a study up changes: its limits, where they were set anew, and its end. */
+export function resumedRows(record: StudyResumed, position: number): Change[] {
+  const { study_id, at, limits = {} } = record;
+  const changed_at = moment(at);
+  const { budget_seconds, gpu_hours, max_trials } = limits;
+  const set = Object.fromEntries(
+    Object.entries({ budget_seconds, gpu_hours, max_trials })
+      .flatMap(([name, value]) => value === undefined ? [] : [[name, value]]),
+  );
+  const ended = { resumed_at: changed_at, closed_at: null, stop: null, message: null };
+  return [
+    { op: "change", table: "studies", where: { study_id }, set: { ...ended, ...set } },
+    ...adds(
+      "limit_changes",
+      givenLimits(limits).map((limit_name) => ({
+        ...{ study_id, position, changed_at, limit_name },
+        value: limits[limit_name]!,
+      })),
+    ),
+    ...runRows(record, position, true),
+  ];
+}
+
 /** A study's own rows: what was asked, found and decided before the first trial. */
 export function studyRows(record: StudyOpened, position: number): Change[] {
   const { study_id, spec } = record;
-  const planned = spec.tasks.map((
-    { chance = null, weight: _, available_samples: _count, ...plan },
-  ) => ({
+  const planned = spec.tasks.map(({ weight: _, ...plan }) => ({
     study_id,
     ...plan,
-    chance,
+    available_samples: plan.available_samples ?? null,
+    chance: plan.chance ?? null,
     missing_reason: null,
   }));
   const missing = spec.missing_tasks.map(({ task, reason }) => ({
@@ -116,6 +141,7 @@ export function studyRows(record: StudyOpened, position: number): Change[] {
     primary: false,
     proxy_samples: null,
     full_samples: null,
+    available_samples: null,
     chance: null,
     missing_reason: reason,
   }));

@@ -1,0 +1,44 @@
+import type { Trial } from "../schemas/trial.ts";
+import { resolveActions } from "../spec/resolve_action.ts";
+import { strategyKey } from "../spec/strategy_names.ts";
+import { DEFAULT_FULL_EVALUATIONS } from "../spec/limits.ts";
+import { estimateFull, estimateTrial, remainingSeconds } from "./budget.ts";
+import { isPromising } from "./full_evaluation.ts";
+import type { Proposal } from "./propose.ts";
+import type { Stop } from "./stop.ts";
+import type { Study } from "./study.ts";
+
+/**
+ * What an earlier run of the study left on the proxy and its limits of today let through: those
+ * that may reach the front, best reward first. A closed trial is frozen, so that each is run under
+ * a new number; its artifact and its proxy's answers are found, not made again.
+ */
+export function* earlierProposals(study: Study, { stop }: Stop): Generator<Proposal> {
+  const { request, methods, facts } = study.input;
+  if (request.fidelity !== undefined || stop === "cancelled" || stop === "failed") return;
+  for (const trial of waiting(study)) {
+    const total = request.max_full_evaluations ?? DEFAULT_FULL_EVALUATIONS;
+    if (study.ports.signal.aborted || study.fullEvaluations >= total) return;
+    if (!isPromising(study, trial)) continue;
+    const actions = trial.strategy!.actions;
+    const resolved = resolveActions(actions, methods, facts, trial.strategy!.origin.mode);
+    if (strategyKey(resolved) !== strategyKey(trial.actions)) continue; // "auto" is another today
+    if (estimateTrial(study, resolved) + estimateFull(study) > remainingSeconds(study)) continue;
+    const reason = `${trial.strategy!.strategy_id} again, now evaluated in full`;
+    yield { actions, resolved, origin: { ...trial.strategy!.origin, reason } };
+  }
+}
+
+/** Completed on the proxy in an earlier run, and in none evaluated in full. */
+function waiting(study: Study): Trial[] {
+  const done = new Set(
+    study.trials.filter(({ fidelity }) => fidelity === "full").map(({ actions }) =>
+      strategyKey(actions)
+    ),
+  );
+  const reward = (trial: Trial) => trial.reward?.value ?? -Infinity;
+  return study.trials.filter((trial) =>
+    trial.number < study.firstNumber && trial.strategy !== null && trial.state === "completed" &&
+    trial.fidelity === "proxy" && !done.has(strategyKey(trial.actions))
+  ).sort((a, b) => reward(b) - reward(a));
+}
