@@ -22,6 +22,7 @@ export function wireTask(task: Task, dataPath: string | null): WireTask {
     unit: task.unit,
     direction: task.direction,
     window_tokens: task.window_tokens,
+    chance: task.reported_metric === "accuracy" ? task.chance : null,
     ...(task.member_of === undefined ? {} : { member_of: [...task.member_of] }),
   };
 }

@@ -1,6 +1,7 @@
 import type { Evaluation } from "../ports.ts";
 import type { Measurement, SampleResult } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
+import { ownRow } from "./quality.ts";
 import { pairBySample, pairedInterval } from "./statistics.ts";
 
 /** A result that looks like a fault of the measurement or of the model, with what it was seen by. */
@@ -72,7 +73,7 @@ export function healthFindings(
 }
 
 function resultsOf({ measurements, samples }: Evaluation, task: string) {
-  const row = measurements.findLast((one) => one.task === task && one.slice === null);
+  const row = ownRow(measurements, task);
   if (row === undefined) return null;
   return { row, samples: samples.filter((sample) => sample.task === task) };
 }

@@ -1,6 +1,7 @@
 import type { Evaluation } from "../ports.ts";
 import type { Measurement, SampleResult } from "../schemas/measurement.ts";
 import type { Spec, TaskPlan } from "../schemas/spec.ts";
+import { chanceOf, meanChance } from "./retention.ts";
 import { samplesToDecide } from "./samples_needed.ts";
 import { pairBySample, pairedDifference, pairedInterval, Z95 } from "./statistics.ts";
 import { weightedMean } from "./strata.ts";
@@ -29,6 +30,17 @@ export function qualityRow(
   );
 }
 
+/** The latest figure that a task's samples are scored by; other metrics of it stand beside. */
+export function ownRow(
+  measurements: readonly Measurement[],
+  task: string,
+): Measurement | undefined {
+  return measurements.findLast((row) =>
+    row.task === task && row.slice === null &&
+    (row.metric === "accuracy" || row.metric === "perplexity")
+  );
+}
+
 /**
  * Adds the figures over all primary tasks (`task` null): accuracy as the mean, each task with its
  * weight (1 unless a user or a benchmark set says otherwise), with its standard error; perplexity
@@ -41,7 +53,7 @@ export function withAggregates(evaluation: Evaluation, spec: Spec): Evaluation {
         row.metric === metric && row.task === task && row.slice === null
       ).slice(-1).map((row) => ({ row, weight }))
     );
-    return rows.length === 0 ? [] : [aggregate(metric, rows)];
+    return rows.length === 0 ? [] : [aggregate(metric, rows, spec)];
   });
   return { ...evaluation, measurements: [...evaluation.measurements, ...aggregates] };
 }
@@ -68,7 +80,7 @@ function aggregateMethod(metric: QualityMetric, parts: readonly Weighted[]): str
   return `weighted ${geometric}mean of ${count}: ${weights}`;
 }
 
-function aggregate(metric: QualityMetric, parts: readonly Weighted[]): Measurement {
+function aggregate(metric: QualityMetric, parts: readonly Weighted[], spec: Spec): Measurement {
   const rows = parts.map(({ row }) => row);
   const arithmetic = metric === "accuracy";
   const centre = weightedMean(parts.map(({ row, weight }) => ({
@@ -83,8 +95,11 @@ function aggregate(metric: QualityMetric, parts: readonly Weighted[]): Measureme
       : [{ value: row.standard_error / (arithmetic ? 1 : row.value), weight }]
   );
   const worst = ["estimated", "emulated"] as const;
+  const chances = parts.map(({ row, weight }) => ({ chance: chanceOf(row, spec), weight }));
+  const { chance: _, ...first } = rows[0]!;
   return {
-    ...rows[0]!,
+    ...first,
+    ...(arithmetic ? { chance: meanChance(chances) } : {}),
     value,
     n: rows.reduce((sum, row) => sum + row.n, 0),
     standard_error: errors.length < rows.length

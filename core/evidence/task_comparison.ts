@@ -1,6 +1,7 @@
 import type { Measurement, SampleResult } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
-import { type Retention, retention } from "./retention.ts";
+import { ownRow } from "./quality.ts";
+import { chanceOf, type Retention, retention } from "./retention.ts";
 import { pairsToTellApart } from "./samples_needed.ts";
 import { holm, mcnemar, permutationTest } from "./significance.ts";
 import {
@@ -53,13 +54,13 @@ export function compareTasks(
   samples: readonly SampleResult[],
   random: () => number,
 ): TaskComparison[] {
-  const compared = spec.tasks.flatMap(({ task, chance = 0 }) => {
-    const row = baseline.measurements.findLast((m) => m.task === task && m.slice === null);
+  const compared = spec.tasks.flatMap(({ task }) => {
+    const row = ownRow(baseline.measurements, task);
     const ofTask = (all: readonly SampleResult[]) => all.filter((sample) => sample.task === task);
     const { pairs } = pairBySample(ofTask(baseline.samples), ofTask(samples));
     return row === undefined || pairs.length === 0
       ? []
-      : [comparePairs(task, row, pairs, chance, random)];
+      : [comparePairs(task, row, pairs, chanceOf(row, spec), random)];
   });
   const adjusted = holm(compared.map((one) => one.p_value));
   return compared.map((one, i) => ({ ...one, p_adjusted: adjusted[i]! }));
@@ -69,7 +70,7 @@ function comparePairs(
   task: string,
   row: Measurement,
   pairs: readonly Pair[],
-  chance: number,
+  chance: number | null,
   random: () => number,
 ): Unadjusted {
   const weights = sampleWeights(pairs);
@@ -88,7 +89,7 @@ function comparePairs(
     interval: pairedBootstrap(pairs, random),
     test: binary ? "mcnemar_exact" : "permutation",
     p_value,
-    retention: row.direction === "maximize" ? retention(score, reference, chance) : null,
+    retention: row.direction === "maximize" ? retention(score, row, chance) : null,
     samples_to_tell_apart: pairsToTellApart(pairs, p_value),
   };
 }

@@ -38,6 +38,12 @@ export const Measurement = z.strictObject({
   device: z.string().nullable(),
   method: z.string().nullable().describe("how it was read, such as rapl, estimate, VmHWM"),
   spread: Spread.optional().describe("of repeats; absent where there are none"),
+  chance: z.number().nullable().optional().describe(
+    "of an accuracy: the score of guessing; null: not known; absent: no accuracy, or an old record",
+  ),
+  stratum_rows: z.int().optional().describe(
+    "of a slice: rows of the part in the benchmark's data, by which a mean over parts weighs",
+  ),
 });
 export type Measurement = z.infer<typeof Measurement>;
 
@@ -68,6 +74,7 @@ export const SampleResult = z.strictObject({
     "tokens lost from the left of an input longer than the model reads; 0: none",
   ),
   // Absent in samples of earlier versions, whose means count every sample alike.
+  chance: z.number().nullable().optional().describe("score of guessing; null: not known"),
   stratum: z.string().nullable().optional().describe(
     "part of the benchmark that it belongs to, such as an MMLU subject; null: it has none",
   ),

@@ -26,6 +26,9 @@ export const TaskPlan = z.strictObject({
   full_samples: z.int().nullable().describe("null = all"),
   available_samples: z.int().optional().describe("that exist; absent in old records"),
   chance: z.number().optional().describe("score of guessing; absent in old records"),
+  strata: z.literal("by_rows").optional().describe(
+    "each part of the task counts by its rows; absent, as in old records: every sample alike",
+  ),
   weight: z.number().positive().optional().describe("in the mean over tasks; absent: 1"),
 });
 export type TaskPlan = z.infer<typeof TaskPlan>;

@@ -48,6 +48,7 @@ export const WireTask = z.strictObject({
   unit: z.string(),
   direction: z.enum(["maximize", "minimize"]),
   window_tokens: z.int().nullable().describe("perplexity: tokens a window"),
+  chance: z.number().nullable().optional().describe("score of guessing, as its definition says"),
   member_of: z.array(GroupMember).optional().describe("groups of lm-eval that asked for it"),
 });
 export type WireTask = z.infer<typeof WireTask>;
@@ -56,7 +57,11 @@ export type WireTask = z.infer<typeof WireTask>;
  * Which samples of a task to run: row numbers of its data in file order. A perplexity task's samples
  * are the windows of its joined text, numbered from 0.
  */
-export const SampleSelection = z.strictObject({ task: z.string(), rows: z.array(z.int()) });
+export const SampleSelection = z.strictObject({
+  task: z.string(),
+  rows: z.array(z.int()),
+  weigh_strata: z.boolean().optional().describe("each part of the task counts by its rows"),
+});
 export type SampleSelection = z.infer<typeof SampleSelection>;
 
 export const StageRequest = z.discriminatedUnion("stage", [

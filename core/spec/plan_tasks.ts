@@ -2,6 +2,7 @@ import type { Task } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import type { Sampling, StudyRequest, TaskSampling } from "../schemas/request.ts";
 import type { TaskPlan } from "../schemas/spec.ts";
+import { DEFAULT_SAMPLING } from "./choose_samples.ts";
 import type { TaskChoice } from "./choose_tasks.ts";
 import { canonicalName } from "./dataset_class.ts";
 
@@ -45,6 +46,14 @@ function least(...limits: readonly (number | undefined)[]): number | undefined {
   return given.length === 0 ? undefined : Math.min(...given);
 }
 
+/** Whether a sample of the task takes parts of it (MMLU's subjects) by other shares than their own. */
+function drawsByStrata(task: Task, sampling: TaskSampling = DEFAULT_SAMPLING): boolean {
+  const metadata = task.definition?.["metadata"];
+  const hasGroups = typeof metadata === "object" && metadata !== null && "groups" in metadata;
+  return hasGroups &&
+    (sampling.strategy === "stratified" || sampling.limit_per_task !== undefined);
+}
+
 /**
  * How much of each task the proxy and the full evaluation take, and how much it counts: as the user
  * says of this task, else of all, else as its set does, else 1. A task counts for the primary
@@ -74,6 +83,7 @@ export function planTasks(
       ...(task.reported_metric === "accuracy" && task.chance !== null
         ? { chance: task.chance }
         : {}),
+      ...(drawsByStrata(task, own ?? sampling) ? { strata: "by_rows" as const } : {}),
       ...(weight === 1 ? {} : { weight }),
     };
   });

@@ -108,6 +108,11 @@ def _selected(request: EvaluateRequest) -> dict[str, list[int]]:
     return {name: sorted(set(rows)) for name, rows in found.items()}
 
 
+def _weighed(request: EvaluateRequest) -> set[str]:
+    """Tasks whose strata count by their rows."""
+    return {selection.task for selection in request.selections if selection.weigh_strata}
+
+
 def _require_rows(task: WireTask, rows: list[int], documents: Documents, tokenizer: Any) -> None:
     perplexity = task.evaluator == "perplexity"
     total = len(windows(task, documents, tokenizer)) if perplexity else len(documents.rows)
@@ -205,5 +210,6 @@ def _run_tasks(
                     use_chat_template(packed, tokenizer)
                 harness = packed  # not before: no later task may run without the template
             sandboxed = not request.allow_unsafe_code
-            outcomes.append(run_harness(task, read, chosen, harness, first, sandboxed))
+            weighed = task.task in _weighed(request)
+            outcomes.append(run_harness(task, read, chosen, harness, first, sandboxed, weighed))
     return outcomes

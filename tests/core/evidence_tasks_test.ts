@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  chanceOf,
   compareQuality,
   compareTasks,
   type Evaluation,
@@ -71,12 +72,63 @@ const firstRight = (right: number, n: number) =>
   Array.from({ length: n }, (_, i) => i < right ? 1 : 0);
 
 Deno.test("retention() is plain and above chance, null where nothing was known", () => {
-  near(retention(0.4, 0.5, 0.25).plain, 0.8);
-  near(retention(0.4, 0.5, 0.25).above_chance, 0.6);
-  assert.deepEqual(retention(0.2, 0.25, 0.25), { plain: 0.8, above_chance: null });
-  assert.deepEqual(retention(0.2, 0.2, 0.25), { plain: 1, above_chance: null });
-  assert.deepEqual(retention(0, 0, 0), { plain: null, above_chance: null });
-  near(retention(0.2, 0.5, 0.25).above_chance, -0.2);
+  const of = (value: number, standard_error: number | null = 0.02, n = 600) => ({
+    value,
+    standard_error,
+    n,
+  });
+  near(retention(0.4, of(0.5), 0.25).plain, 0.8);
+  near(retention(0.4, of(0.5), 0.25).above_chance, 0.6);
+  near(retention(0.2, of(0.5), 0.25).above_chance, -0.2);
+  assert.equal(retention(0.4, of(0.5), 0.25).undefined_because, null);
+  const noise = "the baseline's interval includes chance";
+  const undefined_ = (plain: number | null, undefined_because: string) => ({
+    plain,
+    above_chance: null,
+    undefined_because,
+  });
+  assert.deepEqual(retention(0.2, of(0.25), 0.25), undefined_(0.8, noise));
+  assert.deepEqual(retention(0.2, of(0.2), 0.25), undefined_(1, noise));
+  assert.deepEqual(retention(0, of(0), 0), undefined_(null, noise));
+  // 0.28 ± 0.02 is 0.241 to 0.319; it was −3 for a score of 0.16.
+  assert.deepEqual(retention(0.14, of(0.28), 0.25), undefined_(0.5, noise));
+  assert.deepEqual(retention(0.2, of(0.5), null), undefined_(0.4, "chance is not known"));
+  const alone = "the baseline has no standard error";
+  assert.deepEqual(retention(1, of(1, null, 1), 0.5), undefined_(1, alone));
+  // All right, of 3 and of 30: Wilson's lower bounds are 0.44 and 0.89.
+  assert.equal(retention(1, of(1, 0, 3), 0.5).undefined_because, noise);
+  assert.equal(retention(1, of(1, 0, 30), 0.5).above_chance, 1);
+});
+
+Deno.test("the chance of a figure is its own, else its task's, and of a mean the mean by its weights", () => {
+  const spec = specOf({ choice: { chance: 0.25, weight: 3 }, words: {} });
+  const row = (task: string | null, more: Partial<Measurement> = {}) => ({
+    ...figure("accuracy", 0.5, null, 0.1),
+    task,
+    ...more,
+  });
+  assert.equal(chanceOf(row("choice"), spec), 0.25);
+  assert.equal(chanceOf(row("choice", { chance: 0.2 }), spec), 0.2);
+  assert.equal(chanceOf(row("elsewhere", { chance: null }), spec), null);
+  assert.equal(chanceOf(row(null), spec), 0.1875);
+  assert.equal(chanceOf(row("elsewhere"), spec), null);
+  assert.equal(chanceOf(row("choice", { metric: "perplexity" }), spec), null);
+  const mean = (...rows: Measurement[]) =>
+    withAggregates({ measurements: rows, samples: [], protocol: {} }, spec).measurements.at(-1)!;
+  assert.equal(mean(row("choice", { chance: 0.5 }), row("words", { chance: 0.1 })).chance, 0.4);
+  assert.equal(mean(row("choice"), row("words")).chance, 0.1875);
+  const text = (value: number) => row("choice", { metric: "perplexity", value });
+  assert.ok(!("chance" in mean(text(3))));
+});
+
+Deno.test("compareTasks() takes no unknown chance for 0", () => {
+  const { chance: _, ...plan } = specOf({ choice: {} }).tasks[0]!;
+  const reference = answers("choice", firstRight(60, 100));
+  const trial = answers("choice", firstRight(50, 100));
+  const spec = { ...base, tasks: [plan] };
+  const [found] = compareTasks(spec, reference, trial.samples, streamRandom(1, "c"));
+  assert.equal(found!.retention!.undefined_because, "chance is not known");
+  assert.equal(withAggregates(reference, spec).measurements.at(-1)!.chance, null);
 });
 
 Deno.test("compareTasks() tests every task and holds the family's level by Holm", () => {

@@ -45,6 +45,21 @@ Deno.test("a benchmark's own sampling stands in place of the study's, with the s
   );
 });
 
+Deno.test("parts of a task count by their rows where a sample does not take them by their rows", () => {
+  const [words, sums] = two;
+  const parts = { ...words!, definition: { metadata: { groups: { field: "subject" } } } };
+  const strata = (sampling?: StudyRequestInput["sampling"]) =>
+    planTasks({ tasks: [parts, sums!], weights: {} }, request({ sampling })).map((one) =>
+      one.strata
+    );
+  assert.deepEqual(strata(), ["by_rows", undefined]);
+  assert.deepEqual(strata({ strategy: "random" }), [undefined, undefined]);
+  assert.deepEqual(strata({ strategy: "sequential" }), [undefined, undefined]);
+  assert.deepEqual(strata({ strategy: "random", limit_per_task: 2 }), ["by_rows", undefined]);
+  const own = { by_task: { [parts.name]: { strategy: "random" as const } } };
+  assert.deepEqual(strata(own), [undefined, undefined]);
+});
+
 Deno.test("each task is taken by its own strategy, the proxy among the full", () => {
   const order = [7, 2, 9, 0, 5, 8, 1, 4, 6, 3];
   const pool = { order, groups: null, proxy: 2, full: 4 };

@@ -1,4 +1,4 @@
-import type { Measurement, Trial } from "../../core/mod.ts";
+import { chanceOf, type Measurement, type Trial } from "../../core/mod.ts";
 import { number } from "../view/format.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, list, table } from "./blocks.ts";
@@ -25,9 +25,10 @@ function wholeTasks({ measurements }: Trial): Measurement[] {
   ];
 }
 
-function chanceOf({ spec }: StudyView, { task, metric }: Measurement): string {
-  if (metric !== "accuracy") return "–";
-  return number(spec.tasks.find((plan) => plan.task === task)?.chance, 3);
+function chanceCell({ spec }: StudyView, row: Measurement): string {
+  if (!row.metric.endsWith("accuracy")) return "–";
+  const chance = chanceOf(row, spec);
+  return chance === null ? "not known" : number(chance, 3);
 }
 
 /** Every benchmark of one trial: its figure and how it came to be. */
@@ -39,7 +40,7 @@ export function benchmarkTable(view: StudyView, trial: Trial, whose: string): Bl
       one.task_version ?? "–",
       one.metric,
       withError(one),
-      chanceOf(view, one),
+      chanceCell(view, one),
       String(one.n),
       one.fidelity,
       `${one.provenance === "measured" ? "" : `${one.provenance}: `}${one.method ?? "–"}`,

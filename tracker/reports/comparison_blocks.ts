@@ -12,6 +12,14 @@ function samplesNeeded(
   return needed <= n ? "enough" : `${needed - n} more`;
 }
 
+/** Retention corrected for chance, or why there is none. */
+function aboveChance({ retention }: TaskComparison): string {
+  if (retention === null) return "–";
+  return retention.undefined_because === null
+    ? number(retention.above_chance)
+    : `undefined: ${retention.undefined_because}`;
+}
+
 function signed(value: number): string {
   return (value > 0 ? "+" : "") + number(value);
 }
@@ -27,7 +35,7 @@ function row(trial: string, one: TaskComparison, existing: number | undefined): 
     number(one.p_value),
     number(one.p_adjusted),
     number(one.retention?.plain),
-    number(one.retention?.above_chance),
+    aboveChance(one),
     samplesNeeded(one, existing),
   ];
 }
@@ -64,7 +72,7 @@ export function comparisonBlocks(view: StudyView): Block[] {
         "log-likelihoods, nats a token. Interval: percentile bootstrap over the pairs. p: " +
         "McNemar's exact test where every answer is right or wrong and counts alike, else sign " +
         "flips of the differences; Holm's correction is over a trial's tasks. Above chance: (score − chance) / " +
-        "(baseline − chance), – where the baseline is no better than guessing. To tell apart: " +
+        "(baseline − chance). To tell apart: " +
         "samples more that would show such a difference in 8 of 10 repetitions at a level of 5 %, " +
         "at least as many as an exact test needs where so many answers differ.",
     ),

@@ -201,8 +201,8 @@ async function prepareTasks(
     study_id: study.study_id,
     spec: withAvailable(spec, prepared),
     tasks,
-    proxy: chosen.map(({ task, proxy }) => ({ task, rows: proxy })),
-    full: chosen.map(({ task, full }) => ({ task, rows: full })),
+    proxy: chosen.map(({ task, proxy }) => ({ task, rows: proxy, ...weighingOf(spec, task) })),
+    full: chosen.map(({ task, full }) => ({ task, rows: full, ...weighingOf(spec, task) })),
     calibration_path: join(folder, prepared.calibration_path),
     calibration_sha256: prepared.calibration_sha256,
     seed: request.seed,
@@ -222,6 +222,12 @@ function withAvailable(spec: Spec, prepared: StageResult<"prepare_data">): Spec 
     return available_samples === undefined ? plan : { ...plan, available_samples };
   });
   return { ...spec, tasks };
+}
+
+/** How its samples count: a study of an earlier version goes on counting them alike. */
+function weighingOf(spec: Spec, task: string): { weigh_strata?: true } {
+  const plan = spec.tasks.find((one) => one.task === task);
+  return plan?.strata === "by_rows" ? { weigh_strata: true } : {};
 }
 
 /** What the samples are chosen from, in the spec's order. */

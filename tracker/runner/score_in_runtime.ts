@@ -36,7 +36,7 @@ export function computesOtherwise(
 
 /** Score in the runtime less that of the evaluation over the same samples; none where none are. */
 export function changeRow(
-  row: Measurement,
+  { chance: _, ...row }: Measurement,
   own: readonly SampleResult[],
   evaluated: readonly SampleResult[],
 ): Measurement[] {

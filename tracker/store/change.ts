@@ -34,7 +34,7 @@ export function adds(table: string, rows: readonly Row[]): Change[] {
 
 /** A measurement with every field as a column. */
 export function measurementRow(
-  { numerics, spread, ...fields }: Measurement,
+  { numerics, spread, chance, stratum_rows, ...fields }: Measurement,
   study_id: string,
   trial_id: string,
   position: number,
@@ -51,5 +51,7 @@ export function measurementRow(
     lower_quartile: spread?.lower_quartile ?? null,
     upper_quartile: spread?.upper_quartile ?? null,
     maximum: spread?.maximum ?? null,
+    chance: chance ?? null,
+    stratum_rows: stratum_rows ?? null,
   };
 }

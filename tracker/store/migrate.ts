@@ -20,6 +20,7 @@ const MIGRATIONS = [
   "0017_verdicts.sql",
   "0018_sample_pairs.sql",
   "0019_energy_reader.sql",
+  "0021_chance_and_strata.sql",
   "0024_problems_without_place.sql",
   "0025_limits_and_origins.sql",
 ] as const;

@@ -127,11 +127,13 @@ export function resumedRows(record: StudyResumed, position: number): Change[] {
 /** A study's own rows: what was asked, found and decided before the first trial. */
 export function studyRows(record: StudyOpened, position: number): Change[] {
   const { study_id, spec } = record;
-  const planned = spec.tasks.map(({ weight: _, ...plan }) => ({
+  const planned = spec.tasks.map((plan) => ({
     study_id,
     ...plan,
     available_samples: plan.available_samples ?? null,
     chance: plan.chance ?? null,
+    weight: plan.weight ?? 1,
+    strata: plan.strata ?? null,
     missing_reason: null,
   }));
   const missing = spec.missing_tasks.map(({ task, reason }) => ({
@@ -143,6 +145,8 @@ export function studyRows(record: StudyOpened, position: number): Change[] {
     full_samples: null,
     available_samples: null,
     chance: null,
+    weight: null,
+    strata: null,
     missing_reason: reason,
   }));
   return [

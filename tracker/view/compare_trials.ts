@@ -54,10 +54,7 @@ export async function compareTrials(
     refused.push(`Cannot compare ${task}: only ${names.other} measured it`);
   }
   const { trial: { measurements }, samples, spec } = reference;
-  // A judge's rates of a task stand behind the task's own figure.
-  const own = measurements.filter((row, place) =>
-    measurements.findIndex((one) => one.task === row.task && one.slice === row.slice) === place
-  );
+  const own = measurements.filter(({ fidelity }) => fidelity === "full");
   const random = streamRandom(SEED, `comparison ${reference_id} ${other_id}`);
   return {
     comparisons: compareTasks(

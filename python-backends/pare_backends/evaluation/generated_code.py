@@ -192,7 +192,7 @@ def later_slices(task: WireTask, samples: Sequence[SampleResult]) -> list[SliceS
     scores = [pass_at_k(repeats, round(sample.score * repeats), LATER) for sample in samples]
     value, error = mean_and_error(scores)
     how = f"pass@{LATER} by the unbiased estimator, of {repeats} programs a problem"
-    return [SliceScore(f"pass@{LATER}", value, error, len(samples), how)]
+    return [SliceScore(f"pass@{LATER}", value, error, len(samples), how, task.chance)]
 
 
 def decoding(task: WireTask, sandboxed: bool) -> str:

@@ -9,12 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from pare_backends.evaluation.answer_rules import rule_of
 from pare_backends.evaluation.answers import split_apart
+from pare_backends.evaluation.chance import chances
 from pare_backends.evaluation.documents import Documents, full_definition
 from pare_backends.evaluation.generated_code import CodeJudge, code_of, decoding, later_slices
-from pare_backends.evaluation.groups import groups_of, slice_scores, split_rows
+from pare_backends.evaluation.groups import (
+    Sampled,
+    groups_of,
+    how_weighed,
+    rows_by_group,
+    slice_scores,
+    split_rows,
+)
 from pare_backends.evaluation.lm_task import build_task
-from pare_backends.evaluation.outcome import SampleResult, TaskOutcome, mean_and_error
+from pare_backends.evaluation.outcome import SampleResult, TaskOutcome
 from pare_backends.evaluation.records import content_hash
+from pare_backends.evaluation.strata import mean_by, mean_chance
 from pare_backends.evaluation.task_document import check_shares
 from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure
@@ -31,10 +40,11 @@ def run_harness(
     model: PackedLM | ServedLM,
     apart: Container[int] = (),
     sandboxed: bool = True,
+    weigh_strata: bool = False,
 ) -> TaskOutcome:
     """The task's metric on the rows, by lm-eval's own templates, filters and metrics. A task of
     groups runs group by group, as each has prompts of its own; rows of `apart` share no forward
-    pass with the others."""
+    pass with the others. `weigh_strata`: some rows stand for all, each group by its rows."""
     import lm_eval
 
     groups = groups_of(task.definition or {})
@@ -52,7 +62,20 @@ def run_harness(
     if task.origin != "plugin":
         check_shares(task.task, task.metric, scores)
     names = [] if groups is None else [groups.of(documents.rows[row]) for row in rows]
-    value, error = mean_and_error(scores)
+    sampled = Sampled(
+        names,
+        scores,
+        [sample.chance for sample in samples],
+        {} if groups is None else rows_by_group(groups, documents.rows),
+        weighed=groups is not None and weigh_strata and len(rows) < len(documents.rows),
+    )
+    if groups is not None:
+        samples = [
+            replace(one, stratum=name, stratum_rows=sampled.rows[name] if sampled.weighed else None)
+            for one, name in zip(samples, names, strict=True)
+        ]
+    value, error = mean_by(names, scores, sampled.sizes)
+    weighing = how_weighed(groups, sampled) if groups is not None and sampled.weighed else None
     version = lm_eval.__version__
     prompts = [sample.prompt_hash for sample in samples]
     hashes = [documents.hashes[row] for row in rows]
@@ -72,6 +95,7 @@ def run_harness(
                 prompts,
                 hashes,
                 *([model.prompting] if model.prompting else []),
+                *([[weighing, sampled.rows]] if weighing else []),
             ]
         ),
         protocol_parts={
@@ -84,13 +108,17 @@ def run_harness(
             "prompts": content_hash(prompts),
             **({"prompting": model.prompting} if model.prompting else {}),
             "samples": f"{len(hashes)} rows {content_hash(hashes)}",
+            **({"weighing": f"{weighing} {content_hash(sampled.rows)}"} if weighing else {}),
         },
         how=f"lm-eval {version}, {task.metric}, {task.few_shot}-shot"
         + decoding(task, sandboxed)
-        + (f", {model.prompting}" if model.prompting else ""),
+        + (f", {model.prompting}" if model.prompting else "")
+        + (f", {weighing}" if weighing else ""),
         asked=model.asked - asked,
         reused=model.answers.reused - reused,
-        slices=(*slice_scores(groups, names, scores), *later_slices(task, samples)),
+        slices=(*slice_scores(groups, sampled), *later_slices(task, samples)),
+        chance=mean_chance(names, sampled.chances, sampled.sizes),
+        rows=len(documents.rows),
     )
 
 
@@ -145,8 +173,11 @@ def _run_part(
             sample_result(task, lm_task, sample, row, documents.hashes[row], metric),
             seconds=model.seconds_of(sample),
             cut_tokens=model.cut_tokens_of(sample),
+            chance=chance,
         )
-        for row, sample in zip(rows, logged, strict=True)
+        for row, sample, chance in zip(
+            rows, logged, chances(task, lm_task, logged, metric), strict=True
+        )
     ]
     return samples if judge is None else judge.describe(samples)
 

@@ -155,6 +155,7 @@ def judged_measurements(outcome: TaskOutcome, fidelity: str, device: str) -> lis
                 "direction": "maximize",
                 "n": len(scores),
                 "standard_error": error,
+                "chance": None,
                 "method": f"judge {judge}, prompts {prompt_hash}; "
                 f"{len(column) - len(scores)} of {len(column)} verdicts were neither yes nor no",
             }

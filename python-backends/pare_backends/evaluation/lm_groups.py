@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -52,30 +53,63 @@ def group_measurements(
 def _of_group(
     group: GroupMember, own: Sequence[TaskOutcome], fidelity: str, device: str
 ) -> dict[str, Any]:
-    """lm-eval's own functions over the tasks' means, sizes and standard errors."""
-    from lm_eval.api import metrics
-
-    sizes = [len(outcome.samples) for outcome in own]
-    errors = [outcome.standard_error for outcome in own]
-    known = [error for error in errors if error is not None]
-    pooled = None
-    if len(known) == len(errors):
-        pooled = (
-            metrics.pooled_sample_stderr(known, sizes)
-            if group.weight_by_size
-            else metrics.unweighted_mean_stderr(known)
-        )
-    value = metrics.aggregate_subtask_metrics(
-        [outcome.value for outcome in own], sizes, group.weight_by_size
-    )
-    weighing = "weighted by their sizes" if group.weight_by_size else "unweighted"
+    """lm-eval's own functions over the tasks' means, sizes and standard errors, where all rows of
+    the tasks were taken; where some were, a task still counts by its rows and not by the samples
+    that were taken of it."""
+    sizes = [outcome.rows or len(outcome.samples) for outcome in own]
+    value, error = (_whole if _all_taken(own) else _sampled)(group, own, sizes)
+    weights = sizes if group.weight_by_size else [1] * len(own)
+    known = [outcome.chance for outcome in own if outcome.chance is not None]
+    weighing = "weighted by their rows" if group.weight_by_size else "unweighted"
     return {
         **measurement(own[0], fidelity, device),
         "metric": METRIC,
         "task": group.group,
         "task_version": None,
-        "value": float(value),
-        "standard_error": None if pooled is None else float(pooled),
-        "n": sum(sizes),
+        "value": value,
+        "standard_error": error,
+        "n": sum(len(outcome.samples) for outcome in own),
+        "chance": _mean(known, weights) if len(known) == len(own) else None,
         "method": f"lm-eval's mean over the {len(own)} tasks of the group, {weighing}",
     }
+
+
+def _all_taken(own: Sequence[TaskOutcome]) -> bool:
+    return all(outcome.rows in (None, len(outcome.samples)) for outcome in own)
+
+
+def _mean(values: Sequence[float], weights: Sequence[int]) -> float:
+    total = math.fsum(value * weight for value, weight in zip(values, weights, strict=True))
+    return total / sum(weights)
+
+
+def _errors(own: Sequence[TaskOutcome]) -> list[float] | None:
+    known = [one.standard_error for one in own if one.standard_error is not None]
+    return known if len(known) == len(own) else None
+
+
+def _whole(
+    group: GroupMember, own: Sequence[TaskOutcome], sizes: Sequence[int]
+) -> tuple[float, float | None]:
+    from lm_eval.api import metrics
+
+    values, errors = [outcome.value for outcome in own], _errors(own)
+    mean = float(metrics.aggregate_subtask_metrics(values, list(sizes), group.weight_by_size))
+    if errors is None:
+        return mean, None
+    if group.weight_by_size:
+        return mean, float(metrics.pooled_sample_stderr(errors, list(sizes)))
+    return mean, float(metrics.unweighted_mean_stderr(errors))
+
+
+def _sampled(
+    group: GroupMember, own: Sequence[TaskOutcome], sizes: Sequence[int]
+) -> tuple[float, float | None]:
+    """The tasks are strata: sum W mean, sqrt(sum W^2 SE^2)."""
+    weights = list(sizes) if group.weight_by_size else [1] * len(own)
+    errors = _errors(own)
+    mean = _mean([outcome.value for outcome in own], weights)
+    if errors is None:
+        return mean, None
+    parts = [weight * error for weight, error in zip(weights, errors, strict=True)]
+    return mean, math.hypot(*parts) / sum(weights)

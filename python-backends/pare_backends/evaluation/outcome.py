@@ -26,6 +26,12 @@ class SampleResult:
     log_likelihood: float | None
     seconds: float | None
     """Its share of the batches that it was computed in; None: not known."""
+    chance: float | None = None
+    """Score of guessing on it; None: not known."""
+    stratum: str | None = None
+    """Part of the benchmark that it belongs to, such as an MMLU subject."""
+    stratum_rows: int | None = None
+    """Rows of that part in the benchmark's data, where means weigh by them."""
     parsed_answer: str | None = None
     """What the task's rule read from the answer; None: nothing."""
     chosen: int | None = None
@@ -55,6 +61,10 @@ class SliceScore:
     standard_error: float | None
     n: int
     how: str
+    chance: float | None = None
+    """Score of guessing; None: not known."""
+    stratum_rows: int | None = None
+    """Rows of the part in the benchmark's data; None: it is a mean over parts."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,10 @@ class TaskOutcome:
     reused: int
     """Of these, those that an earlier evaluation had answered."""
     slices: tuple[SliceScore, ...] = ()
+    chance: float | None = None
+    """Score of guessing; None: not known."""
+    rows: int | None = None
+    """Of the task's data, taken or not; None: not counted."""
 
 
 def mean_and_error(scores: Sequence[float]) -> tuple[float, float | None]:
@@ -106,6 +120,7 @@ def measurement(outcome: TaskOutcome, fidelity: str, device: str) -> dict[str, A
         "numerics": None,
         "device": device,
         "method": how,
+        **({"chance": outcome.chance} if task.reported_metric == "accuracy" else {}),
     }
 
 
@@ -122,6 +137,8 @@ def measurements(outcome: TaskOutcome, fidelity: str, device: str) -> list[dict[
                 "n": part.n,
                 "slice": part.slice,
                 "method": f"{whole['method']}; {part.how}",
+                "chance": part.chance,
+                **({} if part.stratum_rows is None else {"stratum_rows": part.stratum_rows}),
             }
             for part in outcome.slices
         ),

@@ -10,9 +10,12 @@ from typing import Any
 from pare_backends.evaluation.generated_code import code_of, cut_programs
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome
 
-NUMBERS = ("score", "log_likelihood", "seconds")
-TEXTS = ("task", "sample_id", "sample_hash", "prompt_hash", "answer", "parsed_answer", "gold")
-COUNTS = ("answer_length", "chosen", "cut_tokens")
+NUMBERS = ("score", "chance", "log_likelihood", "seconds")
+TEXTS = (
+    *("task", "sample_id", "sample_hash", "prompt_hash", "stratum"),
+    *("answer", "parsed_answer", "gold"),
+)
+COUNTS = ("answer_length", "chosen", "cut_tokens", "stratum_rows")
 JUDGED = ("judge", "judge_prompt_hash", "truthful_reply", "informative_reply")
 VERDICTS = ("truthful", "informative")
 

@@ -33,6 +33,8 @@ class WireTask:
     unit: str
     direction: Literal["maximize", "minimize"]
     window_tokens: int | None
+    chance: float | None = None
+    """Score of guessing, where its definition says."""
     member_of: list[GroupMember] = field(default_factory=list)
 
 
@@ -42,3 +44,5 @@ class SampleSelection:
 
     task: str
     rows: list[int]
+    weigh_strata: bool = False
+    """Each stratum (a group of the task) counts by its rows in the data."""
