@@ -49,6 +49,8 @@ export interface LabOptions {
   readonly write?: boolean;
   /** The MLflow server that studies are mirrored to; default: MLFLOW_TRACKING_URI, else none. */
   readonly mlflow?: string;
+  /** Told once of each thing that MLflow has otherwise than expected; default: standard error. */
+  readonly onMirror?: (sentence: string) => void;
   /** Bytes that artifacts may fill. */
   readonly maxDiskBytes?: number;
   /** The command that a report shows. */
@@ -103,7 +105,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const home = findHome(Deno.env.toObject(), options.store);
   await checkHome(home);
   const registry = await discoverPlugins();
-  const mlflow = openLabMirror(home, options.mlflow, Deno.env.toObject());
+  const mlflow = openLabMirror(home, options.mlflow, Deno.env.toObject(), options.onMirror);
   const store = openLabStore(home.store);
   const held = options.write === true ? await store.use() : null;
   const artifacts = await openArtifactStore(home.artifacts);
@@ -239,7 +241,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     stop.abort();
     await Promise.all([...clients.values()].map((client) => client.close()));
     artifacts.close();
-    mlflow[Symbol.dispose]();
+    await mlflow[Symbol.asyncDispose]();
     await held?.[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
   };

@@ -54,10 +54,14 @@ export async function syncCommand(
   }
   using lock = lockMirror(home.store);
   if (lock === null) throw new UsageError(`Cannot mirror: ${mirroredElsewhere(home.store)}`);
+  let said = 0;
   const mirror = openMirror({
     ...input,
     connection,
-    onRefused: (sentence) => console.error(`not taken: ${sentence}`),
+    onSaid(sentence) {
+      said += 1;
+      console.error(sentence);
+    },
   });
   const wanted = study === undefined ? known : [study];
   for (const id of wanted) mirror.follow(id, null);
@@ -69,7 +73,10 @@ export async function syncCommand(
   }
   console.log(
     `${wanted.length} ${wanted.length === 1 ? "study" : "studies"} mirrored to ` +
-      `${connection.shown}, experiment ${input.experiment}`,
+      `${connection.shown}, experiment ${input.experiment}` +
+      (said === 0
+        ? ""
+        : `; ${said} ${said === 1 ? "thing" : "things"} not as recorded, said above`),
   );
 }
 

@@ -174,13 +174,17 @@ async function conclude(
 async function sayMirrored(lab: Lab, output: string | undefined): Promise<void> {
   const { mirror } = lab.mlflow;
   if (mirror === null) return;
-  const { trouble, refused, behind } = await mirror.finish(20_000);
-  for (const sentence of refused) console.log(`MLflow did not take: ${sentence}`);
+  const { trouble, said, behind } = await mirror.finish(20_000);
   console.log(
     behind
       ? `MLflow is behind (${trouble ?? "it is slow"}): deno task pare mlflow sync mirrors the rest`
       : `MLflow          ${mirror.shown}`,
   );
+  if (said > 0) {
+    console.log(
+      `                ${said} ${said === 1 ? "thing" : "things"} not as recorded, said above`,
+    );
+  }
   if (output !== undefined) {
     console.log(`                without the report, which is in ${output}`);
   }
@@ -203,6 +207,7 @@ export async function runStudyCommand(options: StudyCommandOptions, open: Openin
     signal: controller.signal,
     onSetup: (line) => screen.progressLine(line),
     onEvent,
+    onMirror: (sentence) => screen.say(sentence),
     ...(options.store === undefined ? {} : { store: options.store }),
     ...(options.mlflow === undefined ? {} : { mlflow: options.mlflow }),
     ...(maxDisk === undefined ? {} : { maxDiskBytes: parseBytes(maxDisk, "--max-disk") }),

@@ -23,6 +23,7 @@ export function checkpointFiles(study: KnownStudy, trial_id: string): Effect[] {
     kind: "file",
     path: `checkpoint/${path}`,
     file: join(artifact.location, path),
+    optional: path === "manifest.json",
   }));
 }
 

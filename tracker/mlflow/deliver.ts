@@ -1,9 +1,10 @@
-import { statSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { UsageError } from "../../core/mod.ts";
 import type { MlflowClient } from "./client.ts";
-import type { Effect, Recipient } from "./effects.ts";
+import { type Effect, type Recipient, tags } from "./effects.ts";
 import { MlflowError } from "./http.ts";
 import type { KnownStudy } from "./known_study.ts";
+import { safeKey } from "./limits.ts";
 import type { Metric, RunData } from "./log_batch.ts";
 import { recommend } from "./recommend.ts";
 import type { RunBook, RunPlace } from "./run_book.ts";
@@ -18,14 +19,18 @@ export interface Delivery {
   /** Awaited before each part of a file. */
   readonly quiet: () => Promise<void>;
   readonly study: (study_id: string) => KnownStudy;
-  /** Told what the server will not take however often it is asked. */
-  readonly onRefused: (sentence: string) => void;
+  /** Told what the server will not take however often it is asked, and what is left out. */
+  readonly onSaid: (sentence: string) => void;
 }
 
 /** True where asking again cannot help, and where other requests may still succeed. */
 function isRefusal(error: unknown): error is Error {
   if (error instanceof UsageError) return true;
   return error instanceof MlflowError && !error.temporary && !error.forbidden;
+}
+
+function notTaken({ onSaid }: Delivery, error: Error): void {
+  onSaid(`MLflow did not take: ${error.message}`);
 }
 
 /** Two parts of what is to be written: by kind first, then by number. */
@@ -50,27 +55,43 @@ async function logAll(delivery: Delivery, run_id: string, data: RunData): Promis
   } catch (error) {
     if (!isRefusal(error)) throw error;
     const { metrics = [], params = [], tags = [] } = data;
-    if (metrics.length + params.length + tags.length <= 1) return delivery.onRefused(error.message);
+    if (metrics.length + params.length + tags.length <= 1) return notTaken(delivery, error);
     for (const half of halves(data)) await logAll(delivery, run_id, half);
   }
 }
 
-function isSmallFile(file: string, max_bytes: number): boolean {
+/** Why a file does not go to the server; null: it does. */
+function whyLeftOut(file: string, max_bytes: number): string | null {
+  let size: number | undefined;
   try {
-    const { size } = statSync(file);
-    return size <= max_bytes;
-  } catch {
-    return false; // removed by gc, or never kept
+    size = statSync(file, { throwIfNoEntry: false })?.size;
+    if (size !== undefined) accessSync(file, constants.R_OK);
+  } catch (error) {
+    return `cannot be read: ${(error as Error).message}`;
   }
+  if (size === undefined) return "is not there (removed since, as by pare gc)";
+  if (size <= max_bytes) return null;
+  const [has, most] = [size, max_bytes].map((bytes) => bytes.toLocaleString("en"));
+  return `has ${has} bytes, of at most ${most}; PARE_MLFLOW_MAX_FILE raises that`;
 }
 
+/** Uploads a file of a run; one that is left out is said here and in the run's tags. */
 async function upload(
-  { client, max_file_bytes, quiet }: Delivery,
-  artifact_uri: string,
-  path: string,
-  file: string,
+  { client, max_file_bytes, quiet, onSaid }: Delivery,
+  { run_id }: RunPlace,
+  { artifact_uri, path, file, optional = false }: {
+    artifact_uri: string;
+    path: string;
+    file: string;
+    optional?: boolean;
+  },
 ): Promise<void> {
-  if (isSmallFile(file, max_file_bytes)) await client.putFile(artifact_uri, path, file, quiet);
+  if (optional && !existsSync(file)) return;
+  const reason = whyLeftOut(file, max_file_bytes);
+  if (reason === null) return await client.putFile(artifact_uri, path, file, quiet);
+  onSaid(`Left out of MLflow: ${file} ${reason}`);
+  const [tag] = tags({ [`pare.left_out.${path}`]: `${file} ${reason}` });
+  await client.log(run_id, { tags: [{ ...tag!, key: safeKey(tag!.key) }] });
 }
 
 async function deliverOne(delivery: Delivery, effect: Effect, place: RunPlace): Promise<void> {
@@ -87,7 +108,7 @@ async function deliverOne(delivery: Delivery, effect: Effect, place: RunPlace): 
     case "text":
       return await client.putText(artifact_uri, effect.path, effect.text);
     case "file":
-      return await upload(delivery, artifact_uri, effect.path, effect.file);
+      return await upload(delivery, place, { ...effect, artifact_uri });
     case "datasets":
       await client.logDatasets(run_id, effect.datasets);
       return;
@@ -96,7 +117,7 @@ async function deliverOne(delivery: Delivery, effect: Effect, place: RunPlace): 
         client,
         place,
         effect.recommended,
-        (uri, path, file) => upload(delivery, uri, path, file),
+        (uri, path, file) => upload(delivery, place, { artifact_uri: uri, path, file }),
       );
   }
 }
@@ -149,7 +170,7 @@ export async function deliver(delivery: Delivery, effects: readonly Effect[]): P
       await deliverOne(delivery, effect, place);
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      delivery.onRefused(error.message);
+      notTaken(delivery, error);
     }
   }
 }

@@ -11,25 +11,33 @@ import {
 import { describeArtifact, describeTrialClosing, describeTrialOpening } from "./describe_trial.ts";
 import { type Effect, jsonText, points, type Recipient, tags } from "./effects.ts";
 import type { KnownStudy } from "./known_study.ts";
-import { safeKey } from "./limits.ts";
 import type { Metric } from "./log_batch.ts";
 import { measurementPoints } from "./metric_names.ts";
+import { type Clash, named } from "./names.ts";
 import { noteContent } from "./note_content.ts";
 
 type Of<T extends JournalRecord["type"]> = Extract<JournalRecord, { type: T }>;
 
-function pointsOf(record: Of<"points">): Metric[] {
-  const steps = decodeIntegers(record.step, record.rows);
-  const times = decodeIntegers(record.happened_at, record.rows);
-  return decodeValues(record).flatMap((values, column) => {
-    const key = safeKey(record.metrics[column]!);
-    return Array.from(values, (value, row) => ({
-      key,
-      value,
-      timestamp: times[row]!,
-      step: steps[row]!,
-    }));
-  });
+/** The points of a record by number, one metric after the other: its size, and some of them. */
+function pointsOf(record: Of<"points">) {
+  const { metrics, rows } = record;
+  const steps = decodeIntegers(record.step, rows);
+  const times = decodeIntegers(record.happened_at, rows);
+  const values = decodeValues(record);
+  return {
+    count: rows * metrics.length,
+    slice(from: number, to: number): Metric[] {
+      return Array.from({ length: to - from }, (_, i): Metric => {
+        const [column, row] = [Math.floor((from + i) / rows), (from + i) % rows];
+        return {
+          key: metrics[column]!,
+          value: values[column]![row]!,
+          timestamp: times[row]!,
+          step: steps[row]!,
+        };
+      });
+    },
+  };
 }
 
 function describeResources(to: Recipient, record: Of<"resources">): Effect {
@@ -50,14 +58,66 @@ function logged(to: Recipient, metrics: Metric[]): Effect {
   return { to, kind: "log", data: { metrics } };
 }
 
+/** What describing needs to know besides the study. */
+export interface Describing {
+  /** The store's folder. */
+  readonly root: string;
+  readonly checkpoints: Checkpoints;
+  /** Told of a name that had to be told apart from another one. */
+  readonly onClash?: (clash: Clash) => void;
+}
+
+/** Some of what a record asks, in order. */
+export interface Part {
+  readonly effects: readonly Effect[];
+  /** Points of the record up to the end of this part; null: it is the record's last. */
+  readonly points: number | null;
+}
+
 /**
- * What a record asks of the server. Pure: the study is known up to and with this record; `root` is
- * the store's folder. Kinds of records that have no place in MLflow ask nothing.
+ * What a record asks of the server, in parts, each bounded however large the record is: `from` of
+ * its points are there already, and a part has `most()` more at most. To be called once for each of
+ * a study's records in order, the study known up to and with this one: names are given as they come.
  */
-export function describe(
+export function* describe(
   record: JournalRecord,
   study: KnownStudy,
-  { root, checkpoints }: { root: string; checkpoints: Checkpoints },
+  { onClash, ...options }: Describing,
+  { from = 0, most = () => Infinity }: { from?: number; most?: () => number } = {},
+): Generator<Part> {
+  const name = (effect: Effect): Effect =>
+    effect.kind === "log" ? named(effect, study.names, onClash) : effect;
+  if (record.type !== "points") {
+    yield { effects: effectsOf(record, study, options).map(name), points: null };
+    return;
+  }
+  for (const metric of record.metrics) study.names.nameOf("metrics", metric);
+  const { study_id, trial_id } = record;
+  const { count, slice } = pointsOf(record);
+  for (let at = from; at < count;) {
+    const to = Math.min(count, at + most());
+    const effect = logged({ study_id, trial_id }, slice(at, to));
+    yield { effects: [name(effect)], points: to < count ? to : null };
+    at = to;
+  }
+}
+
+/** Gives the names of a record that is on the server already. */
+export function learnNames(
+  record: JournalRecord,
+  study: KnownStudy,
+  { root, checkpoints }: Describing,
+): void {
+  if (record.type === "points") {
+    for (const metric of record.metrics) study.names.nameOf("metrics", metric);
+  } else for (const _ of describe(record, study, { root, checkpoints }));
+}
+
+/** What a record asks, under its own names. Kinds of records without a place in MLflow ask nothing. */
+function effectsOf(
+  record: JournalRecord,
+  study: KnownStudy,
+  { root, checkpoints }: Pick<Describing, "root" | "checkpoints">,
 ): Effect[] {
   const trial_id = "trial_id" in record ? record.trial_id : null;
   const to: Recipient = { study_id: study.study_id, trial_id };
@@ -78,8 +138,6 @@ export function describe(
         record.measurements.flatMap((row) => measurementPoints(row, runtime, time)),
       )];
     }
-    case "points":
-      return [logged(to, pointsOf(record))];
     case "resources":
       return [describeResources(to, record)];
     case "energy_read": {

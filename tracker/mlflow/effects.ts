@@ -1,6 +1,6 @@
 import type { UsedDataset } from "./client.ts";
 import { withoutCredentials } from "./connection.ts";
-import { cut, LIMITS, safeKey } from "./limits.ts";
+import { cut, LIMITS } from "./limits.ts";
 import type { RunData } from "./log_batch.ts";
 import type { RunStatus } from "./wire.ts";
 
@@ -22,8 +22,14 @@ export type Effect =
       readonly end_time: number | null;
     }
     | { readonly kind: "text"; readonly path: string; readonly text: string }
-    /** A file that may be gone or too large: then it is left out. */
-    | { readonly kind: "file"; readonly path: string; readonly file: string }
+    /** A file that may be gone or too large: then it is left out, and that is said. */
+    | {
+      readonly kind: "file";
+      readonly path: string;
+      readonly file: string;
+      /** There may be none, as beside a model that came from elsewhere. */
+      readonly optional?: boolean;
+    }
     | { readonly kind: "datasets"; readonly datasets: readonly UsedDataset[] }
     | { readonly kind: "recommend"; readonly recommended: Recommended }
   );
@@ -42,12 +48,12 @@ export interface Recommended {
 
 type Values = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Names and values as the server takes them; what has no value is left out. */
+/** Values as the server takes them, names as they are; what has no value is left out. */
 function pairs(values: Values, limit: number): { key: string; value: string }[] {
   return Object.entries(values).flatMap(([key, value]) =>
     value === null || value === undefined || value === ""
       ? []
-      : [{ key: safeKey(key), value: cut(withoutCredentials(String(value)), limit) }]
+      : [{ key, value: cut(withoutCredentials(String(value)), limit) }]
   );
 }
 
@@ -71,6 +77,6 @@ export function points(
   step = 0,
 ): NonNullable<RunData["metrics"]> {
   return Object.entries(figures).flatMap(([key, value]) =>
-    value === null ? [] : [{ key: safeKey(key), value, timestamp, step }]
+    value === null ? [] : [{ key, value, timestamp, step }]
   );
 }

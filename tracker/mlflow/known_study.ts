@@ -1,5 +1,6 @@
 import type { Artifact, JournalRecord, Strategy, Trial } from "../../core/mod.ts";
 import { measuredScores, type Score } from "./metric_names.ts";
+import { type NameBook, newNameBook } from "./names.ts";
 
 export type StudyOpened = Extract<JournalRecord, { type: "study_opened" }>;
 
@@ -27,6 +28,8 @@ export interface KnownStudy {
   /** Trials that have ended, by id. */
   readonly closed: Map<string, Trial>;
   notes: string[];
+  /** How its metrics, params and tags are called on the server. */
+  readonly names: NameBook;
 }
 
 /** The study that a record belongs to; null where it belongs to none that is mirrored. */
@@ -52,6 +55,7 @@ export function newStudy(study_id: string, first_at: string): KnownStudy {
     trials: new Map(),
     closed: new Map(),
     notes: [],
+    names: newNameBook(),
   };
 }
 

@@ -41,12 +41,16 @@ export function mirroredElsewhere(root: string): string {
 }
 
 /** The mirror of a lab, and why there is none although one was asked for. */
-export interface LabMirror extends Disposable {
+export interface LabMirror extends AsyncDisposable {
   readonly mirror: RunningMirror | null;
   readonly note: string | null;
 }
 
-const NONE: LabMirror = { mirror: null, note: null, [Symbol.dispose]: () => {} };
+const NONE: LabMirror = {
+  mirror: null,
+  note: null,
+  [Symbol.asyncDispose]: () => Promise.resolve(),
+};
 
 /**
  * Starts the mirror that `uri` or MLFLOW_TRACKING_URI asks for. The variable may be meant for other
@@ -58,6 +62,7 @@ export function openLabMirror(
   home: Home,
   uri: string | undefined,
   variables: Variables,
+  onSaid?: (sentence: string) => void,
 ): LabMirror {
   const wanted = uri ?? variables["MLFLOW_TRACKING_URI"] ?? "";
   if (wanted === "") return NONE;
@@ -69,12 +74,12 @@ export function openLabMirror(
       return { ...NONE, note: `${mirroredElsewhere(home.store)}: ${later}` };
     }
     try {
-      const mirror = startMirror(options);
+      const mirror = startMirror({ ...options, ...(onSaid === undefined ? {} : { onSaid }) });
       return {
         mirror,
         note: null,
-        [Symbol.dispose]() {
-          mirror.stop();
+        async [Symbol.asyncDispose]() {
+          await mirror.stop();
           lock.release();
         },
       };

@@ -43,7 +43,11 @@ export function checkKey(kind: "metric" | "param" | "tag", key: string): void {
 export function safeKey(text: string): string {
   const plain = text.normalize("NFKC").replaceAll(/[^\w.\- /]/g, "_").split("/")
     .map((part) => /^\.{0,2}$/.test(part) ? "_" : part).join("/");
-  if (plain.length <= LIMITS.key) return plain;
+  return plain.length <= LIMITS.key ? plain : hashedKey(plain, text);
+}
+
+/** A name that the server takes, told apart from others by a hash of the text at its end. */
+export function hashedKey(plain: string, text: string): string {
   return `${plain.slice(0, LIMITS.key - 9)}-${shortHash(text)}`;
 }
 

@@ -20,16 +20,14 @@ type Item = { list: "metrics" | "params" | "tags"; json: string; bytes: number }
 
 const utf8 = new TextEncoder();
 
-function itemsOf({ metrics = [], params = [], tags = [] }: RunData): Item[] {
+function* itemsOf({ metrics = [], params = [], tags = [] }: RunData): Generator<Item> {
   const item = (list: Item["list"], value: unknown): Item => {
     const json = JSON.stringify(value);
     return { list, json, bytes: utf8.encode(json).length + 1 };
   };
-  return [
-    ...params.map((one) => item("params", one)),
-    ...tags.map((one) => item("tags", one)),
-    ...metrics.map((one) => item("metrics", { ...one, value: toWire(one.value) })),
-  ];
+  for (const one of params) yield item("params", one);
+  for (const one of tags) yield item("tags", one);
+  for (const one of metrics) yield item("metrics", { ...one, value: toWire(one.value) });
 }
 
 /** Bytes of a request's frame: keys, brackets and a run's id. */
@@ -39,27 +37,24 @@ const FRAME_BYTES = 1_000;
  * The bodies of the `runs/log-batch` calls that write all of it, each within the server's limits on
  * metrics, params, tags, items and bytes. Order is kept inside each list.
  */
-export function batchBodies(run_id: string, data: RunData): string[] {
-  const bodies: string[] = [];
+export function* batchBodies(run_id: string, data: RunData): Generator<string> {
   let lists: Record<Item["list"], string[]> = { metrics: [], params: [], tags: [] };
   let count = 0;
   let bytes = FRAME_BYTES;
-  const close = () => {
-    if (count === 0) return;
+  const close = (): string => {
     const fields = Object.entries(lists).map(([name, items]) => `"${name}":[${items.join()}]`);
-    bodies.push(`{"run_id":${JSON.stringify(run_id)},${fields.join()}}`);
     lists = { metrics: [], params: [], tags: [] };
     count = 0;
     bytes = FRAME_BYTES;
+    return `{"run_id":${JSON.stringify(run_id)},${fields.join()}}`;
   };
   for (const item of itemsOf(data)) {
     const full = lists[item.list].length >= LIMITS[item.list] || count >= LIMITS.items ||
       bytes + item.bytes > LIMITS.body_bytes;
-    if (full) close();
+    if (full) yield close();
     lists[item.list].push(item.json);
     count += 1;
     bytes += item.bytes;
   }
-  close();
-  return bodies;
+  if (count > 0) yield close();
 }

@@ -1,5 +1,4 @@
 import type { Measurement } from "../../core/mod.ts";
-import { safeKey } from "./limits.ts";
 import type { Metric } from "./log_batch.ts";
 
 /** A benchmark's figure. */
@@ -39,7 +38,7 @@ export function measurementKey(row: Measurement, runtime: string | null): string
     row.metric,
     row.runtime === null || row.runtime === runtime ? null : row.runtime,
   ];
-  return safeKey(parts.filter((part) => part !== null && part !== "").join("/"));
+  return parts.filter((part) => part !== null && part !== "").join("/");
 }
 
 /** A measurement as points: its value, standard error and samples. */
@@ -52,10 +51,8 @@ export function measurementPoints(
   const point = (name: string, value: number): Metric => ({ key: name, value, timestamp, step: 0 });
   return [
     point(key, row.value),
-    ...(row.standard_error === null
-      ? []
-      : [point(safeKey(`${key}_standard_error`), row.standard_error)]),
-    point(safeKey(`${key}_n`), row.n),
+    ...(row.standard_error === null ? [] : [point(`${key}_standard_error`, row.standard_error)]),
+    point(`${key}_n`, row.n),
   ];
 }
 

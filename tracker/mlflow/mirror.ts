@@ -7,18 +7,24 @@ import type { Checkpoints } from "./checkpoints.ts";
 import { createMlflowClient } from "./client.ts";
 import type { Connection } from "./connection.ts";
 import { deliver, type Delivery, MAX_FILE_BYTES } from "./deliver.ts";
-import { describe } from "./describe.ts";
+import { describe, learnNames } from "./describe.ts";
 import type { Effect } from "./effects.ts";
 import type { Patience } from "./http.ts";
 import { type KnownStudy, learn, newStudy, studyOf } from "./known_study.ts";
+import { LIMITS } from "./limits.ts";
 import { type Progress, readProgress, targetName, writeProgress } from "./mirror_progress.ts";
+import { type Clash, clashSentence } from "./names.ts";
 import { openRunBook } from "./run_book.ts";
 
 /**
- * Effects carried out before the place is written down: what a kill sends twice at most. After a
- * failure the first step is one record, so that a server that fails often lets the mirror get on.
+ * Effects carried out before the place is written down: what a kill sends twice at most, and what is
+ * held at once. After a failure the first step is one record or one request of points, so that a
+ * server that fails often lets the mirror get on.
  */
 const EFFECTS_A_STEP = 400;
+/** Points and characters of text that count as much as an effect: 10,000 and 16 MB a step. */
+const POINTS_AN_EFFECT = 25;
+const TEXT_AN_EFFECT = 40_000;
 const REPORT = ["report.html", "report.md", "pareto.svg", "pareto.png", "results.json"];
 
 /** What a mirror reads and where it writes. */
@@ -32,8 +38,8 @@ export interface MirrorInput {
   readonly checkpoints: Checkpoints;
   readonly max_file_bytes?: number;
   readonly patience?: Patience;
-  /** Told once of each thing that the server will not take. */
-  readonly onRefused?: (sentence: string) => void;
+  /** Told once of each thing that goes there otherwise than a reader expects, or not at all. */
+  readonly onSaid?: (sentence: string) => void;
   /** Awaited between steps and parts of files: keeps the mirror quiet while something is timed. */
   readonly quiet?: () => Promise<void>;
 }
@@ -44,6 +50,15 @@ export interface Mirror {
   follow(study_id: string, from: number | null): void;
   /** Mirrors what stands before place `to` of the journal; throws where it cannot go on now. */
   pass(to: number): Promise<void>;
+}
+
+/** How much of a step some effects are: one each, and more where they hold much. */
+function weightOf(effects: readonly Effect[]): number {
+  return effects.reduce((sum, effect) => {
+    if (effect.kind === "text") return sum + 1 + effect.text.length / TEXT_AN_EFFECT;
+    if (effect.kind !== "log") return sum + 1;
+    return sum + 1 + (effect.data.metrics?.length ?? 0) / POINTS_AN_EFFECT;
+  }, 0);
 }
 
 /**
@@ -58,7 +73,7 @@ export function openMirror(input: MirrorInput): Mirror {
   const progress = readProgress(root, target);
   const followed = new Set<string>();
   const known = new Map<string, KnownStudy>();
-  const refused = new Set<string>();
+  const said = new Set<string>();
   /** Everything before this place is in `known`. */
   let folded = Infinity;
   let limit = EFFECTS_A_STEP;
@@ -69,10 +84,10 @@ export function openMirror(input: MirrorInput): Mirror {
     max_file_bytes: input.max_file_bytes ?? MAX_FILE_BYTES,
     quiet: input.quiet ?? (() => Promise.resolve()),
     study: (study_id) => known.get(study_id)!, // its record was learnt before
-    onRefused(sentence) {
-      if (refused.has(sentence)) return;
-      refused.add(sentence);
-      input.onRefused?.(sentence);
+    onSaid(sentence) {
+      if (said.has(sentence)) return;
+      said.add(sentence);
+      input.onSaid?.(sentence);
     },
   };
 
@@ -111,7 +126,9 @@ export function openMirror(input: MirrorInput): Mirror {
 
   const read = async (to: number) => {
     let effects: Effect[] = [];
+    let weight = 0;
     let reached = new Map<string, Progress>();
+    const most = () => Math.max(LIMITS.metrics, limit * POINTS_AN_EFFECT);
     for await (const entry of readJournal(journal, { from: folded, to })) {
       if (entry.kind === "newer") {
         throw new UsageError(
@@ -126,14 +143,31 @@ export function openMirror(input: MirrorInput): Mirror {
       known.set(study_id, study);
       learn(study, record);
       const before = reached.get(study_id) ?? progress.get(study_id);
-      if (before !== undefined && offset < before.offset) continue;
-      for (const effect of describe(record, study, { root, checkpoints })) effects.push(effect);
-      const report_due = record.type === "study_closed" || (before?.report_due ?? false);
-      reached.set(study_id, { from: before?.from ?? offset, offset: next, report_due });
-      if (effects.length < limit) continue;
-      await step(effects, reached);
-      effects = [];
-      reached = new Map();
+      const onClash = (clash: Clash) => delivery.onSaid(clashSentence(study_id, clash));
+      const describing = { root, checkpoints, onClash };
+      if (before !== undefined && offset < before.offset) {
+        learnNames(record, study, describing);
+        continue;
+      }
+      const place = { from: offset, report_due: false, ...before };
+      const from = before?.offset === offset ? before.points : 0;
+      for (const part of describe(record, study, describing, { from, most })) {
+        for (const effect of part.effects) effects.push(effect);
+        weight += weightOf(part.effects);
+        const report_due = place.report_due ||
+          (part.points === null && record.type === "study_closed");
+        reached.set(
+          study_id,
+          part.points === null
+            ? { ...place, offset: next, points: 0, report_due }
+            : { ...place, offset, points: part.points, report_due },
+        );
+        if (weight < limit) continue;
+        await step(effects, reached);
+        effects = [];
+        weight = 0;
+        reached = new Map();
+      }
     }
     await step(effects, reached);
   };

@@ -7,6 +7,8 @@ import { writeJson } from "../artifacts/artifact_files.ts";
 export const Progress = z.strictObject({
   from: z.int().describe("where the study's first record begins"),
   offset: z.int().describe("every record of it before this place is on the server"),
+  points: z.int().default(0)
+    .describe("so many points of the record at that place are there, too"),
   report_due: z.boolean().describe("it is closed and its report is not on the server yet"),
 });
 export type Progress = z.infer<typeof Progress>;

@@ -1,54 +1,33 @@
 import type { Store } from "../store/store.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import { connectionOf } from "./connection.ts";
-
-/** What the mirror's thread is told. */
-export type MirrorAsk =
-  | {
-    kind: "open";
-    root: string;
-    reports: string;
-    uri: string;
-    variables: Record<string, string>;
-    experiment: string;
-    checkpoints: Checkpoints;
-    max_file_bytes: number;
-  }
-  | { kind: "follow"; study_id: string; from: number | null }
-  | { kind: "read"; to: number; now: boolean; turn: number }
-  | { kind: "pause" }
-  | { kind: "go" };
-
-/** How far the mirror is. */
-export interface MirrorState {
-  /** Bytes of the journal that are on the server. */
-  readonly reached: number;
-  /** The last turn that was asked for and is done. */
-  readonly turn: number;
-  /** Why it does not go on for now; null: it does. */
-  readonly trouble: string | null;
-  /** It has given up: nothing will change without another start. */
-  readonly ended: boolean;
-  /** What the server will not take; the last 20. */
-  readonly refused: readonly string[];
-}
+import { type MirrorMemory, startChild } from "./mirror_child.ts";
+import type { MirrorAsk, MirrorState, MirrorTold } from "./mirror_words.ts";
 
 /** How far it is after waiting for it. */
 export interface MirrorEnd extends MirrorState {
   /** There is more in the journal than on the server. */
   readonly behind: boolean;
+  /** How many things are there otherwise than expected, or not at all; each was said. */
+  readonly said: number;
 }
 
-/** The mirror beside a study: a thread of its own, so that no trial waits for a server. */
+/**
+ * The mirror beside a study: a process of its own with a bound on its memory, so that no trial waits
+ * for a server and nothing that ends the mirror ends a study.
+ */
 export interface RunningMirror {
   /** The server, as it may be shown. */
   readonly shown: string;
+  /** The mirror's process. */
+  readonly pid: number;
   readonly state: MirrorState;
   /** The store of a study, mirrored from now on; the mirror is quiet while its sink is. */
   attach(store: Store, study: { study_id: string; isNew: boolean }): Promise<Store>;
   /** Waits until everything that was recorded is there, or the server is in trouble. */
   finish(wait_ms: number): Promise<MirrorEnd>;
-  stop(): void;
+  /** Ends the mirror's process; settles when it is gone. */
+  stop(): Promise<void>;
 }
 
 export interface MirrorOptions {
@@ -59,15 +38,24 @@ export interface MirrorOptions {
   readonly experiment: string;
   readonly checkpoints: Checkpoints;
   readonly max_file_bytes: number;
+  /** Told once of each thing that is there otherwise than expected, and of the mirror's own end; default: standard
+   * error. */
+  readonly onSaid?: (sentence: string) => void;
+  readonly memory?: MirrorMemory;
 }
 
 const POLL_MS = 1_000;
+const LATER = "deno task pare mlflow sync mirrors the rest";
 
-/** Variables that the thread needs, and no others. */
+/** Variables that the process needs, and no others. */
 function mlflowVariables(variables: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(variables).filter(([name]) => name.startsWith("MLFLOW_")),
   );
+}
+
+function warn(sentence: string): void {
+  console.error(`pare: ${sentence}`);
 }
 
 /**
@@ -76,10 +64,10 @@ function mlflowVariables(variables: Readonly<Record<string, string>>): Record<st
  * @throws UsageError for an address or a certificate that cannot be used.
  */
 export function startMirror(options: MirrorOptions): RunningMirror {
-  const { shown } = connectionOf(options.uri, options.variables);
-  const worker = new Worker(new URL("./mirror_worker.ts", import.meta.url), { type: "module" });
-  const ask = (message: MirrorAsk) => worker.postMessage(message);
-  let state: MirrorState = { reached: 0, turn: 0, trouble: null, ended: false, refused: [] };
+  const { onSaid = warn, memory, ...input } = options;
+  const { shown } = connectionOf(input.uri, input.variables);
+  let state: MirrorState = { reached: 0, turn: 0, trouble: null, ended: false };
+  let said = 0;
   let changed: (() => void)[] = [];
   let end = 0;
   let turn = 0;
@@ -88,12 +76,20 @@ export function startMirror(options: MirrorOptions): RunningMirror {
     state = next;
     for (const resolve of changed.splice(0)) resolve();
   };
-  worker.onmessage = ({ data }: MessageEvent<MirrorState>) => settle(data);
-  worker.onerror = (event) => {
-    event.preventDefault(); // a mirror that breaks must not take the study along
-    settle({ ...state, trouble: event.message, ended: true });
-  };
-  ask({ kind: "open", ...options, variables: mlflowVariables(options.variables) });
+  const child = startChild({
+    ...(memory === undefined ? {} : { memory }),
+    onTold(told: MirrorTold) {
+      if (told.kind === "state") return settle(told.state);
+      said += 1;
+      onSaid(told.sentence);
+    },
+    onEnded(reason) {
+      onSaid(`The mirror to MLflow has ended as ${reason}. The study goes on; ${LATER}`);
+      settle({ ...state, trouble: `the mirror has ended as ${reason}`, ended: true });
+    },
+  });
+  const ask = (message: MirrorAsk) => child.ask(message);
+  ask({ kind: "open", ...input, variables: mlflowVariables(input.variables) });
 
   const look = async (store: Store, now: boolean) => {
     const { journal_bytes } = await store.status();
@@ -105,6 +101,7 @@ export function startMirror(options: MirrorOptions): RunningMirror {
 
   return {
     shown,
+    pid: child.pid,
     get state() {
       return state;
     },
@@ -131,7 +128,7 @@ export function startMirror(options: MirrorOptions): RunningMirror {
       };
     },
     async finish(wait_ms) {
-      if (current === null || state.ended) return { ...state, behind: state.ended };
+      if (current === null || state.ended) return { ...state, said, behind: state.ended };
       state = { ...state, trouble: null };
       await look(current, true);
       const asked = turn;
@@ -142,12 +139,12 @@ export function startMirror(options: MirrorOptions): RunningMirror {
           new Promise<void>((resolve) => limit.addEventListener("abort", () => resolve())),
         ]);
       }
-      return { ...state, behind: state.turn < asked };
+      return { ...state, said, behind: state.turn < asked };
     },
-    stop() {
+    async stop() {
       for (const timer of timers) clearInterval(timer);
-      worker.terminate();
       changed = [];
+      await child.stop();
     },
   };
 }

@@ -55,11 +55,11 @@ Deno.test("a tracking variable meant for others is a note; an address that was a
   assert.throws(() => openLabMirror(home, "sqlite:///mlflow.db", {}), /only http and https/);
   assert.equal(openLabMirror(home, undefined, {}).note, null);
   {
-    using running = openLabMirror(home, "http://127.0.0.1:1", {});
+    await using running = openLabMirror(home, "http://127.0.0.1:1", {});
     assert.equal(running.mirror?.shown, "http://127.0.0.1:1");
     assert.match(openLabMirror(home, "http://127.0.0.1:1", {}).note ?? "", /mirrors the store/);
   }
-  using later = openLabMirror(home, "http://127.0.0.1:1", {});
+  await using later = openLabMirror(home, "http://127.0.0.1:1", {});
   assert.notEqual(later.mirror, null);
   await Deno.remove(folder, { recursive: true });
 });

@@ -38,7 +38,8 @@ function fold(
   const study = newStudy("s1", records[0]!.at);
   const effects = records.flatMap((record) => {
     learn(study, record);
-    return describe(record, study, { root: "/store", checkpoints });
+    const parts = describe(record, study, { root: "/store", checkpoints });
+    return [...parts].flatMap((part) => part.effects);
   });
   return { study, effects };
 }
@@ -78,7 +79,8 @@ Deno.test("an artifact's size is in megabytes, its ratio how many times fp16 is 
   assert.ok(written.type === "artifact_written");
   const record = { ...written, artifact: { ...written.artifact, size_bytes: 53_800_000 } };
   learn(study, record);
-  const [logged] = describe(record, study, { root: "/store", checkpoints: "front" });
+  const [part] = describe(record, study, { root: "/store", checkpoints: "front" });
+  const [logged] = part!.effects;
   assert.ok(logged?.kind === "log");
   const figures = Object.fromEntries(logged.data.metrics!.map(({ key, value }) => [key, value]));
   assert.equal(figures["baseline/model_size_mb"], 53.8);
@@ -131,8 +133,8 @@ Deno.test("records without a place in MLflow ask nothing", async () => {
   const study = newStudy("s1", opened!.at);
   const newer = { type: "of a later version", at: opened!.at, study_id: "s1" };
   assert.deepEqual(
-    describe(newer as unknown as JournalRecord, study, { root: "/store", checkpoints: "all" }),
-    [],
+    [...describe(newer as unknown as JournalRecord, study, { root: "/store", checkpoints: "all" })],
+    [{ effects: [], points: null }],
   );
   const imported = { type: "run_imported", study_id: "mlflow-x" };
   assert.equal(studyOf(imported as unknown as JournalRecord), null);

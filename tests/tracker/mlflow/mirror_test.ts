@@ -58,8 +58,8 @@ Deno.test("studies are mirrored to a real server", async (t) => {
   try {
     const { end, records } = await recordStudy(root, "s1", {}, otherRecords("s1"));
     const refused: string[] = [];
-    const onRefused = (sentence: string) => refused.push(sentence);
-    const once = mirrorTo(server.uri, root, { onRefused });
+    const onSaid = (sentence: string) => refused.push(sentence);
+    const once = mirrorTo(server.uri, root, { onSaid });
     once.follow("s1", null);
     await once.pass(end);
     const first = await runsOf(server.uri, "s1");
@@ -91,7 +91,10 @@ Deno.test("studies are mirrored to a real server", async (t) => {
 
     await t.step("what the server cannot take is told, and the rest is there", () => {
       assert.equal(refused.length, 1, refused.join("\n"));
-      assert.match(refused[0]!, /^Cannot use "layers\/%2e%2e\/a1-cosine\.json".*would leave/);
+      assert.match(
+        refused[0]!,
+        /^MLflow did not take: Cannot use "layers\/%2e%2e\/a1-cosine\.json".*would leave/,
+      );
     });
 
     await t.step("one thing that is refused leaves the rest of its batch", async () => {
@@ -108,7 +111,7 @@ Deno.test("studies are mirrored to a real server", async (t) => {
         max_file_bytes: 1,
         quiet: () => Promise.resolve(),
         study: (study_id) => newStudy(study_id, AT),
-        onRefused: (sentence) => told.push(sentence),
+        onSaid: (sentence) => told.push(sentence),
       }, [{ to: { study_id: "s", trial_id: null }, kind: "log", data: { params, metrics } }]);
       const { data } = await client.getRun(place.run_id);
       const kept = new Map(data.params.map(({ key, value }) => [key, value]));
@@ -131,13 +134,14 @@ Deno.test("studies are mirrored to a real server", async (t) => {
         await Deno.mkdir(location);
         await Deno.writeTextFile(join(location, "config.json"), '{"bits": 4}');
         await Deno.writeTextFile(join(location, "large.json"), '{"bits": 400}');
+        const left_out: string[] = [];
         await deliver({
           client,
           book: { place: () => Promise.resolve(place) },
           max_file_bytes: 11,
           quiet: () => Promise.resolve(),
           study: (study_id) => newStudy(study_id, AT),
-          onRefused: (sentence) => assert.fail(sentence),
+          onSaid: (sentence) => left_out.push(sentence),
         }, [{
           to: { study_id: "s", trial_id: "s/t01" },
           kind: "recommend",
@@ -151,6 +155,14 @@ Deno.test("studies are mirrored to a real server", async (t) => {
         const { artifact_uri } = model!.info;
         assert.deepEqual(await client.getJson(artifact_uri, "checkpoint/config.json"), { bits: 4 });
         await assert.rejects(client.getJson(artifact_uri, "checkpoint/large.json"));
+        assert.equal(left_out.length, 1);
+        assert.match(
+          left_out[0]!,
+          /^Left out of MLflow: .*large\.json has 13 bytes, of at most 11/,
+        );
+        const { data } = await client.getRun(place.run_id);
+        const tag = data.tags.find(({ key }) => key === "pare.left_out.checkpoint/large.json");
+        assert.match(tag!.value, /PARE_MLFLOW_MAX_FILE raises that/);
       },
     );
 
@@ -252,13 +264,13 @@ Deno.test("studies are mirrored to a real server", async (t) => {
       const behind = await away.finish(20_000);
       assert.equal(behind.behind, true);
       assert.match(behind.trouble!, /Cannot reach the MLflow server for .*http:\/\/127/);
-      away.stop();
+      await away.stop();
 
       const there = startMirror({ ...options, uri: server.uri });
       await there.attach(opened, { study_id: "s1", isNew: false });
-      const { behind: late, trouble, refused: told } = await there.finish(60_000);
-      there.stop();
-      assert.deepEqual([late, trouble, told.length], [false, null, 1]);
+      const { behind: late, trouble, said: told } = await there.finish(60_000);
+      await there.stop();
+      assert.deepEqual([late, trouble, told], [false, null, 1]);
       const mirrored = await runsOf(server.uri, "s1", "live");
       assert.deepEqual(mirrored, first);
     });

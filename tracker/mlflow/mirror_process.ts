@@ -1,9 +1,14 @@
-/// <reference lib="deno.worker" />
+/**
+ * The mirror as a process of its own, so that nothing that happens to it happens to a study: asked on
+ * its standard input, telling on its standard output, and gone when its input ends.
+ */
+import process from "node:process";
+import { createInterface } from "node:readline";
 import { UsageError } from "../../core/mod.ts";
 import { connectionOf } from "./connection.ts";
 import { MlflowError, PATIENCE } from "./http.ts";
 import { type Mirror, openMirror } from "./mirror.ts";
-import type { MirrorAsk, MirrorState } from "./start_mirror.ts";
+import { MirrorAsk, type MirrorState, type MirrorTold } from "./mirror_words.ts";
 
 const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -19,11 +24,16 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 let pause = FIRST_PAUSE_MS;
 let pauses = 0;
 const unpaused: (() => void)[] = [];
-let state: MirrorState = { reached: 0, turn: 0, trouble: null, ended: false, refused: [] };
+let state: MirrorState = { reached: 0, turn: 0, trouble: null, ended: false };
+
+function tell(told: MirrorTold): void {
+  const line = new TextEncoder().encode(`${JSON.stringify(told)}\n`);
+  for (let at = 0; at < line.length;) at += Deno.stdout.writeSync(line.subarray(at));
+}
 
 function say(change: Partial<MirrorState>): void {
   state = { ...state, ...change };
-  self.postMessage(state);
+  tell({ kind: "state", state });
 }
 
 function quiet(): Promise<void> {
@@ -52,27 +62,27 @@ async function run(): Promise<void> {
   }
 }
 
-self.onmessage = ({ data }: MessageEvent<MirrorAsk>) => {
-  switch (data.kind) {
+function take(asked: MirrorAsk): void {
+  switch (asked.kind) {
     case "open": {
-      const { uri, variables, ...input } = data;
+      const { uri, variables, ...input } = asked;
       mirror = openMirror({
         ...input,
         connection: connectionOf(uri, variables),
         patience: BRIEF,
         quiet,
-        onRefused: (sentence) => say({ refused: [...state.refused, sentence].slice(-20) }),
+        onSaid: (sentence) => tell({ kind: "said", sentence }),
       });
       break;
     }
     case "follow":
-      mirror?.follow(data.study_id, data.from);
+      mirror?.follow(asked.study_id, asked.from);
       break;
     case "read":
-      wanted = Math.max(wanted, data.to);
-      turn = data.turn;
+      wanted = Math.max(wanted, asked.to);
+      turn = asked.turn;
       // While the server is away its turn comes by the timer; a last try is made at once.
-      if (state.trouble === null || data.now) void run();
+      if (state.trouble === null || asked.now) void run();
       break;
     case "pause":
       pauses++;
@@ -81,4 +91,8 @@ self.onmessage = ({ data }: MessageEvent<MirrorAsk>) => {
       pauses--;
       if (pauses === 0) { for (const resolve of unpaused.splice(0)) resolve(); }
   }
-};
+}
+
+const lines = createInterface({ input: process.stdin });
+for await (const line of lines) take(MirrorAsk.parse(JSON.parse(line)));
+Deno.exit(0);
