@@ -46,17 +46,25 @@ async function jsonFiles(folder: string, depth = DEPTH): Promise<string[]> {
   return [...files.map((one) => join(folder, one.name)), ...inside.flat()].sort();
 }
 
-/** The file's content; null where it is another JSON file. */
+/**
+ * The file's content; null where it is another JSON file. A torn results file is refused: without it
+ * the older figures of its tasks would stand for the newer ones.
+ */
 async function readResults(path: string): Promise<LmEvalResults | null> {
+  const isResults = basename(path).startsWith("results");
   let content: unknown;
   try {
     content = parsePythonJson(await readFile(path, "utf8"));
-  } catch {
-    return null;
+  } catch (error) {
+    if (!isResults) return null;
+    throw new UsageError(
+      `Cannot import ${path} as lm-eval's results: ${(error as Error).message}. Where it was cut ` +
+        "off, copy it again, or move it out of the folder: older results of its tasks are taken then",
+    );
   }
   const parsed = LmEvalResults.safeParse(content);
   if (parsed.success) return parsed.data;
-  if (!basename(path).startsWith("results")) return null;
+  if (!isResults) return null;
   const issue = parsed.error.issues[0];
   throw new UsageError(
     `Cannot import ${path} as lm-eval's results: ${issue?.path.join(".")}: ${issue?.message}`,

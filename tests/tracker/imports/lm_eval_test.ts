@@ -109,6 +109,28 @@ Deno.test("a task that was evaluated again says its newest figure, and the run s
     ]);
   }));
 
+Deno.test("lmEvalRuns() refuses a torn results file by its name, at any place, and takes no older one", () =>
+  inDirectory(async (directory) => {
+    const folder = join(directory, "results");
+    await cp(REAL, folder, { recursive: true });
+    const model = join(folder, "org__tiny-b");
+    const [first] = (await readdir(model)).filter((name) => name.startsWith("results_"));
+    const text = await Deno.readTextFile(join(model, first!));
+    const torn = join(model, "results_2126-01-01T00-00-00.000000.json");
+    for (const length of [0, 1, text.length >> 1, text.length - 2]) {
+      await writeFile(torn, text.slice(0, length));
+      await assert.rejects(
+        Array.fromAsync(lmEvalRuns(folder)),
+        (error: Error) =>
+          error.name === "UsageError" && error.message.startsWith(`Cannot import ${torn} as`) &&
+          /cut off, copy it again, or move it out of the folder/.test(error.message),
+        `${length} characters`,
+      );
+    }
+    await rename(torn, join(directory, "torn.json"));
+    assert.equal((await Array.fromAsync(lmEvalRuns(folder))).length, 2);
+  }));
+
 Deno.test("lmEvalRuns() refuses a folder without results and says where a file is wrong", () =>
   inDirectory(async (directory) => {
     await assert.rejects(Array.fromAsync(lmEvalRuns(directory)), /holds no results of lm-eval/);
