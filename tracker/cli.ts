@@ -103,6 +103,11 @@ function addStoreCommands(store: Command): void {
     .action(async (options) => (await import("./commands/store.ts")).rebuildCommand(options));
   withStore(store.command("check").description("say what is wrong; changes nothing"))
     .action(async (options) => (await import("./commands/store.ts")).checkCommand(options));
+  store.command("forget").description("keep no artifacts any more for a store that is gone")
+    .argument("<dir>", "where it was")
+    .action(async (directory: string) =>
+      (await import("./commands/store.ts")).forgetCommand(directory)
+    );
 }
 
 function buildProgram(): Command {
@@ -250,7 +255,8 @@ function buildProgram(): Command {
 
   withStore(
     program.command("gc").description("remove artifacts and cached graphs that can be made again")
-      .requiredOption("--max-disk <size>", "bytes that they may fill together, such as 50GB"),
+      .requiredOption("--max-disk <size>", "bytes that they may fill together, such as 50GB")
+      .option("--unclaimed", "artifacts that no known store names may go, too"),
   ).action(async (options) => (await import("./commands/gc.ts")).gcCommand(options));
 
   return program;

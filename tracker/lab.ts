@@ -108,7 +108,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const mlflow = openLabMirror(home, options.mlflow, Deno.env.toObject(), options.onMirror);
   const store = openLabStore(home.store);
   const held = options.write === true ? await store.use() : null;
-  const artifacts = await openArtifactStore(home.artifacts);
+  const artifacts = await openArtifactStore(home.artifacts, { store: home.store });
   const say = options.onSetup ?? (() => {});
   const stop = new AbortController();
   options.signal?.addEventListener("abort", () => stop.abort(), { once: true });

@@ -9,6 +9,8 @@ export interface ArtifactPaths {
   root: string;
   keys: string;
   leases: string;
+  /** What each store has used, a file a store. */
+  stores: string;
   temporary: string;
   lock: string;
   hashes: string;
@@ -22,6 +24,7 @@ export function artifactPaths(root: string): ArtifactPaths {
     root,
     keys: join(root, "keys"),
     leases: join(root, ".leases"),
+    stores: join(root, ".stores"),
     temporary: join(root, ".temporary"),
     lock: join(root, ".lock"),
     hashes: join(root, ".hashes.json"),

@@ -1,6 +1,5 @@
 import { join, resolve } from "node:path";
 import { type Artifact, UsageError } from "../../core/mod.ts";
-import { acquireLock } from "../store/file_lock.ts";
 import {
   artifactId,
   type ArtifactPaths,
@@ -15,7 +14,13 @@ import {
   writeJson,
 } from "./artifact_files.ts";
 import { checksums, requireNoLinks, sha256File } from "./file_hash.ts";
-import { collectGarbage, type GarbageOptions, type GarbageReport } from "./garbage.ts";
+import { type Claimant, claimants, forgetClaims, openClaims } from "./claims.ts";
+import {
+  collectGarbage,
+  type GarbageOptions,
+  type GarbageReport,
+  lockArtifacts,
+} from "./garbage.ts";
 import { hashExternal } from "./external_hash.ts";
 
 /** What is known of an artifact besides its files. */
@@ -38,6 +43,10 @@ export interface ArtifactStore {
   /** What is wrong with an artifact's files against their checksums; empty: nothing. */
   verifyChecksums(artifact: Artifact): Promise<string[]>;
   gc(options: GarbageOptions): Promise<GarbageReport>;
+  /** Every store that has used artifacts from here. */
+  claimants(): Claimant[];
+  /** Forgets a store: what only it used may go. False: it is not known. */
+  forget(store: string): boolean;
   /** Gives back the claims on the artifacts that this process uses. */
   close(): void;
   [Symbol.dispose](): void;
@@ -58,18 +67,13 @@ async function verify(artifact: Artifact): Promise<string[]> {
   return problems;
 }
 
-/** Moves a whole directory to its name, or drops it where that name is taken by a whole one. */
+/** Moves a whole directory to its name, or drops it where a whole one has it; under the lock. */
 async function place(
   paths: ArtifactPaths,
   directory: string,
   artifact: Artifact,
 ): Promise<Artifact> {
   const home = join(paths.root, artifact.artifact_id);
-  using _lock = await acquireLock(paths.lock, {
-    what: "the artifact store",
-    wait_ms: 60_000,
-    guard: paths.root,
-  });
   const there = await readArtifact(join(home, MANIFEST), home);
   if (there !== null && await isComplete(there)) {
     await remove(directory);
@@ -81,21 +85,29 @@ async function place(
   return { ...artifact, location: home };
 }
 
-/** Opens the content-addressed artifacts below a directory, making it where it is missing. */
-export async function openArtifactStore(directory: string): Promise<ArtifactStore> {
+/**
+ * Opens the content-addressed artifacts below a directory, making it where it is missing. What is
+ * found, made or adopted is written down for the store at `store`, so that no other one's gc takes it.
+ */
+export async function openArtifactStore(
+  directory: string,
+  { store }: { store?: string } = {},
+): Promise<ArtifactStore> {
   const paths = artifactPaths(resolve(directory));
-  for (const path of [paths.root, paths.keys, paths.leases, paths.temporary]) {
+  for (const path of [paths.root, paths.keys, paths.leases, paths.stores, paths.temporary]) {
     await Deno.mkdir(path, { recursive: true });
   }
   await clearDead(paths.temporary);
   await clearDead(paths.leases);
   const claimed = new Set<string>();
+  const claims = store === undefined ? null : openClaims(paths.stores, store);
 
-  /** While this process lives, gc leaves the artifact alone; its time of use is now. */
+  /** From now on gc leaves the artifact alone; its time of use is now. The caller has the lock. */
   const claim = async (artifact: Artifact): Promise<Artifact> => {
     const lease = join(paths.leases, ownedName(artifact.artifact_id));
     await Deno.writeTextFile(lease, "");
     claimed.add(lease);
+    claims?.add(artifact.artifact_id);
     const now = new Date();
     await Deno.utime(join(paths.root, artifact.artifact_id, MANIFEST), now, now);
     return artifact;
@@ -104,6 +116,7 @@ export async function openArtifactStore(directory: string): Promise<ArtifactStor
   const get = async (id: string): Promise<Artifact | null> => {
     if (!/^[0-9a-f]{16}$/.test(id)) return null;
     const home = join(paths.root, id);
+    using _lock = await lockArtifacts(paths); // gc could take what is found here
     const artifact = await readArtifact(join(home, MANIFEST), home);
     return artifact !== null && await isComplete(artifact) ? await claim(artifact) : null;
   };
@@ -127,6 +140,7 @@ export async function openArtifactStore(directory: string): Promise<ArtifactStor
     const artifact_id = artifactId(files);
     const artifact = { ...meta, artifact_id, files, size_bytes: weightBytes(files), location: "." };
     await writeJson(join(directory, MANIFEST), artifact);
+    using _lock = await lockArtifacts(paths);
     return await claim(await place(paths, directory, artifact));
   };
 
@@ -138,6 +152,7 @@ export async function openArtifactStore(directory: string): Promise<ArtifactStor
     const same = await get(artifact_id); // a copy of one of ours has the same bytes
     const home = join(paths.root, artifact_id);
     const own = same?.location === home;
+    using _lock = await lockArtifacts(paths);
     if (!own) await writeJson(join(home, MANIFEST), artifact);
     await writeJson(join(paths.keys, `${meta.action_key}.json`), artifact);
     return await claim(own ? { ...artifact, location: home } : artifact);
@@ -180,6 +195,8 @@ export async function openArtifactStore(directory: string): Promise<ArtifactStor
     adopt,
     verifyChecksums: verify,
     gc: (options) => collectGarbage(paths, options),
+    claimants: () => claimants(paths.stores),
+    forget: (store) => forgetClaims(paths.stores, store),
     close,
     [Symbol.dispose]: close,
   };

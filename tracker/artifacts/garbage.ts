@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Artifact } from "../../core/mod.ts";
-import { acquireLock } from "../store/file_lock.ts";
+import { acquireLock, type FileLock } from "../store/file_lock.ts";
 import {
   type ArtifactPaths,
   clearDead,
@@ -11,11 +11,25 @@ import {
   remove,
 } from "./artifact_files.ts";
 
+/** What stores say of artifacts. */
+export interface ArtifactClaims {
+  /** Those that stay. */
+  readonly keep: ReadonlySet<string>;
+  /** Those that a store names: of another one nobody knows whether it may go. */
+  readonly known: ReadonlySet<string>;
+  /** Stores that cannot say what stays, and why: all that they used is kept. */
+  readonly unsure: readonly { store: string; reason: string }[];
+}
+
 export interface GarbageOptions {
   /** Bytes that the artifacts may take together. */
   maxBytes: number;
-  /** Artifacts that must stay: front members, what a report names, what runs. */
+  /** Artifacts that must stay for this process: what it works on. */
   keep: readonly string[];
+  /** Asks the stores, while nobody can begin to use an artifact; absent: there are none. */
+  ask?: () => Promise<ArtifactClaims>;
+  /** Whether what no store names may go. */
+  unclaimed?: boolean;
   /** Only says what it would remove. */
   dryRun?: boolean;
 }
@@ -25,6 +39,9 @@ export interface GarbageReport {
   freed_bytes: number;
   /** Bytes that remain. */
   total_bytes: number;
+  /** What stays as no store is known that names it. */
+  unclaimed: { artifacts: number; bytes: number };
+  unsure: ArtifactClaims["unsure"];
   /** True where what must stay is more than `maxBytes` already. */
   over: boolean;
 }
@@ -67,37 +84,69 @@ function byUse(a: Stored, b: Stored): number {
     (a.artifact.artifact_id < b.artifact.artifact_id ? -1 : 1);
 }
 
+/** What may go, least useful first, and what stays only as no store names it. */
+async function removable(
+  paths: ArtifactPaths,
+  stored: readonly Stored[],
+  { keep, ask, unclaimed = false }: GarbageOptions,
+) {
+  const claims = await ask?.();
+  const kept = new Set([...keep, ...claims?.keep ?? [], ...await leased(paths.leases)]);
+  const free = stored.filter(({ artifact }) => !kept.has(artifact.artifact_id));
+  const named = free.filter(({ artifact }) =>
+    claims === undefined || unclaimed || claims.known.has(artifact.artifact_id)
+  );
+  const rest = free.filter((one) => !named.includes(one));
+  return {
+    going: named.sort(byUse),
+    unclaimed: { artifacts: rest.length, bytes: rest.reduce((sum, { bytes }) => sum + bytes, 0) },
+    unsure: claims?.unsure ?? [],
+  };
+}
+
 /**
  * Removes artifacts until the rest fits, never one that is kept or in use by another process. What
  * is removed is made again by its key when it is asked for.
  */
 export async function collectGarbage(
   paths: ArtifactPaths,
-  { maxBytes, keep, dryRun = false }: GarbageOptions,
+  options: GarbageOptions,
 ): Promise<GarbageReport> {
-  using _lock = await acquireLock(paths.lock, {
+  const { maxBytes, dryRun = false } = options;
+  const gone: string[] = [];
+  const report = await (async (): Promise<GarbageReport> => {
+    using _lock = await lockArtifacts(paths);
+    await clearDead(paths.temporary);
+    await clearDead(paths.leases);
+    const stored = await storedArtifacts(paths.root);
+    const { going, unclaimed, unsure } = await removable(paths, stored, options);
+    let total = stored.reduce((sum, { bytes }) => sum + bytes, 0);
+    const before = total;
+    const removed: GarbageReport["removed"] = [];
+    for (const { artifact, home, bytes } of going) {
+      if (total <= maxBytes) break;
+      if (!dryRun) {
+        const aside = join(paths.temporary, ownedName(crypto.randomUUID()));
+        await Deno.rename(home, aside);
+        gone.push(aside);
+      }
+      total -= bytes;
+      const { artifact_id, action } = artifact;
+      removed.push({ artifact_id, bytes, method: action?.method ?? null });
+    }
+    const freed_bytes = before - total;
+    const over = total > maxBytes;
+    return { removed, freed_bytes, total_bytes: total, unclaimed, unsure, over };
+  })();
+  for (const path of gone) await remove(path); // takes a while, and nobody has to wait for it
+  return report;
+}
+
+/** The lock under which artifacts come, go and begin to be used. */
+export function lockArtifacts(paths: ArtifactPaths): Promise<FileLock> {
+  return acquireLock(paths.lock, {
     what: "the artifact store",
     wait_ms: 60_000,
     guard: paths.root,
   });
-  await clearDead(paths.temporary);
-  await clearDead(paths.leases);
-  const stored = await storedArtifacts(paths.root);
-  const kept = new Set([...keep, ...await leased(paths.leases)]);
-  let total = stored.reduce((sum, { bytes }) => sum + bytes, 0);
-  const before = total;
-  const removed: GarbageReport["removed"] = [];
-  for (const { artifact, home, bytes } of stored.sort(byUse)) {
-    if (total <= maxBytes) break;
-    if (kept.has(artifact.artifact_id)) continue;
-    if (!dryRun) {
-      const going = join(paths.temporary, ownedName(crypto.randomUUID()));
-      await Deno.rename(home, going);
-      await remove(going);
-    }
-    total -= bytes;
-    const { artifact_id, action } = artifact;
-    removed.push({ artifact_id, bytes, method: action?.method ?? null });
-  }
-  return { removed, freed_bytes: before - total, total_bytes: total, over: total > maxBytes };
 }

@@ -1,6 +1,6 @@
 import type { ArtifactStore } from "./artifact_store.ts";
 import type { FormReport } from "./form_garbage.ts";
-import type { GarbageReport } from "./garbage.ts";
+import type { GarbageOptions, GarbageReport } from "./garbage.ts";
 import type { GraphCache } from "./graph_cache.ts";
 
 /**
@@ -9,10 +9,10 @@ import type { GraphCache } from "./graph_cache.ts";
  */
 export async function makeRoom(
   { artifacts, caches }: { artifacts: ArtifactStore; caches: GraphCache },
-  { maxBytes, keep }: { maxBytes: number; keep: readonly string[] },
+  { maxBytes, ...options }: Omit<GarbageOptions, "dryRun">,
 ): Promise<{ artifacts: GarbageReport; forms: FormReport }> {
-  const { total_bytes } = await artifacts.gc({ maxBytes: Infinity, keep, dryRun: true });
+  const { total_bytes } = await artifacts.gc({ maxBytes: Infinity, keep: [], dryRun: true });
   const forms = await caches.gc(Math.max(0, maxBytes - total_bytes));
   const room = Math.max(0, maxBytes - forms.total_bytes);
-  return { artifacts: await artifacts.gc({ maxBytes: room, keep }), forms };
+  return { artifacts: await artifacts.gc({ maxBytes: room, ...options }), forms };
 }

@@ -1,32 +1,64 @@
 import { openArtifactStore } from "../artifacts/artifact_store.ts";
+import type { GarbageReport } from "../artifacts/garbage.ts";
 import { openGraphCache } from "../artifacts/graph_cache.ts";
 import { makeRoom } from "../artifacts/make_room.ts";
+import { UsageError } from "../../core/mod.ts";
 import { findHome } from "../home.ts";
-import { keptArtifacts } from "../kept_artifacts.ts";
-import { openStore } from "../store/store.ts";
+import { artifactClaims } from "../kept_artifacts.ts";
+import { journalSize } from "../store/sink.ts";
+import { storePaths } from "../store/store_paths.ts";
 import { bytes } from "../view/format.ts";
 import { parseBytes } from "./parse_values.ts";
 
+interface GcOptions {
+  store?: string;
+  maxDisk: string;
+  unclaimed?: boolean;
+}
+
 /**
- * `pare gc`: removes artifacts that can be made again, never a front's or a report's; before them the
- * GGUF files and graphs that runtimes loaded.
+ * `pare gc`: removes artifacts that can be made again, never a front's or a report's of any store that
+ * has used them; before them the GGUF files and graphs that runtimes loaded.
  */
-export async function gcCommand(options: { store?: string; maxDisk: string }): Promise<void> {
+export async function gcCommand(options: GcOptions): Promise<void> {
   const maxBytes = parseBytes(options.maxDisk, "--max-disk");
+  const { unclaimed = false } = options;
   const home = findHome(Deno.env.toObject(), options.store);
-  await using store = await openStore(home.store, { write: false });
+  if (options.store !== undefined && journalSize(storePaths(home.store).journal) === 0) {
+    throw new UsageError(`Cannot ask the store ${home.store} as nothing is recorded there`);
+  }
   using artifacts = await openArtifactStore(home.artifacts);
   const caches = openGraphCache(home.cache);
-  const keep = await keptArtifacts(store);
-  const { artifacts: report, forms } = await makeRoom({ artifacts, caches }, { maxBytes, keep });
+  const also = [home.store, findHome(Deno.env.toObject()).store];
+  const ask = () => artifactClaims(artifacts, also);
+  const limits = { maxBytes, keep: [], ask, unclaimed };
+  const { artifacts: report, forms } = await makeRoom({ artifacts, caches }, limits);
   for (const { kind, key, bytes: size } of forms.removed) {
     console.log(`removed ${kind} ${key} (${bytes(size)})`);
   }
   for (const { artifact_id, bytes: size } of report.removed) {
     console.log(`removed ${artifact_id} (${bytes(size)})`);
   }
+  for (const line of keptLines(report)) console.log(line);
   console.log(
     `${bytes(report.total_bytes)} of artifacts are left, ${bytes(forms.total_bytes)} of cached ` +
       "GGUF files and graphs",
   );
+}
+
+/** What stays although it may be of no use to anybody, and what a user can do about it. */
+function keptLines({ unsure, unclaimed, over }: GarbageReport): string[] {
+  const lines = unsure.map(({ store, reason }) =>
+    `kept all that the store ${store} used as ${reason}; where it is of no use any more: ` +
+    `pare store forget ${store}`
+  );
+  if (over && unclaimed.artifacts > 0) {
+    lines.push(
+      `kept ${unclaimed.artifacts} artifacts (${
+        bytes(unclaimed.bytes)
+      }) that no store known here ` +
+        "names: --store DIR asks one more, --unclaimed removes them",
+    );
+  }
+  return lines;
 }

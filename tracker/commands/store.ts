@@ -1,3 +1,6 @@
+import { resolve } from "node:path";
+import { UsageError } from "../../core/mod.ts";
+import { openArtifactStore } from "../artifacts/artifact_store.ts";
 import { findHome } from "../home.ts";
 import { checkStore } from "../store/check_store.ts";
 import { openStore, rebuildDatabase } from "../store/store.ts";
@@ -31,4 +34,19 @@ export async function checkCommand(options: StoreOption): Promise<void> {
   if (wrong.length === 0) return console.log("nothing is wrong");
   console.log(`${wrong.length} ${wrong.length === 1 ? "thing is" : "things are"} wrong`);
   Deno.exitCode = 1;
+}
+
+/** `pare store forget`: what only this store used may go. */
+export async function forgetCommand(directory: string): Promise<void> {
+  const home = findHome(Deno.env.toObject());
+  using artifacts = await openArtifactStore(home.artifacts);
+  const store = resolve(directory);
+  if (!artifacts.forget(store)) {
+    const known = artifacts.claimants().map((one) => one.store);
+    const names = known.length === 0 ? "none" : known.join(", ");
+    throw new UsageError(
+      `Cannot forget ${store} as no artifact was used by it; known are ${names}`,
+    );
+  }
+  console.log(`forgot ${store}: pare gc may remove what only it used`);
 }

@@ -1,8 +1,9 @@
 import { statfs } from "node:fs/promises";
+import { join } from "node:path";
 import type { Artifact, Outcome, ResolvedAction, Span } from "../../core/mod.ts";
 import { actionKey } from "../artifacts/action_key.ts";
 import { makeRoom } from "../artifacts/make_room.ts";
-import { keptArtifacts } from "../kept_artifacts.ts";
+import { artifactClaims } from "../kept_artifacts.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
 import { methodSource } from "./source_closure.ts";
 import { storageFailure } from "../store/storage_error.ts";
@@ -44,14 +45,43 @@ async function diskShortage({ workshop, parent }: ApplyInput): Promise<string | 
       `${workshop.home.artifacts}: ${(free / 1e9).toFixed(2)} GB are free`;
 }
 
-/** Keeps to the user's limit; artifacts in `inUse` are not in the journal yet, or needed next. */
-async function keepToLimit(
-  { artifacts, caches, maxDiskBytes, store }: Workshop,
-  inUse: readonly Artifact[],
-): Promise<void> {
+/** What studies of this process work on, by store and study: not in a journal yet, or needed next. */
+const working = new Map<string, readonly string[]>();
+
+function worksOn({ workshop, study }: ApplyInput, ...artifacts: readonly Artifact[]): void {
+  const ids = artifacts.map(({ artifact_id }) => artifact_id);
+  working.set(`${workshop.store.paths.root} ${study.study_id}`, ids);
+}
+
+/** Studies that were told that the limit cannot be kept: once is enough. */
+const told = new Set<string>();
+
+/** Keeps to the user's limit; what any store keeps stays, and what this process works on. */
+async function keepToLimit({ workshop, study, trial_id }: ApplyInput): Promise<void> {
+  const { artifacts, caches, maxDiskBytes, store, home } = workshop;
   if (maxDiskBytes === null) return;
-  const keep = [...await keptArtifacts(store), ...inUse.map(({ artifact_id }) => artifact_id)];
-  await makeRoom({ artifacts, caches }, { maxBytes: maxDiskBytes, keep });
+  const keep = [...working.values()].flat();
+  const also = [store.paths.root, join(home.root, "store")];
+  const ask = () => artifactClaims(artifacts, also);
+  const limits = { maxBytes: maxDiskBytes, keep, ask };
+  const { artifacts: { over, total_bytes, unsure } } = await makeRoom(
+    { artifacts, caches },
+    limits,
+  );
+  if (!over || told.has(study.study_id)) return;
+  told.add(study.study_id);
+  const lost = unsure.map(({ store }) => `; all that the store ${store} used is kept, too`);
+  await store.record({
+    type: "alert",
+    at: workshop.timestamp(),
+    study_id: study.study_id,
+    trial_id,
+    condition: "max_disk",
+    evidence:
+      `artifacts take ${total_bytes} bytes of ${maxDiskBytes}: what is left stands on the ` +
+      `front of a study, is in use, or is of no known store${lost.join("")}`,
+    action: "pare gc says what may be done",
+  });
 }
 
 /** What a method says of its artifact, with every trial that uses it: whoever loads it must know. */
@@ -90,11 +120,13 @@ export async function applyAction(input: ApplyInput): Promise<Applied> {
   const spans: Span[] = [];
   try {
     const key = await keyOf(input);
+    worksOn(input, input.parent);
     const found = await input.workshop.artifacts.find(key);
     const applied: Applied = found === null
       ? await make(input, key, spans)
       : { ok: true, value: { artifact: found, cached: true }, spans };
     if (applied.ok) {
+      worksOn(input, input.parent, applied.value.artifact);
       await recordLayers(input, applied.value.artifact);
       await recordNotes(input, applied.value.artifact);
     }
@@ -151,7 +183,8 @@ async function make(input: ApplyInput, key: string, spans: Span[]): Promise<Appl
     // Hashing what was written belongs to making it: before the spans of the check.
     const seconds = (performance.now() - committing) / 1000;
     spans.push({ name: "commit", seconds, library: false }, ...verified.spans);
-    await keepToLimit(workshop, [parent, artifact]);
+    worksOn(input, parent, artifact);
+    await keepToLimit(input);
     return { ok: true, value: { artifact, cached: false }, spans };
   } finally {
     await workshop.artifacts.discard(directory); // nothing is there where it was committed
