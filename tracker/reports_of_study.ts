@@ -51,7 +51,7 @@ function resultsOf(view: StudyView) {
 export async function recommendedLoader(view: StudyView): Promise<string> {
   const artifact = view.recommended === null ? undefined : checkpointOf(view, view.recommended);
   if (artifact === undefined || !existsSync(join(artifact.location, "config.json"))) return "";
-  return await loaderLines(artifact.location);
+  return await loaderLines(artifact);
 }
 
 /** The report of a study, or of an evaluation; `loader` as of `recommendedLoader`. */

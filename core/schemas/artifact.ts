@@ -23,6 +23,14 @@ export const Verification = z.strictObject({
 });
 export type Verification = z.infer<typeof Verification>;
 
+/** Tensors that no action has touched, of one kind. */
+export const FloatPart = z.strictObject({
+  part: z.string().describe("embedding, head, linear, expert, router, position, norm, bias, other"),
+  tensors: z.int(),
+  bytes: z.int().describe("as the format's formula predicts"),
+});
+export type FloatPart = z.infer<typeof FloatPart>;
+
 /** A model directory: the child of one parent by one action, or an imported baseline. */
 export const Artifact = z.strictObject({
   artifact_id: z.string().describe("sha256 over the files' checksums, first 16 hex digits"),
@@ -35,7 +43,10 @@ export const Artifact = z.strictObject({
   formula_bytes: z.int().nullable().describe("bytes that the format's formula predicts"),
   weight_bits: z.number().nullable().describe("mean bits a linear weight, scales included"),
   activation_bits: z.int().nullable().describe("declared activation quantization; null = none"),
-  notes: z.array(z.string()).optional().describe("what whoever loads it must know"),
+  notes: z.array(z.string()).optional().describe("what whoever loads or judges it must know"),
+  // Absent in old records, and of an imported baseline.
+  floats: z.array(FloatPart).optional().describe("what is left in floats, most bytes first"),
+  loader: z.enum(["transformers", "pare"]).optional().describe("whose loader takes the directory"),
   verification: Verification.nullable(),
   layer_cosines: z.array(LayerValue).optional().describe(
     "of each layer's weights with its source's",

@@ -46,6 +46,13 @@ export const ModelFacts = z.strictObject({
   linear_shapes: z.array(LinearShape),
   group_sizes: z.array(z.int()).describe("of 16 to 256, those that divide every linear row"),
   grid: WeightGrid.nullable(),
+  // Absent in old records.
+  expert_parameters: z.int().optional().describe(
+    "of linear_parameters, those of a mixture's experts",
+  ),
+  unpackable: z.string().nullable().optional().describe(
+    "why some weight matrices cannot be packed, with the name of one; null: all can",
+  ),
   chat_template: z.boolean(),
   custom_code: z.boolean(),
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { KnobValue } from "./action.ts";
-import { LayerValue, Verification } from "./artifact.ts";
+import { FloatPart, LayerValue, Verification } from "./artifact.ts";
 import { Endpoint, RefusedTask } from "./endpoint.ts";
 import { CarbonIntensity, CpuPower, EnergyReading } from "./energy.ts";
 import { DeviceFacts, ModelFacts } from "./facts.ts";
@@ -266,6 +266,8 @@ export const StageResults = {
     quantized_layers: z.int(),
     peak_memory_bytes: z.int(),
     notes: z.array(z.string()),
+    floats: z.array(FloatPart),
+    loader: z.enum(["transformers", "pare"]),
   }),
   verify: Verification.extend({
     cosines: z.array(LayerValue).describe("of each layer's weights with the source's"),

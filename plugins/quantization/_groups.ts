@@ -85,6 +85,13 @@ export function hasLinearLayers({ model }: Facts): Support {
   return { ok: false, reason: `${model.architecture} has no linear layers that pare can find` };
 }
 
+/** Whether every weight matrix of the model is one that can be packed, and there is one. */
+export function packsLinearLayers(facts: Facts): Support {
+  const { unpackable } = facts.model;
+  if (unpackable !== null && unpackable !== undefined) return { ok: false, reason: unpackable };
+  return hasLinearLayers(facts);
+}
+
 /** Whether a group size divides every row that it would cut. */
 export function dividesRows(group: number, rows: readonly number[]): Support {
   if (group === -1) return { ok: true };
@@ -126,6 +133,8 @@ export function leavesGrid(params: Params, { model: { grid } }: Facts): Support 
 
 /** Whether a method of the linear layers takes these bits and groups on this model. */
 export function acceptsLinear(params: Params, facts: Facts): Support {
+  const packs = packsLinearLayers(facts);
+  if (!packs.ok) return packs;
   const divides = dividesRows(Number(params.group_size), linearRows(facts));
   return divides.ok ? leavesGrid(params, facts) : divides;
 }

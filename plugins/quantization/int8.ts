@@ -3,11 +3,11 @@ import {
   dividesRows,
   gridFormat,
   GROUP_SIZES,
-  hasLinearLayers,
   largestGroup,
   linearBits,
   linearRows,
   modelMemory,
+  packsLinearLayers,
   roundsOnce,
 } from "./_groups.ts";
 
@@ -45,7 +45,7 @@ export default defineMethod({
     activation_group_size: Number(activation_group_size),
   }),
   order: roundsOnce,
-  supports: hasLinearLayers,
+  supports: packsLinearLayers,
   accepts: (params, facts) => dividesRows(Number(params.activation_group_size), linearRows(facts)),
   auto: (facts) => ({ activation_group_size: largestGroup(facts, LARGEST_AUTO_GROUP) }),
   seed: (boldness) => boldness === "conservative" ? { activation_group_size: "auto" } : null,

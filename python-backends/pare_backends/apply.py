@@ -13,6 +13,7 @@ from pare_backends.checkpoint import Checkpoint, formula_bytes, read, weight_bit
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import build_params, unknown_name
 from pare_backends.method_file import load_method_file
+from pare_backends.artifact_notes import float_parts, left_in_floats, other_loaders
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report
 from pare_backends.quantization.context import Context
@@ -53,6 +54,7 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
         report.progress("write", 0, 1, "checkpoints")
         files = write(child, output)
         report.progress("write", 1, 1, "checkpoints")
+    others, floats = other_loaders(child, layout), float_parts(child, layout)
     declared = {t.activation_bits for t in child.quantized.values() if t.activation_bits}
     return {
         "size_bytes": sum(path.stat().st_size for path in files),
@@ -61,7 +63,9 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
         "activation_bits": min(declared) if declared else None,
         "quantized_layers": len(child.quantized) - len(parent.quantized),
         "peak_memory_bytes": peak_memory(),
-        "notes": notes(child, layout.embedding),
+        "notes": [*others, *context.notes, left_in_floats(floats, formula_bytes(child))],
+        "floats": floats,
+        "loader": "pare" if others else "transformers",
     }
 
 
@@ -83,16 +87,6 @@ def check_child(parent: Checkpoint, child: Checkpoint) -> None:
             tensor.check(name)
         elif tensor is not parent.quantized[name]:
             raise StageFailure("crash", f"Cannot keep {name}: the method changed a packed tensor")
-
-
-def notes(child: Checkpoint, embedding: str) -> list[str]:
-    """What a user of the directory must know."""
-    if embedding in child.quantized and child.tied:
-        return [
-            f"{embedding} is quantized and shared with the output head, which transformers does"
-            " not load by itself: use pare_backends.checkpoint.load_dequantized"
-        ]
-    return []
 
 
 def peak_memory() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from pare_backends.checkpoint import Checkpoint, read
 from pare_backends.checkpoint.load import load_model, load_tokenizer
 from pare_backends.failures import StageFailure
+from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report
 
 COSINE_FLOOR = {2: 0.3, 3: 0.6, 4: 0.8, 8: 0.98}
@@ -43,7 +45,7 @@ def run(request: VerifyRequest, report: Report) -> dict[str, Any]:
     started = time.perf_counter()
     with report.span("verify"):
         artifact, source = read(request.artifact_dir), read(request.source_dir)
-        cosines = compare(artifact, source, report)
+        cosines = compare(artifact, source, report, tied_copies(request.source_dir))
     worst = min(cosines, key=lambda name: cosines[name])
     report.progress("verify: generate", 0, NEW_TOKENS, "tokens")
     with report.span("load", library=True):
@@ -69,15 +71,27 @@ def matrices(checkpoint: Checkpoint) -> list[str]:
     return [*checkpoint.quantized, *plain]
 
 
-def compare(artifact: Checkpoint, source: Checkpoint, report: Report) -> dict[str, float]:
-    """Cosine by layer; raises at the first that is missing, not finite or below its floor."""
+def tied_copies(directory: str) -> frozenset[str]:
+    """Layers that a model's files hold a second time: a tied output head, which is the embedding."""
+    copy = layout_of(directory).head_copy
+    return frozenset() if copy is None else frozenset({copy})
+
+
+def compare(
+    artifact: Checkpoint, source: Checkpoint, report: Report, copies: Collection[str] = ()
+) -> dict[str, float]:
+    """Cosine by layer; raises at the first that is missing, not finite or below its floor.
+
+    copies: layers that the artifact may leave out
+    """
     layers = matrices(source)
-    missing = sorted(set(layers) - set(matrices(artifact)) - {"lm_head"})
+    held = set(matrices(artifact))
+    missing = sorted(set(layers) - held - set(copies))
     if missing:
         raise StageFailure("verification", f"Cannot verify the artifact: {missing[0]} is missing")
     cosines: dict[str, float] = {}
     for done, layer in enumerate(layers, start=1):
-        if layer == "lm_head" and artifact.tied:
+        if layer not in held:
             continue  # stored twice in the source, shared with the embedding here
         weights, original = artifact.weight(layer), source.weight(layer)
         if weights.shape != original.shape:

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import type { Artifact } from "../../core/mod.ts";
 import { PROJECT_ROOT } from "../home.ts";
 
 /** What decides which program can load a checkpoint. */
@@ -20,10 +21,14 @@ async function packsTiedEmbedding(location: string): Promise<boolean> {
 }
 
 /** The lines that load a written checkpoint in Python. */
-export async function loaderLines(location: string): Promise<string> {
-  if (await packsTiedEmbedding(location)) {
+export async function loaderLines(
+  { location, loader }: Pick<Artifact, "location" | "loader">,
+): Promise<string> {
+  // Old records do not say whose loader takes the directory.
+  const own = loader === undefined ? await packsTiedEmbedding(location) : loader === "pare";
+  if (own) {
     return [
-      "# transformers does not tie an output head to a packed embedding: pare's own loader does",
+      "# transformers does not load these weights by itself, pare's own loader does: see its notes",
       "import sys",
       `sys.path.insert(0, "${join(PROJECT_ROOT, "python-backends")}")`,
       "from pare_backends.checkpoint import load_dequantized",

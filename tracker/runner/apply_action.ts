@@ -165,7 +165,7 @@ async function make(input: ApplyInput, key: string, spans: Span[]): Promise<Appl
       source_dir: parent.location,
     }, "default");
     if (!verified.ok) return failed(verified.failure, [...spans, ...verified.spans]);
-    const { formula_bytes, weight_bits, activation_bits, notes } = applied.value;
+    const { formula_bytes, weight_bits, activation_bits, notes, floats, loader } = applied.value;
     const { cosines, ...verification } = verified.value;
     const committing = performance.now();
     const artifact = await workshop.artifacts.commit(directory, {
@@ -176,6 +176,8 @@ async function make(input: ApplyInput, key: string, spans: Span[]): Promise<Appl
       weight_bits,
       activation_bits,
       notes,
+      floats,
+      loader,
       verification,
       layer_cosines: cosines,
       created_at: workshop.timestamp(),

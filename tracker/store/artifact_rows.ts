@@ -1,6 +1,19 @@
 import type { Artifact, JournalRecord } from "../../core/mod.ts";
 import { adds, type Change, moment, type Row } from "./change.ts";
 
+/** Bytes that no action has touched; null where it was not written down. */
+function floatBytes({ floats }: Artifact): number | null {
+  return floats?.reduce((total, { bytes }) => total + bytes, 0) ?? null;
+}
+
+/** Such as `embedding 66.1 %, norm 0.1 %`: shares of the bytes that the formula predicts. */
+function floatParts({ floats, formula_bytes }: Artifact): string | null {
+  if (floats === undefined || formula_bytes === null || formula_bytes === 0) return null;
+  return floats
+    .map(({ part, bytes }) => `${part} ${(100 * bytes / formula_bytes).toFixed(1)} %`)
+    .join(", ");
+}
+
 function artifactRow(artifact: Artifact, position: number): Row {
   const { verification: check } = artifact;
   return {
@@ -16,6 +29,9 @@ function artifactRow(artifact: Artifact, position: number): Row {
     formula_bytes: artifact.formula_bytes,
     weight_bits: artifact.weight_bits,
     activation_bits: artifact.activation_bits,
+    float_bytes: floatBytes(artifact),
+    float_parts: floatParts(artifact),
+    loader: artifact.loader ?? null,
     verified_layers: check?.layers ?? null,
     minimum_cosine: check?.minimum_cosine ?? null,
     mean_cosine: check?.mean_cosine ?? null,

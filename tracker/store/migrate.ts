@@ -23,6 +23,7 @@ const MIGRATIONS = [
   "0021_chance_and_strata.sql",
   "0024_problems_without_place.sql",
   "0025_limits_and_origins.sql",
+  "0026_left_in_floats.sql",
 ] as const;
 
 function versionOf(name: string): number {

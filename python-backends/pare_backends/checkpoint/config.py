@@ -14,6 +14,10 @@ from pare_backends.failures import StageFailure
 PACKED = "pack-quantized"
 INTEGERS = "int-quantized"
 MIXED = "mixed-precision"
+TRANSPOSED = "-transposed"
+"""Ends the name of a format of our own: the model holds the weights as (in, out), their integers lie
+as (out, in), since groups run along the input. compressed-tensors has no word for it and refuses the
+name; under its own, transformers would leave these layers at random values and say so in a warning."""
 
 
 @dataclass(frozen=True, order=True)
@@ -25,10 +29,12 @@ class Scheme:
     symmetric: bool
     activation_bits: int  # 0 = none: a key that sorts
     activation_group_size: int  # -1 = the whole row
+    transposed: bool
 
     @property
     def format(self) -> str:
-        return INTEGERS if self.activation_bits else PACKED
+        form = INTEGERS if self.activation_bits else PACKED
+        return f"{form}{TRANSPOSED}" if self.transposed else form
 
 
 def scheme_of(tensor: QuantizedTensor) -> Scheme:
@@ -39,6 +45,7 @@ def scheme_of(tensor: QuantizedTensor) -> Scheme:
         tensor.symmetric,
         tensor.activation_bits or 0,
         tensor.activation_group_size,
+        tensor.transposed,
     )
 
 
@@ -128,6 +135,12 @@ def input_rounding(config: Mapping[str, Any], layer: str) -> tuple[int, int] | N
     return (
         None if inputs is None else (int(inputs["num_bits"]), int(inputs.get("group_size") or -1))
     )
+
+
+def is_transposed(config: Mapping[str, Any], layer: str) -> bool:
+    """Whether the model holds a quantized layer's weight as (in, out)."""
+    group = group_naming(config, layer)
+    return group is not None and str(group.get("format")).endswith(TRANSPOSED)
 
 
 def names_layer(targets: Collection[str], layer: str) -> bool:

@@ -12,7 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.config import declared_bits, input_rounding, quantization_config
+from pare_backends.checkpoint.config import (
+    declared_bits,
+    input_rounding,
+    is_transposed,
+    quantization_config,
+)
 from pare_backends.checkpoint.own_files import own_file
 from pare_backends.checkpoint.packing import pack, unpack
 from pare_backends.checkpoint.quantized import QuantizedTensor
@@ -48,18 +53,14 @@ class Checkpoint:
     quantized: Mapping[str, QuantizedTensor]  # by layer, such as model.layers.0.mlp.up_proj
     floats: Mapping[str, np.ndarray] = field(repr=False)  # by tensor name; read when asked for
 
-    @property
-    def tied(self) -> bool:
-        """Whether the output head is the embedding: then no tensor of its own is stored."""
-        return "lm_head.weight" not in self.floats and "lm_head" not in self.quantized
-
     def weight(self, layer: str) -> np.ndarray:
-        """A layer's weight matrix, dequantized where it is quantized.
+        """A layer's weight as the model has it, dequantized where it is quantized.
 
-        returns: (out, in) float32
+        returns: (out, in) float32, (in, out) of a layer that the model holds transposed
         """
         if layer in self.quantized:
-            return self.quantized[layer].dequantize()
+            tensor = self.quantized[layer]
+            return tensor.dequantize().T if tensor.transposed else tensor.dequantize()
         return np.asarray(self.floats[f"{layer}.weight"], dtype=np.float32)
 
     def float_shape(self, name: str) -> tuple[int, ...]:
@@ -167,7 +168,10 @@ def read_quantized(stored: StoredTensors, layer: str, config: Mapping[str, Any])
     groups = scales.shape[1]
     group_size = -1 if groups == 1 else columns // groups
     input_bits, input_group = input_rounding(config, layer) or (None, -1)
-    return QuantizedTensor(ints, scales, zero_points, bits, group_size, input_bits, input_group)
+    transposed = is_transposed(config, layer)
+    return QuantizedTensor(
+        ints, scales, zero_points, bits, group_size, input_bits, input_group, transposed
+    )
 
 
 def layer_tensors(layer: str, tensor: QuantizedTensor) -> dict[str, np.ndarray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pare_backends.checkpoint.files import Checkpoint, read
+from pare_backends.checkpoint.linear_modules import separate_experts
 from pare_backends.checkpoint.own_files import check_directory
+from pare_backends.failures import StageFailure
 
 if TYPE_CHECKING:
     import torch
@@ -62,22 +64,50 @@ def load_model(checkpoint: Checkpoint, directory: str | Path) -> Any:
 
     skeleton = meta_model(directory)
     state = {name: as_tensor(checkpoint.floats[name]) for name in checkpoint.floats}
-    for layer, tensor in checkpoint.quantized.items():
-        state[f"{layer}.weight"] = torch.from_numpy(tensor.dequantize())
-    model = type(skeleton).from_pretrained(
-        None, config=skeleton.config, state_dict=state, dtype=torch.float32
+    for layer in checkpoint.quantized:
+        state[f"{layer}.weight"] = as_tensor(checkpoint.weight(layer))
+    model, info = type(skeleton).from_pretrained(
+        None, config=skeleton.config, state_dict=state, dtype=torch.float32, output_loading_info=True
     )
+    check_complete(directory, info["missing_keys"])
     # Libraries look the model's own files up by this: without it they would ask the hub.
     model.config._name_or_path = model.name_or_path = str(directory)
-    quantize_inputs(
-        model,
-        {
-            layer: tensor.activation_group_size
-            for layer, tensor in checkpoint.quantized.items()
-            if tensor.activation_bits is not None
-        },
-    )
+    declared = {
+        layer: tensor.activation_group_size
+        for layer, tensor in checkpoint.quantized.items()
+        if tensor.activation_bits is not None
+    }
+    quantize_inputs(model, by_module(model, declared))
     return model.eval()
+
+
+def check_complete(directory: str | Path, missing: Collection[str]) -> None:
+    """Raises where a parameter would be left at what it was drawn as."""
+    if missing:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot load {directory}: its files hold nothing for {min(missing)}"
+            f" ({len(missing)} parameters are missing)",
+            hint="The checkpoint is incomplete: copy or make it again",
+        )
+
+
+def by_module(model: Any, layers: Mapping[str, int]) -> dict[str, int]:
+    """The same by the modules that compute with the layers; a mixture's experts become modules of
+    their own."""
+    from pare_backends.models.layout import model_layout
+
+    if not layers:
+        return {}
+    layout = model_layout(model, [f"{layer}.weight" for layer in layers])
+    if layout.experts:
+        separate_experts(model)
+    unknown = sorted(set(layers) - set(layout.modules))
+    if unknown:
+        raise StageFailure(
+            "bad_input", f"Cannot round the inputs of {unknown[0]}: the model has no such layer"
+        )
+    return {layout.modules[layer]: group for layer, group in layers.items()}
 
 
 def meta_model(directory: str | Path) -> Any:
@@ -115,9 +145,10 @@ def quantize_inputs(model: Any, groups: Mapping[str, int]) -> None:
         return round_first
 
     setattr(model, ROUNDS_INPUTS, bool(groups))
-    for name, module in model.named_modules():
-        if name in groups and isinstance(module, torch.nn.Linear):
-            module.register_forward_pre_hook(rounder(groups[name]))
+    for name, group in groups.items():
+        module = model.get_submodule(name)
+        if not isinstance(module, torch.nn.Embedding):
+            module.register_forward_pre_hook(rounder(group))
 
 
 @contextmanager

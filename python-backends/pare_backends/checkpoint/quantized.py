@@ -26,6 +26,7 @@ class QuantizedTensor:
     group_size: int  # columns that share a scale; −1 = the whole row
     activation_bits: int | None = None  # 8: inputs are quantized as the model runs
     activation_group_size: int = -1  # columns of an input that share a scale; −1 = the whole row
+    transposed: bool = False  # the model's own weight is (i, o), as that of a Conv1D
 
     @property
     def symmetric(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pare_backends.checkpoint.file_names import filled_parameters
 from pare_backends.checkpoint.files import weight_files
 from pare_backends.checkpoint.stored import Entry, check_dtype, file_entries
 from pare_backends.failures import StageFailure, one_line
@@ -123,13 +124,15 @@ def check_shapes(source: Path | str, model: Any, entries: Mapping[str, Entry]) -
 
     model: the architecture, on whatever device
     """
-    for name, parameter in model.named_parameters():
-        entry = entries.get(name)
-        if entry is not None and entry.shape != tuple(parameter.shape):
+    places = filled_parameters(model, entries).items()
+    whole = {p.parameter: n for n, p in places if p.expert is None and p.problem is None}
+    for parameter, weights in model.named_parameters():
+        name, shape = whole.get(parameter), tuple(weights.shape)
+        if name is not None and entries[name].shape != shape:
             raise StageFailure(
                 "bad_input",
-                f"Cannot use {source}: {name} has the shape {entry.shape} in its file and"
-                f" {tuple(parameter.shape)} by config.json",
+                f"Cannot use {source}: {name} has the shape {entries[name].shape} in its file and"
+                f" {shape} by config.json",
                 hint="Config and weights are of two models: copy the directory again",
             )
 

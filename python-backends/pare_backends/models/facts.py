@@ -6,12 +6,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pare_backends.checkpoint.load import meta_model
 from pare_backends.checkpoint.stored import Entry, StoredTensors
+from pare_backends.evaluation.limits import context_length
 from pare_backends.failures import StageFailure, one_line
 from pare_backends.models.checks import check_finite, check_shapes, check_tokenizer
 from pare_backends.models.grid import detect_grid
-from pare_backends.models.layout import Layout, missing_weights, model_layout
+from pare_backends.models.layout import Layout, model_layout
 from pare_backends.progress import Report
 
 GROUP_SIZES = (16, 32, 48, 64, 96, 128, 192, 256)
@@ -22,7 +25,7 @@ def find_layout(directory: Path, entries: dict[str, Entry]) -> Layout:
     """The architecture's layers; `StageFailure` where transformers or the files lack them."""
     try:
         model = meta_model(directory)
-        layout = model_layout(model)
+        layout = model_layout(model, entries)
     except Exception as error:
         # transformers' checks raise a dozen types, and a model's own code whatever it likes.
         raise StageFailure(
@@ -30,24 +33,30 @@ def find_layout(directory: Path, entries: dict[str, Entry]) -> Layout:
             f"Cannot use {directory}: transformers cannot build its architecture as a causal"
             f" language model ({one_line(error, 160)})",
         ) from error
-    if not layout.linear:
-        count = getattr(model.config.get_text_config(), "num_hidden_layers", None)
+    if layout.missing:
         raise StageFailure(
             "bad_input",
-            f"Cannot use {directory}: by its config.json it has no layers"
-            f" (num_hidden_layers is {count})",
-            hint="Config and weights are of two models: copy the directory again",
-        )
-    missing = missing_weights(layout, {name: entry for name, entry in entries.items()})
-    if missing:
-        raise StageFailure(
-            "bad_input",
-            f"Cannot use {directory}: its files hold no {missing[0]}.weight"
-            f" ({len(missing)} of {len(layout.part('all'))} layers are missing)",
+            f"Cannot use {directory}: its files hold no weight for {layout.missing[0]}"
+            f" ({len(layout.missing)} layers are missing)",
             hint="The checkpoint is incomplete, or its layers are fused in a way pare cannot cut",
+        )
+    if not layout.linear and not layout.problems:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot use {directory}: {no_layers(model)}",
+            hint="Copy the directory again, or give a model that is built of linear layers",
         )
     check_shapes(directory, model, entries)
     return layout
+
+
+def no_layers(model: Any) -> str:
+    """What stands in the place of linear layers: none at all, or classes unknown here."""
+    count = getattr(model.config.get_text_config(), "num_hidden_layers", None)
+    if not isinstance(count, int) or count < 1:
+        return f"by its config.json it has no layers (num_hidden_layers is {count})"
+    kinds = {type(m).__name__ for m in model.modules() if len(list(m.parameters(False))) > 0}
+    return f"its weights are those of {', '.join(sorted(kinds))}, none of them a linear layer"
 
 
 def original_dtype(entries: dict[str, Entry]) -> str:
@@ -61,11 +70,17 @@ def original_dtype(entries: dict[str, Entry]) -> str:
 
 def weight_shapes(layout: Layout, entries: dict[str, Entry]) -> list[dict[str, int]]:
     """Shapes of the linear layers with their counts, most frequent first."""
-    counts = Counter(entries[f"{name}.weight"].shape for name in layout.linear)
+    counts = Counter(matrix_shape(layout, entries, name) for name in layout.linear)
     return [
         {"out_features": shape[0], "in_features": shape[1], "count": count}
         for shape, count in counts.most_common()
     ]
+
+
+def matrix_shape(layout: Layout, entries: dict[str, Entry], layer: str) -> tuple[int, int]:
+    """(out, in) of a layer, however its file holds it."""
+    first, second = entries[f"{layer}.weight"].shape
+    return (second, first) if layer in layout.transposed else (first, second)
 
 
 def model_facts(
@@ -84,11 +99,17 @@ def model_facts(
     )
     text = full.get_text_config()
     stored = StoredTensors(entries)
-    columns = sorted({entries[f"{name}.weight"].shape[1] for name in layout.linear})
+    columns = sorted({matrix_shape(layout, entries, name)[1] for name in layout.linear})
+
+    def weight(layer: str) -> np.ndarray:
+        values = stored[f"{layer}.weight"].astype("float32")
+        return values.T if layer in layout.transposed else values
+
     heads = int(text.num_attention_heads)
-    counted = {name: entry.values for name, entry in entries.items()}
-    if layout.head is None:
-        counted.pop("lm_head.weight", None)  # some files store the tied head a second time
+    counted = {name: entry.values for name, entry in entries.items() if name in layout.roles}
+    if layout.head_copy is not None:
+        counted.pop(f"{layout.head_copy}.weight")
+    experts = sum(counted[f"{name}.weight"] for name in layout.experts)
     outer = sum(counted[f"{name}.weight"] for name in layout.part("embedding"))
     parameters = sum(counted.values())
     return {
@@ -103,16 +124,16 @@ def model_facts(
         "tied_embeddings": layout.head is None,
         "layers": int(text.num_hidden_layers),
         "hidden_size": int(text.hidden_size),
-        "intermediate_size": int(getattr(text, "intermediate_size", 4 * text.hidden_size)),
+        "intermediate_size": int(getattr(text, "intermediate_size", None) or 4 * text.hidden_size),
         "heads": heads,
         "kv_heads": int(getattr(text, "num_key_value_heads", None) or heads),
         "vocabulary": int(text.vocab_size),
-        "context_length": int(getattr(text, "max_position_embeddings", 0)),
+        "context_length": context_length(full),
         "linear_shapes": weight_shapes(layout, entries),
         "group_sizes": [g for g in GROUP_SIZES if all(c % g == 0 for c in columns)],
-        "grid": detect_grid(
-            layout.linear, lambda name: stored[f"{name}.weight"].astype("float32"), columns
-        ),
+        "grid": detect_grid(layout.linear, weight, columns),
+        "expert_parameters": experts,
+        "unpackable": layout.problems[0] if layout.problems else None,
         "chat_template": bool(getattr(tokenizer, "chat_template", None)),
         "custom_code": bool(config.get("auto_map")),
     }

@@ -9,11 +9,12 @@ from typing import Any
 from pare_backends.checkpoint import Checkpoint, QuantizedTensor
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import choice, flag, integer, real
-from pare_backends.quantization.context import Context, check_groups, check_untouched
+from pare_backends.quantization.context import Context, check_layers
 from pare_backends.quantization.extract import grid_tensor
 
 GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 BATCH = 4
+OWN_TOKENS = "AutoRound learns each expert's rounding from the tokens that are sent to it"
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,13 @@ class Params:
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
     """Quantizes the linear layers of the decoder's blocks."""
     layers = context.layout.linear
-    check_untouched(checkpoint, layers)
-    check_groups(checkpoint, layers, params.group_size)
+    check_layers(checkpoint, context.layout, layers, params.group_size)
     windows = context.calibration(params.samples)[:, : params.seqlen].contiguous()
-    model, tokenizer = context.load(checkpoint)
+    model, tokenizer = context.load_linear(checkpoint)
     with context.report.span("quantize", library=True):
         model = tune(model, tokenizer, windows, params, context)
     with context.report.span("extract"):
-        tensors = {layer: read_layer(model, layer, params) for layer in layers}
+        tensors = {layer: read_layer(model, layer, params, context) for layer in layers}
     return checkpoint.with_quantized(tensors)
 
 
@@ -50,6 +50,7 @@ def tune(model: Any, tokenizer: Any, windows: Any, params: Params, context: Cont
     from torch.utils.data import DataLoader
 
     from pare_backends.quantization.freeze import frozen_garbage
+    from pare_backends.quantization.routed import count_routed, routed_note
     from pare_backends.quantization.watch import watch_blocks
 
     rows: Any = [{"input_ids": row, "attention_mask": torch.ones_like(row)} for row in windows]
@@ -75,20 +76,23 @@ def tune(model: Any, tokenizer: Any, windows: Any, params: Params, context: Cont
     )
     calls = params.iters + 2 * -(-len(rows) // batch)
     progress = watch_blocks(model, context.report, "autoround", calls_a_block=calls)
-    with frozen_garbage(), progress:
+    routed = count_routed(model, -(-len(rows) // batch))
+    with frozen_garbage(), progress, routed as counts:
         tuned, _ = compressor.quantize()
+    context.notes.extend(routed_note(counts, windows.numel(), OWN_TOKENS))
     return tuned
 
 
-def read_layer(model: Any, layer: str, params: Params) -> QuantizedTensor:
+def read_layer(model: Any, layer: str, params: Params, context: Context) -> QuantizedTensor:
     """One layer's integers and scales; auto-round counts its integers from 0."""
     import torch
 
-    module = model.get_submodule(layer)
+    module = model.get_submodule(context.layout.modules[layer])
     if not hasattr(module, "scale"):
         raise StageFailure("crash", f"Cannot read {layer}: auto-round left it unquantized")
     offset = 2 ** (params.bits - 1)
     zeros = None
     if not params.symmetric:
         zeros = torch.as_tensor(module.zp).float() - offset
-    return grid_tensor(layer, module.weight, module.scale, zeros, params.bits, params.group_size)
+    tensor = grid_tensor(layer, module.weight, module.scale, zeros, params.bits, params.group_size)
+    return context.in_place(layer, tensor)

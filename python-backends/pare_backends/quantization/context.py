@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pare_backends.checkpoint import Checkpoint
+from pare_backends.checkpoint import Checkpoint, QuantizedTensor
 from pare_backends.failures import StageFailure
 from pare_backends.models.layout import Layout
 from pare_backends.progress import Report
@@ -27,6 +27,7 @@ class Context:
     report: Report
     seed: int
     calibration_path: Path | None
+    notes: list[str] = field(default_factory=list)  # what a method has to say of its artifact
 
     def calibration(self, samples: int) -> torch.Tensor:
         """The first `samples` calibration windows, all where there are fewer.
@@ -43,6 +44,15 @@ class Context:
         windows = load_file(str(self.calibration_path))["input_ids"][:samples]
         return torch.from_numpy(windows.astype(np.int64))
 
+    def matrix(self, checkpoint: Checkpoint, layer: str) -> np.ndarray:
+        """A layer's weight matrix, however the model holds it. returns: (out, in) float32"""
+        weight = checkpoint.weight(layer)
+        return np.ascontiguousarray(weight.T) if layer in self.layout.transposed else weight
+
+    def in_place(self, layer: str, tensor: QuantizedTensor) -> QuantizedTensor:
+        """The tensor as the layer's own: it says where the model holds the weight transposed."""
+        return replace(tensor, transposed=layer in self.layout.transposed)
+
     def load(self, checkpoint: Checkpoint) -> tuple[Any, Any]:
         """(model in float32, tokenizer) of the parent, for a library to work on."""
         from pare_backends.checkpoint.load import load_model, load_tokenizer
@@ -51,9 +61,35 @@ class Context:
             model = load_model(checkpoint, self.parent_dir)
             return model, load_tokenizer(self.parent_dir)
 
+    def load_linear(self, checkpoint: Checkpoint) -> tuple[Any, Any]:
+        """The same, rebuilt of plain Linear modules by the names that the layout gives them."""
+        from pare_backends.checkpoint.linear_modules import plain_linears, separate_experts
+
+        model, tokenizer = self.load(checkpoint)
+        with self.report.span("load", library=True):
+            plain_linears(model)
+            if self.layout.experts:
+                separate_experts(model)
+        return model, tokenizer
+
+
+def check_layers(
+    checkpoint: Checkpoint, layout: Layout, layers: Sequence[str], group_size: int
+) -> None:
+    """Raises, before any heavy work, where the layers cannot be quantized so: one of them is
+    already, cannot be packed, or has rows that the groups do not divide."""
+    check_untouched(checkpoint, layers)
+    if layout.problems and set(layers) & set(layout.linear):
+        raise StageFailure(
+            "invalid",
+            f"Cannot quantize this model's linear layers: {layout.problems[0]}",
+            hint="Choose the embedding as target, or another model",
+        )
+    check_groups(checkpoint, layout, layers, group_size)
+
 
 def check_untouched(checkpoint: Checkpoint, layers: Sequence[str]) -> None:
-    """Raises, before any heavy work, where the parent holds one of the layers quantized."""
+    """Raises where the parent holds one of the layers quantized."""
     twice = [layer for layer in layers if layer in checkpoint.quantized]
     if twice:
         raise StageFailure(
@@ -64,12 +100,15 @@ def check_untouched(checkpoint: Checkpoint, layers: Sequence[str]) -> None:
         )
 
 
-def check_groups(checkpoint: Checkpoint, layers: Sequence[str], group_size: int) -> None:
-    """Raises, before any heavy work, where a group size does not divide a row."""
+def check_groups(
+    checkpoint: Checkpoint, layout: Layout, layers: Sequence[str], group_size: int
+) -> None:
+    """Raises where a group size does not divide a row."""
     if group_size == -1:
         return
     for layer in layers:
-        columns = checkpoint.float_shape(f"{layer}.weight")[1]
+        shape = checkpoint.float_shape(f"{layer}.weight")
+        columns = shape[0 if layer in layout.transposed else 1]
         if columns % group_size != 0:
             raise StageFailure(
                 "invalid",

@@ -3,14 +3,18 @@ error, by the second moments of the layer's inputs (arXiv 2210.17323)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pare_backends.checkpoint import Checkpoint, QuantizedTensor
 from pare_backends.knobs import choice, flag, integer, real
-from pare_backends.quantization.context import Context, check_groups, check_untouched
+from pare_backends.quantization.context import Context, check_layers
 from pare_backends.quantization.extract import grid_tensor
 
+ALL_EXPERTS = (
+    "GPTQ weighs each expert's errors by all tokens of its block, so that no expert is rounded on a few"
+)
 GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 
 
@@ -32,14 +36,14 @@ class Params:
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
     """Quantizes the linear layers, block after block, on the calibration windows."""
     layers = context.layout.linear
-    check_untouched(checkpoint, layers)
-    check_groups(checkpoint, layers, params.group_size)
+    check_layers(checkpoint, context.layout, layers, params.group_size)
     windows = context.calibration(params.samples)
-    model, tokenizer = context.load(checkpoint)
+    model, tokenizer = context.load_linear(checkpoint)
     with context.report.span("quantize", library=True):
-        run_oneshot(model, tokenizer, windows, layers, params, context)
+        modules = [context.layout.modules[layer] for layer in layers]
+        run_oneshot(model, tokenizer, windows, modules, params, context)
     with context.report.span("extract"):
-        tensors = {layer: read_layer(model, layer, params) for layer in layers}
+        tensors = {layer: read_layer(model, layer, params, context) for layer in layers}
     return checkpoint.with_quantized(tensors)
 
 
@@ -47,7 +51,7 @@ def run_oneshot(
     model: Any,
     tokenizer: Any,
     windows: Any,
-    layers: tuple[str, ...],
+    modules: Sequence[str],
     params: Params,
     context: Context,
 ) -> None:
@@ -57,11 +61,12 @@ def run_oneshot(
     from torch.utils.data import DataLoader
 
     from pare_backends.quantization.freeze import frozen_garbage
+    from pare_backends.quantization.routed import count_routed, routed_note
     from pare_backends.quantization.watch import watch_blocks
 
     by_group = params.group_size != -1
     scheme = {
-        "targets": list(layers),
+        "targets": list(modules),
         "weights": {
             "num_bits": params.bits,
             "type": "int",
@@ -80,7 +85,8 @@ def run_oneshot(
         {"input_ids": row[None], "attention_mask": row.new_ones(row.shape)[None]} for row in windows
     ]
     progress = watch_blocks(model, context.report, "gptq", calls_a_block=2 * len(batches))
-    with frozen_garbage(), progress:
+    routed = count_routed(model, len(batches))
+    with frozen_garbage(), progress, routed as counts:
         oneshot(
             model=model,
             tokenizer=tokenizer,
@@ -88,13 +94,16 @@ def run_oneshot(
             dataset=DataLoader(batches, batch_size=None),
             num_calibration_samples=len(batches),
             shuffle_calibration_samples=False,
+            moe_calibrate_all_experts=True,
         )
+    context.notes.extend(routed_note(counts, windows.numel(), ALL_EXPERTS))
 
 
-def read_layer(model: Any, layer: str, params: Params) -> QuantizedTensor:
+def read_layer(model: Any, layer: str, params: Params, context: Context) -> QuantizedTensor:
     """One layer's integers and scales."""
-    module = model.get_submodule(layer)
+    module = model.get_submodule(context.layout.modules[layer])
     zeros = None if params.symmetric else module.weight_zero_point
-    return grid_tensor(
+    tensor = grid_tensor(
         layer, module.weight, module.weight_scale, zeros, params.bits, params.group_size
     )
+    return context.in_place(layer, tensor)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.knobs import choice, flag
-from pare_backends.quantization.context import Context, check_groups, check_untouched
+from pare_backends.quantization.context import Context, check_layers
 from pare_backends.quantization.rounding import round_matrix
 
 BITS = 8
@@ -27,14 +27,13 @@ class Params:
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
     """Rounds every linear layer and declares that its inputs are to be rounded too."""
     layers = context.layout.linear
-    check_untouched(checkpoint, layers)
-    check_groups(checkpoint, layers, params.activation_group_size)
+    check_layers(checkpoint, context.layout, layers, params.activation_group_size)
     tensors = {}
     with context.report.span("quantize"):
         for done, layer in enumerate(layers, start=1):
-            tensors[layer] = round_matrix(
+            tensor = round_matrix(
                 layer,
-                checkpoint.weight(layer),
+                context.matrix(checkpoint, layer),
                 BITS,
                 -1,
                 symmetric=True,
@@ -43,5 +42,6 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
                 activation_group_size=params.activation_group_size,
                 threads=context.report.threads,
             )
+            tensors[layer] = context.in_place(layer, tensor)
             context.report.progress("round", done, len(layers), "layers")
     return checkpoint.with_quantized(tensors)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.knobs import choice, flag
-from pare_backends.quantization.context import Context, check_groups, check_untouched
+from pare_backends.quantization.context import Context, check_layers
 from pare_backends.quantization.rounding import round_matrix
 
 GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
@@ -28,19 +28,19 @@ class Params:
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
     """Rounds every matrix of the chosen part by itself."""
     layers = context.layout.part(params.targets)
-    check_untouched(checkpoint, layers)
-    check_groups(checkpoint, layers, params.group_size)
+    check_layers(checkpoint, context.layout, layers, params.group_size)
     tensors = {}
     with context.report.span("quantize"):
         for done, layer in enumerate(layers, start=1):
-            tensors[layer] = round_matrix(
+            tensor = round_matrix(
                 layer,
-                checkpoint.weight(layer),
+                context.matrix(checkpoint, layer),
                 params.bits,
                 params.group_size,
                 params.symmetric,
                 params.clip,
                 threads=context.report.threads,
             )
+            tensors[layer] = context.in_place(layer, tensor)
             context.report.progress("round", done, len(layers), "layers")
     return checkpoint.with_quantized(tensors)

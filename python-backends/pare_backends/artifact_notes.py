@@ -1,0 +1,77 @@
+"""What whoever loads or judges an artifact must know, in words and counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from pare_backends.checkpoint import Checkpoint
+from pare_backends.checkpoint.size import FLOAT_BITS, float_values
+from pare_backends.models.layout import Layout
+
+OWN_LOADER = "use pare_backends.checkpoint.load_dequantized"
+
+
+def other_loaders(child: Checkpoint, layout: Layout) -> list[str]:
+    """Why transformers' own loader does not take the directory; empty where it does.
+
+    Tried with transformers 5.17 and compressed-tensors 0.19: packed matrices of experts load, those
+    whose inputs are rounded too do not.
+    """
+    said: list[str] = []
+    if layout.embedding in child.quantized and layout.head is None and not copied(child, layout):
+        said.append(
+            f"{layout.embedding} is quantized and shared with the output head, which transformers"
+            f" does not load by itself: {OWN_LOADER}"
+        )
+    turned = [layer for layer, tensor in child.quantized.items() if tensor.transposed]
+    if turned:
+        said.append(
+            f"{turned[0]} and {len(turned) - 1} other layers are packed in groups along their input,"
+            " while their architecture holds them transposed (Conv1D): transformers refuses the"
+            f" format, {OWN_LOADER}"
+        )
+    rounding = [n for n, t in child.quantized.items() if t.activation_bits and n in layout.experts]
+    if rounding:
+        said.append(
+            f"{rounding[0]} and {len(rounding) - 1} other matrices of experts have their inputs"
+            f" rounded too, which transformers does not load: {OWN_LOADER}"
+        )
+    packed = [n for n, t in child.quantized.items() if not t.activation_bits]
+    own = [layer for layer in packed if layer in layout.own_forward]
+    if own:
+        said.append(
+            f"{own[0]} and {len(own) - 1} other layers are of a class that reads its weight by"
+            f" itself: transformers loads them packed and fails when it runs, {OWN_LOADER}"
+        )
+    return said
+
+
+def copied(child: Checkpoint, layout: Layout) -> bool:
+    """Whether the embedding's copy for the output head is in the files still."""
+    return layout.head_copy is not None and (
+        f"{layout.head_copy}.weight" in child.floats or layout.head_copy in child.quantized
+    )
+
+
+def float_parts(child: Checkpoint, layout: Layout) -> list[dict[str, Any]]:
+    """What no method has touched, by what it is: tensors and bytes as written, most bytes first."""
+    tensors: Counter[str] = Counter()
+    written: Counter[str] = Counter()
+    for name in child.floats:
+        part = layout.role(name)
+        tensors[part] += 1
+        written[part] += float_values(child, name) * FLOAT_BITS // 8
+    return [
+        {"part": part, "tensors": tensors[part], "bytes": size}
+        for part, size in written.most_common()
+    ]
+
+
+def left_in_floats(parts: Sequence[dict[str, Any]], total: int) -> str:
+    """The same in a sentence. total: bytes of all tensors"""
+    if not parts:
+        return "nothing is left in floats"
+    shares = [f"{one['part']} {one['bytes'] / 1e6:.2f} MB ({one['bytes'] / total:.1%})" for one in parts]
+    return f"left in floats, of {total / 1e6:.2f} MB: {', '.join(shares)}"

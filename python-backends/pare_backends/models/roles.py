@@ -1,0 +1,101 @@
+"""What the parameters of a model are for, by their modules and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+STACK_NAMES = ("gate_up_proj", "up_proj", "down_proj")
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A module that multiplies its input by a matrix."""
+
+    module: str
+    transposed: bool  # its weight is (in, out)
+    own_forward: bool = False  # a kind of Linear that reads its weight by itself
+
+
+@dataclass(frozen=True)
+class Expert:
+    """The matrices of a block's experts, one parameter of three dimensions."""
+
+    parameter: str
+    count: int
+    problem: str | None  # why they cannot be taken apart
+
+    @property
+    def matrices(self) -> int:
+        """Plain matrices in the parameter."""
+        return self.count * (2 if self.parameter.endswith("gate_up_proj") else 1)
+
+
+def linear_modules(model: Any) -> list[Matrix | Expert]:
+    """Everything that multiplies by a matrix but the output head and routers, in the order of the
+    model's modules."""
+    import torch
+    from transformers.pytorch_utils import Conv1D
+
+    head = model.get_output_embeddings()
+    stacks = {expert.parameter.rsplit(".", 1)[0]: 0 for expert in expert_matrices(model)}
+    counts = {expert.count for expert in expert_matrices(model)}
+    found: list[Matrix | Expert] = []
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.Linear) and module is not head:
+            # A router gives a number for each expert, a shared expert's gate a single one.
+            if not (counts and module.out_features in {1, *counts}):
+                own = type(module).forward is not torch.nn.Linear.forward
+                found.append(Matrix(name, transposed=False, own_forward=own))
+        elif isinstance(module, Conv1D):
+            found.append(Matrix(name, transposed=True))
+        elif name in stacks:
+            found += [e for e in expert_matrices(model) if e.parameter.startswith(f"{name}.")]
+    return found
+
+
+def expert_matrices(model: Any) -> Iterator[Expert]:
+    """The stacked experts of every block."""
+    for name, parameter in model.named_parameters():
+        parent, _, own = name.rpartition(".")
+        if parameter.dim() != 3 or own not in STACK_NAMES:
+            continue
+        module = model.get_submodule(parent)
+        yield Expert(name, int(parameter.shape[0]), expert_problem(module))
+
+
+def expert_problem(module: Any) -> str | None:
+    """Why a block's experts cannot be taken apart into plain matrices; None where they can."""
+    if not hasattr(module, "is_concatenated"):
+        return "its class tells nothing of how its experts lie in the parameter"
+    if module.is_transposed:
+        return "its experts are stored as (in, out), stacked"
+    return None if module.is_concatenated else "gate and up alternate in its rows"
+
+
+def float_roles(model: Any) -> dict[str, str]:
+    """What each parameter is, in a word, by its name in the model."""
+    import torch
+    from transformers.pytorch_utils import Conv1D
+
+    embedding = model.get_input_embeddings()
+    places = int(getattr(model.config.get_text_config(), "max_position_embeddings", 0) or 0)
+    counts = {expert.count for expert in expert_matrices(model)}
+    roles: dict[str, str] = {expert.parameter: "expert" for expert in expert_matrices(model)}
+    for prefix, module in model.named_modules():
+        for own, parameter in module.named_parameters(recurse=False):
+            name = f"{prefix}.{own}" if prefix else own
+            if name in roles:
+                continue
+            if isinstance(module, torch.nn.Embedding) and module is not embedding:
+                roles[name] = "position" if module.num_embeddings >= places > 0 else "other"
+            elif isinstance(module, (torch.nn.Linear, Conv1D)) and own == "bias":
+                roles[name] = "bias"
+            elif parameter.dim() == 1:
+                roles[name] = "norm" if "norm" in type(module).__name__.lower() else "bias"
+            elif counts and parameter.dim() == 2 and parameter.shape[0] in {1, *counts}:
+                roles[name] = "router"
+            else:
+                roles[name] = "other"
+    return roles
