@@ -28,9 +28,9 @@ def other_loaders(child: Checkpoint, layout: Layout) -> list[str]:
     turned = [layer for layer, tensor in child.quantized.items() if tensor.transposed]
     if turned:
         said.append(
-            f"{turned[0]} and {len(turned) - 1} other layers are packed in groups along their input,"
-            " while their architecture holds them transposed (Conv1D): transformers refuses the"
-            f" format, {OWN_LOADER}"
+            f"{turned[0]} and {len(turned) - 1} other layers are packed in groups along their"
+            " input, while their architecture holds them transposed (Conv1D): transformers refuses"
+            f" the format, {OWN_LOADER}"
         )
     rounding = [n for n, t in child.quantized.items() if t.activation_bits and n in layout.experts]
     if rounding:
@@ -73,5 +73,10 @@ def left_in_floats(parts: Sequence[dict[str, Any]], total: int) -> str:
     """The same in a sentence. total: bytes of all tensors"""
     if not parts:
         return "nothing is left in floats"
-    shares = [f"{one['part']} {one['bytes'] / 1e6:.2f} MB ({one['bytes'] / total:.1%})" for one in parts]
-    return f"left in floats, of {total / 1e6:.2f} MB: {', '.join(shares)}"
+    shares = [f"{one['part']} {size(one['bytes'])} ({one['bytes'] / total:.1%})" for one in parts]
+    return f"left in floats, of {size(total)}: {', '.join(shares)}"
+
+
+def size(count: int) -> str:
+    """Bytes in the unit that a person would take."""
+    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"

@@ -72,7 +72,7 @@ def matrices(checkpoint: Checkpoint) -> list[str]:
 
 
 def tied_copies(directory: str) -> frozenset[str]:
-    """Layers that a model's files hold a second time: a tied output head, which is the embedding."""
+    """Layers that a model's files hold twice: a tied output head, which is the embedding."""
     copy = layout_of(directory).head_copy
     return frozenset() if copy is None else frozenset({copy})
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { Facts } from "../../core/mod.ts";
 import rtn from "../../plugins/quantization/rtn.ts";
 import gptq from "../../plugins/quantization/gptq.ts";
+import int8 from "../../plugins/quantization/int8.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
 
 type Grid = NonNullable<Facts["model"]["grid"]>;
@@ -48,4 +49,18 @@ Deno.test("a method's next step passes over the grid that the weights lie on", (
     gptq.next({ ...params, bits }, finding, facts)?.["bits"] ?? null;
   assert.deepEqual([next(8, "kept"), next(4, "kept"), next(2, "kept")], [4, 2, null]);
   assert.deepEqual([next(2, "lost"), next(4, "lost"), next(8, "lost")], [4, 8, null]);
+});
+
+Deno.test("weights that cannot be packed are refused by name, the embedding is not", () => {
+  const facts = smallFacts();
+  const unpackable = "model.layers.0.experts.gate_up_proj cannot be packed: its file holds all";
+  const mixture = { ...facts, model: { ...facts.model, unpackable } };
+  for (const method of [gptq, int8]) {
+    assert.deepEqual(method.supports(mixture), { ok: false, reason: unpackable });
+    assert.equal(method.supports(facts).ok, true);
+  }
+  assert.equal(rtn.supports(mixture).ok, true);
+  assert.equal(reason({}, mixture), unpackable);
+  assert.equal(reason({ targets: "all" }, mixture), unpackable);
+  assert.equal(reason({ targets: "embedding" }, mixture), "");
 });

@@ -17,7 +17,7 @@ def common(vocabulary: int) -> dict[str, Any]:
         "hidden_size": HIDDEN,
         "num_hidden_layers": 2,
         "num_attention_heads": 4,
-        "max_position_embeddings": 128,
+        "max_position_embeddings": 256,
         "bos_token_id": 1,
         "eos_token_id": 2,
         "pad_token_id": 2,
@@ -48,7 +48,7 @@ def configurations(vocabulary: int) -> dict[str, Callable[[], Any]]:
             **like, head_dim=16, sliding_window=32, layer_types=["sliding_attention", FULL]
         ),
         "gpt2": lambda: t.GPT2Config(
-            vocab_size=vocabulary, n_embd=HIDDEN, n_layer=2, n_head=4, n_positions=128, **ends()
+            vocab_size=vocabulary, n_embd=HIDDEN, n_layer=2, n_head=4, n_positions=256, **ends()
         ),
         "gpt_neox": lambda: t.GPTNeoXConfig(**base, intermediate_size=128, **own_head),
         "gptj": lambda: t.GPTJConfig(
@@ -56,7 +56,7 @@ def configurations(vocabulary: int) -> dict[str, Callable[[], Any]]:
             n_embd=HIDDEN,
             n_layer=2,
             n_head=4,
-            n_positions=128,
+            n_positions=256,
             rotary_dim=8,
             **own_head,
             **ends(),
@@ -110,5 +110,7 @@ def write_model(architecture: str, directory: Path) -> Path:
                     parameter.normal_(0.0, 0.1)
                 else:
                     parameter.add_(torch.randn_like(parameter) * 0.05)
+                # What is left in floats is written in float16: so nothing changes by that.
+                parameter.copy_(parameter.half().float())
     model.save_pretrained(str(directory))
     return directory

@@ -59,6 +59,8 @@ Deno.test("readResult() gives NaN and infinities back as numbers and leaves text
     quantized_layers: 1,
     peak_memory_bytes: 1,
     notes: ["NaN"],
+    floats: [{ part: "norm", tensors: 1, bytes: 2 }],
+    loader: "pare",
   });
   assert(speed.ok);
   assert.deepEqual(speed.value.notes, ["NaN"]);

@@ -76,7 +76,9 @@ def converted(name: str, parameter: str, pattern: str, converter: Any) -> Filled
     operations = tuple(type(operation).__name__ for operation in converter.operations)
     numbers = [int(n) for n in re.findall(r"\.(\d+)\.", name)]
     if operations not in STACKED or not numbers or "*" not in pattern:
-        problem = f"its file holds {name}, which transformers rebuilds by {' and '.join(operations)}"
+        problem = (
+            f"its file holds {name}, which transformers rebuilds by {' and '.join(operations)}"
+        )
         return Filled(parameter, None, share, problem)
     # The last number of a name such as model.layers.7.mlp.experts.3.up_proj.weight.
     return Filled(parameter, numbers[-1], share, None)

@@ -36,5 +36,5 @@ def linear(weight: Any, bias: Any | None) -> Any:
 
     made = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=False, device="meta")
     made.weight = torch.nn.Parameter(weight.detach().contiguous())
-    made.bias = bias
+    made.register_parameter("bias", bias)
     return made

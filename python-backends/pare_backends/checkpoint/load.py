@@ -67,7 +67,11 @@ def load_model(checkpoint: Checkpoint, directory: str | Path) -> Any:
     for layer in checkpoint.quantized:
         state[f"{layer}.weight"] = as_tensor(checkpoint.weight(layer))
     model, info = type(skeleton).from_pretrained(
-        None, config=skeleton.config, state_dict=state, dtype=torch.float32, output_loading_info=True
+        None,
+        config=skeleton.config,
+        state_dict=state,
+        dtype=torch.float32,
+        output_loading_info=True,
     )
     check_complete(directory, info["missing_keys"])
     # Libraries look the model's own files up by this: without it they would ask the hub.

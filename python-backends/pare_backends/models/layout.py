@@ -27,7 +27,7 @@ class Layout:
     linear: tuple[str, ...]  # without the output head, in the order the model runs them
     embedding: str
     head: str | None  # the output head; None where it is the embedding
-    modules: Mapping[str, str]  # module that computes with a layer, an expert's as a Linear of its own
+    modules: Mapping[str, str]  # module of a layer, an expert's as a Linear of its own
     transposed: frozenset[str] = frozenset()  # layers that files hold as (in, out)
     experts: frozenset[str] = frozenset()  # layers that are an expert's
     roles: Mapping[str, str] = field(default_factory=dict)  # of every other tensor in the files

@@ -12,9 +12,7 @@ from pare_backends.knobs import choice, flag, integer, real
 from pare_backends.quantization.context import Context, check_layers
 from pare_backends.quantization.extract import grid_tensor
 
-ALL_EXPERTS = (
-    "GPTQ weighs each expert's errors by all tokens of its block, so that no expert is rounded on a few"
-)
+ALL_EXPERTS = "GPTQ weighs each expert's errors by all tokens of its block, however few are its own"
 GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 
 

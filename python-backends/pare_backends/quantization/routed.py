@@ -50,7 +50,8 @@ def routed_note(counts: Counter[str], tokens: int, rule: str) -> list[str]:
         return []
     fewest = min(counts, key=lambda expert: counts[expert])
     empty = sum(1 for count in counts.values() if count == 0)
+    most = max(counts.values())
     return [
-        f"of {tokens} calibration tokens the routers send {counts[fewest]} to {max(counts.values())}"
+        f"of {tokens} calibration tokens the routers send {counts[fewest]} to {most}"
         f" to an expert, fewest to {fewest}, none to {empty} of {len(counts)}; {rule}"
     ]
