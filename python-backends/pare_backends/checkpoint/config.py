@@ -16,7 +16,7 @@ INTEGERS = "int-quantized"
 MIXED = "mixed-precision"
 TRANSPOSED = "-transposed"
 """Ends the name of a format of our own: the model holds the weights as (in, out), their integers
-lie as (out, in), since groups run along the input. compressed-tensors has no word for it and refuses
+lie as (out, in), as groups run along the input. compressed-tensors has no word for it and refuses
 the name; under its own, transformers would leave these layers at random values, with a warning."""
 
 
