@@ -46,7 +46,7 @@ export const Artifact = z.strictObject({
   notes: z.array(z.string()).optional().describe("what whoever loads or judges it must know"),
   // Absent in old records, and of an imported baseline.
   floats: z.array(FloatPart).optional().describe("what is left in floats, most bytes first"),
-  loader: z.enum(["transformers", "pare"]).optional().describe("whose loader takes the directory"),
+  loader: z.string().optional().describe("whose loader takes it: a library of that name, or pare"),
   verification: Verification.nullable(),
   layer_cosines: z.array(LayerValue).optional().describe(
     "of each layer's weights with its source's",

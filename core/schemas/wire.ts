@@ -267,7 +267,7 @@ export const StageResults = {
     peak_memory_bytes: z.int(),
     notes: z.array(z.string()),
     floats: z.array(FloatPart),
-    loader: z.enum(["transformers", "pare"]),
+    loader: z.string(),
   }),
   verify: Verification.extend({
     cosines: z.array(LayerValue).describe("of each layer's weights with the source's"),
