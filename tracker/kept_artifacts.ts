@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { frontOf, type JournalRecord, replayStudy } from "../core/mod.ts";
+import { comparableStudy, frontOf, type JournalRecord, replayStudy } from "../core/mod.ts";
 import type { ArtifactStore } from "./artifacts/artifact_store.ts";
 import type { ArtifactClaims } from "./artifacts/garbage.ts";
 import { readJournal } from "./store/journal_reader.ts";
@@ -77,7 +77,8 @@ function keptOfStudy([study_id, records]: [string, JournalRecord[]]): string[] {
   const recommended = records.flatMap((record) =>
     record.type === "study_closed" && record.recommended !== null ? [record.recommended] : []
   );
-  const front = frontOf(study.trials, study.opened.spec).members.map(({ trial }) => trial);
+  const { members } = frontOf(comparableStudy(study.trials, study.opened.spec));
+  const front = members.map(({ trial }) => trial);
   const named = study.trials.filter((trial) => recommended.includes(trial.trial_id));
   const last = [...front, ...named].flatMap(({ artifact_ids }) => artifact_ids.slice(-1));
   return [...last, ...unfinished(records, study.open.map(({ trial_id }) => trial_id))];

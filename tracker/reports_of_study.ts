@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { resultReport, resultVector, type Trial } from "../core/mod.ts";
+import { resultReport, resultVector } from "../core/mod.ts";
 import { existsSync } from "node:fs";
 import { loaderLines } from "./artifacts/loader_lines.ts";
 import { paretoPlot } from "./plots/pareto_plot.ts";
@@ -33,6 +33,7 @@ export function plotOf(view: StudyView): string {
     title: `${modelLabel(view.facts)} on ${dataset.dataset}`,
     subtitle: `${device.device_name}, ${device.cores} cores; ${view.spec.runtime}; ` +
       `${Math.max(0, ...samples)} samples; seed ${view.request.seed}`,
+    note: view.front_note,
     maxAccuracyDrop: view.spec.constraints.max_accuracy_drop,
     recommended: view.recommended,
   });
@@ -41,7 +42,7 @@ export function plotOf(view: StudyView): string {
 /** Every trial in the two JSON shapes that other programs read. */
 function resultsOf(view: StudyView) {
   const { facts, spec } = view;
-  return view.trials.map((trial: Trial) => ({
+  return view.trials.map((trial) => ({
     vector: resultVector(trial, spec, facts),
     report: resultReport(trial, spec, facts),
   }));

@@ -192,6 +192,11 @@ export interface Runtime {
   supports(facts: Facts): Support;
   /** The weight formats that it computes with, in one line. */
   readonly formats: string;
+  /**
+   * What it does to stored formats in place of running them, such as "multiplies packed weights out to
+   * float32": their speed there is emulated, and latency is then no objective. Absent: nothing.
+   */
+  readonly emulates?: string;
   /** Whether it can hold weights stored so, and why not: asked before any work. */
   holds(format: WeightFormat, facts: Facts): Support;
   /** Larger is preferred where several fit; below 10, it runs only where it is asked for. */

@@ -24,7 +24,10 @@ export function memoryRow(
   return measurements.findLast((row) => row.metric === metric && row.provenance === "measured");
 }
 
-/** Every constraint in force with its verdict; quality first. */
+/**
+ * Every constraint in force with its verdict; quality first. Latency is judged by the trial's own
+ * minutes until `comparableStudy` puts it beside the other trials.
+ */
 export function checkConstraints(
   spec: Spec,
   facts: Facts,
@@ -39,7 +42,7 @@ export function checkConstraints(
     row: Measurement | undefined,
     unit = 1,
   ) => {
-    if (limit !== null) verdicts.push(rowVerdict(constraint, limit, row, unit));
+    if (limit !== null) verdicts.push(limitVerdict(constraint, limit, row, unit));
   };
   add("max_size_gb", max_size_gb, latest(measurements, "size_bytes"), GIGABYTE);
   add("max_latency_ms", max_latency_ms, latest(measurements, "latency_ms", spec.runtime));
@@ -77,11 +80,11 @@ function qualityVerdict(spec: Spec, quality: QualityComparison | null): Constrai
 }
 
 /** A figure against its limit: 95 % from its standard error; without one, the value decides. */
-function rowVerdict(
+export function limitVerdict(
   constraint: string,
   limit: number,
-  row: Measurement | undefined,
-  unit: number,
+  row: Pick<Measurement, "value" | "standard_error"> | undefined,
+  unit = 1,
 ): ConstraintVerdict {
   if (row === undefined || Number.isNaN(row.value)) return unmeasured(constraint, limit);
   const value = row.value / unit;

@@ -1,12 +1,13 @@
 import type { SampleResult } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
-import type { Trial } from "../schemas/trial.ts";
-import { directionsOf, objectiveRow, pointOf } from "./objectives.ts";
+import type { Comparable } from "./comparable.ts";
+import type { ComparedLatency } from "./compared_latency.ts";
+import { directionsOf, objectiveFigure, pointOf } from "./objectives.ts";
 import { paretoFront } from "./pareto.ts";
 import { sampleWeights, weightedMean } from "./strata.ts";
 
 export interface Contender {
-  readonly trial: Trial;
+  readonly trial: Comparable;
   /** Its full evaluation's samples. */
   readonly samples: readonly SampleResult[];
 }
@@ -15,7 +16,7 @@ export interface Contender {
  * How probable it is that each trial belongs on the front, by trial id: the share of resampled
  * worlds in which nothing beats it. A world draws the benchmark's samples with replacement, the
  * same draw for every trial (they are paired), and moves latency and memory by their standard
- * errors. Sizes are exact. Give it the trials of the front and those it beats; trials without a
+ * errors, trials of one stored form together. Sizes are exact. Give it the trials of the front and those it beats; trials without a
  * point are left out.
  */
 export function frontProbability(
@@ -24,15 +25,17 @@ export function frontProbability(
   random: () => number,
   { resamples = 1000 }: { resamples?: number } = {},
 ): Map<string, number> {
-  const rivals = contenders.filter(({ trial }) => "point" in pointOf(trial.measurements, spec));
+  const rivals = contenders.filter(({ trial }) => "point" in pointOf(trial, spec));
   const wins = new Map(rivals.map(({ trial }) => [trial.trial_id, 0]));
   const drawQuality = qualityDraws(rivals, spec, random);
   for (let world = 0; world < resamples; world++) {
     const quality = drawQuality();
+    const drawLatency = latencyDraw(random);
     const points = rivals.map(({ trial }, i) =>
       spec.objectives.map(({ metric }) => {
         if (isQualityMetric(metric)) return quality[i]!;
-        const row = objectiveRow(trial.measurements, metric, spec)!;
+        if (metric === "latency_ms") return drawLatency(trial.latency!);
+        const row = objectiveFigure(trial, metric, spec)!;
         return row.value + (row.standard_error ?? 0) * (row.standard_error ? normal(random) : 0);
       })
     );
@@ -42,6 +45,18 @@ export function frontProbability(
     }
   }
   return new Map([...wins].map(([id, count]) => [id, count / resamples]));
+}
+
+/** Latencies of one world: trials of one stored form meet the same one. */
+function latencyDraw(random: () => number): (latency: ComparedLatency) => number {
+  const drawn = new Map<string, number>();
+  return ({ form, ms, log_error }) => {
+    const known = drawn.get(form);
+    if (known !== undefined) return known;
+    const value = log_error ? ms * Math.exp(log_error * normal(random)) : ms;
+    drawn.set(form, value);
+    return value;
+  };
 }
 
 /** A standard normal number (Box and Muller, one of the pair). */
@@ -71,7 +86,7 @@ function qualityDraws(
   if (metric === undefined || tables.length === 0) {
     return () =>
       rivals.map(({ trial }) =>
-        metric === undefined ? 0 : objectiveRow(trial.measurements, metric, spec)!.value
+        metric === undefined ? 0 : objectiveFigure(trial, metric, spec)!.value
       );
   }
   return () => {

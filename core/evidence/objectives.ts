@@ -2,6 +2,13 @@ import type { Facts } from "../schemas/facts.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 import type { Objective, Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
+import {
+  type Comparable,
+  type ComparableStudy,
+  type Comparand,
+  type ComparedSpec,
+  latencyFigure,
+} from "./comparable.ts";
 import { hypervolume, hypervolumeContributions } from "./hypervolume.ts";
 import { type Direction, paretoFront, paretoRanks, type Point } from "./pareto.ts";
 import { qualityRow } from "./quality.ts";
@@ -14,20 +21,28 @@ const QUALITY: ReadonlySet<string> = new Set(["accuracy", "perplexity"]);
  */
 export const REFERENCE = { cost: 1.1, accuracy: 0, perplexity: 2 } as const;
 
-export function directionsOf(spec: Spec): Direction[] {
+export function directionsOf(spec: Pick<Spec, "objectives">): Direction[] {
   return spec.objectives.map((objective) => objective.direction);
 }
 
+/** What a trial is compared by. */
+export type Compared = Pick<Comparable, "measurements" | "latency">;
+
+/** A value as it is compared, with its standard error. */
+export type ObjectiveFigure = Pick<Measurement, "value" | "standard_error">;
+
 /**
- * The row that stands for an objective: quality over the primary tasks at full fidelity; latency
- * and memory in the study's runtime, measured (neither estimated nor emulated).
+ * The figure that stands for an objective: quality over the primary tasks at full fidelity; latency
+ * as the ratio to the baseline of the same minutes, in milliseconds of one baseline; everything else
+ * in the study's runtime, measured (neither estimated nor emulated).
  */
-export function objectiveRow(
-  measurements: readonly Measurement[],
+export function objectiveFigure(
+  { measurements, latency }: Compared,
   metric: string,
-  spec: Spec,
+  spec: Pick<Spec, "runtime">,
   fidelity: "proxy" | "full" = "full",
-): Measurement | undefined {
+): ObjectiveFigure | undefined {
+  if (metric === "latency_ms") return latency === null ? undefined : latencyFigure(latency);
   if (QUALITY.has(metric)) {
     const row = qualityRow(measurements, metric, fidelity);
     return row?.provenance === "measured" ? row : undefined;
@@ -40,48 +55,50 @@ export function objectiveRow(
 
 /** A trial's place among the objectives, or why it has none. */
 export function pointOf(
-  measurements: readonly Measurement[],
-  spec: Spec,
+  trial: Compared,
+  spec: Pick<Spec, "runtime" | "objectives">,
   fidelity: "proxy" | "full" = "full",
 ): { point: number[] } | { reason: string } {
   const point: number[] = [];
   for (const { metric } of spec.objectives) {
-    const row = objectiveRow(measurements, metric, spec, fidelity);
-    if (row === undefined || Number.isNaN(row.value)) {
+    const figure = objectiveFigure(trial, metric, spec, fidelity);
+    if (figure === undefined || Number.isNaN(figure.value)) {
       return {
         reason: `${metric} was not measured${QUALITY.has(metric) ? ` in ${fidelity}` : ""}`,
       };
     }
-    point.push(row.value);
+    point.push(figure.value);
   }
   return { point };
 }
 
 /** The front of a study and everything that is not eligible for it, with the reason. */
-export interface Front {
+export interface Front<T extends Comparand = Trial> {
   /** Best reward first. */
-  readonly members: readonly { trial: Trial; point: Point }[];
+  readonly members: readonly { trial: Comparable<T>; point: Point }[];
   /** Eligible, but beaten. */
-  readonly dominated: readonly { trial: Trial; point: Point }[];
+  readonly dominated: readonly { trial: Comparable<T>; point: Point }[];
   readonly left_out: readonly { trial_id: string; reason: string }[];
 }
 
 /**
- * The trials nothing beats, among those evaluated in full with every objective measured in the
- * study's runtime. A violated constraint does not remove a trial (it is marked and never
- * recommended); an invalid, stopped or proxy-only trial is left out with its reason.
+ * The trials nothing beats, among those evaluated in full, by the objectives in force. A violated
+ * constraint does not remove a trial (it is marked and never recommended); an invalid, stopped or
+ * proxy-only trial is left out with its reason.
  */
-export function frontOf(trials: readonly Trial[], spec: Spec): Front {
-  const eligible: { trial: Trial; point: Point }[] = [];
+export function frontOf<T extends Comparand, S extends ComparedSpec>(
+  { trials, spec }: Pick<ComparableStudy<T, S>, "trials" | "spec">,
+): Front<T> {
+  const eligible: { trial: Comparable<T>; point: Point }[] = [];
   const left_out: { trial_id: string; reason: string }[] = [];
   for (const trial of trials) {
     const reason = ineligible(trial);
-    const place = reason === null ? pointOf(trial.measurements, spec) : { reason };
+    const place = reason === null ? pointOf(trial, spec) : { reason };
     if ("point" in place) eligible.push({ trial, point: place.point });
     else left_out.push({ trial_id: trial.trial_id, reason: place.reason });
   }
   const kept = new Set(paretoFront(eligible.map(({ point }) => point), directionsOf(spec)));
-  const value = (trial: Trial) => trial.reward?.value ?? -Infinity;
+  const value = (trial: Comparand) => trial.reward?.value ?? -Infinity;
   return {
     members: eligible.filter((_, i) => kept.has(i))
       .sort((a, b) => value(b.trial) - value(a.trial) || a.trial.number - b.trial.number),
@@ -90,7 +107,7 @@ export function frontOf(trials: readonly Trial[], spec: Spec): Front {
   };
 }
 
-function ineligible(trial: Trial): string | null {
+function ineligible(trial: Comparand): string | null {
   if (trial.state !== "completed") return `its state is ${trial.state}`;
   return trial.fidelity === "full" ? null : "it was evaluated on the proxy only";
 }
@@ -132,14 +149,13 @@ function scaled(points: readonly Point[], { scale }: Yardstick): number[][] {
 }
 
 /** Hypervolume of the front over the baseline's scale; null where no baseline is measured. */
-export function frontHypervolume(
-  front: Front,
-  baseline: readonly Measurement[],
-  spec: Spec,
-  facts: Facts,
-): number | null {
+export function frontHypervolume(study: ComparableStudy, facts: Facts): number | null {
+  const { spec, trials } = study;
+  const baseline = trials.find(({ strategy, state }) => strategy === null && state === "completed");
+  if (baseline === undefined) return null;
   const place = pointOf(baseline, spec);
   if (!("point" in place)) return null;
+  const front = frontOf(study);
   const yardstick = yardstickOf(spec.objectives, place.point, facts.model.fp16_bytes);
   const points = scaled(front.members.map(({ point }) => point), yardstick);
   return hypervolume(points, yardstick.reference, yardstick.directions);

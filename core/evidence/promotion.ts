@@ -1,13 +1,11 @@
 import type { Evaluation } from "../ports.ts";
-import type { Measurement } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
-import { objectiveRow } from "./objectives.ts";
+import { type Compared, objectiveFigure } from "./objectives.ts";
 import { compareQuality } from "./quality.ts";
 import { Z95 } from "./statistics.ts";
 
 /** What is known of a trial after its proxy. */
-export interface ProxyEvidence {
-  readonly measurements: readonly Measurement[];
+export interface ProxyEvidence extends Compared {
   readonly proxy: Evaluation;
 }
 
@@ -42,11 +40,12 @@ function surelyNotBetter(
   direction: "maximize" | "minimize",
   spec: Spec,
 ): boolean {
-  const own = objectiveRow(trial.measurements, metric, spec);
-  const other = objectiveRow(member.measurements, metric, spec);
+  const own = objectiveFigure(trial, metric, spec);
+  const other = objectiveFigure(member, metric, spec);
   if (own === undefined) return true;
   if (other === undefined) return false;
-  const slack = Z95 * Math.hypot(own.standard_error ?? 0, other.standard_error ?? 0);
+  const tied = metric === "latency_ms" && trial.latency?.form === member.latency?.form;
+  const slack = tied ? 0 : Z95 * Math.hypot(own.standard_error ?? 0, other.standard_error ?? 0);
   return direction === "minimize"
     ? own.value - slack >= other.value
     : own.value + slack <= other.value;

@@ -4,7 +4,8 @@ import type { Measurement } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { memoryRow } from "./constraints.ts";
-import { objectiveRow } from "./objectives.ts";
+import type { Comparable } from "./comparable.ts";
+import { objectiveFigure } from "./objectives.ts";
 
 const Figure = z.number().nullable();
 
@@ -17,7 +18,9 @@ export const ResultVector = z.strictObject({
   truthful_accuracy: Figure,
   humaneval_pass_rate: Figure,
   bigbench_hard_accuracy: Figure,
-  latency_ms: Figure.describe("a generated token"),
+  latency_ms: Figure.describe(
+    "a generated token: the ratio to the baseline of the same minutes, times one baseline",
+  ),
   memory_gb: Figure.describe("peak of the inference process, 1e9 bytes; on a GPU its memory"),
   energy_j_per_1k_tokens: Figure,
   valid: z.boolean().describe("ran to its end, within memory, no constraint violated"),
@@ -69,7 +72,7 @@ export function isValid(trial: Trial): boolean {
 }
 
 /** The flat row of a trial. */
-export function resultVector(trial: Trial, spec: Spec, facts: Facts): ResultVector {
+export function resultVector(trial: Comparable, spec: Spec, facts: Facts): ResultVector {
   const columns = Object.entries(COLUMNS).map(([column, words]) => {
     const row = taskRows(trial).find((row) => words.test(row.task!) && row.metric !== "perplexity");
     return [column, finite(row?.value)];
@@ -84,7 +87,7 @@ export function resultVector(trial: Trial, spec: Spec, facts: Facts): ResultVect
 }
 
 /** The benchmarks, sizes and ratios of a trial. */
-export function resultReport(trial: Trial, spec: Spec, facts: Facts): ResultReport {
+export function resultReport(trial: Comparable, spec: Spec, facts: Facts): ResultReport {
   const size = finite(trial.measurements.findLast((row) => row.metric === "size_bytes")?.value);
   const ratio = (bytes: number) => size === null || size === 0 ? null : bytes / size;
   const energy = trial.measurements.findLast((row) => row.metric === "energy_j_per_1k_tokens");
@@ -113,11 +116,11 @@ export function resultReport(trial: Trial, spec: Spec, facts: Facts): ResultRepo
   });
 }
 
-function resources(trial: Trial, spec: Spec, facts: Facts) {
+function resources(trial: Comparable, spec: Spec, facts: Facts) {
   const memory = finite(memoryRow(trial.measurements, facts)?.value);
   const energy = trial.measurements.findLast((row) => row.metric === "energy_j_per_1k_tokens");
   return {
-    latency_ms: finite(objectiveRow(trial.measurements, "latency_ms", spec)?.value),
+    latency_ms: finite(objectiveFigure(trial, "latency_ms", spec)?.value),
     memory_gb: memory === null ? null : memory / GIGABYTE,
     energy_j_per_1k_tokens: finite(energy?.value),
   };

@@ -3,6 +3,7 @@ import type { Measurement } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict, Reward, RewardTerm } from "../schemas/trial.ts";
 import { isQuality, memoryRow } from "./constraints.ts";
+import { measuredRow, type RatioMetric, ratioOf, RATIOS } from "./latency_ratio.ts";
 import { qualityMetric, qualityRow } from "./quality.ts";
 
 /**
@@ -45,12 +46,41 @@ export function rewardOf(input: RewardInput): Reward {
     term("accuracy", accuracy, 1, accuracyRatio(input)),
     term("latency", latency, -1, latencyRatio(input)),
     term("memory", memory, -1, memoryRatio(input)),
-    term("energy", energy, -1, readRatio(input, "energy_j_per_1k_tokens", "energy")),
-    ...(co2 > 0 ? [term("co2", co2, -1, readRatio(input, "co2_g_per_1k_tokens", "CO2"))] : []),
+    term("energy", energy, -1, readRatio(input, "energy_ratio", "energy")),
+    ...(co2 > 0 ? [term("co2", co2, -1, readRatio(input, "co2_ratio", "CO2"))] : []),
     ...penalties(input),
   ];
-  return { value: terms.reduce((sum, { contribution }) => sum + contribution, 0), terms };
+  return sum(terms);
 }
+
+function sum(terms: RewardTerm[]): Reward {
+  return { value: terms.reduce((total, { contribution }) => total + contribution, 0), terms };
+}
+
+/**
+ * The reward with the latency that a trial is compared by; null: latency ranks no trial of the study,
+ * and is left out of every one's reward. `violated`: that latency breaks its limit.
+ */
+export function rescored(
+  { terms }: Reward,
+  latency: { ratio: number; sessions: number } | null,
+  violated: boolean,
+): Reward {
+  const ratio: Ratio = latency === null
+    ? { value: null, note: "latency is no objective of this study: left out" }
+    : { value: latency.ratio, note: besideNote(latency.sessions) };
+  const kept = terms.filter(({ term, note }) => term !== "penalty" || note !== TOO_SLOW)
+    .map((one) => one.term === "latency" ? term(one.term, one.weight, -1, ratio) : one);
+  return sum(violated ? [...kept, penalty(LIMIT_PENALTY, TOO_SLOW)] : kept);
+}
+
+function besideNote(sessions: number): string {
+  return sessions > 1 ? `${BESIDE}, mean of ${sessions} sessions` : BESIDE;
+}
+
+const TOO_SLOW = "max_latency_ms is violated";
+
+const BESIDE = "over the baseline of the same minutes";
 
 interface Ratio {
   readonly value: number | null;
@@ -90,18 +120,26 @@ function accuracyRatio({ spec, fidelity, baseline, measurements }: RewardInput):
 }
 
 function latencyRatio({ spec, baseline, measurements }: RewardInput): Ratio {
-  const find = (rows: readonly Measurement[], metric: string) =>
-    rows.findLast((row) =>
-      row.metric === metric && row.provenance === "measured" && row.runtime === spec.runtime
-    );
-  const interleaved = find(measurements, "baseline_latency_ms");
-  const ratio = over(
-    find(measurements, "latency_ms"),
-    interleaved ?? find(baseline, "latency_ms"),
-    "latency",
-  );
-  if (ratio.value === null || interleaved === undefined) return ratio;
-  return { ...ratio, note: "over the baseline of the same minutes" };
+  return inTurn("latency_ratio", "latency", measurements, baseline, spec.runtime);
+}
+
+/** Over the baseline of the same minutes, where there is one. */
+function inTurn(
+  metric: RatioMetric,
+  what: string,
+  measurements: readonly Measurement[],
+  baseline: readonly Measurement[],
+  runtime: string,
+): Ratio {
+  const isBaseline = measurements === baseline;
+  const ratio = ratioOf(measurements, metric, runtime, baseline);
+  if (ratio === null) {
+    const missing = measuredRow(measurements, RATIOS[metric], runtime) === undefined
+      ? `${what} not measured: left out`
+      : `${what} of the baseline is not above 0: left out`;
+    return { value: null, note: missing };
+  }
+  return { value: ratio.value, note: isBaseline || !ratio.beside ? null : BESIDE };
 }
 
 function memoryRatio({ facts, baseline, measurements }: RewardInput): Ratio {
@@ -117,28 +155,25 @@ function memoryRatio({ facts, baseline, measurements }: RewardInput): Ratio {
 
 /** What a counter read; an estimate is no ratio. */
 function readRatio(
-  { baseline, measurements }: RewardInput,
-  metric: string,
+  { spec, baseline, measurements }: RewardInput,
+  metric: "energy_ratio" | "co2_ratio",
   what: string,
 ): Ratio {
   const rows = [measurements, baseline].map((list) =>
-    list.findLast((row) => row.metric === metric)
+    list.findLast((row) => row.metric === RATIOS[metric])
   );
   if (rows.some((row) => row !== undefined && row.provenance !== "measured")) {
     return { value: null, note: `${what} is an estimate, which never steers: left out` };
   }
-  return over(rows[0], rows[1], what);
+  return inTurn(metric, what, measurements, baseline, spec.runtime);
+}
+
+function penalty(weight: number, note: string): RewardTerm {
+  return { term: "penalty", weight, normalised: 1, contribution: -weight, note };
 }
 
 function penalties({ constraints, stopped }: RewardInput): RewardTerm[] {
   const violated = constraints.filter((verdict) => verdict.verdict === "violated");
-  const penalty = (weight: number, note: string): RewardTerm => ({
-    term: "penalty",
-    weight,
-    normalised: 1,
-    contribution: -weight,
-    note,
-  });
   const quality = violated.find(isQuality);
   return [
     ...(quality !== undefined

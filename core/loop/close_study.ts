@@ -1,3 +1,4 @@
+import { comparableStudy } from "../evidence/comparable.ts";
 import { frontProbability } from "../evidence/front_probability.ts";
 import { frontOf } from "../evidence/objectives.ts";
 import { recommend } from "../evidence/recommend.ts";
@@ -35,11 +36,12 @@ export async function closeStudy(study: Study, { stop, message }: Stop): Promise
 }
 
 function probabilities(study: Study): Record<string, number> {
-  const { members, dominated } = frontOf(study.trials, study.spec);
+  const compared = comparableStudy(study.trials, study.spec);
+  const { members, dominated } = frontOf(compared);
   const contenders = [...members, ...dominated].flatMap(({ trial }) => {
     const full = study.evaluations.get(trial.trial_id)?.full;
     return full === undefined ? [] : [{ trial, samples: full.samples }];
   });
   const random = streamRandom(study.input.request.seed, "front probability");
-  return Object.fromEntries(frontProbability(contenders, study.spec, random));
+  return Object.fromEntries(frontProbability(contenders, compared.spec, random));
 }

@@ -1,3 +1,4 @@
+import { type Comparable, comparableStudy } from "../evidence/comparable.ts";
 import { frontOf } from "../evidence/objectives.ts";
 import { mayReachFront, type ProxyEvidence } from "../evidence/promotion.ts";
 import { quantile } from "../evidence/statistics.ts";
@@ -79,14 +80,14 @@ function isAboveMedian(study: Study, trial: Trial): boolean {
 
 /** Whether its proxy lets a trial hope for the front. */
 export function isPromising(study: Study, trial: Trial): boolean {
-  const own = proxyEvidence(study, trial);
+  const compared = comparableStudy([...study.trials, trial], study.spec);
+  const own = proxyEvidence(study, compared.trials.at(-1)!);
   if (own === null) return false;
-  const members = frontOf(study.trials, study.spec).members
-    .flatMap((member) => proxyEvidence(study, member.trial) ?? []);
-  return mayReachFront(own, members, study.spec);
+  const members = frontOf(compared).members.flatMap((one) => proxyEvidence(study, one.trial) ?? []);
+  return mayReachFront(own, members, compared.spec);
 }
 
-function proxyEvidence(study: Study, trial: Trial): ProxyEvidence | null {
+function proxyEvidence(study: Study, trial: Comparable): ProxyEvidence | null {
   const proxy = study.evaluations.get(trial.trial_id)?.proxy;
-  return proxy === undefined ? null : { measurements: trial.measurements, proxy };
+  return proxy === undefined ? null : { ...trial, proxy };
 }

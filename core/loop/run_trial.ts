@@ -1,3 +1,4 @@
+import { comparableStudy } from "../evidence/comparable.ts";
 import { checkConstraints } from "../evidence/constraints.ts";
 import { proxyGate, verificationGate } from "../evidence/gates.ts";
 import { protocolMismatch } from "../evidence/protocol.ts";
@@ -229,5 +230,8 @@ export function judge(study: Study, draft: Draft, ending: Ending | null): void {
     constraints,
     stopped,
   });
-  draft.trial = { ...trial, constraints, reward };
+  // Beside the trials before it: a form that was timed already shares its figure.
+  const { trials } = comparableStudy([...study.trials, { ...trial, constraints, reward }], spec);
+  const compared = trials.at(-1)!;
+  draft.trial = { ...trial, constraints: compared.constraints, reward: compared.reward };
 }

@@ -1,3 +1,4 @@
+import { comparableStudy } from "../evidence/comparable.ts";
 import { frontHypervolume, frontOf } from "../evidence/objectives.ts";
 import type { Evaluation } from "../ports.ts";
 import type { Episode, JournalRecord } from "../schemas/journal.ts";
@@ -59,17 +60,15 @@ export function baselineOf(study: Study): Trial | undefined {
 /** Trials as a sampler sees them: those that wait for a full evaluation as proxy results. */
 export function visibleTrials(study: Study): Trial[] {
   const waiting = study.held.map(({ trial }) => ({ ...trial, state: "completed" as const }));
-  return [...study.trials, ...waiting].sort((a, b) => a.number - b.number);
+  const { trials } = comparableStudy([...study.trials, ...waiting], study.spec);
+  return [...trials].sort((a, b) => a.number - b.number);
 }
 
 export function currentFront(study: Study): { ids: string[]; hypervolume: number | null } {
-  const front = frontOf(study.trials, study.spec);
-  const baseline = baselineOf(study);
+  const compared = comparableStudy(study.trials, study.spec);
   return {
-    ids: front.members.map(({ trial }) => trial.trial_id),
-    hypervolume: baseline === undefined
-      ? null
-      : frontHypervolume(front, baseline.measurements, study.spec, study.input.facts),
+    ids: frontOf(compared).members.map(({ trial }) => trial.trial_id),
+    hypervolume: frontHypervolume(compared, study.input.facts),
   };
 }
 

@@ -44,6 +44,10 @@ export const Measurement = z.strictObject({
   stratum_rows: z.int().optional().describe(
     "of a slice: rows of the part in the benchmark's data, by which a mean over parts weighs",
   ),
+  form: z.string().optional().describe(
+    "hash of the stored form that was timed: architecture, tensors, types and shapes; absent in old " +
+      "records and where nothing was timed",
+  ),
 });
 export type Measurement = z.infer<typeof Measurement>;
 

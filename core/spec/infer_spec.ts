@@ -11,6 +11,13 @@ import { methodVerdicts, preferenceOrder } from "./method_verdicts.ts";
 import { constraintsOf, MAX_ACCURACY_DROP } from "./constraints_in_force.ts";
 import { memoryRefusal, requiredMemoryGb } from "./required_memory.ts";
 import type { AgentMethod } from "./resolve_action.ts";
+import {
+  type ChosenRuntime,
+  emulatedWarning,
+  emulatesAll,
+  frontObjectives,
+  objectivesAssumption,
+} from "./front_objectives.ts";
 import { rewardWeights } from "./reward_weights.ts";
 
 /** The plugins that a spec is made with; a `Registry` is one. */
@@ -21,25 +28,15 @@ export interface SpecPlugins {
   readonly runtimes: readonly Runtime[];
 }
 
-const LATENCY: Objective = { metric: "latency_ms", direction: "minimize", unit: "ms/token" };
-const SIZE: Objective = { metric: "size_bytes", direction: "minimize", unit: "bytes" };
-
 function primaryObjective({ dataset_class }: Classified): Spec["primary_objective"] {
   return dataset_class === "math" || dataset_class === "code" ? "accuracy" : "latency";
 }
 
-/** The front's objectives: the primary quality first, then latency and bytes. */
-function frontObjectives(tasks: readonly Task[]): Objective[] {
-  const quality: Objective = tasks.some((task) => task.reported_metric === "accuracy")
-    ? { metric: "accuracy", direction: "maximize", unit: "1" }
-    : { metric: "perplexity", direction: "minimize", unit: tasks[0]?.unit ?? "1" };
-  return [quality, LATENCY, SIZE];
-}
-
-function chooseRuntime(request: StudyRequest, facts: Facts, runtimes: readonly Runtime[]): {
-  name: string;
-  reason: string;
-} {
+function chooseRuntime(
+  request: StudyRequest,
+  facts: Facts,
+  runtimes: readonly Runtime[],
+): ChosenRuntime {
   const names = runtimes.map((runtime) => runtime.name);
   if (request.runtime !== undefined) {
     const asked = runtimes.find((runtime) => runtime.name === request.runtime);
@@ -47,7 +44,7 @@ function chooseRuntime(request: StudyRequest, facts: Facts, runtimes: readonly R
       throw new UsageError(unknownName("runtime", request.runtime, names));
     }
     const support = asked.supports(facts);
-    if (support.ok) return { name: asked.name, reason: "asked for" };
+    if (support.ok) return { name: asked.name, reason: "asked for", runtime: asked };
     throw new UsageError(
       `Cannot measure speed in ${asked.name} here: ${support.reason}; ` +
         "leave --runtime out for the best one that runs here",
@@ -62,7 +59,8 @@ function chooseRuntime(request: StudyRequest, facts: Facts, runtimes: readonly R
       continue;
     }
     const others = refused.length === 0 ? "" : `; refused ${refused.join("; ")}`;
-    return { name: runtime.name, reason: `preferred among those that run it here${others}` };
+    const reason = `preferred among those that run it here${others}`;
+    return { name: runtime.name, reason, runtime };
   }
   throw new UsageError(
     `Cannot measure speed as no runtime runs ${facts.model.architecture} on this machine: ` +
@@ -127,7 +125,7 @@ function inferences(
   request: StudyRequest,
   spec: Pick<Spec, "primary_objective" | "objectives" | "tasks" | "reward_weights">,
   classified: Classified,
-  runtime: { name: string; reason: string },
+  runtime: ChosenRuntime,
   carbon: Facts["device"]["carbon_intensity"],
 ): Assumption[] {
   const primary = spec.primary_objective;
@@ -144,12 +142,7 @@ function inferences(
       source: "inferred",
       reason: `${classified.dataset_class}: math and code go by accuracy, others by latency`,
     },
-    {
-      field: "objectives",
-      value: spec.objectives.map((objective) => objective.metric).join(", "),
-      source: "default",
-      reason: "primary quality, latency and bytes",
-    },
+    objectivesAssumption(spec.objectives, runtime),
   ];
   if (request.objectives === undefined) {
     const weights = Object.entries(spec.reward_weights).map(([term, w]) => `${term}=${w}`);
@@ -211,10 +204,14 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
   checkSomeMethod(methods, request);
   const usable = new Set(methods.filter((m) => m.supported).map((m) => m.method));
   const primary_objective = primaryObjective(classified);
-  const objectives = frontObjectives(choice.tasks);
   const reward_weights = rewardWeights(primary_objective, request.objectives);
   const tasks = planTasks(choice, request);
   const runtime = chooseRuntime(request, facts, plugins.runtimes);
+  const emulated = emulatesAll(
+    runtime,
+    plugins.methods.filter(({ method }) => usable.has(method.name)),
+  );
+  const objectives = frontObjectives(choice.tasks, emulated);
   const { constraints, assumptions } = constraintsOf(request, facts);
   const parts = { primary_objective, objectives, tasks, reward_weights };
   const memory = memoryRefusal(facts);
@@ -243,6 +240,7 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
       ...gridWarning(facts),
       ...energyWarning(request, facts),
       ...gpuHoursWarning(request, facts),
+      ...emulatedWarning(request, objectives),
       ...perplexityWarning(objectives),
       ...(memory === null ? [] : [memory]),
     ],

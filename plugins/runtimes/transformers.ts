@@ -7,6 +7,7 @@ export default defineRuntime({
   loads: "checkpoint",
   supports: () => ({ ok: true, reason: "runs every architecture that transformers loads" }),
   formats: "everything, multiplied out to float32",
+  emulates: "multiplies packed weights out to float32",
   holds: () => ({ ok: true }),
   preference: 10,
 });

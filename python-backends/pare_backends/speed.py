@@ -17,6 +17,7 @@ import numpy as np
 
 from pare_backends import energy
 from pare_backends.bandwidth import read_bandwidth
+from pare_backends.checkpoint.stored_form import stored_form
 from pare_backends.energy_tables import UNKNOWN_CPU, CarbonIntensity, CpuPower
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
@@ -29,10 +30,12 @@ from pare_backends.runtimes.quiet import (
 from pare_backends.runtimes.session import Session, open_session
 from pare_backends.runtimes.timing import read_energy, time_in_turn
 from pare_backends.speed_figures import (
+    Timed,
     Timing,
     energy_reading,
     energy_rows,
     measurement,
+    ratio_rows,
     timing_rows,
 )
 
@@ -99,10 +102,20 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         idle_watts=idle,
         carbon_intensity=request.carbon_intensity,
     )
-    figures = [
-        [*timing_rows(timing, s, timed), *energy_rows(timing, s, read)]
-        for s, timed, read in zip(sessions, passes, counted, strict=True)
+    places = [request.artifact_dir, request.baseline_dir or ""]
+    timed = [
+        Timed(s, stored_form(place), made, read)
+        for s, place, made, read in zip(sessions, places, passes, counted, strict=False)
     ]
+    figures = [
+        [
+            *timing_rows(timing, one.session, one.passes, one.form),
+            *energy_rows(timing, one.session, one.counted),
+        ]
+        for one in timed
+    ]
+    if len(timed) > 1:
+        figures[0].extend(ratio_rows(timing, timed[0], timed[1]))
     figures[0].append(_memory(request, session, "memory_bytes", peak, peak_method))
     if gpu_peak is not None:
         method = "torch.cuda.max_memory_allocated"

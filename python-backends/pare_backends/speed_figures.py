@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -29,8 +30,23 @@ class Timing:
     carbon_intensity: CarbonIntensity | None
 
 
-def timing_rows(timing: Timing, session: Session, passes: Sequence[Pass]) -> list[dict[str, Any]]:
-    """Prefill and decode apart, each as the time of a token and as tokens a second: medians."""
+@dataclass(frozen=True)
+class Timed:
+    """One session's passes and what was loaded in it."""
+
+    session: Session
+    form: str  # `stored_form` of its artifact
+    passes: Sequence[Pass]
+    counted: Sequence[Pass]  # for energy: the passes and what a counter needed more
+
+
+def timing_rows(
+    timing: Timing, session: Session, passes: Sequence[Pass], form: str
+) -> list[dict[str, Any]]:
+    """Prefill and decode apart, each as the time of a token and as tokens a second: medians.
+
+    form: `stored_form` of what was loaded
+    """
     prompt, tokens = timing.prompt_tokens, timing.new_tokens
     notes = "; ".join(("", *session.notes))
     how = (
@@ -74,6 +90,7 @@ def timing_rows(timing: Timing, session: Session, passes: Sequence[Pass]) -> lis
                 "n": len(values),
                 "standard_error": error,
                 "spread": spread(values),
+                "form": form,
             }
         )
     return found
@@ -113,6 +130,61 @@ def energy_rows(timing: Timing, session: Session, passes: Sequence[Pass]) -> lis
             }
         )
     return rows
+
+
+def ratio_rows(timing: Timing, own: Timed, base: Timed) -> list[dict[str, Any]]:
+    """The artifact over the baseline of the same minutes, each pass with the one made beside it.
+
+    The median of the pairs' ratios, its error the bootstrap's of their logarithms' median; energy
+    as the quotient of both means, as the passes that a counter needs more of are no pairs.
+    """
+    pairs = list(zip(own.passes, base.passes, strict=True))
+    how = f"median of {len(pairs)} pairs with the baseline, pass by pass in turn"
+    kinds = [
+        ("latency_ratio", [math.log(a.decode_seconds / b.decode_seconds) for a, b in pairs]),
+        ("prefill_ratio", [math.log(a.prefill_seconds / b.prefill_seconds) for a, b in pairs]),
+    ]
+    rows = []
+    for metric, logs in kinds:
+        log, error = median_with_error(logs, timing.seed)
+        row = _ratio_row(timing, own, base, metric, log, error, how)
+        ratios = spread([math.exp(one) for one in logs])
+        rows.append({**row, "n": len(pairs), "spread": ratios})
+    return [*rows, *_energy_ratio(timing, own, base)]
+
+
+def _energy_ratio(timing: Timing, own: Timed, base: Timed) -> list[dict[str, Any]]:
+    """Nothing where energy is estimated: an estimate is the time again."""
+    if timing.reader.provenance != "measured":
+        return []
+    means = [mean_with_error([p.joules for p in one.counted]) for one in (own, base)]
+    if any(mean <= 0 for mean, _ in means):
+        return []
+    errors = [None if error is None else error / mean for mean, error in means]
+    log = math.log(means[0][0] / means[1][0])
+    error = None if None in errors else math.hypot(*(e for e in errors if e is not None))
+    how = f"{timing.reader.method}; quotient of the means over the decoding of both in turn"
+    row = _ratio_row(timing, own, base, "energy_ratio", log, error, how)
+    return [{**row, "n": min(len(own.counted), len(base.counted))}]
+
+
+def _ratio_row(
+    timing: Timing,
+    own: Timed,
+    base: Timed,
+    metric: str,
+    log: float,
+    error: float | None,
+    how: str,
+) -> dict[str, Any]:
+    row = measurement(timing.runtime, own.session, metric, math.exp(log), "1", how)
+    emulated = "emulated" in (own.session.provenance, base.session.provenance)
+    return {
+        **row,
+        "provenance": "emulated" if emulated else "measured",
+        "standard_error": None if error is None else error * math.exp(log),
+        "form": own.form,
+    }
 
 
 def energy_reading(timing: Timing, passes: Sequence[Pass]) -> dict[str, Any]:

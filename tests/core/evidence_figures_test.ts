@@ -1,10 +1,10 @@
 /** Figures against values worked out by hand: each is off where a unit, a mean or a scale is. */
 import assert from "node:assert/strict";
 import {
+  comparableStudy,
   compareQuality,
   type Evaluation,
   frontHypervolume,
-  frontOf,
   type Measurement,
   type Spec,
   type Trial,
@@ -72,7 +72,7 @@ Deno.test("a front's hypervolume takes bytes over fp16, though the baseline is k
   const facts = smallFacts();
   const fp16 = facts.model.fp16_bytes;
   const baseline = measured(0.8, 2 * fp16);
-  const front = frontOf([trial(0, baseline), trial(1, measured(0.6, fp16 / 2))], two);
+  const study = comparableStudy([trial(0, baseline), trial(1, measured(0.6, fp16 / 2))], two);
   // The baseline, twice fp16, lies beyond the corner at 1.1: 0.6 · (1.1 - 0.5) is left.
-  near(frontHypervolume(front, baseline, two, facts)!, 0.36);
+  near(frontHypervolume(study, facts)!, 0.36);
 });

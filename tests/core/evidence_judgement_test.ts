@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import {
   checkConstraints,
+  type Comparable,
+  type ComparedLatency,
   compareQuality,
   type ConstraintVerdict,
   type Evaluation,
@@ -13,7 +15,6 @@ import {
   type SampleResult,
   type Spec,
   streamRandom,
-  type Trial,
   verificationGate,
   withAggregates,
 } from "../../core/mod.ts";
@@ -256,12 +257,15 @@ Deno.test("rewardOf() penalises violated constraints only, quality above all", (
   assert.equal(value(verdict("max_size_gb", "violated"), verdict("max_accuracy_drop", "met")), -1);
 });
 
+/** A latency as comparisons see it, of a form that no other trial has. */
+function timed(ms: number, log_error = 0): ComparedLatency {
+  return { ratio: null, log_error, interval: null, ms, form: `${ms}`, sessions: 1 };
+}
+
 Deno.test("mayReachFront() gives the benefit of the doubt, and only that", () => {
   const evidence = (right: number, bytes: number, n = 100) => ({
-    measurements: [
-      figure("latency_ms", bytes, spec.runtime, 0.01),
-      figure("size_bytes", bytes, null, 0),
-    ],
+    measurements: [figure("size_bytes", bytes, null, 0)],
+    latency: timed(bytes, 0.01 / bytes),
     proxy: words(n, right),
   });
   const front = [evidence(60, 100)];
@@ -281,10 +285,10 @@ Deno.test("frontProbability() is near a half for a coin's toss and 1 for a clear
       measurements: [
         task,
         { ...task, task: null },
-        figure("latency_ms", bytes, spec.runtime, null),
         figure("size_bytes", bytes, null, 0),
       ],
-    } as unknown as Trial; // only what the function reads
+      latency: timed(bytes),
+    } as unknown as Comparable; // only what the function reads
     return { trial, samples: results("words", scores) };
   };
   const alternating = Array.from({ length: 200 }, (_, i) => i % 2);
@@ -320,8 +324,11 @@ Deno.test("frontProbability() weighs tasks as the claim does: nine to one, the l
       { measurements: rows, samples: [], protocol: {} },
       weighed,
     );
-    const sizes = ["latency_ms", "size_bytes"].map((metric) => figure(metric, 1, null, 0));
-    const trial = { trial_id: id, measurements: [...measurements, ...sizes] } as unknown as Trial;
+    const trial = {
+      trial_id: id,
+      measurements: [...measurements, figure("size_bytes", 1, null, 0)],
+      latency: timed(1),
+    } as unknown as Comparable; // only what the function reads
     const scores = (share: number) =>
       Array.from({ length: 100 }, (_, i) => i < 100 * share ? 1 : 0);
     const samples = [...results("words", scores(major)), ...results("minor", scores(minor))];
@@ -343,9 +350,9 @@ Deno.test("frontProbability() weighs strata by their rows: nine to one, the lead
         : { ...one, stratum: "art", stratum_rows: 100 }
     );
     const row = { ...figure("accuracy", 0.5, null, 0), task: "words" };
-    const sizes = ["latency_ms", "size_bytes"].map((metric) => figure(metric, 1, null, 0));
-    const trial = { trial_id: id, measurements: [row, { ...row, task: null }, ...sizes] };
-    return { trial: trial as unknown as Trial, samples }; // only what the function reads
+    const measurements = [row, { ...row, task: null }, figure("size_bytes", 1, null, 0)];
+    const trial = { trial_id: id, measurements, latency: timed(1) };
+    return { trial: trial as unknown as Comparable, samples }; // only what the function reads
   };
   const rivals = [contender("leads", 0.9, 0), contender("trails", 0.4, 1)];
   const found = frontProbability(rivals, spec, streamRandom(5, "strata"));

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import {
+  type Comparable,
+  comparableStudy,
   frontHypervolume,
   frontOf,
   type Measurement,
@@ -14,39 +16,38 @@ import { figure, named, run, world } from "./study_world.ts";
 
 const w = world();
 const { spec, facts } = w.input();
-const { trials } = await run(w);
+const { trials } = comparableStudy((await run(w)).trials, spec);
 const baseline = trials[0]!;
-const eight = named(trials, "round-8bit-g64");
-const four = named(trials, "round-4bit-g64");
+const eight = found("round-8bit-g64");
+const four = found("round-4bit-g64");
+const two = found("2bit");
 
-function withRows(trial: Trial, rows: Measurement[]): Trial {
+function found(part: string): Comparable {
+  const { trial_id } = named(trials, part);
+  return trials.find((trial) => trial.trial_id === trial_id)!;
+}
+
+function withRows(trial: Comparable, rows: Measurement[]): Comparable {
   return { ...trial, measurements: [...trial.measurements, ...rows] };
 }
 
-Deno.test("frontOf() leaves out proxy results, other runtimes and emulated figures, and says why", () => {
-  const slow = (row: Measurement): Measurement =>
-    row.metric === "latency_ms" ? { ...row, runtime: "another" } : row;
-  const emulated = (row: Measurement): Measurement =>
-    row.metric === "latency_ms" ? { ...row, provenance: "emulated" } : row;
-  const { members, left_out } = frontOf([
+Deno.test("frontOf() leaves out what was not evaluated in full, and says why", () => {
+  const { members, left_out } = frontOf(comparableStudy([
     eight,
     { ...four, trial_id: "a", fidelity: "proxy" },
-    { ...four, trial_id: "b", measurements: four.measurements.map(slow) },
-    { ...four, trial_id: "c", measurements: four.measurements.map(emulated) },
     { ...four, trial_id: "d", state: "invalid" },
-  ], spec);
+    { ...four, trial_id: "e", measurements: [] },
+  ], spec));
   assert.deepEqual(members.map(({ trial }) => trial.trial_id), [eight.trial_id]);
   assert.deepEqual(left_out, [
     { trial_id: "a", reason: "it was evaluated on the proxy only" },
-    { trial_id: "b", reason: "latency_ms was not measured" },
-    { trial_id: "c", reason: "latency_ms was not measured" },
     { trial_id: "d", reason: "its state is invalid" },
+    { trial_id: "e", reason: "accuracy was not measured in full" },
   ]);
 });
 
 Deno.test("frontHypervolume() is relative to the baseline and grows with the front", () => {
-  const volume = (list: readonly Trial[]) =>
-    frontHypervolume(frontOf(list, spec), baseline.measurements, spec, facts)!;
+  const volume = (list: readonly Trial[]) => frontHypervolume(comparableStudy(list, spec), facts)!;
   const alone = volume([baseline]);
   const accuracy =
     baseline.measurements.findLast(({ metric, task, fidelity }) =>
@@ -80,16 +81,23 @@ Deno.test("recommend() prefers what is surely within the constraints to a better
   assert.ok(four.reward!.value > eight.reward!.value);
   const found = recommend({ spec, facts, baseline, trials, stop: "budget" });
   assert.equal(found.trial_id, eight.trial_id);
-  assert.deepEqual(found.best, frontOf(trials, spec).members.map(({ trial }) => trial.trial_id));
+  assert.deepEqual(
+    found.best,
+    frontOf(comparableStudy(trials, spec)).members.map(({ trial }) => trial.trial_id),
+  );
   assert.match(found.next.join(" "), /ended by budget/);
 });
 
 Deno.test("recommend() keeps the original where no reward beats its own", () => {
-  const poor = { ...eight, reward: { ...eight.reward!, value: -1 } };
+  const terms = eight.reward!.terms.slice(0, 1).map((one) => ({ ...one, contribution: -1 }));
+  const poor = { ...eight, reward: { value: -1, terms } };
   const input = { spec, facts, baseline, stop: "exhausted" as const };
   const found = recommend({ ...input, trials: [baseline, poor] });
   assert.equal(found.keep_original, true);
-  assert.match(found.reasons.join(" "), /beaten on the front or by the original's reward/);
+  assert.match(
+    found.reasons.join(" "),
+    /1 of 1 evaluated in full are on the front, with a reward that is not above/,
+  );
 });
 
 Deno.test("recommend() keeps an original without a right answer: nothing shows a loss there", () => {
@@ -132,7 +140,7 @@ Deno.test("resultReport() names the base of its compression ratio, the original'
 });
 
 Deno.test("a trial that ended early exports nulls and is not valid", () => {
-  const early = { ...named(trials, "2bit"), measurements: [] };
+  const early = { ...two, measurements: [], latency: null };
   const report = resultReport(early, spec, facts);
   assert.deepEqual(report.benchmark_results, {});
   assert.equal(report.model_size_gb, null);

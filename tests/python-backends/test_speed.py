@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ import pytest
 from runtime_fixtures import artifact, exported_graph, random_llama, run_worker
 
 from pare_backends import speed
+from pare_backends.checkpoint.stored_form import stored_form
 from pare_backends.energy import EnergyReader
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report, silent_report
@@ -29,6 +33,9 @@ UNITS = {
     "energy_j_per_1k_tokens": "J/1k tokens",
     "co2_g_per_1k_tokens": "g/1k tokens",
     "memory_bytes": "bytes",
+    "latency_ratio": "1",
+    "prefill_ratio": "1",
+    "energy_ratio": "1",
 }
 
 
@@ -68,7 +75,7 @@ def check(measurements: list[dict[str, Any]], runtime: str) -> dict[str, dict[st
     assert grams == pytest.approx(joules / 3.6e6 * 380.95)
     for name in UNITS:
         spread = by_name[name].get("spread") if name in by_name else None
-        if name == "memory_bytes":
+        if name in ("memory_bytes", "energy_ratio") or name not in by_name:
             assert spread is None
             continue
         assert spread is not None
@@ -87,8 +94,12 @@ def test_speed_measures_an_artifact_beside_its_baseline_in_openvino() -> None:
     result = events[-1]["result"]
     own = check(result["measurements"], "openvino")
     baseline = check(result["baseline_measurements"], "openvino")
-    assert set(own) == set(UNITS)
-    assert set(baseline) == set(UNITS) - {"memory_bytes"}
+    ratios = {"latency_ratio", "prefill_ratio"}
+    assert set(own) - {"energy_ratio"} == set(UNITS) - {"energy_ratio"}
+    assert set(baseline) == set(UNITS) - {"memory_bytes", "energy_ratio"} - ratios
+    assert own["latency_ratio"]["n"] == 3
+    assert own["latency_ratio"]["form"] == own["latency_ms"]["form"]
+    assert own["latency_ms"]["form"] != baseline["latency_ms"]["form"]
     assert own["memory_bytes"]["method"] == "VmHWM"  # and no torch was imported
     assert own["latency_ms"]["provenance"] == "measured"
     assert result["bytes_read_per_token"] < 4 * 320 * 64
@@ -106,7 +117,28 @@ def test_speed_in_transformers_is_emulated_for_packed_weights() -> None:
     own = check(result["measurements"], "transformers")
     baseline = check(result["baseline_measurements"], "transformers")
     assert own["latency_ms"]["provenance"] == "emulated"
+    assert own["latency_ratio"]["provenance"] == "emulated"
     assert baseline["latency_ms"]["provenance"] == "measured"
+
+
+def test_the_stored_form_is_that_of_the_format_and_not_of_the_numbers(tmp_path: Path) -> None:
+    """Two artifacts of one format that differ in every number; others in bits, groups, offsets."""
+    form = stored_form(artifact(4, 32, True, 8))
+    other = shutil.copytree(artifact(4, 32, True, 8), tmp_path / "other")
+    path = next(other.glob("*.safetensors"))
+    data = bytearray(path.read_bytes())
+    header = 8 + int.from_bytes(data[:8], "little")
+    data[header:] = bytes(value ^ 1 for value in data[header:])
+    path.write_bytes(bytes(data))
+    config = json.loads((other / "config.json").read_text())
+    groups = config["quantization_config"]["config_groups"]
+    for group in groups.values():
+        group["targets"].reverse()
+    config["_name_or_path"] = "/elsewhere"
+    (other / "config.json").write_text(json.dumps(config))
+    assert stored_form(other) == form
+    unlike = [artifact(4, 16, True, 8), artifact(4, 32, False, 8), artifact(3, 32, True, 8)]
+    assert len({form, *(stored_form(one) for one in unlike), stored_form(random_llama(0))}) == 5
 
 
 def test_speed_refuses_no_tokens() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,14 @@ from pare_backends.energy import EnergyReader, idle_watts
 from pare_backends.energy_tables import CarbonIntensity
 from pare_backends.runtimes.session import Numerics
 from pare_backends.runtimes.timing import Pass, time_pass
-from pare_backends.speed_figures import Timing, energy_reading, energy_rows, timing_rows
+from pare_backends.speed_figures import (
+    Timed,
+    Timing,
+    energy_reading,
+    energy_rows,
+    ratio_rows,
+    timing_rows,
+)
 
 
 class SleepingSession:
@@ -64,7 +72,7 @@ def by_metric(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 def test_times_of_a_token_and_rates_are_those_of_the_passes() -> None:
     """0.2 s for 20 tokens are 10 ms a token, 100 tokens a second; 0.5 s for 10 are 50 and 20."""
-    rows = by_metric(timing_rows(TIMING, SleepingSession(), PASSES))
+    rows = by_metric(timing_rows(TIMING, SleepingSession(), PASSES, "a form"))
     assert {metric: row["value"] for metric, row in rows.items()} == pytest.approx(
         {
             "latency_ms": 10.0,
@@ -91,6 +99,41 @@ def test_energy_and_co2_are_of_a_thousand_tokens() -> None:
     reading = energy_reading(TIMING, PASSES)
     assert (reading["joules"], reading["tokens"]) == (14.0, 40)
     assert reading["seconds"] == pytest.approx(0.4)
+
+
+def timed(decode: list[float], prefill: float, joules: float, provenance: str) -> Timed:
+    session = SleepingSession()
+    session.provenance = provenance
+    passes = [Pass(prefill, seconds, joules) for seconds in decode]
+    return Timed(session, f"form {provenance}", passes, passes)
+
+
+def test_ratios_are_those_of_the_passes_made_beside_each_other() -> None:
+    """A machine that slows down twofold in the middle: every pair says one half, where times of
+    other minutes would say from a quarter to one."""
+    own = timed([1.0, 1.0, 2.0, 2.1, 2.0], 0.3, 6.0, "measured")
+    base = timed([2.0, 2.0, 4.0, 4.0, 4.0], 0.6, 8.0, "measured")
+    rows = by_metric(ratio_rows(TIMING, own, base))
+    latency, prefill = rows["latency_ratio"], rows["prefill_ratio"]
+    assert latency["value"] == pytest.approx(0.5)
+    assert (latency["unit"], latency["direction"], latency["n"]) == ("1", "minimize", 5)
+    assert latency["form"] == "form measured"
+    # Four of five pairs agree, the fifth is 5 % off: a resampled median moves by ln 1.05, and only
+    # where that one is drawn three times or more.
+    share = 0.2**5 + 5 * 0.2**4 * 0.8 + 10 * 0.2**3 * 0.8**2
+    wanted = 0.5 * np.log(1.05) * np.sqrt(share * (1 - share))
+    assert latency["standard_error"] == pytest.approx(wanted, rel=0.1)
+    assert latency["spread"]["maximum"] == pytest.approx(2.1 / 4)
+    assert prefill["value"] == pytest.approx(0.5)
+    assert rows["energy_ratio"]["value"] == pytest.approx(0.75)
+
+
+def test_the_ratio_of_what_is_emulated_is_emulated_and_of_an_estimate_there_is_none() -> None:
+    own, base = timed([1.0, 1.0], 0.3, 6.0, "emulated"), timed([2.0, 2.0], 0.6, 8.0, "measured")
+    estimating = replace(TIMING, reader=replace(TIMING.reader, provenance="estimated"))
+    rows = by_metric(ratio_rows(estimating, own, base))
+    assert set(rows) == {"latency_ratio", "prefill_ratio"}
+    assert {row["provenance"] for row in rows.values()} == {"emulated"}
 
 
 def test_a_pass_times_prompt_and_tokens_apart_and_takes_idle_power_off() -> None:

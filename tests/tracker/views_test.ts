@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { frontOf, standingsOf, yardstickOf } from "../../core/mod.ts";
+import { comparableStudy, frontOf, standingsOf, yardstickOf } from "../../core/mod.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
 import { run, world } from "../core/study_world.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
@@ -49,7 +49,7 @@ Deno.test("Every view answers, and every column of every view says what it means
 
 Deno.test("The view pareto has the core's ranks and hypervolume contributions", () =>
   studied(async (store, { trials, spec, hypervolume }) => {
-    const front = frontOf(trials, spec);
+    const front = frontOf(comparableStudy(trials, spec));
     const eligible = [...front.members, ...front.dominated];
     const points = eligible.map(({ point }) => point);
     const { rows: [study] } = await store.query("SELECT fp16_bytes FROM studies");

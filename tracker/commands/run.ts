@@ -1,6 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { type StudyRequestInput, type StudyResult, UsageError } from "../../core/mod.ts";
+import {
+  objectivesSentence,
+  ratioOf,
+  type StudyRequestInput,
+  type StudyResult,
+  type Trial,
+  UsageError,
+} from "../../core/mod.ts";
 import { type Lab, openLab } from "../lab.ts";
 import { withoutCredentials } from "../mlflow/connection.ts";
 import { writeOutputs } from "../reports_of_study.ts";
@@ -79,6 +86,14 @@ function interruptible(say: (text: string) => void): AbortController {
   return controller;
 }
 
+/** A trial's time a token beside what the baseline took in the same minutes. */
+function latencySaid({ measurements, strategy }: Trial, ms: number): string {
+  const runtime = measurements.find(({ metric }) => metric === "latency_ms")?.runtime ?? "";
+  const ratio = strategy === null ? null : ratioOf(measurements, "latency_ratio", runtime);
+  const beside = ratio === null ? "" : `, ${ratio.value.toFixed(2)} of the baseline beside it`;
+  return `${ms.toFixed(1)} ms/token${beside}`;
+}
+
 /** Says each trial as it ends, in one line. */
 function announce(say: (text: string) => void, event: StudyEvent): void {
   if (event.event !== "record") return;
@@ -95,14 +110,14 @@ function announce(say: (text: string) => void, event: StudyEvent): void {
   const seconds = trial.finished_at === null
     ? 0
     : (Date.parse(trial.finished_at) - Date.parse(trial.started_at)) / 1000;
-  const [row] = trialRows([trial], { front: [], probabilities: {} });
+  const [row] = trialRows([{ ...trial, latency: null }], { front: [], probabilities: {} });
   const { latency_ms } = row ?? { latency_ms: null };
   const figures = row === undefined || (latency_ms === null && trial.state !== "completed")
     ? trial.failure?.message ?? trial.gates.find((gate) => gate.decision !== "pass")?.reason ?? ""
     : [
       row.accuracy === null ? "" : `accuracy ${row.accuracy.value.toFixed(3)}`,
       row.perplexity === null ? "" : `perplexity ${row.perplexity.value.toFixed(1)}`,
-      latency_ms === null ? "" : `${latency_ms.value.toFixed(1)} ms/token`,
+      latency_ms === null || row.latency_emulated ? "" : latencySaid(trial, latency_ms.value),
       row.size_bytes === null ? "" : bytes(row.size_bytes),
     ].filter((text) => text !== "").join(", ");
   const name = `t${String(trial.number).padStart(2, "0")}`;
@@ -132,6 +147,8 @@ function introduceSearch(
   );
   const limits = limitsText(request);
   if (limits !== null) say(`limits: ${limits}`);
+  const note = objectivesSentence({ spec, without: [] });
+  if (note !== null) say(`note: ${note}`);
 }
 
 async function conclude(
@@ -150,6 +167,7 @@ async function conclude(
     console.log(`Report          ${files.html}\nResults (JSON)  ${files.results}`);
     return;
   }
+  if (view.front_note !== null) console.log(`\n${view.front_note}`);
   console.log(`\n${trialTable(view.rows, view.recommended)}\n`);
   console.log(`Ended: ${result.message}`);
   for (const reason of view.reasons) console.log(`  ${reason}`);

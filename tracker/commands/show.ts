@@ -48,6 +48,7 @@ export async function reportCommand(
     resolve(options.output ?? join(lab.home.studies, view.study_id)),
   );
   const evaluated = view.request.evaluation !== undefined;
+  if (view.front_note !== null) console.log(`${view.front_note}\n`);
   console.log(
     evaluated
       ? evaluationText(view, view.message ?? "it did not end yet")

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { frontOf, unknownName, UsageError } from "../../core/mod.ts";
+import { comparableStudy, frontOf, unknownName, UsageError } from "../../core/mod.ts";
 import type { Effect } from "./effects.ts";
 import type { KnownStudy } from "./known_study.ts";
 
@@ -33,7 +33,7 @@ export function checkpointFiles(study: KnownStudy, trial_id: string): Effect[] {
  */
 export function frontFiles(study: KnownStudy, recommended: string | null): Effect[] {
   if (study.opened === null) return [];
-  return frontOf([...study.closed.values()], study.opened.spec).members
+  return frontOf(comparableStudy([...study.closed.values()], study.opened.spec)).members
     .filter(({ trial }) => trial.strategy !== null && trial.trial_id !== recommended)
     .flatMap(({ trial }) => checkpointFiles(study, trial.trial_id));
 }

@@ -7,6 +7,8 @@ import { colourOf, FONT, INK, label, legend, svgElement } from "./legend.ts";
 export interface ParetoPlotOptions {
   title: string;
   subtitle: string;
+  /** What the front is of, where latency is no objective: a line below; null: it is one. */
+  note?: string | null;
   /** Absolute drop that the study allows, drawn as a line below the baseline; null = none. */
   maxAccuracyDrop: number | null;
   /** Trial id of the recommended trial, or null. */
@@ -95,7 +97,7 @@ function panel(
   const scale = { domain: methods, range };
   return Plot.plot({
     document,
-    width: (options.width ?? 960) / 2,
+    width: options.width ?? 480,
     height: 380,
     marginLeft: 58,
     marginRight: 34,
@@ -193,9 +195,36 @@ function panel(
   }) as unknown as Element; // Plot types its result as the DOM of a browser
 }
 
+/** A sentence in lines of at most so many characters. */
+function lines(text: string, characters: number): string[] {
+  return text.split(" ").reduce<string[]>((done, word) => {
+    const last = done.at(-1);
+    const longer = last === undefined ? word : `${last} ${word}`;
+    return last !== undefined && longer.length <= characters
+      ? [...done.slice(0, -1), longer]
+      : [...done, word];
+  }, []);
+}
+
+/** What the figure draws: latency beside bytes, or bytes alone where latency ranks nothing. */
+function panelsOf(rows: TrialRow[], { note = null }: ParetoPlotOptions): Panel[] {
+  const size: Panel = {
+    label: "bytes on disk (MB) →",
+    x: (row) => row.size_bytes === null ? null : row.size_bytes / 1e6,
+  };
+  if (note !== null) return [size];
+  const runtime = rows.find((row) => row.runtime !== null)?.runtime ?? "the runtime";
+  const latency: Panel = {
+    label: `latency in ${runtime} (ms/token, by the ratio to the baseline beside it) →`,
+    x: (row) => row.latency_emulated ? null : row.latency_ms?.value ?? null,
+  };
+  return [latency, size];
+}
+
 /**
- * Two panels of one front: quality over latency and quality over bytes on disk. A filled point is
- * on the front of all objectives together, so it may lie under one panel's staircase.
+ * The panels of one front: quality over latency and quality over bytes on disk; over bytes alone
+ * where latency is no objective, with the reason under the subtitle. A filled point is on the front
+ * of all objectives together, so it may lie under one panel's staircase.
  */
 export function paretoPlot(rows: TrialRow[], options: ParetoPlotOptions): string {
   const { document } = parseHTML("<!doctype html><html><body></body></html>");
@@ -207,29 +236,34 @@ export function paretoPlot(rows: TrialRow[], options: ParetoPlotOptions): string
     ),
   ]
     .sort();
+  const said = lines(options.note ?? "", width / 6.6);
+  const top = 58 + (said.length === 1 && said[0] === "" ? 0 : 15 * said.length);
+  const height = 442 + top;
   const root = svgElement(document, "svg", {
     xmlns: "http://www.w3.org/2000/svg",
     width,
-    height: 500,
-    viewBox: `0 0 ${width} 500`,
+    height,
+    viewBox: `0 0 ${width} ${height}`,
   });
-  root.append(svgElement(document, "rect", { width, height: 500, fill: "white" }));
+  root.append(svgElement(document, "rect", { width, height, fill: "white" }));
   root.append(label(document, options.title, 20, 28, { "font-size": 17, "font-weight": "bold" }));
   root.append(label(document, options.subtitle, 20, 48, { "font-size": 12, opacity: 0.85 }));
-  const runtime = rows.find((row) => row.runtime !== null)?.runtime ?? "the runtime";
-  const panels: Panel[] = [
-    { label: `latency in ${runtime} (ms/token) →`, x: (row) => row.latency_ms?.value ?? null },
-    {
-      label: "bytes on disk (MB) →",
-      x: (row) => row.size_bytes === null ? null : row.size_bytes / 1e6,
-    },
-  ];
+  said.forEach((line, i) => root.append(label(document, line, 20, 65 + 15 * i)));
+  const panels = panelsOf(rows, options);
+  const each = width / panels.length;
   panels.forEach((one, index) => {
-    const drawn = panel(rows, one, quality, options, methods, document as unknown as Document);
-    const group = svgElement(document, "g", { transform: `translate(${index * width / 2}, 58)` });
+    const drawn = panel(
+      rows,
+      one,
+      quality,
+      { ...options, width: each },
+      methods,
+      document as unknown as Document,
+    );
+    const group = svgElement(document, "g", { transform: `translate(${index * each}, ${top})` });
     group.append(drawn as unknown as Node);
     root.append(group);
   });
-  root.append(legend(document, methods, 462));
+  root.append(legend(document, methods, 404 + top));
   return root.outerHTML;
 }

@@ -1,7 +1,7 @@
 import type { Spec, Trial } from "../../core/mod.ts";
 import { bytes, duration, number, percent, withError } from "../view/format.ts";
 import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts";
-import { recipeText, standing, type TrialRow } from "../view/trial_rows.ts";
+import { latencyText, ratioText, recipeText, standing, type TrialRow } from "../view/trial_rows.ts";
 import { unsafeSentence } from "../view/unsafe_code.ts";
 import { type Block, heading, list, paragraph, table } from "./blocks.ts";
 import { evidenceBlocks } from "./evidence_blocks.ts";
@@ -23,7 +23,8 @@ function summaryTable(view: StudyView): Block {
     row.recipe,
     quality ? withError(row.accuracy) : withError(row.perplexity, 2),
     number(row.perplexity?.value, 4),
-    number(row.latency_ms?.value),
+    latencyText(row),
+    ratioText(row),
     bytes(row.size_bytes),
     ratio(row, view),
     bytes(row.memory_bytes),
@@ -41,7 +42,8 @@ function summaryTable(view: StudyView): Block {
       "recipe",
       quality ? "accuracy ± SE" : "perplexity ± SE",
       "perplexity",
-      `ms/token`,
+      "ms/token",
+      "× baseline",
       "size",
       "ratio",
       "peak memory",
@@ -52,7 +54,9 @@ function summaryTable(view: StudyView): Block {
       "",
     ],
     rows,
-    `Latency and peak memory: ${runtime}, the baseline measured in turn with every trial. ` +
+    `Latency and peak memory: ${runtime}. × baseline: time a token over the baseline's of the same ` +
+      "minutes, measured in turn, ± half its 95 % interval; trials of one stored form share it. " +
+      "ms/token: that ratio times one baseline, the median over the study. " +
       `Ratio: fp16 bytes of the original (${bytes(view.facts.model.fp16_bytes)}) over bytes on ` +
       `disk; the file as it came holds ${bytes(view.facts.model.original_bytes)}. ` +
       `Energy: ${energy}; an estimate is shown and never an objective.`,
@@ -158,12 +162,17 @@ export function studyReport(
         `Constraints: ${constraintsLine(view.spec)}.`,
     ),
     ...unsafeBlock(view),
+    ...(view.front_note === null ? [] : [paragraph(`**${view.front_note}**`)]),
     ...outcome(view, loader),
     {
       block: "figure",
       svg: figure.svg,
       file: figure.file,
-      caption: "Quality over latency and over bytes on disk. Bars are 95 % intervals of each " +
+      caption:
+        (view.front_note === null
+          ? "Quality over latency and over bytes on disk. "
+          : "Quality over bytes on disk. ") +
+        "Bars are 95 % intervals of each " +
         "score by itself; differences to the baseline are paired by sample and surer than the " +
         "bars look.",
     },

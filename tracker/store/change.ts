@@ -34,7 +34,7 @@ export function adds(table: string, rows: readonly Row[]): Change[] {
 
 /** A measurement with every field as a column. */
 export function measurementRow(
-  { numerics, spread, chance, stratum_rows, ...fields }: Measurement,
+  { numerics, spread, form: _, chance, stratum_rows, ...fields }: Measurement,
   study_id: string,
   trial_id: string,
   position: number,

@@ -1,5 +1,5 @@
 import { bytes, duration, number, withError } from "../view/format.ts";
-import { standing, type TrialRow } from "../view/trial_rows.ts";
+import { latencyText, ratioText, standing, type TrialRow } from "../view/trial_rows.ts";
 import { textTable } from "./table.ts";
 
 /** The trials of a study as a table for a terminal. */
@@ -12,6 +12,7 @@ export function trialTable(rows: readonly TrialRow[], recommended: string | null
       accuracy ? "accuracy ± SE" : "perplexity ± SE",
       ...(accuracy ? ["perplexity"] : []),
       "ms/token",
+      "× baseline",
       "size",
       "memory",
       "reward",
@@ -23,7 +24,8 @@ export function trialTable(rows: readonly TrialRow[], recommended: string | null
       row.recipe,
       accuracy ? withError(row.accuracy) : withError(row.perplexity, 2),
       ...(accuracy ? [number(row.perplexity?.value, 4)] : []),
-      number(row.latency_ms?.value),
+      latencyText(row),
+      ratioText(row),
       bytes(row.size_bytes),
       bytes(row.memory_bytes),
       number(row.reward),

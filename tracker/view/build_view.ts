@@ -1,11 +1,14 @@
 import {
   type Artifact,
+  type ComparableStudy,
+  comparableStudy,
   compareTasks,
   type Facts,
   frontHypervolume,
   frontOf,
   frontProbability,
   type JournalRecord,
+  objectivesSentence,
   type Protocolled,
   protocolMismatch,
   recommend,
@@ -49,14 +52,15 @@ function phasesOf(trials: readonly Trial[]): { name: string; seconds: number }[]
 /** Who is on the front how surely, and every trial against the baseline: both from the samples. */
 async function evidenceOf(
   study: ReplayedStudy,
-  spec: Spec,
+  compared: ComparableStudy,
   readSamples: SampleReader,
 ): Promise<
   Pick<StudyView, "comparisons" | "refused_comparisons"> & {
     probabilities: Record<string, number>;
   }
 > {
-  const { members, dominated } = frontOf(study.trials, spec);
+  const { spec } = compared;
+  const { members, dominated } = frontOf(compared);
   const found = await Promise.all([...members, ...dominated].map(async ({ trial }) => {
     const samples = await readSamples(trial.trial_id);
     return samples === null ? [] : [{ trial, samples, ...protocolOf(study, trial.trial_id) }];
@@ -134,13 +138,14 @@ export async function buildView(
   const study = replayStudy(records, study_id);
   if (study === null) throw new UsageError(`Cannot find study "${study_id}" in this store`);
   const { request, facts, spec, provenance } = study.opened;
-  const { trials } = study;
-  const front = frontOf(trials, spec);
+  const compared = comparableStudy(study.trials, spec);
+  const { trials } = compared;
+  const front = frontOf(compared);
   const baseline = trials.find((t) => t.strategy === null && t.state === "completed");
   const closed = records.findLast((record) => record.type === "study_closed");
   const recommendation = advice(study, facts, spec, closed);
   const ids = front.members.map(({ trial }) => trial.trial_id);
-  const { probabilities, ...compared } = await evidenceOf(study, spec, readSamples);
+  const { probabilities, ...evidence } = await evidenceOf(study, compared, readSamples);
   return {
     study_id,
     request,
@@ -150,13 +155,12 @@ export async function buildView(
     trials,
     rows: trialRows(trials, { front: ids, probabilities }),
     artifacts: artifactsOf(records),
-    ...compared,
+    ...evidence,
     protocol_parts: baseline === undefined ? {} : partsOf(study, baseline.trial_id),
     alerts: alertsOf(records),
     front: ids,
-    hypervolume: baseline === undefined
-      ? null
-      : frontHypervolume(front, baseline.measurements, spec, facts),
+    front_note: request.evaluation === undefined ? objectivesSentence(compared) : null,
+    hypervolume: frontHypervolume(compared, facts),
     recommended: recommendation === null || recommendation.keep_original
       ? null
       : recommendation.trial_id,

@@ -1,12 +1,12 @@
 import type {
   Artifact,
+  Comparable,
   Facts,
   JournalRecord,
   Provenance,
   Spec,
   StudyRequest,
   TaskComparison,
-  Trial,
 } from "../../core/mod.ts";
 import type { TrialRow } from "./trial_rows.ts";
 
@@ -19,7 +19,8 @@ export interface StudyView {
   facts: Facts;
   spec: Spec;
   provenance: Provenance;
-  trials: readonly Trial[];
+  /** As they are compared: what was measured, and the latency, reward and verdicts that follow. */
+  trials: readonly Comparable[];
   rows: readonly TrialRow[];
   /** Artifact by id: where a trial's checkpoint lies. */
   artifacts: ReadonlyMap<string, Artifact>;
@@ -33,6 +34,8 @@ export interface StudyView {
   alerts: readonly Alert[];
   /** Trial ids on the front, best first. */
   front: readonly string[];
+  /** What the front is of, where latency can be no objective; null: quality, latency and bytes. */
+  front_note: string | null;
   hypervolume: number | null;
   recommended: string | null;
   /** Why it is recommended, a sentence each. */

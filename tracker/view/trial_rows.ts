@@ -1,4 +1,12 @@
-import type { ConstraintVerdict, Measurement, ResolvedAction, Trial } from "../../core/mod.ts";
+import {
+  type Comparable,
+  type ConstraintVerdict,
+  latencyFigure,
+  type Measurement,
+  type ResolvedAction,
+  type Trial,
+} from "../../core/mod.ts";
+import { number } from "./format.ts";
 
 /** A value with its standard error and the samples or repeats behind it. */
 export interface Figure {
@@ -19,7 +27,12 @@ export interface TrialRow {
   fidelity: "proxy" | "full" | null;
   accuracy: Figure | null;
   perplexity: Figure | null;
+  /** As it is compared: the ratio times one baseline of the study; emulated: as it was timed. */
   latency_ms: Figure | null;
+  /** Over the baseline of the same minutes, with its 95 % interval; null: not measured. */
+  latency_ratio: { value: number; interval: readonly [number, number] | null } | null;
+  /** The runtime did not run the stored form: the latency ranks nothing. */
+  latency_emulated: boolean;
   prefill_tokens_per_s: Figure | null;
   size_bytes: number | null;
   memory_bytes: number | null;
@@ -72,7 +85,11 @@ export function recipeText({ actions, strategy }: Pick<Trial, "actions" | "strat
     : strategy.actions.map(({ method }) => method).join(" + ");
 }
 
-function pick(trial: Trial, metric: string, task: string | null = null): Measurement | null {
+function pick(
+  trial: Pick<Trial, "measurements">,
+  metric: string,
+  task: string | null = null,
+): Measurement | null {
   const found = trial.measurements.filter((m) =>
     m.metric === metric && m.slice === null && (task === null ? m.task === null : m.task === task)
   );
@@ -98,8 +115,37 @@ function withMethod(measurement: Measurement | null) {
   };
 }
 
+/** The compared latency; where there is none, what the trial itself timed. */
+function latencyColumns({ latency, ...trial }: Comparable) {
+  const timed = pick(trial, "latency_ms");
+  const latency_ms = latency === null
+    ? figure(timed)
+    : { ...latencyFigure(latency), n: timed?.n ?? 1 };
+  return {
+    latency_ms,
+    latency_ratio: latency === null || latency.ratio === null
+      ? null
+      : { value: latency.ratio, interval: latency.interval },
+    latency_emulated: latency === null && timed?.provenance === "emulated",
+  };
+}
+
+/** Milliseconds a token, marked where they were only emulated; `–`: not measured. */
+export function latencyText(row: Pick<TrialRow, "latency_ms" | "latency_emulated">): string {
+  const text = number(row.latency_ms?.value);
+  return row.latency_emulated ? `${text} (emulated)` : text;
+}
+
+/** The ratio to the baseline with half the width of its 95 % interval. */
+export function ratioText({ latency_ratio }: Pick<TrialRow, "latency_ratio">): string {
+  if (latency_ratio === null) return "–";
+  const { value, interval } = latency_ratio;
+  const half = interval === null ? 0 : (interval[1] - interval[0]) / 2;
+  return half === 0 ? value.toFixed(2) : `${value.toFixed(2)} ± ${half.toFixed(2)}`;
+}
+
 /** Trials as rows, in the order they were run. */
-export function trialRows(trials: readonly Trial[], view: FrontView): TrialRow[] {
+export function trialRows(trials: readonly Comparable[], view: FrontView): TrialRow[] {
   return [...trials].sort((a, b) => a.number - b.number).map((trial) => ({
     trial_id: trial.trial_id,
     number: trial.number,
@@ -110,7 +156,7 @@ export function trialRows(trials: readonly Trial[], view: FrontView): TrialRow[]
     fidelity: trial.fidelity,
     accuracy: figure(pick(trial, "accuracy")),
     perplexity: figure(anyTask(trial, "perplexity")),
-    latency_ms: figure(pick(trial, "latency_ms")),
+    ...latencyColumns(trial),
     prefill_tokens_per_s: figure(pick(trial, "prefill_tokens_per_s")),
     size_bytes: pick(trial, "size_bytes")?.value ?? null,
     memory_bytes: pick(trial, "memory_bytes")?.value ?? null,

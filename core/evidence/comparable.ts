@@ -1,0 +1,162 @@
+import type { Spec } from "../schemas/spec.ts";
+import type { Trial } from "../schemas/trial.ts";
+import { type ComparedLatency, compareLatencies } from "./compared_latency.ts";
+import { limitVerdict } from "./constraints.ts";
+import { rescored } from "./reward.ts";
+
+/** What a comparison reads of a trial. */
+export type Comparand = Pick<
+  Trial,
+  | "trial_id"
+  | "number"
+  | "strategy"
+  | "state"
+  | "fidelity"
+  | "measurements"
+  | "reward"
+  | "constraints"
+>;
+
+/** What a comparison reads of a spec. */
+export type ComparedSpec = Pick<Spec, "objectives" | "runtime" | "constraints">;
+
+/** A trial as it is compared with others: its latency is a ratio; reward and limit go by that. */
+export type Comparable<T extends Comparand = Trial> = T & {
+  /** Null: it was not measured in the study's runtime. */
+  readonly latency: ComparedLatency | null;
+};
+
+/** A study's trials made comparable; made anew whenever one is added. */
+export interface ComparableStudy<
+  T extends Comparand = Trial,
+  S extends ComparedSpec = Spec,
+> {
+  /** Its objectives are those in force. */
+  readonly spec: S;
+  readonly trials: readonly Comparable<T>[];
+  /** Objectives that some evaluated trial has no measured figure of: none is ranked by them. */
+  readonly without: readonly { readonly metric: string; readonly reason: string }[];
+}
+
+/**
+ * Makes the trials of a study comparable. Latencies are compared by their ratio to the baseline of
+ * the same minutes (`compareLatencies`), whose figure takes the place of the trial's own in its
+ * reward and in the verdict on `max_latency_ms`. An objective that a trial lacks, as its speed was
+ * only emulated, is none of this study: the trials are compared by what all of them have, rather
+ * than some of them by nothing. Idempotent, as only measured rows are read.
+ */
+export function comparableStudy<T extends Comparand, S extends ComparedSpec>(
+  trials: readonly T[],
+  spec: S,
+): ComparableStudy<T, S> {
+  const latencies = compareLatencies(trials, spec.runtime);
+  const timed = trials.map((trial) => ({
+    ...trial,
+    latency: latencies.get(trial.trial_id) ?? null,
+  }));
+  const without = spec.objectives.flatMap(({ metric }) => {
+    const reason = unmeasured(timed, metric, spec.runtime);
+    return reason === null ? [] : [{ metric, reason }];
+  });
+  const left = new Set(without.map(({ metric }) => metric));
+  const objectives = spec.objectives.filter(({ metric }) => !left.has(metric));
+  const ranked = objectives.some(({ metric }) => metric === "latency_ms");
+  return {
+    spec: { ...spec, objectives },
+    trials: timed.map((trial) => judged(trial, spec, ranked)),
+    without,
+  };
+}
+
+/** Objectives whose absence is no property of a runtime: a trial without them is left out itself. */
+const OF_EVERY_TRIAL: ReadonlySet<string> = new Set(["accuracy", "perplexity", "size_bytes"]);
+
+/** Why trials of a study cannot be ranked by a metric; null: they can. */
+function unmeasured(
+  trials: readonly Comparable<Comparand>[],
+  metric: string,
+  runtime: string,
+): string | null {
+  if (OF_EVERY_TRIAL.has(metric)) return null;
+  const judged = trials.filter(({ strategy, state, fidelity }) =>
+    strategy !== null && fidelity !== null && (state === "completed" || state === "running")
+  );
+  const lacking = judged.filter((trial) => !isMeasured(trial, metric, runtime));
+  if (lacking.length === 0) return null;
+  const emulated = lacking.filter(({ measurements }) =>
+    measurements.some((row) => row.metric === metric && row.provenance === "emulated")
+  );
+  const names = lacking.length === judged.length && judged.length > 1
+    ? `all ${judged.length} trials`
+    : lacking.map(({ number }) => `t${String(number).padStart(2, "0")}`).join(", ");
+  return emulated.length === lacking.length
+    ? `${runtime} does not run the stored form of ${names}, so that its speed is only emulated`
+    : `it was not measured in ${runtime} for ${names}`;
+}
+
+function isMeasured(trial: Comparable<Comparand>, metric: string, runtime: string): boolean {
+  if (metric === "latency_ms") return trial.latency !== null;
+  return trial.measurements.some((row) =>
+    row.metric === metric && row.provenance === "measured" &&
+    (row.runtime === null || row.runtime === runtime)
+  );
+}
+
+/** The trial with the verdict and the reward that its compared latency gives. */
+function judged<T extends Comparand>(
+  trial: Comparable<T>,
+  spec: ComparedSpec,
+  ranked: boolean,
+): Comparable<T> {
+  const limit = spec.constraints.max_latency_ms;
+  const constraints = trial.constraints.map((verdict) =>
+    verdict.constraint === "max_latency_ms" && limit !== null && trial.latency !== null
+      ? limitVerdict(verdict.constraint, limit, latencyFigure(trial.latency))
+      : verdict
+  );
+  const violated = constraints.some(({ constraint, verdict }) =>
+    constraint === "max_latency_ms" && verdict === "violated"
+  );
+  return { ...trial, constraints, reward: rewardBy(trial, ranked, violated) };
+}
+
+function rewardBy(
+  { reward, latency, strategy }: Comparable<Comparand>,
+  ranked: boolean,
+  violated: boolean,
+): Comparand["reward"] {
+  if (reward === null) return reward;
+  if (!ranked) return rescored(reward, null, violated);
+  // A trial that has no ratio was judged without one, and the original is what ratios are over.
+  if (strategy === null || latency === null || latency.ratio === null) return reward;
+  return rescored(reward, { ratio: latency.ratio, sessions: latency.sessions }, violated);
+}
+
+/** A compared latency as a value with its error, milliseconds a token. */
+export function latencyFigure(
+  { ms, log_error }: ComparedLatency,
+): { value: number; standard_error: number | null } {
+  return { value: ms, standard_error: log_error === null ? null : ms * log_error };
+}
+
+const WORDS: Readonly<Record<string, string>> = { latency_ms: "latency", size_bytes: "bytes" };
+
+/**
+ * What the front is of, as one sentence, where latency cannot be an objective: left out when the spec
+ * was inferred, or as a trial has none that was measured. Null: it is one.
+ */
+export function objectivesSentence(
+  { spec, without }: Pick<ComparableStudy, "spec" | "without">,
+): string | null {
+  const inferred = spec.assumptions.find(({ field }) => field === "objectives");
+  const ranked = spec.objectives.some(({ metric }) => metric === "latency_ms");
+  const left = without.length > 0 || ranked || inferred === undefined
+    ? without
+    : [{ metric: "latency_ms", reason: inferred.reason }];
+  if (left.length === 0) return null;
+  const words = (metrics: readonly { metric: string }[], and: string) =>
+    metrics.map(({ metric }) => WORDS[metric] ?? metric).join(and);
+  const reasons = left.map(({ reason }) => reason).join("; ");
+  return `The front is of ${words(spec.objectives, " and ")}, not of ${words(left, " or ")}: ` +
+    `${reasons}.`;
+}

@@ -1,0 +1,74 @@
+import type { Measurement } from "../schemas/measurement.ts";
+
+/**
+ * Figures that are measured in turn with the baseline, by the name of their ratio to it. A machine's
+ * state moves from minute to minute, so that figures of two minutes are compared by these alone.
+ */
+export const RATIOS = {
+  latency_ratio: "latency_ms",
+  prefill_ratio: "prefill_ms_per_token",
+  energy_ratio: "energy_j_per_1k_tokens",
+  co2_ratio: "co2_g_per_1k_tokens",
+} as const;
+export type RatioMetric = keyof typeof RATIOS;
+
+/** A figure over the baseline's. */
+export interface Ratio {
+  readonly value: number;
+  /** Standard error of its logarithm; null: of a single pass. */
+  readonly log_error: number | null;
+  /** Whether the baseline ran beside it; no: it was measured alone, at another time. */
+  readonly beside: boolean;
+  /** What was timed. */
+  readonly row: Measurement;
+}
+
+/** The latest measured row of a metric in a runtime. */
+export function measuredRow(
+  measurements: readonly Measurement[],
+  metric: string,
+  runtime: string,
+): Measurement | undefined {
+  return measurements.findLast((row) =>
+    row.metric === metric && row.provenance === "measured" && row.runtime === runtime &&
+    Number.isFinite(row.value)
+  );
+}
+
+/** Relative error of a row: the error of its logarithm. */
+export function logError({ value, standard_error }: Measurement): number | null {
+  return standard_error === null || !Number.isFinite(standard_error)
+    ? null
+    : standard_error / value;
+}
+
+function quotient(own: Measurement, base: Measurement, beside: boolean): Ratio | null {
+  if (!(own.value > 0) || !(base.value > 0)) return null;
+  const errors = [logError(own), logError(base)];
+  const log_error = errors.some((one) => one === null) ? null : Math.hypot(...errors as number[]);
+  return { value: own.value / base.value, log_error, beside, row: own };
+}
+
+/**
+ * A trial's ratio to the baseline of the same minutes: as it was measured, pair by pair; of journals
+ * that kept none, the quotient of both medians with their errors; of those that kept no baseline
+ * beside the trial, over the one measured alone (`alone`). Null: not measured in this runtime.
+ */
+export function ratioOf(
+  measurements: readonly Measurement[],
+  metric: RatioMetric,
+  runtime: string,
+  alone: readonly Measurement[] = [],
+): Ratio | null {
+  const paired = measuredRow(measurements, metric, runtime);
+  if (paired !== undefined && paired.value > 0) {
+    return { value: paired.value, log_error: logError(paired), beside: true, row: paired };
+  }
+  const figure = RATIOS[metric];
+  const own = measuredRow(measurements, figure, runtime);
+  if (own === undefined) return null;
+  const beside = measuredRow(measurements, `baseline_${figure}`, runtime);
+  if (beside !== undefined) return quotient(own, beside, true);
+  const before = measuredRow(alone, figure, runtime);
+  return before === undefined ? null : quotient(own, before, false);
+}

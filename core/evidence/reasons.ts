@@ -1,0 +1,140 @@
+import type { Facts } from "../schemas/facts.ts";
+import type { ConstraintVerdict } from "../schemas/trial.ts";
+import { whatDecides } from "./advice.ts";
+import { type Comparable, type ComparableStudy, objectivesSentence } from "./comparable.ts";
+import { type Front, objectiveFigure } from "./objectives.ts";
+import { type Choice, passedOver } from "./passed_over.ts";
+import { looksViolated, nameOf, shown, undecided, violations } from "./verdicts.ts";
+
+/** What the reasons of a recommendation are drawn from. */
+export interface ReasonsInput {
+  readonly study: ComparableStudy;
+  readonly facts: Facts;
+  readonly baseline: Comparable;
+  /** Compressed trials evaluated in full. */
+  readonly full: readonly Comparable[];
+  /** Of those that violate nothing, not even by their estimates; the baseline among them. */
+  readonly front: Front;
+}
+
+function frontSaid(study: ComparableStudy): string[] {
+  const sentence = objectivesSentence(study);
+  return sentence === null ? [] : [sentence];
+}
+
+function choiceOf({ study, front }: ReasonsInput, taken: Comparable): Choice {
+  return { spec: study.spec, front, taken };
+}
+
+/** Why a trial is recommended, a sentence each. */
+export function whyChosen(trial: Comparable, input: ReasonsInput): string[] {
+  const { study, facts, baseline, full } = input;
+  const { spec } = study;
+  const reasons = [
+    `${nameOf(trial)} is on the front of the trials evaluated in full and violates no constraint.`,
+    ...frontSaid(study),
+  ];
+  for (const { metric, unit } of spec.objectives) {
+    const value = objectiveFigure(trial, metric, spec);
+    const base = objectiveFigure(baseline, metric, spec);
+    if (value === undefined || base === undefined) continue;
+    reasons.push(
+      `Its ${metric} is ${shown(value.value)} ${unitOf(unit)}against ` +
+        `${shown(base.value)} of the original${aside(trial, metric, value.value, facts)}.`,
+    );
+  }
+  for (const verdict of trial.constraints) {
+    reasons.push(verdictSentence(verdict, trial, input));
+  }
+  if (trial.reward !== null && baseline.reward !== null) {
+    const unsure = undecided(trial).length > 0
+      ? "; none that qualifies meets every constraint for sure"
+      : "";
+    reasons.push(
+      `Its reward, ${trial.reward.value.toFixed(3)} against ${baseline.reward.value.toFixed(3)} ` +
+        `of the original, is the best of those that qualify${unsure}.`,
+    );
+  }
+  return [...reasons, ...passedOver(full, choiceOf(input, trial))];
+}
+
+/** What a figure beside the original's does not say. */
+function aside({ latency }: Comparable, metric: string, value: number, { model }: Facts): string {
+  if (metric === "size_bytes" && value > 0) {
+    return ` (fp16 would take ${shown(model.fp16_bytes)}, ` +
+      `${(model.fp16_bytes / value).toFixed(2)} times as much)`;
+  }
+  if (metric !== "latency_ms" || latency === null) return "";
+  const { ratio, interval, sessions } = latency;
+  if (ratio === null || interval === null) return "";
+  const several = sessions > 1 ? `, mean of the ${sessions} sessions that timed this form` : "";
+  return `: ${shown(ratio)} of what the original took in the same minutes ` +
+    `(95 % interval ${shown(interval[0])} to ${shown(interval[1])}${several})`;
+}
+
+function verdictSentence(
+  verdict: ConstraintVerdict,
+  trial: Comparable,
+  { study: { spec } }: ReasonsInput,
+): string {
+  const { constraint, value, interval, threshold } = verdict;
+  if (value === null) return `${constraint} was not measured.`;
+  const range = interval === null
+    ? ""
+    : `, 95 % interval ${shown(interval[0])} to ${shown(interval[1])}`;
+  const more = verdict.verdict === "undecided" ? `: ${whatDecides(verdict, trial, spec)}` : "";
+  return `${constraint} is ${verdict.verdict}: ${shown(value)} against ${
+    shown(threshold)
+  }${range}${more}.`;
+}
+
+/** Why no trial is recommended: each that was evaluated in full is counted once, by its reason. */
+export function whyKeep(input: ReasonsInput): string[] {
+  const { study, baseline, full, front } = input;
+  if (full.length === 0) {
+    return ["Keep the original: no compressed model was evaluated in full."];
+  }
+  const violating = full.filter((trial) => violations(trial).length > 0);
+  const doubtful = full.filter((trial) => !violating.includes(trial) && looksViolated(trial));
+  const isOn = (list: Front["members"]) => (trial: Comparable) =>
+    list.some((one) => one.trial.trial_id === trial.trial_id);
+  const beaten = full.filter(isOn(front.dominated));
+  const poorer = full.filter(isOn(front.members));
+  const left = full.flatMap((trial) => {
+    const found = front.left_out.find(({ trial_id }) => trial_id === trial.trial_id);
+    return found === undefined ? [] : [`${nameOf(trial)} (${found.reason})`];
+  });
+  const { accuracy, latency, memory, energy, co2 = 0 } = study.spec.reward_weights;
+  const of = `of ${full.length} evaluated in full`;
+  const sentences = [
+    ...(violating.length === 0 ? [] : [`${violating.length} ${of} violate a constraint.`]),
+    ...(doubtful.length === 0 ? [] : [
+      `${doubtful.length} ${of} are undecided with an estimate beyond the threshold: ` +
+      `${doubtful.map(nameOf).join(", ")}.`,
+    ]),
+    ...(beaten.length === 0 ? [] : [
+      `${beaten.length} ${of} violate none, and are beaten on the front: ` +
+      `${beaten.map(nameOf).join(", ")}.`,
+    ]),
+    ...(poorer.length === 0 ? [] : [
+      `${poorer.length} ${of} are on the front, with a reward that is not above the original's ` +
+      `${baseline.reward?.value.toFixed(3) ?? "unknown one"} (weights: accuracy ${accuracy}, ` +
+      `latency ${latency}, memory ${memory}, energy ${energy}${co2 > 0 ? `, CO2 ${co2}` : ""}): ${
+        poorer.map(nameOf).join(", ")
+      }.`,
+    ]),
+    ...(left.length === 0
+      ? []
+      : [`${left.length} ${of} have no place on the front: ${left.join("; ")}.`]),
+  ];
+  return [
+    "Keep the original: none of the compressed models qualifies.",
+    ...frontSaid(study),
+    ...sentences,
+    ...passedOver(full, choiceOf(input, baseline)),
+  ];
+}
+
+function unitOf(unit: string): string {
+  return unit === "1" || unit === "" ? "" : `${unit} `;
+}

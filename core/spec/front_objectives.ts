@@ -1,0 +1,70 @@
+import type { Runtime, Task } from "../contract/plugin.ts";
+import type { StudyRequest } from "../schemas/request.ts";
+import type { Assumption, Objective } from "../schemas/spec.ts";
+import type { AgentMethod } from "./resolve_action.ts";
+
+const LATENCY: Objective = { metric: "latency_ms", direction: "minimize", unit: "ms/token" };
+const SIZE: Objective = { metric: "size_bytes", direction: "minimize", unit: "bytes" };
+
+/** A runtime that runs the study, and why it is this one. */
+export interface ChosenRuntime {
+  readonly name: string;
+  readonly reason: string;
+  readonly runtime: Runtime;
+}
+
+/**
+ * The front's objectives: the primary quality first, then latency and bytes; no latency where the
+ * runtime only emulates what every method that may be used stores.
+ */
+export function frontObjectives(tasks: readonly Task[], emulated: boolean): Objective[] {
+  const quality: Objective = tasks.some((task) => task.reported_metric === "accuracy")
+    ? { metric: "accuracy", direction: "maximize", unit: "1" }
+    : { metric: "perplexity", direction: "minimize", unit: tasks[0]?.unit ?? "1" };
+  return emulated ? [quality, SIZE] : [quality, LATENCY, SIZE];
+}
+
+/** Whether no method leaves weights that the runtime runs as they are stored. */
+export function emulatesAll(
+  { runtime }: ChosenRuntime,
+  methods: readonly AgentMethod[],
+): boolean {
+  return runtime.emulates !== undefined && methods.length > 0 &&
+    methods.every(({ method }) => method.stores !== undefined);
+}
+
+/** Why the objectives are what they are. */
+export function objectivesAssumption(
+  objectives: readonly Objective[],
+  { name, runtime }: Pick<ChosenRuntime, "name" | "runtime">,
+): Assumption {
+  const value = objectives.map(({ metric }) => metric).join(", ");
+  return objectives.includes(LATENCY)
+    ? {
+      field: "objectives",
+      value,
+      source: "default",
+      reason: "primary quality, latency and bytes",
+    }
+    : {
+      field: "objectives",
+      value,
+      source: "inferred",
+      reason: `${name} ${runtime.emulates}, so that the speed of what is stored packed is only ` +
+        "emulated there",
+    };
+}
+
+/** Limits and weights of a latency that cannot be measured: they are kept, and have no effect. */
+export function emulatedWarning(request: StudyRequest, objectives: readonly Objective[]): string[] {
+  if (objectives.includes(LATENCY)) return [];
+  const asked = [
+    ...(request.constraints.max_latency_ms === undefined ? [] : ["--max-latency"]),
+    ...((request.objectives?.latency ?? 0) > 0 ? ["the weight of latency"] : []),
+  ];
+  if (asked.length === 0) return [];
+  return [
+    `Latency cannot be measured for this model here, so that ${asked.join(" and ")} ` +
+    `${asked.length === 1 ? "has" : "have"} no effect`,
+  ];
+}
