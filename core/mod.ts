@@ -51,6 +51,7 @@ export * from "./schemas/spec.ts";
 export * from "./schemas/trial.ts";
 export * from "./schemas/wire.ts";
 export * from "./spec/action_order.ts";
+export * from "./spec/calibrated_methods.ts";
 export * from "./spec/choose_samples.ts";
 export * from "./spec/choose_tasks.ts";
 export * from "./spec/compatibility.ts";

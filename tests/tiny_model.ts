@@ -11,8 +11,8 @@ import { temporaryFolder } from "./temporary_folder.ts";
 
 const MODELS = new URL("../python-backends/pare_backends/models/", import.meta.url);
 const DATA = new URL("../plugins/evaluation/data/", import.meta.url);
-const WINDOWS = 16;
-const WINDOW_TOKENS = 64;
+export const WINDOWS = 16;
+export const WINDOW_TOKENS = 64;
 
 /** The tiny model with its facts and calibration windows: what a method needs to run for real. */
 export interface TinyWorld {

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import {
   type Artifact,
   type Ask,
+  calibratedMethods,
   evaluationSpec,
   type Facts,
   givenLimits,
@@ -166,8 +167,11 @@ export function openSession(input: SessionInput): StudySession {
         spec: prepared.spec,
         provenance,
         methods: onlyEvaluates ? [] : heldMethods(
-          registry.methods.filter(({ method }) =>
-            wanted === undefined || wanted.includes(method.name)
+          calibratedMethods(
+            registry.methods.filter(({ method }) =>
+              wanted === undefined || wanted.includes(method.name)
+            ),
+            prepared.calibration,
           ),
           registry.runtime(known.runtime),
         ),

@@ -12,6 +12,10 @@ export interface Knob {
   readonly maximum: number | null;
   /** True where the range spans powers of ten and is searched by its logarithm. */
   readonly log: boolean;
+  /** It counts windows of calibration data, or tokens of one: no more than a study has. */
+  readonly takes?: "windows" | "tokens";
+  /** Why the maximum is what it is, as the end of a sentence, where a study lowered it. */
+  readonly bound?: string;
 }
 
 /** A method's knobs by name: the search space follows from them. */
@@ -33,6 +37,7 @@ export function integer(options: {
   unit: string;
   description: string;
   log?: boolean;
+  takes?: "windows" | "tokens";
 }): Knob {
   return { kind: "integer", choices: null, log: false, ...options };
 }

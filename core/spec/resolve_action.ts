@@ -31,7 +31,8 @@ export function knobRange(knob: Knob): string {
   if (knob.kind === "choice") return `one of ${(knob.choices ?? []).join(", ")}`;
   if (knob.kind === "flag") return "true or false";
   const number = knob.kind === "integer" ? "a whole number" : "a number";
-  return `${number} from ${knob.minimum} to ${knob.maximum}`;
+  const because = knob.bound === undefined ? "" : `, as ${knob.bound}`;
+  return `${number} from ${knob.minimum} to ${knob.maximum}${because}`;
 }
 
 /** Refuses a knob that the method has not, or a value that the knob does not take. */
@@ -69,7 +70,11 @@ function resolveKnob(
   chosen: { value: KnobValue; reason: string } | undefined,
   giver: Giver,
 ): ResolvedKnob {
-  if (given === undefined) return { knob: name, value: knob.default, by: "default", reason: null };
+  if (given === undefined) {
+    const lowered = knob.bound !== undefined && knob.default === knob.maximum;
+    const reason = lowered ? knob.bound : null;
+    return { knob: name, value: knob.default, by: "default", reason };
+  }
   if (given !== "auto") return { knob: name, value: given, by: giver, reason: null };
   if (chosen !== undefined) return { knob: name, ...chosen, by: "method" };
   const reason = '"auto" was asked and the method has no rule for it: its default';

@@ -49,7 +49,8 @@ export default defineMethod({
       default: 8,
       log: true,
       unit: "calibration windows",
-      description: "Calibration windows used, at most as many as the study prepared",
+      description: "Calibration windows used, at most as many as the study has",
+      takes: "windows",
     }),
     // auto-round's own default, 1/iters, is for hundreds of steps: with 8 it is a random walk over
     // half the grid (perplexity 56 where 0.005 gives 35, SmolLM2-135M at 4 bits).
@@ -68,6 +69,7 @@ export default defineMethod({
       log: true,
       unit: "tokens of a window",
       description: "Tokens used of each window, at most as many as it has",
+      takes: "tokens",
     }),
   },
   needs: { environment: "default", calibration: true, gpu: false },

@@ -51,7 +51,8 @@ export default defineMethod({
       default: 16,
       log: true,
       unit: "calibration windows",
-      description: "Calibration windows used, at most as many as the study prepared",
+      description: "Calibration windows used, at most as many as the study has",
+      takes: "windows",
     }),
     // On few windows GPTQ moves errors into columns that they hardly saw, and ranges from the
     // smallest to the largest weight leave them no room: perplexity of SmolLM2-135M at 4 bits in

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import {
   type Action,
   type Boldness,
+  calibratedMethods,
   checkStrategy,
   type Knob,
   type Method,
@@ -20,7 +21,7 @@ import { ensureEnvironment } from "../../python-backends/environments.ts";
 import { exchange } from "../../python-backends/exchange.ts";
 import { PYTHON_ROOT } from "../../python-backends/home.ts";
 import { spawnWorker } from "../../python-backends/worker_process.ts";
-import { must, type TinyWorld } from "../tiny_model.ts";
+import { must, type TinyWorld, WINDOW_TOKENS, WINDOWS } from "../tiny_model.ts";
 
 const BOLDNESS: readonly Boldness[] = ["conservative", "balanced", "aggressive"];
 const PACKAGE = fileURLToPath(new URL("../../python-backends/pare_backends/", import.meta.url));
@@ -37,14 +38,15 @@ export type Step = (name: string, check: () => void | Promise<void>) => Promise<
  * that verifies. `entry` comes from a registry, a third party's from `makeRegistry` of its agent.
  */
 export async function methodConformance(
-  entry: RegisteredMethod,
+  given: RegisteredMethod,
   world: TinyWorld,
   step: Step,
 ): Promise<void> {
+  const [entry = given] = calibratedMethods([given], { windows: WINDOWS, tokens: WINDOW_TOKENS });
   const { method } = entry;
   await step("its Python half is the file of its name", () => checkPythonHalf(entry));
   await step("knobs, defaults and ranges are the same on both sides", () => {
-    return checkKnobs(entry, world);
+    return checkKnobs(given, world);
   });
   await step("an unknown knob is refused in words on both sides", () => {
     return checkUnknownKnob(entry, world);
@@ -61,6 +63,9 @@ export async function methodConformance(
   });
   await step("its first proposal makes an artifact of the tiny model that verifies", () => {
     return checkFirstProposal(entry, world);
+  });
+  await step("no knob takes more calibration data than there are", () => {
+    return checkCalibration(given, world);
   });
 }
 
@@ -191,6 +196,35 @@ async function checkFirstProposal(entry: RegisteredMethod, world: TinyWorld): Pr
   const verified = must(await world.client.run(request, ENVIRONMENT));
   assert.ok(verified.minimum_cosine > 0.5 && verified.minimum_cosine <= 1);
   assert.ok(verified.generated_text.length > 0);
+}
+
+/** One window or token more than exist is refused by both halves: none is cut in silence. */
+async function checkCalibration(entry: RegisteredMethod, world: TinyWorld): Promise<void> {
+  const { agent, method } = entry;
+  const most = { windows: WINDOWS, tokens: WINDOW_TOKENS };
+  const bounded = calibratedMethods([entry], most);
+  for (const [name, knob] of Object.entries(method.knobs)) {
+    if (knob.takes === undefined) continue;
+    const beyond = { [name]: most[knob.takes] + 1 };
+    assert.throws(
+      () => resolveAction({ agent, method: method.name, params: beyond }, bounded, world.facts),
+      new RegExp(
+        `${name} is a whole number .* gives ${WINDOWS} windows of ${WINDOW_TOKENS} tokens`,
+      ),
+    );
+    const params = {
+      ...resolveAction(
+        { agent, method: method.name, params: {} },
+        bounded,
+        world.facts,
+      ).params,
+      ...beyond,
+    };
+    const { answer } = await runApply(entry, params, world);
+    assert.ok(!answer.ok, `${method.name} took ${name} ${beyond[name]}`);
+    assert.equal(answer.failure.kind, "invalid");
+    assert.match(answer.failure.message, /the study has 16 windows of 64 tokens/);
+  }
 }
 
 function applyRequest(

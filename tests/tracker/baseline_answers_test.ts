@@ -53,6 +53,7 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
         full: [{ task: task.task, rows: ROWS }],
         calibration_path: "",
         calibration_sha256: "",
+        calibration: { windows: 0, tokens: 0 },
         seed: 1,
         answer_chars: 100,
         allow_unsafe_code: false,

@@ -81,6 +81,7 @@ async function prepare(client: BackendClient, disk: string, before: (stage: stri
     full: [],
     calibration_path: "",
     calibration_sha256: "",
+    calibration: { windows: 0, tokens: 0 },
     allow_unsafe_code: false,
     seed: 1,
     answer_chars: 100,

@@ -4,6 +4,9 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
   type Agent,
+  askedCalibration,
+  type Assumption,
+  type Calibration,
   chooseSamples,
   type Facts,
   type ModelFacts,
@@ -26,8 +29,8 @@ import type { StageRunner } from "./stage_runner.ts";
 import { wireTasks, withoutData } from "./wire_tasks.ts";
 import type { Workshop } from "./workshop.ts";
 
-/** Calibration windows written; a method takes as many of them as its knobs say. */
-export const CALIBRATION = { windows: 32, tokens: 256 };
+/** Calibration data written where no strategy of the request asks for more. */
+export const CALIBRATION: Calibration = { windows: 32, tokens: 256 };
 
 /** Characters of an answer that are stored where nobody says: GSM8K's 256 tokens are 1,000. */
 const ANSWER_CHARS = 4000;
@@ -155,7 +158,9 @@ async function prepareTasks(
   const endpoint = evaluation?.endpoint;
   const calibration_path = calibrationText(request, model);
   const model_dir = endpoint === undefined ? model.path : endpoint.tokenizer_dir;
-  const windows = evaluation === undefined ? CALIBRATION.windows : 0;
+  const asked = askedCalibration(request, workshop.registry.methods, CALIBRATION);
+  const windows = evaluation === undefined ? asked.windows : 0;
+  const tokens = Math.min(asked.tokens, model.context_length);
   const sample_seed = request.sampling?.seed ?? request.seed;
   const ownSampling = samplingByTask(request.sampling, workshop.registry.tasks);
   const sample_seeds = Object.fromEntries(
@@ -166,7 +171,7 @@ async function prepareTasks(
     tasks,
     await dataStamp(tasks, study.study_id),
     calibration_path,
-    { ...CALIBRATION, windows },
+    { windows, tokens: asked.tokens },
     request.seed,
     sample_seed,
     sample_seeds,
@@ -179,7 +184,7 @@ async function prepareTasks(
       tasks,
       calibration_path,
       calibration_windows: windows,
-      calibration_tokens: Math.min(CALIBRATION.tokens, model.context_length),
+      calibration_tokens: tokens,
       output_dir: temporary,
       seed: request.seed,
       sample_seed,
@@ -196,10 +201,12 @@ async function prepareTasks(
   const prepared = StageResults.prepare_data.parse(
     JSON.parse(await readFile(join(folder, "prepared.json"), "utf8")),
   );
+  const calibration = { windows: prepared.calibration_ids.length, tokens };
   const chosen = chooseSamples(poolsOf(spec, prepared, ownSampling), request.sampling);
   return {
     study_id: study.study_id,
-    spec: withAvailable(spec, prepared),
+    spec: withFound(spec, prepared, calibration),
+    calibration,
     tasks,
     proxy: chosen.map(({ task, proxy }) => ({ task, rows: proxy, ...weighingOf(spec, task) })),
     full: chosen.map(({ task, full }) => ({ task, rows: full, ...weighingOf(spec, task) })),
@@ -214,14 +221,26 @@ async function prepareTasks(
   };
 }
 
-/** The spec with how many samples of each task exist: advice never asks for more. */
-function withAvailable(spec: Spec, prepared: StageResult<"prepare_data">): Spec {
+/** The spec with what the data hold: samples of each task, and calibration windows. */
+function withFound(
+  spec: Spec,
+  prepared: StageResult<"prepare_data">,
+  { windows, tokens }: Calibration,
+): Spec {
   const rows = new Map(prepared.tasks.map(({ task, rows }) => [task, rows]));
   const tasks = spec.tasks.map((plan) => {
     const available_samples = rows.get(plan.task);
     return available_samples === undefined ? plan : { ...plan, available_samples };
   });
-  return { ...spec, tasks };
+  if (windows === 0) return { ...spec, tasks };
+  const more = windows > CALIBRATION.windows || tokens > CALIBRATION.tokens;
+  const assumption: Assumption = {
+    field: "calibration",
+    value: `${windows} windows of ${tokens} tokens`,
+    source: more ? "asked" : "default",
+    reason: more ? "as many as a strategy of the request takes" : "what the calibration text gives",
+  };
+  return { ...spec, tasks, assumptions: [...spec.assumptions, assumption] };
 }
 
 /** How its samples count: a study of an earlier version goes on counting them alike. */

@@ -1,4 +1,5 @@
 import type {
+  Calibration,
   CarbonIntensity,
   CpuPower,
   SampleSelection,
@@ -16,6 +17,8 @@ export interface PreparedStudy {
   readonly full: readonly SampleSelection[];
   readonly calibration_path: string;
   readonly calibration_sha256: string;
+  /** What calibration data there are; knobs take no more. */
+  readonly calibration: Calibration;
   readonly seed: number;
   /** What energy is estimated and CO2 reckoned with; null where an old study does not say. */
   readonly cpu_power: CpuPower | null;

@@ -34,7 +34,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     """Quantizes the linear layers of the decoder's blocks."""
     layers = context.layout.linear
     check_layers(checkpoint, context.layout, layers, params.group_size)
-    windows = context.calibration(params.samples)[:, : params.seqlen].contiguous()
+    windows = context.calibration(params.samples, params.seqlen).contiguous()
     model, tokenizer = context.load_linear(checkpoint)
     with context.report.span("quantize", library=True):
         model = tune(model, tokenizer, windows, params, context)

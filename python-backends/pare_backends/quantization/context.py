@@ -29,10 +29,11 @@ class Context:
     calibration_path: Path | None
     notes: list[str] = field(default_factory=list)  # what a method has to say of its artifact
 
-    def calibration(self, samples: int) -> torch.Tensor:
-        """The first `samples` calibration windows, all where there are fewer.
+    def calibration(self, samples: int, tokens: int | None = None) -> torch.Tensor:
+        """The first `samples` calibration windows, of each the first `tokens`; None: all of them.
 
         returns: (windows, tokens) int64
+        raises: StageFailure "invalid" where there are fewer: what is recorded is what was used
         """
         import torch
         from safetensors.numpy import load_file
@@ -41,8 +42,16 @@ class Context:
             raise StageFailure(
                 "bad_input", "Cannot calibrate: no calibration data were given with the action"
             )
-        windows = load_file(str(self.calibration_path))["input_ids"][:samples]
-        return torch.from_numpy(windows.astype(np.int64))
+        windows = load_file(str(self.calibration_path))["input_ids"]
+        count, length = windows.shape
+        if samples > count or (tokens or 0) > length:
+            wanted = f"{samples} windows" + ("" if tokens is None else f" of {tokens} tokens")
+            raise StageFailure(
+                "invalid",
+                f"Cannot calibrate on {wanted}: the study has {count} windows of {length} tokens",
+                hint="Ask for no more than there are, or name more in a strategy of a new study",
+            )
+        return torch.from_numpy(windows[:samples, :tokens].astype(np.int64))
 
     def matrix(self, checkpoint: Checkpoint, layer: str) -> np.ndarray:
         """A layer's weight matrix, however the model holds it. returns: (out, in) float32"""

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import {
+  askedCalibration,
+  calibratedMethods,
+  integer,
+  knobGrid,
+  knobNeighbours,
+  type Knobs,
+  randomKnobValue,
+  resolveAction,
+  streamRandom,
+} from "../../core/mod.ts";
+import { request, round, smallFacts } from "./spec_fixtures.ts";
+
+const facts = smallFacts();
+const options = { minimum: 1, log: true, unit: "calibration", description: "What is used" };
+const knobs: Knobs = {
+  samples: integer({ ...options, maximum: 512, default: 16, takes: "windows" }),
+  seqlen: integer({ ...options, minimum: 16, maximum: 4096, default: 256, takes: "tokens" }),
+  iters: integer({ ...options, maximum: 1000, default: 8 }),
+};
+const tuning = { agent: "shrinking", method: { ...round, name: "tuned", knobs } };
+const [bounded] = calibratedMethods([tuning], { windows: 32, tokens: 128 });
+const action = (params: Record<string, number>) => ({
+  agent: "shrinking",
+  method: "tuned",
+  params,
+});
+
+Deno.test("a value beyond the calibration data is refused with how much there is", () => {
+  const resolve = (params: Record<string, number>) =>
+    resolveAction(action(params), [bounded!], facts);
+  assert.throws(
+    () => resolve({ samples: 98 }),
+    /samples = 98 as samples is a whole number from 1 to 32, as .* 32 windows of 128 tokens/,
+  );
+  assert.throws(() => resolve({ seqlen: 129 }), /seqlen is a whole number from 16 to 128, as/);
+  assert.equal(resolve({ samples: 32, iters: 1000 }).params["samples"], 32);
+});
+
+Deno.test("a default beyond the calibration data is what there is, and says so", () => {
+  const { params, resolved } = resolveAction(action({}), [bounded!], facts);
+  assert.deepEqual([params["samples"], params["seqlen"], params["iters"]], [16, 128, 8]);
+  const [samples, seqlen] = resolved;
+  assert.equal(samples?.reason, null);
+  assert.equal(seqlen?.by, "default");
+  assert.match(seqlen?.reason ?? "", /gives 32 windows of 128 tokens/);
+});
+
+Deno.test("no search goes beyond the calibration data: two recipes differ in what they use", () => {
+  const random = streamRandom(3, "calibration");
+  const { samples, seqlen } = bounded!.method.knobs;
+  for (let draw = 0; draw < 300; draw++) {
+    assert.ok(Number(randomKnobValue(samples!, random)) <= 32);
+    assert.ok(Number(randomKnobValue(seqlen!, random)) <= 128);
+  }
+  assert.deepEqual(knobNeighbours(samples!, 32), [16]);
+  assert.ok(knobGrid(seqlen!).every((value) => Number(value) <= 128));
+});
+
+Deno.test("a strategy of the request gets the calibration data that it asks for", () => {
+  const asked = (...params: Record<string, number>[]) =>
+    askedCalibration(
+      request({ strategies: params.map((one) => ({ actions: [action(one)] })) }),
+      [tuning],
+      { windows: 32, tokens: 256 },
+    );
+  assert.deepEqual(asked({}), { windows: 32, tokens: 256 });
+  assert.deepEqual(asked({ samples: 98 }, { samples: 40, seqlen: 512 }), {
+    windows: 98,
+    tokens: 512,
+  });
+  assert.deepEqual(asked({ samples: 9999 }), { windows: 32, tokens: 256 }, "refused elsewhere");
+});
+
+Deno.test("resolveAction() says who gave a value: user, seed, sampler, method or default", () => {
+  const by = (mode: "user" | "seed" | "exploit" | "explore") =>
+    resolveAction(action({ samples: 4 }), [bounded!], facts, mode).resolved.map((one) => one.by);
+  assert.deepEqual(by("user"), ["user", "default", "default"]);
+  assert.deepEqual(by("seed"), ["seed", "default", "default"]);
+  assert.deepEqual(by("exploit"), by("explore"));
+  assert.deepEqual(by("explore"), ["sampler", "default", "default"]);
+});
