@@ -20,6 +20,8 @@ import { PYTHON_ROOT } from "./home.ts";
 export interface Counts {
   readonly passed: number;
   readonly failed: number;
+  /** Tests that did not run, by the reason that pytest gives; absent: none was left out. */
+  readonly skipped?: readonly { reason: string; count: number }[];
 }
 
 const TESTS = join(PYTHON_ROOT, "..", "tests", "python-backends");
@@ -59,7 +61,7 @@ export async function testPython(
   const { python } = await ensureEnvironment("default", options);
   const exporter = await ensureEnvironment("openvino_export", options);
   const llama = await findEnvironment("llama_cpp"); // compiles for minutes: tested where it is
-  const result = await execa(python, ["-m", "pytest", "-c", CONFIG, TESTS, ...args], {
+  const result = await execa(python, ["-m", "pytest", "-rs", "-c", CONFIG, TESTS, ...args], {
     cwd: PYTHON_ROOT,
     reject: false,
     env: {
@@ -82,7 +84,18 @@ export async function testPython(
 export function readCounts(output: string): Counts {
   const line = output.trimEnd().split("\n").findLast((one) => / in [\d.]+s/.test(one)) ?? "";
   const count = (word: RegExp) => Number(line.match(word)?.[1] ?? 0);
-  return { passed: count(/(\d+) passed/), failed: count(/(\d+) failed/) + count(/(\d+) error/) };
+  const counts = {
+    passed: count(/(\d+) passed/),
+    failed: count(/(\d+) failed/) + count(/(\d+) error/),
+  };
+  const left = count(/(\d+) skipped/);
+  if (left === 0) return counts;
+  // As `-rs` tells them: SKIPPED [2] tests/test_x.py:7: the reason
+  const told = [...output.matchAll(/^SKIPPED \[(\d+)\] [^\n]*?\.py(?::\d+)?: (.*)$/gm)]
+    .map(([, times, reason = ""]) => ({ reason, count: Number(times) }));
+  const rest = left - told.reduce((sum, one) => sum + one.count, 0);
+  const untold = rest > 0 ? [{ reason: "no reason was given", count: rest }] : [];
+  return { ...counts, skipped: [...told, ...untold] };
 }
 
 if (import.meta.main) {

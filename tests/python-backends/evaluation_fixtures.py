@@ -83,4 +83,4 @@ def benchmark_file(name: str) -> Path:
     for root in roots:
         if root and (Path(root) / name).exists():
             return Path(root) / name
-    pytest.skip(f"{name} is not here: set PARE_TEST_DATA to the folder of benchmark files")
+    pytest.skip("benchmark files are not here: PARE_TEST_DATA names the folder that holds them")

@@ -1,3 +1,4 @@
+import { ignoreUnless } from "../run/counts.ts";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { isAlive, until } from "./scripted_worker.ts";
@@ -7,7 +8,7 @@ const CORE = join(import.meta.dirname!, "orphan_core.ts");
 
 Deno.test({
   name: "a core killed by SIGKILL leaves no worker and no grandchild",
-  ignore: Deno.build.os !== "linux", // macOS has no /proc to look at
+  ignore: ignoreUnless(Deno.build.os === "linux", "only Linux has a /proc to look at"),
   async fn() {
     const folder = temporaryFolder("orphan");
     const file = join(folder, "pids");

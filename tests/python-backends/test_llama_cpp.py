@@ -23,7 +23,10 @@ VARIABLE = "PARE_ENV_LLAMA_CPP"
 def interpreter() -> str:
     python = os.environ.get(VARIABLE)
     if not python:
-        pytest.skip(f"{VARIABLE} names no interpreter with llama-cpp-python: it compiles minutes")
+        pytest.skip(
+            "the environment llama_cpp is not here: `deno task pare setup llama_cpp` compiles it in"
+            " some minutes"
+        )
     return python
 
 

@@ -25,7 +25,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     words = ["mount", "-t", "tmpfs", "-o", "size=256k", "pare-test", str(disk)]
     mounted = os.geteuid() == 0 and subprocess.run(words, capture_output=True).returncode == 0
     if not mounted:
-        pytest.skip("no small file system can be mounted here")
+        pytest.skip(
+            "no small file system can be mounted here: run as root, with the right to mount"
+        )
     yield disk
     subprocess.run(["umount", "--lazy", str(disk)], check=True)
 

@@ -15,7 +15,7 @@ import { ensureDemoModel } from "../../python-backends/demo_model.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { ensureEnvironment, overrideVariable } from "../../python-backends/environments.ts";
 import { trainedTinyModel } from "../tiny_model.ts";
-import { addCounts, type Counts, denoCounts } from "./counts.ts";
+import { addCounts, closingLines, type Counts, denoCounts } from "./counts.ts";
 import { groupFiles, type Job, runInLanes } from "./lanes.ts";
 import { inTemporaryFolder } from "./temporary.ts";
 
@@ -183,7 +183,8 @@ if (import.meta.main) {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => stop.abort());
   }
-  const { passed, failed } = await inTemporaryFolder(() => main(Deno.args[0] ?? "test"));
-  console.log(`\n${passed} passed, ${failed} failed`);
+  const counts = await inTemporaryFolder(() => main(Deno.args[0] ?? "test"));
+  console.log(`\n${closingLines(counts).join("\n")}`);
+  const { passed, failed } = counts;
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
 }

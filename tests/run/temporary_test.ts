@@ -1,3 +1,4 @@
+import { ignoreUnless } from "./counts.ts";
 import assert from "node:assert/strict";
 import { execa } from "execa";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
@@ -27,7 +28,10 @@ Deno.test("inTemporaryFolder() removes what a run and its processes leave, also 
 
 Deno.test({
   name: "inTemporaryFolder() unmounts the disks that killed tests leave",
-  ignore: !await mayMount(),
+  ignore: ignoreUnless(
+    await mayMount(),
+    "no small file system can be mounted here: run as root, with the right to mount",
+  ),
   async fn() {
     const outer = await inTemporaryFolder(async () => {
       const outer = join(tmpdir(), "outer");

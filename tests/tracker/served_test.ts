@@ -1,3 +1,4 @@
+import { ignoreUnless } from "../run/counts.ts";
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { createBackendClient } from "../../python-backends/client.ts";
@@ -11,9 +12,6 @@ const TASK = fileURLToPath(new URL("../fixtures/generated_words.ts", import.meta
 const SAMPLES = 12;
 
 const serve = await findEnvironment("serve");
-if (serve === null) {
-  console.error("skipped: no environment serve here; `deno task pare setup serve` makes it");
-}
 
 async function evaluate(lab: Lab, name: string, options: Record<string, unknown>) {
   const common = { plugin: [TASK], fullSamples: String(SAMPLES) };
@@ -23,7 +21,10 @@ async function evaluate(lab: Lab, name: string, options: Record<string, unknown>
 
 Deno.test({
   name: "pare evaluate of transformers serve gives the model's own generations",
-  ignore: serve === null,
+  ignore: ignoreUnless(
+    serve !== null,
+    "the environment serve is not here: `deno task pare setup serve` makes it",
+  ),
 }, async () => {
   const client = createBackendClient();
   const model_dir = await trainedTinyModel(client);
