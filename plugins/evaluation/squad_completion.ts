@@ -3,11 +3,13 @@ import { defineTask } from "../../core/mod.ts";
 /**
  * A passage that breaks off before the answer: right where the generation holds it. Made for small
  * models that follow no instructions (Arora and others 2024); lm-eval's own task of that name.
+ * SQuAD's exact match and F1 of the same generations stand beside the accuracy.
  */
 export default defineTask({
   name: "squad_completion",
   version: "1",
-  summary: "SQuAD as completion: the generation holds the answer, 0-shot",
+  summary:
+    "SQuAD as completion: the generation holds the answer, exact match and F1 beside it, 0-shot",
   evaluator: "lm_eval",
   lm_eval_task: "squad_completion",
   definition: {
@@ -21,7 +23,7 @@ export default defineTask({
     metadata: {
       version: 1,
       fields: { text: "string", value: "string" },
-      rule: "contains",
+      rule: "contains_span",
       gold: "value",
     },
   },

@@ -7,10 +7,11 @@ that it read (None: there is none, which is wrong) and whether that is right.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pare_backends.evaluation.boxed import final_answer, last_box, same_answer
 from pare_backends.evaluation.countdown import read_solution
 from pare_backends.failures import StageFailure
 
@@ -27,6 +28,10 @@ class Reading:
 
     answer: str | None
     right: bool
+    gold: str | None = None
+    """The right answer as it was compared; None: as it stands."""
+    beside: Mapping[str, float] = field(default_factory=dict)
+    """Scores by other metrics, which the task reports beside its accuracy."""
 
 
 def final_number(text: str) -> str | None:
@@ -57,6 +62,23 @@ def read_contained(text: str, gold: str) -> Reading:
     return Reading(text.strip() or None, found is not None)
 
 
+def read_span(text: str, gold: str) -> Reading:
+    """Right where the generation holds the gold answer; SQuAD's own exact match and F1 beside it
+    (Rajpurkar et al. 2016): lower case, without punctuation, articles and spare white space."""
+    from transformers.data.metrics.squad_metrics import compute_exact, compute_f1
+
+    beside = {"exact_match": float(compute_exact(gold, text)), "f1": float(compute_f1(gold, text))}
+    return replace(read_contained(text, gold), beside=beside)
+
+
+def read_boxed(text: str, solution: str) -> Reading:
+    """Right where the last box is that of the solution by MATH's own normalisation."""
+    wanted, answer = last_box(solution), final_answer(text)
+    if wanted is None:
+        raise StageFailure("bad_input", f"Cannot score against {solution[-80:]!r}: it has no box")
+    return Reading(answer, answer is not None and same_answer(answer, wanted), wanted)
+
+
 def read_countdown(text: str, problem: str) -> Reading:
     """Right where the expression reaches the problem's target from its numbers."""
     return Reading(*read_solution(text, problem))
@@ -65,6 +87,8 @@ def read_countdown(text: str, problem: str) -> Reading:
 RULES: dict[str, Callable[[str, str], Reading]] = {
     "final_number": read_number,
     "contains": read_contained,
+    "contains_span": read_span,
+    "last_box": read_boxed,
     "countdown": read_countdown,
 }
 
@@ -78,3 +102,12 @@ def rule_of(definition: dict[str, Any]) -> Callable[[str, str], Reading] | None:
         known = ", ".join(sorted(RULES))
         raise StageFailure("bad_input", f'Unknown answer rule "{name}". Known: {known}')
     return RULES[name]
+
+
+def read_best(rule: Callable[[str, str], Reading], text: str, golds: str | list[str]) -> Reading:
+    """What the rule makes of a generation whose right answers are several: right by any of them,
+    and the best score of each metric beside it."""
+    readings = [rule(text, str(gold)) for gold in (golds if isinstance(golds, list) else [golds])]
+    best = next((one for one in readings if one.right), readings[0])
+    beside = {name: max(one.beside[name] for one in readings) for name in best.beside}
+    return replace(best, beside=beside)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pare_backends.evaluation.answer_rules import rule_of
+from pare_backends.evaluation.answer_rules import read_best, rule_of
 from pare_backends.evaluation.answers import split_apart
 from pare_backends.evaluation.chance import chances
 from pare_backends.evaluation.documents import Documents, full_definition
@@ -21,7 +21,7 @@ from pare_backends.evaluation.groups import (
     split_rows,
 )
 from pare_backends.evaluation.lm_task import build_task
-from pare_backends.evaluation.outcome import SampleResult, TaskOutcome
+from pare_backends.evaluation.outcome import BesideScore, SampleResult, TaskOutcome
 from pare_backends.evaluation.records import content_hash
 from pare_backends.evaluation.strata import mean_by, mean_chance
 from pare_backends.evaluation.task_document import check_shares
@@ -74,7 +74,8 @@ def run_harness(
             replace(one, stratum=name, stratum_rows=sampled.rows[name] if sampled.weighed else None)
             for one, name in zip(samples, names, strict=True)
         ]
-    value, error = mean_by(names, scores, sampled.sizes)
+    sizes = sampled.sizes
+    value, error = mean_by(names, scores, sizes)
     weighing = how_weighed(groups, sampled) if groups is not None and sampled.weighed else None
     version = lm_eval.__version__
     prompts = [sample.prompt_hash for sample in samples]
@@ -117,8 +118,12 @@ def run_harness(
         asked=model.asked - asked,
         reused=model.answers.reused - reused,
         slices=(*slice_scores(groups, sampled), *later_slices(task, samples)),
-        chance=mean_chance(names, sampled.chances, sampled.sizes),
+        chance=mean_chance(names, sampled.chances, sizes),
         rows=len(documents.rows),
+        beside=tuple(
+            BesideScore(metric, *mean_by(names, [one.beside[metric] for one in samples], sizes))
+            for metric in samples[0].beside
+        ),
     )
 
 
@@ -195,8 +200,9 @@ def sample_result(
     rule = rule_of(definition)
     read = _answer(lm_task, sample, metric)
     if rule is not None:
-        gold = str(sample["doc"][definition["metadata"]["gold"]])
-        read = replace(read, parsed=rule(_text(sample), gold).answer, gold=str(sample["target"]))
+        reading = read_best(rule, _text(sample), sample["doc"][definition["metadata"]["gold"]])
+        gold = reading.gold if reading.gold is not None else str(sample["target"])
+        read = replace(read, parsed=reading.answer, gold=gold, beside=reading.beside)
     return SampleResult(
         task=task.task,
         sample_id=str(row),
@@ -210,6 +216,7 @@ def sample_result(
         parsed_answer=read.parsed,
         chosen=read.chosen,
         choice_log_likelihoods=read.choices,
+        beside=read.beside,
     )
 
 
@@ -223,6 +230,7 @@ class _Read:
     log_likelihood: float | None = None
     chosen: int | None = None
     choices: tuple[float, ...] | None = None
+    beside: Mapping[str, float] = field(default_factory=dict)
 
 
 def _answer(lm_task: Any, sample: dict[str, Any], metric: str) -> _Read:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pare_backends.evaluation.answer_rules import rule_of
+from pare_backends.evaluation.answer_rules import read_best, rule_of
 from pare_backends.evaluation.documents import Documents, full_definition
 from pare_backends.evaluation.generated_code import CodeJudge
 from pare_backends.evaluation.groups import groups_of
@@ -98,7 +98,7 @@ def _set_rule(config: dict[str, Any], definition: dict[str, Any]) -> None:
     target = definition["metadata"]["gold"]
 
     def process_results(doc: Row, results: Sequence[str]) -> dict[str, float]:
-        return {"exact_match": float(rule(results[0], str(doc[target])).right)}
+        return {"exact_match": float(read_best(rule, results[0], doc[target]).right)}
 
     config["process_results"] = process_results
     config["filter_list"] = None

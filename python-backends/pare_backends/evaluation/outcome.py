@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pare_backends.evaluation.wire import WireTask
@@ -50,6 +50,8 @@ class SampleResult:
     """Its own words."""
     informative: bool | None = None
     informative_reply: str | None = None
+    beside: Mapping[str, float] = field(default_factory=dict)
+    """Scores by other metrics of the task; not stored by sample."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,15 @@ class SliceScore:
     """Score of guessing; None: not known."""
     stratum_rows: int | None = None
     """Rows of the part in the benchmark's data; None: it is a mean over parts."""
+
+
+@dataclass(frozen=True)
+class BesideScore:
+    """The task's figure by another metric than its own, 1 being the best and guessing worth 0."""
+
+    metric: str
+    value: float
+    standard_error: float | None
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,7 @@ class TaskOutcome:
     """Score of guessing; None: not known."""
     rows: int | None = None
     """Of the task's data, taken or not; None: not counted."""
+    beside: tuple[BesideScore, ...] = ()
 
 
 def mean_and_error(scores: Sequence[float]) -> tuple[float, float | None]:
@@ -125,10 +137,21 @@ def measurement(outcome: TaskOutcome, fidelity: str, device: str) -> dict[str, A
 
 
 def measurements(outcome: TaskOutcome, fidelity: str, device: str) -> list[dict[str, Any]]:
-    """The task's measurement, then those of its slices."""
+    """The task's measurement, by its own metric and by others, then those of its slices."""
     whole = measurement(outcome, fidelity, device)
     return [
         whole,
+        *(
+            {
+                **whole,
+                "metric": one.metric,
+                "value": one.value,
+                "standard_error": one.standard_error,
+                "method": f"{whole['method']}; {one.metric} of the same answers",
+                "chance": 0.0,
+            }
+            for one in outcome.beside
+        ),
         *(
             {
                 **whole,

@@ -48,6 +48,7 @@ def _row(sample: SampleResult, answer_chars: int, programs: bool) -> dict[str, A
     """A parsed answer is the whole generation where a task has no rule: it is cut as well. Several
     programs are a JSON list, and stay one."""
     row = asdict(sample)
+    del row["beside"]
     row["answer_length"] = None if sample.answer is None else len(sample.answer)
     if programs and sample.answer is not None:
         row["answer"] = cut_programs(sample.answer, answer_chars)
