@@ -2,7 +2,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { schemaVersion } from "./migrate.ts";
-import { reading } from "./reading_tasks.ts";
+import { openingHere, reading } from "./reading_tasks.ts";
 import { sinkOffset } from "./sink.ts";
 import type { StorePaths } from "./store_paths.ts";
 
@@ -105,7 +105,8 @@ export function exportTables(
   directory: string,
   patience_ms: number,
 ): Promise<ExportedTables> {
-  return reading(paths, patience_ms, async ({ connection, stale }) => {
+  return reading(paths, patience_ms, openingHere(directory), async ({ reader, stale }) => {
+    const { connection } = reader;
     const tables: ExportedTable[] = [];
     for (const one of await describe(connection)) {
       tables.push(await writeTable(connection, directory, one));
@@ -116,5 +117,5 @@ export function exportTables(
       tables,
       stale,
     };
-  }, { write_into: directory });
+  });
 }

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { UsageError } from "../../core/mod.ts";
+import { UsageError } from "../../core/errors.ts";
 
 const MIGRATIONS = [
   "0001_initial.sql",

@@ -1,4 +1,4 @@
-import { UsageError } from "../../core/mod.ts";
+import { UsageError } from "../../core/errors.ts";
 import { processCommand } from "./file_lock.ts";
 import { isDiskFull } from "./storage_error.ts";
 

@@ -1,5 +1,7 @@
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { type Obstacle, openingObstacle } from "./obstacle.ts";
+import { DUCKDB_MEMORY } from "./query_bounds.ts";
+import { spillBytes } from "./spill.ts";
 
 export interface OpenDatabase {
   connection: DuckDBConnection;
@@ -22,6 +24,18 @@ function noFile(path: string): string | null {
   }
 }
 
+const NO_SPILLING = { temp_directory: "" };
+
+/** Where what does not fit into memory goes; where that cannot be made, such a statement fails. */
+function spilling(folder: string): Record<string, string> {
+  try {
+    Deno.mkdirSync(folder, { recursive: true });
+    return { temp_directory: folder, max_temp_directory_size: `${spillBytes(folder)}B` };
+  } catch {
+    return NO_SPILLING;
+  }
+}
+
 /** How the file is to be opened. */
 export interface OpenOptions {
   readOnly: boolean;
@@ -29,6 +43,8 @@ export interface OpenOptions {
   write_to?: string;
   /** The one directory outside the database that statements may write into. */
   write_into?: string;
+  /** A folder that holds what does not fit into memory; made where it is missing. */
+  spill_into?: string;
   /**
    * Leaves what was written in the write-ahead log at closing: a tenth of a second less each time.
    * Readers replay it at every opening, so it is emptied when it is 200 kB (five times a plain
@@ -43,18 +59,21 @@ export interface OpenOptions {
  */
 export async function openDatabase(
   path: string,
-  { readOnly, write_to, write_into, keep_log = false }: OpenOptions,
+  { readOnly, write_to, write_into, spill_into, keep_log = false }: OpenOptions,
 ): Promise<OpenDatabase | Obstacle> {
   const reason = noFile(path);
   if (reason !== null) return { obstacle: "damaged", reason };
   let instance: DuckDBInstance | null = null;
   const outside = write_to ?? write_into;
+  const shut = readOnly && outside === undefined && spill_into === undefined;
   try {
     instance = await DuckDBInstance.create(path, {
       access_mode: readOnly ? "READ_ONLY" : "READ_WRITE",
+      // Before it is locked.
+      ...(spill_into !== undefined ? spilling(spill_into) : shut ? NO_SPILLING : {}),
       ...(outside === undefined ? LOCKED : {}),
       threads: "2",
-      memory_limit: "2GB", // a query must not take the memory that a trial needs
+      memory_limit: DUCKDB_MEMORY, // a query must not take the memory that a trial needs
     });
     const connection = await instance.connect();
     if (outside !== undefined) {
@@ -69,7 +88,7 @@ export async function openDatabase(
       await connection.run("PRAGMA disable_checkpoint_on_shutdown");
     }
     // DuckDB lets SQL read the open database's own file, and closing that would give its lock away.
-    if (readOnly && outside === undefined) {
+    if (shut) {
       await connection.run("SET disabled_filesystems = 'LocalFileSystem'");
     }
     await connection.run("SET lock_configuration = true");

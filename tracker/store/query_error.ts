@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { unknownName, UsageError } from "../../core/mod.ts";
+import { unknownName, UsageError } from "../../core/errors.ts";
+import { DUCKDB_MEMORY } from "./query_bounds.ts";
 
 async function namesOf(connection: DuckDBConnection, sql: string): Promise<string[]> {
   const found = await connection.runAndReadAll(sql);
@@ -43,6 +44,12 @@ function parted(message: string): { said: string; place: string; shown: string }
   return { said, place: ` at line ${line}${column}`, shown };
 }
 
+/** Whether a query ended as what DuckDB may hold in memory was full, which a folder on disk mends. */
+export function needsDisk(error: unknown): boolean {
+  const cause = error instanceof UsageError ? error.cause : error;
+  return cause instanceof Error && /^Out of Memory Error: .* used\)/.test(cause.message);
+}
+
 /** DuckDB's message as a user reads it: the place, the nearest known name, and what there is. */
 export async function queryError(
   connection: DuckDBConnection,
@@ -51,6 +58,13 @@ export async function queryError(
 ): Promise<UsageError> {
   const raw = error instanceof Error ? error.message : String(error);
   const message = raw.replace(/^Failed to extract statements: /, "").trim();
+  if (/^Out of Memory Error/.test(message)) {
+    const why = message.split("\n")[0]!.replace(/^Out of Memory Error: /, "");
+    return new UsageError(
+      `Cannot finish the query in the memory that a query may take (${DUCKDB_MEMORY}): ${why}; narrow it`,
+      { cause: error },
+    );
+  }
   const { said, place, shown } = parted(message);
   const column = COLUMN.exec(said);
   const table = TABLE.exec(said);

@@ -1,13 +1,10 @@
-import { UsageError } from "../../core/mod.ts";
+import { UsageError } from "../../core/errors.ts";
 import { flushDatabase, type FlushReport, heldError } from "./database_tasks.ts";
-import { isPlaceOf, sinkPlace } from "./journal_mark.ts";
-import { keepOpen, takeKept, writesStore } from "./kept_reader.ts";
-import { SCHEMA_VERSION, schemaVersion } from "./migrate.ts";
-import { firstLine, isDamagedBlock, isInternal } from "./obstacle.ts";
-import { type OpenDatabase, type OpenOptions, openPatiently } from "./open_database.ts";
+import { Keeper, type Reader, writesStore } from "./kept_reader.ts";
+import { firstLine, isDamagedBlock, isInternal, type Obstacle } from "./obstacle.ts";
+import { openCurrent } from "./open_current.ts";
+import type { OpenDatabase } from "./open_database.ts";
 import { readSeries, type Series, type SeriesKey } from "./points_series.ts";
-import type { QueryLimits, QueryResult } from "./query_result.ts";
-import { checkQuery, runExport, runQuery } from "./run_query.ts";
 import { unreadable } from "./scan_database.ts";
 import { exists, identityOf, setAside } from "./set_aside.ts";
 import { journalSize } from "./sink.ts";
@@ -18,35 +15,42 @@ import { storeWriter } from "./store_writer.ts";
 /** How long a reader waits for another one before it leaves the taking over to a later reader. */
 const TAKE_OVER_PATIENCE_MS = 500;
 /** How long a reader takes over what a dead writer left: the rest is for the next reader. */
-const TAKE_OVER_MS = 5_000;
+export const TAKE_OVER_MS = 5_000;
 /** How long it has the database at a time meanwhile, and how long others may have it in between. */
 const TURN_MS = 200;
 const YIELD_MS = 30;
 
-/** What a reader's statements may write beside the database, and how long it takes a backlog over. */
-interface ReadingOptions extends Pick<OpenOptions, "write_to" | "write_into"> {
-  /** Default: until there is none, as an export leaves nothing out. */
-  budget_ms?: number;
+/** How a database is opened for reading, here or in another process. */
+export interface Opening<R extends Reader> {
+  /** Opens it once; "behind" where it does not have the journal's first `up_to` bytes. */
+  open(
+    paths: StorePaths,
+    options: { patience_ms: number; up_to: number | null },
+  ): Promise<R | Obstacle | "behind">;
+  /** Keeps it open for the next question where this process writes the store; null: never. */
+  keeper: Keeper<R> | null;
 }
 
-interface ForReading extends OpenDatabase {
+interface ForReading<R extends Reader> {
+  reader: R;
   /** Why what a dead writer left could not be taken over; null: the index is as it should be. */
   stale: string | null;
 }
 
-/** Whether there is nothing left to take over or to migrate. */
-async function isCurrent(
-  { connection }: OpenDatabase,
-  { journal }: StorePaths,
-  size: number,
-): Promise<boolean> {
-  try {
-    if (await schemaVersion(connection) < SCHEMA_VERSION) return false;
-    const place = await sinkPlace(connection);
-    return place.offset >= size && isPlaceOf(journal, place);
-  } catch {
-    return false;
-  }
+const keptHere = new Keeper<OpenDatabase>();
+
+/** Closes what a reading left open in this process. */
+export function closeKeptHere(): Promise<void> {
+  return keptHere.close();
+}
+
+/** Opens the database in this process, for statements of pare's own. */
+export function openingHere(write_into?: string): Opening<OpenDatabase> {
+  const outside = write_into === undefined ? {} : { write_into };
+  return {
+    keeper: write_into === undefined ? keptHere : null,
+    open: (paths, options) => openCurrent(paths, { readOnly: true, ...outside, ...options }),
+  };
 }
 
 /** Takes over what a dead writer left, in turns that let other processes in. */
@@ -70,25 +74,24 @@ async function takeOver(
  * else has the file open for reading that cannot be done: the answer is then that of the index as
  * it is, and says so.
  */
-async function openForReading(
+async function openForReading<R extends Reader>(
   paths: StorePaths,
   patience_ms: number,
-  { budget_ms = Infinity, ...outside }: ReadingOptions,
-): Promise<ForReading> {
-  const options = { readOnly: true, patience_ms, ...outside };
+  { open }: Opening<R>,
+  budget_ms: number,
+): Promise<ForReading<R>> {
   let stale: string | null = null;
   for (let attempt = 0;; attempt++) {
     const writing = storeWriter(paths) !== null;
     const size = journalSize(paths.journal);
-    const opened = exists(paths.database) ? await openPatiently(paths.database, options) : null;
-    if (opened !== null && "obstacle" in opened && opened.obstacle === "held") {
-      throw heldError(paths, opened.holder);
+    const up_to = writing || attempt > 0 ? null : size;
+    const opened = exists(paths.database) ? await open(paths, { patience_ms, up_to }) : null;
+    const obstacle = opened !== null && opened !== "behind" && "obstacle" in opened ? opened : null;
+    if (obstacle?.obstacle === "held") throw heldError(paths, obstacle.holder);
+    if (opened !== null && opened !== "behind" && !("obstacle" in opened)) {
+      return { reader: opened, stale };
     }
-    if (opened !== null && !("obstacle" in opened)) {
-      const enough = writing || attempt > 0 || await isCurrent(opened, paths, size);
-      if (enough) return { ...opened, stale };
-      opened.close();
-    } else if (attempt > 1) {
+    if (opened !== "behind" && attempt > 1) {
       throw new UsageError(`Cannot read ${paths.database} as it is not there yet or is damaged`);
     }
     const patience = Math.min(patience_ms, TAKE_OVER_PATIENCE_MS);
@@ -104,23 +107,24 @@ async function openForReading(
 
 /**
  * Works on the database opened for reading. A damaged block shows only when a statement reads it:
- * the database is set aside then, made anew, and the work is done again.
+ * the database is set aside then, made anew, and the work is done again. `budget_ms`: how long a
+ * backlog is taken over; an export leaves nothing out.
  */
-export async function reading<T>(
+export async function reading<T, R extends Reader>(
   paths: StorePaths,
   patience_ms: number,
-  work: (opened: ForReading) => Promise<T>,
-  options: ReadingOptions = {},
+  opening: Opening<R>,
+  work: (opened: ForReading<R>) => Promise<T>,
+  budget_ms = Infinity,
 ): Promise<T> {
-  const writes = options.write_to !== undefined || options.write_into !== undefined;
-  const keeps = !writes && writesStore(paths);
+  const keeper = writesStore(paths) ? opening.keeper : null;
   let internal: unknown = null;
   for (let attempt = 0;; attempt++) {
-    const left = takeKept(paths);
-    if (!keeps) left?.close();
-    const opened = keeps && left !== null
-      ? { ...left, stale: null }
-      : await openForReading(paths, patience_ms, options);
+    const left = await opening.keeper?.take(paths) ?? null;
+    if (keeper === null) await left?.close();
+    const opened = keeper !== null && left !== null
+      ? { reader: left, stale: null }
+      : await openForReading(paths, patience_ms, opening, budget_ms);
     const identity = identityOf(paths.database);
     let answered = false;
     let reason: string | null = null;
@@ -133,8 +137,8 @@ export async function reading<T>(
       reason = firstLine(error);
       if (!isDamagedBlock(error)) internal = error;
     } finally {
-      if (answered && keeps) keepOpen(paths, opened);
-      else opened.close();
+      if (answered && keeper !== null) keeper.keep(paths, opened.reader);
+      else await opened.reader.close();
     }
     // A mistake of DuckDB's own: the file is whole, and making it anew would change nothing.
     if (internal !== null && await unreadable(paths.database) === null) throw internal;
@@ -145,18 +149,6 @@ export async function reading<T>(
   }
 }
 
-/** Answers a user's query on a locked connection that can only read. */
-export function queryDatabase(
-  paths: StorePaths,
-  sql: string,
-  limits: QueryLimits,
-  patience_ms: number,
-): Promise<QueryResult> {
-  return reading(paths, patience_ms, async ({ connection, stale }) => {
-    return { ...await runQuery(connection, sql, limits), stale };
-  }, { budget_ms: TAKE_OVER_MS });
-}
-
 /** Reads one series, thinned. */
 export function seriesOfDatabase(
   paths: StorePaths,
@@ -164,29 +156,7 @@ export function seriesOfDatabase(
   points: number,
   patience_ms: number,
 ): Promise<Series> {
-  return reading(paths, patience_ms, async ({ connection, stale }) => {
-    return { ...await readSeries(connection, key, points), stale };
-  }, { budget_ms: TAKE_OVER_MS });
-}
-
-/** Writes a query's answer as a Parquet file; gives its rows. */
-export async function exportParquet(
-  paths: StorePaths,
-  sql: string,
-  out: string,
-  limits: QueryLimits,
-  patience_ms: number,
-): Promise<number> {
-  const partial = `${out}.partial-${Deno.pid}`;
-  // Bound first where no file can be read at all; the connection that writes is less strict.
-  const check = ({ connection }: ForReading) => checkQuery(connection, sql, limits);
-  await reading(paths, patience_ms, check);
-  try {
-    const write = ({ connection }: ForReading) => runExport(connection, sql, partial, limits);
-    const rows = await reading(paths, patience_ms, write, { write_to: partial });
-    Deno.renameSync(partial, out);
-    return rows;
-  } finally {
-    if (exists(partial)) Deno.removeSync(partial);
-  }
+  return reading(paths, patience_ms, openingHere(), async ({ reader, stale }) => {
+    return { ...await readSeries(reader.connection, key, points), stale };
+  }, TAKE_OVER_MS);
 }

@@ -1,5 +1,5 @@
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue, JS } from "@duckdb/node-api";
-import { UsageError } from "../../core/mod.ts";
+import { UsageError } from "../../core/errors.ts"; // a query's process starts without the rest
 import { queryError } from "./query_error.ts";
 import type { QueryLimits, QueryParams, QueryResult, Value } from "./query_result.ts";
 
@@ -68,6 +68,11 @@ async function readStatement(
   return statement;
 }
 
+export function timeLimitSentence(timeoutMs: number): string {
+  const limit = `${timeoutMs / 1000} s`;
+  return `Cannot finish the query in ${limit}: it was stopped; narrow it or give it more time`;
+}
+
 /** Runs `work`, stopping the connection's statement after `timeoutMs`. */
 async function withTimeout<T>(
   connection: DuckDBConnection,
@@ -84,11 +89,7 @@ async function withTimeout<T>(
     return await work();
   } catch (error) {
     if (timedOut) {
-      throw new UsageError(
-        `Cannot finish the query in ${
-          timeoutMs / 1000
-        } s: it was stopped; narrow it or give it more time`,
-      );
+      throw new UsageError(timeLimitSentence(timeoutMs));
     }
     throw error instanceof UsageError ? error : await queryError(connection, sql, error);
   } finally {

@@ -3,8 +3,9 @@ import { UsageError } from "../../core/mod.ts";
 import type { DatabaseAnswer, DatabaseRequest, DatabaseTask } from "./database.ts";
 import { flushDatabase, type FlushReport, peekDatabase, rebuildAsAsked } from "./database_tasks.ts";
 import { exportTables } from "./export_tables.ts";
-import { closeKept } from "./kept_reader.ts";
-import { exportParquet, queryDatabase, seriesOfDatabase } from "./reading_tasks.ts";
+import { endQueryProcess } from "./query_child.ts";
+import { closeKeptQuery, exportParquet, queryDatabase } from "./query_tasks.ts";
+import { closeKeptHere, seriesOfDatabase } from "./reading_tasks.ts";
 
 type FlushTask = Extract<DatabaseTask, { kind: "flush" }>;
 
@@ -28,26 +29,31 @@ async function flushWithGap(
   }
 }
 
-function answer({ paths, task }: DatabaseRequest): Promise<unknown> {
-  if (!["query", "series", "warm"].includes(task.kind)) closeKept();
+async function answer({ paths, task }: DatabaseRequest): Promise<unknown> {
+  if (!["query", "series", "warm"].includes(task.kind)) {
+    await closeKeptQuery();
+    await closeKeptHere();
+  }
   switch (task.kind) {
     case "flush":
-      return flushWithGap({ paths, task });
+      return await flushWithGap({ paths, task });
     case "peek":
-      return peekDatabase(paths);
+      return await peekDatabase(paths);
     case "query":
-      return queryDatabase(paths, task.sql, task.limits, task.patience_ms);
+      return await queryDatabase(paths, task.sql, task.limits, task.patience_ms);
     case "series":
-      return seriesOfDatabase(paths, task.key, task.points, task.patience_ms);
+      return await seriesOfDatabase(paths, task.key, task.points, task.patience_ms);
     case "export":
-      return exportParquet(paths, task.sql, task.out, task.limits, task.patience_ms);
+      return await exportParquet(paths, task.sql, task.out, task.limits, task.patience_ms);
     case "export_tables":
-      return exportTables(paths, task.directory, task.patience_ms);
+      return await exportTables(paths, task.directory, task.patience_ms);
     case "rebuild":
-      return rebuildAsAsked(paths, task.to);
-    case "warm":
+      return await rebuildAsAsked(paths, task.to);
     case "close":
-      return Promise.resolve(null);
+      endQueryProcess();
+      return null;
+    case "warm":
+      return null;
   }
 }
 

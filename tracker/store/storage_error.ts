@@ -1,4 +1,5 @@
-import { type Failure, UsageError } from "../../core/mod.ts";
+import type { Failure } from "../../core/mod.ts";
+import { UsageError } from "../../core/errors.ts";
 
 const FULL = ["ENOSPC", "EDQUOT", "EFBIG"];
 
