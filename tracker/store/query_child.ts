@@ -94,6 +94,11 @@ async function answerOf(one: Child, request: QueryRequest): Promise<QueryReply> 
   throw await endingOf(one);
 }
 
+/** Starts the process where there is none: it takes a moment until it can be asked. */
+export function startQueryProcess(): void {
+  child ??= start();
+}
+
 /** The number of the process that runs; null: none does. */
 export function queryProcess(): number | null {
   return child?.process.pid ?? null;

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { openStore } from "../../tracker/store/store.ts";
+import { inDirectory } from "../fixtures/stores/processes.ts";
+import { studyRecords } from "../fixtures/stores/records.ts";
+
+Deno.test("an honest query of more than memory goes on with a folder on disk, which is removed", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    await Promise.all(studyRecords().map((record) => store.record(record)));
+    await store.flush();
+    let spilled = false;
+    const watched = setInterval(() => {
+      for (const { name } of Deno.readDirSync(root)) spilled ||= name.startsWith("spill-");
+    }, 50);
+    try {
+      const { rows } = await store.query(
+        `SELECT count(*) AS n, max(place) AS last FROM (
+           SELECT row_number() OVER (ORDER BY hash(x)) AS place, x
+           FROM (SELECT repeat('x', 200) || a AS x FROM range(12000000) t(a))) WHERE length(x) > 0`,
+        { timeoutMs: 600_000 },
+      );
+      assert.deepEqual(rows, [{ n: 12_000_000, last: 12_000_000 }]);
+    } finally {
+      clearInterval(watched);
+    }
+    assert.ok(spilled);
+    await store.query("SELECT 1");
+    const left = [...Deno.readDirSync(root)].filter(({ name }) => name.startsWith("spill-"));
+    assert.deepEqual(left, []);
+  }));
