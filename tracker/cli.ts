@@ -277,12 +277,20 @@ export async function main(words: string[]): Promise<number> {
       console.error(`pare: ${error.message}`);
       return 130; // as a shell says of Ctrl-C
     }
-    const { isDiskFull } = await import("./store/storage_error.ts");
+    const { isDiskFull, isUnwritable } = await import("./store/storage_error.ts");
     if (isDiskFull(error)) {
       const reason = (error as Error).message;
       console.error(
         `pare: Cannot go on as the disk is full (${reason}); free some space, or set PARE_HOME to ` +
           `a larger disk`,
+      );
+      return 2;
+    }
+    if (isUnwritable(error)) {
+      const reason = (error as Error).message;
+      console.error(
+        `pare: Cannot go on as a file or folder may not be used so (${reason}); change who may, or ` +
+          `name another place by PARE_HOME or --store`,
       );
       return 2;
     }

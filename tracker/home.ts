@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
-import { mkdir } from "node:fs/promises";
+import { constants } from "node:fs";
+import { access, mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { UsageError } from "../core/mod.ts";
 
@@ -30,11 +31,15 @@ export function findHome(env: Record<string, string | undefined>, store?: string
   };
 }
 
-/** Makes the folders of a home; where that cannot be, the sentence says which and why. */
-export async function checkHome({ root, store }: Home): Promise<void> {
+/**
+ * Makes the folders of a home, and looks whether a study may write there; where that cannot be, the
+ * sentence says which and why.
+ */
+export async function checkHome({ root, store }: Home, write: boolean): Promise<void> {
   for (const [what, path] of [["PARE_HOME", root], ["the store", store]] as const) {
     try {
       await mkdir(path, { recursive: true });
+      if (write) await access(path, constants.W_OK); // says of a read-only mount, too, also to root
     } catch (error) {
       const { code = "", message } = error as NodeJS.ErrnoException;
       if (code === "ENOSPC") throw error;

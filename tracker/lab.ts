@@ -28,6 +28,7 @@ import { gatherFacts } from "./runner/gather_facts.ts";
 import { createStageRunner, type StageRunner } from "./runner/stage_runner.ts";
 import { type LabMirror, openLabMirror } from "./mlflow/lab_mirror.ts";
 import { type LabStore, openLabStore } from "./lab_store.ts";
+import { newFolders } from "./new_folders.ts";
 import type { Tools } from "./runner/workshop.ts";
 import type { StudySummary } from "./store/store.ts";
 import { type SqlRows, sqlRows } from "./sql_rows.ts";
@@ -100,15 +101,27 @@ function refuseFetchedPlugins(plugins: readonly string[]): void {
   );
 }
 
+/** Opens what is kept; a store for writing at once, so that another who writes is told at once. */
+async function openKept(home: Home, store: LabStore, write: boolean) {
+  await checkHome(home, write);
+  const held = write ? await store.use() : null;
+  return { held, artifacts: await openArtifactStore(home.artifacts, { store: home.store }) };
+}
+
 /** Opens the lab: plugins, store, artifacts, and the door to Python. */
 export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const home = findHome(Deno.env.toObject(), options.store);
-  await checkHome(home);
+  const folders = newFolders(home);
   const registry = await discoverPlugins();
   const mlflow = openLabMirror(home, options.mlflow, Deno.env.toObject(), options.onMirror);
   const store = openLabStore(home.store);
-  const held = options.write === true ? await store.use() : null;
-  const artifacts = await openArtifactStore(home.artifacts, { store: home.store });
+  const { held, artifacts } = await openKept(home, store, options.write === true)
+    .catch(async (error: unknown) => {
+      await mlflow[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+      folders.removeUnused();
+      throw error;
+    });
   const say = options.onSetup ?? (() => {});
   const stop = new AbortController();
   options.signal?.addEventListener("abort", () => stop.abort(), { once: true });
@@ -244,6 +257,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     await mlflow[Symbol.asyncDispose]();
     await held?.[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
+    folders.removeUnused();
   };
 
   return {

@@ -10,6 +10,15 @@ export function isDiskFull(error: unknown): boolean {
     /No space left|Disk quota exceeded|File too large|os error (28|122|27)\b/.test(message ?? "");
 }
 
+const UNWRITABLE = ["EROFS", "EACCES", "EPERM"];
+
+/** True where the file system or its permissions are what stopped a write. */
+export function isUnwritable(error: unknown): boolean {
+  const { code, message } = error as { code?: string; message?: string };
+  return UNWRITABLE.includes(code ?? "") ||
+    /Read-only file system|Permission denied|\bos error (30|13|1)\b/.test(message ?? "");
+}
+
 /** The error that a user reads: a sentence where the disk is full, otherwise as it came. */
 export function storageError(error: unknown, attempt: string): unknown {
   if (!isDiskFull(error)) return error;
