@@ -1,6 +1,5 @@
 import { join, resolve } from "node:path";
-import { constants } from "node:fs";
-import { access, mkdir } from "node:fs/promises";
+import { mkdir, mkdtemp, rmdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { UsageError } from "../core/mod.ts";
 
@@ -31,6 +30,11 @@ export function findHome(env: Record<string, string | undefined>, store?: string
   };
 }
 
+/** Permissions say nothing of a read-only mount, and nothing to root. */
+async function tryToWrite(folder: string): Promise<void> {
+  await rmdir(await mkdtemp(join(folder, ".writable-")));
+}
+
 /**
  * Makes the folders of a home, and looks whether a study may write there; where that cannot be, the
  * sentence says which and why.
@@ -39,7 +43,7 @@ export async function checkHome({ root, store }: Home, write: boolean): Promise<
   for (const [what, path] of [["PARE_HOME", root], ["the store", store]] as const) {
     try {
       await mkdir(path, { recursive: true });
-      if (write) await access(path, constants.W_OK); // says of a read-only mount, too, also to root
+      if (write) await tryToWrite(path);
     } catch (error) {
       const { code = "", message } = error as NodeJS.ErrnoException;
       if (code === "ENOSPC") throw error;

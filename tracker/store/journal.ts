@@ -197,7 +197,9 @@ export function openJournal(path: string, what = path): Journal {
       const lines = records.map(encodeLine);
       return push(() => lines);
     },
-    check: () => check(running === null ? end : null),
+    check() {
+      if (!closed) check(running === null ? end : null); // a closed file tells nothing of its path
+    },
     gather() {
       requireOpen();
       const open = queue.at(-1)?.gathering;
