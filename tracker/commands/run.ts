@@ -8,6 +8,7 @@ import {
   type Trial,
   UsageError,
 } from "../../core/mod.ts";
+import { parseJson, withoutMark } from "../data/parse_json.ts";
 import { type Lab, openLab } from "../lab.ts";
 import { withoutCredentials } from "../mlflow/connection.ts";
 import { writeOutputs } from "../reports_of_study.ts";
@@ -52,7 +53,7 @@ async function readDocument(file: string | undefined): Promise<Partial<StudyRequ
   }
   let document: unknown;
   try {
-    document = JSON.parse(text);
+    document = parseJson(withoutMark(text));
   } catch (error) {
     // The parser quotes the text, which may be anything: one line, and what can be read.
     const reason = String(error instanceof Error ? error.message : error)

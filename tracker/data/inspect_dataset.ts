@@ -3,6 +3,8 @@ import { existsSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { type DatasetFacts, datasetNames, UsageError } from "../../core/mod.ts";
 
+import { LARGEST_FILE, NoJson, parseRow } from "./parse_json.ts";
+
 type Format = NonNullable<DatasetFacts["format"]>;
 
 /** Whether a dataset was given as one file: by its ending; a list of names is none. */
@@ -27,6 +29,7 @@ export async function inspectDataset(dataset: string): Promise<DatasetFacts> {
     return { dataset, kind: "named", path: null, format: null, rows: null, sha256: null };
   }
   const path = await realPath(dataset);
+  if ((await Deno.stat(path)).size > LARGEST_FILE) throw tooLarge(dataset);
   const bytes = await Deno.readFile(path);
   const { format, rows } = inspectLines(decode(bytes, dataset), dataset);
   const sha256 = createHash("sha256").update(bytes).digest("hex");
@@ -56,11 +59,19 @@ async function realPath(dataset: string): Promise<string> {
   return path;
 }
 
+function tooLarge(dataset: string): UsageError {
+  return new UsageError(
+    `Cannot read the dataset ${dataset}: it holds more than ${LARGEST_FILE / 1e6} MB`,
+  );
+}
+
 function decode(bytes: Uint8Array, dataset: string): string {
   try {
-    const plain = dataset.toLowerCase().endsWith(".gz") ? gunzipSync(bytes) : bytes;
-    return new TextDecoder("utf-8", { fatal: true }).decode(plain);
+    const packed = dataset.toLowerCase().endsWith(".gz");
+    const plain = packed ? gunzipSync(bytes, { maxOutputLength: LARGEST_FILE }) : bytes;
+    return new TextDecoder("utf-8", { fatal: true }).decode(plain); // without a byte order mark
   } catch (error) {
+    if (error instanceof RangeError) throw tooLarge(dataset);
     const reason = error instanceof TypeError ? "it is not UTF-8" : "it is no whole gzip file";
     throw new UsageError(`Cannot read the dataset ${dataset}: ${reason}`);
   }
@@ -97,9 +108,10 @@ export function inspectLines(text: string, dataset: string): { format: Format; r
 function parse(line: string, refuse: (reason: string) => never): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseRow(line);
   } catch (error) {
-    refuse(`it is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+    if (error instanceof NoJson) refuse(error.message);
+    throw error;
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     refuse(`it must be an object: it is ${JSON.stringify(value).slice(0, 60)}`);

@@ -91,7 +91,7 @@ def shard_names(index: Path) -> list[str]:
     """The files that an index names: all of them beside it."""
     try:
         names = sorted(set(json.loads(index.read_text())["weight_map"].values()))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StageFailure(
             "bad_input",
             f"Cannot read {index}: it must be JSON with a weight_map from tensors to files",

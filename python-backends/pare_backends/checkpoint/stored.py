@@ -56,7 +56,7 @@ def file_entries(path: Path) -> dict[str, Entry]:
                 for name, fields in header.items()
                 if name != "__metadata__"
             }
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise damaged(path, f"its header cannot be read ({error})") from error
     for name, entry in entries.items():
         check_entry(path, size, name, entry)

@@ -11,6 +11,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pare_backends.evaluation.json_rows import (
+    BYTE_ORDER_MARK,
+    LARGEST_FILE,
+    NoJson,
+    parse_json,
+    parse_whole,
+)
 from pare_backends.failures import StageFailure
 
 Row = dict[str, Any]
@@ -36,9 +43,9 @@ def read_records(path: Path, fields: Mapping[str, str] | None = None) -> list[Ro
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise _broken(path, number, f"it is no JSON: {error}") from error
+            row = parse_json(line)
+        except NoJson as error:
+            raise _broken(path, number, str(error)) from error
         if not isinstance(row, dict):
             raise _broken(path, number, f"it holds {type(row).__name__}, not an object")
         for name, kind in (fields or {}).items():
@@ -62,16 +69,17 @@ def _items(path: Path) -> list[str]:
     if not text.lstrip().startswith("["):
         return lines
     try:
-        return [json.dumps(item) for item in json.loads(text)]
-    except ValueError as error:
-        raise StageFailure("bad_input", f"Cannot read {path}: it is no JSON: {error}") from error
+        return [json.dumps(item) for item in parse_whole(text)]
+    except NoJson as error:
+        raise StageFailure("bad_input", f"Cannot read {path}: {error}") from error
 
 
 def _lines(path: Path) -> list[str]:
     try:
-        data = path.read_bytes()
-        if path.suffix == ".gz":
-            data = gzip.decompress(data)
+        if path.exists() and not path.is_file():
+            raise StageFailure("bad_input", f"Cannot read {path}: it is no file")
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
     except FileNotFoundError as error:
         raise StageFailure(
             "bad_input",
@@ -80,7 +88,10 @@ def _lines(path: Path) -> list[str]:
         ) from error
     except (OSError, EOFError, zlib.error) as error:
         raise StageFailure("bad_input", f"Cannot read {path}: {error}") from error
-    lines = data.split(b"\n")
+    if len(data) > LARGEST_FILE:
+        most = f"{LARGEST_FILE // 1_000_000} MB"
+        raise StageFailure("bad_input", f"Cannot read {path}: it holds more than {most}")
+    lines = data.removeprefix(BYTE_ORDER_MARK.encode()).split(b"\n")
     texts: list[str] = []
     for number, line in enumerate(lines, start=1):
         try:

@@ -8,8 +8,10 @@ from typing import Any
 
 import yaml
 
+from pare_backends.evaluation.json_rows import NoJson, check_value
 from pare_backends.failures import StageFailure, one_line
 
+MOST_VALUES = 100_000
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -36,8 +38,13 @@ def read_document(path: Path) -> dict[str, Any]:
         raise _refused(path, "it is no file")
     try:
         document = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        check_value(document, MOST_VALUES)
     except OSError as error:
         raise _refused(path, error.strerror or one_line(error)) from error
+    except NoJson as error:
+        raise _refused(path, str(error)) from error
+    except RecursionError as error:
+        raise _refused(path, "it is nested too deep") from error
     except UnicodeDecodeError as error:
         raise _refused(path, "it is not UTF-8") from error
     except yaml.YAMLError as error:

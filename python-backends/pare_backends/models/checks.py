@@ -33,7 +33,7 @@ def read_config(directory: Path) -> dict[str, Any]:
         )
     try:
         config = json.loads(path.read_text())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise StageFailure(
             "bad_input", f"Cannot read {path}: it is not JSON ({one_line(error)})"
         ) from error
