@@ -91,6 +91,23 @@ Deno.test("pare store check finds nothing wrong with a whole store and changes n
     assert.deepEqual(await fingerprint(root), before);
   }));
 
+Deno.test("a home that was moved with its store and artifacts checks the same, artifacts read there", () =>
+  inDirectory(async (folder) => {
+    const [home, moved] = [join(folder, "home"), join(folder, "moved")];
+    const artifact = join(home, "artifacts", "0".repeat(16));
+    await Deno.mkdir(artifact, { recursive: true });
+    await (await wholeStudy(join(home, "store"), artifact)).close();
+    const check = (root: string) =>
+      checkStore(join(root, "store"), { artifacts: join(root, "artifacts") });
+    const before = await check(home);
+    assert.deepEqual(before.wrong, []);
+    await Deno.rename(home, moved);
+    assert.deepEqual(await check(moved), before);
+    const weights = join(moved, "artifacts", "0".repeat(16), "model.safetensors");
+    await Deno.writeTextFile(weights, "other weights");
+    assert.match((await check(moved)).wrong.join(), /model\.safetensors was changed/);
+  }));
+
 type Damage = (root: string, folder: string) => Promise<void>;
 
 const DAMAGES: Record<string, [Damage, ...RegExp[]]> = {

@@ -28,7 +28,7 @@ export async function rebuildCommand(options: StoreOption): Promise<void> {
 /** `pare store check`: says what is wrong with the store and changes nothing. */
 export async function checkCommand(options: StoreOption): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
-  const { wrong, said } = await checkStore(home.store);
+  const { wrong, said } = await checkStore(home.store, { artifacts: home.artifacts });
   for (const line of said) console.log(line);
   for (const line of wrong) console.log(`WRONG: ${line}`);
   if (wrong.length === 0) return console.log("nothing is wrong");

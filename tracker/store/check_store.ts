@@ -78,9 +78,20 @@ async function checkFiles(paths: StorePaths, files: readonly HashedFile[]): Prom
   return { said: [`samples and logs: ${files.length} files`], wrong };
 }
 
-async function checkArtifacts(artifacts: readonly Artifact[]): Promise<Findings> {
+/** Where an artifact lies: as recorded, or below the artifacts of a home that was moved since. */
+function placed(artifact: Artifact, folder: string | undefined): Artifact[] {
+  const { location, artifact_id } = artifact;
+  const moved = folder === undefined ? [] : [join(folder, artifact_id)];
+  const found = [location, ...moved].find((path) => existsSync(path));
+  return found === undefined ? [] : [{ ...artifact, location: found }];
+}
+
+async function checkArtifacts(
+  artifacts: readonly Artifact[],
+  folder: string | undefined,
+): Promise<Findings> {
   const wrong: string[] = [];
-  const there = artifacts.filter(({ location }) => existsSync(location));
+  const there = artifacts.flatMap((artifact) => placed(artifact, folder));
   for (const { artifact_id, location, files } of there) {
     for (const { path, sha256 } of files) {
       const found = await fault(join(location, path), sha256);
@@ -95,8 +106,12 @@ async function checkArtifacts(artifacts: readonly Artifact[]): Promise<Findings>
 /**
  * Reads everything of a store and says what is wrong: journal, the index against the journal, the
  * hashes of samples and logs, the artifacts' checksums. Changes nothing; a study may run meanwhile.
+ * `artifacts` is the folder of the home's artifacts: they are looked for there, too.
  */
-export async function checkStore(directory: string): Promise<Findings> {
+export async function checkStore(
+  directory: string,
+  { artifacts }: { artifacts?: string } = {},
+): Promise<Findings> {
   const paths = storePaths(await Deno.realPath(directory).catch(() => directory));
   const size = journalSize(paths.journal);
   if (size === 0) {
@@ -107,7 +122,7 @@ export async function checkStore(directory: string): Promise<Findings> {
     journal,
     await checkIndex(paths, size),
     await checkFiles(paths, [...journal.files.values()]),
-    await checkArtifacts([...journal.artifacts.values()]),
+    await checkArtifacts([...journal.artifacts.values()], artifacts),
   ];
   return {
     said: parts.flatMap(({ said }) => said),
