@@ -22,7 +22,7 @@ Deno.test("pare mlflow sync of a million waiting points needs a bounded memory",
     });
     // As objects, all at once, they took more than twice this heap.
     const { code, said, peak_mb } = await syncBounded(directory, {
-      ...{ root, uri: server.uri, heap_mb: 160 },
+      ...{ root, uri: server.uri, heap_mb: 100 },
     });
     await server.stop();
     assert.equal(code, 0, said.slice(-2_000));
