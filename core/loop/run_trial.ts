@@ -195,7 +195,7 @@ function overMemory({ value, threshold }: ConstraintVerdict): Failure {
     kind: "invalid",
     message: `Cannot use this model as its memory must not exceed ${threshold} GB: it took ` +
       `${value?.toFixed(2)} GB`,
-    hint: "Take fewer bits, or raise the memory limit",
+    hint: "Take fewer bits, or begin a study with a larger --max-vram",
     stage: "speed",
   };
 }

@@ -26,9 +26,10 @@ export function stopNow(study: Study): Stop | null {
     timeIsUp(study) ?? lost(study) ?? converged(study);
 }
 
-export function cancelled({ ports }: Study): Stop | null {
+export function cancelled({ ports, input: { study_id } }: Study): Stop | null {
+  const command = `\`deno task pare resume ${study_id}\``;
   return ports.signal.aborted
-    ? { stop: "cancelled", message: "The study was cancelled; resume it to go on." }
+    ? { stop: "cancelled", message: `The study was cancelled: ${command} goes on.` }
     : null;
 }
 

@@ -53,7 +53,7 @@ export interface TrialRow {
 /** What became of a trial, in a word or two, as tables say it. */
 export function standing(row: TrialRow, recommended: string | null): string {
   if (row.trial_id === recommended) return "recommended";
-  if (row.baseline) return "baseline";
+  if (row.baseline) return row.state === "completed" ? "baseline" : row.state;
   if (row.state !== "completed") return row.state;
   if (row.violated) return "breaks a constraint";
   if (row.fidelity === "proxy") return "proxy only";
