@@ -26,6 +26,7 @@ import { keepLogIn } from "./runner/keep_log.ts";
 import { createLiveBackend } from "./runner/live_backend.ts";
 import { prepareStudy } from "./runner/prepare_study.ts";
 import { createStageRunner } from "./runner/stage_runner.ts";
+import { studyClock } from "./runner/study_clock.ts";
 import type { Tools, Workshop } from "./runner/workshop.ts";
 import type { LabStore } from "./lab_store.ts";
 import { readSamples } from "./store/sample_file.ts";
@@ -184,14 +185,7 @@ export function openSession(input: SessionInput): StudySession {
         backend: createLiveBackend(workshop, prepared, runner),
         tracker: store,
         ask,
-        // Time of day that runs on evenly: a clock that is set must not end a budget or lengthen it.
-        clock: {
-          now: () => performance.timeOrigin + performance.now(),
-          endAfter(ms) {
-            const timer = setTimeout(() => outOfTime.abort(), ms);
-            return { clear: () => clearTimeout(timer) };
-          },
-        },
+        clock: studyClock(outOfTime),
         signal,
       });
       await mirror?.finish(MIRROR_MS);
