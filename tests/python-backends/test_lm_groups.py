@@ -99,6 +99,7 @@ def test_a_groups_figure_is_that_of_lm_eval(weighted: bool, tmp_path: Path, read
         task_manager=TaskManager(include_path=str(tmp_path), include_defaults=False),
         bootstrap_iters=10,
     )["groups"]["own_group"]
+    assert ours["chance"] == outcomes[0].chance == pytest.approx(1 / 3), "three choices each"
     assert ours["value"] == pytest.approx(theirs["acc,none"], abs=1e-12)
     assert ours["standard_error"] == pytest.approx(theirs["acc_stderr,none"], rel=1e-9)
     assert (ours["metric"], ours["task"], ours["n"]) == (METRIC, "own_group", sum(SIZES.values()))

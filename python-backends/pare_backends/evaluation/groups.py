@@ -110,7 +110,7 @@ def slice_scores(groups: Groups | None, sampled: Sampled) -> list[SliceScore]:
     names, scores, chances = sampled.names, sampled.scores, sampled.chances
     value, error = mean_by(names, scores, sampled.sizes)
     guessed = mean_chance(names, chances, sampled.sizes)
-    how = how_weighed(groups, sampled)
+    how = "of all groups together" if sampled.weighed else how_weighed(groups, sampled)
     found = [SliceScore(WEIGHTED, value, error, len(scores), how, guessed)]
     for mean, pattern in (groups.means or {}).items():
         found.append(_unweighted(mean, groups.field, pattern, sampled))
