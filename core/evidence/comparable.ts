@@ -146,7 +146,10 @@ const WORDS: Readonly<Record<string, string>> = { latency_ms: "latency", size_by
  * was inferred, or as a trial has none that was measured. Null: it is one.
  */
 export function objectivesSentence(
-  { spec, without }: Pick<ComparableStudy, "spec" | "without">,
+  { spec, without }: {
+    readonly spec: Pick<Spec, "objectives" | "assumptions">;
+    readonly without: ComparableStudy["without"];
+  },
 ): string | null {
   const inferred = spec.assumptions.find(({ field }) => field === "objectives");
   const ranked = spec.objectives.some(({ metric }) => metric === "latency_ms");

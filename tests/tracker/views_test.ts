@@ -95,9 +95,9 @@ Deno.test("trial_figures holds what the view headline chooses, also while a tria
 
 /** What a summary says, joined from its parts. */
 const SUMMARY = `
-  WITH bases AS (SELECT study_id, any_value(latency_ms) AS latency_ms FROM baselines GROUP BY study_id)
-  SELECT t.trial_id, t.number, t.methods, t.state, t.fidelity, t.reward, f.accuracy,
-    base.accuracy - f.accuracy AS accuracy_drop, bases.latency_ms / f.latency_ms AS speedup,
+  SELECT t.trial_id, t.number, t.methods, t.state, t.fidelity, coalesce(c.reward, t.reward) AS reward,
+    f.accuracy, base.accuracy - f.accuracy AS accuracy_drop, 1 / c.latency_ratio AS speedup,
+    c.latency_ms, c.latency_ratio, c.latency_ratio_low, c.latency_ratio_high,
     s.fp16_bytes / f.size_bytes AS compression_ratio, f.memory_bytes, f.energy_reader,
     t.violated, t.undecided, p.rank IS NOT DISTINCT FROM 0 AS on_front, p.rank AS front_rank,
     p.contribution, s.runtime, t.failure_kind, t.strategy_id, t.artifact_id, t.finished_at,
@@ -106,7 +106,7 @@ const SUMMARY = `
   JOIN studies s USING (study_id)
   LEFT JOIN trial_figures f ON f.study_id = t.study_id AND f.trial_id = t.trial_id
   LEFT JOIN baselines base ON base.study_id = t.study_id AND base.fidelity = t.fidelity
-  LEFT JOIN bases ON bases.study_id = t.study_id
+  LEFT JOIN compared_trials c ON c.study_id = t.study_id AND c.trial_id = t.trial_id
   LEFT JOIN front_points p ON p.study_id = t.study_id AND p.trial_id = t.trial_id
   ORDER BY t.number`;
 

@@ -1,110 +1,120 @@
-import type { DuckDBConnection } from "@duckdb/node-api";
-import { type Standing, standingsOf, yardstickOf } from "../../core/mod.ts";
+import type { DuckDBAppender, DuckDBConnection } from "@duckdb/node-api";
+import {
+  type Comparable,
+  comparableStudy,
+  type Comparand,
+  frontOf,
+  latencyFigure,
+  objectivesSentence,
+  pointOf,
+  standingsOf,
+  yardstickOf,
+} from "../../core/mod.ts";
+import { listOf } from "./changed_trials.ts";
+import { readStoredStudy, type StoredStudy } from "./compared_rows.ts";
 
-/** A trial's value of each objective, as the front's rules pick it; see `objectiveRow`. */
-const POINTS = `
-  SELECT t.trial_id, t.strategy_id IS NULL AS is_baseline, t.fidelity = 'full' AS is_full,
-    o.rank AS objective, last(m.value ORDER BY m.position, m.rowid) AS value,
-    last(m.provenance ORDER BY m.position, m.rowid) AS provenance
-  FROM trials t
-  JOIN studies s USING (study_id)
-  JOIN objectives o USING (study_id)
-  JOIN measurements m ON m.study_id = t.study_id AND m.trial_id = t.trial_id
-    AND m.metric = o.metric
-    AND CASE WHEN o.metric IN ('accuracy', 'perplexity')
-      THEN m.fidelity = 'full' AND m.task IS NULL AND m.slice IS NULL
-      ELSE m.provenance = 'measured' AND (m.runtime IS NULL OR m.runtime = s.runtime) END
-  WHERE t.study_id = $study_id AND t.state = 'completed'
-  GROUP BY t.trial_id, t.number, t.strategy_id, t.fidelity, o.rank
-  ORDER BY t.number, o.rank`;
-
-interface TrialPoint {
-  trial_id: string;
-  is_baseline: boolean;
-  is_full: boolean;
-  point: number[];
+interface Placed {
+  readonly trial_id: string;
+  readonly rank: number;
+  readonly contribution: number | null;
 }
 
-type Objectives = Parameters<typeof yardstickOf>[0];
+/** A study as the core compares it. */
+interface ComparedStudy {
+  readonly objectives: readonly string[];
+  readonly note: string | null;
+  readonly trials: readonly Comparable<Comparand>[];
+  readonly placed: readonly Placed[];
+}
 
-async function objectivesOf(
-  connection: DuckDBConnection,
-  study_id: string,
-): Promise<{ objectives: Objectives; fp16_bytes: number }> {
-  const result = await connection.runAndReadAll(
-    `SELECT o.metric, o.direction, s.fp16_bytes FROM objectives o JOIN studies s USING (study_id)
-     WHERE study_id = $study_id ORDER BY o.rank`,
-    { study_id },
+/** Compares a study's trials by the rules of the core, and none of its own. */
+function compared({ spec, fp16_bytes, trials }: StoredStudy): ComparedStudy {
+  const study = comparableStudy(trials, spec);
+  const { members, dominated } = frontOf(study);
+  const eligible = [...members, ...dominated].sort((a, b) => a.trial.number - b.trial.number);
+  const baseline = study.trials.find(({ strategy, state }) =>
+    strategy === null && state === "completed"
   );
-  const rows = result.getRowObjects();
+  const place = baseline === undefined ? null : pointOf(baseline, study.spec);
+  const known = place !== null && "point" in place ? place.point : null;
+  const { objectives } = study.spec;
+  // Without a baseline there is no yardstick: ranks alone, which no scale changes.
+  const yardstick = yardstickOf(objectives, known ?? objectives.map(() => 1), fp16_bytes);
+  const found = standingsOf(eligible.map(({ point }) => point), yardstick);
   return {
-    objectives: rows.map(({ metric, direction }) => ({
-      metric: String(metric),
-      direction: direction === "maximize" ? "maximize" : "minimize",
+    objectives: objectives.map(({ metric }) => metric),
+    note: objectivesSentence(study),
+    trials: study.trials,
+    placed: eligible.map(({ trial }, i) => ({
+      trial_id: trial.trial_id,
+      rank: found[i]!.rank,
+      contribution: known === null ? null : found[i]!.contribution,
     })),
-    fp16_bytes: Number(rows[0]?.["fp16_bytes"] ?? 0),
   };
 }
 
-/** Completed trials that have a measured number for every objective. */
-async function pointsOf(
-  connection: DuckDBConnection,
-  study_id: string,
-  objectives: number,
-): Promise<TrialPoint[]> {
-  const result = await connection.runAndReadAll(POINTS, { study_id });
-  const trials = new Map<string, TrialPoint>();
-  for (const row of result.getRowObjects()) {
-    const trial_id = String(row["trial_id"]);
-    const trial = trials.get(trial_id) ??
-      {
-        trial_id,
-        is_baseline: row["is_baseline"] === true,
-        is_full: row["is_full"] === true,
-        point: [],
-      };
-    if (row["provenance"] === "measured") trial.point.push(Number(row["value"]));
-    trials.set(trial_id, trial);
+type Cell = string | number | bigint | null | readonly string[];
+
+function append(appender: DuckDBAppender, cells: readonly Cell[]): void {
+  for (const cell of cells) {
+    if (cell === null) appender.appendNull();
+    else if (typeof cell === "string") appender.appendVarchar(cell);
+    else if (typeof cell === "bigint") appender.appendBigInt(cell);
+    else if (typeof cell === "number") appender.appendDouble(cell);
+    else appender.appendValue(listOf(cell).value, listOf(cell).type);
   }
-  return [...trials.values()].filter(({ point }) =>
-    point.length === objectives && !point.some(Number.isNaN)
-  );
+  appender.endRow();
 }
 
-/** Where each trial that may stand on the study's front stands, by the rules of the core. */
-async function standings(
+async function write(
   connection: DuckDBConnection,
+  table: string,
   study_id: string,
-): Promise<{ trial_id: string; rank: number; contribution: number | null }[]> {
-  const { objectives, fp16_bytes } = await objectivesOf(connection, study_id);
-  const trials = await pointsOf(connection, study_id, objectives.length);
-  const baseline = trials.find(({ is_baseline }) => is_baseline);
-  const eligible = trials.filter(({ is_full }) => is_full);
-  // Without a baseline there is no yardstick: ranks alone, which no scale changes.
-  const yardstick = yardstickOf(objectives, baseline?.point ?? objectives.map(() => 1), fp16_bytes);
-  const found: Standing[] = standingsOf(eligible.map(({ point }) => point), yardstick);
-  return eligible.map(({ trial_id }, i) => ({
-    trial_id,
-    rank: found[i]!.rank,
-    contribution: baseline === undefined ? null : found[i]!.contribution,
-  }));
-}
-
-/** Writes anew where the trials of a study stand; the caller holds the transaction. */
-export async function refreshFront(connection: DuckDBConnection, study_id: string): Promise<void> {
-  await connection.run("DELETE FROM front_points WHERE study_id = $study_id", { study_id });
-  const rows = await standings(connection, study_id);
-  const appender = await connection.createAppender("front_points");
+  rows: readonly (readonly Cell[])[],
+): Promise<void> {
+  await connection.run(`DELETE FROM ${table} WHERE study_id = $study_id`, { study_id });
+  const appender = await connection.createAppender(table);
   try {
-    for (const { trial_id, rank, contribution } of rows) {
-      appender.appendVarchar(study_id);
-      appender.appendVarchar(trial_id);
-      appender.appendBigInt(BigInt(rank));
-      if (contribution === null) appender.appendNull();
-      else appender.appendDouble(contribution);
-      appender.endRow();
-    }
+    for (const row of rows) append(appender, [study_id, ...row]);
   } finally {
     appender.closeSync();
   }
+}
+
+/** A trial's row of `compared_trials`. */
+function comparedRow({ trial_id, latency, reward, constraints }: Comparable<Comparand>): Cell[] {
+  const named = (verdict: string) =>
+    constraints.filter((one) => one.verdict === verdict).map(({ constraint }) => constraint).sort();
+  return [
+    trial_id,
+    latency?.ratio ?? null,
+    latency?.interval?.[0] ?? null,
+    latency?.interval?.[1] ?? null,
+    latency?.ms ?? null,
+    latency === null ? null : latencyFigure(latency).standard_error,
+    latency === null ? null : BigInt(latency.sessions),
+    reward?.value ?? null,
+    named("violated"),
+    named("undecided"),
+  ];
+}
+
+/** Writes anew how the trials of a study compare and where they stand; the caller holds the
+ * transaction. */
+export async function refreshFront(connection: DuckDBConnection, study_id: string): Promise<void> {
+  const stored = await readStoredStudy(connection, study_id);
+  const study = stored === null ? null : compared(stored);
+  await write(connection, "compared_trials", study_id, study?.trials.map(comparedRow) ?? []);
+  const placed = study?.placed.map(({ trial_id, rank, contribution }) => [
+    trial_id,
+    BigInt(rank),
+    contribution,
+  ]);
+  await write(connection, "front_points", study_id, placed ?? []);
+  if (study === null) return;
+  await connection.run(
+    "UPDATE studies SET front_objectives = $objectives, front_note = $note WHERE study_id = $study_id",
+    { objectives: listOf(study.objectives).value, note: study.note, study_id },
+    { objectives: listOf(study.objectives).type },
+  );
 }

@@ -160,6 +160,8 @@ export function studyRows(record: StudyOpened, position: number): Change[] {
       stop: null,
       message: null,
       recommended: null,
+      front_objectives: [],
+      front_note: null,
       ...requestColumns(record),
       ...modelColumns(record),
       ...deviceColumns(record),

@@ -143,6 +143,7 @@ function trialRow(trial: Trial, position: number): Row {
     violated: namesOf(trial, "violated"),
     undecided: namesOf(trial, "undecided"),
     ...provenanceColumns(trial.provenance),
+    stored_form: trial.measurements.findLast(({ metric }) => metric === "latency_ms")?.form ?? null,
     reward: trial.reward?.value ?? null,
     artifact_id: trial.artifact_ids.at(-1) ?? null,
     failure_kind: trial.failure?.kind ?? null,
