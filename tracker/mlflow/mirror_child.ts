@@ -104,13 +104,16 @@ export function startChild({ memory = MIRROR_MEMORY, onTold, onEnded }: {
   const exited = child.then((result) => {
     clearInterval(look);
     if (stopped) return;
-    const out_of_memory = too_large || /out of memory|heap limit/i.test(last_words);
-    onEnded(
-      out_of_memory
-        ? `it had no memory left (${memory.heap_mb} MB of heap, ${memory.resident_mb} MB in all)`
-        : `it ended by ${result.signal ?? `exit code ${result.exitCode ?? "unknown"}`}` +
-          lastLine(last_words || (result.shortMessage ?? "")),
-    );
+    if (too_large || /out of memory|heap limit/i.test(last_words)) {
+      return onEnded(
+        `it had no memory left (${memory.heap_mb} MB of heap, ${memory.resident_mb} MB in all)`,
+      );
+    }
+    const how = result.signal === undefined
+      ? `it exited with code ${result.exitCode ?? "unknown"}`
+      : `it was ended by ${result.signal}`;
+    // Without a process its start failed: what it says itself is nothing then.
+    onEnded(how + lastLine(pid === 0 ? result.originalMessage ?? "" : last_words));
   });
 
   return {

@@ -84,8 +84,8 @@ export function startMirror(options: MirrorOptions): RunningMirror {
       onSaid(told.sentence);
     },
     onEnded(reason) {
-      onSaid(`The mirror to MLflow has ended as ${reason}. The study goes on; ${LATER}`);
-      settle({ ...state, trouble: `the mirror has ended as ${reason}`, ended: true });
+      onSaid(`The mirror to MLflow has ended: ${reason}. The study goes on; ${LATER}`);
+      settle({ ...state, trouble: `the mirror has ended: ${reason}`, ended: true });
     },
   });
   const ask = (message: MirrorAsk) => child.ask(message);

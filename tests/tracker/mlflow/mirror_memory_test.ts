@@ -79,7 +79,7 @@ const ENDS: Record<string, { memory: MirrorMemory; kill: boolean; reason: RegExp
   "is killed": {
     memory: { heap_mb: 512, resident_mb: 4_000 },
     kill: true,
-    reason: /ended by SIGKILL/,
+    reason: /ended: it was ended by SIGKILL(\. The study|$)/,
   },
 };
 
