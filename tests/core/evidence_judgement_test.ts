@@ -222,7 +222,7 @@ Deno.test("rewardOf() weighs values over the baseline's, and leaves out what was
 Deno.test("rewardOf() weighs CO2 that was read, and no estimate of it", () => {
   const weights = { accuracy: 0.8, latency: 0, memory: 0, energy: 0, co2: 0.2 };
   const read = (value: number, provenance: Measurement["provenance"]) => ({
-    ...figure("co2_g_per_1k_tokens", value, null, null),
+    ...figure("co2_g_per_1k_tokens", value, spec.runtime, null),
     provenance,
   });
   const found = (provenance: Measurement["provenance"]) =>
