@@ -8,7 +8,12 @@ import numpy as np
 import torch
 
 from pare_backends.runtimes.exchange import build_model
-from pare_backends.runtimes.openvino import compile_graph, read_numerics, standard_numerics
+from pare_backends.runtimes.openvino import (
+    compile_graph,
+    read_numerics,
+    standard_numerics,
+    taken_inputs,
+)
 from pare_backends.runtimes.runtime_model import Output, RuntimeModel
 from pare_backends.runtimes.session import Numerics
 
@@ -23,6 +28,7 @@ class GraphModel(RuntimeModel):
         compiled = compile_graph(graph, numerics or standard_numerics(graph), threads)
         super().__init__("openvino", artifact_dir, asdict(read_numerics(compiled)))
         self._request = compiled.create_infer_request()
+        self._takes = taken_inputs(compiled)
 
     def forward(self, input_ids: torch.Tensor) -> Output:
         tokens = input_ids.numpy()  # (B, T)
@@ -38,12 +44,11 @@ class GraphModel(RuntimeModel):
 
     def _infer(self, tokens: np.ndarray, mask: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Appends tokens (B, T) to the sequences. mask: (B, all tokens so far); returns logits."""
-        self._request.infer(
-            {
-                "input_ids": np.ascontiguousarray(tokens, np.int64),
-                "attention_mask": np.ascontiguousarray(mask, np.int64),
-                "position_ids": np.ascontiguousarray(places, np.int64),
-                "beam_idx": np.arange(len(tokens), dtype=np.int32),
-            }
-        )
+        given = {
+            "input_ids": np.ascontiguousarray(tokens, np.int64),
+            "attention_mask": np.ascontiguousarray(mask, np.int64),
+            "position_ids": np.ascontiguousarray(places, np.int64),
+            "beam_idx": np.arange(len(tokens), dtype=np.int32),
+        }
+        self._request.infer(self._takes(given))
         return np.asarray(self._request.get_tensor("logits").data)

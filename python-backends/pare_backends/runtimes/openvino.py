@@ -14,6 +14,7 @@ change the answers: a KL divergence of about 7e-3 for 4-bit weights.
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +24,7 @@ import openvino
 from pare_backends.runtimes.exchange import Graph, build_model
 from pare_backends.runtimes.session import Numerics
 
+Inputs = dict[str, np.ndarray]
 STRICT = Numerics("f32", "f32", 0)
 
 
@@ -58,11 +60,18 @@ def _short(kind: openvino.Type) -> str:
     return str(kind.get_type_name())
 
 
+def taken_inputs(compiled: openvino.CompiledModel) -> Callable[[Inputs], Inputs]:
+    """Leaves out what a graph has no input for: Bloom's knows no positions."""
+    names = {name for port in compiled.inputs for name in port.get_names()}
+    return lambda given: {name: value for name, value in given.items() if name in names}
+
+
 class Decoder:
     """A short decode loop over the stateful graph: the KV cache lies inside it."""
 
     def __init__(self, compiled: openvino.CompiledModel) -> None:
         self._request = compiled.create_infer_request()
+        self._takes = taken_inputs(compiled)
         self._beam = np.zeros(1, np.int32)
         self._length = 0
 
@@ -77,15 +86,13 @@ class Decoder:
         tokens: (n,) int64; returns: (n or 1, vocabulary) float32, valid until the next step
         """
         end = self._length + len(tokens)
-        self._request.infer(
-            {
-                "input_ids": tokens[None],
-                "attention_mask": np.ones((1, end), np.int64),
-                "position_ids": np.arange(self._length, end, dtype=np.int64)[None],
-                "beam_idx": self._beam,
-            },
-            share_inputs=True,
-        )
+        given = {
+            "input_ids": tokens[None],
+            "attention_mask": np.ones((1, end), np.int64),
+            "position_ids": np.arange(self._length, end, dtype=np.int64)[None],
+            "beam_idx": self._beam,
+        }
+        self._request.infer(self._takes(given), share_inputs=True)
         self._length = end
         return np.asarray(self._request.get_tensor("logits").data[0])
 
