@@ -1,7 +1,24 @@
 import { defineRuntime, type Facts, type Support } from "../../core/mod.ts";
 
-/** Architectures whose exported graph holds every weight as a constant of its own. */
-const EXPORTED = ["LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"];
+/**
+ * Architectures whose exported graph was seen to hold every weight as a constant of its own, and to
+ * give the model's logits with an artifact's weights in their places. Not among them: OPT (a bias is
+ * folded with its scale), Gemma (optimum-intel does not export it with the transformers it comes
+ * with), mixtures (their experts are laid out anew).
+ */
+const EXPORTED = [
+  "BloomForCausalLM",
+  "FalconForCausalLM",
+  "GPT2LMHeadModel",
+  "GPTJForCausalLM",
+  "GPTNeoXForCausalLM",
+  "GraniteForCausalLM",
+  "LlamaForCausalLM",
+  "MistralForCausalLM",
+  "Phi3ForCausalLM",
+  "Qwen2ForCausalLM",
+  "Qwen3ForCausalLM",
+];
 
 function supports({ model, device }: Facts): Support {
   if (device.device !== "cpu") {

@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -160,9 +161,9 @@ def strip_weights(source: Path, target: Path, model: torch.nn.Module) -> list[di
     for node in list(graph.get_ops()):
         if node.get_type_name() != "Constant":
             continue
-        name = _match(node, by_size.get(_size(node), {}))
+        name, transposed = _match(node, by_size.get(_size(node), {}))
         if name is not None and name in parameters:
-            weights.append(_replace_by_input(graph, node, name))
+            weights.append(_replace_by_input(graph, node, name, transposed))
         elif name is None and _size(node) * node.output(0).element_type.size > LARGEST_OWN_CONSTANT:
             raise StageFailure(
                 "invalid",
@@ -170,7 +171,16 @@ def strip_weights(source: Path, target: Path, model: torch.nn.Module) -> list[di
                 f"{node.get_friendly_name()} {list(node.output(0).shape)} is none of its weights",
                 "measure it in the runtime transformers",
             )
-    missing = sorted(set(parameters) - {weight["tensor"] for weight in weights})
+    counts = Counter(str(weight["tensor"]) for weight in weights)
+    twice = sorted(name for name, count in counts.items() if count > 1)
+    if twice:
+        raise StageFailure(
+            "invalid",
+            f"Cannot export a graph of {type(model).__name__}: {twice[0]} is in it"
+            f" {counts[twice[0]]} times",
+            "measure it in the runtime transformers",
+        )
+    missing = sorted(set(parameters) - set(counts))
     if missing:
         raise StageFailure(
             "invalid",
@@ -187,18 +197,24 @@ def _size(node: openvino.Node) -> int:
     return int(np.prod(list(node.output(0).shape), dtype=np.int64))
 
 
-def _match(node: openvino.Node, candidates: dict[str, np.ndarray]) -> str | None:
-    """Name of the tensor that holds exactly this constant's values, in this order."""
+def _match(node: openvino.Node, candidates: dict[str, np.ndarray]) -> tuple[str | None, bool]:
+    """(name of the tensor that holds exactly this constant's values, in this order or transposed;
+    whether transposed)."""
     if not candidates or not node.output(0).element_type.is_real():
-        return None
+        return None, False
     values = node.data.reshape(-1)
     for name, tensor in candidates.items():
         if np.array_equal(values, tensor.reshape(-1)):
-            return name
-    return None
+            return name, False
+        # Products with a Conv1D's (in, out) are exported as those with (out, in).
+        if tensor.ndim == 2 and np.array_equal(values, tensor.T.reshape(-1)):
+            return name, True
+    return None, False
 
 
-def _replace_by_input(graph: openvino.Model, node: openvino.Node, tensor: str) -> dict[str, Any]:
+def _replace_by_input(
+    graph: openvino.Model, node: openvino.Node, tensor: str, transposed: bool
+) -> dict[str, Any]:
     import openvino.opset13 as ops
 
     shape = [int(size) for size in node.output(0).shape]
@@ -209,4 +225,5 @@ def _replace_by_input(graph: openvino.Model, node: openvino.Node, tensor: str) -
     for user in list(node.output(0).get_target_inputs()):
         user.replace_source_output(parameter.output(0))
     graph.add_parameters([parameter])
-    return {"input": name, "tensor": tensor, "shape": shape, "used_by": sorted(users)}
+    described = {"input": name, "tensor": tensor, "shape": shape, "used_by": sorted(users)}
+    return {**described, "transposed": True} if transposed else described

@@ -62,7 +62,8 @@ def build_model(graph_dir: str, artifact_dir: str, last_only: bool = False) -> G
             gathers = user.get_node().get_type_name() == "Gather"
             name = entry["tensor"] if gathers else _head_or(entry["tensor"], weights)
             if name not in made:
-                made[name] = _constant(weights, name, entry["shape"], notes)
+                turned = bool(entry.get("transposed"))
+                made[name] = _constant(weights, name, entry["shape"], notes, turned)
             output, size = made[name]
             user.replace_source_output(output)
             read += size // int(entry["shape"][0]) if gathers else size
@@ -114,9 +115,12 @@ def _input_group(weights: StoredWeights, name: str, columns: int) -> int:
 
 
 def _constant(
-    weights: StoredWeights, name: str, shape: list[int], notes: set[str]
+    weights: StoredWeights, name: str, shape: list[int], notes: set[str], transposed: bool
 ) -> tuple[openvino.Output, int]:
-    """A float32 output that holds a weight, and the bytes that reading it costs."""
+    """A float32 output that holds a weight, and the bytes that reading it costs.
+
+    transposed: floats lie as (in, out) in the file, integers as the graph takes them
+    """
     if not weights.has(name):
         raise StageFailure("bad_input", f"Cannot run the artifact: it has no weight {name}")
     if weights.is_packed(name):
@@ -129,7 +133,9 @@ def _constant(
     values = weights.floats(name)
     if values.size != int(np.prod(shape)):
         raise _wrong_shape(name, list(values.shape), shape)
-    values = values.reshape(shape)
+    values = np.ascontiguousarray(values.T) if transposed else values.reshape(shape)
+    if list(values.shape) != shape:
+        raise _wrong_shape(name, list(values.shape), shape)
     node = ops.constant(values)
     if values.dtype == np.float32:
         return node.output(0), values.nbytes
