@@ -44,7 +44,7 @@ class GraphModel(RuntimeModel):
 
     def _infer(self, tokens: np.ndarray, mask: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Appends tokens (B, T) to the sequences. mask: (B, all tokens so far); returns logits."""
-        given = {
+        given: dict[str, np.ndarray] = {
             "input_ids": np.ascontiguousarray(tokens, np.int64),
             "attention_mask": np.ascontiguousarray(mask, np.int64),
             "position_ids": np.ascontiguousarray(places, np.int64),
