@@ -5,4 +5,4 @@ export const QUERY_MEMORY_BYTES = 3_000_000_000;
 export const DUCKDB_MEMORY = "2 GB";
 
 /** An answer that is handed over at most; more is for a file. */
-export const ANSWER_BYTES = 512_000_000;
+export const ANSWER_BYTES = 256_000_000;

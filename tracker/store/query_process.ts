@@ -2,6 +2,7 @@
  * The process that runs a user's statements: what they take of memory the kernel limits, and whoever
  * started it can end it. It reads requests from standard input and ends with it.
  */
+import type { DuckDBConnection } from "@duckdb/node-api";
 import { UsageError } from "../../core/errors.ts";
 import { frame, frames } from "./frames.ts";
 import { limitMemory } from "./memory_limit.ts";
@@ -43,9 +44,14 @@ async function open(request: Extract<QueryRequest, { kind: "open" }>): Promise<u
   return "open";
 }
 
-function connection() {
-  if (opened === null) throw new Error("the database is not open");
-  return opened.connection;
+/** The connection, opened again where a query that went on to disk had to close it. */
+async function connection(): Promise<DuckDBConnection> {
+  if (opened === null && paths !== null) {
+    const found = await openPatiently(paths.database, { readOnly: true, patience_ms: REOPEN_MS });
+    if (!("obstacle" in found)) opened = found;
+  }
+  if (opened !== null) return opened.connection;
+  throw new UsageError("Cannot run the query as another process has the database; ask again");
 }
 
 /**
@@ -55,7 +61,7 @@ function connection() {
 async function query(sql: string, limits: QueryLimits): Promise<unknown> {
   const started = performance.now();
   try {
-    return await runQuery(connection(), sql, limits);
+    return await runQuery(await connection(), sql, limits);
   } catch (error) {
     if (!needsDisk(error) || paths === null) throw error;
     close();
@@ -79,9 +85,9 @@ async function answer(request: QueryRequest): Promise<unknown> {
     case "query":
       return await query(request.sql, request.limits);
     case "check":
-      return await checkQuery(connection(), request.sql, request.limits) ?? null;
+      return await checkQuery(await connection(), request.sql, request.limits) ?? null;
     case "export":
-      return await runExport(connection(), request.sql, request.path, request.limits);
+      return await runExport(await connection(), request.sql, request.path, request.limits);
     case "close":
       close();
       return null;

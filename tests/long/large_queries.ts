@@ -17,7 +17,7 @@ Deno.test("an honest query of more than memory goes on with a folder on disk, wh
         `SELECT count(*) AS n, max(place) AS last FROM (
            SELECT row_number() OVER (ORDER BY hash(x)) AS place, x
            FROM (SELECT repeat('x', 200) || a AS x FROM range(12000000) t(a))) WHERE length(x) > 0`,
-        { timeoutMs: 600_000 },
+        { timeoutMs: 1_800_000 },
       );
       assert.deepEqual(rows, [{ n: 12_000_000, last: 12_000_000 }]);
     } finally {
@@ -27,4 +27,16 @@ Deno.test("an honest query of more than memory goes on with a folder on disk, wh
     await store.query("SELECT 1");
     const left = [...Deno.readDirSync(root)].filter(({ name }) => name.startsWith("spill-"));
     assert.deepEqual(left, []);
+  }));
+
+Deno.test("a query hands over no answer that is too large, and the next one is answered", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    await Promise.all(studyRecords().map((record) => store.record(record)));
+    await store.flush();
+    await assert.rejects(
+      store.query("SELECT repeat('x', 140000000) AS x FROM range(2)", { timeoutMs: 120_000 }),
+      /^UsageError: Cannot hand over an answer of 280 MB: ask for fewer rows or columns/,
+    );
+    assert.deepEqual((await store.query("SELECT 1 AS one")).rows, [{ one: 1 }]);
   }));
