@@ -14,7 +14,7 @@ interface StoreOption {
 export async function rebuildCommand(options: StoreOption): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: true });
-  const { reached, kept } = await rebuildDatabase(store);
+  const { reached, kept, recovered } = await rebuildDatabase(store);
   const { rows: [counts] } = await store.query(
     "SELECT (SELECT count(*) FROM studies) AS studies, (SELECT count(*) FROM trials) AS trials",
   );
@@ -22,6 +22,10 @@ export async function rebuildCommand(options: StoreOption): Promise<void> {
     `made ${store.paths.database} anew from ${bytes(reached)} of journal: ` +
       `${counts!["studies"]} studies, ${counts!["trials"]} trials`,
   );
+  for (const { type, study_id, trial_id } of recovered) {
+    console.log(`kept ${type} of ${trial_id ?? study_id}, which only the index before still held`);
+  }
+  if (recovered.length > 0) console.log("they are listed in the table recovered");
   if (kept !== null) console.log(`the index before is kept as ${kept}`);
 }
 

@@ -3,6 +3,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { flushDatabase } from "./database_tasks.ts";
 import { pendingMigrations } from "./migrate.ts";
 import { type OpenDatabase, openPatiently } from "./open_database.ts";
+import { carryOver, type Recovered } from "./carry_over.ts";
 import { exists } from "./set_aside.ts";
 import { sinkOffset } from "./sink.ts";
 import type { StorePaths } from "./store_paths.ts";
@@ -13,7 +14,16 @@ export interface Findings {
   wrong: string[];
 }
 
-const WHAT_TO_DO = "`pare store rebuild` makes it anew";
+/** What was found of the index, and what it holds that the journal says no longer. */
+export interface IndexFindings extends Findings {
+  readonly held: readonly Recovered[];
+  /** How much of the journal it has read; null: it cannot be read. */
+  readonly offset: number | null;
+}
+
+const WHAT_TO_DO = "`pare store rebuild` makes it anew and keeps this one beside it";
+/** What says of an index where its rows come from. */
+const ORIGIN = ["problems", "recovered", "sink_offset"];
 
 /** Rows of each table and a sum over their hashes, which does not depend on their order. */
 type Contents = Map<string, { rows: number; hash: string }>;
@@ -73,15 +83,19 @@ async function readIndex(
 }
 
 /** What the journal gives up to a place, in a database that is thrown away again. */
-async function rebuilt(paths: StorePaths, to: number): Promise<Contents> {
+async function rebuilt(
+  paths: StorePaths,
+  to: number,
+): Promise<{ contents: Contents; held: Recovered[] }> {
   const folder = await Deno.makeTempDir({ prefix: "pare-check-" });
   try {
     const fresh = { ...paths, database: join(folder, "pare.duckdb") };
     await flushDatabase(fresh, to, { patience_ms: 0, keep_log: false, budget_ms: Infinity });
+    const held = await carryOver(fresh.database, paths.database);
     const opened = await openPatiently(fresh.database, { readOnly: true, patience_ms: 0 });
     if ("obstacle" in opened) throw new Error(`Cannot read ${fresh.database}, just made`);
     try {
-      return await contentsOf(opened.connection);
+      return { contents: await contentsOf(opened.connection), held };
     } finally {
       opened.close();
     }
@@ -90,26 +104,39 @@ async function rebuilt(paths: StorePaths, to: number): Promise<Contents> {
   }
 }
 
-/** Holds the index against one made from the journal, table by table; changes nothing. */
-export async function checkIndex(paths: StorePaths, journal_bytes: number): Promise<Findings> {
-  if (!exists(paths.database)) return { said: ["index: none yet"], wrong: [] };
+/**
+ * Holds the index against the one that `pare store rebuild` would make, table by table; changes
+ * nothing.
+ */
+export async function checkIndex(
+  paths: StorePaths,
+  journal_bytes: number,
+): Promise<IndexFindings> {
+  const unread = { held: [], offset: null };
+  if (!exists(paths.database)) return { said: ["index: none yet"], wrong: [], ...unread };
   const index = await readIndex(paths);
-  if (typeof index === "string") return { said: [], wrong: [index] };
+  if (typeof index === "string") return { said: [], wrong: [index], ...unread };
   if ("old" in index) {
-    return { said: [`index: schema ${index.old}, upgraded when it is next used`], wrong: [] };
+    const said = `index: schema ${index.old}, upgraded when it is next used`;
+    return { said: [said], wrong: [], ...unread };
   }
-  if (index.offset > journal_bytes) {
-    const wrong = `the index has read ${index.offset} bytes of a journal that has ${journal_bytes}`;
-    return { said: [], wrong: [`${wrong}; ${WHAT_TO_DO}`] };
+  const { offset } = index;
+  if (offset > journal_bytes) {
+    const wrong = `the journal was cut: it has ${journal_bytes} bytes, and the index has read ` +
+      `${offset}; what is wanting only the index holds: put the journal back from a copy before ` +
+      `anything writes here, which would put this index aside as pare.duckdb.damaged-N`;
+    return { said: [], wrong: [wrong], held: [], offset };
   }
-  const wanted = await rebuilt(paths, index.offset);
+  const { contents: wanted, held } = await rebuilt(paths, offset);
   const rows = [...index.contents.values()].reduce((sum, table) => sum + table.rows, 0);
-  const behind = journal_bytes - index.offset;
-  return {
-    said: [
-      `index: ${rows} rows in ${index.contents.size} tables` +
-      (behind > 0 ? `, ${behind} bytes of the journal behind` : ""),
-    ],
-    wrong: differences(index.contents, wanted),
-  };
+  const behind = journal_bytes - offset;
+  const said = `index: ${rows} rows in ${index.contents.size} tables` +
+    (behind > 0 ? `, ${behind} bytes of the journal behind` : "");
+  if (held.length > 0) {
+    for (const name of ORIGIN) {
+      wanted.delete(name);
+      index.contents.delete(name);
+    }
+  }
+  return { said: [said], wrong: differences(index.contents, wanted), held, offset };
 }

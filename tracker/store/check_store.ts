@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join, normalize } from "node:path";
 import { type Artifact, type JournalRecord, UsageError } from "../../core/mod.ts";
 import { sha256File } from "../artifacts/file_hash.ts";
-import { checkIndex, type Findings } from "./check_index.ts";
+import { checkIndex, type Findings, type IndexFindings } from "./check_index.ts";
 import { readJournal } from "./journal_reader.ts";
 import { journalSize } from "./sink.ts";
 import { type StorePaths, storePaths } from "./store_paths.ts";
@@ -12,6 +12,8 @@ interface HashedFile {
   path: string;
   sha256: string;
   of: string;
+  /** Place of its record. */
+  position: number;
 }
 
 /** What a journal names that lies outside of it. */
@@ -20,29 +22,40 @@ interface Named {
   artifacts: Map<string, Artifact>;
 }
 
-function takeNames(record: JournalRecord, { files, artifacts }: Named): void {
+function takeNames(record: JournalRecord, position: number, { files, artifacts }: Named): void {
   if (record.type === "samples_written" || record.type === "log_written") {
     const of = record.type === "log_written" ? `log of ${record.trial_id}` : record.trial_id;
-    files.set(record.path, { path: record.path, sha256: record.sha256, of });
+    files.set(record.path, { path: record.path, sha256: record.sha256, of, position });
   } else if (record.type === "artifact_written") {
     artifacts.set(record.artifact.artifact_id, record.artifact);
   }
 }
 
+/** Something that is damaged, with the record of the journal that it is or belongs to. */
+interface Damage {
+  position: number;
+  text: string;
+}
+
 /** Every record read and held against its checksum and its schema. */
-async function checkJournal(paths: StorePaths, size: number): Promise<Findings & Named> {
+async function checkJournal(
+  paths: StorePaths,
+  size: number,
+): Promise<Findings & Named & { damages: Damage[] }> {
   const named: Named = { files: new Map(), artifacts: new Map() };
   const wrong: string[] = [];
+  const damages: Damage[] = [];
   let records = 0;
   let end = 0;
   for await (const entry of readJournal(paths.journal, { to: size })) {
     end = entry.next;
     if (entry.kind === "record") {
       records++;
-      takeNames(entry.record, named);
+      takeNames(entry.record, entry.offset, named);
     } else if (entry.kind === "damaged") {
       const trial = entry.trial_id === null ? "of no known trial" : `of ${entry.trial_id}`;
-      wrong.push(`the journal's record at byte ${entry.offset}, ${trial}, ${entry.reason}`);
+      const text = `the journal's record at byte ${entry.offset}, ${trial}, ${entry.reason}`;
+      damages.push({ position: entry.offset, text });
     } else {
       wrong.push(`the journal's record at byte ${entry.offset} is of a newer pare; update pare`);
     }
@@ -53,7 +66,7 @@ async function checkJournal(paths: StorePaths, size: number): Promise<Findings &
       `journal: ${size - end} bytes of a torn end, never acknowledged; cut when it is used`,
     );
   }
-  return { said, wrong, ...named };
+  return { said, wrong, damages, ...named };
 }
 
 /** Why a file is not what was recorded; null: it is. */
@@ -66,16 +79,16 @@ async function fault(path: string, sha256: string): Promise<string | null> {
   }
 }
 
-async function checkFiles(paths: StorePaths, files: readonly HashedFile[]): Promise<Findings> {
-  const wrong: string[] = [];
-  for (const { path, sha256, of } of files) {
+async function checkFiles(paths: StorePaths, files: readonly HashedFile[]) {
+  const damages: Damage[] = [];
+  for (const { path, sha256, of, position } of files) {
     const inside = normalize(path);
     const found = inside.startsWith("..") || inside.startsWith("/")
       ? "lies outside the store"
       : await fault(join(paths.root, inside), sha256);
-    if (found !== null) wrong.push(`${path} (${of}) ${found}`);
+    if (found !== null) damages.push({ position, text: `${path} (${of}) ${found}` });
   }
-  return { said: [`samples and logs: ${files.length} files`], wrong };
+  return { said: [`samples and logs: ${files.length} files`], damages };
 }
 
 /** Where an artifact lies: as recorded, or below the artifacts of a home that was moved since. */
@@ -118,14 +131,34 @@ export async function checkStore(
     throw new UsageError(`Cannot check the store ${paths.root} as nothing is recorded there`);
   }
   const journal = await checkJournal(paths, size);
-  const parts = [
-    journal,
-    await checkIndex(paths, size),
-    await checkFiles(paths, [...journal.files.values()]),
-    await checkArtifacts([...journal.artifacts.values()], artifacts),
+  const index = await checkIndex(paths, size);
+  const files = await checkFiles(paths, [...journal.files.values()]);
+  const models = await checkArtifacts([...journal.artifacts.values()], artifacts);
+  const logs = new Set(
+    [...journal.files.values()].filter(({ of }) => of.startsWith("log of "))
+      .map(({ position }) => position),
+  );
+  const damages = [
+    ...journal.damages.map((one) => `${one.text}; ${elsewhere(one, index)}`),
+    ...files.damages.map((one) =>
+      logs.has(one.position) ? one.text : `${one.text}; ${elsewhere(one, index)}`
+    ),
   ];
   return {
-    said: parts.flatMap(({ said }) => said),
-    wrong: parts.flatMap(({ wrong }) => wrong),
+    said: [journal, index, files, models].flatMap(({ said }) => said),
+    wrong: [...journal.wrong, ...damages, ...index.wrong, ...models.wrong],
   };
+}
+
+/** Whether the index still has what a damaged record or samples file said, and what follows. */
+function elsewhere({ position }: Damage, { held, offset }: IndexFindings): string {
+  const whole = held.find((one) => one.position === position);
+  if (whole !== undefined) {
+    return `only the index holds it now (${whole.type}), whole: keep pare.duckdb; ` +
+      "`pare store rebuild` carries it over and lists it in the table recovered";
+  }
+  if (offset === null) return "the index cannot be asked for it";
+  return offset <= position
+    ? "the index had not read it yet"
+    : "the index does not hold it either: a copy of the store may";
 }

@@ -1,5 +1,6 @@
 import { UsageError } from "../../core/mod.ts";
 import { migrate, pendingMigrations, schemaVersion } from "./migrate.ts";
+import { carryOver, readableOffset, type Recovered } from "./carry_over.ts";
 import { lockUpgrade, newDatabase } from "./new_database.ts";
 import {
   firstLine,
@@ -174,6 +175,8 @@ export interface Rebuilt {
   reached: number;
   /** Where the index before is kept; null: there was none. */
   kept: string | null;
+  /** What only the index before still held, carried over. */
+  recovered: readonly Recovered[];
 }
 
 /** Makes the database anew from the journal and puts it in the old one's place. */
@@ -186,8 +189,19 @@ export async function rebuildDatabase(
   removeDatabase(fresh.database);
   try {
     const options = { patience_ms: 0, keep_log: false, budget_ms: Infinity };
-    const { reached } = await flushDatabase(fresh, to, options, sayProgress(what, to));
-    return { reached, kept: await replace(paths, fresh.database, keep) };
+    const say = sayProgress(what, to);
+    const before = await readableOffset(paths.database, paths.journal);
+    let recovered: Recovered[] = [];
+    if (before !== null && before > 0 && before <= to) {
+      await flushDatabase(fresh, before, options, say);
+      recovered = await carryOver(fresh.database, paths.database).catch((error) => {
+        // Of another form, or not readable where it is needed: it is kept as it is.
+        console.error(`pare: carried nothing over from the index before: ${firstLine(error)}`);
+        return [];
+      });
+    }
+    const { reached } = await flushDatabase(fresh, to, options, say);
+    return { reached, recovered, kept: await replace(paths, fresh.database, keep) };
   } finally {
     removeDatabase(fresh.database);
   }

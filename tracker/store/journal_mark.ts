@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { DuckDBConnection } from "@duckdb/node-api";
+import { readJournal } from "./journal_reader.ts";
 
 /** Bytes before a place that its mark is taken over: the end of a record at least. */
 const MARKED = 4096;
@@ -49,8 +50,22 @@ export async function writePlace(
   ]);
 }
 
-/** Whether what the journal holds before the place is what the database has read there. */
-export function isPlaceOf(journal: string, { offset, mark }: SinkPlace): boolean {
+/**
+ * Whether what the journal holds before the place is what the database has read there, or was: a
+ * record that is damaged since has another mark, and the database is the one that holds it whole.
+ */
+export async function isPlaceOf(journal: string, { offset, mark }: SinkPlace): Promise<boolean> {
   if (mark === null || offset === 0) return true;
-  return markAt(journal, offset) === mark;
+  return markAt(journal, offset) === mark || await isDamagedBefore(journal, offset);
+}
+
+/** Whether a damaged record is what changed the mark: records end at the place as they did. */
+async function isDamagedBefore(journal: string, offset: number): Promise<boolean> {
+  let damaged = false;
+  let end = 0;
+  for await (const entry of readJournal(journal, { to: offset })) {
+    end = entry.next;
+    damaged ||= entry.kind === "damaged" && entry.next > offset - MARKED;
+  }
+  return damaged && end === offset;
 }

@@ -23,6 +23,7 @@ const MIGRATIONS = [
   "0020_compared_trials.sql",
   "0021_chance_and_strata.sql",
   "0022_retention_in_turn.sql",
+  "0023_recovered.sql",
   "0024_problems_without_place.sql",
   "0025_limits_and_origins.sql",
   "0026_left_in_floats.sql",

@@ -13,7 +13,7 @@ async function isCurrent(
   try {
     if (await schemaVersion(connection) < SCHEMA_VERSION) return false;
     const place = await sinkPlace(connection);
-    return place.offset >= size && isPlaceOf(journal, place);
+    return place.offset >= size && await isPlaceOf(journal, place);
   } catch {
     return false;
   }

@@ -115,7 +115,7 @@ export async function catchUp(
   if (offset > size) {
     throw new AheadOfJournal(`the database has read to ${offset}, the journal ends at ${size}`);
   }
-  if (!isPlaceOf(paths.journal, place)) {
+  if (!await isPlaceOf(paths.journal, place)) {
     throw new AheadOfJournal(`the journal was cut before ${offset} and written on since`);
   }
   let batch = makeBatch();

@@ -251,7 +251,9 @@ export async function rebuildDatabase(store: Store): Promise<Rebuilt> {
   const before = (await store.status()).set_aside;
   const { set_aside, caught_up, database_bytes } = await store.flush({ wait_ms: 0 });
   // One that could not be used is made anew already, and kept.
-  if (set_aside !== before && caught_up) return { reached: database_bytes, kept: set_aside };
+  if (set_aside !== before && caught_up) {
+    return { reached: database_bytes, kept: set_aside, recovered: [] };
+  }
   const database = useDatabase(store.paths.root);
   try {
     return await database.rebuild(journalSize(store.paths.journal));

@@ -47,6 +47,18 @@ Deno.test("A removed lock lets no second writer in: it is told who writes, since
     assert.deepEqual(entries.filter(({ kind }) => kind !== "record"), []);
   }));
 
+Deno.test("A store that is closed has its index caught up, and nothing beside its journal", () =>
+  inDirectory(async (root) => {
+    const store = await openStore(root, { write: true });
+    for (const record of studyRecords()) await store.record(record);
+    await store.close();
+    await using reader = await openStore(root, { write: false });
+    const { caught_up, error } = await reader.status();
+    assert.deepEqual([caught_up, error], [true, null]);
+    const names = (await Array.fromAsync(Deno.readDir(root))).map(({ name }) => name);
+    assert.deepEqual(names.filter((name) => name.includes("rescued")), []);
+  }));
+
 /** What may happen to a journal while it is written, and what its writer says of it. */
 const LOSSES: Record<
   string,
