@@ -34,15 +34,15 @@ export interface ComparableStudy<
   /** Its objectives are those in force. */
   readonly spec: S;
   readonly trials: readonly Comparable<T>[];
-  /** Objectives that some evaluated trial has no measured figure of: none is ranked by them. */
+  /** Objectives that some trial's form can never have a measured figure of: none is ranked by them. */
   readonly without: readonly { readonly metric: string; readonly reason: string }[];
 }
 
 /**
  * Makes the trials of a study comparable. Latencies are compared by their ratio to the baseline of
  * the same minutes (`compareLatencies`), whose figure takes the place of the trial's own in its
- * reward and in the verdict on `max_latency_ms`. An objective that a trial lacks, as its speed was
- * only emulated, is none of this study: the trials are compared by what all of them have, rather
+ * reward and in the verdict on `max_latency_ms`. An objective that a trial can never have, as its
+ * speed is only emulated, is none of this study: the trials are compared by what all of them have, rather
  * than some of them by nothing. Idempotent, as only measured rows are read.
  */
 export function comparableStudy<T extends Comparand, S extends ComparedSpec>(
@@ -71,7 +71,10 @@ export function comparableStudy<T extends Comparand, S extends ComparedSpec>(
 /** Objectives whose absence is no property of a runtime: a trial without them is left out itself. */
 const OF_EVERY_TRIAL: ReadonlySet<string> = new Set(["accuracy", "perplexity", "size_bytes"]);
 
-/** Why trials of a study cannot be ranked by a metric; null: they can. */
+/**
+ * Why trials of a study cannot be ranked by a metric; null: they can. One that runs has yet to be
+ * timed, so only an emulated figure of its own says that it never will be.
+ */
 function unmeasured(
   trials: readonly Comparable<Comparand>[],
   metric: string,
@@ -82,16 +85,21 @@ function unmeasured(
     strategy !== null && fidelity !== null && (state === "completed" || state === "running")
   );
   const lacking = judged.filter((trial) => !isMeasured(trial, metric, runtime));
-  if (lacking.length === 0) return null;
   const emulated = lacking.filter(({ measurements }) =>
     measurements.some((row) => row.metric === metric && row.provenance === "emulated")
   );
-  const names = lacking.length === judged.length && judged.length > 1
-    ? `all ${judged.length} trials`
-    : lacking.map(({ number }) => `t${String(number).padStart(2, "0")}`).join(", ");
-  return emulated.length === lacking.length
-    ? `${runtime} does not run the stored form of ${names}, so that its speed is only emulated`
-    : `it was not measured in ${runtime} for ${names}`;
+  const named = (some: typeof judged) =>
+    some.length === judged.length && some.length > 1
+      ? `all ${some.length} trials`
+      : some.map(({ number }) => `t${String(number).padStart(2, "0")}`).join(", ");
+  if (emulated.length > 0) {
+    return `${runtime} does not run the stored form of ${named(emulated)}, so that its speed is ` +
+      "only emulated";
+  }
+  const ended = judged.filter(({ state }) => state === "completed");
+  return ended.length > 0 && lacking.length === judged.length
+    ? `it was not measured in ${runtime} for ${named(ended)}`
+    : null;
 }
 
 function isMeasured(trial: Comparable<Comparand>, metric: string, runtime: string): boolean {

@@ -55,6 +55,12 @@ function timed(
   };
 }
 
+/** A reward that rests on accuracy alone. */
+function rewarded(value: number) {
+  const shared = { weight: 1, normalised: value, contribution: value, note: null };
+  return { value, terms: [{ term: "accuracy" as const, ...shared }] };
+}
+
 /** The demo's sessions: the baseline took 15.5, 19.2, 15.6, 19.1 and 15.6 ms. */
 const DEMO = [
   timed(0, { own: 15.5, bytes: 9000 }),
@@ -203,6 +209,24 @@ Deno.test("an objective that one trial lacks is none of the study, and the reaso
   );
 });
 
+Deno.test("a trial that was not timed costs no other its latency; a study in which none was has none", () => {
+  const untimed = (trial: Trial): Trial => ({
+    ...trial,
+    measurements: trial.measurements.filter(({ runtime }) => runtime === null),
+  });
+  const sixth = untimed(timed(5, { own: 20, base: 20, bytes: 50 }));
+  const running = comparableStudy([...DEMO, { ...sixth, state: "running" }], spec);
+  assert.deepEqual(running.without, [], "its turn is still to come");
+  const ended = comparableStudy([...DEMO, sixth], spec);
+  assert.deepEqual(ended.without, []);
+  assert.deepEqual(frontOf(ended).left_out, [
+    { trial_id: "t5", reason: "latency_ms was not measured" },
+  ]);
+  const none = comparableStudy([DEMO[0]!, ...DEMO.slice(1).map(untimed)], spec);
+  assert.match(none.without[0]!.reason, /^it was not measured in .* for all 4 trials$/);
+  assert.deepEqual(frontOf(none).left_out, []);
+});
+
 Deno.test("a study whose speed is only emulated recommends by quality and bytes, and says so", () => {
   const emulated = (trial: Trial): Trial =>
     trial.strategy === null ? trial : {
@@ -258,6 +282,45 @@ Deno.test("whyKeep counts each trial once, with a reason that is true of it", ()
   assert.match(said, /1 of 3 .* no place on the front: .*accuracy was not measured in full/);
 });
 
+Deno.test("a better reward that was passed over is explained: what looks violated, and what would decide", () => {
+  const quality = { ...eight.constraints[0]!, constraint: "max_accuracy_drop", threshold: 0.02 };
+  const judged = (trial: Trial, verdict: Trial["constraints"][number], reward: number): Trial => ({
+    ...trial,
+    constraints: [verdict],
+    reward: rewarded(reward),
+  });
+  const met = { ...quality, value: 0, interval: [-0.01, 0.01] as [number, number] };
+  const open = {
+    ...quality,
+    value: 0.03,
+    interval: [-0.01, 0.07] as [number, number],
+    verdict: "undecided" as const,
+    samples_to_decide: 475,
+  };
+  const baseline = { ...timed(0, { own: 10, bytes: 9000 }), reward: { value: 0, terms: [] } };
+  const study = [
+    baseline,
+    judged(timed(1, { own: 10, base: 10, bytes: 500 }), { ...met, verdict: "met" }, 1),
+    judged(timed(2, { own: 9, base: 10, bytes: 400 }), open, 2),
+    judged(timed(3, { own: 9, base: 10, bytes: 300 }), { ...open, verdict: "violated" }, 3),
+  ];
+  const { trial_id, reasons } = recommend({
+    spec,
+    facts,
+    baseline,
+    trials: study,
+    stop: "exhausted",
+  });
+  assert.equal(trial_id, "t1");
+  const told = reasons.filter((one) => one.includes("was passed over"));
+  assert.equal(told.length, 2, reasons.join("\n"));
+  assert.match(told[0]!, /better reward, 3\.000 against 1\.000.*: it violates max_accuracy_drop: /);
+  assert.match(
+    told[1]!,
+    /2\.000 against 1\.000.*looks as if it violated max_accuracy_drop: 0\.03 against 0\.02 \(95 % interval -0\.01 to 0\.07\), 0\.01 beyond; .* samples .*decide/,
+  );
+});
+
 Deno.test("every sentence compares with the baseline of the same minutes", () => {
   // The issue's: 0.598 against 0.224, where the trial's own baseline ran at 0.605.
   const ok = { ...eight.constraints[0]!, value: 0, verdict: "met" as const };
@@ -266,16 +329,7 @@ Deno.test("every sentence compares with the baseline of the same minutes", () =>
     {
       ...timed(1, { own: 0.598, base: 0.605 }),
       constraints: [ok],
-      reward: {
-        value: 1,
-        terms: [{
-          term: "accuracy" as const,
-          weight: 1,
-          normalised: 1,
-          contribution: 1,
-          note: null,
-        }],
-      },
+      reward: rewarded(1),
     },
   ];
   const { reasons } = recommend({
