@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from lm_eval.tasks import TaskManager
 from pare_backends.evaluation.documents import Documents
 from pare_backends.evaluation.language_model import PackedLM
 from pare_backends.evaluation.records import Row, read_records
+from pare_backends.evaluation.wire import WireTask
 from pare_backends.models.tiny import tiny_config
 from pare_backends.prepare_data import SHIPPED_TEXT
 
@@ -57,6 +59,21 @@ def reading_model(directory: Path) -> Any:
 def packed(reader: Any) -> PackedLM:
     """pare's evaluator over the model."""
     return PackedLM(*reader, 4, Events().report)
+
+
+def saying(reader: Any, answers: Sequence[str]) -> Any:
+    """pare's evaluator over a model that is made to say these, in order of the requests."""
+    model, queue = packed(reader), list(answers)
+    model.generate_until = lambda asked, **_: [queue.pop(0) for _ in asked]
+    return model
+
+
+def short(task: WireTask, tokens: int = 12) -> WireTask:
+    """The task with generations of so many tokens."""
+    definition = dict(task.definition or {})
+    until = definition.get("generation_kwargs", {}).get("until", ["\n\n"])
+    options = {"max_gen_toks": tokens, "until": until, "do_sample": False}
+    return dataclasses.replace(task, definition={**definition, "generation_kwargs": options})
 
 
 def own_run(
