@@ -63,7 +63,7 @@ async function lostRecords(connection: DuckDBConnection, tables: Shared): Promis
 }
 
 /** What is reckoned over a whole study: of a study that something is carried over of, all of it. */
-const OF_STUDY = ["front_points", "trial_summaries", "trial_figures"];
+const OF_STUDY = ["front_points", "compared_trials", "trial_summaries", "trial_figures"];
 /** Rows of an episode, which have its number and, but for the first, no trial. */
 const OF_EPISODE = ["episodes", "episode_front", "episode_rewards", "refused"];
 /** What says something of the index itself. */
@@ -133,6 +133,20 @@ async function takeEpisode(
   }
 }
 
+/** What a study's front is of: reckoned over its trials, and said in the study's own row. */
+async function takeFront(
+  connection: DuckDBConnection,
+  tables: Shared,
+  study_id: string,
+): Promise<void> {
+  if (!tables.get("studies")?.includes("front_objectives")) return;
+  await connection.run(
+    `UPDATE studies SET front_objectives = o.front_objectives, front_note = o.front_note
+     FROM old.studies o WHERE o.study_id = studies.study_id AND studies.study_id = ?`,
+    [study_id],
+  );
+}
+
 async function take(connection: DuckDBConnection): Promise<Recovered[]> {
   const tables = await sharedTables(connection);
   const lost = await lostRecords(connection, tables);
@@ -144,6 +158,7 @@ async function take(connection: DuckDBConnection): Promise<Recovered[]> {
       if (!OF_STUDY.includes(table[0])) continue;
       await takeRows(connection, table, "study_id = ?", [record.study_id]);
     }
+    await takeFront(connection, tables, record.study_id);
     const { position, type, study_id, trial_id, reason } = record;
     await connection.run("INSERT INTO recovered VALUES (?, ?, ?, ?, ?)", [
       ...[position, type, study_id, trial_id, reason],
