@@ -53,6 +53,7 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       "problems",
       "protocol_parts",
       "protocols",
+      "recovered",
       "sample_files",
       "samples",
     ]);

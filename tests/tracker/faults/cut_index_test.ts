@@ -65,7 +65,7 @@ Deno.test("pare status, check, note, sql and export of a store with a cut index:
     assert.equal(status.code, 0, status.stderr);
     assert.match(status.stdout, /index +damaged \(IO Error.*\); it is made anew when it is next/);
     const { wrong } = await checkStore(root);
-    assert.match(wrong.join("\n"), /^the index is damaged: .*`pare store rebuild` makes it anew/);
+    assert.match(wrong.join("\n"), /^the index is damaged: .*`pare store rebuild` makes it anew/m);
     assert.deepEqual(await besideIndex(root), []);
     const note = await pare("note", STUDY, "still here", "--store", root);
     assert.equal(note.code, 0, note.stderr);
