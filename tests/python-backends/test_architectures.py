@@ -179,7 +179,7 @@ def test_gptq_beats_rounding_where_it_was_calibrated(architecture: str, tmp_path
 @pytest.mark.parametrize("architecture", ["gpt2", "mixtral"])
 def test_autoround_takes_them_too(architecture: str, tmp_path: Path) -> None:
     source = model_dir(architecture)
-    params = {"bits": 4, "group_size": 32, "iters": 2, "samples": 4}
+    params = {"bits": 4, "group_size": 32, "iters": 2, "samples": 4, "seqlen": 64}
     act(tmp_path / "out", "autoround", params, parent=source)
     assert set(read(tmp_path / "out").quantized) == set(layout_of(source).linear)
     request = verify.VerifyRequest(str(tmp_path / "out"), str(source))
