@@ -16,7 +16,7 @@ import {
 } from "../fixtures/stores/processes.ts";
 import { studyRecords } from "../fixtures/stores/records.ts";
 
-const SECONDS = 4;
+const SECONDS = 8;
 
 /** What the reading child printed last: its queries, the slowest one, rows seen, errors met. */
 interface Reading {
