@@ -186,7 +186,7 @@ Deno.test({
     const { code, said } = await refusal(home, model);
     assert.equal(code, 2);
     assert.match(said, /Cannot go on as the disk is full \(No space left.*PARE_HOME/);
-    assert.equal(await Deno.readTextFile(join(home, "store", "journal.jsonl")), "");
+    assert.ok(!existsSync(join(home, "store")), "a refusal leaves no store behind");
     assert.deepEqual(
       artifactsIn(disk.path).filter((id) => existsSync(join(disk.path, id, "manifest.json"))),
       [],

@@ -59,7 +59,9 @@ export async function statusCommand(options: { store?: string }): Promise<void> 
     ["writes the store", writer],
     ["index open in", open.length === 0 ? "no other process" : open.map(named).join(", ")],
   ];
-  const latest = status.held_by === null ? (await store.studies()).at(-1) : undefined;
+  // Asking a damaged index would put it aside: to look changes nothing.
+  const readable = status.held_by === null && status.error === null;
+  const latest = readable ? (await store.studies()).at(-1) : undefined;
   if (latest !== undefined) lines.push(["latest study", await studyLine(store, latest)]);
   const notes = waitingNotes(paths.root).length;
   if (notes > 0) lines.push(["notes waiting", String(notes)]);
