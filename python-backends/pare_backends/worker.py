@@ -28,19 +28,19 @@ from pare_backends.progress import Report
 from pare_backends.protocol import EventWriter, WorkerRequest, build, read_request
 
 STAGES = {
-    "inspect_device": "pare_backends.inspect_device",
-    "import_model": "pare_backends.import_model",
-    "describe": "pare_backends.describe",
-    "find_tasks": "pare_backends.find_tasks",
-    "prepare_data": "pare_backends.prepare_data",
-    "apply": "pare_backends.apply",
-    "verify": "pare_backends.verify",
-    "evaluate": "pare_backends.evaluate",
-    "export_graph": "pare_backends.export_graph",
-    "speed": "pare_backends.speed",
-    "prove_runtime": "pare_backends.prove_runtime",
-    "write_gguf": "pare_backends.write_gguf",
-    "runtime_logits": "pare_backends.runtime_logits",
+    "inspect_device": "pare_backends.stages.inspect_device",
+    "import_model": "pare_backends.stages.import_model",
+    "describe": "pare_backends.stages.describe",
+    "find_tasks": "pare_backends.stages.find_tasks",
+    "prepare_data": "pare_backends.stages.prepare_data",
+    "apply": "pare_backends.stages.apply",
+    "verify": "pare_backends.stages.verify",
+    "evaluate": "pare_backends.stages.evaluate",
+    "export_graph": "pare_backends.stages.export_graph",
+    "speed": "pare_backends.stages.speed",
+    "prove_runtime": "pare_backends.stages.prove_runtime",
+    "write_gguf": "pare_backends.stages.write_gguf",
+    "runtime_logits": "pare_backends.stages.runtime_logits",
 }
 PR_SET_PDEATHSIG = 1
 

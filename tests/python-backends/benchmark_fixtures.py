@@ -20,7 +20,7 @@ from pare_backends.evaluation.language_model import PackedLM
 from pare_backends.evaluation.records import Row, read_records
 from pare_backends.evaluation.wire import WireTask
 from pare_backends.models.tiny import tiny_config
-from pare_backends.prepare_data import SHIPPED_TEXT
+from pare_backends.stages.prepare_data import SHIPPED_TEXT
 
 CONTEXT = 8192
 

@@ -11,9 +11,9 @@ import pytest
 from tiny_model import WINDOW_TOKENS, WINDOWS, act
 
 from pare_backends.checkpoint import read
-from pare_backends.describe import method_files, method_params
 from pare_backends.failures import StageFailure
 from pare_backends.quantization import int8
+from pare_backends.stages.describe import method_files, method_params
 
 SMALL: dict[str, dict[str, Any]] = {
     "rtn": {"bits": 3, "group_size": 32},

@@ -16,14 +16,14 @@ from tiny_model import act, calibration
 from transformers import AutoModelForCausalLM
 from transformers.pytorch_utils import Conv1D
 
-from pare_backends import verify
 from pare_backends.checkpoint import load_dequantized, read
 from pare_backends.checkpoint.load import round_inputs
 from pare_backends.failures import StageFailure
-from pare_backends.import_model import ImportModelRequest, run
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import silent_report
 from pare_backends.quantization.rounding import round_matrix
+from pare_backends.stages import verify
+from pare_backends.stages.import_model import ImportModelRequest, run
 
 ALL = sorted(set(configurations(64)) - {"granitemoe"})
 MIXTURES = ("mixtral", "qwen2_moe", "qwen3_moe")

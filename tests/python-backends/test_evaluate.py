@@ -12,12 +12,12 @@ import torch
 from evaluation_fixtures import Events, random_checkpoint, wire_task, words, write_rows
 from pyarrow import parquet
 
-from pare_backends.apply import ApplyRequest
-from pare_backends.apply import run as apply
 from pare_backends.checkpoint import load_dequantized
-from pare_backends.evaluate import EvaluateRequest, run
 from pare_backends.evaluation.wire import SampleSelection, WireTask
 from pare_backends.failures import StageFailure
+from pare_backends.stages.apply import ApplyRequest
+from pare_backends.stages.apply import run as apply
+from pare_backends.stages.evaluate import EvaluateRequest, run
 
 CHOICES = ["den", "garden mill", "the tower", "pond"]
 
@@ -255,7 +255,7 @@ def test_a_machine_that_runs_out_of_memory_fails_the_stage(
     model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may do all tasks another time: nothing is said of the model."""
-    from pare_backends import evaluate as stage
+    from pare_backends.stages import evaluate as stage
 
     def full(*_: Any) -> None:
         raise MemoryError

@@ -9,9 +9,9 @@ import pytest
 from runtime_fixtures import exported_graph, random_llama
 
 from pare_backends.checkpoint import read
-from pare_backends.export_graph import Request, check_disk, run
 from pare_backends.failures import StageFailure
 from pare_backends.progress import silent_report
+from pare_backends.stages.export_graph import Request, check_disk, run
 
 
 def test_graph_names_every_tensor_of_the_checkpoint_once_and_holds_none() -> None:

@@ -13,8 +13,8 @@ from runtime_fixtures import EXPORTER, folder, run_worker
 from tiny_model import act
 
 from pare_backends.progress import silent_report
-from pare_backends.prove_runtime import Request, run
 from pare_backends.runtimes.exchange import build_model
+from pare_backends.stages.prove_runtime import Request, run
 
 EXACT = 1e-7
 """Nats; one wrong layer of these models gives more than 1e-3."""

@@ -17,7 +17,7 @@ from pare_backends.evaluation.records import read_records
 from pare_backends.evaluation.task_file import KEYS
 from pare_backends.evaluation.task_index import TaskIndex, build_index, members, tasks_folder
 from pare_backends.failures import StageFailure
-from pare_backends.find_tasks import AskedTask, FindTasksRequest, named_tasks, run
+from pare_backends.stages.find_tasks import AskedTask, FindTasksRequest, named_tasks, run
 
 ROWS = [{"question": f"{i}?", "choices": ["a", "b"], "answer": i % 2} for i in range(4)]
 TASK = """
@@ -205,7 +205,7 @@ def test_the_keys_are_lm_evals_own() -> None:
 def test_neither_torch_nor_lm_eval_is_loaded(tmp_path: Path) -> None:
     code = (
         "import sys\n"
-        "from pare_backends.find_tasks import file_task\n"
+        "from pare_backends.stages.find_tasks import file_task\n"
         "from pathlib import Path\n"
         f"file_task(Path({str(written(tmp_path))!r}), False)\n"
         "print([name for name in ('torch', 'lm_eval', 'datasets') if name in sys.modules])\n"

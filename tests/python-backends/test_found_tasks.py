@@ -14,10 +14,10 @@ from pare_backends.evaluation.documents import load_documents
 from pare_backends.evaluation.task_check import check_task
 from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure
-from pare_backends.find_tasks import AskedTask, FindTasksRequest
-from pare_backends.find_tasks import run as find_tasks
-from pare_backends.prepare_data import PrepareDataRequest
-from pare_backends.prepare_data import run as prepare_data
+from pare_backends.stages.find_tasks import AskedTask, FindTasksRequest
+from pare_backends.stages.find_tasks import run as find_tasks
+from pare_backends.stages.prepare_data import PrepareDataRequest
+from pare_backends.stages.prepare_data import run as prepare_data
 
 CHOICES = ["den", "garden mill", "the tower", "pond"]
 ROWS = [{"question": words(5, i), "choices": CHOICES, "answer": i % 4} for i in range(8)]

@@ -17,7 +17,7 @@ from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.language_model import PackedLM
 from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure
-from pare_backends.prepare_data import PrepareDataRequest, run
+from pare_backends.stages.prepare_data import PrepareDataRequest, run
 
 
 @pytest.fixture(scope="module")

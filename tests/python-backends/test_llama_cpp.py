@@ -13,9 +13,9 @@ import pytest
 from runtime_fixtures import artifact, folder, four_bit_model, random_llama, run_worker
 from test_gguf import OTHERS, written
 
-from pare_backends import prove_runtime
 from pare_backends.failures import StageFailure
 from pare_backends.progress import silent_report
+from pare_backends.stages import prove_runtime
 
 VARIABLE = "PARE_ENV_LLAMA_CPP"
 

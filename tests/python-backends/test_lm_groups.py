@@ -19,7 +19,7 @@ from pare_backends.evaluation.lm_groups import METRIC, group_measurements, membe
 from pare_backends.evaluation.outcome import TaskOutcome
 from pare_backends.evaluation.task_index import build_index, tasks_folder
 from pare_backends.evaluation.wire import GroupMember, WireTask
-from pare_backends.find_tasks import named_tasks
+from pare_backends.stages.find_tasks import named_tasks
 
 SIZES = {"own_birds": 9, "own_beasts": 4, "own_fish": 6}
 DOCUMENT = {

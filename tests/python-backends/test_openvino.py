@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from runtime_fixtures import artifact, exported_graph, random_llama, rounded, worker_environment
 
-from pare_backends import prove_runtime
 from pare_backends.checkpoint import read, write
 from pare_backends.failures import StageFailure
 from pare_backends.progress import silent_report
@@ -20,6 +19,7 @@ from pare_backends.runtimes import openvino as runtime
 from pare_backends.runtimes.exchange import build_model
 from pare_backends.runtimes.session import open_session
 from pare_backends.runtimes.stored_weights import StoredWeights
+from pare_backends.stages import prove_runtime
 
 TOKENS = np.random.default_rng(0).integers(0, 320, 40)
 
@@ -122,7 +122,7 @@ def decoder_logits(decoder: runtime.Decoder) -> np.ndarray:
 
 
 def test_openvino_process_imports_no_torch() -> None:
-    code = "import sys, pare_backends.speed, pare_backends.runtimes.openvino\n"
+    code = "import sys, pare_backends.stages.speed, pare_backends.runtimes.openvino\n"
     code += "print([m for m in ('torch', 'transformers') if m in sys.modules])"
     command = [sys.executable, "-c", code]
     done = subprocess.run(

@@ -17,8 +17,8 @@ from pare_backends.checkpoint import own_files
 from pare_backends.checkpoint.files import read
 from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.failures import StageFailure
-from pare_backends.import_model import ImportModelRequest, run
 from pare_backends.progress import silent_report
+from pare_backends.stages.import_model import ImportModelRequest, run
 
 SECRET = "a secret of this machine"
 

@@ -16,7 +16,7 @@ from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.evaluation.calibration import read_windows
 from pare_backends.evaluation.selection import drawn_order
 from pare_backends.failures import StageFailure
-from pare_backends.prepare_data import PrepareDataRequest, run
+from pare_backends.stages.prepare_data import PrepareDataRequest, run
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from pare_backends.checkpoint import read, write
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report, silent_report
 from pare_backends.quantization.rounding import round_matrix
-from pare_backends.verify import COSINE_FLOOR, VerifyRequest, cosine, run
+from pare_backends.stages.verify import COSINE_FLOOR, VerifyRequest, cosine, run
 
 LAYER = "model.layers.1.mlp.down_proj"
 

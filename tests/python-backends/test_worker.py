@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pare_backends import describe, inspect_device, machine
+from pare_backends import machine
 from pare_backends.progress import silent_report
+from pare_backends.stages import describe, inspect_device
 from pare_backends.worker import STAGES, default_threads
 
 ROOT = Path(describe.__file__).parent.parent

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends import apply, models
-from pare_backends.apply import ApplyRequest
+from pare_backends import models
 from pare_backends.models.tiny import train_tiny
 from pare_backends.models.tiny_text import items, sentences
 from pare_backends.progress import silent_report
+from pare_backends.stages import apply
+from pare_backends.stages.apply import ApplyRequest
 
 WINDOWS = 16
 WINDOW_TOKENS = 64

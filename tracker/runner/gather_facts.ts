@@ -30,7 +30,7 @@ async function fileHash(path: string): Promise<string> {
 
 /** What converted weights depend on; null where a model is used where it lies. */
 async function conversionKey(name: string, ggufOfDemo: string | undefined): Promise<string | null> {
-  const source = () => packageSource("models", "checkpoint", "import_model.py");
+  const source = () => packageSource("models", "checkpoint", "stages/import_model.py");
   if (name === "tiny") return createHash("sha256").update(`tiny ${await source()}`).digest("hex");
   const gguf = name === "demo" ? ggufOfDemo : name.endsWith(".gguf") ? resolve(name) : undefined;
   if (gguf === undefined || !existsSync(gguf)) return null;

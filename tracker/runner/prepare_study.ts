@@ -175,7 +175,7 @@ async function prepareTasks(
     request.seed,
     sample_seed,
     sample_seeds,
-    await packageSource("evaluation", "text", "prepare_data.py"),
+    await packageSource("evaluation", "text", "stages/prepare_data.py"),
   ]);
   const { directory: folder } = await workshop.caches.cached("data", key, async (temporary) => {
     const prepared = await runner("setup", {

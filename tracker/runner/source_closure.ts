@@ -4,6 +4,7 @@ import { join, relative } from "node:path";
 import { PROJECT_ROOT } from "../home.ts";
 
 const PACKAGE = join(PROJECT_ROOT, "python-backends", "pare_backends");
+const STAGES = join(PACKAGE, "stages");
 
 async function pythonFiles(path: string): Promise<string[]> {
   const entries = await readdir(path, { withFileTypes: true });
@@ -63,12 +64,12 @@ export async function methodSource(
   pythonPath: string | null,
 ): Promise<string> {
   const own = pythonPath ?? join(PACKAGE, agent, `${method}.py`);
-  return await hashFiles(await importClosure([join(PACKAGE, "apply.py"), own]), PACKAGE);
+  return await hashFiles(await importClosure([join(STAGES, "apply.py"), own]), PACKAGE);
 }
 
 /** The source that a stage's result depends on: its file, such as `evaluate.py`, and its imports. */
 export async function stageSource(file: string): Promise<string> {
-  return await hashFiles(await importClosure([join(PACKAGE, file)]), PACKAGE);
+  return await hashFiles(await importClosure([join(STAGES, file)]), PACKAGE);
 }
 
 /** The source of a whole folder or file of the package, such as `models`. */

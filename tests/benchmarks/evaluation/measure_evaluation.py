@@ -22,7 +22,9 @@ import torch
 from lm_eval.models.huggingface import HFLM
 from plain_lm_eval import PlainTask, Round, score_windows
 
-from pare_backends import evaluate, import_model
+from pare_backends.stages import evaluate
+
+from pare_backends.stages import import_model
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.evaluation.documents import Documents, load_documents
 from pare_backends.evaluation.groups import groups_of, split_rows

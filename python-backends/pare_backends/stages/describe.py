@@ -11,7 +11,7 @@ from pare_backends.knobs import describe_params
 from pare_backends.method_file import load_method_file
 from pare_backends.progress import Report
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)

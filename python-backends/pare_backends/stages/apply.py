@@ -18,7 +18,7 @@ from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report
 from pare_backends.quantization.context import Context
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from pare_backends.evaluation.wire import WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 
-SHIPPED_TEXT = Path(__file__).parent / "text" / "calibration.jsonl"
+SHIPPED_TEXT = Path(__file__).parents[1] / "text" / "calibration.jsonl"
 
 
 @dataclass(frozen=True)

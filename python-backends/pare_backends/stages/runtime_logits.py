@@ -14,7 +14,7 @@ import numpy as np
 
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
-from pare_backends.prove_runtime import sample
+from pare_backends.stages.prove_runtime import sample
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""One file a stage: what a worker is asked, and what it answers."""
