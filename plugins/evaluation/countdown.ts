@@ -10,7 +10,7 @@ const EXAMPLES = [
 
 /**
  * Numbers to be joined by + - * / to a target, each used at most once; four worked examples. Its
- * items are made by `pare_backends/evaluation/countdown.py`, each with a solution; an answer is an
+ * items are made by `pare_backends/evaluation/tasks/countdown.py`, each with a solution; an answer is an
  * expression that is reckoned, not compared, so that every right one is right.
  */
 export default defineTask({

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pare_backends.evaluation.wire import WireTask
+from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.models.tiny import tiny_config, write_tokenizer
 from pare_backends.models.tiny_text import sentences
 from pare_backends.progress import Report

@@ -20,9 +20,9 @@ from evaluation_fixtures import Events
 from pyarrow import parquet
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from pare_backends.evaluation.served_endpoint import Endpoint
-from pare_backends.evaluation.served_transport import Transport
-from pare_backends.evaluation.wire import SampleSelection, WireTask
+from pare_backends.evaluation.served.endpoint import Endpoint
+from pare_backends.evaluation.served.transport import Transport
+from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
 from pare_backends.models.tiny import tiny_config
 from pare_backends.models.tiny_text import sentences
 from pare_backends.stages.evaluate import EvaluateRequest, run

@@ -11,7 +11,7 @@ from evaluation_fixtures import random_checkpoint, wire_task, words, write_rows
 from test_evaluate import CHOICES, evaluate, prompt_rows
 
 from pare_backends.evaluation.answers import Answers, split_apart
-from pare_backends.evaluation.wire import SampleSelection, WireTask
+from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
 
 PROXY = {
     "custom_prompt_answer": [1, 4, 5],

@@ -15,10 +15,10 @@ from benchmark_fixtures import log_likelihood, own_run, packed, reading_model
 from evaluation_fixtures import Events, benchmark_file, wire_task
 from lm_eval.models.huggingface import HFLM
 
-from pare_backends.evaluation.documents import Documents, load_documents
 from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.perplexity import run_perplexity, windows
-from pare_backends.evaluation.records import Row
+from pare_backends.evaluation.tasks.documents import Documents, load_documents
+from pare_backends.evaluation.tasks.records import Row
 
 ROWS = [0, 3, 11, 12, 200]
 LETTERS = "ABCDE"

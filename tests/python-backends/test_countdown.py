@@ -7,9 +7,9 @@ import re
 import pytest
 from evaluation_fixtures import wire_tasks
 
-from pare_backends.evaluation.answer_rules import RULES
-from pare_backends.evaluation.countdown import TARGETS, expression_of, items, reckon, solves
-from pare_backends.evaluation.documents import load_documents
+from pare_backends.evaluation.tasks.answer_rules import RULES
+from pare_backends.evaluation.tasks.countdown import TARGETS, expression_of, items, reckon, solves
+from pare_backends.evaluation.tasks.documents import load_documents
 
 SHA256 = "b1e927d90998678a5f6c7496ded149cb8aff3199481a81ba76005928da4c5dfd"
 

@@ -20,14 +20,14 @@ from transformers import (
 )
 
 from pare_backends.checkpoint import load_dequantized
-from pare_backends.evaluation.drawing import (
+from pare_backends.evaluation.packed.drawing import (
     Distribution,
     Drawer,
     distribution_of,
     nucleus,
     seed_of,
 )
-from pare_backends.evaluation.prompt_reader import BLOCK, PromptReader
+from pare_backends.evaluation.packed.prompt_reader import BLOCK, PromptReader
 
 VOCABULARY = 700
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pare_backends import bandwidth, energy, energy_tables
-from pare_backends.energy_tables import CpuPower
 from pare_backends.failures import StageFailure
+from pare_backends.measuring import bandwidth, energy, energy_tables
+from pare_backends.measuring.energy_tables import CpuPower
 from pare_backends.stages import inspect_device
 
 FOUR_WATTS = CpuPower(4.0, "a test")

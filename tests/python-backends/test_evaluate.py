@@ -13,7 +13,7 @@ from evaluation_fixtures import Events, random_checkpoint, wire_task, words, wri
 from pyarrow import parquet
 
 from pare_backends.checkpoint import load_dequantized
-from pare_backends.evaluation.wire import SampleSelection, WireTask
+from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.stages.apply import ApplyRequest
 from pare_backends.stages.apply import run as apply

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from evaluation_fixtures import Events, write_rows
 
-from pare_backends.evaluation.records import read_records
-from pare_backends.evaluation.task_file import KEYS
-from pare_backends.evaluation.task_index import TaskIndex, build_index, members, tasks_folder
+from pare_backends.evaluation.tasks.records import read_records
+from pare_backends.evaluation.tasks.task_file import KEYS
+from pare_backends.evaluation.tasks.task_index import TaskIndex, build_index, members, tasks_folder
 from pare_backends.failures import StageFailure
 from pare_backends.stages.find_tasks import AskedTask, FindTasksRequest, named_tasks, run
 

@@ -10,9 +10,9 @@ import pytest
 from evaluation_fixtures import Events, random_checkpoint, wire_task, words, write_rows
 from test_evaluate import evaluate
 
-from pare_backends.evaluation.documents import load_documents
-from pare_backends.evaluation.task_check import check_task
-from pare_backends.evaluation.wire import WireTask
+from pare_backends.evaluation.tasks.documents import load_documents
+from pare_backends.evaluation.tasks.task_check import check_task
+from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.stages.find_tasks import AskedTask, FindTasksRequest
 from pare_backends.stages.find_tasks import run as find_tasks

@@ -17,13 +17,13 @@ from evaluation_fixtures import Events, benchmark_file, wire_task
 from lm_eval.api.instance import Instance
 
 from pare_backends.evaluation.answers import Answers
-from pare_backends.evaluation.documents import load_documents
 from pare_backends.evaluation.generated_code import cut_programs, pass_at_k, runnable
 from pare_backends.evaluation.harness import run_harness
-from pare_backends.evaluation.language_model import PackedLM
 from pare_backends.evaluation.outcome import measurements
-from pare_backends.evaluation.served_tasks import Refusals
-from pare_backends.evaluation.wire import WireTask
+from pare_backends.evaluation.packed.language_model import PackedLM
+from pare_backends.evaluation.served.served_tasks import Refusals
+from pare_backends.evaluation.tasks.documents import load_documents
+from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 from pare_backends.sandbox.judge import sandbox_problem

@@ -11,10 +11,10 @@ from evaluation_fixtures import Events, random_checkpoint, words
 from lm_eval.api.instance import Instance
 
 from pare_backends.checkpoint import load_dequantized
-from pare_backends.evaluation import generation, packed_generator
-from pare_backends.evaluation.forward import prefix_cache
-from pare_backends.evaluation.generation import Decoding, generate_packed
-from pare_backends.evaluation.language_model import PackedLM
+from pare_backends.evaluation.packed import generation, packed_generator
+from pare_backends.evaluation.packed.forward import prefix_cache
+from pare_backends.evaluation.packed.generation import Decoding, generate_packed
+from pare_backends.evaluation.packed.language_model import PackedLM
 
 TOKENS = 24
 
@@ -140,7 +140,7 @@ def test_a_sequence_sees_the_prefix_and_itself_alone(model_dir: Path) -> None:
 def test_progress_tells_parts_of_generations(
     model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pare_backends.evaluation import language_model as module
+    from pare_backends.evaluation.packed import language_model as module
 
     monkeypatch.setattr(module, "SECONDS_BETWEEN_PROGRESS", 0)
     events = Events()

@@ -11,18 +11,18 @@ import pytest
 from benchmark_fixtures import own_run, packed, reading_model, saying, short
 from evaluation_fixtures import benchmark_file, wire_task, write_rows
 
-from pare_backends.evaluation.answer_rules import (
+from pare_backends.evaluation.harness import _plain, run_harness
+from pare_backends.evaluation.outcome import measurements
+from pare_backends.evaluation.tasks.answer_rules import (
     final_number,
     read_number,
 )
-from pare_backends.evaluation.documents import (
+from pare_backends.evaluation.tasks.documents import (
     Documents,
     full_definition,
     load_documents,
 )
-from pare_backends.evaluation.harness import _plain, run_harness
-from pare_backends.evaluation.outcome import measurements
-from pare_backends.evaluation.wire import WireTask
+from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure
 
 

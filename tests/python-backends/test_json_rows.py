@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from pare_backends.evaluation import records
-from pare_backends.evaluation.records import read_records
-from pare_backends.evaluation.task_yaml import read_document
+from pare_backends.evaluation.tasks import records
+from pare_backends.evaluation.tasks.records import read_records
+from pare_backends.evaluation.tasks.task_yaml import read_document
 from pare_backends.failures import StageFailure
 
 RULES = json.loads((Path(__file__).parent / "json_rules.json").read_text())

@@ -11,8 +11,8 @@ from served_fixtures import Reply, byte_level_checkpoint, evaluate, no_keys_or_w
 from vllm_server import VllmServer
 
 from pare_backends.evaluation.judge import read_verdict
-from pare_backends.evaluation.served_endpoint import Endpoint
-from pare_backends.evaluation.served_tasks import key_of_judge
+from pare_backends.evaluation.served.endpoint import Endpoint
+from pare_backends.evaluation.served.served_tasks import key_of_judge
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ from evaluation_fixtures import Events, random_checkpoint, wire_task, words, wri
 from lm_eval.api.instance import Instance
 
 from pare_backends.checkpoint import load_dequantized
-from pare_backends.evaluation.documents import load_documents
 from pare_backends.evaluation.harness import run_harness
-from pare_backends.evaluation.language_model import PackedLM
-from pare_backends.evaluation.wire import WireTask
+from pare_backends.evaluation.packed.language_model import PackedLM
+from pare_backends.evaluation.tasks.documents import load_documents
+from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.stages.prepare_data import PrepareDataRequest, run
 

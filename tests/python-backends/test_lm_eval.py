@@ -15,12 +15,12 @@ from lm_eval.api.instance import Instance
 
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.checkpoint.load import quantize_inputs
-from pare_backends.evaluation.documents import load_documents
 from pare_backends.evaluation.harness import run_harness
-from pare_backends.evaluation.language_model import PackedLM
-from pare_backends.evaluation.lm_task import build_task
-from pare_backends.evaluation.packing import attention, group_requests, pack, split_prefix
+from pare_backends.evaluation.packed.language_model import PackedLM
+from pare_backends.evaluation.packed.packing import attention, group_requests, pack, split_prefix
 from pare_backends.evaluation.perplexity import run_perplexity, windows
+from pare_backends.evaluation.tasks.documents import load_documents
+from pare_backends.evaluation.tasks.lm_task import build_task
 from pare_backends.failures import StageFailure
 
 

@@ -13,7 +13,7 @@ import pytest
 from evaluation_fixtures import random_checkpoint, wire_task, words, write_rows
 from test_evaluate import evaluate
 
-from pare_backends.evaluation.wire import WireTask
+from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.sandbox.judge import CodeTest, Verdict, judge, sandbox_problem
 

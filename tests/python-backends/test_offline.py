@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from evaluation_fixtures import wire_task
 
-from pare_backends.evaluation.documents import load_documents
+from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.failures import StageFailure
 from pare_backends.offline import kept_out_by
 

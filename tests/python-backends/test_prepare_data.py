@@ -14,7 +14,7 @@ from evaluation_fixtures import Events, random_checkpoint, wire_task, words, wri
 
 from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.evaluation.calibration import read_windows
-from pare_backends.evaluation.selection import drawn_order
+from pare_backends.evaluation.tasks.selection import drawn_order
 from pare_backends.failures import StageFailure
 from pare_backends.stages.prepare_data import PrepareDataRequest, run
 

@@ -15,10 +15,10 @@ from served_fixtures import Reply, byte_level_checkpoint, no_keys_or_waits, serv
 from served_fixtures import evaluate as evaluate_rows
 from vllm_server import VllmServer
 
-from pare_backends.evaluation.served_client import ServedClient
-from pare_backends.evaluation.served_endpoint import Endpoint
-from pare_backends.evaluation.served_patience import Patience, retry_after
-from pare_backends.evaluation.wire import WireTask
+from pare_backends.evaluation.served.client import ServedClient
+from pare_backends.evaluation.served.endpoint import Endpoint
+from pare_backends.evaluation.served.patience import Patience, retry_after
+from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure
 
 KEY = "sk-served-test-0123456789"

@@ -20,12 +20,12 @@ import pytest
 from served_fixtures import Reply, serving
 
 from pare_backends.evaluation.answers import Answers
-from pare_backends.evaluation.served_client import ServedClient
-from pare_backends.evaluation.served_endpoint import Endpoint
-from pare_backends.evaluation.served_jobs import Job, answer_all
-from pare_backends.evaluation.served_patience import Patience, retry_after
-from pare_backends.evaluation.served_requests import Unlike, echo, generate
-from pare_backends.evaluation.served_transport import TOKEN_BYTES, largest_reply
+from pare_backends.evaluation.served.client import ServedClient
+from pare_backends.evaluation.served.endpoint import Endpoint
+from pare_backends.evaluation.served.jobs import Job, answer_all
+from pare_backends.evaluation.served.patience import Patience, retry_after
+from pare_backends.evaluation.served.requests import Unlike, echo, generate
+from pare_backends.evaluation.served.transport import TOKEN_BYTES, largest_reply
 from pare_backends.failures import StageFailure
 
 NONE = Patience(seconds=0)

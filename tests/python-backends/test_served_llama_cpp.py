@@ -18,7 +18,7 @@ from test_gguf import written
 from test_llama_cpp import interpreter
 from test_served import tasks_of
 
-from pare_backends.evaluation.served_endpoint import Endpoint
+from pare_backends.evaluation.served.endpoint import Endpoint
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,8 @@ import pytest
 from runtime_fixtures import artifact, exported_graph, random_llama, run_worker
 
 from pare_backends.checkpoint.stored_form import stored_form
-from pare_backends.energy import EnergyReader
 from pare_backends.failures import StageFailure
+from pare_backends.measuring.energy import EnergyReader
 from pare_backends.progress import Report, silent_report
 from pare_backends.protocol import build
 from pare_backends.runtimes import timing

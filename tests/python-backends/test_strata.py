@@ -12,13 +12,13 @@ import pytest
 from benchmark_fixtures import packed, reading_model
 from evaluation_fixtures import benchmark_file, wire_task, words, write_rows
 
-from pare_backends.evaluation.chance import choices_in, names_choice
-from pare_backends.evaluation.documents import load_documents
 from pare_backends.evaluation.harness import run_harness
-from pare_backends.evaluation.lm_groups import group_measurements
 from pare_backends.evaluation.outcome import TaskOutcome, measurements
 from pare_backends.evaluation.strata import mean_chance, stratified
-from pare_backends.evaluation.wire import GroupMember, WireTask
+from pare_backends.evaluation.tasks.chance import choices_in, names_choice
+from pare_backends.evaluation.tasks.documents import load_documents
+from pare_backends.evaluation.tasks.lm_groups import group_measurements
+from pare_backends.evaluation.tasks.wire_task import GroupMember, WireTask
 
 
 @pytest.fixture(scope="module")

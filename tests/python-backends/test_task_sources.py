@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from evaluation_fixtures import wire_tasks
 
-from pare_backends.evaluation.groups import groups_of
-from pare_backends.evaluation.task_document import example_split
-from pare_backends.evaluation.task_index import build_index, members, tasks_folder
-from pare_backends.evaluation.task_yaml import merged, read_included
-from pare_backends.evaluation.wire import WireTask
+from pare_backends.evaluation.tasks.groups import groups_of
+from pare_backends.evaluation.tasks.task_document import example_split
+from pare_backends.evaluation.tasks.task_index import build_index, members, tasks_folder
+from pare_backends.evaluation.tasks.task_yaml import merged, read_included
+from pare_backends.evaluation.tasks.wire_task import WireTask
 
 WHY = {
     ("mmlu", "parts"): "one part of all subjects instead of 57 downloads: the same rows",

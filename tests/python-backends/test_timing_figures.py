@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pare_backends.bandwidth import read_bandwidth
-from pare_backends.energy import EnergyReader, idle_watts
-from pare_backends.energy_tables import CarbonIntensity
-from pare_backends.runtimes.session import Numerics
-from pare_backends.runtimes.timing import Pass, time_pass
-from pare_backends.speed_figures import (
+from pare_backends.measuring.bandwidth import read_bandwidth
+from pare_backends.measuring.energy import EnergyReader, idle_watts
+from pare_backends.measuring.energy_tables import CarbonIntensity
+from pare_backends.measuring.speed_figures import (
     Timed,
     Timing,
     energy_reading,
@@ -24,6 +22,8 @@ from pare_backends.speed_figures import (
     ratio_rows,
     timing_rows,
 )
+from pare_backends.runtimes.session import Numerics
+from pare_backends.runtimes.timing import Pass, time_pass
 
 
 class SleepingSession:

@@ -16,8 +16,8 @@ ROOT = Path(describe.__file__).parent.parent
 
 def test_every_stage_has_its_module() -> None:
     for stage, module in STAGES.items():
-        assert module == f"pare_backends.{stage}"
-        assert (ROOT / "pare_backends" / f"{stage}.py").is_file()
+        assert module == f"pare_backends.stages.{stage}"
+        assert (ROOT / "pare_backends" / "stages" / f"{stage}.py").is_file()
 
 
 def test_a_worker_answers_one_request_and_keeps_stdout_for_events() -> None:

@@ -14,19 +14,19 @@ import pytest
 from benchmark_fixtures import own_run, packed, reading_model, saying, short
 from evaluation_fixtures import wire_task, write_rows
 
-from pare_backends.evaluation.answer_rules import (
+from pare_backends.evaluation.harness import run_harness
+from pare_backends.evaluation.outcome import measurements
+from pare_backends.evaluation.tasks.answer_rules import (
     read_best,
     read_boxed,
     read_contained,
     read_span,
 )
-from pare_backends.evaluation.boxed import final_answer
-from pare_backends.evaluation.documents import (
+from pare_backends.evaluation.tasks.boxed import final_answer
+from pare_backends.evaluation.tasks.documents import (
     load_documents,
 )
-from pare_backends.evaluation.harness import run_harness
-from pare_backends.evaluation.outcome import measurements
-from pare_backends.evaluation.wire import WireTask
+from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure
 
 

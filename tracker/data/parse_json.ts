@@ -15,7 +15,7 @@ export function withoutMark(text: string): string {
 }
 
 /**
- * The value of a row, as `evaluation/json_rows.py` reads it: what one side refuses, the other does.
+ * The value of a row, as `evaluation/tasks/json_rows.py` reads it: what one side refuses, the other does.
  * Throws `NoJson`.
  */
 export function parseRow(line: string): unknown {

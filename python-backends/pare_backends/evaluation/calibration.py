@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.evaluation.records import Row, content_hash
+from pare_backends.evaluation.tasks.records import Row, content_hash
 from pare_backends.failures import StageFailure
 
 SEPARATOR = "\n\n"

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pare_backends.evaluation.records import content_hash
+from pare_backends.evaluation.tasks.records import content_hash
 from pare_backends.failures import StageFailure, one_line
 
 if TYPE_CHECKING:
-    from pare_backends.evaluation.language_model import PackedLM
-    from pare_backends.evaluation.served_model import ServedLM
+    from pare_backends.evaluation.packed.language_model import PackedLM
+    from pare_backends.evaluation.served.model import ServedLM
 
 
 def use_chat_template(model: PackedLM | ServedLM, tokenizer: Any) -> None:

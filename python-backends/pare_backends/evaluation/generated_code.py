@@ -18,9 +18,9 @@ from typing import Any
 
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.outcome import SampleResult, SliceScore, mean_and_error
-from pare_backends.evaluation.records import Row
-from pare_backends.evaluation.served_tasks import Refusals
-from pare_backends.evaluation.wire import WireTask
+from pare_backends.evaluation.served.served_tasks import Refusals
+from pare_backends.evaluation.tasks.records import Row
+from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure, one_line
 from pare_backends.progress import Report
 from pare_backends.sandbox.judge import CodeTest, Verdict, judge, require_sandbox, source_hash

@@ -7,12 +7,14 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pare_backends.evaluation.answer_rules import read_best, rule_of
 from pare_backends.evaluation.answers import split_apart
-from pare_backends.evaluation.chance import chances
-from pare_backends.evaluation.documents import Documents, full_definition
 from pare_backends.evaluation.generated_code import CodeJudge, code_of, decoding, later_slices
-from pare_backends.evaluation.groups import (
+from pare_backends.evaluation.outcome import BesideScore, SampleResult, TaskOutcome
+from pare_backends.evaluation.strata import mean_by, mean_chance
+from pare_backends.evaluation.tasks.answer_rules import read_best, rule_of
+from pare_backends.evaluation.tasks.chance import chances
+from pare_backends.evaluation.tasks.documents import Documents, full_definition
+from pare_backends.evaluation.tasks.groups import (
     Sampled,
     groups_of,
     how_weighed,
@@ -20,17 +22,15 @@ from pare_backends.evaluation.groups import (
     slice_scores,
     split_rows,
 )
-from pare_backends.evaluation.lm_task import build_task
-from pare_backends.evaluation.outcome import BesideScore, SampleResult, TaskOutcome
-from pare_backends.evaluation.records import content_hash
-from pare_backends.evaluation.strata import mean_by, mean_chance
-from pare_backends.evaluation.task_document import check_shares
-from pare_backends.evaluation.wire import WireTask
+from pare_backends.evaluation.tasks.lm_task import build_task
+from pare_backends.evaluation.tasks.records import content_hash
+from pare_backends.evaluation.tasks.task_document import check_shares
+from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure
 
 if TYPE_CHECKING:
-    from pare_backends.evaluation.language_model import PackedLM
-    from pare_backends.evaluation.served_model import ServedLM
+    from pare_backends.evaluation.packed.language_model import PackedLM
+    from pare_backends.evaluation.served.model import ServedLM
 
 
 def run_harness(

@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pare_backends.evaluation.answers import Answers
-from pare_backends.evaluation.documents import Documents
 from pare_backends.evaluation.outcome import (
     SampleResult,
     TaskOutcome,
     mean_and_error,
     measurement,
 )
-from pare_backends.evaluation.records import content_hash
-from pare_backends.evaluation.served_client import ServedClient
-from pare_backends.evaluation.served_endpoint import Endpoint
-from pare_backends.evaluation.served_model import ServedLM
-from pare_backends.evaluation.served_patience import Patience
+from pare_backends.evaluation.served.client import ServedClient
+from pare_backends.evaluation.served.endpoint import Endpoint
+from pare_backends.evaluation.served.model import ServedLM
+from pare_backends.evaluation.served.patience import Patience
+from pare_backends.evaluation.tasks.documents import Documents
+from pare_backends.evaluation.tasks.records import content_hash
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 

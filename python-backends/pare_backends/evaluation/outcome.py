@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pare_backends.evaluation.wire import WireTask
+from pare_backends.evaluation.tasks.wire_task import WireTask
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pare_backends.energy import EnergyReader
+from pare_backends.measuring.energy import EnergyReader
 from pare_backends.progress import Report
 from pare_backends.runtimes.session import Session
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pare_backends.artifact_notes import float_parts, left_in_floats, other_loaders
 from pare_backends.checkpoint import Checkpoint, formula_bytes, read, weight_bits, write
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import build_params, unknown_name
 from pare_backends.method_file import load_method_file
+from pare_backends.models.artifact_notes import float_parts, left_in_floats, other_loaders
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report
 from pare_backends.quantization.context import Context

@@ -9,17 +9,17 @@ from typing import Any, Literal
 
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.chat_template import use_chat_template
-from pare_backends.evaluation.documents import Documents, load_documents
 from pare_backends.evaluation.generated_code import runnable
 from pare_backends.evaluation.harness import run_harness
-from pare_backends.evaluation.lm_groups import group_measurements
 from pare_backends.evaluation.outcome import TaskOutcome, measurements
 from pare_backends.evaluation.perplexity import run_perplexity, windows
-from pare_backends.evaluation.records import file_sha256
 from pare_backends.evaluation.samples_file import write_samples
-from pare_backends.evaluation.served_endpoint import Endpoint
-from pare_backends.evaluation.served_tasks import Refusals, judge_outcomes, open_served
-from pare_backends.evaluation.wire import SampleSelection, WireTask
+from pare_backends.evaluation.served.endpoint import Endpoint
+from pare_backends.evaluation.served.served_tasks import Refusals, judge_outcomes, open_served
+from pare_backends.evaluation.tasks.documents import Documents, load_documents
+from pare_backends.evaluation.tasks.lm_groups import group_measurements
+from pare_backends.evaluation.tasks.records import file_sha256
+from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 
@@ -203,7 +203,7 @@ def _run_tasks(
                 )
                 continue
             if harness is None:
-                from pare_backends.evaluation.language_model import PackedLM
+                from pare_backends.evaluation.packed.language_model import PackedLM
 
                 packed = PackedLM(model, tokenizer, request.batch_size, report, answers)
                 if request.chat_template:

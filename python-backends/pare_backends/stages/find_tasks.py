@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pare_backends.evaluation.lm_groups import membership
-from pare_backends.evaluation.task_document import (
+from pare_backends.evaluation.tasks.lm_groups import membership
+from pare_backends.evaluation.tasks.task_document import (
     check_usable,
     chosen_metric,
     evaluated_split,
@@ -20,9 +20,9 @@ from pare_backends.evaluation.task_document import (
     few_shot,
     refuse,
 )
-from pare_backends.evaluation.task_file import OWN_METADATA, TaskFile, read_task_file
-from pare_backends.evaluation.task_index import TaskIndex, build_index, members, tasks_folder
-from pare_backends.evaluation.task_yaml import merged, read_included
+from pare_backends.evaluation.tasks.task_file import OWN_METADATA, TaskFile, read_task_file
+from pare_backends.evaluation.tasks.task_index import TaskIndex, build_index, members, tasks_folder
+from pare_backends.evaluation.tasks.task_yaml import merged, read_included
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pare_backends.energy import reader_name
-from pare_backends.energy_tables import carbon_intensity, cpu_power
 from pare_backends.machine import (
     cpu_flags,
     cpu_name,
@@ -17,6 +15,8 @@ from pare_backends.machine import (
     memory_bytes,
     physical_cores,
 )
+from pare_backends.measuring.energy import reader_name
+from pare_backends.measuring.energy_tables import carbon_intensity, cpu_power
 from pare_backends.progress import Report
 from pare_backends.sandbox.judge import sandbox_problem
 

@@ -15,18 +15,18 @@ from pare_backends.evaluation.calibration import (
     without_paragraphs,
     write_windows,
 )
-from pare_backends.evaluation.documents import Documents, full_definition, load_documents
-from pare_backends.evaluation.groups import groups_of
 from pare_backends.evaluation.limits import (
     context_length,
     require_definition_fits,
     require_window,
 )
 from pare_backends.evaluation.perplexity import windows
-from pare_backends.evaluation.records import file_sha256, read_records
-from pare_backends.evaluation.selection import drawn_order
-from pare_backends.evaluation.task_check import check_task
-from pare_backends.evaluation.wire import WireTask
+from pare_backends.evaluation.tasks.documents import Documents, full_definition, load_documents
+from pare_backends.evaluation.tasks.groups import groups_of
+from pare_backends.evaluation.tasks.records import file_sha256, read_records
+from pare_backends.evaluation.tasks.selection import drawn_order
+from pare_backends.evaluation.tasks.task_check import check_task
+from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 

@@ -15,11 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends import energy
-from pare_backends.bandwidth import read_bandwidth
 from pare_backends.checkpoint.stored_form import stored_form
-from pare_backends.energy_tables import UNKNOWN_CPU, CarbonIntensity, CpuPower
 from pare_backends.failures import StageFailure
+from pare_backends.measuring import energy
+from pare_backends.measuring.bandwidth import read_bandwidth
+from pare_backends.measuring.energy_tables import UNKNOWN_CPU, CarbonIntensity, CpuPower
+from pare_backends.measuring.speed_figures import (
+    Timed,
+    Timing,
+    energy_reading,
+    energy_rows,
+    measurement,
+    ratio_rows,
+    timing_rows,
+)
 from pare_backends.progress import Report
 from pare_backends.runtimes.quiet import (
     alert_if_busy,
@@ -29,15 +38,6 @@ from pare_backends.runtimes.quiet import (
 )
 from pare_backends.runtimes.session import Session, open_session
 from pare_backends.runtimes.timing import read_energy, time_in_turn
-from pare_backends.speed_figures import (
-    Timed,
-    Timing,
-    energy_reading,
-    energy_rows,
-    measurement,
-    ratio_rows,
-    timing_rows,
-)
 
 IDLE_SECONDS = 1.0
 WARM_UP_TOKENS = 8

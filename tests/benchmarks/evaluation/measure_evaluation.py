@@ -26,12 +26,12 @@ from pare_backends.stages import evaluate
 
 from pare_backends.stages import import_model
 from pare_backends.checkpoint import load_dequantized
-from pare_backends.evaluation.documents import Documents, load_documents
-from pare_backends.evaluation.groups import groups_of, split_rows
+from pare_backends.evaluation.tasks.documents import Documents, load_documents
+from pare_backends.evaluation.tasks.groups import groups_of, split_rows
 from pare_backends.evaluation.harness import run_harness
-from pare_backends.evaluation.language_model import PackedLM
+from pare_backends.evaluation.packed.language_model import PackedLM
 from pare_backends.evaluation.perplexity import run_perplexity, windows
-from pare_backends.evaluation.wire import SampleSelection, WireTask
+from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
 from pare_backends.progress import silent_report
 
 SECONDS_OF_PASSES = 30.0

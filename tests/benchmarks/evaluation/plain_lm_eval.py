@@ -13,10 +13,10 @@ import yaml
 from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
 
-from pare_backends.evaluation.answer_rules import rule_of
-from pare_backends.evaluation.documents import Documents
-from pare_backends.evaluation.groups import groups_of, split_rows
-from pare_backends.evaluation.wire import WireTask
+from pare_backends.evaluation.tasks.answer_rules import rule_of
+from pare_backends.evaluation.tasks.documents import Documents
+from pare_backends.evaluation.tasks.groups import groups_of, split_rows
+from pare_backends.evaluation.tasks.wire_task import WireTask
 
 TASKS = Path(lm_eval.__file__).parent / "tasks"
 PROTOCOL = ("generation_kwargs", "metric_list")

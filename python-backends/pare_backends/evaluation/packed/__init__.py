@@ -1,0 +1,1 @@
+"""A model in memory: log-likelihoods and generations in packed rows."""

@@ -1,0 +1,81 @@
+"""A model on an OpenAI-compatible server: what it is called there, and what it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pare_backends.evaluation.served.endpoint import KEY_VARIABLE, Endpoint
+from pare_backends.evaluation.served.patience import Patience
+from pare_backends.evaluation.served.transport import Refused, Transport, Waiting
+from pare_backends.failures import StageFailure
+from pare_backends.knobs import unknown_name
+
+
+class ServedClient:
+    """Asks one model of one server; may be used by several threads. Raises `StageFailure`."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        key: str | None = None,
+        patience: Patience | None = None,
+        key_variable: str = KEY_VARIABLE,
+        waiting: Waiting | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self.transport = Transport(endpoint, key, key_variable, patience, waiting)
+        self.base_url = self.transport.base_url
+        self._name = endpoint.model
+
+    @property
+    def model(self) -> str:
+        """The model's name: the one given, or the only one that the server lists."""
+        if self._name is None:
+            names = self.models()
+            if len(names) != 1:
+                known = f"it lists {', '.join(names[:20])}" if names else "it lists none"
+                raise StageFailure(
+                    "bad_input",
+                    f"Cannot choose a model of {self.base_url} as none is named: {known}",
+                    hint="Name one by --served-model or LLM_MODEL",
+                )
+            self._name = names[0]
+        return self._name
+
+    def models(self) -> list[str]:
+        """Names that the server lists; empty where it has no list."""
+        try:
+            answer = self.transport.request("GET", "/models", None)
+        except Refused:
+            return []
+        data = answer.get("data")
+        entries = data if isinstance(data, list) else []
+        return [str(one["id"]) for one in entries if isinstance(one, dict) and "id" in one]
+
+    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The server's answer to the body, with the model's name put in."""
+        try:
+            return self.transport.request("POST", path, {"model": self.model, **body})
+        except Refused as refused:
+            if refused.status in (400, 404, 422) and self._names_model(refused.said):
+                raise self._unknown_model(refused) from None
+            raise
+
+    def _names_model(self, said: str) -> bool:
+        return "model" in said.lower() and self.model in said
+
+    def _unknown_model(self, refused: Refused) -> StageFailure:
+        try:
+            names = self.models()
+        except StageFailure:  # a server may fail to list what it serves
+            names = []
+        if names and self.model not in names:
+            sentence = unknown_name("model", self.model, names)
+        else:
+            sentence = f'Unknown model "{self.model}"; it says: {refused.said}'
+        return StageFailure(
+            "bad_input",
+            f"Cannot evaluate on {self.base_url}: {sentence}",
+            hint="Name the model as the server does, by --served-model or LLM_MODEL",
+        )

@@ -1,0 +1,43 @@
+"""A model behind an OpenAI-compatible server, made ready to be evaluated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pare_backends.evaluation.answers import Answers
+from pare_backends.evaluation.served.client import ServedClient
+from pare_backends.evaluation.served.endpoint import Endpoint, key_of_environment
+from pare_backends.evaluation.served.model import ServedLM
+from pare_backends.evaluation.served.patience import Patience
+from pare_backends.failures import StageFailure
+from pare_backends.progress import Report
+
+
+def served_model(
+    endpoint: Endpoint,
+    answers_path: Path | None,
+    report: Report,
+    patience: Patience | None = None,
+) -> tuple[ServedLM, Any]:
+    """The model and its tokenizer, which is None where the user gave none. Its answers are kept by
+    endpoint, model, prompt and decoding, for the study that asked."""
+    tokenizer = _tokenizer(endpoint.tokenizer_dir)
+    client = ServedClient(endpoint, key_of_environment(), patience, waiting=report.waiting)
+    _ = client.model  # asks the server where nobody named one: it is the first to be down
+    return ServedLM(client, tokenizer, report, Answers(answers_path)), tokenizer
+
+
+def _tokenizer(directory: str | None) -> Any:
+    if directory is None:
+        return None
+    from pare_backends.checkpoint.load import load_tokenizer
+
+    try:
+        return load_tokenizer(directory)
+    except (OSError, ValueError) as error:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot read a tokenizer from {directory}: {' '.join(str(error).split())[:160]}",
+            hint="Name a folder with tokenizer.json by --tokenizer",
+        ) from error

@@ -1,0 +1,1 @@
+"""What is asked: benchmarks, their documents, prompts, rules of reading and groups."""

@@ -1,0 +1,112 @@
+"""lm-eval's own task object over chosen rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pare_backends.evaluation.generated_code import CodeJudge
+from pare_backends.evaluation.tasks.answer_rules import read_best, rule_of
+from pare_backends.evaluation.tasks.documents import Documents, full_definition
+from pare_backends.evaluation.tasks.groups import groups_of
+from pare_backends.evaluation.tasks.records import Row
+from pare_backends.evaluation.tasks.templates import sandbox_templates
+from pare_backends.evaluation.tasks.wire_task import WireTask
+from pare_backends.failures import StageFailure, one_line
+
+SEED = 1234
+"""lm-eval's own seed for few-shot samplers; the tasks here take the first examples."""
+
+
+def build_task(
+    task: WireTask, documents: Documents, rows: Sequence[int], judge: CodeJudge | None = None
+) -> Any:
+    """lm-eval's task over exactly these rows, of one group where the task has groups: its
+    documents are numbered 0 to n-1 in this order.
+
+    The rows are handed over in memory, so nothing is written to a dataset cache and no hub is
+    asked.
+    """
+    import datasets
+    from lm_eval.api.task import ConfigurableTask
+
+    chosen = [documents.rows[row] for row in rows]
+    groups = groups_of(task.definition or {})
+    group = None if groups is None else groups.of(chosen[0])
+    definition = full_definition(task, group)
+    examples = _examples(task, documents, group)
+
+    def in_memory(**_: Any) -> dict[str, Any]:
+        splits = {"test": _dataset(datasets, chosen)}
+        if examples:
+            splits["train"] = _dataset(datasets, examples)
+        return splits
+
+    config = {
+        **definition,
+        "task": task.task,
+        "custom_dataset": in_memory,
+        "dataset_path": None,
+        "dataset_name": None,
+        "dataset_kwargs": None,
+        "process_docs": None if task.origin != "plugin" else definition.get("process_docs"),
+        "test_split": "test",
+        "validation_split": None,
+        "training_split": "train" if examples else None,
+        "fewshot_split": "train" if examples else None,
+        "num_fewshot": task.few_shot,
+        "should_decontaminate": False,
+    }
+    if examples:
+        # The default sampler draws anew for every document: a prompt would then depend on the
+        # documents before it, and a sample's score on the selection.
+        config["fewshot_config"] = {"sampler": "first_n"}
+    _set_rule(config, definition)
+    if judge is not None:
+        judge.configure(config)
+    if task.origin == "file":
+        sandbox_templates()
+    try:
+        built = ConfigurableTask(config=config)
+    except (TypeError, KeyError, ValueError) as error:
+        raise StageFailure(
+            "bad_input", f"Cannot build the task {task.task}: {one_line(error)}"
+        ) from error
+    built.set_fewshot_seed(seed=SEED)
+    return built
+
+
+def _examples(task: WireTask, documents: Documents, group: str | None) -> list[Row]:
+    """The rows that examples are taken from: of the group, where there is one."""
+    groups = groups_of(task.definition or {})
+    if groups is None or group is None or not documents.examples:
+        return documents.examples
+    own = [row for row in documents.examples if groups.of(row) == group]
+    if len(own) < task.few_shot:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot give {task.few_shot} examples to {task.task} of {group}: there are {len(own)}",
+        )
+    return own
+
+
+def _set_rule(config: dict[str, Any], definition: dict[str, Any]) -> None:
+    """Scores by pare's own rule where the definition names one."""
+    rule = rule_of(definition)
+    if rule is None:
+        return
+    target = definition["metadata"]["gold"]
+
+    def process_results(doc: Row, results: Sequence[str]) -> dict[str, float]:
+        return {"exact_match": float(read_best(rule, results[0], doc[target]).right)}
+
+    config["process_results"] = process_results
+    config["filter_list"] = None
+    config["metric_list"] = [
+        {"metric": "exact_match", "aggregation": "mean", "higher_is_better": True}
+    ]
+
+
+def _dataset(datasets: Any, rows: Sequence[Row]) -> Any:
+    """Rows as lm-eval reads them; a field that only some rows have is left to those (null)."""
+    return datasets.Dataset.from_list(list(rows))

@@ -1,0 +1,89 @@
+"""Whether a task that is no plugin can be asked at all: seen before a model is loaded."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pare_backends.evaluation.tasks.records import ANY
+from pare_backends.evaluation.tasks.task_document import refuse
+from pare_backends.evaluation.tasks.templates import template_fields
+from pare_backends.evaluation.tasks.wire_task import WireTask
+from pare_backends.failures import StageFailure, one_line
+
+if TYPE_CHECKING:
+    from pare_backends.evaluation.tasks.documents import Documents
+
+ROWS = 200
+"""Rows whose questions are written out: a template costs a millisecond a row."""
+KEYS = ("doc_to_text", "doc_to_target", "doc_to_choice")
+
+
+def required_fields(task: WireTask, definition: Mapping[str, Any]) -> dict[str, str] | None:
+    """Fields that every row must have: those that are said, or what the templates of a task file
+    ask for. None: nobody can tell, as code makes the rows."""
+    said = (definition.get("metadata") or {}).get("fields")
+    if said is not None:
+        return dict(said)
+    if task.origin != "file" or definition.get("process_docs") is not None:
+        return None
+    found: set[str] = set()
+    for key in KEYS:
+        value = definition.get(key)
+        if isinstance(value, str):
+            # lm-eval takes a plain word for a field, and for a text where no row has that field.
+            found |= {value} if value.isidentifier() else template_fields(value)
+    return dict.fromkeys(sorted(found), ANY)
+
+
+def check_task(task: WireTask, documents: Documents) -> None:
+    """Writes out the first questions with their answers, as lm-eval will. Raises `StageFailure`
+    that names the row."""
+    if task.origin == "plugin" or task.evaluator != "lm_eval":
+        return
+    from pare_backends.evaluation.tasks.lm_task import build_task
+
+    rows = range(min(ROWS, len(documents.rows)))
+    try:
+        built = build_task(task, documents, rows)
+    except StageFailure:
+        raise
+    except Exception as error:  # whatever a template or the code of a task raises
+        said = _told(error, documents.rows[0])
+        raise refuse(task.task, f"row 0 of its data cannot be asked: {said}") from error
+    for row, document in zip(rows, built.eval_docs, strict=True):
+        try:
+            reason = _wrong(built, document)
+        except Exception as error:
+            reason = _told(error, document)
+        if reason is not None:
+            raise refuse(task.task, f"row {row} of its data cannot be asked: {reason}")
+
+
+def _wrong(built: Any, document: Mapping[str, Any]) -> str | None:
+    """What is wrong with a row as a question; None: nothing."""
+    text, target = built.doc_to_text(document), built.doc_to_target(document)
+    if built.OUTPUT_TYPE != "multiple_choice":
+        return None
+    choices = built.doc_to_choice(document)
+    if not isinstance(choices, list) or len(choices) < 2:
+        return f"its doc_to_choice must give a list of two or more, not {choices!r:.60}"
+    right = text if built.multiple_input else target
+    for one in right if isinstance(right, list) else [right]:
+        if isinstance(one, int) and not 0 <= one < len(choices):
+            return f"its answer is choice {one}, and it has {len(choices)}"
+        if isinstance(one, str) and one not in choices:
+            return f"its answer {one!r:.40} is none of its choices"
+    return None
+
+
+def _told(error: Exception, row: Mapping[str, Any]) -> str:
+    """An error of a template or of a task's code, with the field that may have been meant."""
+    said = one_line(error, 160)
+    missing = said.split("'")[1] if said.endswith("is undefined") and "'" in said else ""
+    near = difflib.get_close_matches(missing, [str(key) for key in row], n=1)
+    hint = f' Did you mean "{near[0]}"?' if near else ""
+    if isinstance(error, IndexError):
+        said = "an answer or a choice that is not there is pointed at"
+    return f"{type(error).__name__}: {said.rstrip('.')}{'.' if hint else ''}{hint}"

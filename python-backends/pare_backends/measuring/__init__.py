@@ -1,0 +1,1 @@
+"""How speed, bandwidth and energy are read, and what the readings say."""
