@@ -10,8 +10,8 @@ import { applyActions, evaluateFirst, judge, measureSpeed } from "./loop/run_tri
 import { type Stop, stopNow } from "./loop/stop.ts";
 import { closeEpisode, type Study } from "./loop/study.ts";
 import type { StudyInput, StudyPorts, StudyResult } from "./loop/study_input.ts";
-import { checkStrategy } from "./spec/compatibility.ts";
-import { readableId, strategyKey } from "./spec/strategy_names.ts";
+import { checkStrategy } from "./strategies/compatibility.ts";
+import { readableId, strategyKey } from "./strategies/strategy_names.ts";
 
 /**
  * Runs a study to its end, or goes on with one: baseline, the user's strategies, seeds, then

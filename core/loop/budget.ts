@@ -1,7 +1,7 @@
 import { mean } from "../evidence/statistics.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Trial } from "../schemas/trial.ts";
-import { findMethod } from "../spec/resolve_action.ts";
+import { findMethod } from "../strategies/resolve_action.ts";
 import type { Study } from "./study.ts";
 
 /** Seconds since a moment of the study's clock. */

@@ -1,7 +1,7 @@
-import { comparableStudy } from "../evidence/comparable.ts";
-import { frontProbability } from "../evidence/front_probability.ts";
-import { frontOf } from "../evidence/objectives.ts";
-import { recommend } from "../evidence/recommend.ts";
+import { comparableStudy } from "../front/comparable.ts";
+import { frontProbability } from "../front/front_probability.ts";
+import { frontOf } from "../front/objectives.ts";
+import { recommend } from "../advice/recommend.ts";
 import { streamRandom } from "../random.ts";
 import type { Stop } from "./stop.ts";
 import { baselineOf, currentFront, record, type Study } from "./study.ts";

@@ -1,6 +1,6 @@
 import type { Trial } from "../schemas/trial.ts";
-import { resolveActions } from "../spec/resolve_action.ts";
-import { strategyKey } from "../spec/strategy_names.ts";
+import { resolveActions } from "../strategies/resolve_action.ts";
+import { strategyKey } from "../strategies/strategy_names.ts";
 import { DEFAULT_FULL_EVALUATIONS } from "../spec/limits.ts";
 import { estimateFull, estimateTrial, remainingSeconds } from "./budget.ts";
 import { isPromising } from "./full_evaluation.ts";

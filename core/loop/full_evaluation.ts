@@ -1,6 +1,6 @@
-import { type Comparable, comparableStudy } from "../evidence/comparable.ts";
-import { frontOf } from "../evidence/objectives.ts";
-import { mayReachFront, type ProxyEvidence } from "../evidence/promotion.ts";
+import { type Comparable, comparableStudy } from "../front/comparable.ts";
+import { frontOf } from "../front/objectives.ts";
+import { mayReachFront, type ProxyEvidence } from "../front/promotion.ts";
 import { quantile } from "../evidence/statistics.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { estimateFull, remainingSeconds } from "./budget.ts";

@@ -2,7 +2,7 @@ import type { Evaluation } from "../ports.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { applyAnswers, missingKeyConstraints } from "../spec/questions.ts";
-import { strategyKey } from "../spec/strategy_names.ts";
+import { strategyKey } from "../strategies/strategy_names.ts";
 import { checkUserStrategies, initialQueue } from "./queue.ts";
 import { isFinished, type OpenTrial } from "./replay.ts";
 import { baselineOf, record, type Study } from "./study.ts";

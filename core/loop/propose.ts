@@ -1,8 +1,8 @@
 import type { Sampler, SearchContext } from "../contract/plugin.ts";
 import { streamRandom } from "../random.ts";
 import type { Action, Origin, ResolvedAction } from "../schemas/action.ts";
-import { resolveActions } from "../spec/resolve_action.ts";
-import { strategyKey } from "../spec/strategy_names.ts";
+import { resolveActions } from "../strategies/resolve_action.ts";
+import { strategyKey } from "../strategies/strategy_names.ts";
 import { estimateTrial, remainingSeconds } from "./budget.ts";
 import { allowedMethods } from "./queue.ts";
 import { currentFront, type Study, visibleTrials } from "./study.ts";

@@ -1,8 +1,8 @@
 import type { Action, Origin } from "../schemas/action.ts";
 import type { Episode } from "../schemas/journal.ts";
 import type { Trial } from "../schemas/trial.ts";
-import { type AgentMethod, resolveActions } from "../spec/resolve_action.ts";
-import { seedStrategies } from "../spec/seed_strategies.ts";
+import { type AgentMethod, resolveActions } from "../strategies/resolve_action.ts";
+import { seedStrategies } from "../strategies/seed_strategies.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { isFinished } from "./replay.ts";
 import type { StudyInput } from "./study_input.ts";

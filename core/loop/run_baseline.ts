@@ -1,5 +1,5 @@
-import { resumeCommand } from "../evidence/advice.ts";
-import { rewardOf } from "../evidence/reward.ts";
+import { resumeCommand } from "../advice/advice.ts";
+import { rewardOf } from "../front/reward.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { Measurement } from "../schemas/measurement.ts";

@@ -1,9 +1,9 @@
-import { comparableStudy } from "../evidence/comparable.ts";
+import { comparableStudy } from "../front/comparable.ts";
 import { checkConstraints } from "../evidence/constraints.ts";
 import { proxyGate, verificationGate } from "../evidence/gates.ts";
 import { protocolMismatch } from "../evidence/protocol.ts";
 import { compareQuality, withAggregates } from "../evidence/quality.ts";
-import { rewardOf } from "../evidence/reward.ts";
+import { rewardOf } from "../front/reward.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Failure } from "../schemas/failure.ts";

@@ -1,7 +1,7 @@
 import type { Failure } from "../schemas/failure.ts";
 import type { StopReason } from "../schemas/journal.ts";
 import type { Trial } from "../schemas/trial.ts";
-import { strategyKey } from "../spec/strategy_names.ts";
+import { strategyKey } from "../strategies/strategy_names.ts";
 import { gpuHours, remainingSeconds, spentSeconds } from "./budget.ts";
 import type { Study } from "./study.ts";
 import { DEFAULT_CONVERGENCE_EPISODES } from "../spec/limits.ts";

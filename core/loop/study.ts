@@ -1,5 +1,5 @@
-import { comparableStudy } from "../evidence/comparable.ts";
-import { frontHypervolume, frontOf } from "../evidence/objectives.ts";
+import { comparableStudy } from "../front/comparable.ts";
+import { frontHypervolume, frontOf } from "../front/objectives.ts";
 import type { Evaluation } from "../ports.ts";
 import type { Episode, JournalRecord } from "../schemas/journal.ts";
 import type { Spec } from "../schemas/spec.ts";

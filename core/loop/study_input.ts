@@ -8,8 +8,8 @@ import type { Provenance } from "../schemas/provenance.ts";
 import type { StudyLimits, StudyRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
-import type { AgentMethod } from "../spec/resolve_action.ts";
-import type { Recommendation } from "../evidence/recommend.ts";
+import type { AgentMethod } from "../strategies/resolve_action.ts";
+import type { Recommendation } from "../advice/recommend.ts";
 import type { ReplayedStudy } from "./replay.ts";
 
 /** The evaluations of a study's baseline, the one that a trial begins with first. */

@@ -1,7 +1,7 @@
 import type { Runtime, Task } from "../contract/plugin.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Assumption, Objective } from "../schemas/spec.ts";
-import type { AgentMethod } from "./resolve_action.ts";
+import type { AgentMethod } from "../strategies/resolve_action.ts";
 
 const LATENCY: Objective = { metric: "latency_ms", direction: "minimize", unit: "ms/token" };
 const SIZE: Objective = { metric: "size_bytes", direction: "minimize", unit: "bytes" };

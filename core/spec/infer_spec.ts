@@ -3,14 +3,14 @@ import { unknownName, UsageError } from "../errors.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Assumption, MethodVerdict, Objective, Spec } from "../schemas/spec.ts";
-import { chooseTasks } from "./choose_tasks.ts";
-import { planTasks } from "./plan_tasks.ts";
-import { type Classified, classifyDataset } from "./dataset_class.ts";
-import { programsNote, runnableTasks, unsafeCodeWarning } from "./generated_code.ts";
-import { methodVerdicts, preferenceOrder } from "./method_verdicts.ts";
+import { chooseTasks } from "../tasks/choose_tasks.ts";
+import { planTasks } from "../tasks/plan_tasks.ts";
+import { type Classified, classifyDataset } from "../tasks/dataset_class.ts";
+import { programsNote, runnableTasks, unsafeCodeWarning } from "../tasks/generated_code.ts";
+import { methodVerdicts, preferenceOrder } from "../strategies/method_verdicts.ts";
 import { constraintsOf, MAX_ACCURACY_DROP } from "./constraints_in_force.ts";
 import { memoryRefusal, requiredMemoryGb } from "./required_memory.ts";
-import type { AgentMethod } from "./resolve_action.ts";
+import type { AgentMethod } from "../strategies/resolve_action.ts";
 import {
   type ChosenRuntime,
   emulatedWarning,

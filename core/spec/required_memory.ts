@@ -1,5 +1,5 @@
 import type { Facts } from "../schemas/facts.ts";
-import { freeMemoryGb } from "./compatibility.ts";
+import { freeMemoryGb } from "../strategies/compatibility.ts";
 
 /** Tokens of the longest sequence that an evaluation is expected to hold, all batches together. */
 const TOKENS = 8 * 512;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { makeRegistry } from "../../core/contract/registry.ts";
-import { chooseTasks } from "../../core/spec/choose_tasks.ts";
-import { classifyDataset } from "../../core/spec/dataset_class.ts";
+import { chooseTasks } from "../../core/tasks/choose_tasks.ts";
+import { classifyDataset } from "../../core/tasks/dataset_class.ts";
 import { type DatasetFacts, type Plugin, type Task, WireTask, wireTask } from "../../core/mod.ts";
 import { inspectDataset } from "../../tracker/data/inspect_dataset.ts";
 

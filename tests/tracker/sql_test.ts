@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { type Direction, paretoFront } from "../../core/evidence/pareto.ts";
+import { type Direction, paretoFront } from "../../core/front/pareto.ts";
 import { UsageError } from "../../core/mod.ts";
 import { formatCsv, formatJson, formatTable } from "../../tracker/store/format.ts";
 import type { QueryResult } from "../../tracker/store/query_result.ts";

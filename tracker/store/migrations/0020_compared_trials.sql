@@ -1,4 +1,4 @@
--- Trials are compared by the core's own rules (core/evidence/comparable.ts), which the sink writes here:
+-- Trials are compared by the core's own rules (core/front/comparable.ts), which the sink writes here:
 -- latency as its ratio to the baseline of the same minutes, one figure for all trials of one stored
 -- form, and the reward and the verdict on max_latency_ms that follow from it. The tables trials,
 -- constraint_verdicts and reward_terms keep what the journal said when a trial ended.

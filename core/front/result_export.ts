@@ -3,7 +3,7 @@ import type { Facts } from "../schemas/facts.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
-import { memoryRow } from "./constraints.ts";
+import { memoryRow } from "../evidence/constraints.ts";
 import type { Comparable } from "./comparable.ts";
 import { objectiveFigure } from "./objectives.ts";
 

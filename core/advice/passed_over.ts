@@ -1,9 +1,9 @@
 import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
 import { whatDecides } from "./advice.ts";
-import type { Comparable } from "./comparable.ts";
-import { directionsOf, type Front } from "./objectives.ts";
-import { covers, minimised } from "./pareto.ts";
+import type { Comparable } from "../front/comparable.ts";
+import { directionsOf, type Front } from "../front/objectives.ts";
+import { covers, minimised } from "../front/pareto.ts";
 import { nameOf, shown, undecided, violations } from "./verdicts.ts";
 
 /** So many trials are told about, the best rewards first. */

@@ -1,7 +1,7 @@
 import type { Trial } from "../schemas/trial.ts";
 import { logError, measuredRow, type Ratio, ratioOf } from "./latency_ratio.ts";
-import { mean, quantile, Z95 } from "./statistics.ts";
-import { weightedMean } from "./strata.ts";
+import { mean, quantile, Z95 } from "../evidence/statistics.ts";
+import { weightedMean } from "../evidence/strata.ts";
 
 /** What a latency is worked out from. */
 export type TimedTrial = Pick<Trial, "trial_id" | "strategy" | "state" | "measurements">;

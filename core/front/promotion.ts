@@ -1,8 +1,8 @@
 import type { Evaluation } from "../ports.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { type Compared, objectiveFigure } from "./objectives.ts";
-import { compareQuality } from "./quality.ts";
-import { Z95 } from "./statistics.ts";
+import { compareQuality } from "../evidence/quality.ts";
+import { Z95 } from "../evidence/statistics.ts";
 
 /** What is known of a trial after its proxy. */
 export interface ProxyEvidence extends Compared {

@@ -2,9 +2,9 @@ import type { Facts } from "../schemas/facts.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict, Reward, RewardTerm } from "../schemas/trial.ts";
-import { isQuality, memoryRow } from "./constraints.ts";
+import { isQuality, memoryRow } from "../evidence/constraints.ts";
 import { measuredRow, type RatioMetric, ratioOf, RATIOS } from "./latency_ratio.ts";
-import { qualityMetric, qualityRow } from "./quality.ts";
+import { qualityMetric, qualityRow } from "../evidence/quality.ts";
 
 /**
  * What a violated quality constraint, or a stop at the proxy gate, takes off. The weighted terms

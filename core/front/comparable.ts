@@ -1,7 +1,7 @@
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { type ComparedLatency, compareLatencies } from "./compared_latency.ts";
-import { limitVerdict } from "./constraints.ts";
+import { limitVerdict } from "../evidence/constraints.ts";
 import { rescored } from "./reward.ts";
 
 /** What a comparison reads of a trial. */

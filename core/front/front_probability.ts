@@ -4,7 +4,7 @@ import type { Comparable } from "./comparable.ts";
 import type { ComparedLatency } from "./compared_latency.ts";
 import { directionsOf, objectiveFigure, pointOf } from "./objectives.ts";
 import { paretoFront } from "./pareto.ts";
-import { sampleWeights, weightedMean } from "./strata.ts";
+import { sampleWeights, weightedMean } from "../evidence/strata.ts";
 
 export interface Contender {
   readonly trial: Comparable;

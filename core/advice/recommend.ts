@@ -4,8 +4,8 @@ import type { StudyRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { whatNext } from "./advice.ts";
-import { type Comparable, comparableStudy } from "./comparable.ts";
-import { frontOf, objectiveFigure } from "./objectives.ts";
+import { type Comparable, comparableStudy } from "../front/comparable.ts";
+import { frontOf, objectiveFigure } from "../front/objectives.ts";
 import { whyChosen, whyKeep } from "./reasons.ts";
 import { looksViolated, undecided, violations } from "./verdicts.ts";
 

@@ -1,8 +1,8 @@
 import type { Facts } from "../schemas/facts.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
 import { whatDecides } from "./advice.ts";
-import { type Comparable, type ComparableStudy, objectivesSentence } from "./comparable.ts";
-import { type Front, objectiveFigure } from "./objectives.ts";
+import { type Comparable, type ComparableStudy, objectivesSentence } from "../front/comparable.ts";
+import { type Front, objectiveFigure } from "../front/objectives.ts";
 import { type Choice, passedOver } from "./passed_over.ts";
 import { looksViolated, nameOf, shown, undecided, violations } from "./verdicts.ts";
 

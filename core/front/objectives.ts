@@ -11,7 +11,7 @@ import {
 } from "./comparable.ts";
 import { hypervolume, hypervolumeContributions } from "./hypervolume.ts";
 import { type Direction, paretoFront, paretoRanks, type Point } from "./pareto.ts";
-import { qualityRow } from "./quality.ts";
+import { qualityRow } from "../evidence/quality.ts";
 
 const QUALITY: ReadonlySet<string> = new Set(["accuracy", "perplexity"]);
 
