@@ -277,7 +277,7 @@ export async function main(words: string[]): Promise<number> {
       console.error(`pare: ${error.message}`);
       return 130; // as a shell says of Ctrl-C
     }
-    const { isDiskFull, isUnwritable } = await import("./store/storage_error.ts");
+    const { isDiskFull, isUnwritable } = await import("./storage/storage_error.ts");
     if (isDiskFull(error)) {
       const reason = (error as Error).message;
       console.error(

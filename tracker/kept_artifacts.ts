@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { comparableStudy, frontOf, type JournalRecord, replayStudy } from "../core/mod.ts";
 import type { ArtifactStore } from "./artifacts/artifact_store.ts";
 import type { ArtifactClaims } from "./artifacts/garbage.ts";
-import { readJournal } from "./store/journal_reader.ts";
-import { studyOf } from "./store/record_line.ts";
+import { readJournal } from "./store/journal/reader.ts";
+import { studyOf } from "./store/journal/record_line.ts";
 import { storePaths } from "./store/store_paths.ts";
 
 /** What one store says of artifacts. */

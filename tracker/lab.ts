@@ -32,7 +32,7 @@ import { newFolders } from "./new_folders.ts";
 import type { Tools } from "./runner/workshop.ts";
 import type { StudySummary } from "./store/store.ts";
 import { type SqlRows, sqlRows } from "./sql_rows.ts";
-import type { Value } from "./store/query_result.ts";
+import type { Value } from "./store/query/result.ts";
 import { openSession, type StudySession, viewStudy } from "./study_session.ts";
 import type { StudyView } from "./view/study_view.ts";
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { UsageError } from "../core/mod.ts";
-import { named } from "./store/file_lock.ts";
+import { named } from "./storage/file_lock.ts";
 import { openStore, type Store } from "./store/store.ts";
 import { storePaths } from "./store/store_paths.ts";
 import { storeWriter } from "./store/store_writer.ts";

@@ -6,6 +6,6 @@ export type { RunStudyOptions, StudySession } from "./study_session.ts";
 export { liveCell, showPlot, showReport, showTable } from "./notebook.ts";
 export type { StudyView } from "./view/study_view.ts";
 export type { TrialRow } from "./view/trial_rows.ts";
-export type { NumberColumn, Run } from "./store/points.ts";
-export type { Series, SeriesPoint } from "./store/points_series.ts";
+export type { NumberColumn, Run } from "./store/points/points.ts";
+export type { Series, SeriesPoint } from "./store/points/series.ts";
 export { openStore, type Store } from "./store/store.ts";

@@ -1,6 +1,6 @@
 import { escapeHtml } from "./reports/render_html.ts";
-import { cellText, countText, formatTable, isNumeric } from "./store/format.ts";
-import type { QueryColumn, QueryResult, Value } from "./store/query_result.ts";
+import { cellText, countText, formatTable, isNumeric } from "./store/query/printed_answer.ts";
+import type { QueryColumn, QueryResult, Value } from "./store/query/result.ts";
 import { DISPLAY, shown } from "./terminal/kernel.ts";
 
 /** Rows that a notebook draws; all others are in the array. */

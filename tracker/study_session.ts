@@ -29,7 +29,7 @@ import { createStageRunner } from "./runner/stage_runner.ts";
 import { studyClock } from "./runner/study_clock.ts";
 import type { Tools, Workshop } from "./runner/workshop.ts";
 import type { LabStore } from "./lab_store.ts";
-import { readSamples } from "./store/sample_file.ts";
+import { readSamples } from "./store/rows/sample_file.ts";
 import type { RunningMirror } from "./mlflow/start_mirror.ts";
 import type { Store } from "./store/store.ts";
 import { kernelBroadcast } from "./terminal/kernel.ts";

@@ -6,7 +6,7 @@ import { discoverPlugins } from "../../tracker/discover.ts";
 import { BATCH_SIZE } from "../../tracker/runner/evaluate_artifact.ts";
 import { PROTOCOL } from "../../tracker/runner/measure_speed.ts";
 import { CALIBRATION } from "../../tracker/runner/prepare_study.ts";
-import { readSamples } from "../../tracker/store/sample_file.ts";
+import { readSamples } from "../../tracker/store/rows/sample_file.ts";
 import { wireTasks } from "../../tracker/runner/wire_tasks.ts";
 import type { MeasuredStudy } from "./measured_study.ts";
 import { stagesOf } from "./span_account.ts";

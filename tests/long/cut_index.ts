@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { openDatabase } from "../../tracker/store/open_database.ts";
+import { openDatabase } from "../../tracker/store/index/open_database.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { contents, copyStore } from "../fixtures/stores/contents.ts";
 import { answersAfter, wholeStore } from "../fixtures/stores/cut_index.ts";

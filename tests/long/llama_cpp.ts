@@ -8,7 +8,7 @@ import { testPython } from "../../python-backends/checks.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { ensureEnvironment } from "../../python-backends/environments.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
-import { readSamples } from "../../tracker/store/sample_file.ts";
+import { readSamples } from "../../tracker/store/rows/sample_file.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** Of each task that is scored twice. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Artifact } from "../../core/mod.ts";
-import { artifactRows } from "../../tracker/store/artifact_rows.ts";
+import { artifactRows } from "../../tracker/store/rows/artifact_rows.ts";
 import { AT } from "../fixtures/stores/records.ts";
 
 const ARTIFACT: Artifact = {

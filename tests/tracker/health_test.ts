@@ -10,7 +10,7 @@ import {
   wireTask,
 } from "../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../python-backends/client.ts";
-import { readSamples } from "../../tracker/store/sample_file.ts";
+import { readSamples } from "../../tracker/store/rows/sample_file.ts";
 import { world } from "../core/study_world.ts";
 import { must, trainedTinyModel } from "../tiny_model.ts";
 

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { JournalRecord } from "../../core/mod.ts";
-import { openJournal } from "../../tracker/store/journal.ts";
-import { readJournal } from "../../tracker/store/journal_reader.ts";
-import { encodeLine, type Entry, fromJson, toJson } from "../../tracker/store/record_line.ts";
+import { openJournal } from "../../tracker/store/journal/journal.ts";
+import { readJournal } from "../../tracker/store/journal/reader.ts";
+import {
+  encodeLine,
+  type Entry,
+  fromJson,
+  toJson,
+} from "../../tracker/store/journal/record_line.ts";
 import {
   measurement,
   STUDY,
@@ -217,7 +222,7 @@ Deno.test("encodeLine() writes one line, whatever the text holds", () => {
 
 const CHILD = `
 import { openJournal } from ${
-  JSON.stringify(import.meta.resolve("../../tracker/store/journal.ts"))
+  JSON.stringify(import.meta.resolve("../../tracker/store/journal/journal.ts"))
 };
 const journal = openJournal(Deno.args[0]);
 for (let n = Number(Deno.args[1]);; n++) {

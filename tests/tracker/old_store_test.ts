@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { cp } from "node:fs/promises";
-import { fromJson, toJson } from "../../tracker/store/record_line.ts";
+import { fromJson, toJson } from "../../tracker/store/journal/record_line.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { STUDY } from "../fixtures/stores/records.ts";

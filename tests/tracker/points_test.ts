@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { JournalRecord, Points } from "../../core/mod.ts";
-import { flushDatabase } from "../../tracker/store/database_tasks.ts";
-import { readJournal } from "../../tracker/store/journal_reader.ts";
+import { flushDatabase } from "../../tracker/store/index/database_tasks.ts";
+import { readJournal } from "../../tracker/store/journal/reader.ts";
 import {
   decodeIntegers,
   decodeValues,
   encodeIntegers,
   encodeValues,
   toInt64,
-} from "../../tracker/store/points_columns.ts";
+} from "../../tracker/store/points/columns.ts";
 import { openStore, rebuildDatabase, type Store } from "../../tracker/store/store.ts";
 import { inDirectory, startChild } from "../fixtures/stores/processes.ts";
 import { STUDY, trialId, trialRecords } from "../fixtures/stores/records.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
-import { frame, frames } from "../../tracker/store/frames.ts";
-import { needsDisk, queryError } from "../../tracker/store/query_error.ts";
-import { openDatabase } from "../../tracker/store/open_database.ts";
+import { frame, frames } from "../../tracker/store/query/frames.ts";
+import { needsDisk, queryError } from "../../tracker/store/query/query_error.ts";
+import { openDatabase } from "../../tracker/store/index/open_database.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
 import { inDirectory, startChild } from "../fixtures/stores/processes.ts";
 import { studyRecords } from "../fixtures/stores/records.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { JournalRecord } from "../../core/mod.ts";
-import { readSamples } from "../../tracker/store/sample_file.ts";
+import { readSamples } from "../../tracker/store/rows/sample_file.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { AT, STUDY, trialId } from "../fixtures/stores/records.ts";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { checkStore } from "../../tracker/store/check_store.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
-import { leaveNote } from "../../tracker/store/notes_inbox.ts";
+import { leaveNote } from "../../tracker/store/journal/notes_inbox.ts";
 import { pare } from "../fixtures/stores/pare.ts";
 import { databaseHolder, inDirectory, startChild } from "../fixtures/stores/processes.ts";
 import { artifact, AT, STUDY, studyRecords, trialId } from "../fixtures/stores/records.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { JournalRecord } from "../../core/mod.ts";
-import { useDatabase } from "../../tracker/store/database.ts";
-import { recordChanges } from "../../tracker/store/rows.ts";
+import { useDatabase } from "../../tracker/store/index/database.ts";
+import { recordChanges } from "../../tracker/store/rows/rows_of_record.ts";
 import { openStore, rebuildDatabase, type Store } from "../../tracker/store/store.ts";
 import {
   databaseHolder,

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { ensureEnvironment } from "../../python-backends/environments.ts";
 import { openLab } from "../../tracker/mod.ts";
 import { openLabStore } from "../../tracker/lab_store.ts";
-import type { QueryResult } from "../../tracker/store/query_result.ts";
+import type { QueryResult } from "../../tracker/store/query/result.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
 import {
   databaseHolder,

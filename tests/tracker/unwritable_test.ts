@@ -8,7 +8,7 @@ import { findHome } from "../../tracker/home.ts";
 import { newFolders } from "../../tracker/new_folders.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { numbered } from "../fixtures/stores/kill_rounds.ts";
-import { isUnwritable } from "../../tracker/store/storage_error.ts";
+import { isUnwritable } from "../../tracker/storage/storage_error.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const CLI = [Deno.execPath(), "run", "--allow-all", "--no-check", "tracker/cli.ts"];

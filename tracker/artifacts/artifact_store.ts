@@ -13,7 +13,7 @@ import {
   weightBytes,
   writeJson,
 } from "./artifact_files.ts";
-import { checksums, requireNoLinks, sha256File } from "./file_hash.ts";
+import { checksums, requireNoLinks, sha256File } from "../storage/file_hash.ts";
 import { type Claimant, claimants, forgetClaims, openClaims } from "./claims.ts";
 import {
   collectGarbage,

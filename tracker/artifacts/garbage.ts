@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Artifact } from "../../core/mod.ts";
-import { acquireLock, type FileLock } from "../store/file_lock.ts";
+import { acquireLock, type FileLock } from "../storage/file_lock.ts";
 import {
   type ArtifactPaths,
   clearDead,

@@ -5,7 +5,7 @@ import { makeRoom } from "../artifacts/make_room.ts";
 import { UsageError } from "../../core/mod.ts";
 import { findHome } from "../home.ts";
 import { artifactClaims } from "../kept_artifacts.ts";
-import { journalSize } from "../store/sink.ts";
+import { journalSize } from "../store/index/sink.ts";
 import { storePaths } from "../store/store_paths.ts";
 import { bytes } from "../view/format.ts";
 import { parseBytes } from "./parse_values.ts";

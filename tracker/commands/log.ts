@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { UsageError } from "../../core/mod.ts";
-import { sha256File } from "../artifacts/file_hash.ts";
+import { sha256File } from "../storage/file_hash.ts";
 import { findHome } from "../home.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { findSubject } from "../store/subjects.ts";

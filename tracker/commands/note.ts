@@ -1,7 +1,7 @@
 import { UsageError } from "../../core/mod.ts";
 import { findHome } from "../home.ts";
-import { named } from "../store/file_lock.ts";
-import { leaveNote, waitingNotes } from "../store/notes_inbox.ts";
+import { named } from "../storage/file_lock.ts";
+import { leaveNote, waitingNotes } from "../store/journal/notes_inbox.ts";
 import { openStore } from "../store/store.ts";
 import type { StorePaths } from "../store/store_paths.ts";
 import { storeWriter } from "../store/store_writer.ts";

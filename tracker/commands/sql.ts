@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { UsageError } from "../../core/mod.ts";
 import { findHome } from "../home.ts";
-import { type Format, formatResult } from "../store/query.ts";
-import type { QueryLimits, QueryResult } from "../store/query_result.ts";
+import { type Format, formatResult } from "../store/query/query.ts";
+import type { QueryLimits, QueryResult } from "../store/query/result.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { standardOutput, watch } from "../terminal/watch.ts";
 import { parseDuration, parsePositive, parseWhole } from "./parse_values.ts";

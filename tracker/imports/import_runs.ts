@@ -7,7 +7,7 @@ import {
   type SampleResult,
   UsageError,
 } from "../../core/mod.ts";
-import { toJson } from "../store/record_line.ts";
+import { toJson } from "../store/journal/record_line.ts";
 import type { Store } from "../store/store.ts";
 import { seriesParts } from "./series_parts.ts";
 

@@ -1,6 +1,6 @@
 import { extname, join } from "node:path";
 import type { JournalRecord } from "../../core/mod.ts";
-import { decodeIntegers, decodeValues } from "../store/points_columns.ts";
+import { decodeIntegers, decodeValues } from "../store/points/columns.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import {
   describeClosing,

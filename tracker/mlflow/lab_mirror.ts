@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { parseBytes } from "../commands/parse_values.ts";
 import type { Home } from "../home.ts";
-import { type FileLock, flockOwner, lockOwner, named, tryLock } from "../store/file_lock.ts";
+import { type FileLock, flockOwner, lockOwner, named, tryLock } from "../storage/file_lock.ts";
 import { parseCheckpoints } from "./checkpoints.ts";
 import { MAX_FILE_BYTES } from "./deliver.ts";
 import { type MirrorOptions, type RunningMirror, startMirror } from "./start_mirror.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
-import { readJournal } from "../store/journal_reader.ts";
+import { readJournal } from "../store/journal/reader.ts";
 import { pathComponent, storePaths } from "../store/store_paths.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import { createMlflowClient } from "./client.ts";

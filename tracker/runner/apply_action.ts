@@ -6,7 +6,7 @@ import { makeRoom } from "../artifacts/make_room.ts";
 import { artifactClaims } from "../kept_artifacts.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
 import { methodSource } from "./source_closure.ts";
-import { storageFailure } from "../store/storage_error.ts";
+import { storageFailure } from "../storage/storage_error.ts";
 import { failed, type StageRunner } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";
 

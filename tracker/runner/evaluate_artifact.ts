@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Artifact, Evaluation, Outcome } from "../../core/mod.ts";
-import { readSamples } from "../store/sample_file.ts";
+import { readSamples } from "../store/rows/sample_file.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
-import { storageFailure } from "../store/storage_error.ts";
+import { storageFailure } from "../storage/storage_error.ts";
 import { stageSource } from "./source_closure.ts";
 import { failed, type StageRunner } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";

@@ -6,7 +6,7 @@ import type {
   StageRequest,
   StageResult,
 } from "../../core/mod.ts";
-import { storageFailure } from "../store/storage_error.ts";
+import { storageFailure } from "../storage/storage_error.ts";
 import type { SpeedInput } from "./speed_input.ts";
 import { stageSource } from "./source_closure.ts";
 import { failed } from "./stage_runner.ts";

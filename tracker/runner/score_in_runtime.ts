@@ -10,8 +10,8 @@ import {
   pairedDifference,
   type SampleResult,
 } from "../../core/mod.ts";
-import { readSamples } from "../store/sample_file.ts";
-import { storageFailure } from "../store/storage_error.ts";
+import { readSamples } from "../store/rows/sample_file.ts";
+import { storageFailure } from "../storage/storage_error.ts";
 import type { SpeedInput } from "./speed_input.ts";
 import type { RuntimeForm } from "./runtime_form.ts";
 import { failed } from "./stage_runner.ts";

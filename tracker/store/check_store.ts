@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join, normalize } from "node:path";
 import { type Artifact, type JournalRecord, UsageError } from "../../core/mod.ts";
-import { sha256File } from "../artifacts/file_hash.ts";
-import { checkIndex, type Findings, type IndexFindings } from "./check_index.ts";
-import { readJournal } from "./journal_reader.ts";
-import { journalSize } from "./sink.ts";
+import { sha256File } from "../storage/file_hash.ts";
+import { checkIndex, type Findings, type IndexFindings } from "./index/check_index.ts";
+import { readJournal } from "./journal/reader.ts";
+import { journalSize } from "./index/sink.ts";
 import { type StorePaths, storePaths } from "./store_paths.ts";
 
 /** A file that a record holds the hash of. */

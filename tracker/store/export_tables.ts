@@ -1,9 +1,9 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { schemaVersion } from "./migrate.ts";
-import { openingHere, reading } from "./reading_tasks.ts";
-import { sinkOffset } from "./sink.ts";
+import { schemaVersion } from "./index/migrate.ts";
+import { openingHere, reading } from "./query/reading_tasks.ts";
+import { sinkOffset } from "./index/sink.ts";
 import type { StorePaths } from "./store_paths.ts";
 
 /** A table or view as it was written. */

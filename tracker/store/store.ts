@@ -1,26 +1,26 @@
 import { dirname, join, resolve } from "node:path";
 import { type JournalRecord, type Tracker, UsageError } from "../../core/mod.ts";
-import { type Database, useDatabase } from "./database.ts";
-import type { Rebuilt } from "./database_tasks.ts";
+import { type Database, useDatabase } from "./index/database.ts";
+import type { Rebuilt } from "./index/database_tasks.ts";
 import type { ExportedTables } from "./export_tables.ts";
-import { acquireLock, type FileLock, type LockOwner } from "./file_lock.ts";
-import { type Journal, openJournal } from "./journal.ts";
-import { knownEntries } from "./journal_reader.ts";
-import { openRun, type Run } from "./points.ts";
-import type { RunKey } from "./points_gather.ts";
-import { type Inbox, watchInbox } from "./notes_inbox.ts";
-import { checkPoints, type Series, type SeriesKey, type SeriesOptions } from "./points_series.ts";
-import { query, READ_PATIENCE_MS } from "./query.ts";
-import type { QueryLimits, QueryResult } from "./query_result.ts";
-import { clearLeftover } from "./new_database.ts";
-import { type Entry, studyOf } from "./record_line.ts";
-import { scheduleSink, type SinkSchedule, type SinkStatus } from "./sink_schedule.ts";
-import { journalSize } from "./sink.ts";
+import { acquireLock, type FileLock, type LockOwner } from "../storage/file_lock.ts";
+import { type Journal, openJournal } from "./journal/journal.ts";
+import { knownEntries } from "./journal/reader.ts";
+import { openRun, type Run } from "./points/points.ts";
+import type { RunKey } from "./points/gather.ts";
+import { type Inbox, watchInbox } from "./journal/notes_inbox.ts";
+import { checkPoints, type Series, type SeriesKey, type SeriesOptions } from "./points/series.ts";
+import { query, READ_PATIENCE_MS } from "./query/query.ts";
+import type { QueryLimits, QueryResult } from "./query/result.ts";
+import { clearLeftover } from "./index/new_database.ts";
+import { type Entry, studyOf } from "./journal/record_line.ts";
+import { scheduleSink, type SinkSchedule, type SinkStatus } from "./index/sink_schedule.ts";
+import { journalSize } from "./index/sink.ts";
 import { logPath, samplesPath, type StorePaths, storePaths } from "./store_paths.ts";
-import { behindSentence, heldSentence } from "./stale.ts";
+import { behindSentence, heldSentence } from "./query/stale.ts";
 import { checkFormat } from "./store_format.ts";
 import { storeWriter } from "./store_writer.ts";
-import { storageError } from "./storage_error.ts";
+import { storageError } from "../storage/storage_error.ts";
 
 /** A study as a list shows it. */
 export interface StudySummary {

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { UsageError } from "../../core/mod.ts";
-import { isInUse } from "./database.ts";
-import { SCHEMA_VERSION } from "./migrate.ts";
-import { newerFormatSentence } from "./obstacle.ts";
+import { isInUse } from "./index/database.ts";
+import { SCHEMA_VERSION } from "./index/migrate.ts";
+import { newerFormatSentence } from "./index/obstacle.ts";
 import { storePaths } from "./store_paths.ts";
-import { RECORD_VERSION } from "./upgrade_record.ts";
+import { RECORD_VERSION } from "./journal/upgrade_record.ts";
 
 /** `store.json`: what wrote the store last. Stores of record version 1 do not say their schema. */
 const StoreFormat = z.object({ format: z.int(), schema: z.int().default(0) });

@@ -1,6 +1,6 @@
 import { unknownName, UsageError } from "../../core/mod.ts";
-import { readJournal } from "./journal_reader.ts";
-import { subjectOf } from "./said_rows.ts";
+import { readJournal } from "./journal/reader.ts";
+import { subjectOf } from "./rows/said_rows.ts";
 import type { Store } from "./store.ts";
 
 /** A study, or one of its trials. */

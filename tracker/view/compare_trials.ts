@@ -11,7 +11,7 @@ import {
   unknownName,
   UsageError,
 } from "../../core/mod.ts";
-import { readSamples } from "../store/sample_file.ts";
+import { readSamples } from "../store/rows/sample_file.ts";
 import type { Store } from "../store/store.ts";
 
 /** Draws of a comparison of any two trials, which no one study's seed belongs to. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { checkStore } from "../../../tracker/store/check_store.ts";
-import { openDatabase } from "../../../tracker/store/open_database.ts";
+import { openDatabase } from "../../../tracker/store/index/open_database.ts";
 import { openStore, rebuildDatabase } from "../../../tracker/store/store.ts";
 import { answersAfter, besideIndex, wholeStore } from "../../fixtures/stores/cut_index.ts";
 import { pare } from "../../fixtures/stores/pare.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { openJournal } from "../../../tracker/store/journal.ts";
-import { readJournal } from "../../../tracker/store/journal_reader.ts";
-import type { Entry } from "../../../tracker/store/record_line.ts";
+import { openJournal } from "../../../tracker/store/journal/journal.ts";
+import { readJournal } from "../../../tracker/store/journal/reader.ts";
+import type { Entry } from "../../../tracker/store/journal/record_line.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { sayingSeed } from "../../fixtures/stores/contents.ts";
 import { flipRounds } from "../../fixtures/stores/flip_rounds.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { JournalRecord } from "../../../core/mod.ts";
-import { openJournal } from "../../../tracker/store/journal.ts";
-import { readJournal } from "../../../tracker/store/journal_reader.ts";
-import type { Entry } from "../../../tracker/store/record_line.ts";
+import { openJournal } from "../../../tracker/store/journal/journal.ts";
+import { readJournal } from "../../../tracker/store/journal/reader.ts";
+import type { Entry } from "../../../tracker/store/journal/record_line.ts";
 import { openStore, rebuildDatabase, type Store } from "../../../tracker/store/store.ts";
 import { contents, copyStore } from "../../fixtures/stores/contents.ts";
 import { numbered } from "../../fixtures/stores/kill_rounds.ts";

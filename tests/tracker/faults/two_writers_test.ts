@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { readJournal } from "../../../tracker/store/journal_reader.ts";
+import { readJournal } from "../../../tracker/store/journal/reader.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { numbered } from "../../fixtures/stores/kill_rounds.ts";
 import { type Child, inDirectory, startChild } from "../../fixtures/stores/processes.ts";

@@ -1,0 +1,19 @@
+import { readdirSync } from "node:fs";
+import { hasOpen, processCommand } from "./file_lock.ts";
+import type { Holder } from "../store/index/obstacle.ts";
+
+/**
+ * Other processes of this user that have a file open, also for reading only, which no lock error
+ * ever names. Empty where the system has no /proc.
+ */
+export function holdersOf(path: string): Holder[] {
+  let names: string[];
+  try {
+    names = readdirSync("/proc");
+  } catch {
+    return [];
+  }
+  return names.filter((name) => /^\d+$/.test(name)).map(Number)
+    .filter((pid) => pid !== Deno.pid && hasOpen(pid, path))
+    .map((pid) => ({ pid, command: processCommand(pid) }));
+}

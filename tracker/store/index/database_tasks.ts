@@ -1,0 +1,241 @@
+import { UsageError } from "../../../core/mod.ts";
+import { migrate, pendingMigrations, schemaVersion } from "./migrate.ts";
+import { carryOver, readableOffset, type Recovered } from "./carry_over.ts";
+import { lockUpgrade, newDatabase } from "./new_database.ts";
+import {
+  firstLine,
+  type Holder,
+  isDamagedBlock,
+  isForeign,
+  isInternal,
+  type Obstacle,
+} from "./obstacle.ts";
+import { type OpenDatabase, openDatabase, openPatiently } from "./open_database.ts";
+import { unreadable } from "./scan_database.ts";
+import {
+  exists,
+  identityOf,
+  keepReplaced,
+  removeDatabase,
+  setAside,
+} from "../../storage/set_aside.ts";
+import { AheadOfJournal, catchUp, type CatchUpLimits, sinkOffset } from "./sink.ts";
+import { sayProgress } from "./say_progress.ts";
+import type { StorePaths } from "../store_paths.ts";
+import { upgradeDatabase } from "./upgrade.ts";
+
+/** How far the database came, and what was in the way. */
+export interface FlushReport {
+  reached: number;
+  /** Who has the database, where that stopped the flush. */
+  held_by: Holder | null;
+  /** Whether the database is another process's for now. */
+  held: boolean;
+  /** Where a damaged database was put before it was made anew; null: none was. */
+  set_aside: string | null;
+  reason: string | null;
+}
+
+/** Takes the journal over into an open database and closes it; or says why that cannot be done. */
+async function bringUp(
+  opened: OpenDatabase,
+  paths: StorePaths,
+  to: number,
+  limits: CatchUpLimits,
+): Promise<{ reached: number } | { old: true } | { damaged: string }> {
+  let reason: string;
+  let internal: boolean;
+  try {
+    const pending = await pendingMigrations(opened.connection, paths.database);
+    if (pending.foreign) return { damaged: `${paths.database} is another program's database` };
+    if (pending.old) return { old: true };
+    await migrate(opened.connection, paths.database);
+    return { reached: await catchUp(opened.connection, paths, to, limits) };
+  } catch (error) {
+    const damaged = error instanceof AheadOfJournal || isDamagedBlock(error) || isForeign(error);
+    if (!damaged && !isInternal(error)) throw error;
+    reason = (error as Error).message;
+    internal = !damaged;
+  } finally {
+    opened.close();
+  }
+  // DuckDB gave up: over the file, or over a mistake of its own that another file would not mend.
+  if (internal && await unreadable(paths.database) === null) throw new Error(reason);
+  return { damaged: reason };
+}
+
+/** Brings a database of an older schema to this one; gives what is in the way, null: nothing. */
+async function upgrade(paths: StorePaths, to: number): Promise<Obstacle | null> {
+  const rebuild = () =>
+    rebuildDatabase(paths, to, { what: `upgrading the store ${paths.root}`, keep: false });
+  try {
+    return await upgradeDatabase(paths.database, rebuild);
+  } catch (error) {
+    if (!isDamagedBlock(error) && !isForeign(error)) throw error;
+    return { obstacle: "damaged", reason: firstLine(error) };
+  }
+}
+
+/** How a flush is to go. */
+export interface FlushOptions {
+  /** How long to wait for whoever has the database. */
+  patience_ms: number;
+  /** See `OpenOptions`. */
+  keep_log: boolean;
+  /** How long to have the database: what is left then is for the next flush. */
+  budget_ms: number;
+}
+
+/**
+ * Opens, appends, closes. A damaged database is set aside and made anew from the journal; an
+ * older one is copied beside itself first.
+ */
+export async function flushDatabase(
+  paths: StorePaths,
+  to: number,
+  { patience_ms, keep_log, budget_ms }: FlushOptions,
+  onCommit: (reached: number) => void = () => {},
+): Promise<FlushReport> {
+  let set_aside: string | null = null;
+  let reason: string | null = null;
+  for (let attempt = 0; attempt < 4; attempt++) {
+    const identity = identityOf(paths.database);
+    const options = { readOnly: false, patience_ms, keep_log };
+    const opened = await openPatiently(paths.database, options);
+    if ("obstacle" in opened && opened.obstacle === "held") {
+      return { reached: 0, held: true, held_by: opened.holder, set_aside, reason };
+    }
+    let result = "obstacle" in opened
+      ? { damaged: opened.reason }
+      : await bringUp(opened, paths, to, { budget_ms, onCommit });
+    if ("old" in result) {
+      const obstacle = await upgrade(paths, to);
+      if (obstacle?.obstacle === "held") {
+        return { reached: 0, held: true, held_by: obstacle.holder, set_aside, reason };
+      }
+      if (obstacle === null) continue;
+      result = { damaged: obstacle.reason };
+    }
+    if ("reached" in result) {
+      return { reached: result.reached, held: false, held_by: null, set_aside, reason };
+    }
+    reason = result.damaged;
+    if (set_aside !== null) {
+      // Made a moment ago, and no better: another copy of it would be of use to nobody.
+      if (identityOf(paths.database) === identity) removeDatabase(paths.database);
+      break;
+    }
+    set_aside = setAside(paths.database, identity);
+    if (set_aside !== null) {
+      console.error(`pare: made the index anew; the one before is kept as ${set_aside}: ${reason}`);
+    }
+  }
+  throw new UsageError(`Cannot make ${paths.database} from the journal: ${reason}`);
+}
+
+/** The sentence where the database cannot be had. */
+export function heldError(paths: StorePaths, holder: Holder | null): UsageError {
+  const who = holder === null ? "another process" : `process ${holder.pid} (${holder.command})`;
+  return new UsageError(
+    `Cannot read ${paths.database} as ${who} has it open for writing; close it there and ask again`,
+  );
+}
+
+/** How far the database is, or why it cannot be read. Changes nothing. */
+export interface Peek {
+  reached: number;
+  held_by: Holder | null;
+  /** What is wrong with the file; null: nothing that shows without reading all of it. */
+  damaged: string | null;
+}
+
+export async function peekDatabase(paths: StorePaths): Promise<Peek> {
+  if (!exists(paths.database)) return { reached: 0, held_by: null, damaged: null };
+  const opened = await openPatiently(paths.database, { readOnly: true, patience_ms: 300 });
+  if ("obstacle" in opened) {
+    return opened.obstacle === "held"
+      ? { reached: 0, held_by: opened.holder, damaged: null }
+      : { reached: 0, held_by: null, damaged: opened.reason };
+  }
+  try {
+    const version = await schemaVersion(opened.connection);
+    const reached = version === 0 ? 0 : await sinkOffset(opened.connection);
+    return { reached, held_by: null, damaged: null };
+  } catch (error) {
+    return { reached: 0, held_by: null, damaged: firstLine(error) };
+  } finally {
+    opened.close();
+  }
+}
+
+interface RebuildOptions {
+  /** What is said while it lasts. */
+  what: string;
+  /** Whether the old file stays under another name. */
+  keep: boolean;
+}
+
+/** What a rebuilding did. */
+export interface Rebuilt {
+  /** Bytes of journal taken over. */
+  reached: number;
+  /** Where the index before is kept; null: there was none. */
+  kept: string | null;
+  /** What only the index before still held, carried over. */
+  recovered: readonly Recovered[];
+}
+
+/** Makes the database anew from the journal and puts it in the old one's place. */
+export async function rebuildDatabase(
+  paths: StorePaths,
+  to: number,
+  { what, keep }: RebuildOptions,
+): Promise<Rebuilt> {
+  const fresh = { ...paths, database: newDatabase(paths.database) };
+  removeDatabase(fresh.database);
+  try {
+    const options = { patience_ms: 0, keep_log: false, budget_ms: Infinity };
+    const say = sayProgress(what, to);
+    const before = await readableOffset(paths.database, paths.journal);
+    let recovered: Recovered[] = [];
+    if (before !== null && before > 0 && before <= to) {
+      await flushDatabase(fresh, before, options, say);
+      recovered = await carryOver(fresh.database, paths.database).catch((error) => {
+        // Of another form, or not readable where it is needed: it is kept as it is.
+        console.error(`pare: carried nothing over from the index before: ${firstLine(error)}`);
+        return [];
+      });
+    }
+    const { reached } = await flushDatabase(fresh, to, options, say);
+    return { reached, recovered, kept: await replace(paths, fresh.database, keep) };
+  } finally {
+    removeDatabase(fresh.database);
+  }
+}
+
+/** Puts a whole database in the place of the one there; gives where that one is kept. */
+async function replace(paths: StorePaths, fresh: string, keep: boolean): Promise<string | null> {
+  const identity = identityOf(paths.database);
+  // Opening the old one shows that no other process has it, and empties its write-ahead log.
+  const old = identity === null ? null : await openDatabase(paths.database, { readOnly: false });
+  let kept: string | null = null;
+  if (old !== null && "obstacle" in old) {
+    if (old.obstacle === "held") throw heldError(paths, old.holder);
+    kept = setAside(paths.database, identity);
+  } else if (old !== null) {
+    old.close();
+    if (keep) kept = keepReplaced(paths.database);
+  }
+  Deno.renameSync(fresh, paths.database);
+  if (exists(`${paths.database}.wal`)) Deno.removeSync(`${paths.database}.wal`);
+  return kept;
+}
+
+/** As a person asks for it: the old file stays, and nobody upgrades the database meanwhile. */
+export async function rebuildAsAsked(paths: StorePaths, to: number): Promise<Rebuilt> {
+  using _one = await lockUpgrade(paths.database);
+  return await rebuildDatabase(paths, to, {
+    what: `making the index of ${paths.root} anew`,
+    keep: true,
+  });
+}

@@ -1,0 +1,218 @@
+import { type JournalRecord, UsageError } from "../../../core/mod.ts";
+import { flockOwner, lockRefusal } from "../../storage/file_lock.ts";
+import { journalFault, keepAcknowledged } from "./rescue.ts";
+import { makeGatherer, type PointGatherer } from "../points/gather.ts";
+import { encodeLine, readEntry } from "./record_line.ts";
+import { storageError } from "../../storage/storage_error.ts";
+
+const NEWLINE = 0x0a;
+const TAIL = 1 << 16;
+
+/** The one writer of a journal file. */
+export interface Journal {
+  readonly path: string;
+  /** Bytes that are on disk for certain: every record before this place is durable. */
+  readonly end: number;
+  /** Where the torn tail that was found at opening is kept; null where there was none. */
+  readonly torn: string | null;
+  /** Resolves when the record is on disk; records appended meanwhile share one fdatasync. */
+  append(record: JournalRecord): Promise<void>;
+  /** The same for several records, of which a failed write keeps none. */
+  appendAll(records: readonly JournalRecord[]): Promise<void>;
+  /**
+   * Where points are gathered for the next write, and when they are on disk. What is appended in
+   * between gets a gatherer of its own behind it, so that everything stays in order.
+   */
+  gather(): Gathering;
+  /** Throws where the file is not the one any more that is written here: removed, replaced, cut. */
+  check(): void;
+  /** Waits for what was appended, then closes the file. */
+  close(): Promise<void>;
+}
+
+export interface Gathering {
+  readonly points: PointGatherer;
+  readonly durable: Promise<void>;
+}
+
+interface Waiting {
+  /** Asked when it is written, as points may be added until then. */
+  lines: () => readonly Uint8Array[];
+  gathering: Gathering | null;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+function readAt(file: Deno.FsFile, offset: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  file.seekSync(offset, Deno.SeekMode.Start);
+  for (let at = 0; at < length;) {
+    const read = file.readSync(bytes.subarray(at));
+    if (read === null) break;
+    at += read;
+  }
+  return bytes;
+}
+
+/**
+ * Place behind the last complete record. What follows was never acknowledged: the writer died in
+ * the middle of it. Reads backwards, so that a long journal opens as fast as a short one.
+ */
+function completeEnd(file: Deno.FsFile, size: number): number {
+  let window = Math.min(size, TAIL);
+  for (;;) {
+    const bytes = readAt(file, size - window, window);
+    const newline = bytes.lastIndexOf(NEWLINE);
+    if (newline >= 0 || window === size) return size - window + lastWhole(bytes, newline + 1);
+    window = Math.min(size, window * 4);
+  }
+}
+
+/** Keeps a last record that lacks only its newline, or has another byte in its place. */
+function lastWhole(bytes: Uint8Array, at: number): number {
+  if (at === bytes.length) return at;
+  return readEntry(bytes, at, 0)?.kind === "record" ? bytes.length : at;
+}
+
+/** Cuts what follows the last complete record; gives the path where it is kept. */
+function cutTail(path: string, file: Deno.FsFile): { end: number; torn: string | null } {
+  const size = file.statSync().size;
+  const end = size === 0 ? 0 : completeEnd(file, size);
+  if (end === size) return { end, torn: null };
+  const torn = `${path}.torn-${end}`;
+  Deno.writeFileSync(torn, readAt(file, end, size - end));
+  file.truncateSync(end);
+  file.syncSync();
+  return { end, torn };
+}
+
+function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+}
+
+function concatenated(lines: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(lines.reduce((sum, line) => sum + line.length, 0));
+  let at = 0;
+  for (const line of lines) {
+    bytes.set(line, at);
+    at += line.length;
+  }
+  return bytes;
+}
+
+/** The file, locked itself: a second writer is refused whatever became of the store's lock file. */
+function openLocked(path: string, what: string): Deno.FsFile {
+  const file = Deno.openSync(path, { read: true, write: true, create: true });
+  if (file.tryLockSync(true)) return file;
+  file.close();
+  throw new UsageError(lockRefusal(what, flockOwner(path)));
+}
+
+/** Opens a journal for appending; `what` is its name in a refusal. */
+export function openJournal(path: string, what = path): Journal {
+  const file = openLocked(path, what);
+  const { end: start, torn } = cutTail(path, file);
+  let end = start;
+  let queue: Waiting[] = [];
+  let running: Promise<void> | null = null;
+  let closed = false;
+  /** Set where the file could not be cut back after a failed write: nothing may follow. */
+  let broken: unknown = null;
+
+  /** `written` null: while a write is under way nobody knows the size. */
+  const check = (written: number | null = end): void => {
+    if (broken !== null) throw broken;
+    const fault = journalFault(path, file, written);
+    if (fault === null) return;
+    broken = new UsageError(
+      `Cannot append to ${path} as ${fault}; ${keepAcknowledged(path, file, end)}`,
+    );
+    throw broken;
+  };
+
+  const commit = async (batch: Waiting[]): Promise<void> => {
+    try {
+      check();
+      const bytes = concatenated(batch.flatMap(({ lines }) => lines()));
+      file.seekSync(end, Deno.SeekMode.Start);
+      writeAll(file, bytes);
+      await file.syncData();
+      check(end + bytes.length); // or it is acknowledged in a file that nobody can find
+      end += bytes.length;
+      for (const { resolve } of batch) resolve();
+    } catch (error) {
+      const reason = storageError(error, `append to ${path}`);
+      for (const { reject } of batch) reject(reason);
+      if (broken !== null) throw broken;
+      // Half a record may stand there; the next append must not glue onto it.
+      file.truncateSync(end);
+    }
+  };
+
+  const drain = async (): Promise<void> => {
+    try {
+      while (queue.length > 0) {
+        const batch = queue;
+        queue = [];
+        await commit(batch);
+      }
+    } catch (error) {
+      broken = error;
+      for (const { reject } of queue.splice(0)) reject(error);
+    } finally {
+      running = null;
+    }
+  };
+
+  const push = (
+    lines: Waiting["lines"],
+    points: PointGatherer | null = null,
+  ): Promise<void> => {
+    if (broken !== null) return Promise.reject(broken);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const gathering = points === null ? null : { points, durable: promise };
+    queue.push({ lines, gathering, resolve, reject });
+    running ??= Promise.resolve().then(drain);
+    return promise;
+  };
+  const requireOpen = (): void => {
+    if (closed) throw new Error(`Cannot append to ${path} as it is closed`);
+  };
+
+  return {
+    path,
+    torn,
+    get end(): number {
+      return end;
+    },
+    // deno-lint-ignore require-await -- async: what cannot be encoded rejects, too
+    async append(record) {
+      requireOpen();
+      const line = encodeLine(record);
+      return push(() => [line]);
+    },
+    // deno-lint-ignore require-await -- as above
+    async appendAll(records) {
+      requireOpen();
+      const lines = records.map(encodeLine);
+      return push(() => lines);
+    },
+    check() {
+      if (!closed) check(running === null ? end : null); // a closed file tells nothing of its path
+    },
+    gather() {
+      requireOpen();
+      const open = queue.at(-1)?.gathering;
+      if (open !== null && open !== undefined && !open.points.full) return open;
+      const points = makeGatherer();
+      const durable = push(() => points.records().map(encodeLine), points);
+      return queue.at(-1)?.gathering ?? { points, durable };
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      while (running !== null) await running;
+      file.close();
+    },
+  };
+}

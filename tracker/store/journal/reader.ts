@@ -1,0 +1,82 @@
+import { type JournalRecord, UsageError } from "../../../core/mod.ts";
+import { type Entry, readEntry } from "./record_line.ts";
+
+const CHUNK = 1 << 20;
+
+/** What of a journal is read. */
+export interface ReadingRange {
+  from?: number;
+  to?: number;
+  /** Whole records of this type are passed over, ten times as fast. */
+  without?: JournalRecord["type"] | undefined;
+}
+
+/** All entries; refuses a journal that only a newer pare can read. */
+export async function knownEntries(path: string, range: ReadingRange): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for await (const entry of readJournal(path, range)) {
+    if (entry.kind === "newer") {
+      throw new UsageError(
+        `Cannot read ${path} as a newer pare wrote it (record version ${entry.version}); update pare`,
+      );
+    }
+    entries.push(entry);
+  }
+  return entries;
+}
+
+/**
+ * Entries of a journal from a place on, up to `to` or the last complete line. Damaged ones are
+ * given as such and the reading goes on behind them. A missing file has no entries.
+ */
+export async function* readJournal(
+  path: string,
+  { from = 0, to = Infinity, without }: ReadingRange = {},
+): AsyncGenerator<Entry> {
+  let file: Deno.FsFile;
+  try {
+    file = await Deno.open(path, { read: true });
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return;
+    throw error;
+  }
+  try {
+    await file.seek(from, Deno.SeekMode.Start);
+    yield* entriesOf(file, from, to, without);
+  } finally {
+    file.close();
+  }
+}
+
+async function* entriesOf(
+  file: Deno.FsFile,
+  from: number,
+  to: number,
+  without: ReadingRange["without"],
+): AsyncGenerator<Entry> {
+  let pending = new Uint8Array(0);
+  let base = from;
+  for (let ended = false; !ended;) {
+    // A record longer than a chunk: read as much again, so that copying stays linear.
+    const room = Math.min(Math.max(CHUNK, pending.length), to - base - pending.length);
+    const chunk = new Uint8Array(Math.max(0, room));
+    const read = room > 0 ? await file.read(chunk) : null;
+    ended = read === null;
+    if (read !== null) pending = joined(pending, chunk.subarray(0, read));
+    let at = 0;
+    for (let entry = readEntry(pending, at, base, without); entry !== null;) {
+      if (entry.kind !== "skipped") yield entry;
+      at = entry.next - base;
+      entry = at < pending.length ? readEntry(pending, at, base, without) : null;
+    }
+    pending = pending.slice(at);
+    base += at;
+  }
+}
+
+function joined(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
+  const both = new Uint8Array(a.length + b.length);
+  both.set(a);
+  both.set(b, a.length);
+  return both;
+}

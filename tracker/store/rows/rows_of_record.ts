@@ -1,0 +1,67 @@
+import type { JournalRecord } from "../../../core/mod.ts";
+import { artifactRows } from "./artifact_rows.ts";
+import { adds, type Change, measurementRow, moment } from "./change.ts";
+import { episodeRows } from "./episode_rows.ts";
+import { importedRows } from "./imported_rows.ts";
+import { PROTOCOL_TABLES, protocolRows } from "./protocol_rows.ts";
+import { energyRows, layerRows, resourceRows } from "./reading_rows.ts";
+import { alertRows, eventRow, logRows, noteRows } from "./said_rows.ts";
+import { resumedRows, studyRows } from "./study_rows.ts";
+import { closedTrialRows, openedTrialRows } from "./trial_rows.ts";
+
+/** Everything that a record changes. `samples_written` also brings its file, read by the sink. */
+export function recordChanges(record: JournalRecord, position: number): Change[] {
+  return [...eventRow(record, position), ...ownChanges(record, position)];
+}
+
+function ownChanges(record: JournalRecord, position: number): Change[] {
+  switch (record.type) {
+    case "study_opened":
+      return studyRows(record, position);
+    case "study_resumed":
+      return resumedRows(record, position);
+    case "study_closed": {
+      const { study_id, stop, message, recommended } = record;
+      const set = { closed_at: moment(record.at), stop, message, recommended };
+      return [{ op: "change", table: "studies", where: { study_id }, set }];
+    }
+    case "trial_opened":
+      return openedTrialRows(record, position);
+    case "trial_closed":
+      return closedTrialRows(record.trial, position);
+    case "artifact_written":
+      return artifactRows(record, position);
+    case "samples_written": {
+      const { study_id, trial_id, fidelity, path, rows, sha256 } = record;
+      const where = { study_id, trial_id, fidelity };
+      return [
+        { op: "forget", tables: ["sample_files", "samples", ...PROTOCOL_TABLES], where },
+        ...adds("sample_files", [{ ...where, path, rows, sha256 }]),
+        ...protocolRows(record),
+      ];
+    }
+    case "measured": {
+      const { study_id, trial_id, measurements } = record;
+      const rows = measurements.map((m) => measurementRow(m, study_id, trial_id, position));
+      return [...adds("measurements", rows), { op: "figures", study_id, trial_id }];
+    }
+    case "alert":
+      return alertRows(record, position);
+    case "resources":
+      return resourceRows(record, position);
+    case "layer_sensitivities":
+      return layerRows(record, position);
+    case "energy_read":
+      return energyRows(record, position);
+    case "log_written":
+      return logRows(record, position);
+    case "note":
+      return noteRows(record, position);
+    case "episode_closed":
+      return episodeRows(record, position);
+    case "run_imported":
+      return importedRows(record, position);
+    case "points": // columns, which the sink takes without making rows of them
+      return [];
+  }
+}
