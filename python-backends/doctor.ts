@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, statfsSync } from "node:fs";
 import { totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { DEMO_PACKAGE, findGguf } from "./demo_model.ts";
-import { environmentNames, readPins, STUDY_ENVIRONMENTS } from "./environment_pins.ts";
-import { findEnvironment, overrideVariable } from "./environments.ts";
+import { environmentNames, readPins, STUDY_ENVIRONMENTS } from "./environments/environment_pins.ts";
+import { findEnvironment, overrideVariable } from "./environments/environments.ts";
 import { pareHome, PYTHON_ROOT } from "./home.ts";
 import { availableMemory } from "./memory.ts";
-import { findPython, noPythonSentence } from "./python.ts";
-import { gpuSample } from "./resource_monitor.ts";
+import { findPython, noPythonSentence } from "./environments/python.ts";
+import { gpuSample } from "./worker/resource_monitor.ts";
 
 /** One thing that pare needs or can use. */
 export interface Check {

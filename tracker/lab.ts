@@ -10,9 +10,12 @@ import {
 } from "../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../python-backends/client.ts";
 import { DEMO_VARIABLE, ensureDemoModel } from "../python-backends/demo_model.ts";
-import { ensureEnvironment, type OnEnvironmentProgress } from "../python-backends/environments.ts";
-import { pinsHash, STUDY_ENVIRONMENTS } from "../python-backends/environment_pins.ts";
-import { hasGpu } from "../python-backends/torch_wheel.ts";
+import {
+  ensureEnvironment,
+  type OnEnvironmentProgress,
+} from "../python-backends/environments/environments.ts";
+import { pinsHash, STUDY_ENVIRONMENTS } from "../python-backends/environments/environment_pins.ts";
+import { hasGpu } from "../python-backends/environments/torch_wheel.ts";
 import { OFFLINE_VARIABLES } from "../python-backends/offline.ts";
 import { openArtifactStore } from "./artifacts/artifact_store.ts";
 import { openGraphCache } from "./artifacts/graph_cache.ts";

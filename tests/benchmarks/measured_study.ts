@@ -5,7 +5,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type JournalRecord, unknownName, UsageError } from "../../core/mod.ts";
 import { ensureDemoModel } from "../../python-backends/demo_model.ts";
-import { ensureEnvironment } from "../../python-backends/environments.ts";
+import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { findHome, type Home } from "../../tracker/home.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
 import { buildView } from "../../tracker/view/build_view.ts";

@@ -2,7 +2,7 @@ import { execa } from "execa";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensureEnvironment } from "../../python-backends/environments.ts";
+import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import type { BareRequest, BareResult } from "./bare_request.ts";
 
 const SCRIPT = fileURLToPath(new URL("./bare_study.py", import.meta.url));

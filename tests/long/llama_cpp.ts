@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { type SampleResult, type StageRequest, wireTask } from "../../core/mod.ts";
 import { testPython } from "../../python-backends/checks.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
-import { ensureEnvironment } from "../../python-backends/environments.ts";
+import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
 import { readSamples } from "../../tracker/store/rows/sample_file.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execa } from "execa";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensureEnvironment } from "../../python-backends/environments.ts";
+import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { importRuns } from "../../tracker/imports/import_runs.ts";
 import { lmEvalRuns } from "../../tracker/imports/lm_eval.ts";
 import { openStore } from "../../tracker/store/store.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { createBackendClient } from "../../python-backends/client.ts";
-import { ensureEnvironment } from "../../python-backends/environments.ts";
+import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { evaluationFromOptions } from "../../tracker/commands/evaluate.ts";
 import { type Lab, openLab, silentAsk } from "../../tracker/mod.ts";
 import { llamaCppServe, transformersServe } from "../fixtures/model_server.ts";

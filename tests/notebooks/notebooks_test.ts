@@ -3,7 +3,7 @@ import { execa } from "execa";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensureEnvironment } from "../../python-backends/environments.ts";
+import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { pareHome } from "../../python-backends/home.ts";
 
 const NOTEBOOKS = fileURLToPath(new URL("../../notebooks/", import.meta.url));

@@ -17,10 +17,10 @@ import {
   UsageError,
 } from "../../core/mod.ts";
 import { workerVariables } from "../../python-backends/client.ts";
-import { ensureEnvironment } from "../../python-backends/environments.ts";
-import { exchange } from "../../python-backends/exchange.ts";
+import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
+import { exchange } from "../../python-backends/worker/exchange.ts";
 import { PYTHON_ROOT } from "../../python-backends/home.ts";
-import { spawnWorker } from "../../python-backends/worker_process.ts";
+import { spawnWorker } from "../../python-backends/worker/worker_process.ts";
 import { must, type TinyWorld, WINDOW_TOKENS, WINDOWS } from "../tiny_model.ts";
 
 const BOLDNESS: readonly Boldness[] = ["conservative", "balanced", "aggressive"];

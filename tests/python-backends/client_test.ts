@@ -3,7 +3,7 @@ import { join } from "node:path";
 import process from "node:process";
 import type { StageRequest } from "../../core/mod.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
-import { exchange } from "../../python-backends/exchange.ts";
+import { exchange } from "../../python-backends/worker/exchange.ts";
 import { withFileLock } from "../../python-backends/file_lock.ts";
 import {
   isAlive,

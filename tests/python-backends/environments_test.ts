@@ -7,17 +7,17 @@ import {
   environmentNames,
   readPins,
   usualEnvironments,
-} from "../../python-backends/environment_pins.ts";
+} from "../../python-backends/environments/environment_pins.ts";
 import {
   ensureEnvironment,
   environmentDirectory,
   readyFacts,
-} from "../../python-backends/environments.ts";
+} from "../../python-backends/environments/environments.ts";
 import { withFileLock } from "../../python-backends/file_lock.ts";
 import { pareHome } from "../../python-backends/home.ts";
-import { lastWords } from "../../python-backends/pip.ts";
-import { findPython, noPythonSentence } from "../../python-backends/python.ts";
-import { isCpuBuild, readWheelReport } from "../../python-backends/torch_wheel.ts";
+import { lastWords } from "../../python-backends/environments/pip.ts";
+import { findPython, noPythonSentence } from "../../python-backends/environments/python.ts";
+import { isCpuBuild, readWheelReport } from "../../python-backends/environments/torch_wheel.ts";
 import { until, withVariables } from "./scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 

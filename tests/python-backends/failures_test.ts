@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { WorkerEvent } from "../../core/mod.ts";
-import { nameDeath } from "../../python-backends/exchange.ts";
+import { nameDeath } from "../../python-backends/worker/exchange.ts";
 import { isAlive, runScripted, startScripted, until } from "./scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
-import { exchange } from "../../python-backends/exchange.ts";
+import { exchange } from "../../python-backends/worker/exchange.ts";
 import { join } from "node:path";
 
 async function failureOf(body: string, options: Parameters<typeof runScripted>[1] = {}) {

@@ -4,7 +4,7 @@ import {
   monitorResources,
   parseGpuRows,
   type ResourceSample,
-} from "../../python-backends/resource_monitor.ts";
+} from "../../python-backends/worker/resource_monitor.ts";
 import { runScripted, startScripted } from "./scripted_worker.ts";
 
 Deno.test("monitorResources() sees a worker's memory, processors and children", async () => {

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import process from "node:process";
-import { exchange, type ExchangeOptions } from "../../python-backends/exchange.ts";
+import { exchange, type ExchangeOptions } from "../../python-backends/worker/exchange.ts";
 import { workerVariables } from "../../python-backends/client.ts";
-import { ensureEnvironment } from "../../python-backends/environments.ts";
-import { findPython } from "../../python-backends/python.ts";
+import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
+import { findPython } from "../../python-backends/environments/python.ts";
 import { PYTHON_ROOT } from "../../python-backends/home.ts";
-import { spawnWorker, type WorkerProcess } from "../../python-backends/worker_process.ts";
+import { spawnWorker, type WorkerProcess } from "../../python-backends/worker/worker_process.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
 /** The machine's own Python: enough for everything that imports no torch. */

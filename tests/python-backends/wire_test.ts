@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { createLineSplitter } from "../../python-backends/line_splitter.ts";
-import { readEvent, readResult } from "../../python-backends/read_event.ts";
+import { createLineSplitter } from "../../python-backends/worker/line_splitter.ts";
+import { readEvent, readResult } from "../../python-backends/worker/read_event.ts";
 import { runScripted } from "./scripted_worker.ts";
 
 Deno.test("a line splitter joins chunks cut anywhere, also inside a character", () => {

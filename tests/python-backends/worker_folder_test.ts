@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { forgetOldFolders } from "../../python-backends/worker_folder.ts";
+import { forgetOldFolders } from "../../python-backends/worker/worker_folder.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 import { runScripted, until, withVariables } from "./scripted_worker.ts";
 

@@ -10,10 +10,13 @@ import { availableParallelism } from "node:os";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { lintPython, readCounts } from "../../python-backends/checks.ts";
-import { usualEnvironments } from "../../python-backends/environment_pins.ts";
+import { usualEnvironments } from "../../python-backends/environments/environment_pins.ts";
 import { ensureDemoModel } from "../../python-backends/demo_model.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
-import { ensureEnvironment, overrideVariable } from "../../python-backends/environments.ts";
+import {
+  ensureEnvironment,
+  overrideVariable,
+} from "../../python-backends/environments/environments.ts";
 import { trainedTinyModel } from "../tiny_model.ts";
 import { addCounts, closingLines, type Counts, denoCounts } from "./counts.ts";
 import { groupFiles, type Job, runInLanes } from "./lanes.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import tinyWords from "../../plugins/evaluation/tiny_words.ts";
 import { Endpoint, protocolMismatch, type WireTask, wireTask } from "../../core/mod.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
-import { pinsHash } from "../../python-backends/environment_pins.ts";
+import { pinsHash } from "../../python-backends/environments/environment_pins.ts";
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import { openGraphCache } from "../../tracker/artifacts/graph_cache.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";

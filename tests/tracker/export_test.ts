@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { execa } from "execa";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensureEnvironment } from "../../python-backends/environments.ts";
+import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { AT, measurement, studyRecords, trialId } from "../fixtures/stores/records.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { resolveAction } from "../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../python-backends/client.ts";
-import { pinsHash } from "../../python-backends/environment_pins.ts";
+import { pinsHash } from "../../python-backends/environments/environment_pins.ts";
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import { openGraphCache } from "../../tracker/artifacts/graph_cache.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";

@@ -4,11 +4,14 @@ import process from "node:process";
 import { StudyRequest, UsageError } from "../../core/mod.ts";
 import { workerVariables } from "../../python-backends/client.ts";
 import { ensureDemoModel } from "../../python-backends/demo_model.ts";
-import { ensureEnvironment, overrideVariable } from "../../python-backends/environments.ts";
-import { exchange } from "../../python-backends/exchange.ts";
+import {
+  ensureEnvironment,
+  overrideVariable,
+} from "../../python-backends/environments/environments.ts";
+import { exchange } from "../../python-backends/worker/exchange.ts";
 import { PYTHON_ROOT } from "../../python-backends/home.ts";
 import { OFFLINE_VARIABLES } from "../../python-backends/offline.ts";
-import { spawnWorker } from "../../python-backends/worker_process.ts";
+import { spawnWorker } from "../../python-backends/worker/worker_process.ts";
 import { openLab } from "../../tracker/mod.ts";
 import { startHub } from "../fixtures/hub_server.ts";
 import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseSampleCounts, parseSampling } from "../../tracker/commands/parse_samples.ts";
+import { parseSampleCounts, parseSampling } from "../../tracker/commands/input/parse_samples.ts";
 import { studyFromOptions } from "../../tracker/commands/study_document.ts";
 
 Deno.test("counts of samples are for all tasks, for one, or both", () => {

@@ -2,7 +2,7 @@ import { ignoreUnless } from "../run/counts.ts";
 import assert from "node:assert/strict";
 import { execa } from "execa";
 import { fileURLToPath } from "node:url";
-import { hasGpu } from "../../python-backends/torch_wheel.ts";
+import { hasGpu } from "../../python-backends/environments/torch_wheel.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

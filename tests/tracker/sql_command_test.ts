@@ -3,7 +3,7 @@ import { execa } from "execa";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UsageError } from "../../core/mod.ts";
-import { parseParams } from "../../tracker/commands/sql_input.ts";
+import { parseParams } from "../../tracker/commands/input/sql_input.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { watch } from "../../tracker/terminal/watch.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

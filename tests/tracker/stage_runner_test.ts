@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { JournalRecord } from "../../core/mod.ts";
 import type { BackendClient } from "../../python-backends/client.ts";
-import { exchange } from "../../python-backends/exchange.ts";
+import { exchange } from "../../python-backends/worker/exchange.ts";
 import { keepLogIn } from "../../tracker/runner/keep_log.ts";
 import { createStageRunner } from "../../tracker/runner/stage_runner.ts";
 import { openStore } from "../../tracker/store/store.ts";

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { parseBytes, parseDuration, parseObjectives } from "../../tracker/commands/parse_values.ts";
+import {
+  parseBytes,
+  parseDuration,
+  parseObjectives,
+} from "../../tracker/commands/input/parse_values.ts";
 import { resumedRequest } from "../../tracker/find_study.ts";
 import { checkStudy } from "../../tracker/check_study.ts";
 import { limitsFromOptions, studyFromOptions } from "../../tracker/commands/study_document.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execa } from "execa";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensureEnvironment } from "../../python-backends/environments.ts";
+import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { openLab } from "../../tracker/mod.ts";
 import { openLabStore } from "../../tracker/lab_store.ts";
 import type { QueryResult } from "../../tracker/store/query/result.ts";

@@ -8,7 +8,7 @@ import { artifactClaims } from "../kept_artifacts.ts";
 import { journalSize } from "../store/index/sink.ts";
 import { storePaths } from "../store/store_paths.ts";
 import { bytes } from "../view/format.ts";
-import { parseBytes } from "./parse_values.ts";
+import { parseBytes } from "./input/parse_values.ts";
 
 interface GcOptions {
   store?: string;

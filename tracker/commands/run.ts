@@ -10,7 +10,7 @@ import {
 } from "../../core/mod.ts";
 import { parseJson, withoutMark } from "../data/parse_json.ts";
 import { type Lab, openLab } from "../lab.ts";
-import { withoutCredentials } from "../mlflow/connection.ts";
+import { withoutCredentials } from "../mlflow/client/connection.ts";
 import { writeOutputs } from "../reports_of_study.ts";
 import type { StudySession } from "../study_session.ts";
 import { chooseAsk } from "../terminal/ask.ts";
@@ -22,7 +22,7 @@ import { recipeText, trialRows } from "../view/trial_rows.ts";
 import { unsafeSentence } from "../view/unsafe_code.ts";
 import type { StudyEvent } from "../../core/mod.ts";
 import { evaluationText, modelLine } from "./evaluation_output.ts";
-import { parseBytes } from "./parse_values.ts";
+import { parseBytes } from "./input/parse_values.ts";
 import { limitsFromOptions, type RunOptions, studyFromOptions } from "./study_document.ts";
 
 /** Options of the commands that run a study. */

@@ -1,7 +1,7 @@
-import { STUDY_ENVIRONMENTS } from "../../python-backends/environment_pins.ts";
+import { STUDY_ENVIRONMENTS } from "../../python-backends/environments/environment_pins.ts";
 import { ensureDemoModel } from "../../python-backends/demo_model.ts";
 import { doctor } from "../../python-backends/doctor.ts";
-import { ensureEnvironment } from "../../python-backends/environments.ts";
+import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { UsageError } from "../../core/mod.ts";
 import { findHome } from "../home.ts";
 import { createLiveView, standardScreen } from "../terminal/live_view.ts";

@@ -5,8 +5,8 @@ import { type Format, formatResult } from "../store/query/query.ts";
 import type { QueryLimits, QueryResult } from "../store/query/result.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { standardOutput, watch } from "../terminal/watch.ts";
-import { parseDuration, parsePositive, parseWhole } from "./parse_values.ts";
-import { parseParams, readStatement } from "./sql_input.ts";
+import { parseDuration, parsePositive, parseWhole } from "./input/parse_values.ts";
+import { parseParams, readStatement } from "./input/sql_input.ts";
 
 export interface SqlOptions {
   store?: string;

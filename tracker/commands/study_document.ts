@@ -12,8 +12,8 @@ import {
   parsePositive,
   parseTaskWeights,
   parseWhole,
-} from "./parse_values.ts";
-import { parseSampleCounts, parseSampling } from "./parse_samples.ts";
+} from "./input/parse_values.ts";
+import { parseSampleCounts, parseSampling } from "./input/parse_samples.ts";
 
 /** The options of `pare run` as commander hands them over: words, not yet checked. */
 export interface RunOptions {

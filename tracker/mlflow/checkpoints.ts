@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { comparableStudy, frontOf, unknownName, UsageError } from "../../core/mod.ts";
-import type { Effect } from "./effects.ts";
-import type { KnownStudy } from "./known_study.ts";
+import type { Effect } from "./describe/effects.ts";
+import type { KnownStudy } from "./describe/known_study.ts";
 
 /** Whose checkpoints go to the server, besides their small files that go for every trial. */
 export const CHECKPOINTS = ["front", "all", "none"] as const;

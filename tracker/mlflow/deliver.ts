@@ -1,11 +1,11 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { UsageError } from "../../core/mod.ts";
-import type { MlflowClient } from "./client.ts";
-import { type Effect, type Recipient, tags } from "./effects.ts";
-import { MlflowError } from "./http.ts";
-import type { KnownStudy } from "./known_study.ts";
-import { safeKey } from "./limits.ts";
-import type { Metric, RunData } from "./log_batch.ts";
+import type { MlflowClient } from "./client/client.ts";
+import { type Effect, type Recipient, tags } from "./describe/effects.ts";
+import { MlflowError } from "./client/http.ts";
+import type { KnownStudy } from "./describe/known_study.ts";
+import { safeKey } from "./client/server_limits.ts";
+import type { Metric, RunData } from "./client/log_batch.ts";
 import { recommend } from "./recommend.ts";
 import type { RunBook, RunPlace } from "./run_book.ts";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
-import { parseBytes } from "../commands/parse_values.ts";
+import { parseBytes } from "../commands/input/parse_values.ts";
 import type { Home } from "../home.ts";
 import { type FileLock, flockOwner, lockOwner, named, tryLock } from "../storage/file_lock.ts";
 import { parseCheckpoints } from "./checkpoints.ts";

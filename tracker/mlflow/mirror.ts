@@ -4,16 +4,16 @@ import { UsageError } from "../../core/mod.ts";
 import { readJournal } from "../store/journal/reader.ts";
 import { pathComponent, storePaths } from "../store/store_paths.ts";
 import type { Checkpoints } from "./checkpoints.ts";
-import { createMlflowClient } from "./client.ts";
-import type { Connection } from "./connection.ts";
+import { createMlflowClient } from "./client/client.ts";
+import type { Connection } from "./client/connection.ts";
 import { deliver, type Delivery, MAX_FILE_BYTES } from "./deliver.ts";
-import { describe, learnNames } from "./describe.ts";
-import type { Effect } from "./effects.ts";
-import type { Patience } from "./http.ts";
-import { type KnownStudy, learn, newStudy, studyOf } from "./known_study.ts";
-import { LIMITS } from "./limits.ts";
+import { describe, learnNames } from "./describe/describe.ts";
+import type { Effect } from "./describe/effects.ts";
+import type { Patience } from "./client/http.ts";
+import { type KnownStudy, learn, newStudy, studyOf } from "./describe/known_study.ts";
+import { LIMITS } from "./client/server_limits.ts";
 import { type Progress, readProgress, targetName, writeProgress } from "./mirror_progress.ts";
-import { type Clash, clashSentence } from "./names.ts";
+import { type Clash, clashSentence } from "./describe/names.ts";
 import { openRunBook } from "./run_book.ts";
 
 /**

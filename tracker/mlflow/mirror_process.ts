@@ -5,8 +5,8 @@
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { UsageError } from "../../core/mod.ts";
-import { connectionOf } from "./connection.ts";
-import { MlflowError, PATIENCE } from "./http.ts";
+import { connectionOf } from "./client/connection.ts";
+import { MlflowError, PATIENCE } from "./client/http.ts";
 import { type Mirror, openMirror } from "./mirror.ts";
 import { MirrorAsk, type MirrorState, type MirrorTold } from "./mirror_words.ts";
 

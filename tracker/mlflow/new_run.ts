@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
-import { type Recipient, tags } from "./effects.ts";
-import type { KnownStudy } from "./known_study.ts";
+import { type Recipient, tags } from "./describe/effects.ts";
+import type { KnownStudy } from "./describe/known_study.ts";
 
 /** A text as a search finds it: no quotation mark, which MLflow cannot escape. */
 export function identityOf({ study_id, trial_id }: Recipient): string {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { type MlflowClient, quoted } from "./client.ts";
-import type { Recommended } from "./effects.ts";
+import { type MlflowClient, quoted } from "./client/client.ts";
+import type { Recommended } from "./describe/effects.ts";
 import type { RunPlace } from "./run_book.ts";
 
 const MODEL_NAME = "checkpoint";

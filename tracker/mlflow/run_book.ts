@@ -1,10 +1,10 @@
 import { UsageError } from "../../core/mod.ts";
-import { type MlflowClient, quoted } from "./client.ts";
-import type { Recipient } from "./effects.ts";
-import { MlflowError } from "./http.ts";
-import type { KnownStudy } from "./known_study.ts";
+import { type MlflowClient, quoted } from "./client/client.ts";
+import type { Recipient } from "./describe/effects.ts";
+import { MlflowError } from "./client/http.ts";
+import type { KnownStudy } from "./describe/known_study.ts";
 import { identityOf, newRunOf } from "./new_run.ts";
-import type { Run } from "./wire.ts";
+import type { Run } from "./client/answers.ts";
 
 /** Where a run and its files are. */
 export interface RunPlace {

@@ -6,9 +6,9 @@ import { UsageError } from "../../core/mod.ts";
 import {
   ensureEnvironment,
   type OnEnvironmentProgress,
-} from "../../python-backends/environments.ts";
-import { adoptGroup, endGroup, reapGroup } from "../../python-backends/process_group.ts";
-import { logTail } from "../../python-backends/worker_process.ts";
+} from "../../python-backends/environments/environments.ts";
+import { adoptGroup, endGroup, reapGroup } from "../../python-backends/worker/process_group.ts";
+import { logTail } from "../../python-backends/worker/worker_process.ts";
 import { findHome } from "../home.ts";
 
 /** A running MLflow server of this machine. */

@@ -1,6 +1,6 @@
 import type { Store } from "../store/store.ts";
 import type { Checkpoints } from "./checkpoints.ts";
-import { connectionOf } from "./connection.ts";
+import { connectionOf } from "./client/connection.ts";
 import { type MirrorMemory, startChild } from "./mirror_child.ts";
 import type { MirrorAsk, MirrorState, MirrorTold } from "./mirror_words.ts";
 

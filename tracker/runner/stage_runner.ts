@@ -10,8 +10,8 @@ import type {
   WorkerEvent,
 } from "../../core/mod.ts";
 import type { BackendClient } from "../../python-backends/client.ts";
-import { STALL_MS } from "../../python-backends/exchange.ts";
-import type { ResourceSample } from "../../python-backends/resource_monitor.ts";
+import { STALL_MS } from "../../python-backends/worker/exchange.ts";
+import type { ResourceSample } from "../../python-backends/worker/resource_monitor.ts";
 import type { KeepLog } from "./keep_log.ts";
 
 type Alert = Extract<JournalRecord, { type: "alert" }>;

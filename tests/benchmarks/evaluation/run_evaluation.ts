@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { WireTask } from "../../../core/mod.ts";
 import { demoVariables, ensureDemoModel } from "../../../python-backends/demo_model.ts";
-import { ensureEnvironment } from "../../../python-backends/environments.ts";
+import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
 import { pareHome, PYTHON_ROOT } from "../../../python-backends/home.ts";
 
 const SCRIPT = fileURLToPath(new URL("./measure_evaluation.py", import.meta.url));

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { ensureEnvironment } from "../../../python-backends/environments.ts";
+import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 

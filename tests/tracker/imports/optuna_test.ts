@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { UsageError } from "../../../core/mod.ts";
-import { ensureEnvironment } from "../../../python-backends/environments.ts";
+import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
 import { importRuns } from "../../../tracker/imports/import_runs.ts";
 import { optunaRuns } from "../../../tracker/imports/optuna.ts";
 import { readParam } from "../../../tracker/imports/optuna_values.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { createMlflowClient, quoted } from "../../../tracker/mlflow/client.ts";
-import { connectionOf } from "../../../tracker/mlflow/connection.ts";
-import { MlflowError, PATIENCE } from "../../../tracker/mlflow/http.ts";
+import { createMlflowClient, quoted } from "../../../tracker/mlflow/client/client.ts";
+import { connectionOf } from "../../../tracker/mlflow/client/connection.ts";
+import { MlflowError, PATIENCE } from "../../../tracker/mlflow/client/http.ts";
 import { startMlflowServer } from "../../../tracker/mlflow/server.ts";
 
 const HASTY = {

@@ -1,17 +1,21 @@
 import assert from "node:assert/strict";
 import type { JournalRecord } from "../../../core/mod.ts";
 import type { Checkpoints } from "../../../tracker/mlflow/checkpoints.ts";
-import { describe } from "../../../tracker/mlflow/describe.ts";
-import type { Effect } from "../../../tracker/mlflow/effects.ts";
+import { describe } from "../../../tracker/mlflow/describe/describe.ts";
+import type { Effect } from "../../../tracker/mlflow/describe/effects.ts";
 import {
   type KnownStudy,
   learn,
   newStudy,
   stageNames,
   studyOf,
-} from "../../../tracker/mlflow/known_study.ts";
+} from "../../../tracker/mlflow/describe/known_study.ts";
 import { mirrorOptions } from "../../../tracker/mlflow/lab_mirror.ts";
-import { retention, type Score, stageFigures } from "../../../tracker/mlflow/metric_names.ts";
+import {
+  retention,
+  type Score,
+  stageFigures,
+} from "../../../tracker/mlflow/describe/metric_names.ts";
 import { identityOf, newRunOf } from "../../../tracker/mlflow/new_run.ts";
 import { findHome } from "../../../tracker/home.ts";
 import { run, world } from "../../core/study_world.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { execa } from "execa";
 import { join } from "node:path";
-import { ensureEnvironment } from "../../../python-backends/environments.ts";
+import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
 import { main } from "../../../tracker/cli.ts";
 import { type ForeignRun, importRuns } from "../../../tracker/imports/import_runs.ts";
-import { databaseRuns } from "../../../tracker/mlflow/import_database.ts";
-import { folderRuns } from "../../../tracker/mlflow/import_folder.ts";
+import { databaseRuns } from "../../../tracker/mlflow/imports/import_database.ts";
+import { folderRuns } from "../../../tracker/mlflow/imports/import_folder.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 
 const SCRIPT = new URL("./make_runs.py", import.meta.url).pathname;

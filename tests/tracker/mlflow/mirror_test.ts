@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { JournalRecord } from "../../../core/mod.ts";
-import { createMlflowClient } from "../../../tracker/mlflow/client.ts";
-import { connectionOf } from "../../../tracker/mlflow/connection.ts";
+import { createMlflowClient } from "../../../tracker/mlflow/client/client.ts";
+import { connectionOf } from "../../../tracker/mlflow/client/connection.ts";
 import { deliver } from "../../../tracker/mlflow/deliver.ts";
-import { serverRuns } from "../../../tracker/mlflow/import_server.ts";
-import { newStudy } from "../../../tracker/mlflow/known_study.ts";
+import { serverRuns } from "../../../tracker/mlflow/imports/import_server.ts";
+import { newStudy } from "../../../tracker/mlflow/describe/known_study.ts";
 import { startMlflowServer } from "../../../tracker/mlflow/server.ts";
 import { startMirror } from "../../../tracker/mlflow/start_mirror.ts";
 import { openStore } from "../../../tracker/store/store.ts";

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Artifact, JournalRecord } from "../../../core/mod.ts";
-import { createMlflowClient, type MlflowClient } from "../../../tracker/mlflow/client.ts";
-import { connectionOf } from "../../../tracker/mlflow/connection.ts";
-import { PATIENCE } from "../../../tracker/mlflow/http.ts";
+import { createMlflowClient, type MlflowClient } from "../../../tracker/mlflow/client/client.ts";
+import { connectionOf } from "../../../tracker/mlflow/client/connection.ts";
+import { PATIENCE } from "../../../tracker/mlflow/client/http.ts";
 import { type MirrorInput, openMirror } from "../../../tracker/mlflow/mirror.ts";
-import type { Run } from "../../../tracker/mlflow/wire.ts";
+import type { Run } from "../../../tracker/mlflow/client/answers.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { run, world, type WorldOptions } from "../../core/study_world.ts";
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { execa } from "execa";
 import { join } from "node:path";
-import { createMlflowClient } from "../../../tracker/mlflow/client.ts";
-import { connectionOf } from "../../../tracker/mlflow/connection.ts";
-import { MlflowError, PATIENCE } from "../../../tracker/mlflow/http.ts";
-import { ensureEnvironment } from "../../../python-backends/environments.ts";
+import { createMlflowClient } from "../../../tracker/mlflow/client/client.ts";
+import { connectionOf } from "../../../tracker/mlflow/client/connection.ts";
+import { MlflowError, PATIENCE } from "../../../tracker/mlflow/client/http.ts";
+import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 
 const HASTY = { ...PATIENCE, timeout_ms: 10_000, retries: 0, backoff_ms: 10 };

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
-import { checkArtifactPath, encodedPath } from "../../../tracker/mlflow/artifact_path.ts";
-import { connectionOf, redact, withoutCredentials } from "../../../tracker/mlflow/connection.ts";
-import { checkKey, cut, LIMITS, safeKey } from "../../../tracker/mlflow/limits.ts";
-import { batchBodies } from "../../../tracker/mlflow/log_batch.ts";
-import { registeredName } from "../../../tracker/mlflow/client_registry.ts";
+import { checkArtifactPath, encodedPath } from "../../../tracker/mlflow/client/artifact_path.ts";
+import {
+  connectionOf,
+  redact,
+  withoutCredentials,
+} from "../../../tracker/mlflow/client/connection.ts";
+import { checkKey, cut, LIMITS, safeKey } from "../../../tracker/mlflow/client/server_limits.ts";
+import { batchBodies } from "../../../tracker/mlflow/client/log_batch.ts";
+import { registeredName } from "../../../tracker/mlflow/client/registry.ts";
 
 function refusal(act: () => unknown): string {
   try {

@@ -1,0 +1,151 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { UsageError } from "../../core/mod.ts";
+import { buildEnvironment, interpreter, PLATFORM, READY } from "./environment_build.ts";
+import { type EnvironmentPins, readPins } from "./environment_pins.ts";
+import { withFileLock } from "../file_lock.ts";
+import { pareHome } from "../home.ts";
+import { requirePython } from "./python.ts";
+import { hasGpu } from "./torch_wheel.ts";
+
+/** How far the making of an environment is: packages, and pip's own line. */
+export interface EnvironmentProgress {
+  readonly environment: string;
+  readonly line: string;
+  readonly done: number;
+  readonly total: number;
+}
+export type OnEnvironmentProgress = (progress: EnvironmentProgress) => void;
+
+/** An environment that is ready to run. */
+export interface Environment {
+  readonly name: string;
+  readonly python: string;
+  /** Of its pins; "override" where a variable names the interpreter. */
+  readonly hash: string;
+  readonly directory: string | null;
+}
+
+export interface EnsureOptions {
+  readonly home?: string;
+  /** Refuse to make one, as pip would fetch its packages. */
+  readonly offline?: boolean;
+  /** A third party's folder with requirements.txt and environment.json. */
+  readonly pins_directory?: string;
+  readonly onProgress?: OnEnvironmentProgress;
+  readonly signal?: AbortSignal;
+}
+
+/** Interpreter that `PARE_ENV_<NAME>` names, such as PARE_ENV_DEFAULT: for an environment that is
+ * managed by hand. Its pins are then the user's affair. */
+export function overriddenPython(name: string): string | null {
+  const variable = overrideVariable(name);
+  const path = process.env[variable];
+  if (!path) return null;
+  if (!existsSync(path)) throw new UsageError(`Cannot use ${variable}: there is no ${path}`);
+  return path;
+}
+
+/** The variable that names an environment's interpreter. */
+export function overrideVariable(name: string): string {
+  return `PARE_ENV_${name.toUpperCase().replaceAll("-", "_")}`;
+}
+
+/** Where an environment lies or will lie: its name, and what its wheels depend on. */
+export function environmentDirectory(
+  pins: EnvironmentPins,
+  { home, minor, gpu }: { home: string; minor: string; gpu: boolean },
+): string {
+  // What wheels differ by.
+  const key = [pins.hash, minor, gpu, PLATFORM];
+  const hash = createHash("sha256").update(JSON.stringify(key)).digest("hex").slice(0, 12);
+  return join(home, "envs", `${pins.name}-${hash}`);
+}
+
+/** The environment, made on first use: minutes and gigabytes then, milliseconds afterwards. */
+export async function ensureEnvironment(
+  name: string,
+  { home = pareHome(), offline = false, pins_directory, onProgress = () => {}, signal }:
+    EnsureOptions = {},
+): Promise<Environment> {
+  const override = overriddenPython(name);
+  if (override !== null) return { name, python: override, hash: "override", directory: null };
+  const pins = readPins(name, pins_directory);
+  const gpu = (pins.torch !== null || pins.gpu) && await hasGpu();
+  if (pins.gpu && !gpu) {
+    throw new UsageError(
+      `Cannot make the Python environment ${name} here: it needs an NVIDIA GPU, and nvidia-smi ` +
+        "finds none",
+    );
+  }
+  // Asking which Python there is takes longer than all the rest; PARE_PYTHON asks for a certain one.
+  const asked = process.env.PARE_PYTHON ? await requirePython() : null;
+  const there = findReady(pins, { home, gpu, minor: asked?.minor ?? null });
+  if (there !== null) return there;
+  if (offline) throw new UsageError(notMade(name, home));
+  const base = asked ?? await requirePython();
+  const directory = environmentDirectory(pins, { home, minor: base.minor, gpu });
+  const environment = { name, python: interpreter(directory), hash: pins.hash, directory };
+
+  const say = (line: string, done = 0) =>
+    onProgress({ environment: name, line, done, total: pins.packages + (pins.torch ? 1 : 0) });
+  mkdirSync(join(home, "envs"), { recursive: true });
+  await withFileLock(`${directory}.lock`, {
+    signal,
+    guard: join(home, "envs"),
+    onWait: () => say("another process is making it; waiting"),
+  }, async () => {
+    if (isReady(directory)) return; // made while we waited
+    await buildEnvironment(pins, { base, directory, gpu, say, signal });
+  });
+  return environment;
+}
+
+function notMade(name: string, home: string): string {
+  return `Cannot make the environment ${name} with --offline as pip would fetch its packages: run ` +
+    `once without, which keeps it in ${join(home, "envs")}, or name a Python that has them by ` +
+    overrideVariable(name);
+}
+
+/** Whether an environment is there, without making it. */
+export async function findEnvironment(
+  name: string,
+  home: string = pareHome(),
+): Promise<Environment | null> {
+  const override = overriddenPython(name);
+  if (override !== null) return { name, python: override, hash: "override", directory: null };
+  const pins = readPins(name);
+  const asked = process.env.PARE_PYTHON ? await requirePython() : null;
+  const gpu = pins.torch !== null && await hasGpu();
+  return findReady(pins, { home, gpu, minor: asked?.minor ?? null });
+}
+
+/** A ready environment of these pins, made with this minor version of Python or, null, any. */
+function findReady(
+  pins: EnvironmentPins,
+  { home, gpu, minor }: { home: string; gpu: boolean; minor: string | null },
+): Environment | null {
+  const folder = join(home, "envs");
+  for (const entry of existsSync(folder) ? readdirSync(folder).sort() : []) {
+    const directory = join(folder, entry);
+    if (!entry.startsWith(`${pins.name}-`) || !isReady(directory)) continue;
+    const facts = readyFacts(directory);
+    const fits = facts.hash === pins.hash && facts.gpu === gpu && facts.platform === PLATFORM;
+    if (fits && (minor === null || facts.minor === minor)) {
+      return { name: pins.name, python: interpreter(directory), hash: pins.hash, directory };
+    }
+  }
+  return null;
+}
+
+/** Built to its end, by a Python that is still there: else the interpreter's link leads nowhere. */
+function isReady(directory: string): boolean {
+  return existsSync(join(directory, READY)) && existsSync(interpreter(directory));
+}
+
+/** What the making of a ready environment said: its Python, seconds, and whether for a GPU. */
+export function readyFacts(directory: string): Record<string, unknown> {
+  return JSON.parse(readFileSync(join(directory, READY), "utf8"));
+}

@@ -1,0 +1,94 @@
+import { unknownName, UsageError } from "../../../core/mod.ts";
+
+const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 } as const;
+
+/** "2h", "30m", "90s", "1.5h" in seconds; a plain number is seconds. */
+export function parseDuration(text: string, option: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*([smhd]?)$/.exec(text.trim());
+  const unit = (match?.[2] ?? "") as keyof typeof SECONDS | "";
+  const value = match === null ? NaN : Number(match[1]) * (unit === "" ? 1 : SECONDS[unit]);
+  if (!(value > 0)) {
+    throw new UsageError(
+      `Cannot take ${option} as a time: it must be above 0, such as 90s, 30m or 2h: ` +
+        `current value is "${text}"`,
+    );
+  }
+  return value;
+}
+
+/** A number above 0; `option` and the value stand in the sentence where it is none. */
+export function parsePositive(text: string, option: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !(value > 0) || !Number.isFinite(value)) {
+    throw new UsageError(
+      `Cannot take ${option} as a number above 0: current value is "${text}"`,
+    );
+  }
+  return value;
+}
+
+/** A whole number of at least `minimum`. */
+export function parseWhole(text: string, option: string, minimum: number): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isInteger(value) || value < minimum) {
+    throw new UsageError(
+      `Cannot take ${option} as a whole number of at least ${minimum}: current value is "${text}"`,
+    );
+  }
+  return value;
+}
+
+/** "50GB", "500MB", "20" (gigabytes) in bytes. */
+export function parseBytes(text: string, option: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*(gb|mb|tb|)$/i.exec(text.trim());
+  const factor = { "": 1e9, gb: 1e9, mb: 1e6, tb: 1e12 }[match?.[2]?.toLowerCase() ?? "x"];
+  const bytes = match === null || factor === undefined ? 0 : Number(match[1]) * factor;
+  if (!(bytes > 0)) {
+    throw new UsageError(
+      `Cannot take ${option} as a size: it must look like 50GB or 500MB: current value is "${text}"`,
+    );
+  }
+  return bytes;
+}
+
+const OBJECTIVES = ["accuracy", "latency", "memory", "energy", "co2"] as const;
+type ObjectiveWeight = (typeof OBJECTIVES)[number];
+
+/** "accuracy=0.6,latency=0.2" as weights by name. */
+export function parseObjectives(text: string): Partial<Record<ObjectiveWeight, number>> {
+  const weights: Partial<Record<ObjectiveWeight, number>> = {};
+  for (const part of text.split(",")) {
+    const [name = "", value = ""] = part.split("=").map((word) => word.trim());
+    const weight = Number(value);
+    if (name === "" || value === "" || !(weight >= 0 && weight <= 1)) {
+      throw new UsageError(
+        `Cannot take --objectives as NAME=WEIGHT with NAME one of ${OBJECTIVES.join(", ")} and ` +
+          `WEIGHT from 0 to 1: current value is "${part}"`,
+      );
+    }
+    const known = OBJECTIVES.find((one) => one === name);
+    if (known === undefined) throw new UsageError(unknownName("objective", name, OBJECTIVES));
+    if (known in weights) {
+      throw new UsageError(`Cannot take --objectives "${text}" as it weighs ${name} twice`);
+    }
+    weights[known] = weight;
+  }
+  return weights;
+}
+
+/** "mmlu=2,gsm8k=1" as weights above 0 by task. */
+export function parseTaskWeights(text: string): Record<string, number> {
+  return Object.fromEntries(
+    text.split(",").map((part) => {
+      const [task, value] = part.split("=").map((word) => word.trim());
+      const weight = Number(value);
+      if (!task || !value || !(weight > 0) || !Number.isFinite(weight)) {
+        throw new UsageError(
+          "Cannot take --task-weights as TASK=WEIGHT with a WEIGHT above 0, such as " +
+            `mmlu=2,gsm8k=1: current value is "${part}"`,
+        );
+      }
+      return [task, weight];
+    }),
+  );
+}
