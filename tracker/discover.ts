@@ -30,18 +30,15 @@ async function load(specifier: string, shown: string): Promise<Plugin> {
   }
 }
 
-async function builtInFiles(): Promise<string[]> {
-  const files: string[] = [];
-  const root = join(PROJECT_ROOT, "plugins");
-  for await (const folder of Deno.readDir(root)) {
-    if (!folder.isDirectory) continue;
-    for await (const file of Deno.readDir(join(root, folder.name))) {
-      if (file.isFile && file.name.endsWith(".ts") && !file.name.startsWith("_")) {
-        files.push(join(root, folder.name, file.name));
-      }
-    }
-  }
-  return files.sort();
+/** The .ts files of a folder and of those in it; what begins with `_` is no plugin. */
+async function builtInFiles(folder: string): Promise<string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(folder));
+  const found = await Promise.all(entries.map(async ({ name, isDirectory }) => {
+    const path = join(folder, name);
+    if (isDirectory) return await builtInFiles(path);
+    return name.endsWith(".ts") && !name.startsWith("_") ? [path] : [];
+  }));
+  return found.flat().sort();
 }
 
 /** A third party's plugins: `npm:` specifiers are taken as they are, paths from `folder`. */
@@ -60,7 +57,7 @@ export async function discoverPlugins(
   folder: string = Deno.cwd(),
 ): Promise<Registry> {
   const builtIn = await Promise.all(
-    (await builtInFiles()).map(async (path) => ({
+    (await builtInFiles(join(PROJECT_ROOT, "plugins"))).map(async (path) => ({
       path: join(basename(dirname(path)), basename(path)),
       plugin: await load(pathToFileURL(path).href, path),
     })),

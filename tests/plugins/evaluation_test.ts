@@ -1,17 +1,14 @@
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
 import { makeRegistry } from "../../core/contract/registry.ts";
 import { chooseTasks } from "../../core/tasks/choose_tasks.ts";
 import { classifyDataset } from "../../core/tasks/dataset_class.ts";
 import { type DatasetFacts, type Plugin, type Task, WireTask, wireTask } from "../../core/mod.ts";
 import { inspectDataset } from "../../tracker/data/inspect_dataset.ts";
+import { evaluationFiles } from "../fixtures/evaluation_files.ts";
 
-const folder = new URL("../../plugins/evaluation/", import.meta.url);
-const files = [...Deno.readDirSync(folder)].map((entry) => entry.name)
-  .filter((name) => /^[^_].*\.ts$/.test(name)).sort();
-const loaded = await Promise.all(files.map(async (name) => {
-  const path = fileURLToPath(new URL(name, folder));
-  const module: { default: Plugin } = await import(new URL(name, folder).href);
+const files = evaluationFiles();
+const loaded = await Promise.all(files.map(async ({ url, path }) => {
+  const module: { default: Plugin } = await import(url.href);
   return { path, plugin: module.default };
 }));
 const registry = makeRegistry(loaded);
@@ -53,8 +50,11 @@ Deno.test("shipped tasks name a file of their own folder, the others one of the 
   for (const task of registry.tasks) {
     const made = (task.definition?.["metadata"] as { generator?: unknown })?.generator;
     if (made !== undefined) assert.ok(task.shipped && task.data_file === null, task.name);
-    else if (task.shipped) assert.ok(task.data_file?.startsWith(new URL("data/", folder).href));
-    else assert.ok(task.data_file === null || !task.data_file.includes(":"), task.name);
+    else if (task.shipped) {
+      assert.ok(
+        task.data_file?.startsWith(new URL("../../plugins/evaluation/data/", import.meta.url).href),
+      );
+    } else assert.ok(task.data_file === null || !task.data_file.includes(":"), task.name);
   }
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
-import tinyWords from "../../plugins/evaluation/tiny_words.ts";
+import tinyWords from "../../plugins/evaluation/texts/tiny_words.ts";
 import { Endpoint, protocolMismatch, type WireTask, wireTask } from "../../core/mod.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { pinsHash } from "../../python-backends/environments/environment_pins.ts";

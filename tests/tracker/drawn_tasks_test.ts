@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
 import type { Spec, Task } from "../../core/mod.ts";
 import { StudyRequest, type StudyRequestInput } from "../../core/mod.ts";
-import humaneval from "../../plugins/evaluation/humaneval.ts";
-import gsm8k from "../../plugins/evaluation/gsm8k.ts";
+import humaneval from "../../plugins/evaluation/generations/humaneval.ts";
+import gsm8k from "../../plugins/evaluation/generations/gsm8k.ts";
 import { wireTasks } from "../../tracker/runner/wire_tasks.ts";
+import { evaluationFiles } from "../fixtures/evaluation_files.ts";
 
 /** The definition of a task as the evaluator gets it. */
 function definition(task: Task, more: Partial<StudyRequestInput>): Record<string, unknown> {
@@ -39,10 +39,8 @@ Deno.test("fewer than ten programs a problem are refused: pass@10 needs ten", ()
 });
 
 Deno.test("no task's definition has lm-eval read documents that ask the hub for a metric", async () => {
-  const folder = fileURLToPath(new URL("../../plugins/evaluation/", import.meta.url));
-  for await (const { name } of Deno.readDir(folder)) {
-    if (!name.endsWith(".ts")) continue;
-    const text = await Deno.readTextFile(`${folder}${name}`);
-    assert.doesNotMatch(text, /include: "(humaneval|mbpp)/, name);
+  for (const { path } of evaluationFiles()) {
+    const text = await Deno.readTextFile(path);
+    assert.doesNotMatch(text, /include: "(humaneval|mbpp)/, path);
   }
 });

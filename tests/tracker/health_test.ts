@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import tinyWords from "../../plugins/evaluation/tiny_words.ts";
+import tinyWords from "../../plugins/evaluation/texts/tiny_words.ts";
 import {
   type Evaluation,
   healthFindings,

@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /**
  * Perplexity on the test articles of WikiText-2 (raw), a token. The rows are joined by blank lines

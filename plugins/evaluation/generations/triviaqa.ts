@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /** Closed-book questions: right where a greedy generation is one of the answer's known names. */
 export default defineTask({

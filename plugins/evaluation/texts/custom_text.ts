@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /** A user's own {text} rows, joined by blank lines and read in windows of 256 tokens. */
 export default defineTask({

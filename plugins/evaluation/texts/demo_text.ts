@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /** Perplexity on text written for the project, so that no model was trained on it. */
 export default defineTask({
@@ -8,7 +8,7 @@ export default defineTask({
   evaluator: "perplexity",
   lm_eval_task: null,
   definition: { metadata: { fields: { text: "string" } } },
-  data_file: new URL("./data/demo_text.jsonl", import.meta.url).href,
+  data_file: new URL("../data/demo_text.jsonl", import.meta.url).href,
   shipped: true,
   few_shot: 0,
   metric: "perplexity",

@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /** Several true and false answers: the share of the probability that the true ones get. */
 export default defineTask({

@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /** The worked examples: small sums, none of which the generator draws. */
 const EXAMPLES = [

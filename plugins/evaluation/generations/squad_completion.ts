@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /**
  * A passage that breaks off before the answer: right where the generation holds it. Made for small

@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /** One true answer among false ones: right where it is the most likely. Six fixed questions come first. */
 export default defineTask({

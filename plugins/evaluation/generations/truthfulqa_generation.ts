@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /**
  * Free answers, scored by BLEU: right where the nearest true answer is nearer than the nearest

@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 import { MATH_EXAMPLES } from "./_math_examples.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /**
  * Four ways a scene goes on, scored as text and normalised by their lengths, 10 examples. The file

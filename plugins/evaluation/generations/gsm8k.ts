@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /**
  * Word problems with a chain of thought. The answer is the number after "####", else after "Final

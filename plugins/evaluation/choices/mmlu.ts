@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /**
  * 57 subjects by the letters A to D; each subject's five examples are those of its dev split. The

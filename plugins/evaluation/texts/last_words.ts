@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /** The last word of a short passage, as in LAMBADA: right where greedy decoding gives it. */
 export default defineTask({
@@ -14,7 +14,7 @@ export default defineTask({
     metric_list: [{ metric: "acc", aggregation: "mean", higher_is_better: true }],
     metadata: { version: 1, fields: { text: "string" } },
   },
-  data_file: new URL("./data/last_words.jsonl", import.meta.url).href,
+  data_file: new URL("../data/last_words.jsonl", import.meta.url).href,
   shipped: true,
   few_shot: 0,
   metric: "acc,none",

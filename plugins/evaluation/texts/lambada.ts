@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /** The last word of a passage from a novel: separates models of 100 M parameters well. */
 export default defineTask({

@@ -1,21 +1,21 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
-/** Sentences of the tiny model's own world: for tests and first tries, in seconds. */
+/** A user's own {prompt, answer} rows: right where greedy decoding gives the whole answer. */
 export default defineTask({
-  name: "tiny_words",
+  name: "custom_prompt_answer",
   version: "1",
-  summary: "Completes sentences of the text that the tiny model is trained on",
+  summary: "The user's own prompts: share of answers that greedy decoding gives word for word",
   evaluator: "lm_eval",
   lm_eval_task: null,
   definition: {
     output_type: "loglikelihood",
     doc_to_text: "{{prompt}}",
-    doc_to_target: "{{' ' + answer}}",
+    doc_to_target: "{{answer if prompt[-1:].isspace() or answer[:1].isspace() else ' ' + answer}}",
     metric_list: [{ metric: "acc", aggregation: "mean", higher_is_better: true }],
     metadata: { version: 1, fields: { prompt: "string", answer: "string" } },
   },
-  data_file: new URL("./data/tiny_words.jsonl", import.meta.url).href,
-  shipped: true,
+  data_file: null,
+  shipped: false,
   few_shot: 0,
   metric: "acc,none",
   reported_metric: "accuracy",
@@ -23,7 +23,7 @@ export default defineTask({
   direction: "maximize",
   chance: 0,
   proxy_samples: 60,
-  full_samples: null,
+  full_samples: 500,
   window_tokens: null,
-  datasets: ["tiny"],
+  datasets: ["custom_prompt_answer"],
 });

@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /**
  * Four ways to end a sentence, each scored as its continuation (no letters, which a small model
@@ -25,7 +25,7 @@ export default defineTask({
       fields: { question: "string", choices: "list", answer: "integer" },
     },
   },
-  data_file: new URL("./data/everyday_choice.jsonl", import.meta.url).href,
+  data_file: new URL("../data/everyday_choice.jsonl", import.meta.url).href,
   shipped: true,
   few_shot: 0,
   metric: "acc,none",

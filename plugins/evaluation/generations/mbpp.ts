@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 import { DRAWN, PASS_AT_1 } from "./_generated_code.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /** Which of two nouns a pronoun stands for: the rest of the sentence is scored after each. */
 export default defineTask({

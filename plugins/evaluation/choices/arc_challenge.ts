@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /** Grade-school science by multiple choice, 25 examples before each question. */
 export default defineTask({

@@ -1,4 +1,4 @@
-import { defineTask } from "../../core/mod.ts";
+import { defineTask } from "../../../core/mod.ts";
 
 /** Everyday knowledge by the letters A to E, no examples: lm-eval's own form. */
 export default defineTask({
