@@ -1,6 +1,6 @@
 import { defineRuntime, type Facts, type Support, type WeightFormat } from "../../core/mod.ts";
 
-/** Architectures whose GGUF file is written (`runtimes/gguf_layout.py`). */
+/** Architectures whose GGUF file is written (`runtimes/llama_cpp/gguf_layout.py`). */
 const WRITTEN = ["LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"];
 /** Weights that share a scale in every format that holds plain integers. */
 const BLOCK = 32;

@@ -13,7 +13,7 @@ from runtime_fixtures import EXPORTER, folder, run_worker
 from tiny_model import act
 
 from pare_backends.progress import silent_report
-from pare_backends.runtimes.exchange import build_model
+from pare_backends.runtimes.openvino.graph_weights import build_model
 from pare_backends.stages.prove_runtime import Request, run
 
 EXACT = 1e-7

@@ -15,9 +15,9 @@ from runtime_fixtures import artifact, folder, four_bit_model, random_llama, rou
 from pare_backends.checkpoint import read, write
 from pare_backends.failures import StageFailure
 from pare_backends.progress import silent_report
-from pare_backends.runtimes.gguf_blocks import from_blocks, to_blocks
-from pare_backends.runtimes.gguf_layout import GgufLayout
-from pare_backends.runtimes.gguf_tokenizer import LLAMA3_WORDS, splitting_of, token_list
+from pare_backends.runtimes.llama_cpp.gguf_blocks import from_blocks, to_blocks
+from pare_backends.runtimes.llama_cpp.gguf_layout import GgufLayout
+from pare_backends.runtimes.llama_cpp.gguf_tokenizer import LLAMA3_WORDS, splitting_of, token_list
 from pare_backends.runtimes.stored_weights import StoredWeights
 from pare_backends.stages import prove_runtime
 from pare_backends.stages.write_gguf import Request, run

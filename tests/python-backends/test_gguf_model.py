@@ -23,7 +23,7 @@ from pare_backends.checkpoint import read
 from pare_backends.checkpoint.load import load_model
 from pare_backends.failures import StageFailure
 from pare_backends.models.tiny import write_tokenizer
-from pare_backends.runtimes.gguf_model import GgufModel
+from pare_backends.runtimes.llama_cpp.model import GgufModel
 from pare_backends.stages.evaluate import EvaluationRuntime
 
 STRICT = {"inference_precision": "f32", "kv_precision": "f32", "activation_group": 0}

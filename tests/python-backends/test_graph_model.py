@@ -17,7 +17,7 @@ from transformers import LogitsProcessorList
 from pare_backends.checkpoint import read
 from pare_backends.checkpoint.load import load_model
 from pare_backends.models.tiny import write_tokenizer
-from pare_backends.runtimes.graph_model import GraphModel
+from pare_backends.runtimes.openvino.model import GraphModel
 from pare_backends.stages.evaluate import EvaluationRuntime
 
 GROUP = 16

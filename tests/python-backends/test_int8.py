@@ -15,7 +15,7 @@ from tiny_model import accuracy, act, tiny_dir
 from pare_backends.checkpoint import load_dequantized, read
 from pare_backends.checkpoint.load import round_inputs
 from pare_backends.failures import StageFailure
-from pare_backends.runtimes.exchange import packed_constant
+from pare_backends.runtimes.openvino.graph_weights import packed_constant
 from pare_backends.runtimes.stored_weights import PackedWeight
 
 PROBE = torch.arange(3, 30)[None]

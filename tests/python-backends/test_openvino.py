@@ -15,8 +15,8 @@ from runtime_fixtures import artifact, exported_graph, random_llama, rounded, wo
 from pare_backends.checkpoint import read, write
 from pare_backends.failures import StageFailure
 from pare_backends.progress import silent_report
-from pare_backends.runtimes import openvino as runtime
-from pare_backends.runtimes.exchange import build_model
+from pare_backends.runtimes.openvino import compiled as runtime
+from pare_backends.runtimes.openvino.graph_weights import build_model
 from pare_backends.runtimes.session import open_session
 from pare_backends.runtimes.stored_weights import StoredWeights
 from pare_backends.stages import prove_runtime
@@ -122,7 +122,7 @@ def decoder_logits(decoder: runtime.Decoder) -> np.ndarray:
 
 
 def test_openvino_process_imports_no_torch() -> None:
-    code = "import sys, pare_backends.stages.speed, pare_backends.runtimes.openvino\n"
+    code = "import sys, pare_backends.stages.speed, pare_backends.runtimes.openvino.session\n"
     code += "print([m for m in ('torch', 'transformers') if m in sys.modules])"
     command = [sys.executable, "-c", code]
     done = subprocess.run(

@@ -16,13 +16,13 @@ from runtime_fixtures import artifact, exported_graph, random_llama, run_worker
 
 from pare_backends.checkpoint.stored_form import stored_form
 from pare_backends.failures import StageFailure
+from pare_backends.measuring import timing
 from pare_backends.measuring.energy import EnergyReader
+from pare_backends.measuring.quiet import alert_if_busy, timing_lock
+from pare_backends.measuring.timing import mean_with_error, median_with_error, time_in_turn
 from pare_backends.progress import Report, silent_report
 from pare_backends.protocol import build
-from pare_backends.runtimes import timing
-from pare_backends.runtimes.quiet import alert_if_busy, timing_lock
 from pare_backends.runtimes.session import Numerics, open_session
-from pare_backends.runtimes.timing import mean_with_error, median_with_error, time_in_turn
 from pare_backends.stages import speed
 
 UNITS = {

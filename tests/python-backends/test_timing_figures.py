@@ -22,8 +22,8 @@ from pare_backends.measuring.speed_figures import (
     ratio_rows,
     timing_rows,
 )
+from pare_backends.measuring.timing import Pass, time_pass
 from pare_backends.runtimes.session import Numerics
-from pare_backends.runtimes.timing import Pass, time_pass
 
 
 class SleepingSession:

@@ -8,7 +8,7 @@ from runtime_fixtures import artifact, random_llama
 from pare_backends.failures import StageFailure
 from pare_backends.runtimes.session import open_session
 from pare_backends.runtimes.stored_weights import StoredWeights
-from pare_backends.runtimes.vllm import cache_bytes, stored_bytes
+from pare_backends.runtimes.vllm.session import cache_bytes, stored_bytes
 
 
 def test_floats_are_read_as_float16() -> None:

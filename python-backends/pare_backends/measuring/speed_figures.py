@@ -11,8 +11,8 @@ import numpy as np
 
 from pare_backends.measuring.energy import EnergyReader, grams_of_co2
 from pare_backends.measuring.energy_tables import CarbonIntensity
+from pare_backends.measuring.timing import Pass, mean_with_error, median_with_error
 from pare_backends.runtimes.session import Session
-from pare_backends.runtimes.timing import Pass, mean_with_error, median_with_error
 
 
 @dataclass(frozen=True)

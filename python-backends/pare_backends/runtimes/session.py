@@ -56,19 +56,19 @@ def open_session(runtime: str, artifact_dir: str, graph_dir: str | None, threads
                 "bad_input",
                 "Cannot open the runtime openvino: graph_dir is null, it needs an exported graph",
             )
-        from pare_backends.runtimes.openvino import open_openvino
+        from pare_backends.runtimes.openvino.session import open_openvino
 
         return open_openvino(artifact_dir, graph_dir, threads)
     if runtime == "transformers":
-        from pare_backends.runtimes.transformers import open_transformers
+        from pare_backends.runtimes.transformers.session import open_transformers
 
         return open_transformers(artifact_dir)
     if runtime == "llama.cpp":
-        from pare_backends.runtimes.llama_cpp import open_llama_cpp
+        from pare_backends.runtimes.llama_cpp.session import open_llama_cpp
 
         return open_llama_cpp(artifact_dir, threads)
     if runtime == "vllm":
-        from pare_backends.runtimes.vllm import open_vllm
+        from pare_backends.runtimes.vllm.session import open_vllm
 
         return open_vllm(artifact_dir)
     raise StageFailure("bad_input", unknown_name("runtime", runtime, list(RUNTIMES)))

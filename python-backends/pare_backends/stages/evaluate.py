@@ -157,11 +157,11 @@ def _load(request: EvaluateRequest, report: Report) -> tuple[Any, Any, str]:
 def _runtime_model(artifact_dir: str, runtime: EvaluationRuntime, threads: int) -> Any:
     """The artifact in a runtime, in the place of a torch model."""
     if runtime.name == "openvino" and runtime.graph_dir is not None:
-        from pare_backends.runtimes.graph_model import GraphModel
+        from pare_backends.runtimes.openvino.model import GraphModel
 
         return GraphModel(artifact_dir, runtime.graph_dir, threads)
     if runtime.name == "llama.cpp" and runtime.model_dir is not None and runtime.python is not None:
-        from pare_backends.runtimes.gguf_model import GgufModel
+        from pare_backends.runtimes.llama_cpp.model import GgufModel
 
         return GgufModel(artifact_dir, runtime.model_dir, runtime.python, threads)
     raise StageFailure(

@@ -92,8 +92,8 @@ def runtime_logits(request: Request, threads: int) -> RuntimeLogits:
 
 def openvino_logits(request: Request, graph_dir: str, threads: int) -> RuntimeLogits:
     """Of a text that the graph itself samples."""
-    from pare_backends.runtimes import openvino as runtime
-    from pare_backends.runtimes.exchange import build_model
+    from pare_backends.runtimes.openvino import compiled as runtime
+    from pare_backends.runtimes.openvino.graph_weights import build_model
 
     graph = build_model(graph_dir, request.artifact_dir)
     compiled = runtime.compile_graph(graph, runtime.STRICT, threads)

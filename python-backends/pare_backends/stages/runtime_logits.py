@@ -35,8 +35,8 @@ def run(request: Request, report: Report) -> dict[str, Any]:
             "bad_input",
             f"Cannot compute logits in {request.runtime}: only llama.cpp needs them from here",
         )
-    from pare_backends.runtimes.gguf_directory import described_numerics
-    from pare_backends.runtimes.llama_cpp import LlamaCppDecoder
+    from pare_backends.runtimes.llama_cpp.decoder import LlamaCppDecoder
+    from pare_backends.runtimes.llama_cpp.gguf_directory import described_numerics
 
     with report.span("logits", library=True):
         with closing(LlamaCppDecoder(request.model_dir, report.threads)) as own:

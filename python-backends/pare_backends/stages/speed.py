@@ -20,6 +20,12 @@ from pare_backends.failures import StageFailure
 from pare_backends.measuring import energy
 from pare_backends.measuring.bandwidth import read_bandwidth
 from pare_backends.measuring.energy_tables import UNKNOWN_CPU, CarbonIntensity, CpuPower
+from pare_backends.measuring.quiet import (
+    alert_if_busy,
+    foreign_meter,
+    timing_lock,
+    wait_until_quiet,
+)
 from pare_backends.measuring.speed_figures import (
     Timed,
     Timing,
@@ -29,15 +35,9 @@ from pare_backends.measuring.speed_figures import (
     ratio_rows,
     timing_rows,
 )
+from pare_backends.measuring.timing import read_energy, time_in_turn
 from pare_backends.progress import Report
-from pare_backends.runtimes.quiet import (
-    alert_if_busy,
-    foreign_meter,
-    timing_lock,
-    wait_until_quiet,
-)
 from pare_backends.runtimes.session import Session, open_session
-from pare_backends.runtimes.timing import read_energy, time_in_turn
 
 IDLE_SECONDS = 1.0
 WARM_UP_TOKENS = 8

@@ -1,7 +1,7 @@
 """Stage `write_gguf`: an artifact as a GGUF file that holds its own integers.
 
 Written: model.gguf, gguf.json (what a token reads, and with which numerics) and the artifact's
-config.json. Integers are never rounded again (`runtimes/gguf_blocks.py`); matrices of floats become
+config.json. Integers are never rounded again (`gguf_blocks.py`); matrices of floats become
 float16, vectors float32. `exact`: every weight multiplied out to float32, for the proof that names,
 order of rows and architecture are right, whatever a runtime does with packed integers.
 """
@@ -20,10 +20,10 @@ from gguf import GGML_QUANT_VERSION, GGMLQuantizationType, GGUFWriter, LlamaFile
 
 from pare_backends.checkpoint.own_files import own_file
 from pare_backends.progress import Report
-from pare_backends.runtimes.gguf_blocks import BLOCK, to_blocks
-from pare_backends.runtimes.gguf_directory import DESCRIPTION_FILE, MODEL_FILE
-from pare_backends.runtimes.gguf_layout import NOT_STORED, ROPE_FACTORS, GgufLayout
-from pare_backends.runtimes.gguf_tokenizer import add_tokenizer
+from pare_backends.runtimes.llama_cpp.gguf_blocks import BLOCK, to_blocks
+from pare_backends.runtimes.llama_cpp.gguf_directory import DESCRIPTION_FILE, MODEL_FILE
+from pare_backends.runtimes.llama_cpp.gguf_layout import NOT_STORED, ROPE_FACTORS, GgufLayout
+from pare_backends.runtimes.llama_cpp.gguf_tokenizer import add_tokenizer
 from pare_backends.runtimes.stored_weights import StoredWeights
 
 EMBEDDING = "model.embed_tokens.weight"

@@ -1,4 +1,4 @@
-"""Runtime `llama.cpp`: the artifact's own integers in GGUF's blocks, on the CPU.
+"""A sequence in llama.cpp: the artifact's own integers in GGUF's blocks, on the CPU.
 
 Imports `llama_cpp` and numpy alone. Its numerics are llama.cpp's: the inputs of packed weights are
 rounded to 8 bits in blocks of 32, always, those of float16 matrices to float16. The KV cache is
@@ -16,11 +16,7 @@ import llama_cpp as api
 import numpy as np
 
 from pare_backends.failures import StageFailure
-from pare_backends.runtimes.gguf_directory import (
-    MODEL_FILE,
-    described_numerics,
-    read_description,
-)
+from pare_backends.runtimes.llama_cpp.gguf_directory import MODEL_FILE
 
 CONTEXT_TOKENS = 256
 """Of a timing: a larger context would take memory that nothing measured there uses."""
@@ -126,33 +122,3 @@ class LlamaCppDecoder:
         return np.ctypeslib.as_array(
             ctypes.cast(logits, ctypes.POINTER(ctypes.c_float)), shape=(wanted, self.vocabulary)
         )
-
-
-class LlamaCppSession:
-    """`Session` of runtimes/session.py, of a directory that `write_gguf` wrote."""
-
-    device = "cpu"
-    provenance = "measured"
-
-    def __init__(self, directory: str, threads: int) -> None:
-        described = read_description(directory)
-        self.numerics = described_numerics(directory)
-        self.bytes_read_per_token = int(described["bytes_read_per_token"])
-        version = f"llama-cpp-python {api.__version__}, {threads} threads"
-        self.notes = (*described["notes"], version)
-        self._decoder = LlamaCppDecoder(directory, threads)
-
-    def prefill(self, tokens: np.ndarray) -> int:
-        self._decoder.reset()
-        return int(self._decoder.step(tokens)[-1].argmax())
-
-    def decode(self, token: int) -> int:
-        return int(self._decoder.step(np.array([token], np.int64))[-1].argmax())
-
-    def gpu_peak_bytes(self) -> int | None:
-        return None
-
-
-def open_llama_cpp(directory: str, threads: int) -> LlamaCppSession:
-    """Loads a GGUF file; half a second for 135 M parameters."""
-    return LlamaCppSession(directory, threads)

@@ -7,13 +7,13 @@ from dataclasses import asdict
 import numpy as np
 import torch
 
-from pare_backends.runtimes.exchange import build_model
-from pare_backends.runtimes.openvino import (
+from pare_backends.runtimes.openvino.compiled import (
     compile_graph,
     read_numerics,
     standard_numerics,
     taken_inputs,
 )
+from pare_backends.runtimes.openvino.graph_weights import build_model
 from pare_backends.runtimes.runtime_model import Output, RuntimeModel
 from pare_backends.runtimes.session import Numerics
 

@@ -15,11 +15,11 @@ import numpy as np
 import torch
 
 from pare_backends.failures import StageFailure
-from pare_backends.runtimes.gguf_directory import described_numerics
+from pare_backends.runtimes.llama_cpp.gguf_directory import described_numerics
+from pare_backends.runtimes.llama_cpp.token_prefix import shared_length
 from pare_backends.runtimes.runtime_model import Output, RuntimeModel
-from pare_backends.runtimes.token_prefix import shared_length
 
-SCORER = "pare_backends.runtimes.llama_cpp_scorer"
+SCORER = "pare_backends.runtimes.llama_cpp.scorer"
 END_SECONDS = 5.0
 
 

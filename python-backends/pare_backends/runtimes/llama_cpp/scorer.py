@@ -14,8 +14,8 @@ from multiprocessing.connection import Connection
 import numpy as np
 
 from pare_backends.failures import StageFailure
-from pare_backends.runtimes.llama_cpp import LlamaCppDecoder
-from pare_backends.runtimes.token_prefix import shared_length
+from pare_backends.runtimes.llama_cpp.decoder import LlamaCppDecoder
+from pare_backends.runtimes.llama_cpp.token_prefix import shared_length
 
 
 class SequenceScorer:

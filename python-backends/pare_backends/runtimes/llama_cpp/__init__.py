@@ -1,0 +1,3 @@
+"""Runtime `llama.cpp`: an artifact's own integers as a GGUF file, on the CPU."""
+
+NAME = "llama.cpp"

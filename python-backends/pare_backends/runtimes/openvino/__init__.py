@@ -1,0 +1,3 @@
+"""Runtime `openvino`: an artifact's own weights in an exported graph, on the CPU."""
+
+NAME = "openvino"

@@ -1,0 +1,3 @@
+"""Runtime `transformers`: the dequantized model in torch."""
+
+NAME = "transformers"
