@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { JournalRecord, ResolvedAction, Trial, WireTask } from "../../core/mod.ts";
@@ -7,6 +7,7 @@ import { BATCH_SIZE } from "../../tracker/runner/evaluate_artifact.ts";
 import { PROTOCOL } from "../../tracker/runner/measure_speed.ts";
 import { CALIBRATION } from "../../tracker/runner/prepare_study.ts";
 import { readSamples } from "../../tracker/store/rows/sample_file.ts";
+import { architectureOf } from "../../tracker/runner/graph_key.ts";
 import { wireTasks } from "../../tracker/runner/wire_tasks.ts";
 import type { MeasuredStudy } from "./measured_study.ts";
 import { stagesOf } from "./span_account.ts";
@@ -129,8 +130,10 @@ async function graphOf(study: MeasuredStudy): Promise<string | null> {
   if (study.view.spec.runtime !== "openvino") return null;
   const folder = join(study.home.cache, "graphs");
   const baseline = [...study.view.artifacts.values()].find(({ parent_id }) => parent_id === null);
+  if (baseline === undefined) return null;
+  const config = JSON.parse(await readFile(join(baseline.location, "config.json"), "utf8"));
   const names = await readdir(folder).catch(() => []);
-  const name = names.find((name) => name.startsWith(`${baseline?.artifact_id}-`));
+  const name = names.find((name) => name.startsWith(`${architectureOf(config)}-`));
   return name === undefined ? null : join(folder, name);
 }
 

@@ -122,6 +122,7 @@ Deno.test("a timing waits while another holds the machine, and can be cancelled"
     artifact_dir: "/nowhere",
     baseline_dir: null,
     graph_dir: null,
+    baseline_graph_dir: null,
     prompt_tokens: 8,
     new_tokens: 4,
     repeats: 1,

@@ -96,7 +96,7 @@ def test_speed_measures_an_artifact_beside_its_baseline() -> None:
         "stage": "speed", "runtime": "llama.cpp",
         "artifact_dir": str(written(artifact(4, 32, True, 8))[0]),
         "baseline_dir": str(written(random_llama(0))[0]),
-        "graph_dir": None, "prompt_tokens": 12, "new_tokens": 6, "repeats": 3, "seed": 0,
+        "graph_dir": None, "baseline_graph_dir": None, "prompt_tokens": 12, "new_tokens": 6, "repeats": 3, "seed": 0,
         "cpu_power": None, "carbon_intensity": None,
     }  # fmt: skip
     events = run_worker(python, request)
@@ -117,7 +117,7 @@ def test_a_prompt_longer_than_the_context_is_refused_in_words() -> None:
     request = {
         "stage": "speed", "runtime": "llama.cpp",
         "artifact_dir": str(written(artifact(4, 32, True, 8))[0]),
-        "baseline_dir": None, "graph_dir": None,
+        "baseline_dir": None, "graph_dir": None, "baseline_graph_dir": None,
         "prompt_tokens": 300, "new_tokens": 6, "repeats": 1, "seed": 0,
         "cpu_power": None, "carbon_intensity": None,
     }  # fmt: skip

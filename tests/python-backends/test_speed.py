@@ -45,7 +45,10 @@ def request(runtime: str, **changes: Any) -> dict[str, Any]:
         "runtime": runtime,
         "artifact_dir": str(artifact(4, 32, True, 8)),
         "baseline_dir": str(random_llama(0)),
-        "graph_dir": None if runtime == "transformers" else str(exported_graph()),
+        **dict.fromkeys(
+            ("graph_dir", "baseline_graph_dir"),
+            None if runtime == "transformers" else str(exported_graph()),
+        ),
         "prompt_tokens": 12,
         "new_tokens": 6,
         "repeats": 3,

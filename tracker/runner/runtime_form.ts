@@ -7,16 +7,20 @@ import type {
   StageResult,
 } from "../../core/mod.ts";
 import { storageFailure } from "../storage/storage_error.ts";
+import { graphKey } from "./graph_key.ts";
 import type { SpeedInput } from "./speed_input.ts";
 import { stageSource } from "./source_closure.ts";
 import { failed } from "./stage_runner.ts";
 
-/** What the runtime is given in the place of an artifact, its baseline, and their architecture. */
+/** What the runtime is given in the place of an artifact and its baseline, each with its graph. */
 export interface RuntimeForm {
   readonly artifact_dir: string;
   readonly baseline_dir: string | null;
   readonly graph_dir: string | null;
+  readonly baseline_graph_dir: string | null;
 }
+
+const NO_GRAPHS = { graph_dir: null, baseline_graph_dir: null };
 
 type Making = Extract<StageRequest, { stage: "export_graph" | "write_gguf" }>;
 
@@ -45,20 +49,30 @@ export function formFailure(error: unknown, stage: string, spans: readonly Span[
   return failed(error instanceof StageFailed ? error.failure : storageFailure(error, stage), spans);
 }
 
-/** The architecture's graph, exported once and kept. */
-async function graphOf(input: SpeedInput, environment: string, spans: Span[]): Promise<string> {
-  const { workshop, artifact, baseline } = input;
-  const source = baseline ?? artifact;
-  const key = [
-    source.artifact_id,
-    await stageSource("export_graph.py"),
-    await workshop.environmentHash(environment),
-  ].join("-");
-  const { directory } = await workshop.caches.cached("graphs", key, async (output_dir) => {
-    const request = { stage: "export_graph", model_dir: source.location, output_dir } as const;
+/** The graph of a model's architecture, exported once and kept. */
+async function graphOf(
+  input: SpeedInput,
+  { location }: Artifact,
+  environment: string,
+  spans: Span[],
+): Promise<string> {
+  const { caches, environmentHash } = input.workshop;
+  const key = await graphKey(location, await environmentHash(environment));
+  const { directory } = await caches.cached("graphs", key, async (output_dir) => {
+    const request = { stage: "export_graph", model_dir: location, output_dir } as const;
     await fill(input, request, environment, spans);
   });
   return directory;
+}
+
+/** Both graphs: one and the same where the artifact has its baseline's architecture. */
+async function graphsOf(input: SpeedInput, environment: string, spans: Span[]) {
+  const { artifact, baseline } = input;
+  const of = (model: Artifact) => graphOf(input, model, environment, spans);
+  return {
+    baseline_graph_dir: baseline === null ? null : await of(baseline),
+    graph_dir: await of(artifact),
+  };
 }
 
 /** An artifact's GGUF file in an empty directory. */
@@ -82,10 +96,10 @@ async function ggufsOf(input: SpeedInput, scratch: string, spans: Span[]): Promi
     (output_dir) => writeGguf(input, source, { output_dir, exact: false, spans }),
   );
   if (baseline === null) {
-    return { artifact_dir: kept.directory, baseline_dir: null, graph_dir: null };
+    return { artifact_dir: kept.directory, baseline_dir: null, ...NO_GRAPHS };
   }
   await writeGguf(input, artifact, { output_dir: scratch, exact: false, spans });
-  return { artifact_dir: scratch, baseline_dir: kept.directory, graph_dir: null };
+  return { artifact_dir: scratch, baseline_dir: kept.directory, ...NO_GRAPHS };
 }
 
 /** Makes what the study's runtime loads. `scratch`: an empty directory that lives as long. */
@@ -97,7 +111,7 @@ export async function makeForm(
   const own = {
     artifact_dir: input.artifact.location,
     baseline_dir: input.baseline?.location ?? null,
-    graph_dir: null,
+    ...NO_GRAPHS,
   };
   const spans: Span[] = [];
   try {
@@ -105,8 +119,8 @@ export async function makeForm(
       return { ok: true, value: await ggufsOf(input, scratch, spans), spans };
     }
     if (loads === "graph" && needs.export_environment !== null) {
-      const graph_dir = await graphOf(input, needs.export_environment, spans);
-      return { ok: true, value: { ...own, graph_dir }, spans };
+      const graphs = await graphsOf(input, needs.export_environment, spans);
+      return { ok: true, value: { ...own, ...graphs }, spans };
     }
     return { ok: true, value: own, spans };
   } catch (error) {

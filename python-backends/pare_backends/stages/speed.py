@@ -48,7 +48,8 @@ class Request:
     runtime: str
     artifact_dir: str
     baseline_dir: str | None
-    graph_dir: str | None
+    graph_dir: str | None  # the artifact's
+    baseline_graph_dir: str | None
     prompt_tokens: int
     new_tokens: int
     repeats: int
@@ -66,12 +67,13 @@ def run(request: Request, report: Report) -> dict[str, Any]:
             )
     prompt = _prompt(Path(request.artifact_dir), request.prompt_tokens, request.seed)
     with timing_lock(report):
-        session = _load(request, request.artifact_dir, prompt, report)
+        session = _load(request, request.artifact_dir, request.graph_dir, prompt, report)
         peak, peak_method = peak_memory(), _peak_method(request.runtime)
         gpu_peak = session.gpu_peak_bytes()
         sessions = [session]
         if request.baseline_dir is not None:
-            sessions.append(_load(request, request.baseline_dir, prompt, report))
+            baseline, graph = request.baseline_dir, request.baseline_graph_dir
+            sessions.append(_load(request, baseline, graph, prompt, report))
         with report.span("wait"):
             wait_until_quiet(report)
         load = os.getloadavg()[0]
@@ -138,10 +140,12 @@ def _prompt(artifact: Path, tokens: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, vocabulary, tokens, dtype=np.int64)
 
 
-def _load(request: Request, directory: str, prompt: np.ndarray, report: Report) -> Session:
+def _load(
+    request: Request, directory: str, graph: str | None, prompt: np.ndarray, report: Report
+) -> Session:
     """Loads and generates a little, so that nothing is done for the first time when it counts."""
     with report.span("load", library=True):
-        session = open_session(request.runtime, directory, request.graph_dir, report.threads)
+        session = open_session(request.runtime, directory, graph, report.threads)
     with report.span("warm-up", library=True):
         token = session.prefill(prompt)
         for _ in range(min(WARM_UP_TOKENS, request.new_tokens)):
