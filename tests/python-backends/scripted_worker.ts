@@ -24,7 +24,8 @@ export async function shareDefaultEnvironment(): Promise<void> {
 export function stageProgram(body: string): string {
   const indented = body.split("\n").map((line) => `    ${line}`).join("\n");
   return `import os, signal, subprocess, sys, time, types
-from pare_backends import describe, worker
+from pare_backends import worker
+from pare_backends.stages import describe
 from pare_backends.failures import StageFailure
 def run(request: describe.Request, report):
 ${indented}

@@ -96,7 +96,8 @@ def test_speed_measures_an_artifact_beside_its_baseline() -> None:
         "stage": "speed", "runtime": "llama.cpp",
         "artifact_dir": str(written(artifact(4, 32, True, 8))[0]),
         "baseline_dir": str(written(random_llama(0))[0]),
-        "graph_dir": None, "baseline_graph_dir": None, "prompt_tokens": 12, "new_tokens": 6, "repeats": 3, "seed": 0,
+        "graph_dir": None, "baseline_graph_dir": None, "prompt_tokens": 12,
+        "new_tokens": 6, "repeats": 3, "seed": 0,
         "cpu_power": None, "carbon_intensity": None,
     }  # fmt: skip
     events = run_worker(python, request)
