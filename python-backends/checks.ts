@@ -2,10 +2,10 @@
  * Lint, types and tests of the Python half.
  *
  *     deno run --allow-all python-backends/checks.ts lint   # ruff check, ruff format, mypy
- *     deno run --allow-all python-backends/checks.ts test   # pytest
+ *     deno run --allow-all python-backends/checks.ts test   # pytest: of all files, or those named
  */
 import { execa } from "execa";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import process from "node:process";
 import { UsageError } from "../core/mod.ts";
 import {
@@ -61,7 +61,9 @@ export async function testPython(
   const { python } = await ensureEnvironment("default", options);
   const exporter = await ensureEnvironment("openvino_export", options);
   const llama = await findEnvironment("llama_cpp"); // compiles for minutes: tested where it is
-  const result = await execa(python, ["-m", "pytest", "-rs", "-c", CONFIG, TESTS, ...args], {
+  const files = args.some((arg) => arg.endsWith(".py")) ? [] : [TESTS];
+  const words = [...files, ...args.map((arg) => arg.endsWith(".py") ? resolve(arg) : arg)];
+  const result = await execa(python, ["-m", "pytest", "-rs", "-c", CONFIG, ...words], {
     cwd: PYTHON_ROOT,
     reject: false,
     env: {
@@ -108,6 +110,7 @@ if (import.meta.main) {
       throw new UsageError(`Cannot check "${what ?? ""}": say lint or test`);
     }
     const counts = what === "lint" ? await lintPython(show) : await testPython(rest, show);
+    if (what === "lint") console.log(`${counts.passed} passed, ${counts.failed} failed`);
     process.exitCode = counts.failed > 0 ? 1 : 0;
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;

@@ -3,6 +3,10 @@ import type { Counts } from "./counts.ts";
 /** Part of the suite, run by itself. */
 export interface Job {
   readonly name: string;
+  /** Seconds that it takes where nothing is in its way, as measured. */
+  readonly seconds: number;
+  /** What must be there first, such as an environment; where that cannot be had, the job fails. */
+  readonly after?: Promise<unknown>;
   /** Its counts, and what it printed. */
   readonly run: () => Promise<{ counts: Counts; output: string }>;
 }
@@ -15,37 +19,50 @@ export interface Ended {
   readonly seconds: number;
 }
 
-/** Runs jobs side by side, in this order as lanes become free; each is told when it has ended. */
+/**
+ * Runs jobs side by side. A lane that is free takes the first one whose needs are there, so it idles
+ * only where all that is left waits. Each is told when it has ended.
+ */
 export async function runInLanes(
   jobs: readonly Job[],
   lanes: number,
   onEnded: (ended: Ended) => void,
 ): Promise<Counts[]> {
   const waiting = [...jobs];
+  const ready = new Map<Job, string | null>();
+  const wakes = new Set<() => void>();
+  for (const job of jobs) {
+    const told = (obstacle: string | null) => {
+      ready.set(job, obstacle);
+      for (const wake of wakes) wake();
+    };
+    (job.after ?? Promise.resolve()).then(() => told(null), (error) => told(String(error)));
+  }
   const all: Counts[] = [];
   const lane = async () => {
-    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
+    while (waiting.length > 0) {
+      const next = waiting.findIndex((job) => ready.has(job));
+      if (next < 0) {
+        await new Promise<void>((wake) => wakes.add(wake));
+        continue;
+      }
+      const [job] = waiting.splice(next, 1);
       const started = performance.now();
-      const { counts, output } = await job.run();
+      const { counts, output } = await runJob(job!, ready.get(job!) ?? null);
       all.push(counts);
-      onEnded({ name: job.name, counts, output, seconds: (performance.now() - started) / 1000 });
+      onEnded({ name: job!.name, counts, output, seconds: (performance.now() - started) / 1000 });
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));
   return all;
 }
 
-/** Files to run in one process each: those that are long alone and first, the others by `size`. */
-export function groupFiles(
-  files: readonly string[],
-  long: readonly string[],
-  size: number,
-): string[][] {
-  const alone = long.filter((file) => files.includes(file));
-  const others = files.filter((file) => !alone.includes(file)).sort();
-  const groups = Array.from(
-    { length: Math.ceil(others.length / size) },
-    (_, n) => others.slice(n * size, (n + 1) * size),
-  );
-  return [...alone.map((file) => [file]), ...groups];
+async function runJob(job: Job, obstacle: string | null) {
+  if (obstacle === null) return await job.run();
+  return { counts: { passed: 0, failed: 1 }, output: `FAILED: ${job.name}: ${obstacle}` };
+}
+
+/** The longest first, so that no lane waits for one at the end. */
+export function longestFirst(jobs: readonly Job[]): Job[] {
+  return [...jobs].sort((a, b) => b.seconds - a.seconds);
 }

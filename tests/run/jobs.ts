@@ -1,0 +1,139 @@
+/** The jobs of each kind of run. */
+import { readdir } from "node:fs/promises";
+import { readCounts } from "../../python-backends/checks.ts";
+import { environmentNames } from "../../python-backends/environments/environment_pins.ts";
+import { evenParts, groupFiles, secondsOf, type TestFile } from "./groups.ts";
+import type { Job } from "./lanes.ts";
+import { MODELS, needsOf } from "./needs.ts";
+import { check, ROOT, tests } from "./run_job.ts";
+import { readSeconds, UNKNOWN_SECONDS } from "./seconds.ts";
+import { allOf, makeEnvironment } from "./set_up.ts";
+
+const SOURCES = ["core", "plugins", "python-backends", "tracker", "tests"];
+/** One for each lane of two cores. */
+const PYTHON_PARTS = 2;
+/** Seconds that a process takes before its first test. */
+const START_SECONDS = 2;
+/** torch and transformers are imported. */
+const PYTHON_START_SECONDS = 10;
+/** The environment that takes minutes of compiling: only long tests ask for it. */
+const COMPILED = "llama_cpp";
+
+/** What a run is of. */
+export interface Asked {
+  /** What will be there, by name. */
+  readonly steps: ReadonlyMap<string, Promise<void>>;
+  /** Files whose paths begin so; none: all. */
+  readonly below: readonly string[];
+  /** Print the seconds of each of Python's tests. */
+  readonly measure: boolean;
+}
+
+/** Names of all files below a folder that end so, from the project's root. */
+export async function filesBelow(folder: string, ending: string): Promise<string[]> {
+  const entries = await readdir(`${ROOT}${folder}`, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+    .map((entry) => `${entry.parentPath.slice(ROOT.length)}/${entry.name}`).sort();
+}
+
+async function testFiles(folder: string, ending: RegExp, { below }: Asked): Promise<TestFile[]> {
+  const seconds = await readSeconds();
+  const asked = (path: string) =>
+    ending.test(path) && (below.length === 0 || below.some((start) => path.startsWith(start)));
+  return (await filesBelow(folder, "")).filter(asked).map((path) => ({
+    path,
+    seconds: seconds[path] ?? UNKNOWN_SECONDS,
+    needs: needsOf(ROOT, path, environmentNames()),
+  }));
+}
+
+/** Once for all: each process that checked its own files would check what they import again. */
+export function types(): Job {
+  return check({ name: "types", seconds: 60 }, ["check", "--quiet", ...SOURCES]);
+}
+
+export function staticChecks({ steps }: Asked): Job[] {
+  const python = ["run", "--allow-all", "python-backends/checks.ts", "lint"];
+  const after = allOf(steps, ["checks", "default"]);
+  return [
+    check({ name: "format", seconds: 8 }, ["fmt", "--check", "--quiet"]),
+    check({ name: "lint", seconds: 8 }, ["lint", "--quiet"]),
+    check({ name: "README's examples", seconds: 10 }, [
+      ...["check", "--quiet", "--doc-only", "README.md"],
+    ]),
+    tests({ name: "Python's lint and types", seconds: 60, after }, python, readLintCounts),
+  ];
+}
+
+/** Of the closing line of checks.ts lint. */
+function readLintCounts(output: string) {
+  const [, passed, failed] = /^(\d+) passed, (\d+) failed$/m.exec(output) ?? [];
+  return passed === undefined ? null : { passed: Number(passed), failed: Number(failed) };
+}
+
+/** Files of Deno's tests in one process: what one sets, such as a variable, no other process sees. */
+function denoJob(files: readonly TestFile[], steps: Asked["steps"]): Job {
+  const paths = files.map(({ path }) => path);
+  const needs = [...new Set(files.flatMap(({ needs }) => needs))];
+  return tests({
+    name: paths.join(" "),
+    seconds: START_SECONDS + secondsOf(files),
+    after: allOf(steps, needs),
+  }, ["test", "--allow-all", "--no-check", ...paths]);
+}
+
+async function pythonJobs(asked: Asked): Promise<Job[]> {
+  const files = await testFiles("tests/python-backends", /\/test_[^/]*\.py$/, asked);
+  const after = allOf(asked.steps, ["default", "openvino_export", MODELS]);
+  const durations = asked.measure ? ["--durations=0", "-vv"] : [];
+  return evenParts(files, PYTHON_PARTS).map((part, n, { length }) => {
+    const words = [
+      ...["run", "--allow-all", "python-backends/checks.ts", "test", ...durations],
+      ...part.map(({ path }) => path),
+    ];
+    const seconds = PYTHON_START_SECONDS + secondsOf(part);
+    return tests({ name: `Python, part ${n + 1} of ${length}`, seconds, after }, words, readCounts);
+  });
+}
+
+export async function shortJobs(asked: Asked): Promise<Job[]> {
+  const groups = groupFiles(await testFiles("tests", /_test\.ts$/, asked));
+  return [...await pythonJobs(asked), ...groups.map((files) => denoJob(files, asked.steps))];
+}
+
+export function docExamples(): Job {
+  const docs = SOURCES.filter((folder) => folder !== "tests");
+  const words = ["test", "--allow-all", "--no-check", "--doc", ...docs];
+  return tests({ name: "examples in comments", seconds: START_SECONDS }, words);
+}
+
+/** No short run picks these up: only names that end in _test.ts are its own. */
+export async function longJobs(asked: Asked): Promise<Job[]> {
+  const files = await testFiles("tests/long", /\.ts$/, asked);
+  if (!files.some(({ needs }) => needs.includes(COMPILED))) {
+    return files.map((file) => denoJob([file], asked.steps));
+  }
+  const { job, made } = compiling(COMPILED);
+  const steps = new Map([...asked.steps, [COMPILED, made]]);
+  return [job, ...files.map((file) => denoJob([file], steps))];
+}
+
+/** An environment whose packages are compiled: a lane's work, beside the tests of the other lane. */
+function compiling(name: string): { job: Job; made: Promise<void> } {
+  const { promise: made, resolve, reject } = Promise.withResolvers<void>();
+  made.catch(() => {}); // the jobs that need it say so
+  const job: Job = {
+    name: `the environment ${name}`,
+    seconds: 400,
+    async run() {
+      // The other lane has its core for itself.
+      Deno.env.set("CMAKE_BUILD_PARALLEL_LEVEL", "1");
+      const making = makeEnvironment(name);
+      making.then(resolve, reject);
+      const failed = await making.then(() => null, (error) => String(error));
+      const counts = { passed: 0, failed: failed === null ? 0 : 1 };
+      return { counts, output: failed ?? `ok: the environment ${name} is there` };
+    },
+  };
+  return { job, made };
+}
