@@ -9,7 +9,7 @@ export interface TestFile {
 
 /** Starting a process takes a second or two, which many files share; a long one is alone. */
 const GROUP_SECONDS = 40;
-const GROUP_FILES = 12;
+const GROUP_FILES = 24;
 
 /** Neighbours in one process each: as many as stay short together and need the same. */
 export function groupFiles(files: readonly TestFile[]): TestFile[][] {

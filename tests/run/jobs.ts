@@ -6,7 +6,7 @@ import { evenParts, groupFiles, secondsOf, type TestFile } from "./groups.ts";
 import type { Job } from "./lanes.ts";
 import { MODELS, needsOf } from "./needs.ts";
 import { check, ROOT, tests } from "./run_job.ts";
-import { readSeconds, UNKNOWN_SECONDS } from "./seconds.ts";
+import { readSeconds, unknownSeconds } from "./seconds.ts";
 import { allOf, makeEnvironment } from "./set_up.ts";
 
 const SOURCES = ["core", "plugins", "python-backends", "tracker", "tests"];
@@ -42,7 +42,7 @@ async function testFiles(folder: string, ending: RegExp, { below }: Asked): Prom
     ending.test(path) && (below.length === 0 || below.some((start) => path.startsWith(start)));
   return (await filesBelow(folder, "")).filter(asked).map((path) => ({
     path,
-    seconds: seconds[path] ?? UNKNOWN_SECONDS,
+    seconds: seconds[path] ?? unknownSeconds(path),
     needs: needsOf(ROOT, path, environmentNames()),
   }));
 }
