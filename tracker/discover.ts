@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { makeRegistry, type Plugin, type Registry, UsageError } from "../core/mod.ts";
 import { PROJECT_ROOT } from "./home.ts";
 
-const KINDS = new Set(["method", "agent", "task", "sampler", "runtime"]);
+const KINDS = new Set(["method", "agent", "task", "sampler", "runtime", "form"]);
 
 function asPlugin(module: Record<string, unknown>, path: string): Plugin {
   const value = module["default"];
@@ -12,7 +12,7 @@ function asPlugin(module: Record<string, unknown>, path: string): Plugin {
   }
   throw new UsageError(
     `Cannot load plugin ${path} as its default export is not made by defineAgent, defineMethod, ` +
-      `defineTask, defineSampler or defineRuntime`,
+      `defineTask, defineSampler, defineRuntime or defineForm`,
   );
 }
 

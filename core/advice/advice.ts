@@ -109,7 +109,7 @@ function looserThreshold(compressed: readonly Trial[]): string[] {
   return [
     `A new study with --max-accuracy-drop ${wanted} would admit ${nameOf(trial)}: its ` +
     `${verdict.constraint} is ${shown(verdict.value!)} against ${shown(verdict.threshold)}; or ` +
-    "try it with more bits or smaller groups.",
+    "try it with gentler parameters.",
   ];
 }
 

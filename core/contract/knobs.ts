@@ -2,12 +2,12 @@ import { z } from "zod";
 import type { KnobValue } from "../schemas/action.ts";
 
 /** What the search and the conformance test read of a knob. */
-export interface Knob {
+export interface Knob<V extends KnobValue = KnobValue> {
   readonly kind: "choice" | "integer" | "real" | "flag";
-  readonly default: KnobValue;
+  readonly default: V;
   readonly unit: string;
   readonly description: string;
-  readonly choices: readonly KnobValue[] | null;
+  readonly choices: readonly V[] | null;
   readonly minimum: number | null;
   readonly maximum: number | null;
   /** True where the range spans powers of ten and is searched by its logarithm. */
@@ -21,11 +21,20 @@ export interface Knob {
 /** A method's knobs by name: the search space follows from them. */
 export type Knobs = Readonly<Record<string, Knob>>;
 
+/** A value for every knob, typed as the knobs declare them. */
+export type ParamsOf<K extends Knobs> = {
+  readonly [N in keyof K]: K[N] extends Knob<infer V> ? V : never;
+};
+
+/** Values for some knobs; "auto" leaves one to the method. */
+export type SomeParamsOf<K extends Knobs> = string extends keyof K ? Record<string, KnobValue>
+  : { readonly [N in keyof K]?: (K[N] extends Knob<infer V> ? V : never) | "auto" };
+
 /** One of a few values. */
 export function choice<const V extends KnobValue>(
   choices: readonly V[],
-  options: { default: V; unit: string; description: string },
-): Knob {
+  options: { default: NoInfer<V>; unit: string; description: string },
+): Knob<V> {
   return { kind: "choice", choices, minimum: null, maximum: null, log: false, ...options };
 }
 
@@ -38,7 +47,7 @@ export function integer(options: {
   description: string;
   log?: boolean;
   takes?: "windows" | "tokens";
-}): Knob {
+}): Knob<number> {
   return { kind: "integer", choices: null, log: false, ...options };
 }
 
@@ -50,12 +59,12 @@ export function real(options: {
   unit: string;
   description: string;
   log?: boolean;
-}): Knob {
+}): Knob<number> {
   return { kind: "real", choices: null, log: false, ...options };
 }
 
 /** On or off. */
-export function flag(options: { default: boolean; description: string }): Knob {
+export function flag(options: { default: boolean; description: string }): Knob<boolean> {
   return {
     kind: "flag",
     choices: null,

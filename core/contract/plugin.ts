@@ -1,9 +1,9 @@
-import type { Action, Origin, ResolvedAction } from "../schemas/action.ts";
-import type { Facts } from "../schemas/facts.ts";
+import type { Action, Origin } from "../schemas/action.ts";
+import type { Facts, ModelFacts } from "../schemas/facts.ts";
 import type { GroupMember } from "../schemas/found_task.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
-import type { Knobs } from "./knobs.ts";
+import type { Knobs, ParamsOf, SomeParamsOf } from "./knobs.ts";
 
 /** Yes, or no with the reason that is stored and shown. */
 export type Support = { ok: true; reason?: string } | { ok: false; reason: string };
@@ -11,15 +11,19 @@ export type Support = { ok: true; reason?: string } | { ok: false; reason: strin
 /** How daring a seed strategy is. */
 export type Boldness = "conservative" | "balanced" | "aggressive";
 
-/** What a method changes; actions of a strategy on the same part are bound by their `order`. */
-export type Part = "linear" | "embedding";
+/**
+ * What a method changes: an open set. In use are `linear` (linear layers), `embedding` (with the output
+ * head), `norm`, `block` (whole layers), `adapter` and `cache`.
+ */
+export type Part = string;
 
 /**
- * What an action does to the weights of a part, as far as actions before and after it care: the
- * weights stay floats (`trains`), many become zero (`prunes`), they become integers on a grid
- * (`rounds`), or the stored integers get a shorter code (`encodes`).
+ * What an action does to a part, as far as actions before and after it care: its weights stay floats
+ * (`trains`), many become zero (`prunes`), some go (`resizes`), they become integers on a grid
+ * (`rounds`), what is stored gets a shorter code (`encodes`), or the part is no weights but what the
+ * model keeps while it runs (`caches`).
  */
-export const EFFECTS = ["trains", "prunes", "rounds", "encodes"] as const;
+export const EFFECTS = ["trains", "prunes", "resizes", "rounds", "encodes", "caches"] as const;
 export type Effect = (typeof EFFECTS)[number];
 
 /** What an action may follow and precede on a part that both change: effects, never names. */
@@ -33,62 +37,86 @@ export interface Order {
   readonly reason: string;
 }
 
-/** How the weights of a part are stored: what a runtime must be able to hold. */
-export interface WeightFormat {
+/**
+ * How weights are stored: what a runtime must be able to hold. `form` names a form plugin; whatever
+ * else it says is that form's own (`plugins/forms`).
+ */
+export interface StoredForm {
+  readonly form: string;
+}
+
+/** What an action does to one part. */
+export interface Change {
   readonly part: Part;
-  readonly bits: number;
-  /** Consecutive weights of a row that share a scale; -1 = the whole row. */
-  readonly group_size: number;
-  readonly symmetric: boolean;
-  /** Features of an input that share a scale, -1 = all; null: inputs stay floats. */
-  readonly activation_group_size: number | null;
+  readonly effect: Effect;
+  /** How the part is stored afterwards; null: as floats, or there are no weights. */
+  readonly form: StoredForm | null;
+  /**
+   * The least cosine with their source's that sound weights of the part can have: it finds broken
+   * files, judging is the evaluation's work. Null: they cannot be compared, as shapes change.
+   */
+  readonly least_cosine: number | null;
+}
+
+/** What an action leaves behind. */
+export interface Leaves {
+  readonly changes: readonly Change[];
+  /** The model afterwards, by formula: what the next action of a chain meets. */
+  readonly model: ModelFacts;
 }
 
 /** How a trial ended, as far as what to try next depends on it: quality fell too far, or did not. */
 export type Finding = "lost" | "kept";
 
-/** One method of an agent: its Python half is the file of the same name. */
-export interface Method {
+/** What a sentence of advice is about: quality that was lost, or memory that was exceeded. */
+export type HintAbout = "quality" | "memory";
+
+/**
+ * One method of an agent: its Python half is the file of the same name. `facts` are always those of
+ * the model that the action will meet, after the actions before it in the chain.
+ */
+export interface Method<K extends Knobs = Knobs> {
   readonly kind: "method";
   readonly name: string;
   /** One line, present tense; shown in reports. */
   readonly summary: string;
-  readonly knobs: Knobs;
+  readonly knobs: K;
   readonly needs: {
     /** Folder under `python-backends/envs/`. */
     readonly environment: string;
     readonly calibration: boolean;
     readonly gpu: boolean;
   };
-  /** Parts of the model that these parameters change. */
-  changes(params: ResolvedAction["params"]): readonly Part[];
-  /**
-   * How it stores those parts; null: as floats. A method without it is tried in any runtime, which
-   * then says itself what it cannot hold.
-   */
-  stores?(params: ResolvedAction["params"]): Omit<WeightFormat, "part"> | null;
-  /** What it may follow and precede on those parts. */
+  /** What these parameters leave: a number for everything, also where `accepts` refuses them. */
+  leaves(params: ParamsOf<K>, facts: Facts): Leaves;
+  /** What it may follow and precede on the parts that it changes. */
   readonly order: Order;
+  /** What tells these parameters from others, in words for names and tables: "4-bit", "g64". */
+  label?(params: ParamsOf<K>): readonly string[];
+  /** What to do where quality was lost or memory exceeded, as a sentence without a full stop. */
+  hint?(about: HintAbout, params: ParamsOf<K>): string | null;
   /** Whether the method itself can work on this model and machine. */
   supports(facts: Facts): Support;
   /** Whether these parameters can: a group that does not divide, a grid the weights lie on. */
-  accepts(params: ResolvedAction["params"], facts: Facts): Support;
+  accepts(params: ParamsOf<K>, facts: Facts): Support;
   /** Values for knobs left to `"auto"`, with a reason each; knobs not named take the default. */
   auto?(facts: Facts): Record<string, { value: number | string | boolean; reason: string }>;
   /** Parameters of a first try; null where the method has none to offer at that boldness. */
-  seed(boldness: Boldness, facts: Facts): Action["params"] | null;
+  seed(boldness: Boldness, facts: Facts): SomeParamsOf<K> | null;
   /** What it would try after a trial with these parameters; null where it has nothing to say. */
-  next(
-    params: ResolvedAction["params"],
-    finding: Finding,
-    facts: Facts,
-  ): ResolvedAction["params"] | null;
-  /** Bits a linear weight for these parameters, scales included: a predictor of size. */
-  bits(params: ResolvedAction["params"], facts: Facts): number;
+  next(params: ParamsOf<K>, finding: Finding, facts: Facts): ParamsOf<K> | null;
   /** Rough seconds for this model here; the loop asks before it spends a budget. */
-  estimateSeconds(params: ResolvedAction["params"], facts: Facts): number;
+  estimateSeconds(params: ParamsOf<K>, facts: Facts): number;
   /** Host or GPU bytes that it needs at its peak: checked before any work. */
-  estimateMemory(params: ResolvedAction["params"], facts: Facts): number;
+  estimateMemory(params: ParamsOf<K>, facts: Facts): number;
+}
+
+/** How weights lie in a file: its Python half, of the same name, reads and writes them. */
+export interface Form {
+  readonly kind: "form";
+  readonly name: string;
+  /** One line; shown in reports. */
+  readonly summary: string;
 }
 
 /** What a dataset's name stands for: its class, and the benchmarks that its set asks for. */
@@ -197,17 +225,24 @@ export interface Runtime {
    * float32": their speed there is emulated, and latency is then no objective. Absent: nothing.
    */
   readonly emulates?: string;
-  /** Whether it can hold weights stored so, and why not: asked before any work. */
-  holds(format: WeightFormat, facts: Facts): Support;
+  /** Whether it can run what an action leaves, and why not: asked before any work. */
+  holds(change: Change, facts: Facts): Support;
   /** Larger is preferred where several fit; below 10, it runs only where it is asked for. */
   readonly preference: number;
 }
 
-export type Plugin = Method | Agent | Task | Sampler | Runtime;
+export type Plugin = Method | Agent | Task | Sampler | Runtime | Form;
 
-/** Returns its argument; lets TypeScript check a method where it is written. */
-export function defineMethod(method: Omit<Method, "kind">): Method {
-  return { kind: "method", ...method };
+/** Returns its argument; types its parameters by the knobs that declare them. */
+export function defineMethod<const K extends Knobs>(method: Omit<Method<K>, "kind">): Method {
+  const made: Method<K> = { kind: "method", ...method };
+  // Whoever holds methods of every kind gives each the parameters that its own knobs have checked.
+  return made as unknown as Method;
+}
+
+/** Returns its argument; lets TypeScript check a form where it is written. */
+export function defineForm(form: Omit<Form, "kind">): Form {
+  return { kind: "form", ...form };
 }
 
 /** Returns its argument; a built-in agent has no `methods`: its folder is the list. */

@@ -3,6 +3,7 @@ import { resolvedSchema } from "./knobs.ts";
 import {
   type Agent,
   EFFECTS,
+  type Form,
   type Method,
   type Plugin,
   type Runtime,
@@ -30,11 +31,13 @@ export interface Registry {
   readonly tasks: readonly Task[];
   readonly samplers: readonly Sampler[];
   readonly runtimes: readonly Runtime[];
+  readonly forms: readonly Form[];
   agent(name: string): Agent;
   method(agent: string, name: string): RegisteredMethod;
   task(name: string): Task;
   sampler(name: string): Sampler;
   runtime(name: string): Runtime;
+  form(name: string): Form;
 }
 
 function find<T extends { name: string }>(kind: string, all: readonly T[], name: string): T {
@@ -142,11 +145,12 @@ export function makeRegistry(loaded: readonly LoadedPlugin[]): Registry {
   const of = <K extends Plugin["kind"]>(kind: K) =>
     loaded.map((one) => one.plugin)
       .filter((plugin): plugin is Extract<Plugin, { kind: K }> => plugin.kind === kind);
-  const [agents, tasks, samplers, runtimes] = [
+  const [agents, tasks, samplers, runtimes, forms] = [
     of("agent"),
     of("task"),
     of("sampler"),
     of("runtime"),
+    of("form"),
   ];
 
   const found = methodsOf(loaded, agents);
@@ -162,11 +166,13 @@ export function makeRegistry(loaded: readonly LoadedPlugin[]): Registry {
     tasks,
     samplers,
     runtimes,
+    forms,
     agent: (name) => find("agent", agents, name),
     method: (agent, name) => findMethod(methods, agents, agent, name),
     task: (name) => find("task", tasks, name),
     sampler: (name) => find("sampler", samplers, name),
     runtime: (name) => find("runtime", runtimes, name),
+    form: (name) => find("form", forms, name),
   };
 }
 

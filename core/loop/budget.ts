@@ -1,7 +1,7 @@
 import { mean } from "../evidence/statistics.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Trial } from "../schemas/trial.ts";
-import { findMethod } from "../strategies/resolve_action.ts";
+import { chainOf } from "../strategies/chain.ts";
 import type { Study } from "./study.ts";
 
 /** Seconds since a moment of the study's clock. */
@@ -52,10 +52,10 @@ function expected(observed: readonly number[]): number {
 /** What a trial will take: its methods' own estimates, and the phases as they went so far. */
 export function estimateTrial(study: Study, actions: readonly ResolvedAction[]): number {
   const { methods, facts } = study.input;
-  const work = actions.reduce((sum, action) => {
-    const { method } = findMethod(methods, action.agent, action.method);
-    return sum + method.estimateSeconds(action.params, facts);
-  }, 0);
+  const work = chainOf(actions, methods, facts).reduce(
+    (sum, { action, entry, met }) => sum + entry.method.estimateSeconds(action.params, met),
+    0,
+  );
   return work + expected(study.seconds.proxy) + expected(study.seconds.speed);
 }
 

@@ -1,16 +1,21 @@
 import { seconds, secondsLeft } from "./budget.ts";
+import type { HintAbout } from "../contract/plugin.ts";
 import type { Outcome } from "../ports.ts";
 import type { ResolvedAction, Strategy } from "../schemas/action.ts";
 import type { Artifact } from "../schemas/artifact.ts";
+import type { ModelFacts } from "../schemas/facts.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 import type { Span, Trial, TrialState } from "../schemas/trial.ts";
+import { findMethod } from "../strategies/resolve_action.ts";
 import { record, type Study, timestamp } from "./study.ts";
 
 /** A trial being made; frozen by `closeTrial`. */
 export interface Draft {
   trial: Trial;
   artifact: Artifact;
+  /** The model that the next action meets: the artifact's own facts, by formula where it has none. */
+  model: ModelFacts;
   readonly opened: number;
   /** Milliseconds spent waiting, for the backend or held: the rest is the loop's own. */
   waited: number;
@@ -63,7 +68,8 @@ export async function openTrial(
     seed,
     provenance,
   });
-  return { trial, artifact: study.input.baseline, opened, waited: 0, held_since: null };
+  const { baseline: artifact, facts: { model } } = study.input;
+  return { trial, artifact, model, opened, waited: 0, held_since: null };
 }
 
 /** Puts a trial aside while others run: that time is nobody's work. */
@@ -198,15 +204,27 @@ function cancelled(stage: string): Ending {
   return endingOf({ kind: "cancelled", message, hint: "Resume the study to run it again", stage });
 }
 
+/** What a recipe's last method advises; null where it says nothing. */
+export function hintOf(study: Study, trial: Trial, about: HintAbout): string | null {
+  const last = trial.actions.at(-1);
+  if (last === undefined) return null;
+  const { method } = findMethod(study.input.methods, last.agent, last.method);
+  return method.hint?.(about, last.params) ?? null;
+}
+
 /** The failure of a figure that is not a finite number; null where all are. */
-export function notANumber(measurements: readonly Measurement[], stage: string): Failure | null {
+export function notANumber(
+  measurements: readonly Measurement[],
+  stage: string,
+  hint: string | null,
+): Failure | null {
   const row = measurements.find(({ value }) => !Number.isFinite(value));
   if (row === undefined) return null;
   const of = row.task === null ? "" : ` of ${row.task}`;
   return {
     kind: "not_a_number",
     message: `Cannot use ${row.metric}${of} as it is ${row.value}: the strategy broke the model`,
-    hint: "Take more bits or smaller groups",
+    hint,
     stage,
   };
 }

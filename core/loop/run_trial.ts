@@ -4,6 +4,8 @@ import { proxyGate, verificationGate } from "../evidence/gates.ts";
 import { protocolMismatch } from "../evidence/protocol.ts";
 import { compareQuality, withAggregates } from "../evidence/quality.ts";
 import { rewardOf } from "../front/reward.ts";
+import type { Leaves } from "../contract/plugin.ts";
+import { findMethod } from "../strategies/resolve_action.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Failure } from "../schemas/failure.ts";
@@ -15,6 +17,7 @@ import {
   type Draft,
   type Ending,
   endingOf,
+  hintOf,
   notANumber,
 } from "./draft.ts";
 import { alertOfFindings, alertOfNaN } from "./health_alerts.ts";
@@ -46,11 +49,18 @@ async function applyAction(
     () => study.ports.backend.apply(trial_id, draft.artifact, action),
   );
   if ("ending" in applied) return applied.ending;
-  const { artifact, cached } = applied.value;
+  const leaves = leavesOf(study, draft, action);
+  const changes = leaves.changes.map(({ form, ...change }) => ({
+    ...change,
+    form: form === null ? null : { ...form },
+  }));
+  const artifact = { ...applied.value.artifact, changes };
+  const { cached } = applied.value;
   await record(study, { type: "artifact_written", study_id, trial_id, artifact, cached });
   const gate = verificationGate(artifact);
   const { trial } = draft;
   draft.artifact = artifact;
+  draft.model = leaves.model;
   draft.trial = {
     ...trial,
     artifact_ids: [...trial.artifact_ids, artifact.artifact_id],
@@ -61,6 +71,12 @@ async function applyAction(
     ? "not_a_number"
     : "verification";
   return endingOf({ kind, message: gate.reason, hint: null, stage: "apply" });
+}
+
+/** What an action leaves of the model that it meets in this trial. */
+function leavesOf(study: Study, { model }: Draft, action: ResolvedAction): Leaves {
+  const { method } = findMethod(study.input.methods, action.agent, action.method);
+  return method.leaves(action.params, { ...study.input.facts, model });
 }
 
 /** The size that counts: bytes of the weight files on disk. */
@@ -106,7 +122,11 @@ export async function evaluate(
   const whole = (evaluated.value.refused ?? []).length === 0;
   const evaluation = whole ? withAggregates(evaluated.value, study.spec) : evaluated.value;
   await addMeasurements(study, draft, evaluation.measurements);
-  const broken = notANumber(evaluation.measurements, fidelity);
+  const broken = notANumber(
+    evaluation.measurements,
+    fidelity,
+    hintOf(study, draft.trial, "quality"),
+  );
   const reference = baselineEvaluation(study, fidelity);
   await alertOfFindings(study, draft, evaluation, { reference, broken });
   const ended = broken === null
@@ -177,7 +197,7 @@ export async function measureSpeed(
   }));
   const rows = [...measurements, ...interleaved];
   await addMeasurements(study, draft, rows);
-  const broken = notANumber(rows, "speed");
+  const broken = notANumber(rows, "speed", hintOf(study, draft.trial, "quality"));
   if (broken !== null) {
     const ending = endingOf(broken);
     await alertOfNaN(study, draft, ending);
@@ -186,16 +206,16 @@ export async function measureSpeed(
   const verdicts = checkConstraints(study.spec, study.input.facts, draft.trial.measurements, null);
   const memory = verdicts.find(({ constraint }) => constraint === "max_vram_gb");
   return draft.trial.strategy !== null && memory?.verdict === "violated"
-    ? endingOf(overMemory(memory))
+    ? endingOf(overMemory(memory, hintOf(study, draft.trial, "memory")))
     : null;
 }
 
-function overMemory({ value, threshold }: ConstraintVerdict): Failure {
+function overMemory({ value, threshold }: ConstraintVerdict, hint: string | null): Failure {
   return {
     kind: "invalid",
     message: `Cannot use this model as its memory must not exceed ${threshold} GB: it took ` +
       `${value?.toFixed(2)} GB`,
-    hint: "Take fewer bits, or begin a study with a larger --max-vram",
+    hint: `${hint ?? "Compress further"}, or begin a study with a larger --max-vram`,
     stage: "speed",
   };
 }

@@ -33,6 +33,10 @@ export const ResolvedAction = z.strictObject({
   method: z.string(),
   params: z.record(z.string(), KnobValue),
   resolved: z.array(ResolvedKnob),
+  // Absent in old records, and where the method says nothing.
+  label: z.array(z.string()).optional().describe(
+    "what tells the parameters from others, in the method's words: 4-bit, g64",
+  ),
 });
 export type ResolvedAction = z.infer<typeof ResolvedAction>;
 

@@ -31,6 +31,19 @@ export const FloatPart = z.strictObject({
 });
 export type FloatPart = z.infer<typeof FloatPart>;
 
+/** What an action does to a part of the model (`Change` of the contract). */
+export const ArtifactChange = z.strictObject({
+  part: z.string().describe("linear, embedding, norm, block, adapter, cache or another"),
+  effect: z.string().describe("trains, prunes, resizes, rounds, encodes or caches"),
+  form: z.looseObject({ form: z.string() }).nullable().describe(
+    "how the part is stored; null: floats",
+  ),
+  least_cosine: z.number().nullable().describe(
+    "that sound weights of the part have with their source's; null: they cannot be compared",
+  ),
+});
+export type ArtifactChange = z.infer<typeof ArtifactChange>;
+
 /** A model directory: the child of one parent by one action, or an imported baseline. */
 export const Artifact = z.strictObject({
   artifact_id: z.string().describe("sha256 over the files' checksums, first 16 hex digits"),
@@ -48,6 +61,7 @@ export const Artifact = z.strictObject({
   floats: z.array(FloatPart).optional().describe("what is left in floats, most bytes first"),
   loader: z.string().optional().describe("whose loader takes it: a library of that name, or pare"),
   verification: Verification.nullable(),
+  changes: z.array(ArtifactChange).optional().describe("what its action does, as its method says"),
   layer_cosines: z.array(LayerValue).optional().describe(
     "of each layer's weights with its source's",
   ),

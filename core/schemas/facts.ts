@@ -55,6 +55,13 @@ export const ModelFacts = z.strictObject({
   ),
   chat_template: z.boolean(),
   custom_code: z.boolean(),
+  weight_bytes: z.strictObject({
+    linear: z.number(),
+    embedding: z.number(),
+    rest: z.number(),
+  }).optional().describe(
+    "of each part as it is stored, by the formulas of the actions so far; absent: 2 bytes a parameter",
+  ),
 });
 export type ModelFacts = z.infer<typeof ModelFacts>;
 

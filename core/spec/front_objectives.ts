@@ -1,4 +1,5 @@
-import type { Runtime, Task } from "../contract/plugin.ts";
+import type { Method, Runtime, Task } from "../contract/plugin.ts";
+import type { Facts } from "../schemas/facts.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Assumption, Objective } from "../schemas/spec.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
@@ -15,7 +16,7 @@ export interface ChosenRuntime {
 
 /**
  * The front's objectives: the primary quality first, then latency and bytes; no latency where the
- * runtime only emulates what every method that may be used stores.
+ * runtime only emulates what a method that may be used stores.
  */
 export function frontObjectives(tasks: readonly Task[], emulated: boolean): Objective[] {
   const quality: Objective = tasks.some((task) => task.reported_metric === "accuracy")
@@ -24,13 +25,24 @@ export function frontObjectives(tasks: readonly Task[], emulated: boolean): Obje
   return emulated ? [quality, SIZE] : [quality, LATENCY, SIZE];
 }
 
-/** Whether no method leaves weights that the runtime runs as they are stored. */
-export function emulatesAll(
+/** Whether a method's defaults leave a part in a form other than floats. */
+function storesPacked(method: Method, facts: Facts): boolean {
+  const defaults = Object.entries(method.knobs).map(([name, knob]) => [name, knob.default]);
+  const { changes } = method.leaves(Object.fromEntries(defaults), facts);
+  return changes.some(({ form }) => form !== null);
+}
+
+/**
+ * Whether a method that may be used leaves weights that the runtime does not run as they are stored:
+ * beside floats, whose speed is real, none of those could ever be on a front with latency.
+ */
+export function emulatesSome(
   { runtime }: ChosenRuntime,
   methods: readonly AgentMethod[],
+  facts: Facts,
 ): boolean {
-  return runtime.emulates !== undefined && methods.length > 0 &&
-    methods.every(({ method }) => method.stores !== undefined);
+  return runtime.emulates !== undefined &&
+    methods.some(({ method }) => storesPacked(method, facts));
 }
 
 /** Why the objectives are what they are. */

@@ -14,7 +14,7 @@ import type { AgentMethod } from "../strategies/resolve_action.ts";
 import {
   type ChosenRuntime,
   emulatedWarning,
-  emulatesAll,
+  emulatesSome,
   frontObjectives,
   objectivesAssumption,
 } from "./front_objectives.ts";
@@ -207,9 +207,10 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
   const reward_weights = rewardWeights(primary_objective, request.objectives);
   const tasks = planTasks(choice, request);
   const runtime = chooseRuntime(request, facts, plugins.runtimes);
-  const emulated = emulatesAll(
+  const emulated = emulatesSome(
     runtime,
     plugins.methods.filter(({ method }) => usable.has(method.name)),
+    facts,
   );
   const objectives = frontObjectives(choice.tasks, emulated);
   const { constraints, assumptions } = constraintsOf(request, facts);

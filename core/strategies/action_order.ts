@@ -3,8 +3,10 @@ import type { Effect, Method, Part, Support } from "../contract/plugin.ts";
 const PAST: Record<Effect, string> = {
   trains: "trained",
   prunes: "pruned",
+  resizes: "resized",
   rounds: "rounded",
   encodes: "encoded",
+  caches: "set",
 };
 
 /** Whether a later action may work on a part that an earlier one has changed: both must allow it. */

@@ -1,8 +1,10 @@
 import type { Method, Part, Support } from "../contract/plugin.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
-import type { Facts } from "../schemas/facts.ts";
+import type { Facts, ModelFacts } from "../schemas/facts.ts";
 import { checkOrder } from "./action_order.ts";
-import { type AgentMethod, findMethod } from "./resolve_action.ts";
+import { chainOf, type Link } from "./chain.ts";
+import type { AgentMethod } from "./resolve_action.ts";
+import { totalBytes } from "./weight_bytes.ts";
 
 /** What a strategy has to fit into, apart from what is free here. Gigabytes of 1e9 bytes. */
 export interface StrategyLimits {
@@ -14,28 +16,6 @@ const GB = 1e9;
 
 function gigabytes(bytes: number): string {
   return `${(bytes / GB).toFixed(bytes < 10 * GB ? 2 : 0)} GB`;
-}
-
-/**
- * Bytes of the weights after these actions, as their formulas predict: the bits of the last action
- * that changes a part, 16 bits where none does.
- */
-export function predictBytes(
-  actions: readonly ResolvedAction[],
-  methods: readonly AgentMethod[],
-  facts: Facts,
-): number {
-  const { parameters, embedding_parameters, linear_parameters } = facts.model;
-  const bits: Record<Part, number> = { linear: 16, embedding: 16 };
-  for (const action of actions) {
-    const { method } = findMethod(methods, action.agent, action.method);
-    for (const part of method.changes(action.params)) {
-      bits[part] = method.bits(action.params, facts);
-    }
-  }
-  const rest = Math.max(0, parameters - embedding_parameters - linear_parameters);
-  const total = linear_parameters * bits.linear + embedding_parameters * bits.embedding + rest * 16;
-  return total / 8;
 }
 
 /** Free memory where the work is done: the GPU's, or the machine's where there is none. */
@@ -52,7 +32,7 @@ export function checkMethod(method: Method, facts: Facts): Support {
   return method.supports(facts);
 }
 
-function checkAction(action: ResolvedAction, method: Method, facts: Facts): Support {
+function checkAction({ action, entry: { method }, met: facts }: Link): Support {
   const method_verdict = checkMethod(method, facts);
   if (!method_verdict.ok) return method_verdict;
   const accepted = method.accepts(action.params, facts);
@@ -71,8 +51,8 @@ function checkAction(action: ResolvedAction, method: Method, facts: Facts): Supp
 }
 
 /**
- * Whether a recipe can run, decided before any work: each method on this machine and model, its
- * parameters, its memory, what it follows on each part, and a result that fits the memory it is for.
+ * Whether a recipe can run, decided before any work: each method on this machine and on the model that
+ * the actions before it leave, its parameters, its memory, what it follows on each part, and a result that fits the memory it is for.
  */
 export function checkStrategy(
   actions: readonly ResolvedAction[],
@@ -81,12 +61,13 @@ export function checkStrategy(
   limits: StrategyLimits = {},
 ): Support {
   if (actions.length === 0) return { ok: false, reason: "a strategy needs at least one action" };
+  const chain = chainOf(actions, methods, facts);
   const changed = new Map<Part, Method[]>();
-  for (const action of actions) {
-    const { method } = findMethod(methods, action.agent, action.method);
-    const verdict = checkAction(action, method, facts);
+  for (const link of chain) {
+    const { entry: { method }, leaves } = link;
+    const verdict = checkAction(link);
     if (!verdict.ok) return verdict;
-    for (const part of method.changes(action.params)) {
+    for (const { part } of leaves.changes) {
       const before = changed.get(part) ?? [];
       for (const earlier of before) {
         const order = checkOrder(method, earlier, part);
@@ -95,17 +76,12 @@ export function checkStrategy(
       changed.set(part, [...before, method]);
     }
   }
-  return checkSize(actions, methods, facts, limits);
+  return checkSize(chain.at(-1)!.leaves.model, limits);
 }
 
-function checkSize(
-  actions: readonly ResolvedAction[],
-  methods: readonly AgentMethod[],
-  facts: Facts,
-  { max_vram_gb }: StrategyLimits,
-): Support {
+function checkSize(model: ModelFacts, { max_vram_gb }: StrategyLimits): Support {
   if (max_vram_gb === undefined || max_vram_gb === null) return { ok: true };
-  const bytes = predictBytes(actions, methods, facts);
+  const bytes = totalBytes(model);
   if (bytes <= max_vram_gb * GB) return { ok: true };
   const reason = `the weights alone would take ${gigabytes(bytes)}: the memory limit is ` +
     `${max_vram_gb} GB`;

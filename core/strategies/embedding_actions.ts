@@ -3,6 +3,7 @@ import type { Facts } from "../schemas/facts.ts";
 import { checkMethod } from "./compatibility.ts";
 import { knobCombinations, withoutDefaults } from "./knob_moves.ts";
 import type { AgentMethod } from "./resolve_action.ts";
+import { bitsLeft } from "./weight_bytes.ts";
 
 /** Bits for an embedding that cost next to nothing in quality. */
 const SAFE_BITS = 8;
@@ -24,11 +25,11 @@ function candidatesOf({ agent, method }: AgentMethod, facts: Facts): Candidate[]
   for (const combination of knobCombinations(varied)) {
     if (++looked > LOOKED_AT) break;
     const params = { ...defaults, ...combination };
-    const parts = method.changes(params);
-    if (parts.length !== 1 || parts[0] !== "embedding") continue;
+    const { changes, model } = method.leaves(params, facts);
+    if (changes.length !== 1 || changes[0]?.part !== "embedding") continue;
     if (!method.accepts(params, facts).ok) continue;
-    const bits = method.bits(params, facts);
-    if (bits >= 16) continue;
+    const bits = bitsLeft("embedding", facts.model, model);
+    if (bits === null || bits >= 16) continue;
     const action = { agent, method: method.name, params: withoutDefaults(method.knobs, params) };
     found.push({ action, bits });
   }

@@ -10,10 +10,8 @@ export function checkHeld(
   params: ResolvedAction["params"],
   facts: Facts,
 ): Support {
-  const format = method.stores?.(params) ?? null;
-  if (format === null) return { ok: true };
-  for (const part of method.changes(params)) {
-    const held = runtime.holds({ part, ...format }, facts);
+  for (const change of method.leaves(params, facts).changes) {
+    const held = runtime.holds(change, facts);
     if (held.ok) continue;
     const reason = `its speed cannot be measured in ${runtime.name}: ${held.reason}`;
     return { ok: false, reason };

@@ -109,15 +109,25 @@ export function resolveAction(
         `${JSON.stringify(params[key])}, the knob takes ${knobRange(method.knobs[key]!)}`,
     );
   }
-  return { agent, method: method.name, params, resolved };
+  const label = [...method.label?.(params) ?? []];
+  return { agent, method: method.name, params, resolved, ...(label.length > 0 ? { label } : {}) };
 }
 
-/** Every action of a recipe resolved, in order. */
+/**
+ * Every action of a recipe resolved, in order: each by the facts of the model that those before it
+ * leave, so that "auto" is chosen for what the action will meet.
+ */
 export function resolveActions(
   actions: readonly Action[],
   methods: readonly AgentMethod[],
   facts: Facts,
   mode: Origin["mode"] = "user",
 ): ResolvedAction[] {
-  return actions.map((action) => resolveAction(action, methods, facts, mode));
+  let met = facts;
+  return actions.map((action) => {
+    const resolved = resolveAction(action, methods, met, mode);
+    const { method } = findMethod(methods, action.agent, action.method);
+    met = { ...met, model: method.leaves(resolved.params, met).model };
+    return resolved;
+  });
 }

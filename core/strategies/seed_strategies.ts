@@ -2,10 +2,12 @@ import type { Boldness } from "../contract/plugin.ts";
 import type { Action, Origin, ResolvedAction } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { Spec } from "../schemas/spec.ts";
-import { checkStrategy, predictBytes } from "./compatibility.ts";
+import { chainOf } from "./chain.ts";
+import { checkStrategy } from "./compatibility.ts";
 import { embeddingActions } from "./embedding_actions.ts";
 import { type AgentMethod, resolveActions } from "./resolve_action.ts";
 import { readableId, strategyKey } from "./strategy_names.ts";
+import { totalBytes, weightBytes } from "./weight_bytes.ts";
 
 /** A recipe to start from. */
 export interface SeedStrategy {
@@ -42,11 +44,10 @@ function embeddingShare(
   methods: readonly AgentMethod[],
   facts: Facts,
 ): number {
-  const touched = actions.some(({ method, params }) =>
-    methods.find((one) => one.method.name === method)?.method.changes(params).includes("embedding")
-  );
-  if (touched) return 0;
-  return 2 * facts.model.embedding_parameters / predictBytes(actions, methods, facts);
+  const chain = chainOf(actions, methods, facts);
+  if (chain.some(({ leaves }) => leaves.changes.some(({ part }) => part === "embedding"))) return 0;
+  const after = chain.at(-1)?.leaves.model ?? facts.model;
+  return weightBytes(after).embedding / totalBytes(after);
 }
 
 /** The method's own first try, and an embedding action where the embedding would dominate. */

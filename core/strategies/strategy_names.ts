@@ -1,4 +1,4 @@
-import type { Action, KnobValue } from "../schemas/action.ts";
+import type { Action, KnobValue, ResolvedAction } from "../schemas/action.ts";
 
 function sortedParams(params: Readonly<Record<string, KnobValue>>): string {
   const entries = Object.entries(params).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
@@ -17,15 +17,10 @@ export function strategyKey(
     .join("+");
 }
 
-/** Method, part where it is not the linear layers, bits and group: `rtn-embedding-8bit`. */
-function actionWords({ method, params }: Pick<Action, "method" | "params">): string {
-  const words = [method];
-  const part = Object.values(params).find((value) => value === "embedding");
-  if (part !== undefined) words.push("embedding");
-  const { bits, group_size } = params;
-  if (typeof bits === "number") words.push(`${bits}bit`);
-  if (typeof group_size === "number" && group_size > 0) words.push(`g${group_size}`);
-  return words.join("-").toLowerCase().replace(/[^a-z0-9]+/g, "-");
+/** Method and what its label says of the parameters: `rtn-embedding-8bit`. */
+function actionWords({ method, label = [] }: Pick<ResolvedAction, "method" | "label">): string {
+  const name = method.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+  return [name, ...label.map((word) => word.toLowerCase().replace(/[^a-z0-9]+/g, ""))].join("-");
 }
 
 /**
@@ -34,7 +29,7 @@ function actionWords({ method, params }: Pick<Action, "method" | "params">): str
  */
 export function readableId(
   number: number,
-  actions: readonly Pick<Action, "method" | "params">[],
+  actions: readonly Pick<ResolvedAction, "method" | "label">[],
 ): string {
   return `s${String(number).padStart(2, "0")}-${actions.map(actionWords).join("+")}`;
 }

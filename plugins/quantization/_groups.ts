@@ -1,17 +1,26 @@
 import {
+  type Change,
   choice,
   type Facts,
   type Finding,
   flag,
+  type HintAbout,
+  type Leaves,
+  type LinearShape,
   type Order,
-  type ResolvedAction,
   type Support,
-  type WeightFormat,
+  weightBytes,
+  withWeightBytes,
 } from "../../core/mod.ts";
+import { gridBytes, type GridForm } from "../forms/grid.ts";
 
-type Params = ResolvedAction["params"];
+/** Knobs of a grid, as every method that may choose them spells them. */
+export interface GridParams {
+  readonly bits: 2 | 3 | 4 | 8;
+  readonly group_size: (typeof GROUP_SIZES)[number];
+  readonly symmetric: boolean;
+}
 
-const SCALE_BITS = 16;
 /** Groups that runtimes have fast kernels for; larger ones cost fewer bits, smaller ones less error. */
 const LARGEST_AUTO_GROUP = 128;
 /** torch, transformers and their buffers before a weight is read. */
@@ -19,6 +28,8 @@ const PROCESS_BYTES = 0.8e9;
 
 /** Sizes that a group may have; -1 = the whole row. */
 export const GROUP_SIZES = [-1, 16, 32, 48, 64, 96, 128, 192, 256] as const;
+/** Bits that an integer may have. */
+const WIDTHS = [2, 3, 4, 8] as const;
 
 /** Weights that share a scale: the same knob in every method that groups. */
 export const groupSize = choice(GROUP_SIZES, {
@@ -34,7 +45,7 @@ export const symmetricGrid = flag({
 });
 
 /** Bits of a weight: the same knob in every method that may choose. */
-export const weightBits = choice([2, 3, 4, 8], {
+export const weightBits = choice(WIDTHS, {
   default: 4,
   unit: "bits a weight",
   description: "Bits of the integer that stands for a weight",
@@ -43,17 +54,20 @@ export const weightBits = choice([2, 3, 4, 8], {
 /** Every method here takes float weights and leaves integers. */
 export const roundsOnce: Order = {
   effect: "rounds",
-  follows: ["trains", "prunes"],
+  follows: ["trains", "prunes", "resizes"],
   precedes: ["encodes"],
   reason: "it rounds float weights, once",
 };
 
 /** One step of bits: more where quality was lost, fewer where it was kept; null at the end. */
-export function nextBits(params: Params, finding: Finding, facts: Facts): Params | null {
-  const widths = (weightBits.choices ?? []).map(Number);
+export function nextBits<P extends GridParams>(
+  params: P,
+  finding: Finding,
+  facts: Facts,
+): P | null {
   const further = finding === "lost"
-    ? widths.filter((bits) => bits > Number(params.bits))
-    : widths.filter((bits) => bits < Number(params.bits)).reverse();
+    ? WIDTHS.filter((bits) => bits > params.bits)
+    : WIDTHS.filter((bits) => bits < params.bits).reverse();
   const bits = further.find((width) => leavesGrid({ ...params, bits: width }, facts).ok);
   return bits === undefined ? null : { ...params, bits };
 }
@@ -62,20 +76,21 @@ export function nextBits(params: Params, finding: Finding, facts: Facts): Params
 export function largestGroup(
   { model }: Facts,
   limit: number,
-): { value: number; reason: string } {
-  const value = Math.max(-1, ...model.group_sizes.filter((size) => size <= limit));
+): { value: GridParams["group_size"]; reason: string } {
+  const fits = GROUP_SIZES.filter((size) => size <= limit && model.group_sizes.includes(size));
+  const value = fits.at(-1) ?? -1;
   if (value === -1) return { value, reason: `no group size up to ${limit} divides every row` };
   return { value, reason: `the largest up to ${limit} that divides every row` };
 }
 
 /** What "auto" takes for groups of weights. */
-export function autoGroupSize(facts: Facts): { value: number; reason: string } {
+export function autoGroupSize(facts: Facts): ReturnType<typeof largestGroup> {
   return largestGroup(facts, LARGEST_AUTO_GROUP);
 }
 
 /** The default group where it divides every row, else the one that "auto" would take. */
-export function seedGroupSize(facts: Facts): number {
-  const usual = Number(groupSize.default);
+export function seedGroupSize(facts: Facts): GridParams["group_size"] {
+  const usual = groupSize.default;
   return facts.model.group_sizes.includes(usual) ? usual : autoGroupSize(facts).value;
 }
 
@@ -113,9 +128,9 @@ export function linearRows({ model }: Facts): number[] {
  * them back whatever the method does: exactly on a symmetric grid; on an asymmetric one nearly, as
  * compressed-tensors stores a zero point in whole steps and the grid's own offset is any number.
  */
-export function leavesGrid(params: Params, { model: { grid } }: Facts): Support {
+export function leavesGrid(params: GridParams, { model: { grid } }: Facts): Support {
   if (grid === null || grid.fraction < 0.5) return { ok: true };
-  const group = Number(params.group_size);
+  const group = params.group_size;
   const same = params.bits === grid.bits && params.symmetric === grid.symmetric && group > 0 &&
     grid.group_size % group === 0;
   if (!same) return { ok: true };
@@ -132,43 +147,72 @@ export function leavesGrid(params: Params, { model: { grid } }: Facts): Support 
 }
 
 /** Whether a method of the linear layers takes these bits and groups on this model. */
-export function acceptsLinear(params: Params, facts: Facts): Support {
+export function acceptsLinear(params: GridParams, facts: Facts): Support {
   const packs = packsLinearLayers(facts);
   if (!packs.ok) return packs;
-  const divides = dividesRows(Number(params.group_size), linearRows(facts));
+  const divides = dividesRows(params.group_size, linearRows(facts));
   return divides.ok ? leavesGrid(params, facts) : divides;
 }
 
-/** Mean bits of a linear weight, its share of scale and zero point included. */
-export function linearBits(params: Params, facts: Facts): number {
-  const { linear_shapes } = facts.model;
-  const weights = sum(linear_shapes.map((s) => s.count * s.out_features * s.in_features));
-  const rows = sum(linear_shapes.map((s) => s.count * s.out_features));
-  const group = Number(params.group_size);
-  const groups = group === -1 ? rows : weights / group;
-  return Number(params.bits) + (groups / weights) * bitsOfGroup(params);
-}
-
 /** How weights rounded with these knobs are stored; their inputs stay floats. */
-export function gridFormat(params: Params): Omit<WeightFormat, "part"> {
-  return {
-    bits: Number(params.bits),
-    group_size: Number(params.group_size),
-    symmetric: params.symmetric !== false,
-    activation_group_size: null,
-  };
+export function gridForm({ bits, group_size, symmetric }: GridParams): GridForm {
+  return { form: "grid", bits, group_size, symmetric, activation_group_size: null };
 }
 
-/** Bits that a group costs beside its weights. */
-export function bitsOfGroup(params: Params): number {
-  return SCALE_BITS + (params.symmetric === false ? Number(params.bits) : 0);
+/**
+ * Least cosine of weights on a grid of so many bits with their floats: a swapped or transposed layer
+ * has about 0, while rounding a row with a far outlier to 4 bits leaves 0.8, to 2 bits 0.2.
+ */
+function leastCosine({ bits }: GridForm): number {
+  return bits < 7 ? 0.1 : 0.6;
+}
+
+/** The parts of a model that can be rounded. */
+type RoundedPart = "linear" | "embedding";
+
+function shapesOf(part: RoundedPart, { model }: Facts): readonly LinearShape[] {
+  if (part === "linear") return model.linear_shapes;
+  const in_features = model.hidden_size;
+  return [{ out_features: model.embedding_parameters / in_features, in_features, count: 1 }];
+}
+
+/** What rounding these parts to this form leaves. */
+export function leavesRounded(
+  parts: readonly RoundedPart[],
+  form: GridForm,
+  facts: Facts,
+): Leaves {
+  const changes = parts.map((part): Change => ({
+    part,
+    effect: "rounds",
+    form,
+    least_cosine: leastCosine(form),
+  }));
+  const bytes = { ...weightBytes(facts.model) };
+  for (const part of parts) bytes[part] = gridBytes(form, shapesOf(part, facts));
+  return { changes, model: withWeightBytes(facts.model, bytes) };
+}
+
+/** What a method that rounds the linear layers leaves. */
+export function leavesLinear(params: GridParams, facts: Facts): Leaves {
+  return leavesRounded(["linear"], gridForm(params), facts);
+}
+
+/** The words that tell one grid from another. */
+export function gridLabel({ bits, group_size, symmetric }: GridParams): string[] {
+  return [
+    `${bits}-bit`,
+    ...(group_size > 0 ? [`g${group_size}`] : []),
+    ...(symmetric ? [] : ["asym"]),
+  ];
+}
+
+/** What to do where a grid was too coarse, or not coarse enough. */
+export function gridHint(about: HintAbout): string {
+  return about === "quality" ? "Take more bits or smaller groups" : "Take fewer bits";
 }
 
 /** Bytes for the float32 model and `copies` of it in part. */
 export function modelMemory({ model }: Facts, copies: number): number {
   return PROCESS_BYTES + 4 * model.parameters * copies;
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

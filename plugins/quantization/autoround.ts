@@ -2,9 +2,10 @@ import { defineMethod, integer, real } from "../../core/mod.ts";
 import {
   acceptsLinear,
   autoGroupSize,
-  gridFormat,
+  gridHint,
+  gridLabel,
   groupSize,
-  linearBits,
+  leavesLinear,
   modelMemory,
   nextBits,
   packsLinearLayers,
@@ -73,9 +74,10 @@ export default defineMethod({
     }),
   },
   needs: { environment: "default", calibration: true, gpu: false },
-  changes: () => ["linear"],
-  stores: gridFormat,
+  leaves: leavesLinear,
   order: roundsOnce,
+  label: gridLabel,
+  hint: gridHint,
   supports: packsLinearLayers,
   accepts: acceptsLinear,
   auto: (facts) => ({ group_size: autoGroupSize(facts) }),
@@ -85,15 +87,14 @@ export default defineMethod({
     return { bits, group_size: seedGroupSize(facts) };
   },
   next: nextBits,
-  bits: linearBits,
   estimateSeconds({ iters, samples, seqlen }, { model, device }) {
-    const tokens = Number(seqlen) *
-      (3 * Number(iters) * Math.min(BATCH, Number(samples)) + 3 * Number(samples));
+    const tokens = seqlen *
+      (3 * iters * Math.min(BATCH, samples) + 3 * samples);
     const work = model.linear_parameters * tokens * SECONDS_A_WEIGHT_AND_TOKEN;
     const speed = device.device === "cuda" ? GPU_SPEED : 1;
     return START_SECONDS + model.layers * SECONDS_A_BLOCK + work / speed;
   },
   // The model, and a block with its gradients and the inputs and outputs of every window.
   estimateMemory: ({ samples, seqlen }, facts) =>
-    modelMemory(facts, 2) + 8 * Number(samples) * Number(seqlen) * facts.model.hidden_size,
+    modelMemory(facts, 2) + 8 * samples * seqlen * facts.model.hidden_size,
 });

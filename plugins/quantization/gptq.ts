@@ -2,9 +2,10 @@ import { choice, defineMethod, flag, integer, real } from "../../core/mod.ts";
 import {
   acceptsLinear,
   autoGroupSize,
-  gridFormat,
+  gridHint,
+  gridLabel,
   groupSize,
-  linearBits,
+  leavesLinear,
   modelMemory,
   nextBits,
   packsLinearLayers,
@@ -64,9 +65,10 @@ export default defineMethod({
     }),
   },
   needs: { environment: "default", calibration: true, gpu: false },
-  changes: () => ["linear"],
-  stores: gridFormat,
+  leaves: leavesLinear,
   order: roundsOnce,
+  label: gridLabel,
+  hint: gridHint,
   supports: packsLinearLayers,
   accepts: acceptsLinear,
   auto: (facts) => ({ group_size: autoGroupSize(facts) }),
@@ -76,9 +78,8 @@ export default defineMethod({
     return { bits, group_size: seedGroupSize(facts) };
   },
   next: nextBits,
-  bits: linearBits,
   estimateSeconds({ samples }, { model, device }) {
-    const a_weight = SECONDS_A_WEIGHT + Number(samples) * SECONDS_A_WEIGHT_AND_WINDOW;
+    const a_weight = SECONDS_A_WEIGHT + samples * SECONDS_A_WEIGHT_AND_WINDOW;
     const speed = device.device === "cuda" ? GPU_SPEED : 1;
     return START_SECONDS + model.linear_parameters * a_weight / speed;
   },

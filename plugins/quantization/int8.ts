@@ -1,10 +1,10 @@
 import { choice, defineMethod, flag } from "../../core/mod.ts";
 import {
   dividesRows,
-  gridFormat,
+  gridForm,
   GROUP_SIZES,
   largestGroup,
-  linearBits,
+  leavesRounded,
   linearRows,
   modelMemory,
   packsLinearLayers,
@@ -15,7 +15,7 @@ import {
 const WEIGHTS_A_SECOND = 100e6;
 const CLIP_COST = 12;
 const START_SECONDS = 2;
-const ROWS = { bits: 8, group_size: -1, symmetric: true };
+const ROWS = { bits: 8, group_size: -1, symmetric: true } as const;
 /**
  * In OpenVINO, SmolLM2-135M generates as fast with any group and reads prompts within 6 % of the
  * fastest with 64, while the KL divergence from unquantized activations grows with the group: 0.002
@@ -39,21 +39,18 @@ export default defineMethod({
     }),
   },
   needs: { environment: "default", calibration: false, gpu: false },
-  changes: () => ["linear"],
-  stores: ({ activation_group_size }) => ({
-    ...gridFormat(ROWS),
-    activation_group_size: Number(activation_group_size),
-  }),
+  leaves: ({ activation_group_size }, facts) =>
+    leavesRounded(["linear"], { ...gridForm(ROWS), activation_group_size }, facts),
   order: roundsOnce,
+  label: ({ activation_group_size: group }) => group > 0 ? [`inputs by ${group}`] : [],
+  hint: (about) => about === "quality" ? "Take the clip or smaller groups" : "Take fewer bits",
   supports: packsLinearLayers,
-  accepts: (params, facts) => dividesRows(Number(params.activation_group_size), linearRows(facts)),
+  accepts: (params, facts) => dividesRows(params.activation_group_size, linearRows(facts)),
   auto: (facts) => ({ activation_group_size: largestGroup(facts, LARGEST_AUTO_GROUP) }),
   seed: (boldness) => boldness === "conservative" ? { activation_group_size: "auto" } : null,
-  next: (params, finding) =>
-    finding === "lost" && params.clip !== true ? { ...params, clip: true } : null,
-  bits: (_params, facts) => linearBits(ROWS, facts),
+  next: (params, finding) => finding === "lost" && !params.clip ? { ...params, clip: true } : null,
   estimateSeconds: (params, facts) =>
     START_SECONDS +
-    facts.model.linear_parameters * (params.clip === true ? CLIP_COST : 1) / WEIGHTS_A_SECOND,
+    facts.model.linear_parameters * (params.clip ? CLIP_COST : 1) / WEIGHTS_A_SECOND,
   estimateMemory: (_params, facts) => modelMemory(facts, 1),
 });

@@ -1,13 +1,14 @@
-import { choice, defineMethod, type Facts, flag, type ResolvedAction } from "../../core/mod.ts";
+import { choice, defineMethod, type Facts, flag } from "../../core/mod.ts";
 import {
   acceptsLinear,
   autoGroupSize,
-  bitsOfGroup,
   dividesRows,
-  gridFormat,
+  gridForm,
+  gridHint,
+  gridLabel,
   groupSize,
   hasLinearLayers,
-  linearBits,
+  leavesRounded,
   modelMemory,
   nextBits,
   roundsOnce,
@@ -16,20 +17,20 @@ import {
   weightBits,
 } from "./_groups.ts";
 
-type Params = ResolvedAction["params"];
-
 /** Weights rounded a second on one core: 0.5 s for the 106 million of SmolLM2-135M, doubled. */
 const WEIGHTS_A_SECOND = 100e6;
 /** The search for a clip tries 20 more ranges, in place: 12 times the plain rounding. */
 const CLIP_COST = 12;
 const START_SECONDS = 2;
 
-const changesLinear = (params: Params) => params.targets !== "embedding";
-const changesEmbedding = (params: Params) => params.targets !== "linear";
+type Targets = "linear" | "embedding" | "all";
 
-function changedWeights(params: Params, { model }: Facts): number {
-  return (changesLinear(params) ? model.linear_parameters : 0) +
-    (changesEmbedding(params) ? model.embedding_parameters : 0);
+const changesLinear = (targets: Targets) => targets !== "embedding";
+const changesEmbedding = (targets: Targets) => targets !== "linear";
+
+function changedWeights(targets: Targets, { model }: Facts): number {
+  return (changesLinear(targets) ? model.linear_parameters : 0) +
+    (changesEmbedding(targets) ? model.embedding_parameters : 0);
 }
 
 /** Round-to-nearest: no calibration data, one pass over the weights. */
@@ -51,19 +52,26 @@ export default defineMethod({
     }),
   },
   needs: { environment: "default", calibration: false, gpu: false },
-  changes: (params) => [
-    ...(changesLinear(params) ? ["linear" as const] : []),
-    ...(changesEmbedding(params) ? ["embedding" as const] : []),
-  ],
-  stores: gridFormat,
+  leaves(params, facts) {
+    const parts = [
+      ...(changesLinear(params.targets) ? ["linear" as const] : []),
+      ...(changesEmbedding(params.targets) ? ["embedding" as const] : []),
+    ];
+    return leavesRounded(parts, gridForm(params), facts);
+  },
   order: roundsOnce,
+  label: (params) => [
+    ...(params.targets === "linear" ? [] : [params.targets]),
+    ...gridLabel(params),
+  ],
+  hint: gridHint,
   supports: hasLinearLayers,
   accepts(params, facts) {
-    if (changesEmbedding(params)) {
-      const divides = dividesRows(Number(params.group_size), [facts.model.hidden_size]);
+    if (changesEmbedding(params.targets)) {
+      const divides = dividesRows(params.group_size, [facts.model.hidden_size]);
       if (!divides.ok) return divides;
     }
-    return changesLinear(params) ? acceptsLinear(params, facts) : { ok: true };
+    return changesLinear(params.targets) ? acceptsLinear(params, facts) : { ok: true };
   },
   auto: (facts) => ({ group_size: autoGroupSize(facts) }),
   seed(boldness, facts) {
@@ -73,16 +81,9 @@ export default defineMethod({
     return { bits: 3, group_size, clip: true };
   },
   next: nextBits,
-  bits(params, facts) {
-    if (changesLinear(params)) return linearBits(params, facts);
-    const group = Number(params.group_size) === -1
-      ? facts.model.hidden_size
-      : Number(params.group_size);
-    return Number(params.bits) + bitsOfGroup(params) / group;
-  },
   estimateSeconds(params, facts) {
-    const passes = params.clip === true ? CLIP_COST : 1;
-    return START_SECONDS + changedWeights(params, facts) * passes / WEIGHTS_A_SECOND;
+    const passes = params.clip ? CLIP_COST : 1;
+    return START_SECONDS + changedWeights(params.targets, facts) * passes / WEIGHTS_A_SECOND;
   },
   // The matrix in work, and what is done: a byte a weight; the rest stays on disk.
   estimateMemory: (_params, facts) => modelMemory(facts, 1),

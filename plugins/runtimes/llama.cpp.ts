@@ -1,4 +1,5 @@
-import { defineRuntime, type Facts, type Support, type WeightFormat } from "../../core/mod.ts";
+import { type Change, defineRuntime, type Facts, type Support } from "../../core/mod.ts";
+import { isGrid } from "../forms/grid.ts";
 
 /** Architectures whose GGUF file is written (`runtimes/llama_cpp/gguf_layout.py`). */
 const WRITTEN = ["LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"];
@@ -18,7 +19,13 @@ function supports({ model, device }: Facts): Support {
   return { ok: true, reason: "computes on the written integers in blocks of 32" };
 }
 
-function holds({ part, bits, group_size, symmetric }: WeightFormat, { model }: Facts): Support {
+function holds({ part, effect, form }: Change, { model }: Facts): Support {
+  if (effect === "caches") return { ok: false, reason: "its file has no policy of a KV cache" };
+  if (form === null) return { ok: true };
+  if (!isGrid(form)) {
+    return { ok: false, reason: `no GGUF file is written of weights stored as ${form.form}` };
+  }
+  const { bits, group_size, symmetric } = form;
   if (bits > OFFSET_BITS && !symmetric) {
     return { ok: false, reason: `GGUF has no block of ${bits}-bit integers with a zero point` };
   }

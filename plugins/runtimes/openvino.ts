@@ -1,4 +1,5 @@
-import { defineRuntime, type Facts, type Support } from "../../core/mod.ts";
+import { type Change, defineRuntime, type Facts, type Support } from "../../core/mod.ts";
+import { isGrid } from "../forms/grid.ts";
 
 /**
  * Architectures whose exported graph was seen to hold every weight as a constant of its own, and to
@@ -36,6 +37,12 @@ function supports({ model, device }: Facts): Support {
   return { ok: true, reason: "computes on the packed integers of the written file" };
 }
 
+function holds({ effect, form }: Change): Support {
+  if (effect === "caches") return { ok: false, reason: "its graph keeps all keys and values" };
+  if (form === null || isGrid(form)) return { ok: true };
+  return { ok: false, reason: `its graph takes no weights stored as ${form.form}` };
+}
+
 export default defineRuntime({
   name: "openvino",
   summary: "Runs the artifact's own integers in an OpenVINO graph on the CPU",
@@ -43,6 +50,6 @@ export default defineRuntime({
   loads: "graph",
   supports,
   formats: "integers of 2 to 8 bits in any groups, 2 and 3 bits as 4; floats as float32",
-  holds: () => ({ ok: true }),
+  holds,
   preference: 100,
 });

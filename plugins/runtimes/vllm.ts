@@ -1,4 +1,5 @@
-import { defineRuntime, type Facts, type Support, type WeightFormat } from "../../core/mod.ts";
+import { type Change, defineRuntime, type Facts, type Support } from "../../core/mod.ts";
+import { isGrid } from "../forms/grid.ts";
 
 /** What its kernels for compressed-tensors take. */
 const BITS = [4, 8];
@@ -13,8 +14,11 @@ function supports({ model, device }: Facts): Support {
   return { ok: true, reason: "runs packed checkpoints on a GPU" };
 }
 
-function holds(format: WeightFormat, _facts: Facts): Support {
-  const { part, bits, group_size, symmetric, activation_group_size: inputs } = format;
+function holds({ part, effect, form }: Change): Support {
+  if (effect === "caches") return { ok: false, reason: "its KV cache is its own" };
+  if (form === null) return { ok: true };
+  if (!isGrid(form)) return { ok: false, reason: `it loads no weights stored as ${form.form}` };
+  const { bits, group_size, symmetric, activation_group_size: inputs } = form;
   if (part === "embedding") return { ok: false, reason: "it keeps the embedding in floats" };
   if (!BITS.includes(bits)) {
     return { ok: false, reason: `it computes with ${BITS.join(" or ")} bits, not ${bits}` };

@@ -1,6 +1,8 @@
 import {
   type Action,
   type AgentMethod,
+  bitsLeft,
+  chainOf,
   type Part,
   resolveActions,
   type ResolvedAction,
@@ -16,12 +18,23 @@ function* widths(
   methods: readonly AgentMethod[],
   { facts }: SearchContext,
 ): Generator<[Part, number]> {
-  for (const { agent, method: name, params } of actions) {
-    const entry = methods.find((one) => one.agent === agent && one.method.name === name);
-    if (entry === undefined) continue;
-    const bits = Math.floor(entry.method.bits(params, facts));
-    for (const part of entry.method.changes(params)) yield [part, bits];
+  // A trial of an earlier plugin's method tells nothing of widths.
+  const known = actions.filter(({ agent, method: name }) =>
+    methods.some((one) => one.agent === agent && one.method.name === name)
+  );
+  for (const { leaves } of chainOf(known, methods, facts)) {
+    for (const { part } of leaves.changes) {
+      const bits = bitsLeft(part, facts.model, leaves.model);
+      if (bits !== null) yield [part, Math.floor(bits)];
+    }
   }
+}
+
+/** Bits a weight that a recipe's first action leaves in the part that it reduces most. */
+function firstBits(action: ResolvedAction, entry: AgentMethod, { facts }: SearchContext): number {
+  const { changes, model } = entry.method.leaves(action.params, facts);
+  const bits = changes.map(({ part }) => bitsLeft(part, facts.model, model));
+  return Math.min(WIDTHS[0]!, ...bits.filter((one) => one !== null));
 }
 
 /** The fewest bits at which each part was left by a trial that no gate ended. */
@@ -41,7 +54,7 @@ function tooFew(context: SearchContext, methods: readonly AgentMethod[]): Map<st
   for (const { actions: [first] } of context.trials.filter(({ state }) => state === "stopped")) {
     const entry = methods.find(({ method }) => method.name === first?.method);
     if (first === undefined || entry === undefined) continue;
-    const lost = entry.method.bits(first.params, context.facts);
+    const lost = firstBits(first, entry, context);
     bits.set(first.method, Math.max(bits.get(first.method) ?? 0, lost));
   }
   return bits;
@@ -66,7 +79,7 @@ export function nearWhatHeld(
     const [first] = resolved;
     const entry = methods.find(({ method }) => method.name === first?.method);
     if (first !== undefined && entry !== undefined) {
-      const bits = entry.method.bits(first.params, context.facts);
+      const bits = firstBits(first, entry, context);
       if (bits <= (lost.get(first.method) ?? 0)) return false;
     }
     return [...widths(resolved, methods, context)]

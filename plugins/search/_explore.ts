@@ -2,6 +2,7 @@ import {
   type Action,
   type AgentMethod,
   embeddingActions,
+  type Facts,
   knobCombinations,
   type Knobs,
   type KnobValue,
@@ -44,8 +45,12 @@ function actionOf({ agent, method }: AgentMethod, params: Record<string, KnobVal
   return { agent, method: method.name, params: withoutDefaults(method.knobs, params) };
 }
 
-function onlyEmbedding(method: Method, params: Record<string, KnobValue>): boolean {
-  const parts: readonly Part[] = method.changes(params);
+/** The parts that a method with these parameters changes. */
+function partsOf(method: Method, params: Record<string, KnobValue>, facts: Facts): Part[] {
+  return method.leaves(params, facts).changes.map(({ part }) => part);
+}
+
+function onlyEmbedding(parts: readonly Part[]): boolean {
   return parts.length === 1 && parts[0] === "embedding";
 }
 
@@ -54,24 +59,29 @@ function preparing(
   entry: AgentMethod,
   params: Record<string, KnobValue>,
   methods: readonly AgentMethod[],
+  facts: Facts,
 ): AgentMethod[] {
-  const parts = entry.method.changes(params);
+  const parts = partsOf(entry.method, params, facts);
   return methods.filter(({ method }) => {
     const defaults = Object.entries(method.knobs).map(([name, knob]) => [name, knob.default]);
     return mayFollow(entry.method, method) &&
-      method.changes(Object.fromEntries(defaults)).some((part) => parts.includes(part));
+      partsOf(method, Object.fromEntries(defaults), facts).some((part) => parts.includes(part));
   });
 }
 
 /** Every recipe of the knobs' grids in order: what remains when drawing finds nothing new. */
-function* inOrder(methods: readonly AgentMethod[], embeddings: readonly Action[]) {
+function* inOrder(
+  methods: readonly AgentMethod[],
+  embeddings: readonly Action[],
+  facts: Facts,
+) {
   for (const entry of methods) {
     let looked = 0;
     for (const params of knobCombinations(Object.entries(entry.method.knobs))) {
       if (++looked > LOOKED_THROUGH) break;
       const action = actionOf(entry, params);
       yield [action];
-      if (!entry.method.changes(params).includes("embedding")) {
+      if (!partsOf(entry.method, params, facts).includes("embedding")) {
         for (const embedding of embeddings.slice(0, 4)) yield [action, embedding];
       }
     }
@@ -97,18 +107,21 @@ export function explore(
     const params = randomParams(entry.method.knobs, random);
     // Near 8 bits first: the output head may share the embedding.
     const [both, which] = [random() < 0.5, random() ** 4];
-    if (onlyEmbedding(entry.method, params)) continue;
+    const parts = partsOf(entry.method, params, facts);
+    if (onlyEmbedding(parts)) continue;
     const second = embeddings[Math.floor(which * embeddings.length)];
-    const apart = !entry.method.changes(params).includes("embedding");
+    const apart = !parts.includes("embedding");
     const action = actionOf(entry, params);
     const actions = both && apart && second !== undefined ? [action, second] : [action];
-    const before = preparing(entry, params, methods);
+    const before = preparing(entry, params, methods, facts);
     if (before.length > 0 && random() < 0.5) {
       const first = before[Math.floor(random() * before.length)]!;
       actions.unshift(actionOf(first, randomParams(first.method.knobs, random)));
     }
     if (worthwhile(actions) && admissible(actions)) return actions;
   }
-  for (const actions of inOrder(methods, embeddings)) if (admissible(actions)) return actions;
+  for (const actions of inOrder(methods, embeddings, facts)) {
+    if (admissible(actions)) return actions;
+  }
   return null;
 }

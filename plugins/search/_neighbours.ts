@@ -1,12 +1,14 @@
 import {
   type Action,
   type AgentMethod,
+  bitsLeft,
   embeddingActions,
   type Facts,
   type Finding,
   findMethod,
   knobNeighbours,
   type KnobValue,
+  type Part,
   resolvedSchema,
   withoutDefaults,
 } from "../../core/mod.ts";
@@ -28,6 +30,8 @@ interface FullAction {
 
 /** Methods whose bits differ by less than this are swapped for one another. */
 const SAME_BITS = 0.75;
+/** Of what is changed and stays as wide. */
+const FLOAT_BITS = 16;
 
 function written(action: FullAction, methods: readonly AgentMethod[]): Action {
   const { method } = findMethod(methods, action.agent, action.method);
@@ -52,6 +56,18 @@ function knobMoves(recipe: readonly FullAction[], methods: readonly AgentMethod[
   });
 }
 
+/** The parts that a method with these parameters changes. */
+function partsOf({ method }: AgentMethod, params: FullAction["params"], facts: Facts): Part[] {
+  return method.leaves(params, facts).changes.map(({ part }) => part);
+}
+
+/** Bits a weight of the parts that a method with these parameters changes: their mean. */
+function bitsOf({ method }: AgentMethod, params: FullAction["params"], facts: Facts): number {
+  const { changes, model } = method.leaves(params, facts);
+  const bits = changes.map(({ part }) => bitsLeft(part, facts.model, model) ?? FLOAT_BITS);
+  return bits.reduce((sum, one) => sum + one, 0) / bits.length;
+}
+
 /** The embedding reduced where it is whole, or left whole where an action of its own reduces it. */
 function embeddingMoves(
   recipe: readonly FullAction[],
@@ -59,7 +75,7 @@ function embeddingMoves(
   facts: Facts,
 ): Move[] {
   const parts = recipe.map(({ agent, method, params }) =>
-    findMethod(methods, agent, method).method.changes(params)
+    partsOf(findMethod(methods, agent, method), params, facts)
   );
   const plain = recipe.map((one) => written(one, methods));
   if (!parts.some((changed) => changed.includes("embedding"))) {
@@ -95,13 +111,14 @@ function methodMoves(
   facts: Facts,
 ): Move[] {
   return recipe.flatMap((action, at) => {
-    const { method } = findMethod(methods, action.agent, action.method);
-    const parts = method.changes(action.params).join();
-    const bits = method.bits(action.params, facts);
+    const own = findMethod(methods, action.agent, action.method);
+    const { method } = own;
+    const parts = partsOf(own, action.params, facts).join();
+    const bits = bitsOf(own, action.params, facts);
     return methods.filter((other) => other.method.name !== method.name).flatMap((other): Move[] => {
       const params = carriedOver(action.params, other);
-      if (other.method.changes(params).join() !== parts) return [];
-      if (Math.abs(other.method.bits(params, facts) - bits) >= SAME_BITS) return [];
+      if (partsOf(other, params, facts).join() !== parts) return [];
+      if (Math.abs(bitsOf(other, params, facts) - bits) >= SAME_BITS) return [];
       const swapped = recipe.with(at, { agent: other.agent, method: other.method.name, params });
       return [{
         kind: "method",

@@ -125,7 +125,10 @@ Deno.test("makeRegistry() refuses a method that does not say what it may follow 
     refusal(agentFile, at("shrinking/round.ts", method as Method));
   assert.match(reject(without), /"round" of shrinking\/round.ts .* effect, follows, precedes/);
   const order = { ...round.order, follows: ["melts"] } as unknown as Method["order"];
-  assert.match(reject({ ...round, order }), /of trains, prunes, rounds, encodes.*"melts"/);
+  assert.match(
+    reject({ ...round, order }),
+    /of trains, prunes, resizes, rounds, encodes, caches.*"melts"/,
+  );
 });
 
 Deno.test("makeRegistry() makes what inferSpec() takes", () => {

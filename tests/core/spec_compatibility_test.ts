@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import {
   type Action,
+  type AgentMethod,
   checkStrategy,
+  type Method,
   predictBytes,
   readableId,
   resolveActions,
   strategyKey,
 } from "../../core/mod.ts";
-import { largeFacts, methods, smallFacts, thin } from "./spec_fixtures.ts";
+import { largeFacts, methods, round, smallFacts, thin } from "./spec_fixtures.ts";
 
 const facts = smallFacts();
 type Step = readonly [method: string, params?: Action["params"]];
@@ -133,10 +135,55 @@ Deno.test("strategyKey() is equal for recipes that do the same and for those alo
   assert.notEqual(key(["solve"], ["octet"]), key(["octet"], ["solve"]));
 });
 
-Deno.test("readableId() shows method, part, bits and group", () => {
+Deno.test("readableId() shows the method and the words of its label", () => {
   const actions = resolved(["solve"], ["round", { targets: "embedding", bits: 8 }]);
   assert.equal(readableId(3, actions), "s03-solve-4bit-g64+round-embedding-8bit-g64");
   assert.equal(readableId(12, resolved(["octet"])), "s12-octet");
-  const channel = { method: "round_to/nearest", params: { bits: 8, group_size: -1 } };
-  assert.equal(readableId(120, [channel]), "s120-round-to-nearest-8bit");
+  const channel = { method: "round_to/nearest", label: ["8-bit", "a channel"] };
+  assert.equal(readableId(120, [channel]), "s120-round-to-nearest-8bit-achannel");
+});
+
+Deno.test("an action is checked against the model that those before it leave", () => {
+  // A first action that leaves rows of 96 weights: groups of 64 do not divide them any more.
+  const narrows: AgentMethod = {
+    agent: "shrinking",
+    method: {
+      ...thin,
+      name: "narrow",
+      order: { ...thin.order, effect: "resizes" },
+      leaves: (_params, { model }) => ({
+        changes: [{ part: "linear", effect: "resizes", form: null, least_cosine: null }],
+        model: {
+          ...model,
+          group_sizes: [32],
+          linear_parameters: model.linear_parameters / 2,
+          parameters: model.parameters - model.linear_parameters / 2,
+        },
+      }),
+    },
+  };
+  const rounds: AgentMethod = {
+    agent: "shrinking",
+    method: { ...round, order: { ...round.order, follows: ["resizes"] } },
+  };
+  const first = { ...narrows.method, order: { ...narrows.method.order, precedes: ["rounds"] } };
+  const own = [{ agent: "shrinking", method: first as Method }, rounds];
+  const recipe = (group_size: number) =>
+    resolveActions(
+      [
+        { agent: "shrinking", method: "narrow", params: {} },
+        { agent: "shrinking", method: "round", params: { bits: 4, group_size } },
+      ],
+      own,
+      facts,
+    );
+  const refused = checkStrategy(recipe(64), own, facts);
+  assert.match(refused.ok ? "" : refused.reason, /groups of 64 do not divide the rows/);
+  assert.equal(checkStrategy(recipe(32), own, facts).ok, true);
+  // Alone, on the baseline, groups of 64 are taken.
+  assert.equal(checkStrategy(recipe(64).slice(1), own, facts).ok, true);
+  const { linear_parameters, embedding_parameters, parameters } = facts.model;
+  const rest = parameters - linear_parameters - embedding_parameters;
+  const bytes = linear_parameters / 2 * (4 + 16 / 32) / 8 + 2 * embedding_parameters + 2 * rest;
+  assert.equal(predictBytes(recipe(32), own, facts), bytes);
 });

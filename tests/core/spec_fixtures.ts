@@ -2,6 +2,7 @@ import {
   type Action,
   type Agent,
   type AgentMethod,
+  type Change,
   choice,
   defineAgent,
   defineMethod,
@@ -10,16 +11,20 @@ import {
   type Facts,
   flag,
   integer,
+  type Leaves,
   type Method,
   type Order,
   real,
   type ResolvedAction,
   type Runtime,
   type SpecPlugins,
+  type StoredForm,
   StudyRequest,
   type StudyRequestInput,
   type Support,
   type Task,
+  weightBytes,
+  withWeightBytes,
 } from "../../core/mod.ts";
 
 export { largeFacts, smallFacts, withDataset } from "./spec_facts.ts";
@@ -40,6 +45,28 @@ function groupDivides(params: ResolvedAction["params"], facts: Facts): Support {
 const groupedBits = (params: ResolvedAction["params"]) =>
   Number(params["bits"]) + 16 / Number(params["group_size"]);
 
+/** A form that only these fixtures know: so many bits a weight. */
+export interface Packed extends StoredForm {
+  readonly bits: number;
+}
+
+/** What leaving so many bits a weight in some parts means for the model. */
+export function leavesBits(
+  parts: readonly ("linear" | "embedding")[],
+  bits: number,
+  { model }: Facts,
+  change: Partial<Change> = {},
+): Leaves {
+  const bytes = { ...weightBytes(model) };
+  if (parts.includes("linear")) bytes.linear = model.linear_parameters * bits / 8;
+  if (parts.includes("embedding")) bytes.embedding = model.embedding_parameters * bits / 8;
+  const form: Packed = { form: "packed", bits };
+  return {
+    changes: parts.map((part) => ({ part, effect: "rounds", form, least_cosine: 0.1, ...change })),
+    model: withWeightBytes(model, bytes),
+  };
+}
+
 const roundsOnce: Order = {
   effect: "rounds",
   follows: ["trains", "prunes"],
@@ -57,13 +84,18 @@ const method = (
     summary: `${name} it`,
     knobs: { bits, group_size },
     needs: { environment: "default", calibration: false, gpu: false },
-    changes: () => ["linear"],
+    leaves: (params, facts) => leavesBits(["linear"], groupedBits(params), facts),
+    label: ({ bits, group_size, targets }) => [
+      ...(targets === "embedding" ? [targets] : []),
+      ...(bits === undefined ? [] : [`${bits}-bit`]),
+      ...(group_size === undefined ? [] : [`g${group_size}`]),
+    ],
+    hint: (about) => about === "quality" ? "Take more bits" : "Take fewer bits",
     order: roundsOnce,
     next: () => null,
     supports: () => ({ ok: true }),
     accepts: groupDivides,
     seed: (boldness) => seeds[boldness] ?? null,
-    bits: groupedBits,
     estimateSeconds: () => 10,
     estimateMemory: (_, facts) => 4 * facts.model.parameters,
     ...more,
@@ -87,10 +119,13 @@ export const round = method("round", all({ bits: 4 }), {
       description: "what is rounded",
     }),
   },
-  changes: ({ targets }) =>
-    targets === "both" ? ["linear", "embedding"] : targets === "embedding" ? ["embedding"] : [
-      "linear",
-    ],
+  leaves(params, facts) {
+    const { targets } = params;
+    const parts = targets === "both"
+      ? ["linear" as const, "embedding" as const]
+      : [targets === "embedding" ? "embedding" as const : "linear" as const];
+    return leavesBits(parts, groupedBits(params), facts);
+  },
 });
 
 /** Solves for the rounding; has a rule for its group size, none for its damping. */
@@ -136,7 +171,7 @@ export const tune = method("tune", all({ bits: 4 }), {
 export const octet = method("octet", all({}), {
   knobs: {},
   accepts: () => ({ ok: true }),
-  bits: () => 8,
+  leaves: (_params, facts) => leavesBits(["linear"], 8, facts),
 });
 
 export const gpuOnly = method("gpu_only", all({}), {
@@ -161,7 +196,7 @@ export const thin = method("thin", all({}), {
     reason: "it counts floats",
   },
   accepts: () => ({ ok: true }),
-  bits: () => 15,
+  leaves: (_params, facts) => leavesBits(["linear"], 15, facts, { effect: "prunes", form: null }),
 });
 
 const AGENT = "shrinking";

@@ -1,33 +1,16 @@
 import assert from "node:assert/strict";
 import {
   type Action,
-  type AgentMethod,
+  type Change,
   checkStrategy,
   defineRuntime,
   heldMethods,
   resolveActions,
   type Runtime,
-  type WeightFormat,
 } from "../../core/mod.ts";
-import { methods, smallFacts } from "./spec_fixtures.ts";
+import { methods, type Packed, smallFacts } from "./spec_fixtures.ts";
 
 const facts = smallFacts();
-
-/** The methods of the fixtures; `round` says how it stores what it changes. */
-const storing: AgentMethod[] = methods.map((entry) =>
-  entry.method.name !== "round" ? entry : {
-    ...entry,
-    method: {
-      ...entry.method,
-      stores: ({ bits, group_size }) => ({
-        bits: Number(bits),
-        group_size: Number(group_size),
-        symmetric: true,
-        activation_group_size: null,
-      }),
-    },
-  }
-);
 
 const runtimeOf = (holds: Runtime["holds"]) =>
   defineRuntime({
@@ -41,14 +24,14 @@ const runtimeOf = (holds: Runtime["holds"]) =>
     preference: 1,
   });
 
-const narrow = runtimeOf(({ part, bits }) =>
-  part === "linear" && bits !== 8 ? { ok: false, reason: `it takes 8 bits, not ${bits}` } : {
-    ok: true,
-  }
-);
+const narrow = runtimeOf(({ part, form }) => {
+  const bits = Math.floor((form as Packed).bits);
+  if (part !== "linear" || bits === 8) return { ok: true };
+  return { ok: false, reason: `it takes 8 bits, not ${bits}` };
+});
 
 function reason(runtime: Runtime, method: string, params: Action["params"]): string {
-  const held = heldMethods(storing, runtime);
+  const held = heldMethods(methods, runtime);
   const actions = resolveActions([{ agent: "shrinking", method, params }], held, facts);
   const verdict = checkStrategy(actions, held, facts);
   return verdict.ok ? "" : verdict.reason;
@@ -65,25 +48,24 @@ Deno.test("heldMethods() refuses parameters whose result the runtime cannot hold
 Deno.test("heldMethods() asks for each part that the parameters change, and no other", () => {
   assert.equal(reason(narrow, "round", { bits: 4, targets: "embedding" }), "");
   assert.match(reason(narrow, "round", { bits: 4, targets: "both" }), /not 4/);
-  const asked: WeightFormat[] = [];
-  const listening = runtimeOf((format) => {
-    asked.push(format);
+  const asked: Change[] = [];
+  const listening = runtimeOf((change) => {
+    asked.push(change);
     return { ok: true };
   });
   reason(listening, "round", { bits: 4, group_size: 32, targets: "embedding" });
   assert.deepEqual(asked, [{
     part: "embedding",
-    bits: 4,
-    group_size: 32,
-    symmetric: true,
-    activation_group_size: null,
+    effect: "rounds",
+    form: { form: "packed", bits: 4.5 },
+    least_cosine: 0.1,
   }]);
 });
 
-Deno.test("heldMethods() keeps a method's own refusal, and leaves one that does not say its format", () => {
+Deno.test("heldMethods() keeps a method's own refusal", () => {
   const none = runtimeOf(() => ({ ok: false, reason: "nothing" }));
   const odd = { ...facts, model: { ...facts.model, group_sizes: [64] } };
-  const held = heldMethods(storing, none);
+  const held = heldMethods(methods, none);
   const actions = resolveActions(
     [{ agent: "shrinking", method: "round", params: { group_size: 32 } }],
     held,
@@ -92,5 +74,4 @@ Deno.test("heldMethods() keeps a method's own refusal, and leaves one that does 
   const verdict = checkStrategy(actions, held, odd);
   assert.equal(verdict.ok, false);
   assert.match(verdict.ok ? "" : verdict.reason, /groups of 32 do not divide/);
-  assert.equal(reason(none, "solve", {}), "");
 });

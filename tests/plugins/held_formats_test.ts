@@ -31,6 +31,7 @@ async function storedFormat(directory: string) {
     input_activations: { group_size?: number | null } | null;
   };
   return {
+    form: "grid",
     bits: weights.num_bits,
     group_size: weights.group_size ?? -1,
     symmetric: weights.symmetric,
@@ -66,7 +67,8 @@ async function checkCase(
   const action = { agent: entry.agent, method: entry.method.name, params: given };
   const { params } = resolveAction(action, [entry], world.facts);
   const directory = await applied(entry, params, world);
-  assert.deepEqual(entry.method.stores?.(params), await storedFormat(directory));
+  const { changes } = entry.method.leaves(params, world.facts);
+  for (const { form } of changes) assert.deepEqual(form, await storedFormat(directory));
   const held = checkHeld(llama, entry, params, world.facts);
   const output_dir = await mkdtemp(join(world.folder, "gguf-"));
   const request = { stage: "write_gguf", artifact_dir: directory, output_dir, exact: false };

@@ -4,7 +4,8 @@ import openvino from "../../plugins/runtimes/openvino.ts";
 import transformers from "../../plugins/runtimes/transformers.ts";
 import vllm from "../../plugins/runtimes/vllm.ts";
 import { makeRegistry } from "../../core/contract/registry.ts";
-import type { Facts, Runtime, WeightFormat } from "../../core/mod.ts";
+import type { Facts, Part, Runtime } from "../../core/mod.ts";
+import type { GridForm } from "../../plugins/forms/grid.ts";
 
 const model: Facts["model"] = {
   model_name: "m",
@@ -73,8 +74,8 @@ function reason(changes: Changes, runtime: Runtime = openvino) {
   return support.ok ? null : support.reason;
 }
 
-const plain: WeightFormat = {
-  part: "linear",
+const plain: GridForm = {
+  form: "grid",
   bits: 4,
   group_size: 32,
   symmetric: true,
@@ -82,8 +83,13 @@ const plain: WeightFormat = {
 };
 
 /** Why a runtime cannot hold weights stored so; null where it can. */
-function unheld(runtime: Runtime, changes: Partial<WeightFormat>, where: Facts = facts) {
-  const held = runtime.holds({ ...plain, ...changes }, where);
+function unheld(
+  runtime: Runtime,
+  { part = "linear", ...changes }: Partial<GridForm> & { part?: Part },
+  where: Facts = facts,
+) {
+  const form: GridForm = { ...plain, ...changes };
+  const held = runtime.holds({ part, effect: "rounds", form, least_cosine: 0.1 }, where);
   return held.ok ? null : held.reason;
 }
 

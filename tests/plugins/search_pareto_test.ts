@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { findMethod, resolveActions, type SearchContext, seededRandom } from "../../core/mod.ts";
+import {
+  bitsLeft,
+  findMethod,
+  resolveActions,
+  type ResolvedAction,
+  type SearchContext,
+  seededRandom,
+} from "../../core/mod.ts";
 import pareto from "../../plugins/search/pareto_neighbourhood.ts";
 import { methods, thin } from "../core/spec_fixtures.ts";
 import {
@@ -126,15 +133,19 @@ Deno.test("pareto_neighbourhood does not draw fewer bits than a gate has refused
   }
 });
 
+/** Bits a weight that an action alone leaves in a part. */
+function bitsOf(method: string, params: ResolvedAction["params"], part: "linear" | "embedding") {
+  const { model } = findMethod(methods, "shrinking", method).method.leaves(params, facts);
+  return bitsLeft(part, facts.model, model)!;
+}
+
 Deno.test("pareto_neighbourhood draws at most one width below what has held", () => {
   const bitsDrawn = (trials: SearchContext["trials"], part: "linear" | "embedding") =>
     new Set(
       proposals(pareto, { trials }, 150).flatMap(({ actions }) =>
         resolveActions(actions, methods, facts).filter(({ params }) =>
           (params["targets"] === "embedding") === (part === "embedding")
-        ).map(({ method, params }) =>
-          Math.floor(findMethod(methods, "shrinking", method).method.bits(params, facts))
-        )
+        ).map(({ method, params }) => Math.floor(bitsOf(method, params, part)))
       ),
     );
   assert.deepEqual(bitsDrawn([baseline], "linear"), new Set([8]));

@@ -66,14 +66,10 @@ export interface FrontView {
   probabilities: Readonly<Record<string, number>>;
 }
 
-function words(action: ResolvedAction): string {
-  const { bits, group_size, targets, symmetric } = action.params;
-  const parts = [action.method];
-  if (targets !== undefined && targets !== "linear") parts.push(String(targets));
-  if (bits !== undefined) parts.push(`${bits}-bit`);
-  if (typeof group_size === "number" && group_size > 0) parts.push(`g${group_size}`);
-  if (symmetric === false) parts.push("asym");
-  return parts.join(" ");
+/** An action in its method's own words; a record without them tells the knobs that somebody set. */
+function words({ method, label, resolved }: ResolvedAction): string {
+  const set = resolved.filter(({ by }) => by !== "default");
+  return [method, ...label ?? set.map(({ knob, value }) => `${knob} ${value}`)].join(" ");
 }
 
 /** A trial's recipe in a few words, in the field's own terms. */
