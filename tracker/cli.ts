@@ -254,7 +254,7 @@ function buildProgram(): Command {
     .action(async (names: string[]) => (await import("./commands/setup.ts")).setupCommand(names));
 
   withStore(
-    program.command("gc").description("remove artifacts and cached graphs that can be made again")
+    program.command("gc").description("remove artifacts and cached forms that can be made again")
       .requiredOption("--max-disk <size>", "bytes that they may fill together, such as 50GB")
       .option("--unclaimed", "artifacts that no known store names may go, too"),
   ).action(async (options) => (await import("./commands/gc.ts")).gcCommand(options));

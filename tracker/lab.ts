@@ -179,9 +179,9 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
 
   /** Those of the runtime: made before the study, so that minutes of pip are not its time. */
   const makeEnvironments = async (plugins: Registry, runtime: string, offline: boolean) => {
-    const { environment, export_environment } = plugins.runtime(runtime).needs;
-    for (const name of [environment, export_environment]) {
-      if (name === null) continue;
+    const { needs, form } = plugins.runtime(runtime);
+    const names = [needs.environment, ...(form === null ? [] : [form.environment])];
+    for (const name of names) {
       await ensureEnvironment(name, { home: home.root, offline, onProgress, signal: stop.signal });
     }
   };

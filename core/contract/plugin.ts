@@ -201,21 +201,28 @@ export interface Sampler {
   propose(context: SearchContext): { actions: Action[]; origin: Omit<Origin, "sampler"> } | null;
 }
 
-/** What executes an artifact for a speed or memory figure. */
+/** What a runtime makes of an artifact to load it: `make.py` of its Python folder does. */
+export interface RuntimeForm {
+  /** Folder under `python-backends/envs/` in which it is made. */
+  readonly environment: string;
+  /**
+   * Whose it is: every model's of one architecture, as it holds no weights, or one artifact's. It is
+   * kept for those that share it; of an artifact, only a baseline's is kept.
+   */
+  readonly shared: "architecture" | "artifact";
+}
+
+/**
+ * What executes an artifact for a speed or memory figure. Its Python half is the folder of the same
+ * name under `pare_backends/runtimes/`, with "_" for each dot.
+ */
 export interface Runtime {
   readonly kind: "runtime";
   readonly name: string;
   readonly summary: string;
-  readonly needs: {
-    readonly environment: string;
-    readonly export_environment: string | null;
-    readonly gpu: boolean;
-  };
-  /**
-   * What it loads: an artifact's weights in the architecture's graph, a GGUF file of the artifact,
-   * or the checkpoint itself.
-   */
-  readonly loads: "graph" | "gguf" | "checkpoint";
+  readonly needs: { readonly environment: string; readonly gpu: boolean };
+  /** What it loads in the place of a checkpoint; null: it loads the checkpoint itself. */
+  readonly form: RuntimeForm | null;
   /** Whether it can run this model on this machine, and why not. */
   supports(facts: Facts): Support;
   /** The weight formats that it computes with, in one line. */

@@ -144,29 +144,30 @@ export const StageRequest = z.discriminatedUnion("stage", [
     answer_chars: z.int().describe("of each answer that are stored"),
     runtime: z.strictObject({
       name: z.string(),
-      graph_dir: z.string().nullable().describe("written by export_graph"),
-      model_dir: z.string().nullable().describe("written by write_gguf"),
-      python: z.string().nullable().describe("interpreter of an environment without lm-eval"),
+      form_dir: z.string().describe("made by make_form"),
+      python: z.string().describe("interpreter of its environment, which may lack lm-eval"),
     }).nullable().describe("scores in this runtime, as its speed is measured; null: transformers"),
     allow_unsafe_code: z.boolean().describe("programs that the model writes run without a sandbox"),
     endpoint: Endpoint.optional().describe("this server answers; artifact_dir is not read"),
     judge: Endpoint.optional().describe("judges generated answers"),
     chat_template: z.boolean().optional().describe("prompts stand in the model's chat template"),
   }),
-  /** Runs once for an architecture, in the openvino_export environment. */
+  /** What a runtime loads in the place of an artifact. */
   z.strictObject({
-    stage: z.literal("export_graph"),
-    model_dir: z.string(),
-    output_dir: z.string(),
+    stage: z.literal("make_form"),
+    runtime: z.string(),
+    artifact_dir: z.string(),
+    output_dir: z.string().describe("empty directory"),
+    exact: z.boolean().describe("every weight multiplied out to float32: for the proof"),
   }),
   /** Latency, prefill, memory and energy of an artifact in a named runtime. */
   z.strictObject({
     stage: z.literal("speed"),
     runtime: z.string(),
     artifact_dir: z.string(),
+    form_dir: z.string().nullable().describe("made by make_form; null: it loads the checkpoint"),
     baseline_dir: z.string().nullable().describe("measured in turn with the artifact; null: alone"),
-    graph_dir: z.string().nullable().describe("the artifact's, written by export_graph"),
-    baseline_graph_dir: z.string().nullable().describe("the baseline's, by its own architecture"),
+    baseline_form_dir: z.string().nullable().describe("the baseline's own"),
     prompt_tokens: z.int(),
     new_tokens: z.int(),
     repeats: z.int(),
@@ -174,32 +175,23 @@ export const StageRequest = z.discriminatedUnion("stage", [
     cpu_power: CpuPower.nullable().describe("null: an unknown CPU's"),
     carbon_intensity: CarbonIntensity.nullable().describe("null: CO2 is not told"),
   }),
-  /** The graph's logits in strict f32 and in default numerics against the dequantized model's. */
+  /** Logits of a text that a runtime samples itself, for prove_runtime. */
+  z.strictObject({
+    stage: z.literal("runtime_logits"),
+    runtime: z.string(),
+    artifact_dir: z.string(),
+    form_dir: z.string().describe("as it is timed"),
+    exact_form_dir: z.string().describe("the same weights as float32"),
+    tokens: z.int(),
+    seed: z.int(),
+    output_path: z.string(),
+  }),
+  /** The runtime's logits, strict and as it is timed, against the dequantized model's. */
   z.strictObject({
     stage: z.literal("prove_runtime"),
     runtime: z.string(),
     artifact_dir: z.string(),
-    graph_dir: z.string().nullable(),
-    logits_path: z.string().nullable().describe("written by runtime_logits; null: computed here"),
-    tokens: z.int(),
-    seed: z.int(),
-  }),
-  /** An artifact as a GGUF file that holds its own integers. */
-  z.strictObject({
-    stage: z.literal("write_gguf"),
-    artifact_dir: z.string(),
-    output_dir: z.string().describe("empty directory"),
-    exact: z.boolean().describe("every weight multiplied out to float32: for the proof"),
-  }),
-  /** Logits of a text that a runtime without torch samples, for prove_runtime. */
-  z.strictObject({
-    stage: z.literal("runtime_logits"),
-    runtime: z.string(),
-    model_dir: z.string().describe("as it is timed"),
-    strict_dir: z.string().describe("the same weights as float32"),
-    tokens: z.int(),
-    seed: z.int(),
-    output_path: z.string(),
+    logits_path: z.string().describe("written by runtime_logits"),
   }),
 ]);
 export type StageRequest = z.infer<typeof StageRequest>;
@@ -287,7 +279,7 @@ export const StageResults = {
     ),
     refused: z.array(RefusedTask).describe("tasks that could not be measured: the others were"),
   }),
-  export_graph: z.strictObject({ weights: z.int(), seconds: z.number() }),
+  make_form: z.strictObject({ size_bytes: z.int(), notes: z.array(z.string()) }),
   speed: z.strictObject({
     measurements: z.array(Measurement),
     baseline_measurements: z.array(Measurement),
@@ -308,12 +300,6 @@ export const StageResults = {
     ),
     tokens: z.int(),
     numerics: Numerics,
-  }),
-  write_gguf: z.strictObject({
-    file_bytes: z.int(),
-    formats: z.record(z.string(), z.int()).describe("matrices by format, such as Q4_0"),
-    scale_error: z.number().describe("largest relative change of a scale or offset by float16"),
-    notes: z.array(z.string()),
   }),
   runtime_logits: z.strictObject({ tokens: z.int() }),
 } as const satisfies Record<StageName, z.ZodType>;

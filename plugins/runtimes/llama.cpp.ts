@@ -42,8 +42,8 @@ function holds({ part, effect, form }: Change, { model }: Facts): Support {
 export default defineRuntime({
   name: "llama.cpp",
   summary: "Runs the artifact's own integers as a GGUF file in llama.cpp on the CPU",
-  needs: { environment: "llama_cpp", export_environment: null, gpu: false },
-  loads: "gguf",
+  needs: { environment: "llama_cpp", gpu: false },
+  form: { environment: "default", shared: "artifact" },
   supports,
   formats: "integers of 2 to 4 bits, as 4, and symmetric ones of 8, in groups of 32·n or whole " +
     "rows; their inputs rounded to 8 bits in groups of 32; floats as float16",

@@ -46,8 +46,8 @@ function holds({ effect, form }: Change): Support {
 export default defineRuntime({
   name: "openvino",
   summary: "Runs the artifact's own integers in an OpenVINO graph on the CPU",
-  needs: { environment: "default", export_environment: "openvino_export", gpu: false },
-  loads: "graph",
+  needs: { environment: "default", gpu: false },
+  form: { environment: "openvino_export", shared: "architecture" },
   supports,
   formats: "integers of 2 to 8 bits in any groups, 2 and 3 bits as 4; floats as float32",
   holds,

@@ -3,8 +3,8 @@ import { defineRuntime } from "../../core/mod.ts";
 export default defineRuntime({
   name: "transformers",
   summary: "Runs the dequantized weights in torch: packed formats are emulated, never ranked",
-  needs: { environment: "default", export_environment: null, gpu: false },
-  loads: "checkpoint",
+  needs: { environment: "default", gpu: false },
+  form: null,
   supports: () => ({ ok: true, reason: "runs every architecture that transformers loads" }),
   formats: "everything, multiplied out to float32",
   emulates: "multiplies packed weights out to float32",

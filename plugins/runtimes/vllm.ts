@@ -38,8 +38,8 @@ function holds({ part, effect, form }: Change): Support {
 export default defineRuntime({
   name: "vllm",
   summary: "Runs the written checkpoint in vLLM on a GPU (never tried by its authors)",
-  needs: { environment: "vllm", export_environment: null, gpu: true },
-  loads: "checkpoint",
+  needs: { environment: "vllm", gpu: true },
+  form: null,
   supports,
   formats:
     "integers of 4 bits, and symmetric ones of 8, in whole rows or groups of 32, 64 or 128; " +

@@ -36,10 +36,9 @@ STAGES = {
     "apply": "pare_backends.stages.apply",
     "verify": "pare_backends.stages.verify",
     "evaluate": "pare_backends.stages.evaluate",
-    "export_graph": "pare_backends.stages.export_graph",
+    "make_form": "pare_backends.stages.make_form",
     "speed": "pare_backends.stages.speed",
     "prove_runtime": "pare_backends.stages.prove_runtime",
-    "write_gguf": "pare_backends.stages.write_gguf",
     "runtime_logits": "pare_backends.stages.runtime_logits",
 }
 PR_SET_PDEATHSIG = 1

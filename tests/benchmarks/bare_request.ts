@@ -7,7 +7,7 @@ import { BATCH_SIZE } from "../../tracker/runner/evaluate_artifact.ts";
 import { PROTOCOL } from "../../tracker/runner/measure_speed.ts";
 import { CALIBRATION } from "../../tracker/runner/prepare_study.ts";
 import { readSamples } from "../../tracker/store/rows/sample_file.ts";
-import { architectureOf } from "../../tracker/runner/graph_key.ts";
+import { architectureOf, formLabel } from "../../tracker/runner/form_key.ts";
 import { wireTasks } from "../../tracker/runner/wire_tasks.ts";
 import type { MeasuredStudy } from "./measured_study.ts";
 import { stagesOf } from "./span_account.ts";
@@ -128,12 +128,13 @@ async function evaluationsOf(
 /** The graph that was exported for a study's baseline; null where there is none. */
 async function graphOf(study: MeasuredStudy): Promise<string | null> {
   if (study.view.spec.runtime !== "openvino") return null;
-  const folder = join(study.home.cache, "graphs");
+  const folder = join(study.home.cache, "forms");
   const baseline = [...study.view.artifacts.values()].find(({ parent_id }) => parent_id === null);
   if (baseline === undefined) return null;
   const config = JSON.parse(await readFile(join(baseline.location, "config.json"), "utf8"));
+  const label = formLabel("openvino", architectureOf(config));
   const names = await readdir(folder).catch(() => []);
-  const name = names.find((name) => name.startsWith(`${architectureOf(config)}-`));
+  const name = names.find((name) => name.startsWith(`${label}-`));
   return name === undefined ? null : join(folder, name);
 }
 

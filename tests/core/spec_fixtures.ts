@@ -271,8 +271,8 @@ const runtime = (name: string, preference: number, supports: Runtime["supports"]
   defineRuntime({
     name,
     summary: name,
-    needs: { environment: "default", export_environment: null, gpu: false },
-    loads: "checkpoint",
+    needs: { environment: "default", gpu: false },
+    form: null,
     formats: "everything",
     holds: () => ({ ok: true }),
     preference,

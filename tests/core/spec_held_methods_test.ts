@@ -16,8 +16,8 @@ const runtimeOf = (holds: Runtime["holds"]) =>
   defineRuntime({
     name: "narrow",
     summary: "narrow",
-    needs: { environment: "default", export_environment: null, gpu: false },
-    loads: "checkpoint",
+    needs: { environment: "default", gpu: false },
+    form: null,
     supports: () => ({ ok: true }),
     formats: "8 bits",
     holds,

@@ -16,9 +16,16 @@ for (const left of [0, 600_000]) {
     async fn() {
       await using disk = await mountDisk("60m");
       const client = createBackendClient({ spares: false });
-      const model_dir = await trainedTinyModel(client);
+      const artifact_dir = await trainedTinyModel(client);
       const output_dir = `${disk.path}/graph`;
-      const outcome = await client.run({ stage: "export_graph", model_dir, output_dir }, {
+      const request = {
+        stage: "make_form",
+        runtime: "openvino",
+        artifact_dir,
+        output_dir,
+        exact: false,
+      } as const;
+      const outcome = await client.run(request, {
         environment: "openvino_export",
         onEvent: (event) => {
           if (event.event === "progress" && event.done === 1) fill(disk.path, left);

@@ -52,7 +52,7 @@ async function demoSamples(folder: string) {
   const tasks = (await discoverPlugins([])).tasks
     .filter(({ name }) => ["everyday_choice", "last_words"].includes(name))
     .map((task) => wireTask(task, fileURLToPath(task.data_file!)));
-  const scored = async (name: string, model_dir: string | null): Promise<SampleResult[]> => {
+  const scored = async (name: string, form_dir: string | null): Promise<SampleResult[]> => {
     const samples_path = join(folder, `${name}.parquet`);
     const python = await client.pythonOf("llama_cpp");
     const { samples_sha256 } = await run({
@@ -61,23 +61,21 @@ async function demoSamples(folder: string) {
       tasks,
       selections: tasks.map(({ task }) => ({ task, rows: ROWS })),
       fidelity: "proxy",
-      batch_size: model_dir === null ? 16 : 1,
+      batch_size: 16,
       samples_path,
       seed: 1,
       batched_apart: [],
       answers_path: null,
       answer_chars: 100,
-      runtime: model_dir === null
-        ? null
-        : { name: "llama.cpp", graph_dir: null, model_dir, python },
+      runtime: form_dir === null ? null : { name: "llama.cpp", form_dir, python },
       allow_unsafe_code: false,
     });
     return await readSamples(samples_path, samples_sha256);
   };
   const gguf = async (name: string, exact: boolean) => {
-    const model_dir = await place(name);
-    await run({ stage: "write_gguf", artifact_dir, output_dir: model_dir, exact });
-    return await scored(name, model_dir);
+    const output_dir = await place(name);
+    await run({ stage: "make_form", runtime: "llama.cpp", artifact_dir, output_dir, exact });
+    return await scored(name, output_dir);
   };
   try {
     return {

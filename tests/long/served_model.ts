@@ -95,8 +95,13 @@ Deno.test("llama.cpp's server gives the demo model's own log-likelihoods, every 
     const own = await evaluate(lab, "own", { ...common, model: begun });
     await mkdir(join(folder, "gguf"));
     const client = createBackendClient();
-    const written = { artifact_dir: begun, output_dir: join(folder, "gguf"), exact: true };
-    must(await client.run({ stage: "write_gguf", ...written }, { environment: "default" }));
+    const written = {
+      runtime: "llama.cpp",
+      artifact_dir: begun,
+      output_dir: join(folder, "gguf"),
+      exact: true,
+    };
+    must(await client.run({ stage: "make_form", ...written }, { environment: "default" }));
     await client.close();
     await using server = await llamaCppServe(python, join(folder, "gguf", "model.gguf"));
     const served = await evaluate(lab, "served", { ...common, endpoint: server.base_url });

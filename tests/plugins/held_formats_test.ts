@@ -71,11 +71,13 @@ async function checkCase(
   for (const { form } of changes) assert.deepEqual(form, await storedFormat(directory));
   const held = checkHeld(llama, entry, params, world.facts);
   const output_dir = await mkdtemp(join(world.folder, "gguf-"));
-  const request = { stage: "write_gguf", artifact_dir: directory, output_dir, exact: false };
-  const outcome = await world.client.run(
-    request as typeof request & { stage: "write_gguf" },
-    ENVIRONMENT,
-  );
+  const outcome = await world.client.run({
+    stage: "make_form",
+    runtime: llama.name,
+    artifact_dir: directory,
+    output_dir,
+    exact: false,
+  }, ENVIRONMENT);
   assert.equal(outcome.ok, held.ok, JSON.stringify([held, outcome]));
   if (!outcome.ok) assert.equal(outcome.failure.kind, "invalid");
 }

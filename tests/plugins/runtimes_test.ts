@@ -109,18 +109,18 @@ Deno.test("transformers fits every model and machine", () => {
   assert.equal(transformers.supports(other).ok, true);
 });
 
-Deno.test("makeRegistry() takes every runtime, and only openvino needs an export", () => {
+Deno.test("makeRegistry() takes every runtime, and two have a form of their own", () => {
   const registry = makeRegistry(
     [["llama.cpp", llama], ["openvino", openvino], ["transformers", transformers], ["vllm", vllm]]
       .map(([name, plugin]) => ({ path: `/${name}.ts`, plugin: plugin as Runtime })),
   );
   assert.deepEqual(
-    registry.runtimes.map(({ name, needs, loads }) => [name, needs.export_environment, loads]),
+    registry.runtimes.map(({ name, form }) => [name, form?.environment, form?.shared]),
     [
-      ["llama.cpp", null, "gguf"],
-      ["openvino", "openvino_export", "graph"],
-      ["transformers", null, "checkpoint"],
-      ["vllm", null, "checkpoint"],
+      ["llama.cpp", "default", "artifact"],
+      ["openvino", "openvino_export", "architecture"],
+      ["transformers", undefined, undefined],
+      ["vllm", undefined, undefined],
     ],
   );
 });

@@ -16,6 +16,10 @@ import pytest
 
 import pare_backends
 from pare_backends.checkpoint import QuantizedTensor, read, write
+from pare_backends.progress import silent_report
+from pare_backends.runtimes.logits import AskedLogits
+from pare_backends.runtimes.registry import compute_logits
+from pare_backends.stages import prove_runtime
 
 EXPORTER = "PARE_ENV_OPENVINO_EXPORT"
 
@@ -100,10 +104,26 @@ def exported_graph() -> Path:
     output = folder() / "graph"
     events = run_worker(
         python,
-        {"stage": "export_graph", "model_dir": str(random_llama(7)), "output_dir": str(output)},
+        {
+            "stage": "make_form",
+            "runtime": "openvino",
+            "artifact_dir": str(random_llama(7)),
+            "output_dir": str(output),
+            "exact": False,
+        },
     )
     assert events[-1]["event"] == "result", events[-1]
     return output
+
+
+def graph_proof(directory: Path, graph: Path, seed: int = 0) -> dict[str, Any]:
+    """What the proof says of openvino, computed in this process."""
+    asked = AskedLogits(str(directory), str(graph), str(graph), 48, seed)
+    with tempfile.TemporaryDirectory() as kept:
+        path = str(Path(kept) / "logits.npz")
+        compute_logits("openvino", asked, 2).save(path)
+        request = prove_runtime.Request("openvino", str(directory), path)
+        return prove_runtime.run(request, silent_report(2))
 
 
 def run_worker(python: str, stage_request: dict[str, Any]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from runtime_fixtures import exported_graph, random_llama
 from pare_backends.checkpoint import read
 from pare_backends.failures import StageFailure
 from pare_backends.progress import silent_report
-from pare_backends.stages.export_graph import Request, check_disk, run
+from pare_backends.runtimes.openvino.make import check_disk, make
 
 
 def test_graph_names_every_tensor_of_the_checkpoint_once_and_holds_none() -> None:
@@ -31,14 +31,14 @@ def test_export_graph_leaves_nothing_but_the_graph() -> None:
 
 def test_export_graph_refuses_a_directory_without_config(tmp_path: Path) -> None:
     with pytest.raises(StageFailure, match=r"config\.json") as caught:
-        run(Request(str(tmp_path), str(tmp_path / "out")), silent_report())
+        make(tmp_path, tmp_path, False, silent_report())
     assert caught.value.kind == "bad_input"
 
 
 def test_export_graph_refuses_a_models_own_code(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"auto_map": {"AutoModel": "m.M"}}))
     with pytest.raises(StageFailure, match="its own code"):
-        run(Request(str(tmp_path), str(tmp_path / "out")), silent_report())
+        make(tmp_path, tmp_path, False, silent_report())
 
 
 def test_export_graph_asks_for_the_disk_before_it_writes(tmp_path: Path) -> None:

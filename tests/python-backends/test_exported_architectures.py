@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 from random_models import write_model
-from runtime_fixtures import EXPORTER, folder, run_worker
+from runtime_fixtures import EXPORTER, folder, graph_proof, run_worker
 from tiny_model import act
 
-from pare_backends.progress import silent_report
 from pare_backends.runtimes.openvino.graph_weights import build_model
-from pare_backends.stages.prove_runtime import Request, run
 
 EXACT = 1e-7
 """Nats; one wrong layer of these models gives more than 1e-3."""
@@ -40,7 +38,10 @@ def graph_dir(architecture: str) -> Path:
         pytest.skip(f"{EXPORTER} names no interpreter with optimum-intel")
     output = folder() / f"{architecture}-graph"
     source = str(model_dir(architecture))
-    request = {"stage": "export_graph", "model_dir": source, "output_dir": str(output)}
+    request = {
+        "stage": "make_form", "runtime": "openvino", "artifact_dir": source,
+        "output_dir": str(output), "exact": False,
+    }  # fmt: skip
     events = run_worker(python, request)
     assert events[-1]["event"] == "result", events[-1]
     return output
@@ -56,8 +57,7 @@ def test_a_graph_gives_the_artifacts_own_logits(architecture: str, tmp_path: Pat
         act(tmp_path / method, method, params, parent=model_dir(architecture))
         directories.append(tmp_path / method)
     for directory in directories:
-        request = Request("openvino", str(directory), str(graph), None, tokens=48, seed=1)
-        proof = run(request, silent_report())
+        proof = graph_proof(directory, graph, seed=1)
         assert proof["strict_kl"] < EXACT and proof["default_agreement"] > 0.9
 
 

@@ -128,9 +128,9 @@ def test_llama_cpp_scores_each_sample_as_transformers_does(
     rounded to 8 bits: 0.08, in a window of 31 tokens; and the same choices."""
     output = exact if form == "exact" else written(directory)[0]
     tasks, rows = tasks_and_rows(tmp_path)
-    runtime = EvaluationRuntime("llama.cpp", None, str(output), interpreter())
+    runtime = EvaluationRuntime("llama.cpp", str(output), interpreter())
     plain, expected, _ = evaluate(directory, tasks, rows, tmp_path)
-    scored, samples, _ = evaluate(directory, tasks, rows, tmp_path, batch_size=1, runtime=runtime)
+    scored, samples, _ = evaluate(directory, tasks, rows, tmp_path, runtime=runtime)
     assert [m["metric"] for m in scored["measurements"]] == [
         f"runtime_{m['metric']}" for m in plain["measurements"]
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ def test_a_runtime_scores_under_names_of_its_own(directory: Path, tmp_path: Path
         ),
     ]
     rows = {tasks[0].task: [0, 1, 3], tasks[1].task: list(range(6)), tasks[2].task: [0, 2]}
-    runtime = EvaluationRuntime("openvino", str(exported_graph()), None, None)
+    runtime = EvaluationRuntime("openvino", str(exported_graph()), sys.executable)
     plain, expected, _ = evaluate(directory, tasks, rows, tmp_path)
     scored, samples, _ = evaluate(directory, tasks, rows, tmp_path, runtime=runtime)
     assert [m["metric"] for m in plain["measurements"]] == ["accuracy", "accuracy", "perplexity"]

@@ -36,8 +36,9 @@ def logits_path(directory: Path, strict: Path | None = None) -> Path:
     output, _ = written(directory)
     exact, _ = written(strict or directory, exact=True)
     request = {
-        "stage": "runtime_logits", "runtime": "llama.cpp", "model_dir": str(output),
-        "strict_dir": str(exact), "tokens": 48, "seed": 0, "output_path": str(path),
+        "stage": "runtime_logits", "runtime": "llama.cpp", "artifact_dir": str(directory),
+        "form_dir": str(output), "exact_form_dir": str(exact), "tokens": 48,
+        "seed": 0, "output_path": str(path),
     }  # fmt: skip
     events = run_worker(interpreter(), request)
     assert events[-1]["event"] == "result", events[-1]
@@ -45,7 +46,7 @@ def logits_path(directory: Path, strict: Path | None = None) -> Path:
 
 
 def proof(directory: Path, path: Path) -> dict[str, Any]:
-    request = prove_runtime.Request("llama.cpp", str(directory), None, str(path), 48, 0)
+    request = prove_runtime.Request("llama.cpp", str(directory), str(path))
     return prove_runtime.run(request, silent_report(2))
 
 
@@ -94,9 +95,11 @@ def test_speed_measures_an_artifact_beside_its_baseline() -> None:
     python = interpreter()
     request = {
         "stage": "speed", "runtime": "llama.cpp",
-        "artifact_dir": str(written(artifact(4, 32, True, 8))[0]),
-        "baseline_dir": str(written(random_llama(0))[0]),
-        "graph_dir": None, "baseline_graph_dir": None, "prompt_tokens": 12,
+        "artifact_dir": str(artifact(4, 32, True, 8)),
+        "form_dir": str(written(artifact(4, 32, True, 8))[0]),
+        "baseline_dir": str(random_llama(0)),
+        "baseline_form_dir": str(written(random_llama(0))[0]),
+        "prompt_tokens": 12,
         "new_tokens": 6, "repeats": 3, "seed": 0,
         "cpu_power": None, "carbon_intensity": None,
     }  # fmt: skip
@@ -117,8 +120,9 @@ def test_a_prompt_longer_than_the_context_is_refused_in_words() -> None:
     python = interpreter()
     request = {
         "stage": "speed", "runtime": "llama.cpp",
-        "artifact_dir": str(written(artifact(4, 32, True, 8))[0]),
-        "baseline_dir": None, "graph_dir": None, "baseline_graph_dir": None,
+        "artifact_dir": str(artifact(4, 32, True, 8)),
+        "form_dir": str(written(artifact(4, 32, True, 8))[0]),
+        "baseline_dir": None, "baseline_form_dir": None,
         "prompt_tokens": 300, "new_tokens": 6, "repeats": 1, "seed": 0,
         "cpu_power": None, "carbon_intensity": None,
     }  # fmt: skip

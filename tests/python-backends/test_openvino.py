@@ -10,14 +10,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runtime_fixtures import artifact, exported_graph, random_llama, rounded, worker_environment
+from runtime_fixtures import (
+    artifact,
+    exported_graph,
+    graph_proof,
+    random_llama,
+    rounded,
+    worker_environment,
+)
 
 from pare_backends.checkpoint import read, write
 from pare_backends.failures import StageFailure
-from pare_backends.progress import silent_report
 from pare_backends.runtimes.openvino import compiled as runtime
 from pare_backends.runtimes.openvino.graph_weights import build_model
-from pare_backends.runtimes.session import open_session
+from pare_backends.runtimes.registry import open_session
 from pare_backends.runtimes.stored_weights import StoredWeights
 from pare_backends.stages import prove_runtime
 
@@ -140,13 +146,8 @@ def test_build_model_refuses_another_architecture(tmp_path: Path) -> None:
         build_model(str(exported_graph()), str(tmp_path))
 
 
-def prove(directory: Path, graph: Path) -> dict[str, object]:
-    request = prove_runtime.Request("openvino", str(directory), str(graph), None, 48, 0)
-    return prove_runtime.run(request, silent_report(2))
-
-
 def test_prove_runtime_finds_strict_logits_equal() -> None:
-    proof = prove(artifact(4, 32, False, 8), exported_graph())
+    proof = graph_proof(artifact(4, 32, False, 8), exported_graph())
     assert proof["tokens"] == 48
     assert isinstance(proof["strict_kl"], float) and proof["strict_kl"] <= 1e-6
     assert proof["default_agreement"] == 1.0
@@ -160,7 +161,7 @@ def test_prove_runtime_finds_strict_logits_equal() -> None:
 
 def test_declared_activation_groups_run_as_they_are_evaluated() -> None:
     """2e-14, as in strict float32; 2e-7 where a single activation is rounded the other way."""
-    proof = prove(artifact(8, -1, True, None, 16), exported_graph())
+    proof = graph_proof(artifact(8, -1, True, None, 16), exported_graph())
     assert isinstance(proof["default_kl"], float) and proof["default_kl"] <= 5e-6
     assert proof["default_agreement"] == 1.0
     assert isinstance(proof["rounding_kl"], float) and proof["rounding_kl"] <= 2e-5
@@ -172,7 +173,7 @@ def test_declared_activation_groups_run_as_they_are_evaluated() -> None:
 
 
 def test_whole_rows_of_two_lengths_run_in_groups_and_the_difference_is_measured() -> None:
-    proof = prove(artifact(8, -1, True, None, -1), exported_graph())
+    proof = graph_proof(artifact(8, -1, True, None, -1), exported_graph())
     assert isinstance(proof["strict_kl"], float) and proof["strict_kl"] <= 1e-6
     assert isinstance(proof["default_kl"], float) and 2e-5 < proof["default_kl"] < 0.05
     # 32 is the largest group that divides both rows, 64 and 96.
@@ -200,7 +201,7 @@ def test_prove_runtime_fails_where_two_weights_are_exchanged(tmp_path: Path) -> 
     ).replace('"X"', '"tensor": "model.layers.1.self_attn.q_proj.weight"')
     path.write_text(swapped)
     with pytest.raises(StageFailure, match="KL divergence") as caught:
-        prove(artifact(8, -1, True, 8), tmp_path)
+        graph_proof(artifact(8, -1, True, 8), tmp_path)
     assert caught.value.kind == "verification"
 
 

@@ -22,7 +22,8 @@ from pare_backends.measuring.quiet import alert_if_busy, timing_lock
 from pare_backends.measuring.timing import mean_with_error, median_with_error, time_in_turn
 from pare_backends.progress import Report, silent_report
 from pare_backends.protocol import build
-from pare_backends.runtimes.session import Numerics, open_session
+from pare_backends.runtimes.registry import open_session
+from pare_backends.runtimes.session import Numerics
 from pare_backends.stages import speed
 
 UNITS = {
@@ -46,7 +47,7 @@ def request(runtime: str, **changes: Any) -> dict[str, Any]:
         "artifact_dir": str(artifact(4, 32, True, 8)),
         "baseline_dir": str(random_llama(0)),
         **dict.fromkeys(
-            ("graph_dir", "baseline_graph_dir"),
+            ("form_dir", "baseline_form_dir"),
             None if runtime == "transformers" else str(exported_graph()),
         ),
         "prompt_tokens": 12,

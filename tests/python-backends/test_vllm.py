@@ -6,7 +6,7 @@ import pytest
 from runtime_fixtures import artifact, random_llama
 
 from pare_backends.failures import StageFailure
-from pare_backends.runtimes.session import open_session
+from pare_backends.runtimes.registry import open_session
 from pare_backends.runtimes.stored_weights import StoredWeights
 from pare_backends.runtimes.vllm.session import cache_bytes, stored_bytes
 

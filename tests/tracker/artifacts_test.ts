@@ -250,26 +250,39 @@ const endUse = (root: string) => Deno.remove(join(root, ".leases"), { recursive:
 Deno.test("GraphCache.gc() removes forms of artifacts, the longest unused first, and no inputs", () =>
   inDirectory(async (root) => {
     const cache = openGraphCache(root);
-    await form(root, "gguf", "a", 1000, 3);
-    await form(root, "graphs", "b", 1000, 1);
-    await form(root, "gguf", "c", 1000, 2);
+    await form(root, "forms", "a", 1000, 3);
+    await form(root, "forms", "b", 1000, 1);
+    await form(root, "forms", "c", 1000, 2);
     await form(root, "data", "d", 1000, 0);
     await form(root, "models", "e", 1000, 0);
     await endUse(root);
     const report = await cache.gc(2000);
-    assert.deepEqual(report.removed, [{ kind: "graphs", key: "b", bytes: 1000 }]);
+    assert.deepEqual(report.removed, [{ kind: "forms", key: "b", bytes: 1000 }]);
     assert.equal(report.total_bytes, 2000);
     assert.deepEqual((await cache.gc(0)).removed.map(({ key }) => key), ["c", "a"]);
     for (const [kind, key] of [["data", "d"], ["models", "e"]] as const) {
       assert.ok(await cache.peek(kind, key));
     }
-    assert.equal((await cache.cached("gguf", "a", async () => {})).made, true);
+    assert.equal((await cache.cached("forms", "a", async () => {})).made, true);
+  }));
+
+Deno.test("GraphCache.gc() removes what an earlier version kept, however much room there is", () =>
+  inDirectory(async (root) => {
+    const cache = openGraphCache(root);
+    await form(root, "graphs", "b", 1000, 5);
+    await form(root, "gguf", "c", 1000, 6);
+    await form(root, "forms", "a", 1000, 1);
+    await endUse(root);
+    const report = await cache.gc(1000);
+    assert.deepEqual(report.removed.map(({ kind }) => kind), ["graphs", "gguf"]);
+    assert.equal(report.total_bytes, 1000);
+    assert.ok(await cache.peek("forms", "a"));
   }));
 
 Deno.test("GraphCache.gc() leaves what a living process uses, and clears after dead ones", () =>
   inDirectory(async (directory) => {
     const root = join(directory, "cache");
-    await form(root, "gguf", "used", 1000, 0);
+    await form(root, "forms", "used", 1000, 0);
     await endUse(root);
     const child = await startChild(
       directory,
@@ -277,7 +290,7 @@ Deno.test("GraphCache.gc() leaves what a living process uses, and clears after d
         JSON.stringify(import.meta.resolve("../../tracker/artifacts/graph_cache.ts"))
       };
        const cache = openGraphCache(${JSON.stringify(root)});
-       await cache.cached("gguf", "used", () => Promise.reject(new Error("it is there")));
+       await cache.cached("forms", "used", () => Promise.reject(new Error("it is there")));
        console.log((await cache.scratch()).directory);
        setInterval(() => {}, 1000);`,
     );
@@ -298,7 +311,7 @@ Deno.test("makeRoom() removes forms before artifacts, and counts both", () =>
     for (const n of [0, 1]) {
       await artifacts.commit(await write(await artifacts.begin(), 1000, n), meta(`m${n}`, "p"));
     }
-    await form(root, "gguf", "a", 1000, 0);
+    await form(root, "forms", "a", 1000, 0);
     const all = 2 * 1002 + 1000;
     const none = await makeRoom({ artifacts, caches }, { maxBytes: all, keep: [] });
     assert.deepEqual([none.forms.removed, none.artifacts.removed], [[], []]);

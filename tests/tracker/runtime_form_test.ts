@@ -3,8 +3,9 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Artifact } from "../../core/mod.ts";
 import { openGraphCache } from "../../tracker/artifacts/graph_cache.ts";
-import { architectureOf } from "../../tracker/runner/graph_key.ts";
-import { makeForm } from "../../tracker/runner/runtime_form.ts";
+import { architectureOf } from "../../tracker/runner/form_key.ts";
+import { makeForms } from "../../tracker/runner/runtime_form.ts";
+import openvino from "../../plugins/runtimes/openvino.ts";
 import type { SpeedInput } from "../../tracker/runner/speed_input.ts";
 import type { StageRunner } from "../../tracker/runner/stage_runner.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
@@ -28,12 +29,12 @@ async function artifactOf(root: string, name: string, config: unknown): Promise<
 /** A study's input whose exporting stage only says what it was asked for. */
 function inputOf(root: string, exported: string[]) {
   const runner: StageRunner = (_trial, request) => {
-    assert(request.stage === "export_graph");
-    exported.push(request.model_dir.slice(root.length + 1));
-    return Promise.resolve({ ok: true, value: { weights: 1, seconds: 0 } as never, spans: [] });
+    assert(request.stage === "make_form");
+    exported.push(request.artifact_dir.slice(root.length + 1));
+    return Promise.resolve({ ok: true, value: { size_bytes: 1, notes: [] } as never, spans: [] });
   };
   const workshop = {
-    registry: { runtime: () => ({ loads: "graph", needs: { export_environment: "exporter" } }) },
+    registry: { runtime: () => openvino },
     caches: openGraphCache(join(root, "cache")),
     environmentHash: () => Promise.resolve("pins"),
   };
@@ -57,19 +58,19 @@ Deno.test("a graph is one architecture's: a narrower artifact gets its own besid
     const packed = await artifactOf(root, "packed", PACKED);
     const narrow = await artifactOf(root, "narrow", { ...PACKED, intermediate_size: 64 });
     const form = async (artifact: Artifact, beside: Artifact | null) => {
-      const made = await makeForm(input(artifact, beside), join(root, "scratch"));
+      const made = await makeForms(input(artifact, beside), join(root, "scratch"));
       assert(made.ok);
       return made.value;
     };
     const alone = await form(baseline, null);
-    assert.equal(alone.baseline_graph_dir, null);
+    assert.equal(alone.baseline_form_dir, null);
     const same = await form(packed, baseline);
-    assert.equal(same.graph_dir, alone.graph_dir);
-    assert.equal(same.baseline_graph_dir, alone.graph_dir);
+    assert.equal(same.form_dir, alone.form_dir);
+    assert.equal(same.baseline_form_dir, alone.form_dir);
     assert.deepEqual(exported, ["baseline"]);
     const other = await form(narrow, baseline);
-    assert.equal(other.baseline_graph_dir, alone.graph_dir);
-    assert.notEqual(other.graph_dir, alone.graph_dir);
+    assert.equal(other.baseline_form_dir, alone.form_dir);
+    assert.notEqual(other.form_dir, alone.form_dir);
     assert.deepEqual(exported, ["baseline", "narrow"]);
   }));
 

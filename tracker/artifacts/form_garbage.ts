@@ -24,7 +24,9 @@ export function cachePaths(root: string): CachePaths {
  * What a runtime loads in the place of an artifact: made of it again in seconds, a graph in a minute.
  * Other kinds are what an artifact is made of.
  */
-const FORMS = ["gguf", "graphs"];
+const FORMS = "forms";
+/** What forms were kept under before: nothing loads them any more. */
+const EARLIER = ["gguf", "graphs"];
 
 export interface FormReport {
   removed: { kind: string; key: string; bytes: number }[];
@@ -61,14 +63,17 @@ async function namesIn(directory: string): Promise<string[]> {
 
 async function storedForms(root: string): Promise<Form[]> {
   const forms: Form[] = [];
-  for (const kind of FORMS) {
+  for (const kind of [...EARLIER, FORMS]) {
     for (const key of await namesIn(join(root, kind))) {
       const home = join(root, kind, key);
       const { mtime } = await Deno.stat(home);
       forms.push({ kind, key, home, bytes: await bytesOf(home), used: mtime?.getTime() ?? 0 });
     }
   }
-  return forms.sort((a, b) => a.used - b.used || b.bytes - a.bytes || (a.key < b.key ? -1 : 1));
+  const earlier = ({ kind }: Form) => kind === FORMS ? 1 : 0;
+  return forms.sort((a, b) =>
+    earlier(a) - earlier(b) || a.used - b.used || b.bytes - a.bytes || (a.key < b.key ? -1 : 1)
+  );
 }
 
 /** What the name of a lease begins with. */
@@ -76,7 +81,10 @@ export function leaseLabel(kind: string, key: string): string {
   return `${kind}-${key}`;
 }
 
-/** Removes forms, the longest unused first, until the rest fits; none that a living process uses. */
+/**
+ * Removes forms, the longest unused first, until the rest fits, and every one that an earlier version
+ * kept; none that a living process uses.
+ */
 export async function collectForms(paths: CachePaths, maxBytes: number): Promise<FormReport> {
   const { root, leases, temporary, lock } = paths;
   for (const path of [leases, temporary]) await Deno.mkdir(path, { recursive: true });
@@ -92,7 +100,7 @@ export async function collectForms(paths: CachePaths, maxBytes: number): Promise
   let total_bytes = forms.reduce((sum, { bytes }) => sum + bytes, 0);
   const removed: FormReport["removed"] = [];
   for (const { kind, key, home, bytes } of forms) {
-    if (total_bytes <= maxBytes) break;
+    if (kind === FORMS && total_bytes <= maxBytes) continue;
     if (used.has(leaseLabel(kind, key))) continue;
     const going = join(temporary, ownedName(crypto.randomUUID()));
     await Deno.rename(home, going);

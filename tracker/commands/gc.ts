@@ -18,7 +18,7 @@ interface GcOptions {
 
 /**
  * `pare gc`: removes artifacts that can be made again, never a front's or a report's of any store that
- * has used them; before them the GGUF files and graphs that runtimes loaded.
+ * has used them; before them the forms that runtimes loaded.
  */
 export async function gcCommand(options: GcOptions): Promise<void> {
   const maxBytes = parseBytes(options.maxDisk, "--max-disk");
@@ -42,7 +42,7 @@ export async function gcCommand(options: GcOptions): Promise<void> {
   for (const line of keptLines(report)) console.log(line);
   console.log(
     `${bytes(report.total_bytes)} of artifacts are left, ${bytes(forms.total_bytes)} of cached ` +
-      "GGUF files and graphs",
+      "forms of runtimes",
   );
 }
 

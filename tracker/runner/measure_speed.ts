@@ -1,6 +1,6 @@
 import type { Outcome, Speed } from "../../core/mod.ts";
 import { proofRow, prove } from "./prove_form.ts";
-import { makeForm, type RuntimeForm } from "./runtime_form.ts";
+import { type MadeForms, makeForms } from "./runtime_form.ts";
 import { computesOtherwise, scoreInRuntime } from "./score_in_runtime.ts";
 import type { SpeedInput } from "./speed_input.ts";
 import { failed } from "./stage_runner.ts";
@@ -18,25 +18,27 @@ async function timed<T>(workshop: Workshop, run: () => Promise<T>): Promise<T> {
 /** Speed, memory and energy in the study's runtime, the baseline measured in turn. */
 export async function measureSpeed(input: SpeedInput): Promise<Outcome<Speed>> {
   await using scratch = await input.workshop.caches.scratch();
-  const form = await makeForm(input, scratch.directory);
-  if (!form.ok) return form;
-  const measured = await measureForm(input, form.value, scratch.directory);
-  return { ...measured, spans: [...form.spans, ...measured.spans] };
+  const forms = await makeForms(input, scratch.directory);
+  if (!forms.ok) return forms;
+  const measured = await measureForms(input, forms.value, scratch.directory);
+  return { ...measured, spans: [...forms.spans, ...measured.spans] };
 }
 
-async function measureForm(
+async function measureForms(
   input: SpeedInput,
-  form: RuntimeForm,
+  forms: MadeForms,
   scratch: string,
 ): Promise<Outcome<Speed>> {
-  const { workshop, study, runner, trial_id, artifact } = input;
+  const { workshop, study, runner, trial_id, artifact, baseline } = input;
   const runtime = workshop.registry.runtime(study.spec.runtime);
   // Before the proof: its worker would have a spare importing beside the timing.
   const measured = await timed(workshop, () =>
     runner(trial_id, {
       stage: "speed",
       runtime: runtime.name,
-      ...form,
+      artifact_dir: artifact.location,
+      baseline_dir: baseline?.location ?? null,
+      ...forms,
       ...PROTOCOL,
       seed: study.seed,
       cpu_power: study.cpu_power,
@@ -51,12 +53,12 @@ async function measureForm(
     stage: "speed",
     ...measured.value.energy,
   });
-  const proof = await prove(input, form, scratch);
+  const proof = await prove(input, forms, scratch);
   if (!proof.ok) return failed(proof.failure, [...measured.spans, ...proof.spans]);
-  const scored = runtime.loads === "checkpoint" ||
+  const scored = forms.form_dir === null ||
       !computesOtherwise(artifact, measured.value.numerics)
     ? { ok: true as const, value: [], spans: [] }
-    : await scoreInRuntime(input, form, input.evaluated);
+    : await scoreInRuntime(input, forms.form_dir, input.evaluated);
   const spans = [...measured.spans, ...proof.spans, ...scored.spans];
   if (!scored.ok) return failed(scored.failure, spans);
   const { measurements, baseline_measurements, roofline_ms, numerics } = measured.value;

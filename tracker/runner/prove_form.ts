@@ -1,8 +1,7 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Measurement, Numerics, Outcome, Span } from "../../core/mod.ts";
 import type { SpeedInput } from "./speed_input.ts";
-import { formFailure, type RuntimeForm, writeGguf } from "./runtime_form.ts";
+import { exactForm, formFailure, type MadeForms } from "./runtime_form.ts";
 import { failed } from "./stage_runner.ts";
 
 /** Positions at which the runtime's logits are compared with the dequantized model's. */
@@ -34,29 +33,26 @@ export function proofRow(
   };
 }
 
-/** The logits of a runtime that computes in an environment of its own; null: `prove_runtime` can. */
+/** The file of the logits that the runtime computes for a text of its own. */
 async function ownLogits(
   input: SpeedInput,
-  form: RuntimeForm,
+  form_dir: string,
   scratch: string,
   spans: Span[],
-): Promise<Outcome<string | null>> {
+): Promise<Outcome<string>> {
   const { workshop, study, runner, trial_id, artifact } = input;
-  const runtime = workshop.registry.runtime(study.spec.runtime);
-  if (runtime.loads !== "gguf") return { ok: true, value: null, spans: [] };
-  const strict_dir = join(scratch, "strict");
+  const { name: runtime, needs } = workshop.registry.runtime(study.spec.runtime);
   const output_path = join(scratch, "logits.npz");
-  await mkdir(strict_dir);
-  await writeGguf(input, artifact, { output_dir: strict_dir, exact: true, spans });
   const computed = await runner(trial_id, {
     stage: "runtime_logits",
-    runtime: runtime.name,
-    model_dir: form.artifact_dir,
-    strict_dir,
+    runtime,
+    artifact_dir: artifact.location,
+    form_dir,
+    exact_form_dir: await exactForm(input, form_dir, { scratch, spans }),
     tokens: PROOF_TOKENS,
     seed: study.seed,
     output_path,
-  }, runtime.needs.environment);
+  }, needs.environment);
   spans.push(...computed.spans);
   return computed.ok ? { ok: true, value: output_path, spans: [] } : computed;
 }
@@ -67,24 +63,21 @@ async function ownLogits(
  */
 export async function prove(
   input: SpeedInput,
-  form: RuntimeForm,
+  { form_dir }: MadeForms,
   scratch: string,
 ): Promise<Outcome<Measurement[]>> {
-  const { workshop, study, runner, trial_id, artifact } = input;
-  const { name: runtime, loads } = workshop.registry.runtime(study.spec.runtime);
+  const { study, runner, trial_id, artifact } = input;
+  const { runtime } = study.spec;
   const spans: Span[] = [];
-  if (loads === "checkpoint") return { ok: true, value: [], spans };
+  if (form_dir === null) return { ok: true, value: [], spans };
   try {
-    const logits = await ownLogits(input, form, scratch, spans);
+    const logits = await ownLogits(input, form_dir, scratch, spans);
     if (!logits.ok) return failed(logits.failure, spans);
     const proved = await runner(trial_id, {
       stage: "prove_runtime",
       runtime,
       artifact_dir: artifact.location,
-      graph_dir: form.graph_dir,
       logits_path: logits.value,
-      tokens: PROOF_TOKENS,
-      seed: study.seed,
     }, "default");
     spans.push(...proved.spans);
     if (!proved.ok) return failed(proved.failure, spans);

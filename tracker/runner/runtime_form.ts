@@ -1,40 +1,15 @@
-import type {
-  Artifact,
-  Failure,
-  Outcome,
-  Span,
-  StageRequest,
-  StageResult,
-} from "../../core/mod.ts";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Artifact, Failure, Outcome, Runtime, Span } from "../../core/mod.ts";
 import { storageFailure } from "../storage/storage_error.ts";
-import { graphKey } from "./graph_key.ts";
+import { formKey } from "./form_key.ts";
 import type { SpeedInput } from "./speed_input.ts";
-import { stageSource } from "./source_closure.ts";
 import { failed } from "./stage_runner.ts";
 
-/** What the runtime is given in the place of an artifact and its baseline, each with its graph. */
-export interface RuntimeForm {
-  readonly artifact_dir: string;
-  readonly baseline_dir: string | null;
-  readonly graph_dir: string | null;
-  readonly baseline_graph_dir: string | null;
-}
-
-const NO_GRAPHS = { graph_dir: null, baseline_graph_dir: null };
-
-type Making = Extract<StageRequest, { stage: "export_graph" | "write_gguf" }>;
-
-/** Runs a stage that fills a directory; a failure of its own goes on under its own name. */
-async function fill<R extends Making>(
-  input: SpeedInput,
-  request: R,
-  environment: string,
-  spans: Span[],
-): Promise<StageResult<R["stage"]>> {
-  const made = await input.runner(input.trial_id, request, environment);
-  spans.push(...made.spans);
-  if (made.ok) return made.value;
-  throw new StageFailed(made.failure);
+/** What the runtime loads of an artifact and of its baseline; null: the checkpoint itself. */
+export interface MadeForms {
+  readonly form_dir: string | null;
+  readonly baseline_form_dir: string | null;
 }
 
 /** A stage's failure on its way through the cache, which keeps nothing of what failed. */
@@ -49,81 +24,90 @@ export function formFailure(error: unknown, stage: string, spans: readonly Span[
   return failed(error instanceof StageFailed ? error.failure : storageFailure(error, stage), spans);
 }
 
-/** The graph of a model's architecture, exported once and kept. */
-async function graphOf(
+/** Which runtime makes a form, and where the seconds are noted that it takes. */
+interface Making {
+  readonly runtime: Runtime;
+  readonly spans: Span[];
+}
+
+/** Fills an empty directory with an artifact's form. */
+async function fill(
   input: SpeedInput,
   { location }: Artifact,
-  environment: string,
-  spans: Span[],
-): Promise<string> {
+  { runtime, spans }: Making,
+  { output_dir, exact }: { output_dir: string; exact: boolean },
+): Promise<void> {
+  const made = await input.runner(input.trial_id, {
+    stage: "make_form",
+    runtime: runtime.name,
+    artifact_dir: location,
+    output_dir,
+    exact,
+  }, runtime.form?.environment ?? runtime.needs.environment);
+  spans.push(...made.spans);
+  if (!made.ok) throw new StageFailed(made.failure);
+}
+
+/** A form that is kept for whoever shares it. */
+async function kept(input: SpeedInput, artifact: Artifact, making: Making): Promise<string> {
   const { caches, environmentHash } = input.workshop;
-  const key = await graphKey(location, await environmentHash(environment));
-  const { directory } = await caches.cached("graphs", key, async (output_dir) => {
-    const request = { stage: "export_graph", model_dir: location, output_dir } as const;
-    await fill(input, request, environment, spans);
-  });
+  const key = await formKey(making.runtime, artifact, environmentHash);
+  const { directory } = await caches.cached(
+    "forms",
+    key,
+    (output_dir) => fill(input, artifact, making, { output_dir, exact: false }),
+  );
   return directory;
 }
 
-/** Both graphs: one and the same where the artifact has its baseline's architecture. */
-async function graphsOf(input: SpeedInput, environment: string, spans: Span[]) {
-  const { artifact, baseline } = input;
-  const of = (model: Artifact) => graphOf(input, model, environment, spans);
-  return {
-    baseline_graph_dir: baseline === null ? null : await of(baseline),
-    graph_dir: await of(artifact),
-  };
-}
-
-/** An artifact's GGUF file in an empty directory. */
-export async function writeGguf(
+/** A form that lies in `scratch` under a name. */
+async function passing(
   input: SpeedInput,
-  artifact: Artifact,
-  { output_dir, exact, spans }: { output_dir: string; exact: boolean; spans: Span[] },
-): Promise<void> {
-  const artifact_dir = artifact.location;
-  await fill(input, { stage: "write_gguf", artifact_dir, output_dir, exact }, "default", spans);
+  making: Making,
+  scratch: string,
+  exact: boolean,
+): Promise<string> {
+  const output_dir = join(scratch, exact ? "exact" : "form");
+  await mkdir(output_dir);
+  await fill(input, input.artifact, making, { output_dir, exact });
+  return output_dir;
 }
 
-/** The baseline's GGUF file is kept for the trials to come; a trial's lies in `scratch`. */
-async function ggufsOf(input: SpeedInput, scratch: string, spans: Span[]): Promise<RuntimeForm> {
-  const { workshop, artifact, baseline } = input;
-  const source = baseline ?? artifact;
-  const key = `${source.artifact_id}-${await stageSource("write_gguf.py")}`;
-  const kept = await workshop.caches.cached(
-    "gguf",
-    key,
-    (output_dir) => writeGguf(input, source, { output_dir, exact: false, spans }),
-  );
-  if (baseline === null) {
-    return { artifact_dir: kept.directory, baseline_dir: null, ...NO_GRAPHS };
-  }
-  await writeGguf(input, artifact, { output_dir: scratch, exact: false, spans });
-  return { artifact_dir: scratch, baseline_dir: kept.directory, ...NO_GRAPHS };
+/** Both forms; a trial's own is not kept, where no other artifact shares it. */
+async function formsOf(input: SpeedInput, making: Making, scratch: string): Promise<MadeForms> {
+  const { artifact, baseline } = input;
+  const baseline_form_dir = baseline === null ? null : await kept(input, baseline, making);
+  const alone = baseline !== null && making.runtime.form?.shared === "artifact";
+  const form_dir = alone
+    ? await passing(input, making, scratch, false)
+    : await kept(input, artifact, making);
+  return { form_dir, baseline_form_dir };
 }
 
 /** Makes what the study's runtime loads. `scratch`: an empty directory that lives as long. */
-export async function makeForm(
-  input: SpeedInput,
-  scratch: string,
-): Promise<Outcome<RuntimeForm>> {
-  const { loads, needs } = input.workshop.registry.runtime(input.study.spec.runtime);
-  const own = {
-    artifact_dir: input.artifact.location,
-    baseline_dir: input.baseline?.location ?? null,
-    ...NO_GRAPHS,
-  };
+export async function makeForms(input: SpeedInput, scratch: string): Promise<Outcome<MadeForms>> {
+  const runtime = input.workshop.registry.runtime(input.study.spec.runtime);
   const spans: Span[] = [];
-  try {
-    if (loads === "gguf") {
-      return { ok: true, value: await ggufsOf(input, scratch, spans), spans };
-    }
-    if (loads === "graph" && needs.export_environment !== null) {
-      const graphs = await graphsOf(input, needs.export_environment, spans);
-      return { ok: true, value: { ...own, ...graphs }, spans };
-    }
-    return { ok: true, value: own, spans };
-  } catch (error) {
-    return formFailure(error, loads === "gguf" ? "write_gguf" : "export_graph", spans);
+  if (runtime.form === null) {
+    return { ok: true, value: { form_dir: null, baseline_form_dir: null }, spans };
   }
+  try {
+    return { ok: true, value: await formsOf(input, { runtime, spans }, scratch), spans };
+  } catch (error) {
+    return formFailure(error, "make_form", spans);
+  }
+}
+
+/**
+ * The artifact's form with every weight in float32, for the proof: a form that holds no weights is
+ * that already.
+ */
+export async function exactForm(
+  input: SpeedInput,
+  form_dir: string,
+  { scratch, spans }: { scratch: string; spans: Span[] },
+): Promise<string> {
+  const runtime = input.workshop.registry.runtime(input.study.spec.runtime);
+  if (runtime.form?.shared === "architecture") return form_dir;
+  return await passing(input, { runtime, spans }, scratch, true);
 }

@@ -12,14 +12,9 @@ import {
 } from "../../core/mod.ts";
 import { readSamples } from "../store/rows/sample_file.ts";
 import { storageFailure } from "../storage/storage_error.ts";
+import { BATCH_SIZE } from "./evaluate_artifact.ts";
 import type { SpeedInput } from "./speed_input.ts";
-import type { RuntimeForm } from "./runtime_form.ts";
 import { failed } from "./stage_runner.ts";
-
-/** Sequences scored at once: the graph gives the logits of every position, 0.2 MB each. */
-const BATCH_SIZE = 4;
-/** llama.cpp computes one after the other, each from where it differs from the one before. */
-const GGUF_BATCH_SIZE = 1;
 
 /**
  * Whether a runtime computes otherwise than the evaluation does. Weights are exchanged exactly; what
@@ -61,12 +56,11 @@ export function changeRow(
  */
 export async function scoreInRuntime(
   input: SpeedInput,
-  form: RuntimeForm,
+  form_dir: string,
   evaluated: readonly SampleResult[],
 ): Promise<Outcome<Measurement[]>> {
   const { workshop, study, runner, trial_id, artifact } = input;
-  const { name, loads, needs } = workshop.registry.runtime(study.spec.runtime);
-  const gguf = loads === "gguf";
+  const { name, needs } = workshop.registry.runtime(study.spec.runtime);
   // What is drawn by chance takes another turn at the first rounding: no figure of the runtime.
   const drawn = new Set(
     study.tasks.flatMap((one) => one.definition?.["repeats"] ? [one.task] : []),
@@ -83,7 +77,7 @@ export async function scoreInRuntime(
       tasks: study.tasks.filter(({ task }) => primary.has(task)),
       selections: study.proxy.filter(({ task }) => primary.has(task)),
       fidelity: "proxy",
-      batch_size: gguf ? GGUF_BATCH_SIZE : BATCH_SIZE,
+      batch_size: BATCH_SIZE,
       samples_path: join(folder, "samples.parquet"),
       seed: study.seed,
       batched_apart: [],
@@ -91,9 +85,8 @@ export async function scoreInRuntime(
       answer_chars: study.answer_chars,
       runtime: {
         name,
-        graph_dir: form.graph_dir,
-        model_dir: gguf ? form.artifact_dir : null,
-        python: gguf ? await workshop.client.pythonOf(needs.environment) : null,
+        form_dir,
+        python: await workshop.client.pythonOf(needs.environment),
       },
       allow_unsafe_code: study.allow_unsafe_code,
     }, "default");

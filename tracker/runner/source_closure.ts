@@ -72,6 +72,16 @@ export async function stageSource(file: string): Promise<string> {
   return await hashFiles(await importClosure([join(STAGES, file)]), PACKAGE);
 }
 
+/** The folder of a runtime's Python half. */
+export function runtimeFolder(runtime: string): string {
+  return join(PACKAGE, "runtimes", runtime.replaceAll(".", "_"));
+}
+
+/** The source that a runtime's form depends on: its `make.py` and its imports. */
+export async function formSource(runtime: string): Promise<string> {
+  return await hashFiles(await importClosure([join(runtimeFolder(runtime), "make.py")]), PACKAGE);
+}
+
 /** The source of a whole folder or file of the package, such as `models`. */
 export async function packageSource(...names: string[]): Promise<string> {
   const files = await Promise.all(

@@ -133,7 +133,9 @@ export function createStageRunner(options: StageRunnerOptions): StageRunner {
   const { client, signal, onEvent, record } = options;
   return async (trialId, request, environment) => {
     if (!TOLD_BY_THE_LOOP.has(request.stage)) {
-      onEvent({ event: "phase", trial_id: trialId, phase: request.stage, detail: environment });
+      const named = "runtime" in request ? request.runtime : null;
+      const detail = typeof named === "string" ? named : environment;
+      onEvent({ event: "phase", trial_id: trialId, phase: request.stage, detail });
     }
     const samples = thinned<ResourceSample>();
     const alerts: Omit<Alert, "outcome">[] = [];

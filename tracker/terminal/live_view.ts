@@ -42,9 +42,8 @@ const PHASES: Readonly<Record<string, (detail: string) => string>> = {
   verify: () => "verify what was written",
   proxy: () => "evaluate on the proxy sample",
   full: () => "evaluate on the full sample",
-  export_graph: () => "export the architecture's graph, once",
-  write_gguf: () => "write a GGUF file of the artifact's own integers",
-  runtime_logits: (environment) => `compute the proof's logits in ${environment}`,
+  make_form: (runtime) => `make what ${runtime} loads`,
+  runtime_logits: (runtime) => `compute the proof's logits in ${runtime}`,
   prove_runtime: () => "compare the runtime's logits with the model's",
   speed: (runtime) => `measure speed and memory in ${runtime}`,
 };

@@ -28,6 +28,8 @@ class RuntimeModel(ABC):
 
     device = torch.device("cpu")
     dtype = torch.float32
+    largest_batch: int
+    """Sequences that it takes at once, at most."""
 
     def __init__(self, name: str, artifact_dir: str, numerics: dict[str, Any]) -> None:
         self.name = name

@@ -22,6 +22,7 @@ from pare_backends.evaluation.tasks.records import file_sha256
 from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
+from pare_backends.runtimes.registry import open_model
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,10 @@ class EvaluationRuntime:
     """What scores instead of the dequantized model in transformers."""
 
     name: str
-    graph_dir: str | None
-    """Exported, for openvino."""
-    model_dir: str | None
-    """What `write_gguf` wrote of the artifact, for llama.cpp."""
-    python: str | None
-    """The interpreter of llama.cpp's environment."""
+    form_dir: str
+    """What `make_form` made for it."""
+    python: str
+    """The interpreter of its environment."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +71,8 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
             model, tokenizer, numerics = _load(request, report)
         else:
             model, tokenizer, numerics = open_served(request.endpoint, request.answers_path, report)
+    if request.runtime is not None:
+        request = replace(request, batch_size=min(request.batch_size, model.largest_batch))
     for task in request.tasks:
         _require_rows(task, rows[task.task], documents[task.task], tokenizer)
     with report.span("evaluate", library=True):
@@ -138,8 +139,11 @@ def _load(request: EvaluateRequest, report: Report) -> tuple[Any, Any, str]:
 
     artifact_dir = request.artifact_dir
     if request.runtime is not None:
-        model = _runtime_model(artifact_dir, request.runtime, report.threads)
-        return model, load_tokenizer(artifact_dir), f"scored in {request.runtime.name}"
+        runtime = request.runtime
+        model = open_model(
+            runtime.name, artifact_dir, runtime.form_dir, runtime.python, report.threads
+        )
+        return model, load_tokenizer(artifact_dir), f"scored in {runtime.name}"
     checkpoint = read(artifact_dir)
     quantized = checkpoint.quantized.values()
     rounded = {
@@ -152,23 +156,6 @@ def _load(request: EvaluateRequest, report: Report) -> tuple[Any, Any, str]:
         share = "a token" if group == -1 else f"{group} features of a token"
         numerics += f", activations fake-quantized to int{bits} with a scale for {share}"
     return load_model(checkpoint, artifact_dir), load_tokenizer(artifact_dir), numerics
-
-
-def _runtime_model(artifact_dir: str, runtime: EvaluationRuntime, threads: int) -> Any:
-    """The artifact in a runtime, in the place of a torch model."""
-    if runtime.name == "openvino" and runtime.graph_dir is not None:
-        from pare_backends.runtimes.openvino.model import GraphModel
-
-        return GraphModel(artifact_dir, runtime.graph_dir, threads)
-    if runtime.name == "llama.cpp" and runtime.model_dir is not None and runtime.python is not None:
-        from pare_backends.runtimes.llama_cpp.model import GgufModel
-
-        return GgufModel(artifact_dir, runtime.model_dir, runtime.python, threads)
-    raise StageFailure(
-        "bad_input",
-        f"Cannot score in the runtime {runtime.name}: it takes openvino with a graph, or llama.cpp "
-        "with a GGUF file and the interpreter of its environment",
-    )
 
 
 def _run_tasks(

@@ -12,14 +12,14 @@ part is measured too: the evaluated model against itself with its embeddings a m
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
+from pare_backends.runtimes.logits import load_logits
 
 LARGEST_STRICT_KL = 1e-3
 """The same weights give 1e-8; one wrong layer gives far more."""
@@ -31,26 +31,13 @@ NUDGE = 1 + 1e-6
 class Request:
     runtime: str
     artifact_dir: str
-    graph_dir: str | None
-    logits_path: str | None
-    tokens: int
-    seed: int
-
-
-@dataclass(frozen=True)
-class RuntimeLogits:
-    """What a runtime computed for a text. Logits: (n, vocabulary) float32."""
-
-    tokens: np.ndarray  # (n,) int64
-    strict: np.ndarray  # every weight and activation in float32
-    timed: np.ndarray  # with the numerics that speed is taken with
-    numerics: dict[str, Any]
+    logits_path: str
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
     """StageResults.prove_runtime of `core/schemas/wire.ts`."""
     with report.span("prove", library=True):
-        found = runtime_logits(request, report.threads)
+        found = load_logits(request.logits_path)
         report.progress("prove", 1, 2, "steps")
         plain, evaluated, nudged = torch_logits(request.artifact_dir, found.tokens)
         report.progress("prove", 2, 2, "steps")
@@ -61,7 +48,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
             f"Cannot trust {request.runtime} with {request.artifact_dir}: in strict float32 its "
             f"logits differ from the dequantized model's by a KL divergence of {strict_kl:.2g}, "
             f"over {LARGEST_STRICT_KL:g}",
-            "remove the cached graph or GGUF file, so that it is made again",
+            "remove the folder cache/forms under PARE_HOME, so that the form is made again",
         )
     best = found.timed.argmax(axis=1) == evaluated.argmax(axis=1)
     return {
@@ -71,54 +58,8 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         "default_agreement": float(best.mean()),
         "rounding_kl": None if nudged is None else mean_kl(evaluated, nudged),
         "tokens": len(found.tokens),
-        "numerics": found.numerics,
+        "numerics": dict(found.numerics),
     }
-
-
-def runtime_logits(request: Request, threads: int) -> RuntimeLogits:
-    """What the runtime computes: from a file that it wrote itself, or in OpenVINO here."""
-    if request.logits_path is not None:
-        with np.load(request.logits_path, allow_pickle=False) as kept:
-            numerics = json.loads(str(kept["numerics"]))
-            return RuntimeLogits(kept["tokens"], kept["strict"], kept["own"], numerics)
-    if request.runtime == "openvino" and request.graph_dir is not None:
-        return openvino_logits(request, request.graph_dir, threads)
-    raise StageFailure(
-        "bad_input",
-        f"Cannot prove the runtime {request.runtime}: it takes openvino with a graph, or a file of "
-        "the runtime's logits",
-    )
-
-
-def openvino_logits(request: Request, graph_dir: str, threads: int) -> RuntimeLogits:
-    """Of a text that the graph itself samples."""
-    from pare_backends.runtimes.openvino import compiled as runtime
-    from pare_backends.runtimes.openvino.graph_weights import build_model
-
-    graph = build_model(graph_dir, request.artifact_dir)
-    compiled = runtime.compile_graph(graph, runtime.STRICT, threads)
-    tokens = sample(runtime.Decoder(compiled), request.tokens, request.seed)
-    strict = runtime.logits(compiled, tokens)
-    numerics = runtime.standard_numerics(graph)
-    timed = strict
-    if numerics != runtime.STRICT:
-        timed = runtime.logits(runtime.compile_graph(graph, numerics, threads), tokens)
-    return RuntimeLogits(tokens, strict, timed, asdict(numerics))
-
-
-def sample(decoder: Any, tokens: int, seed: int) -> np.ndarray:
-    """A text of the model's own: sampled at temperature 1 after a seeded first token.
-
-    returns: (tokens,) int64
-    """
-    random = np.random.default_rng(seed)
-    decoder.reset()
-    chosen = [1]
-    while len(chosen) < tokens:
-        logits = decoder.step(np.array(chosen[-1:], np.int64))[-1]
-        scores = logits + random.gumbel(size=len(logits))  # the largest is a fair sample
-        chosen.append(int(scores.argmax()))
-    return np.array(chosen, np.int64)
 
 
 def torch_logits(

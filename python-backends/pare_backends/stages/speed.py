@@ -37,7 +37,8 @@ from pare_backends.measuring.speed_figures import (
 )
 from pare_backends.measuring.timing import read_energy, time_in_turn
 from pare_backends.progress import Report
-from pare_backends.runtimes.session import Session, open_session
+from pare_backends.runtimes.registry import open_session
+from pare_backends.runtimes.session import Session
 
 IDLE_SECONDS = 1.0
 WARM_UP_TOKENS = 8
@@ -47,9 +48,9 @@ WARM_UP_TOKENS = 8
 class Request:
     runtime: str
     artifact_dir: str
+    form_dir: str | None
     baseline_dir: str | None
-    graph_dir: str | None  # the artifact's
-    baseline_graph_dir: str | None
+    baseline_form_dir: str | None
     prompt_tokens: int
     new_tokens: int
     repeats: int
@@ -67,13 +68,13 @@ def run(request: Request, report: Report) -> dict[str, Any]:
             )
     prompt = _prompt(Path(request.artifact_dir), request.prompt_tokens, request.seed)
     with timing_lock(report):
-        session = _load(request, request.artifact_dir, request.graph_dir, prompt, report)
-        peak, peak_method = peak_memory(), _peak_method(request.runtime)
+        session = _load(request, request.artifact_dir, request.form_dir, prompt, report)
+        peak, peak_method = peak_memory(), _peak_method(session)
         gpu_peak = session.gpu_peak_bytes()
         sessions = [session]
         if request.baseline_dir is not None:
-            baseline, graph = request.baseline_dir, request.baseline_graph_dir
-            sessions.append(_load(request, baseline, graph, prompt, report))
+            baseline = request.baseline_dir
+            sessions.append(_load(request, baseline, request.baseline_form_dir, prompt, report))
         with report.span("wait"):
             wait_until_quiet(report)
         load = os.getloadavg()[0]
@@ -104,10 +105,9 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         idle_watts=idle,
         carbon_intensity=request.carbon_intensity,
     )
-    places = [request.artifact_dir, request.baseline_dir or ""]
     timed = [
-        Timed(s, stored_form(place), made, read)
-        for s, place, made, read in zip(sessions, places, passes, counted, strict=False)
+        Timed(s, stored_form(s.weights_dir), made, read)
+        for s, made, read in zip(sessions, passes, counted, strict=True)
     ]
     figures = [
         [
@@ -141,11 +141,11 @@ def _prompt(artifact: Path, tokens: int, seed: int) -> np.ndarray:
 
 
 def _load(
-    request: Request, directory: str, graph: str | None, prompt: np.ndarray, report: Report
+    request: Request, directory: str, form: str | None, prompt: np.ndarray, report: Report
 ) -> Session:
     """Loads and generates a little, so that nothing is done for the first time when it counts."""
     with report.span("load", library=True):
-        session = open_session(request.runtime, directory, graph, report.threads)
+        session = open_session(request.runtime, directory, form, report.threads)
     with report.span("warm-up", library=True):
         token = session.prefill(prompt)
         for _ in range(min(WARM_UP_TOKENS, request.new_tokens)):
@@ -161,9 +161,9 @@ def peak_memory() -> int:
     raise StageFailure("crash", "Cannot read this process's peak memory: no VmHWM in /proc")
 
 
-def _peak_method(runtime: str) -> str:
+def _peak_method(session: Session) -> str:
     """VmHWM, with a warning where a module that the runtime does not need has raised it."""
-    if runtime == "openvino" and "torch" in sys.modules:
+    if not session.imports_torch and "torch" in sys.modules:
         return "VmHWM of a process that also imported torch"
     return "VmHWM"
 

@@ -1,4 +1,4 @@
-"""The directory that stage `write_gguf` writes: its files, and what they say of the numerics."""
+"""The directory that `make.py` fills: its files, and what they say of the numerics."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A GGUF file in llama.cpp in the place of a torch model: its logits come from a process beside.
 
 llama.cpp's environment holds no torch and no lm-eval, and needs none: token ids go to a process of
-its interpreter over a socket, logits come back (`llama_cpp_scorer.py`). Letters: T tokens.
+its interpreter over a socket, logits come back (`scorer.py`). Letters: T tokens.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ END_SECONDS = 5.0
 
 
 class GgufModel(RuntimeModel):
-    """What `write_gguf` wrote of an artifact, computed one sequence at a time."""
+    """The GGUF file of an artifact, computed one sequence at a time."""
 
-    def __init__(self, artifact_dir: str, model_dir: str, python: str, threads: int) -> None:
-        super().__init__("llama.cpp", artifact_dir, asdict(described_numerics(model_dir)))
+    largest_batch = 1  # each is computed from where it differs from the one before
+
+    def __init__(self, artifact_dir: str, form_dir: str, python: str, threads: int) -> None:
+        super().__init__("llama.cpp", artifact_dir, asdict(described_numerics(form_dir)))
         self._connection, other = Pipe()
-        command = [python, "-m", SCORER, str(other.fileno()), model_dir, str(threads)]
+        command = [python, "-m", SCORER, str(other.fileno()), form_dir, str(threads)]
         # In this process's group: what ends this one ends that one.
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=2, pass_fds=[other.fileno()]
@@ -88,3 +90,8 @@ class GgufModel(RuntimeModel):
         """Ends the process beside; it cannot be used again."""
         self._connection.close()
         self._process.wait(END_SECONDS)
+
+
+def open_model(artifact_dir: str, form_dir: str, python: str, threads: int) -> GgufModel:
+    """`open_model` of runtimes/registry.py; starts a process of `python`."""
+    return GgufModel(artifact_dir, form_dir, python, threads)

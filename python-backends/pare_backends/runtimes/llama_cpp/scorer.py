@@ -1,7 +1,7 @@
 """The process beside an evaluation that computes its logits in llama.cpp.
 
 Its environment holds no torch and no lm-eval, that of the evaluation no llama.cpp: token ids come
-over a socket, logits go back. Started by `gguf_model.py`, ends when the other end is closed.
+over a socket, logits go back. Started by `model.py`, ends when the other end is closed.
 """
 
 from __future__ import annotations
@@ -61,5 +61,5 @@ def serve(connection: Connection, directory: str, threads: int) -> None:
 
 
 if __name__ == "__main__":
-    descriptor, model_dir, thread_count = sys.argv[1:]
-    serve(Connection(int(descriptor)), model_dir, int(thread_count))
+    descriptor, form_dir, thread_count = sys.argv[1:]
+    serve(Connection(int(descriptor)), form_dir, int(thread_count))

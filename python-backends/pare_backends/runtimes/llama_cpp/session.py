@@ -10,12 +10,14 @@ from pare_backends.runtimes.llama_cpp.gguf_directory import described_numerics, 
 
 
 class LlamaCppSession:
-    """`Session` of runtimes/session.py, of a directory that `write_gguf` wrote."""
+    """`Session` of runtimes/session.py, of a directory that `make.py` filled."""
 
     device = "cpu"
     provenance = "measured"
+    imports_torch = False
 
     def __init__(self, directory: str, threads: int) -> None:
+        self.weights_dir = directory
         described = read_description(directory)
         self.numerics = described_numerics(directory)
         self.bytes_read_per_token = int(described["bytes_read_per_token"])
@@ -34,6 +36,6 @@ class LlamaCppSession:
         return None
 
 
-def open_llama_cpp(directory: str, threads: int) -> LlamaCppSession:
+def open_session(artifact_dir: str, form_dir: str, threads: int) -> LlamaCppSession:
     """Loads a GGUF file; half a second for 135 M parameters."""
-    return LlamaCppSession(directory, threads)
+    return LlamaCppSession(form_dir, threads)

@@ -6,7 +6,6 @@ pattern that OpenVINO's CPU plug-in fuses and computes on packed.
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +16,9 @@ import openvino
 import openvino.opset15 as ops
 
 from pare_backends.failures import StageFailure
+from pare_backends.runtimes.openvino.graph_directory import GRAPH_FILE, read_description
 from pare_backends.runtimes.stored_weights import PackedWeight, StoredWeights
 
-GRAPH_FILE = "openvino_model.xml"
-WEIGHTS_FILE = "weights.json"
 HEAD = "lm_head.weight"
 NOT_ARCHITECTURE = frozenset({
     "_name_or_path", "_model_name_or_path", "architectures", "auto_map", "bos_token_id", "dtype",
@@ -47,7 +45,7 @@ def build_model(graph_dir: str, artifact_dir: str, last_only: bool = False) -> G
     `last_only`: logits of the last position alone, as a generating runtime computes them.
     Raises `StageFailure` where the artifact is of another architecture or lacks a weight.
     """
-    described = _read_description(Path(graph_dir))
+    described = read_description(Path(graph_dir))
     weights = StoredWeights(artifact_dir)
     _check_architecture(described["config"], weights.config, artifact_dir)
     model = openvino.Core().read_model(Path(graph_dir) / GRAPH_FILE)
@@ -79,17 +77,6 @@ def build_model(graph_dir: str, artifact_dir: str, last_only: bool = False) -> G
         # OpenVINO quantizes the inputs of all packed weights or of none.
         notes |= {f"inputs of {name} are quantized too, undeclared" for name in undeclared}
     return Graph(model, read, group, tuple(sorted(notes)))
-
-
-def _read_description(graph_dir: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads((graph_dir / WEIGHTS_FILE).read_text()))
-    except (OSError, ValueError) as error:
-        raise StageFailure(
-            "bad_input",
-            f"Cannot read the graph in {graph_dir}: {WEIGHTS_FILE} is not readable",
-            "remove the directory; it is exported again",
-        ) from error
 
 
 def _check_architecture(graph: dict[str, Any], artifact: dict[str, Any], where: str) -> None:

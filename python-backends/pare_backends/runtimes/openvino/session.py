@@ -31,9 +31,11 @@ class OpenvinoSession:
 
     device = "cpu"
     provenance = "measured"
+    imports_torch = False
 
-    def __init__(self, artifact_dir: str, graph_dir: str, threads: int) -> None:
-        graph = build_model(graph_dir, artifact_dir, last_only=True)
+    def __init__(self, artifact_dir: str, form_dir: str, threads: int) -> None:
+        self.weights_dir = artifact_dir
+        graph = build_model(form_dir, artifact_dir, last_only=True)
         wanted = standard_numerics(graph)
         compiled = compile_graph(graph, wanted, threads)
         self.numerics = read_numerics(compiled)
@@ -54,6 +56,6 @@ class OpenvinoSession:
         return None
 
 
-def open_openvino(artifact_dir: str, graph_dir: str, threads: int) -> OpenvinoSession:
+def open_session(artifact_dir: str, form_dir: str, threads: int) -> OpenvinoSession:
     """Loads an artifact; costs about a second for 135 M parameters."""
-    return OpenvinoSession(artifact_dir, graph_dir, threads)
+    return OpenvinoSession(artifact_dir, form_dir, threads)

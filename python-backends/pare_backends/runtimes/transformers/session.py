@@ -20,11 +20,13 @@ class TransformersSession:
     """`Session` of runtimes/session.py."""
 
     numerics = Numerics("f32", "f32", 0)
+    imports_torch = True
 
     def __init__(self, artifact_dir: str) -> None:
         import torch
 
         self._torch = torch
+        self.weights_dir = artifact_dir
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         weights = StoredWeights(artifact_dir)
         packed = "quantization_config" in weights.config
@@ -57,6 +59,6 @@ class TransformersSession:
         return self._torch.cuda.max_memory_allocated() if self.device == "cuda" else None
 
 
-def open_transformers(artifact_dir: str) -> TransformersSession:
+def open_session(artifact_dir: str, form_dir: None, threads: int) -> TransformersSession:
     """Loads an artifact; its weights in float32 must fit the memory."""
     return TransformersSession(artifact_dir)

@@ -30,6 +30,7 @@ class VllmSession:
 
     device = "cuda"
     provenance = "measured"
+    imports_torch = True
 
     def __init__(self, artifact_dir: str) -> None:
         # The engine in this process: its memory is the process's, and nothing of it is left behind.
@@ -40,6 +41,7 @@ class VllmSession:
         if not torch.cuda.is_available():
             raise StageFailure("invalid", "Cannot run vllm: torch finds no CUDA GPU")
         self._torch, self._vllm = torch, vllm
+        self.weights_dir = artifact_dir
         weights = StoredWeights(artifact_dir)
         self._context = min(CONTEXT_TOKENS, int(weights.config["max_position_embeddings"]))
         self._engine = vllm.LLM(
@@ -111,6 +113,6 @@ def stored_bytes(weights: StoredWeights) -> int:
     return total
 
 
-def open_vllm(artifact_dir: str) -> VllmSession:
+def open_session(artifact_dir: str, form_dir: None, threads: int) -> VllmSession:
     """Loads a checkpoint on the GPU; vLLM compiles and captures graphs for a minute first."""
     return VllmSession(artifact_dir)

@@ -1,4 +1,4 @@
-"""Stage `write_gguf`: an artifact as a GGUF file that holds its own integers.
+"""Makes the form of llama.cpp: an artifact as a GGUF file that holds its own integers.
 
 Written: model.gguf, gguf.json (what a token reads, and with which numerics) and the artifact's
 config.json. Integers are never rounded again (`gguf_blocks.py`); matrices of floats become
@@ -39,13 +39,6 @@ FILE_TYPES = {
 
 
 @dataclass(frozen=True)
-class Request:
-    artifact_dir: str
-    output_dir: str
-    exact: bool
-
-
-@dataclass(frozen=True)
 class Tensor:
     """A tensor as the file holds it."""
 
@@ -55,9 +48,22 @@ class Tensor:
     note: str | None = None
 
 
-def run(request: Request, report: Report) -> dict[str, Any]:
-    """StageResults.write_gguf of `core/schemas/wire.ts`."""
-    source, output = Path(request.artifact_dir), Path(request.output_dir)
+@dataclass(frozen=True)
+class WrittenFile:
+    """What stands in a written file."""
+
+    formats: dict[str, int]  # matrices by format, such as Q4_0
+    scale_error: float  # largest relative change of a scale or offset by float16
+    notes: list[str]
+
+
+def make(artifact: Path, output: Path, exact: bool, report: Report) -> list[str]:
+    """`make_form` of runtimes/registry.py."""
+    return write_gguf(artifact, output, exact, report).notes
+
+
+def write_gguf(source: Path, output: Path, exact: bool, report: Report) -> WrittenFile:
+    """Writes `model.gguf`, `gguf.json` and `config.json` into `output`."""
     weights = StoredWeights(str(source))
     layout = GgufLayout(weights.config)
     names = [name for name in weights.names() if not name.endswith(NOT_STORED)]
@@ -70,7 +76,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     multiplied: set[str] = set()
     with report.span("write_gguf", library=False):
         for done, name in enumerate(names):
-            tensor = held(name, weights, layout, request.exact)
+            tensor = held(name, weights, layout, exact)
             writer.add_tensor(
                 layout.name(name), tensor.data, raw_dtype=GGMLQuantizationType[tensor.kind]
             )
@@ -92,7 +98,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         writer.write_tensors_to_file()
         writer.close()
     shutil.copyfile(own_file(source, source / "config.json"), output / "config.json")
-    description = {
+    description: dict[str, Any] = {
         "version": 1,
         "bytes_read_per_token": read,
         # llama.cpp rounds the inputs of packed weights to 8 bits in blocks, those of F16 to it.
@@ -101,12 +107,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         "notes": sorted(notes),
     }
     (output / DESCRIPTION_FILE).write_text(json.dumps(description, indent=1) + "\n")
-    return {
-        "file_bytes": (output / MODEL_FILE).stat().st_size,
-        "formats": dict(kinds),
-        "scale_error": error,
-        "notes": description["notes"],
-    }
+    return WrittenFile(dict(kinds), error, sorted(notes))
 
 
 def held(name: str, weights: StoredWeights, layout: GgufLayout, exact: bool) -> Tensor:

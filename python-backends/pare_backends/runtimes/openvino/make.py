@@ -1,8 +1,8 @@
-"""Exports an architecture once as an OpenVINO graph that holds no weights.
+"""Makes the form of openvino: the architecture as a graph that holds no weights.
 
-Runs in the `openvino_export` environment. The model is made from its config with seeded random
+The model is made from its config with seeded random
 weights, so that every weight of the graph is known by its values and none can be mistaken for
-another; each is then replaced by a named input. `runtimes/openvino.py` puts an artifact's own
+another; each is then replaced by a named input. `graph_weights.py` puts an artifact's own
 weights in their place, and a weight that was forgotten cannot run.
 """
 
@@ -11,11 +11,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -24,13 +22,12 @@ import numpy as np
 
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
+from pare_backends.runtimes.openvino.graph_directory import GRAPH_FILE, WEIGHTS_FILE
 
 if TYPE_CHECKING:
     import openvino
     import torch
 
-GRAPH_FILE = "openvino_model.xml"
-WEIGHTS_FILE = "weights.json"
 INPUT_PREFIX = "weight:"
 LARGEST_OWN_CONSTANT = 1024
 """Bytes up to which a constant of the graph may belong to the graph and not to the model."""
@@ -40,19 +37,13 @@ GRAPH_BYTES = 20_000_000
 NEARLY_FULL_BYTES = 1_000_000
 
 
-@dataclass(frozen=True)
-class Request:
-    model_dir: str
-    output_dir: str
+def make(artifact: Path, output: Path, exact: bool, report: Report) -> list[str]:
+    """Writes `openvino_model.xml`, `.bin` and `weights.json`, of the artifact's config.json alone.
 
-
-def run(request: Request, report: Report) -> dict[str, Any]:
-    """Writes `openvino_model.xml`, `.bin` and `weights.json` into `output_dir`."""
-    started = time.monotonic()
+    exact: changes nothing, the graph holds no weights; returns: no notes
+    """
     os.environ["HF_HUB_OFFLINE"] = "1"
-    config = _read_config(Path(request.model_dir))
-    output = Path(request.output_dir)
-    output.mkdir(parents=True, exist_ok=True)
+    config = _read_config(artifact)
     with report.span("import", library=True):
         from optimum.exporters.openvino import export_from_model
         from transformers import AutoConfig, AutoModelForCausalLM
@@ -73,7 +64,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         content = {"version": 1, "config": config, "weights": weights}
         (output / WEIGHTS_FILE).write_text(json.dumps(content, indent=1) + "\n")
     report.progress("graph", 3, 3, "steps")
-    return {"weights": len(weights), "seconds": time.monotonic() - started}
+    return []
 
 
 def check_disk(output: Path, needed: int) -> None:

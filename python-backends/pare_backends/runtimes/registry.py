@@ -1,0 +1,110 @@
+"""The runtimes: one folder each, found by the name that its `__init__.py` gives.
+
+A folder holds `session.py` (`open_session`). A runtime that does not load the checkpoint itself
+has a form of its own, and three files more: `make.py` (`make`), `logits.py` (`compute_logits`), by
+which its form is proved, and `model.py` (`open_model`), in which benchmarks are scored. Each file
+is imported in the environment that it belongs to, and nothing else names a runtime.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pare_backends.runtimes
+from pare_backends.failures import StageFailure
+from pare_backends.knobs import unknown_name
+from pare_backends.progress import Report
+
+if TYPE_CHECKING:
+    from pare_backends.runtimes.logits import AskedLogits, RuntimeLogits
+    from pare_backends.runtimes.runtime_model import RuntimeModel
+    from pare_backends.runtimes.session import Session
+
+
+def runtime_packages() -> dict[str, str]:
+    """The package of each runtime by its name."""
+    package = pare_backends.runtimes
+    found = [
+        f"{package.__name__}.{one.name}"
+        for one in pkgutil.iter_modules(package.__path__)
+        if one.ispkg
+    ]
+    return {str(importlib.import_module(name).NAME): name for name in found}
+
+
+def make_form(
+    runtime: str, artifact_dir: str, output_dir: str, exact: bool, report: Report
+) -> list[str]:
+    """Fills an empty directory with what the runtime loads in the place of an artifact.
+
+    exact: every weight multiplied out to float32, for the proof; a form without weights is the same
+    returns: notes
+    """
+    made = _file(runtime, "make").make(Path(artifact_dir), Path(output_dir), exact, report)
+    return list(made)
+
+
+def open_session(runtime: str, artifact_dir: str, form_dir: str | None, threads: int) -> Session:
+    """Loads an artifact to generate; only that runtime's modules are imported."""
+    _check_form(runtime, form_dir)
+    opened: Session = _file(runtime, "session").open_session(artifact_dir, form_dir, threads)
+    return opened
+
+
+def open_model(
+    runtime: str, artifact_dir: str, form_dir: str, python: str, threads: int
+) -> RuntimeModel:
+    """An artifact in the place of a torch model. python: of the runtime's environment"""
+    model: RuntimeModel = _file(runtime, "model").open_model(
+        artifact_dir, form_dir, python, threads
+    )
+    return model
+
+
+def compute_logits(runtime: str, asked: AskedLogits, threads: int) -> RuntimeLogits:
+    """Logits of a text that the runtime samples itself, as it is timed and in strict float32."""
+    found: RuntimeLogits = _file(runtime, "logits").compute_logits(asked, threads)
+    return found
+
+
+def _file(runtime: str, name: str) -> Any:
+    """The module of a runtime's folder. Raises where there is no such runtime or file."""
+    package = _package(runtime)
+    if not _has(package, name):
+        raise StageFailure(
+            "bad_input",
+            f"Cannot use {name}.py of the runtime {runtime}: it loads the checkpoint itself and has"
+            " no form",
+        )
+    return importlib.import_module(f"{package}.{name}")
+
+
+def _package(runtime: str) -> str:
+    packages = runtime_packages()
+    if runtime not in packages:
+        raise StageFailure("bad_input", unknown_name("runtime", runtime, sorted(packages)))
+    return packages[runtime]
+
+
+def _has(package: str, name: str) -> bool:
+    (folder,) = importlib.import_module(package).__path__
+    return (Path(folder) / f"{name}.py").exists()
+
+
+def _check_form(runtime: str, form_dir: str | None) -> None:
+    needed = _has(_package(runtime), "make")
+    if needed and form_dir is None:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot open the runtime {runtime}: form_dir is null, it needs the form that make_form"
+            " makes",
+        )
+    if not needed and form_dir is not None:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot open the runtime {runtime}: form_dir is {form_dir}, it loads the checkpoint"
+            " itself",
+        )

@@ -1,0 +1,33 @@
+"""Stage `make_form`: what a runtime loads in the place of an artifact.
+
+Runs in the environment that the runtime's plugin names for it; the work is that of `make.py` in the
+runtime's folder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pare_backends.progress import Report
+from pare_backends.runtimes.registry import make_form
+
+
+@dataclass(frozen=True)
+class Request:
+    runtime: str
+    artifact_dir: str
+    output_dir: str
+    exact: bool
+
+
+def run(request: Request, report: Report) -> dict[str, Any]:
+    """StageResults.make_form of `core/schemas/wire.ts`."""
+    output = Path(request.output_dir)
+    output.mkdir(parents=True, exist_ok=True)
+    notes = make_form(
+        request.runtime, request.artifact_dir, request.output_dir, request.exact, report
+    )
+    size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
+    return {"size_bytes": size, "notes": notes}
