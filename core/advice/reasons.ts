@@ -1,3 +1,4 @@
+import { weightsText } from "../spec/reward_weights.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
 import { whatDecides } from "./advice.ts";
@@ -104,7 +105,6 @@ export function whyKeep(input: ReasonsInput): string[] {
     const found = front.left_out.find(({ trial_id }) => trial_id === trial.trial_id);
     return found === undefined ? [] : [`${nameOf(trial)} (${found.reason})`];
   });
-  const { accuracy, latency, memory, energy, co2 = 0 } = study.spec.reward_weights;
   const of = `of ${full.length} evaluated in full`;
   const sentences = [
     ...(violating.length === 0 ? [] : [`${violating.length} ${of} violate a constraint.`]),
@@ -118,10 +118,8 @@ export function whyKeep(input: ReasonsInput): string[] {
     ]),
     ...(poorer.length === 0 ? [] : [
       `${poorer.length} ${of} are on the front, with a reward that is not above the original's ` +
-      `${baseline.reward?.value.toFixed(3) ?? "unknown one"} (weights: accuracy ${accuracy}, ` +
-      `latency ${latency}, memory ${memory}, energy ${energy}${co2 > 0 ? `, CO2 ${co2}` : ""}): ${
-        poorer.map(nameOf).join(", ")
-      }.`,
+      `${baseline.reward?.value.toFixed(3) ?? "unknown one"} (weights: ` +
+      `${weightsText(study.spec.reward_weights)}): ${poorer.map(nameOf).join(", ")}.`,
     ]),
     ...(left.length === 0
       ? []

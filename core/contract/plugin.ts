@@ -162,9 +162,11 @@ export interface Task {
   readonly shipped: boolean;
   readonly few_shot: number;
   readonly metric: string;
-  readonly reported_metric: "accuracy" | "perplexity";
-  readonly unit: string;
-  readonly direction: "maximize" | "minimize";
+  /**
+   * What its figure is, by the table of metrics (core/metrics), which says unit, direction and scale:
+   * accuracy, f1, exact_match, perplexity and so on. The mean over tasks is of all from 0 to 1.
+   */
+  readonly reported_metric: string;
   /** Score of guessing; 0 where there is none; null: nobody said. */
   readonly chance: number | null;
   readonly proxy_samples: number;

@@ -1,3 +1,4 @@
+import { QUALITY } from "../metrics/metric_table.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import { resolvedSchema } from "./knobs.ts";
 import {
@@ -92,6 +93,13 @@ function checkOrderOf(method: Method, path: string): void {
   );
 }
 
+/** What a task reports must be a metric of the table: its unit, direction and scale are known by it. */
+function checkMetric({ name, reported_metric }: Task, path: string): void {
+  if (QUALITY.some((metric) => metric.name === reported_metric)) return;
+  const sentence = unknownName("reported_metric", reported_metric, QUALITY.map((one) => one.name));
+  throw new UsageError(`Cannot register task "${name}" of ${path}: ${sentence}`);
+}
+
 /** Refuses a second plugin of a kind and name, and says both files. */
 function nameKeeper(): (kind: string, name: string, path: string) => void {
   const taken = new Map<string, string>();
@@ -140,6 +148,7 @@ export function makeRegistry(loaded: readonly LoadedPlugin[]): Registry {
   const keep = nameKeeper();
   for (const one of loaded) {
     checkFileName(one);
+    if (one.plugin.kind === "task") checkMetric(one.plugin, one.path);
     if (one.plugin.kind !== "method") keep(one.plugin.kind, one.plugin.name, one.path);
   }
   const of = <K extends Plugin["kind"]>(kind: K) =>

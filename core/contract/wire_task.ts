@@ -1,3 +1,4 @@
+import { knownMetric, QUALITY } from "../metrics/metric_table.ts";
 import type { WireTask } from "../schemas/wire.ts";
 import type { Task } from "./plugin.ts";
 
@@ -7,6 +8,7 @@ import type { Task } from "./plugin.ts";
  * lm-eval's own task from the hub or its cache.
  */
 export function wireTask(task: Task, dataPath: string | null): WireTask {
+  const { unit, direction, scale } = knownMetric(task.reported_metric, "metric", QUALITY);
   return {
     task: task.name,
     task_version: task.version,
@@ -19,10 +21,10 @@ export function wireTask(task: Task, dataPath: string | null): WireTask {
     few_shot: task.few_shot,
     metric: task.metric,
     reported_metric: task.reported_metric,
-    unit: task.unit,
-    direction: task.direction,
+    unit,
+    direction,
     window_tokens: task.window_tokens,
-    chance: task.reported_metric === "accuracy" ? task.chance : null,
+    chance: scale === "share" ? task.chance : null,
     ...(task.member_of === undefined ? {} : { member_of: [...task.member_of] }),
   };
 }

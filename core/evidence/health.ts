@@ -58,10 +58,11 @@ export function healthFindings(
   evaluation: Evaluation,
   reference: Evaluation | null,
 ): HealthFinding[] {
-  return spec.tasks.flatMap(({ task }) => {
-    const results = resultsOf(evaluation, task);
+  return spec.tasks.flatMap((plan) => {
+    const { task } = plan;
+    const results = resultsOf(evaluation, plan);
     if (results === null) return [];
-    const beside = reference === null ? null : resultsOf(reference, task);
+    const beside = reference === null ? null : resultsOf(reference, plan);
     return Object.entries(RULES).flatMap(([condition, rule]) => {
       const evidence = rule({ ...results, reference: beside });
       return evidence === null ? [] : [{
@@ -72,10 +73,10 @@ export function healthFindings(
   });
 }
 
-function resultsOf({ measurements, samples }: Evaluation, task: string) {
-  const row = ownRow(measurements, task);
+function resultsOf({ measurements, samples }: Evaluation, plan: Spec["tasks"][number]) {
+  const row = ownRow(measurements, plan);
   if (row === undefined) return null;
-  return { row, samples: samples.filter((sample) => sample.task === task) };
+  return { row, samples: samples.filter((sample) => sample.task === plan.task) };
 }
 
 function idsOf(samples: readonly SampleResult[]): string {

@@ -1,3 +1,4 @@
+import { isQualityMetric, isShare } from "../metrics/metric_table.ts";
 import type { Evaluation } from "../ports.ts";
 import type { Measurement, SampleResult } from "../schemas/measurement.ts";
 import type { Spec, TaskPlan } from "../schemas/spec.ts";
@@ -6,16 +7,40 @@ import { samplesToDecide } from "./samples_needed.ts";
 import { pairBySample, pairedDifference, pairedInterval, Z95 } from "./statistics.ts";
 import { weightedMean } from "./strata.ts";
 
+/**
+ * The figure over all tasks of a study: `accuracy` is the mean of all that their tasks score from 0
+ * to 1, more being better, by whatever metric (accuracy, F1, exact match); no mean is taken of a
+ * figure of another scale, but for perplexity.
+ */
 export type QualityMetric = "accuracy" | "perplexity";
 
-/** What quality a study compares: perplexity where that is its first objective, else accuracy. */
-export function qualityMetric(spec: Spec): QualityMetric {
-  return spec.objectives[0]?.metric === "perplexity" ? "perplexity" : "accuracy";
+/** What quality a study compares: perplexity where that is its objective, else accuracy. */
+export function qualityMetric({ objectives }: Pick<Spec, "objectives">): QualityMetric {
+  const named = objectives.find(({ metric }) => isQualityMetric(metric))?.metric;
+  return named === "perplexity" ? "perplexity" : "accuracy";
+}
+
+/** The figure over all tasks that a task's metric counts for; null: for none. */
+export function overTasks(metric: string): QualityMetric | null {
+  if (isShare(metric)) return "accuracy";
+  return metric === "perplexity" ? metric : null;
 }
 
 /** The tasks that count for the primary quality. */
 function primaryTasks(spec: Spec): TaskPlan[] {
   return spec.tasks.filter((plan) => plan.primary);
+}
+
+/** Each primary task whose own figure counts for a figure over all tasks, with that row. */
+export function countedTasks(
+  measurements: readonly Measurement[],
+  spec: Spec,
+  metric: QualityMetric,
+): { plan: TaskPlan; row: Measurement }[] {
+  return primaryTasks(spec).flatMap((plan) => {
+    const row = ownRow(measurements, plan);
+    return row === undefined || overTasks(row.metric) !== metric ? [] : [{ plan, row }];
+  });
 }
 
 /** The latest row of a metric of one task; `task` null: over all primary tasks. */
@@ -30,14 +55,19 @@ export function qualityRow(
   );
 }
 
-/** The latest figure that a task's samples are scored by; other metrics of it stand beside. */
+/**
+ * The latest figure that a task's samples are scored by; other metrics of it stand beside. A study
+ * that did not keep its tasks' metrics knew accuracy and perplexity alone.
+ */
 export function ownRow(
   measurements: readonly Measurement[],
-  task: string,
+  { task, metric }: Pick<TaskPlan, "task" | "metric">,
 ): Measurement | undefined {
   return measurements.findLast((row) =>
     row.task === task && row.slice === null &&
-    (row.metric === "accuracy" || row.metric === "perplexity")
+    (metric === undefined
+      ? row.metric === "accuracy" || row.metric === "perplexity"
+      : row.metric === metric)
   );
 }
 
@@ -48,11 +78,8 @@ export function ownRow(
  */
 export function withAggregates(evaluation: Evaluation, spec: Spec): Evaluation {
   const aggregates = (["accuracy", "perplexity"] as const).flatMap((metric) => {
-    const rows = primaryTasks(spec).flatMap(({ task, weight = 1 }) =>
-      evaluation.measurements.filter((row) =>
-        row.metric === metric && row.task === task && row.slice === null
-      ).slice(-1).map((row) => ({ row, weight }))
-    );
+    const rows = countedTasks(evaluation.measurements, spec, metric)
+      .map(({ row, plan: { weight = 1 } }) => ({ row, weight }));
     return rows.length === 0 ? [] : [aggregate(metric, rows, spec)];
   });
   return { ...evaluation, measurements: [...evaluation.measurements, ...aggregates] };
@@ -73,11 +100,15 @@ function weightedError(parts: readonly { value: number; weight: number }[]): num
 function aggregateMethod(metric: QualityMetric, parts: readonly Weighted[]): string {
   const geometric = metric === "accuracy" ? "" : "geometric ";
   const count = `${parts.length} task${parts.length === 1 ? "" : "s"}`;
+  const other = parts.some(({ row }) => row.metric !== metric);
+  const metrics = other
+    ? `; scores from 0 to 1: ${parts.map(({ row }) => `${row.metric} of ${row.task}`).join(", ")}`
+    : "";
   if (parts.every(({ weight }) => weight === parts[0]!.weight)) {
-    return `unweighted ${geometric}mean of ${count}`;
+    return `unweighted ${geometric}mean of ${count}${metrics}`;
   }
   const weights = parts.map(({ row, weight }) => `${row.task} ${weight}`).join(", ");
-  return `weighted ${geometric}mean of ${count}: ${weights}`;
+  return `weighted ${geometric}mean of ${count}: ${weights}${metrics}`;
 }
 
 function aggregate(metric: QualityMetric, parts: readonly Weighted[], spec: Spec): Measurement {
@@ -100,6 +131,7 @@ function aggregate(metric: QualityMetric, parts: readonly Weighted[], spec: Spec
   return {
     ...first,
     ...(arithmetic ? { chance: meanChance(chances) } : {}),
+    metric,
     value,
     n: rows.reduce((sum, row) => sum + row.n, 0),
     standard_error: errors.length < rows.length
@@ -142,9 +174,9 @@ export function compareQuality(
   other: Evaluation,
 ): QualityComparison | null {
   const metric = qualityMetric(spec);
-  const paired = primaryTasks(spec).filter(({ task }) =>
-    other.measurements.some((row) => row.metric === metric && row.task === task)
-  ).map(({ task, weight = 1 }) => ({
+  const paired = countedTasks(other.measurements, spec, metric).map((
+    { plan: { task, weight = 1 } },
+  ) => ({
     pairs: pairBySample(ofTask(reference, task), ofTask(other, task)).pairs,
     weight,
   })).filter(({ pairs }) => pairs.length > 0);

@@ -1,3 +1,4 @@
+import { isShare } from "../metrics/metric_table.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { Z95 } from "./statistics.ts";
@@ -62,7 +63,7 @@ export function chanceOf(
   spec: Pick<Spec, "tasks">,
 ): number | null {
   if (row.chance !== undefined && row.chance !== null) return row.chance;
-  if (row.metric !== "accuracy") return null;
+  if (!isShare(row.metric)) return null;
   const plans = spec.tasks.filter(({ task, primary }) =>
     row.task === null ? primary : task === row.task
   );

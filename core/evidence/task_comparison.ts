@@ -54,8 +54,9 @@ export function compareTasks(
   samples: readonly SampleResult[],
   random: () => number,
 ): TaskComparison[] {
-  const compared = spec.tasks.flatMap(({ task }) => {
-    const row = ownRow(baseline.measurements, task);
+  const compared = spec.tasks.flatMap((plan) => {
+    const { task } = plan;
+    const row = ownRow(baseline.measurements, plan);
     const ofTask = (all: readonly SampleResult[]) => all.filter((sample) => sample.task === task);
     const { pairs } = pairBySample(ofTask(baseline.samples), ofTask(samples));
     return row === undefined || pairs.length === 0

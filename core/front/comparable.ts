@@ -2,6 +2,7 @@ import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { type ComparedLatency, compareLatencies } from "./compared_latency.ts";
 import { limitVerdict } from "../evidence/constraints.ts";
+import { metricOf } from "../metrics/metric_table.ts";
 import { rescored } from "./reward.ts";
 
 /** What a comparison reads of a trial. */
@@ -68,9 +69,6 @@ export function comparableStudy<T extends Comparand, S extends ComparedSpec>(
   };
 }
 
-/** Objectives whose absence is no property of a runtime: a trial without them is left out itself. */
-const OF_EVERY_TRIAL: ReadonlySet<string> = new Set(["accuracy", "perplexity", "size_bytes"]);
-
 /**
  * Why trials of a study cannot be ranked by a metric; null: they can. One that runs has yet to be
  * timed, so only an emulated figure of its own says that it never will be.
@@ -80,7 +78,8 @@ function unmeasured(
   metric: string,
   runtime: string,
 ): string | null {
-  if (OF_EVERY_TRIAL.has(metric)) return null;
+  // A trial without quality or bytes is left out itself: that says nothing of the runtime.
+  if (metricOf(metric)?.in_runtime !== true) return null;
   const judged = trials.filter(({ strategy, state, fidelity }) =>
     strategy !== null && fidelity !== null && (state === "completed" || state === "running")
   );
@@ -147,8 +146,6 @@ export function latencyFigure(
   return { value: ms, standard_error: log_error === null ? null : ms * log_error };
 }
 
-const WORDS: Readonly<Record<string, string>> = { latency_ms: "latency", size_bytes: "bytes" };
-
 /**
  * What the front is of, as one sentence, where latency cannot be an objective: left out when the spec
  * was inferred, or as a trial has none that was measured. Null: it is one.
@@ -166,7 +163,7 @@ export function objectivesSentence(
     : [{ metric: "latency_ms", reason: inferred.reason }];
   if (left.length === 0) return null;
   const words = (metrics: readonly { metric: string }[], and: string) =>
-    metrics.map(({ metric }) => WORDS[metric] ?? metric).join(and);
+    metrics.map(({ metric }) => metricOf(metric)?.words ?? metric).join(and);
   const reasons = left.map(({ reason }) => reason).join("; ");
   return `The front is of ${words(spec.objectives, " and ")}, not of ${words(left, " or ")}: ` +
     `${reasons}.`;

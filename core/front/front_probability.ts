@@ -4,6 +4,8 @@ import type { Comparable } from "./comparable.ts";
 import type { ComparedLatency } from "./compared_latency.ts";
 import { directionsOf, objectiveFigure, pointOf } from "./objectives.ts";
 import { paretoFront } from "./pareto.ts";
+import { isQualityMetric } from "../metrics/metric_table.ts";
+import { overTasks, ownRow } from "../evidence/quality.ts";
 import { sampleWeights, weightedMean } from "../evidence/strata.ts";
 
 export interface Contender {
@@ -65,10 +67,6 @@ function normal(random: () => number): number {
   return radius * Math.cos(2 * Math.PI * random());
 }
 
-function isQualityMetric(metric: string): boolean {
-  return metric === "accuracy" || metric === "perplexity";
-}
-
 /** One draw: each rival's primary quality on the same resampled benchmark, tasks by their weights. */
 function qualityDraws(
   rivals: readonly Contender[],
@@ -78,9 +76,10 @@ function qualityDraws(
   const metric = spec.objectives.find((objective) => isQualityMetric(objective.metric))?.metric;
   const tables = spec.tasks.filter((plan) =>
     plan.primary &&
-    rivals.every(({ trial }) =>
-      trial.measurements.some((row) => row.metric === metric && row.task === plan.task)
-    )
+    rivals.every(({ trial }) => {
+      const own = ownRow(trial.measurements, plan);
+      return own !== undefined && overTasks(own.metric) === metric;
+    })
   ).map(({ task, weight = 1 }) => ({ ...scoreTable(rivals, task), weight }))
     .filter(({ table }) => (table[0]?.length ?? 0) > 0);
   if (metric === undefined || tables.length === 0) {

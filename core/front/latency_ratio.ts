@@ -1,16 +1,13 @@
+import { METRICS } from "../metrics/metric_table.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 
 /**
  * Figures that are measured in turn with the baseline, by the name of their ratio to it. A machine's
  * state moves from minute to minute, so that figures of two minutes are compared by these alone.
  */
-export const RATIOS = {
-  latency_ratio: "latency_ms",
-  prefill_ratio: "prefill_ms_per_token",
-  energy_ratio: "energy_j_per_1k_tokens",
-  co2_ratio: "co2_g_per_1k_tokens",
-} as const;
-export type RatioMetric = keyof typeof RATIOS;
+export const RATIOS: ReadonlyMap<string, string> = new Map(
+  METRICS.flatMap(({ name, ratio }) => ratio === undefined ? [] : [[ratio, name]]),
+);
 
 /** A figure over the baseline's. */
 export interface Ratio {
@@ -56,7 +53,7 @@ function quotient(own: Measurement, base: Measurement, beside: boolean): Ratio |
  */
 export function ratioOf(
   measurements: readonly Measurement[],
-  metric: RatioMetric,
+  metric: string,
   runtime: string,
   alone: readonly Measurement[] = [],
 ): Ratio | null {
@@ -64,7 +61,8 @@ export function ratioOf(
   if (paired !== undefined && paired.value > 0) {
     return { value: paired.value, log_error: logError(paired), beside: true, row: paired };
   }
-  const figure = RATIOS[metric];
+  const figure = RATIOS.get(metric);
+  if (figure === undefined) throw new RangeError(`No metric has the ratio ${metric}`);
   const own = measuredRow(measurements, figure, runtime);
   if (own === undefined) return null;
   const beside = measuredRow(measurements, `baseline_${figure}`, runtime);

@@ -12,14 +12,20 @@ import {
 import { hypervolume, hypervolumeContributions } from "./hypervolume.ts";
 import { type Direction, paretoFront, paretoRanks, type Point } from "./pareto.ts";
 import { qualityRow } from "../evidence/quality.ts";
-
-const QUALITY: ReadonlySet<string> = new Set(["accuracy", "perplexity"]);
+import { isQualityMetric, isShare } from "../metrics/metric_table.ts";
 
 /**
- * Corner of the hypervolume, relative to the baseline: a trial counts while it is at most a tenth
- * slower or larger, right at least once, and at most twice as perplexed.
+ * Corner of the hypervolume, relative to the baseline: a trial counts while it costs at most a tenth
+ * more (has at least a tenth less of what should be large, such as tokens a second), scores above 0,
+ * and has at most twice the perplexity.
  */
-export const REFERENCE = { cost: 1.1, accuracy: 0, perplexity: 2 } as const;
+export const REFERENCE = { cost: 1.1, gain: 1 / 1.1, share: 0, perplexity: 2 } as const;
+
+function cornerOf({ metric, direction }: Pick<Objective, "metric" | "direction">): number {
+  if (isShare(metric)) return REFERENCE.share;
+  if (isQualityMetric(metric)) return REFERENCE.perplexity;
+  return direction === "maximize" ? REFERENCE.gain : REFERENCE.cost;
+}
 
 export function directionsOf(spec: Pick<Spec, "objectives">): Direction[] {
   return spec.objectives.map((objective) => objective.direction);
@@ -43,7 +49,7 @@ export function objectiveFigure(
   fidelity: "proxy" | "full" = "full",
 ): ObjectiveFigure | undefined {
   if (metric === "latency_ms") return latency === null ? undefined : latencyFigure(latency);
-  if (QUALITY.has(metric)) {
+  if (isQualityMetric(metric)) {
     const row = qualityRow(measurements, metric, fidelity);
     return row?.provenance === "measured" ? row : undefined;
   }
@@ -64,7 +70,7 @@ export function pointOf(
     const figure = objectiveFigure(trial, metric, spec, fidelity);
     if (figure === undefined || Number.isNaN(figure.value)) {
       return {
-        reason: `${metric} was not measured${QUALITY.has(metric) ? ` in ${fidelity}` : ""}`,
+        reason: `${metric} was not measured${isQualityMetric(metric) ? ` in ${fidelity}` : ""}`,
       };
     }
     point.push(figure.value);
@@ -116,7 +122,7 @@ function ineligible(trial: Comparand): string | null {
 export interface Yardstick {
   /**
    * What each objective is divided by: the baseline's figure, and for bytes the fp16 bytes, so that
-   * a baseline kept in fp32 does not flatter every trial. Accuracy stays as it is.
+   * a baseline kept in fp32 does not flatter every trial. A score from 0 to 1 stays as it is.
    */
   readonly scale: readonly number[];
   readonly reference: readonly number[];
@@ -130,18 +136,15 @@ export function yardstickOf(
   fp16_bytes: number,
 ): Yardstick {
   const scale = objectives.map(({ metric }, i) => {
-    if (metric === "accuracy") return 1;
+    if (isShare(metric)) return 1;
     if (metric === "size_bytes" && fp16_bytes > 0) return fp16_bytes;
     return baseline[i]! > 0 ? baseline[i]! : 1;
   });
-  const reference = objectives.map(({ metric }) =>
-    metric === "accuracy"
-      ? REFERENCE.accuracy
-      : metric === "perplexity"
-      ? REFERENCE.perplexity
-      : REFERENCE.cost
-  );
-  return { scale, reference, directions: objectives.map(({ direction }) => direction) };
+  return {
+    scale,
+    reference: objectives.map(cornerOf),
+    directions: objectives.map(({ direction }) => direction),
+  };
 }
 
 function scaled(points: readonly Point[], { scale }: Yardstick): number[][] {

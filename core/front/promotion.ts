@@ -2,6 +2,7 @@ import type { Evaluation } from "../ports.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { type Compared, objectiveFigure } from "./objectives.ts";
 import { compareQuality } from "../evidence/quality.ts";
+import { isQualityMetric } from "../metrics/metric_table.ts";
 import { Z95 } from "../evidence/statistics.ts";
 
 /** What is known of a trial after its proxy. */
@@ -21,7 +22,7 @@ export function mayReachFront(
 ): boolean {
   return !front.some((member) =>
     spec.objectives.every(({ metric, direction }) =>
-      metric === "accuracy" || metric === "perplexity"
+      isQualityMetric(metric)
         ? surelyNotBetterQuality(trial, member, spec)
         : surelyNotBetter(trial, member, metric, direction, spec)
     )

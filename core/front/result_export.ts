@@ -1,3 +1,5 @@
+import { ownRow } from "../evidence/quality.ts";
+import { isShare, QUALITY } from "../metrics/metric_table.ts";
 import { z } from "zod";
 import type { Facts } from "../schemas/facts.ts";
 import type { Measurement } from "../schemas/measurement.ts";
@@ -33,11 +35,11 @@ export const ResultReport = z.strictObject({
   fidelity: z.enum(["proxy", "full"]).nullable(),
   benchmark_results: z.record(
     z.string(),
-    z.union([
-      z.strictObject({ accuracy: z.number(), n_samples: z.int() }),
-      z.strictObject({ pass_rate: z.number(), n_samples: z.int() }),
-      z.strictObject({ perplexity: z.number(), n_samples: z.int() }),
-    ]),
+    z.union(
+      ["pass_rate", ...QUALITY.map(({ name }) => name)].map((name) =>
+        z.strictObject({ [name]: z.number(), n_samples: z.int() })
+      ),
+    ),
   ),
   aggregate_accuracy: Figure,
   latency_ms: Figure,
@@ -74,7 +76,7 @@ export function isValid(trial: Trial): boolean {
 /** The flat row of a trial. */
 export function resultVector(trial: Comparable, spec: Spec, facts: Facts): ResultVector {
   const columns = Object.entries(COLUMNS).map(([column, words]) => {
-    const row = taskRows(trial).find((row) => words.test(row.task!) && row.metric !== "perplexity");
+    const row = taskRows(trial, spec).find((row) => words.test(row.task!) && isShare(row.metric));
     return [column, finite(row?.value)];
   });
   return ResultVector.parse({
@@ -91,12 +93,9 @@ export function resultReport(trial: Comparable, spec: Spec, facts: Facts): Resul
   const size = finite(trial.measurements.findLast((row) => row.metric === "size_bytes")?.value);
   const ratio = (bytes: number) => size === null || size === 0 ? null : bytes / size;
   const energy = trial.measurements.findLast((row) => row.metric === "energy_j_per_1k_tokens");
-  const benchmarks = taskRows(trial).filter((row) => !Number.isNaN(row.value)).map((row) => {
-    const name = row.metric === "perplexity"
-      ? "perplexity"
-      : COLUMNS.humaneval_pass_rate.test(row.task!)
-      ? "pass_rate"
-      : "accuracy";
+  const benchmarks = taskRows(trial, spec).filter((row) => !Number.isNaN(row.value)).map((row) => {
+    const programs = isShare(row.metric) && COLUMNS.humaneval_pass_rate.test(row.task!);
+    const name = programs ? "pass_rate" : row.metric;
     return [row.task, { [name]: row.value, n_samples: row.n }];
   });
   return ResultReport.parse({
@@ -130,13 +129,13 @@ function strategyId(trial: Trial): string {
   return trial.strategy?.strategy_id ?? "baseline";
 }
 
-/** Quality of each task at the trial's final fidelity, one row a task. */
-function taskRows(trial: Trial): Measurement[] {
-  const rows = trial.measurements.filter((row) =>
-    row.task !== null && row.slice === null && row.fidelity === trial.fidelity &&
-    (row.metric === "accuracy" || row.metric === "perplexity" || row.metric === "pass_rate")
+/** Quality of each task at the trial's final fidelity, by its own metric. */
+function taskRows(trial: Trial, { tasks }: Spec): Measurement[] {
+  const rows = trial.measurements.filter((row) => row.fidelity === trial.fidelity);
+  const names = new Set(rows.flatMap(({ task }) => task === null ? [] : [task]));
+  return [...names].flatMap((task) =>
+    ownRow(rows, tasks.find((plan) => plan.task === task) ?? { task }) ?? []
   );
-  return [...new Map(rows.map((row) => [row.task, row])).values()];
 }
 
 function overall(trial: Trial): Measurement | undefined {

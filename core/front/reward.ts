@@ -3,7 +3,8 @@ import type { Measurement } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict, Reward, RewardTerm } from "../schemas/trial.ts";
 import { isQuality, memoryRow } from "../evidence/constraints.ts";
-import { measuredRow, type RatioMetric, ratioOf, RATIOS } from "./latency_ratio.ts";
+import { measuredRow, ratioOf } from "./latency_ratio.ts";
+import { knownMetric, type Metric, METRICS, WEIGHTS } from "../metrics/metric_table.ts";
 import { qualityMetric, qualityRow } from "../evidence/quality.ts";
 
 /**
@@ -41,16 +42,29 @@ export interface RewardInput {
  * that a term means the same in every trial. All trials of a study measure the same terms.
  */
 export function rewardOf(input: RewardInput): Reward {
-  const { accuracy, latency, memory, energy, co2 = 0 } = input.spec.reward_weights;
-  const terms = [
-    term("accuracy", accuracy, 1, accuracyRatio(input)),
-    term("latency", latency, -1, latencyRatio(input)),
-    term("memory", memory, -1, memoryRatio(input)),
-    term("energy", energy, -1, readRatio(input, "energy_ratio", "energy")),
-    ...(co2 > 0 ? [term("co2", co2, -1, readRatio(input, "co2_ratio", "CO2"))] : []),
-    ...penalties(input),
-  ];
-  return sum(terms);
+  const weights = input.spec.reward_weights;
+  const terms = WEIGHTS.flatMap((name) => {
+    const weight = weights[name];
+    // A weight that old records lack is no term of theirs.
+    if (weight === undefined || (name === "co2" && weight === 0)) return [];
+    const metric = METRICS.find((one) => one.weight === name)!; // every weight is some metric's
+    return [term(name, weight, metric.kind === "quality" ? 1 : -1, ratioFor(metric, input))];
+  });
+  return sum([...terms, ...penalties(input)]);
+}
+
+/** What a metric is in the reward: its value over the baseline's. */
+function ratioFor(metric: Metric, input: RewardInput): Ratio {
+  switch (metric.kind) {
+    case "quality":
+      return qualityRatio(input);
+    case "speed":
+      return inTurn(metric, input);
+    case "size":
+      return memoryRatio(input);
+    case "energy":
+      return readRatio(metric, input);
+  }
 }
 
 function sum(terms: RewardTerm[]): Reward {
@@ -110,33 +124,27 @@ function over(
   return { value: value.value / base.value, note: null };
 }
 
-function accuracyRatio({ spec, fidelity, baseline, measurements }: RewardInput): Ratio {
+function qualityRatio({ spec, fidelity, baseline, measurements }: RewardInput): Ratio {
   const metric = qualityMetric(spec);
   const value = qualityRow(measurements, metric, fidelity);
   const base = qualityRow(baseline, metric, fidelity);
-  if (metric === "accuracy") return over(value, base, "accuracy");
-  const ratio = over(base, value, "perplexity");
-  return ratio.value === null ? ratio : { ...ratio, note: "baseline perplexity / perplexity" };
-}
-
-function latencyRatio({ spec, baseline, measurements }: RewardInput): Ratio {
-  return inTurn("latency_ratio", "latency", measurements, baseline, spec.runtime);
+  const { words, direction } = knownMetric(metric, "metric");
+  if (direction === "maximize") return over(value, base, words);
+  const ratio = over(base, value, words);
+  return ratio.value === null ? ratio : { ...ratio, note: `baseline ${words} / ${words}` };
 }
 
 /** Over the baseline of the same minutes, where there is one. */
 function inTurn(
-  metric: RatioMetric,
-  what: string,
-  measurements: readonly Measurement[],
-  baseline: readonly Measurement[],
-  runtime: string,
+  { name, words, ratio: paired }: Metric,
+  { measurements, baseline, spec: { runtime } }: RewardInput,
 ): Ratio {
   const isBaseline = measurements === baseline;
-  const ratio = ratioOf(measurements, metric, runtime, baseline);
+  const ratio = paired === undefined ? null : ratioOf(measurements, paired, runtime, baseline);
   if (ratio === null) {
-    const missing = measuredRow(measurements, RATIOS[metric], runtime) === undefined
-      ? `${what} not measured: left out`
-      : `${what} of the baseline is not above 0: left out`;
+    const missing = measuredRow(measurements, name, runtime) === undefined
+      ? `${words} not measured: left out`
+      : `${words} of the baseline is not above 0: left out`;
     return { value: null, note: missing };
   }
   return { value: ratio.value, note: isBaseline || !ratio.beside ? null : BESIDE };
@@ -154,18 +162,14 @@ function memoryRatio({ facts, baseline, measurements }: RewardInput): Ratio {
 }
 
 /** What a counter read; an estimate is no ratio. */
-function readRatio(
-  { spec, baseline, measurements }: RewardInput,
-  metric: "energy_ratio" | "co2_ratio",
-  what: string,
-): Ratio {
-  const rows = [measurements, baseline].map((list) =>
-    list.findLast((row) => row.metric === RATIOS[metric])
+function readRatio(metric: Metric, input: RewardInput): Ratio {
+  const rows = [input.measurements, input.baseline].map((list) =>
+    list.findLast((row) => row.metric === metric.name)
   );
   if (rows.some((row) => row !== undefined && row.provenance !== "measured")) {
-    return { value: null, note: `${what} is an estimate, which never steers: left out` };
+    return { value: null, note: `${metric.words} is an estimate, which never steers: left out` };
   }
-  return inTurn(metric, what, measurements, baseline, spec.runtime);
+  return inTurn(metric, input);
 }
 
 function penalty(weight: number, note: string): RewardTerm {

@@ -1,3 +1,4 @@
+import { isQualityMetric } from "../metrics/metric_table.ts";
 import type { Evaluation } from "../ports.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
@@ -75,9 +76,8 @@ function restored(history: StudyHistory | undefined): Study["evaluations"] {
   for (const { trial_id, fidelity, samples, ...kept } of history?.evaluations ?? []) {
     const trial = history?.study.trials.find((one) => one.trial_id === trial_id);
     if (trial === undefined) continue;
-    const quality = new Set(["accuracy", "perplexity"]);
     const measurements = trial.measurements.filter((row) =>
-      row.fidelity === fidelity && (row.task !== null || quality.has(row.metric))
+      row.fidelity === fidelity && (row.task !== null || isQualityMetric(row.metric))
     );
     const evaluation: Evaluation = { measurements, samples, ...kept };
     evaluations.set(trial_id, { ...evaluations.get(trial_id) ?? {}, [fidelity]: evaluation });

@@ -1,16 +1,7 @@
 import { z } from "zod";
+import { WEIGHTS } from "../metrics/metric_table.ts";
 import { Strategy } from "./action.ts";
 import { EvaluationOnly } from "./endpoint.ts";
-
-/** Metrics a study may optimise; the default front is accuracy, latency_ms and size_bytes. */
-export const ObjectiveName = z.enum([
-  "accuracy",
-  "perplexity",
-  "latency_ms",
-  "size_bytes",
-  "memory_bytes",
-]);
-export type ObjectiveName = z.infer<typeof ObjectiveName>;
 
 const samplingFields = {
   strategy: z.enum(["stratified", "random", "sequential"]).default("stratified").describe(
@@ -68,7 +59,7 @@ export const StudyRequest = z.strictObject({
     max_size_gb: z.number().positive().optional(),
   }).default({}),
   objectives: z.partialRecord(
-    z.enum(["accuracy", "latency", "memory", "energy", "co2"]),
+    z.enum(WEIGHTS),
     z.number().min(0).max(1),
   ).optional().describe("reward weights, such as {accuracy: 0.6, latency: 0.2}"),
   budget_seconds: z.number().positive().optional().describe(

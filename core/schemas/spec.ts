@@ -21,6 +21,9 @@ export type RewardWeights = z.infer<typeof RewardWeights>;
 export const TaskPlan = z.strictObject({
   task: z.string(),
   task_version: z.string(),
+  metric: z.string().optional().describe(
+    "what it reports, such as accuracy or f1; absent in old records: accuracy or perplexity",
+  ),
   primary: z.boolean().describe("counts for the primary quality"),
   proxy_samples: z.int(),
   full_samples: z.int().nullable().describe("null = all"),

@@ -1,11 +1,19 @@
 import type { Method, Runtime, Task } from "../contract/plugin.ts";
+import { knownMetric } from "../metrics/metric_table.ts";
 import type { Facts } from "../schemas/facts.ts";
+import { qualityOf } from "../tasks/plan_tasks.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Assumption, Objective } from "../schemas/spec.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 
-const LATENCY: Objective = { metric: "latency_ms", direction: "minimize", unit: "ms/token" };
-const SIZE: Objective = { metric: "size_bytes", direction: "minimize", unit: "bytes" };
+/** A metric of the table as an objective. */
+function objectiveOf(name: string): Objective {
+  const { name: metric, direction, unit } = knownMetric(name, "metric");
+  return { metric, direction, unit };
+}
+
+const LATENCY = objectiveOf("latency_ms");
+const SIZE = objectiveOf("size_bytes");
 
 /** A runtime that runs the study, and why it is this one. */
 export interface ChosenRuntime {
@@ -19,9 +27,7 @@ export interface ChosenRuntime {
  * runtime only emulates what a method that may be used stores.
  */
 export function frontObjectives(tasks: readonly Task[], emulated: boolean): Objective[] {
-  const quality: Objective = tasks.some((task) => task.reported_metric === "accuracy")
-    ? { metric: "accuracy", direction: "maximize", unit: "1" }
-    : { metric: "perplexity", direction: "minimize", unit: tasks[0]?.unit ?? "1" };
+  const quality = objectiveOf(qualityOf(tasks));
   return emulated ? [quality, SIZE] : [quality, LATENCY, SIZE];
 }
 

@@ -1,3 +1,5 @@
+import { METRICS } from "../metrics/metric_table.ts";
+import { qualityMetric } from "../evidence/quality.ts";
 import type { Agent, Runtime, Task } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import type { Facts } from "../schemas/facts.ts";
@@ -83,8 +85,9 @@ function gridWarning({ model }: Facts): string[] {
 }
 
 function energyWarning({ objectives }: StudyRequest, { device }: Facts): string[] {
-  const weighed = [["energy", objectives?.energy], ["CO2", objectives?.co2]] as const;
-  const named = weighed.flatMap(([name, weight]) => (weight ?? 0) > 0 ? [name] : []);
+  const named = METRICS.flatMap(({ kind, words, weight }) =>
+    kind === "energy" && weight !== undefined && (objectives?.[weight] ?? 0) > 0 ? [words] : []
+  );
   if (named.length === 0 || device.energy_reader !== "estimate") return [];
   return [
     `A weight is given to ${named.join(" and ")}, which can only be estimated on this machine: ` +
@@ -102,7 +105,7 @@ function gpuHoursWarning({ gpu_hours }: StudyRequest, { device }: Facts): string
 }
 
 function perplexityWarning(objectives: readonly Objective[]): string[] {
-  if (objectives[0]?.metric !== "perplexity") return [];
+  if (qualityMetric({ objectives: [...objectives] }) !== "perplexity") return [];
   return [
     "This dataset gives perplexity and no accuracy: the accuracy constraint does not apply, the " +
     "relative rise of perplexity is limited instead (to five times that drop), and perplexity is " +

@@ -1,3 +1,4 @@
+import { qualityMetric } from "../evidence/quality.ts";
 import { UsageError } from "../errors.ts";
 import type { Spec } from "../schemas/spec.ts";
 
@@ -18,7 +19,7 @@ export function missingKeyConstraints(spec: Spec): Question[] {
   const questions: Question[] = [];
   for (const { field, source, value } of spec.assumptions) {
     if (source !== "default") continue;
-    if (field === "constraints.max_accuracy_drop" && spec.objectives[0]?.metric === "accuracy") {
+    if (field === "constraints.max_accuracy_drop" && qualityMetric(spec) === "accuracy") {
       questions.push({
         field,
         question: "How much accuracy may be lost, absolute (0.02 = two points)?",

@@ -1,4 +1,5 @@
 import { UsageError } from "../errors.ts";
+import { type WeightName, WEIGHTS } from "../metrics/metric_table.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { RewardWeights, Spec } from "../schemas/spec.ts";
 
@@ -15,22 +16,25 @@ export const REWARD_WEIGHTS: Readonly<Record<Spec["primary_objective"], RewardWe
 
 /** The user's weights, scaled to sum to 1; those left out are 0. */
 function usersWeights(given: NonNullable<StudyRequest["objectives"]>): RewardWeights {
-  const weights = { accuracy: 0, latency: 0, memory: 0, energy: 0, ...given };
-  const { co2 = 0 } = weights;
-  const sum = weights.accuracy + weights.latency + weights.memory + weights.energy + co2;
+  const sum = WEIGHTS.reduce((total, name) => total + (given[name] ?? 0), 0);
   if (!(sum > 0)) {
     throw new UsageError(
       `Cannot weigh the objectives as at least one weight must be above 0: ` +
         `they are ${JSON.stringify(given)}`,
     );
   }
-  return {
-    accuracy: weights.accuracy / sum,
-    latency: weights.latency / sum,
-    memory: weights.memory / sum,
-    energy: weights.energy / sum,
-    ...(co2 > 0 ? { co2: co2 / sum } : {}),
-  };
+  const share = (name: WeightName) => (given[name] ?? 0) / sum;
+  const named = WEIGHTS.filter((name) => name !== "co2" || share(name) > 0)
+    .map((name) => [name, share(name)]);
+  return Object.fromEntries(named) as RewardWeights; // every weight but co2 is always named
+}
+
+/** "accuracy 0.6, latency 0.2": the weights in words, as reports and advice say them. */
+export function weightsText(weights: RewardWeights): string {
+  return WEIGHTS.flatMap((name) => {
+    const words = name === "co2" ? "CO2" : name;
+    return weights[name] === undefined ? [] : [`${words} ${weights[name]}`];
+  }).join(", ");
 }
 
 /** The user's weights where given, else those of the primary objective. */

@@ -1,3 +1,4 @@
+import { reportedName } from "../metrics/metric_table.ts";
 import type { Task } from "../contract/plugin.ts";
 import { UsageError } from "../errors.ts";
 import type { FoundTask } from "../schemas/found_task.ts";
@@ -46,9 +47,7 @@ export function foundTask(
     shipped: data !== null,
     few_shot: found.few_shot,
     metric: found.metric,
-    reported_metric: "accuracy",
-    unit: "1",
-    direction: "maximize",
+    reported_metric: reportedName(found.metric),
     chance: found.chance,
     proxy_samples: found.proxy_samples ?? PROXY_SAMPLES,
     full_samples: found.full_samples,

@@ -1,3 +1,5 @@
+import { isShare } from "../metrics/metric_table.ts";
+import { overTasks, type QualityMetric } from "../evidence/quality.ts";
 import type { Task } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import type { Sampling, StudyRequest, TaskSampling } from "../schemas/request.ts";
@@ -46,6 +48,11 @@ function least(...limits: readonly (number | undefined)[]): number | undefined {
   return given.length === 0 ? undefined : Math.min(...given);
 }
 
+/** The quality of a study of these tasks: the mean of scores from 0 to 1, else perplexity. */
+export function qualityOf(tasks: readonly Task[]): QualityMetric {
+  return tasks.some((task) => isShare(task.reported_metric)) ? "accuracy" : "perplexity";
+}
+
 /** Whether a sample of the task takes parts of it (MMLU's subjects) by other shares than their own. */
 function drawsByStrata(task: Task, sampling: TaskSampling = DEFAULT_SAMPLING): boolean {
   const metadata = task.definition?.["metadata"];
@@ -57,13 +64,13 @@ function drawsByStrata(task: Task, sampling: TaskSampling = DEFAULT_SAMPLING): b
 /**
  * How much of each task the proxy and the full evaluation take, and how much it counts: as the user
  * says of this task, else of all, else as its set does, else 1. A task counts for the primary
- * quality where it reports accuracy; perplexity does where no task reports accuracy.
+ * quality where it is scored from 0 to 1; perplexity does where no task is.
  */
 export function planTasks(
   { tasks, weights }: Pick<TaskChoice, "tasks" | "weights">,
   { samples, sampling, task_weights }: Pick<StudyRequest, "samples" | "sampling" | "task_weights">,
 ): TaskPlan[] {
-  const accurate = tasks.some((task) => task.reported_metric === "accuracy");
+  const quality = qualityOf(tasks);
   const ownWeights = byTask(task_weights, tasks, "task to weigh");
   const ownCounts = byTask(samples.by_task, tasks, "task to count samples of");
   const ownSampling = samplingByTask(sampling, tasks);
@@ -77,12 +84,11 @@ export function planTasks(
     return {
       task: task.name,
       task_version: task.version,
-      primary: !accurate || task.reported_metric === "accuracy",
+      metric: task.reported_metric,
+      primary: overTasks(task.reported_metric) === quality,
       proxy_samples: full_samples === null ? proxy : Math.min(proxy, full_samples),
       full_samples,
-      ...(task.reported_metric === "accuracy" && task.chance !== null
-        ? { chance: task.chance }
-        : {}),
+      ...(isShare(task.reported_metric) && task.chance !== null ? { chance: task.chance } : {}),
       ...(drawsByStrata(task, own ?? sampling) ? { strata: "by_rows" as const } : {}),
       ...(weight === 1 ? {} : { weight }),
     };

@@ -24,7 +24,12 @@ function perplexity(task: string, value: number, standard_error: number): Measur
 const texts: Spec = {
   ...spec,
   objectives: [{ metric: "perplexity", direction: "minimize", unit: "1" }],
-  tasks: ["a", "b"].map((task) => ({ ...spec.tasks[0]!, task, primary: true })),
+  tasks: ["a", "b"].map((task) => ({
+    ...spec.tasks[0]!,
+    task,
+    metric: "perplexity",
+    primary: true,
+  })),
 };
 
 Deno.test("the perplexity of two texts is the geometric mean, its error that of the logarithms", () => {

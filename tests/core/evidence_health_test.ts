@@ -48,8 +48,10 @@ function answers(
 }
 
 function found(own: Evaluation, baseline: Evaluation | null): Record<string, string> {
+  const metric = own.measurements[0]!.metric;
+  const asked = { ...spec, tasks: spec.tasks.map((plan) => ({ ...plan, metric })) };
   return Object.fromEntries(
-    healthFindings(spec, own, baseline).map(({ condition, evidence }) => [condition, evidence]),
+    healthFindings(asked, own, baseline).map(({ condition, evidence }) => [condition, evidence]),
   );
 }
 

@@ -36,6 +36,7 @@ Deno.test("classifyDataset() knows the requirements' datasets", () => {
 
 Deno.test("a dataset's set decides its tasks: 100 and 1000 samples of the sums", () => {
   assert.deepEqual(specFor("gsm8k").tasks, [{
+    metric: "accuracy",
     task: "sums",
     task_version: "1",
     primary: true,

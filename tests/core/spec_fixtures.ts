@@ -241,8 +241,6 @@ const task = (name: string, more: Partial<Task>): Task =>
     few_shot: 0,
     metric: "acc,none",
     reported_metric: "accuracy",
-    unit: "1",
-    direction: "maximize",
     chance: 0,
     proxy_samples: 100,
     full_samples: 1000,
@@ -254,8 +252,6 @@ const task = (name: string, more: Partial<Task>): Task =>
 const perplexity = {
   evaluator: "perplexity",
   reported_metric: "perplexity",
-  direction: "minimize",
-  unit: "perplexity",
 } as const;
 
 export const tasks: readonly Task[] = [

@@ -34,14 +34,14 @@ function fieldsOf(task: Task): string[] {
 Deno.test("every task of the evaluation folder passes the wire and adds up", () => {
   assert.equal(registry.tasks.length, files.length - 1);
   for (const task of registry.tasks) {
-    WireTask.parse(wireTask(task, null));
+    const wire = WireTask.parse(wireTask(task, null));
     assert.ok(fieldsOf(task).length > 0, task.name);
     assert.ok(task.chance !== null && task.chance >= 0 && task.chance < 1, task.name);
     assert.ok(task.full_samples === null || task.full_samples >= task.proxy_samples, task.name);
     const perplexity = task.evaluator === "perplexity";
     assert.equal(task.window_tokens !== null, perplexity, task.name);
     assert.equal(task.reported_metric, perplexity ? "perplexity" : "accuracy", task.name);
-    assert.equal(task.direction, perplexity ? "minimize" : "maximize", task.name);
+    assert.equal(wire.direction, perplexity ? "minimize" : "maximize", task.name);
     assert.equal(task.metric.includes(","), !perplexity, task.name);
   }
 });

@@ -1,4 +1,4 @@
-import { type BenchmarkSet, type Task, unknownName, UsageError } from "../../core/mod.ts";
+import { type BenchmarkSet, isShare, type Task, unknownName, UsageError } from "../../core/mod.ts";
 import { discoverPlugins } from "../discover.ts";
 import { textTable } from "../terminal/table.ts";
 
@@ -18,7 +18,7 @@ function taskRow(task: Task): string[] {
     String(proxy_samples),
     String(full_samples ?? "all"),
     String(few_shot),
-    task.reported_metric === "accuracy" && chance !== null ? String(chance) : "–",
+    isShare(task.reported_metric) && chance !== null ? String(chance) : "–",
     sourceOf(task),
   ];
 }

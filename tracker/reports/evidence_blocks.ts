@@ -1,4 +1,4 @@
-import { whatDecides } from "../../core/mod.ts";
+import { weightsText, whatDecides } from "../../core/mod.ts";
 import { number } from "../view/format.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { benchmarkTable, partBlocks, protocolBlocks } from "./benchmark_blocks.ts";
@@ -38,10 +38,6 @@ function verdictRows(view: StudyView): string[][] {
       (c.verdict === "undecided" ? ` (${whatDecides(c, trial, view.spec)})` : ""),
     ])
   );
-}
-
-function co2Weight({ reward_weights: { co2 } }: StudyView["spec"]): string {
-  return co2 === undefined ? "" : `, CO2 ${co2}`;
 }
 
 function failedRows(view: StudyView): string[][] {
@@ -126,10 +122,8 @@ export function evidenceBlocks(view: StudyView): Block[] {
     ...list([
       ...numericsLines(view),
       ...missingLines(view),
-      `Reward weights: accuracy ${spec.reward_weights.accuracy}, latency ` +
-      `${spec.reward_weights.latency}, memory ${spec.reward_weights.memory}, energy ` +
-      `${spec.reward_weights.energy}${
-        co2Weight(spec)
+      `Reward weights: ${
+        weightsText(spec.reward_weights)
       }. The reward steers the search; the front is the claim.`,
     ]),
     ...assumptionBlocks(view),

@@ -21,8 +21,6 @@ export default defineTask({
   few_shot: 25,
   metric: "acc_norm,none",
   reported_metric: "accuracy",
-  unit: "1",
-  direction: "maximize",
   chance: 0.25,
   proxy_samples: 100,
   full_samples: 500,

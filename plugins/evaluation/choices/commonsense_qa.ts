@@ -20,8 +20,6 @@ export default defineTask({
   few_shot: 0,
   metric: "acc,none",
   reported_metric: "accuracy",
-  unit: "1",
-  direction: "maximize",
   chance: 0.2,
   proxy_samples: 100,
   full_samples: 1000,

@@ -30,8 +30,6 @@ export default defineTask({
   few_shot: 0,
   metric: "acc,none",
   reported_metric: "accuracy",
-  unit: "1",
-  direction: "maximize",
   chance: 0.25,
   proxy_samples: 60,
   full_samples: null,

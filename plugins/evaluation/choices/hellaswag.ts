@@ -30,8 +30,6 @@ export default defineTask({
   few_shot: 10,
   metric: "acc_norm,none",
   reported_metric: "accuracy",
-  unit: "1",
-  direction: "maximize",
   chance: 0.25,
   proxy_samples: 100,
   full_samples: 1000,

@@ -31,8 +31,6 @@ export default defineTask({
   few_shot: 5,
   metric: "acc,none",
   reported_metric: "accuracy",
-  unit: "1",
-  direction: "maximize",
   chance: 0.25,
   proxy_samples: 285,
   full_samples: null,

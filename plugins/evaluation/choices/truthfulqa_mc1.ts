@@ -17,8 +17,6 @@ export default defineTask({
   few_shot: 0,
   metric: "acc,none",
   reported_metric: "accuracy",
-  unit: "1",
-  direction: "maximize",
   chance: 0.226,
   proxy_samples: 100,
   full_samples: null,

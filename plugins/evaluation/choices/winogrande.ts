@@ -21,8 +21,6 @@ export default defineTask({
   few_shot: 5,
   metric: "acc,none",
   reported_metric: "accuracy",
-  unit: "1",
-  direction: "maximize",
   chance: 0.5,
   proxy_samples: 100,
   full_samples: null,

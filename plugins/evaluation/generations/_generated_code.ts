@@ -8,8 +8,6 @@ export const DRAWN = {
 export const PASS_AT_1 = {
   metric: "pass@1,none",
   reported_metric: "accuracy",
-  unit: "1",
-  direction: "maximize",
   chance: 0,
   proxy_samples: 100,
   full_samples: null,

@@ -62,8 +62,6 @@ export default defineTask({
   few_shot: 3,
   metric: "exact_match,get-answer",
   reported_metric: "accuracy",
-  unit: "1",
-  direction: "maximize",
   chance: 0.262,
   proxy_samples: 270,
   full_samples: null,

@@ -47,8 +47,6 @@ export default defineTask({
   few_shot: 4,
   metric: "exact_match,none",
   reported_metric: "accuracy",
-  unit: "1",
-  direction: "maximize",
   chance: 0,
   proxy_samples: 140,
   full_samples: 1000,

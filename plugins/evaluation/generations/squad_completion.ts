@@ -32,8 +32,6 @@ export default defineTask({
   few_shot: 0,
   metric: "exact_match,none",
   reported_metric: "accuracy",
-  unit: "1",
-  direction: "maximize",
   chance: 0,
   proxy_samples: 100,
   full_samples: 1000,

@@ -19,8 +19,6 @@ export default defineTask({
   few_shot: 5,
   metric: "exact_match,remove_whitespace",
   reported_metric: "accuracy",
-  unit: "1",
-  direction: "maximize",
   chance: 0,
   proxy_samples: 100,
   full_samples: 1000,

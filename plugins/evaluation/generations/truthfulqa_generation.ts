@@ -24,8 +24,6 @@ export default defineTask({
   few_shot: 0,
   metric: "bleu_acc,none",
   reported_metric: "accuracy",
-  unit: "1",
-  direction: "maximize",
   chance: 0,
   proxy_samples: 100,
   full_samples: null,

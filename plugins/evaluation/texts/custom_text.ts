@@ -13,8 +13,6 @@ export default defineTask({
   few_shot: 0,
   metric: "perplexity",
   reported_metric: "perplexity",
-  unit: "exp(nats/token)",
-  direction: "minimize",
   chance: 0,
   proxy_samples: 8,
   full_samples: 64,

@@ -22,8 +22,6 @@ export default defineTask({
   few_shot: 0,
   metric: "perplexity",
   reported_metric: "perplexity",
-  unit: "exp(nats/token)",
-  direction: "minimize",
   chance: 0,
   proxy_samples: 16,
   full_samples: 64,

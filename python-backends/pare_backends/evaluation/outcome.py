@@ -132,7 +132,7 @@ def measurement(outcome: TaskOutcome, fidelity: str, device: str) -> dict[str, A
         "numerics": None,
         "device": device,
         "method": how,
-        **({"chance": outcome.chance} if task.reported_metric == "accuracy" else {}),
+        **({"chance": outcome.chance} if task.direction == "maximize" else {}),
     }
 
 

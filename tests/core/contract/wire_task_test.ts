@@ -13,8 +13,6 @@ const task = defineTask({
   few_shot: 2,
   metric: "acc,none",
   reported_metric: "accuracy",
-  unit: "1",
-  direction: "maximize",
   chance: 0.25,
   proxy_samples: 10,
   full_samples: null,

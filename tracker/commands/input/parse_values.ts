@@ -1,4 +1,4 @@
-import { unknownName, UsageError } from "../../../core/mod.ts";
+import { unknownName, UsageError, type WeightName, WEIGHTS } from "../../../core/mod.ts";
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 } as const;
 
@@ -51,23 +51,20 @@ export function parseBytes(text: string, option: string): number {
   return bytes;
 }
 
-const OBJECTIVES = ["accuracy", "latency", "memory", "energy", "co2"] as const;
-type ObjectiveWeight = (typeof OBJECTIVES)[number];
-
 /** "accuracy=0.6,latency=0.2" as weights by name. */
-export function parseObjectives(text: string): Partial<Record<ObjectiveWeight, number>> {
-  const weights: Partial<Record<ObjectiveWeight, number>> = {};
+export function parseObjectives(text: string): Partial<Record<WeightName, number>> {
+  const weights: Partial<Record<WeightName, number>> = {};
   for (const part of text.split(",")) {
     const [name = "", value = ""] = part.split("=").map((word) => word.trim());
     const weight = Number(value);
     if (name === "" || value === "" || !(weight >= 0 && weight <= 1)) {
       throw new UsageError(
-        `Cannot take --objectives as NAME=WEIGHT with NAME one of ${OBJECTIVES.join(", ")} and ` +
+        `Cannot take --objectives as NAME=WEIGHT with NAME one of ${WEIGHTS.join(", ")} and ` +
           `WEIGHT from 0 to 1: current value is "${part}"`,
       );
     }
-    const known = OBJECTIVES.find((one) => one === name);
-    if (known === undefined) throw new UsageError(unknownName("objective", name, OBJECTIVES));
+    const known = WEIGHTS.find((one) => one === name);
+    if (known === undefined) throw new UsageError(unknownName("objective", name, WEIGHTS));
     if (known in weights) {
       throw new UsageError(`Cannot take --objectives "${text}" as it weighs ${name} twice`);
     }

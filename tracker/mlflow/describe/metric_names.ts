@@ -1,4 +1,4 @@
-import type { Measurement } from "../../../core/mod.ts";
+import { isShare, type Measurement } from "../../../core/mod.ts";
 import type { Metric } from "../client/log_batch.ts";
 
 /** A benchmark's figure. */
@@ -63,9 +63,9 @@ export function retention(score: Score, baseline: Score): number {
     : baseline.value / score.value;
 }
 
-/** Whether a benchmark kept enough: by the study's limit on accuracy, else 95 % of the baseline. */
+/** Whether a benchmark kept enough: by the study's limit where it scores from 0 to 1, else 95 % of the baseline. */
 function keptEnough(score: Score, baseline: Score, max_accuracy_drop: number): boolean {
-  return score.metric === "accuracy"
+  return isShare(score.metric)
     ? baseline.value - score.value <= max_accuracy_drop + 1e-12
     : retention(score, baseline) >= RETENTION;
 }

@@ -12,13 +12,17 @@ type Measured = Comparand["measurements"][number];
 type Term = NonNullable<Comparand["reward"]>["terms"][number];
 type Row = Record<string, unknown>;
 
+/** What every comparison reads, whatever the objectives: latencies, and bytes that tell forms apart. */
+const COMPARED = ["latency_ms", "baseline_latency_ms", "latency_ratio", "size_bytes"]
+  .map((name) => `'${name}'`).join(", ");
+
 /** Every figure that a comparison may read, in the order of the journal. */
 const FIGURES = `
   SELECT m.trial_id, m.metric, m.value, m.standard_error, m.fidelity, m.provenance, m.task, m.slice,
     m.runtime, m.inference_precision, m.kv_precision, m.activation_group, m.n, t.stored_form
   FROM measurements m JOIN trials t USING (study_id, trial_id)
   WHERE m.study_id = $study_id AND t.state <> 'running'
-    AND (m.metric IN ('latency_ms', 'baseline_latency_ms', 'latency_ratio', 'size_bytes')
+    AND (m.metric IN (${COMPARED})
       OR m.metric IN (SELECT metric FROM objectives WHERE study_id = $study_id))
     AND (m.task IS NULL AND m.slice IS NULL)
   ORDER BY m.position, m.rowid`;

@@ -1,19 +1,12 @@
+import { METRICS, QUALITY } from "../../../core/mod.ts";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { type ChangedTrials, someTrials } from "./changed_trials.ts";
 import { refreshSummaries } from "./summary_rows.ts";
 
 /** Main metrics that are columns of `trial_figures`; what a column is made of stands beside it. */
-const METRICS = [
-  "accuracy",
-  "perplexity",
-  "latency_ms",
-  "prefill_tokens_per_s",
-  "size_bytes",
-  "memory_bytes",
-  "gpu_memory_bytes",
-  "energy_j_per_1k_tokens",
-  "co2_g_per_1k_tokens",
-] as const;
+const COLUMNS = METRICS.flatMap(({ name, column }) => column ? [name] : []);
+
+const QUALITIES = QUALITY.map(({ name }) => `'${name}'`).join(", ");
 
 const BESIDE = [
   ["accuracy_standard_error", "accuracy", "standard_error"],
@@ -32,7 +25,7 @@ function best(metric: string, field: string, column: string): string {
  */
 function insertSql(which: string): string {
   const columns = [
-    ...METRICS.map((metric) => best(metric, "value", metric)),
+    ...COLUMNS.map((metric) => best(metric, "value", metric)),
     ...BESIDE.map(([column, metric, field]) => best(metric, field, column)),
   ];
   return `INSERT INTO trial_figures BY NAME
@@ -42,7 +35,7 @@ function insertSql(which: string): string {
           + 2 * (m.provenance = 'measured')::BIGINT + 4 * (m.fidelity = 'full')::BIGINT) AS place
       FROM measurements m JOIN studies s USING (study_id)
       WHERE ${which} AND m.slice IS NULL
-        AND (m.runtime IS NULL OR m.metric IN ('accuracy', 'perplexity') OR m.runtime = s.runtime)
+        AND (m.runtime IS NULL OR m.metric IN (${QUALITIES}) OR m.runtime = s.runtime)
     )
     SELECT study_id, trial_id, ${columns.join(", ")}
     FROM placed GROUP BY study_id, trial_id`;

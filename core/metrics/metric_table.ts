@@ -1,0 +1,180 @@
+import { unknownName, UsageError } from "../errors.ts";
+
+/** Weighted parts of the reward; the first gains, the others cost. */
+export const WEIGHTS = ["accuracy", "latency", "memory", "energy", "co2"] as const;
+export type WeightName = (typeof WEIGHTS)[number];
+
+/** What pare knows of a figure by its name: declared here, once. */
+export interface Metric {
+  readonly name: string;
+  readonly kind: "quality" | "speed" | "size" | "energy";
+  readonly unit: string;
+  readonly direction: "maximize" | "minimize";
+  /** share: from 0 to 1, so that tasks have a mean; open: any number. */
+  readonly scale: "share" | "open";
+  /** Its column in tables. */
+  readonly heading: string;
+  /** In a sentence. */
+  readonly words: string;
+  /** What it may also be called in `--front`. */
+  readonly short?: string;
+  /** The part of the reward that it steers. */
+  readonly weight?: WeightName;
+  /** What evaluators call it: a task file's metric is read by these. */
+  readonly aliases?: readonly string[];
+  /** Measured in a runtime, which may have none to give; else of the weights or the answers. */
+  readonly in_runtime?: true;
+  /** Its ratio to the baseline measured in turn: figures of other minutes are compared by that. */
+  readonly ratio?: string;
+  /** A column of `trial_figures`, the leaderboard and `trial_summary`. */
+  readonly column?: true;
+  /** May be in a study's front; a task's own metric counts there by the mean over tasks. */
+  readonly objective?: true;
+}
+
+const share = (name: string, heading: string, more: Partial<Metric> = {}): Metric => ({
+  name,
+  kind: "quality",
+  unit: "1",
+  direction: "maximize",
+  scale: "share",
+  heading,
+  words: heading,
+  ...more,
+});
+
+const open = (
+  kind: Metric["kind"],
+  name: string,
+  [heading, unit]: readonly [heading: string, unit: string],
+  more: Partial<Metric> = {},
+): Metric => ({
+  name,
+  kind,
+  unit,
+  direction: "minimize",
+  scale: "open",
+  heading,
+  words: heading,
+  ...more,
+});
+
+/** Every metric that a rule is about, in the order of columns. */
+export const METRICS: readonly Metric[] = [
+  share("accuracy", "accuracy", {
+    weight: "accuracy",
+    column: true,
+    objective: true,
+    aliases: ["acc", "acc_norm", "acc_bytes", "acc_mutual_info"],
+  }),
+  share("exact_match", "exact match", { aliases: ["em", "exact_match_original"] }),
+  share("f1", "F1", { aliases: ["qa_f1_score", "token_f1"] }),
+  share("rouge_l", "ROUGE-L", { aliases: ["rougeL", "rougeLsum", "rouge_score"] }),
+  share("edit_similarity", "edit similarity", { aliases: ["code_sim_score", "edit_sim"] }),
+  share("score", "score"),
+  open("quality", "perplexity", ["perplexity", "exp(nats/token)"], {
+    weight: "accuracy",
+    column: true,
+    objective: true,
+  }),
+  open("speed", "latency_ms", ["ms/token", "ms/token"], {
+    in_runtime: true,
+    words: "latency",
+    short: "latency",
+    weight: "latency",
+    ratio: "latency_ratio",
+    column: true,
+    objective: true,
+  }),
+  open("speed", "prefill_ms_per_token", ["prefill ms/token", "ms/token"], {
+    in_runtime: true,
+    ratio: "prefill_ratio",
+    objective: true,
+  }),
+  open("speed", "prefill_tokens_per_s", ["prefill tokens/s", "tokens/s"], {
+    in_runtime: true,
+    direction: "maximize",
+    column: true,
+    objective: true,
+  }),
+  open("speed", "decode_tokens_per_s", ["decode tokens/s", "tokens/s"], {
+    in_runtime: true,
+    direction: "maximize",
+    objective: true,
+  }),
+  open("size", "size_bytes", ["size", "bytes"], {
+    words: "bytes",
+    short: "size",
+    column: true,
+    objective: true,
+  }),
+  open("size", "memory_bytes", ["memory", "bytes"], {
+    in_runtime: true,
+    short: "memory",
+    weight: "memory",
+    column: true,
+    objective: true,
+  }),
+  open("size", "gpu_memory_bytes", ["GPU memory", "bytes"], {
+    in_runtime: true,
+    weight: "memory",
+    column: true,
+    objective: true,
+  }),
+  open("energy", "energy_j_per_1k_tokens", ["J/1k tokens", "J/1k tokens"], {
+    in_runtime: true,
+    words: "energy",
+    short: "energy",
+    weight: "energy",
+    ratio: "energy_ratio",
+    column: true,
+    objective: true,
+  }),
+  open("energy", "co2_g_per_1k_tokens", ["g CO2/1k tokens", "g/1k tokens"], {
+    in_runtime: true,
+    words: "CO2",
+    short: "co2",
+    weight: "co2",
+    ratio: "co2_ratio",
+    column: true,
+    objective: true,
+  }),
+];
+
+const BY_NAME: ReadonlyMap<string, Metric> = new Map(METRICS.map((one) => [one.name, one]));
+
+/** The metric of that name; undefined: one that no rule is about, such as a runtime's own check. */
+export function metricOf(name: string): Metric | undefined {
+  return BY_NAME.get(name);
+}
+
+/** The metric of a name that a person or a plugin gave; an unknown one is refused. */
+export function knownMetric(name: string, what: string, of: readonly Metric[] = METRICS): Metric {
+  const found = of.find((one) => one.name === name || one.short === name);
+  if (found !== undefined) return found;
+  throw new UsageError(unknownName(what, name, of.map((one) => one.short ?? one.name)));
+}
+
+/** Metrics that a task may report. */
+export const QUALITY: readonly Metric[] = METRICS.filter(({ kind }) => kind === "quality");
+
+/** Whether a figure says how good the answers are. */
+export function isQualityMetric(name: string): boolean {
+  return metricOf(name)?.kind === "quality";
+}
+
+/** Whether it is a score from 0 to 1, more being better, so that tasks have a mean. */
+export function isShare(name: string): boolean {
+  return metricOf(name)?.scale === "share";
+}
+
+/**
+ * The name of what an evaluator calls its metric: by the table, else `score`. Names with "acc" as a
+ * word are accuracies (`prompt_level_strict_acc`); a filter behind a comma does not count.
+ */
+export function reportedName(evaluators: string): string {
+  const [name = ""] = evaluators.split(",");
+  const found = QUALITY.find((one) => one.name === name || one.aliases?.includes(name));
+  if (found !== undefined) return found.name;
+  return /(^|_)acc(_|$)|accuracy/.test(name) ? "accuracy" : "score";
+}
