@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,42 @@ def test_a_score_that_is_no_share_is_refused(model_dir: Path, tmp_path: Path) ->
     task = own(tmp_path, TASK + "process_results: !function own.score\n", trusted=True)
     with pytest.raises(StageFailure, match="its metric acc,none scores a sample with 50"):
         evaluate(model_dir, [task], {task.task: [0]}, tmp_path)
+
+
+F1 = """
+def f1(doc, results):
+    chosen = doc["choices"][max(range(4), key=lambda i: results[i][0])].split()
+    gold = doc["choices"][doc["answer"]].split()
+    shared = len(set(chosen) & set(gold))
+    return {"f1": 2 * shared / (len(chosen) + len(gold)), "em": float(chosen == gold)}
+"""
+
+
+def test_a_task_files_own_f1_is_lm_evals_figure(model_dir: Path, tmp_path: Path) -> None:
+    from lm_eval import simple_evaluate
+    from lm_eval.models.huggingface import HFLM
+    from lm_eval.tasks import TaskManager
+
+    (tmp_path / "own.py").write_text(F1)
+    choices = ["the old den", "the garden", "old garden mill", "pond"]
+    rows = [{**row, "choices": choices} for row in ROWS]
+    listed = "[{metric: f1, aggregation: mean, higher_is_better: true}]"
+    text = TASK.replace("[{metric: acc, aggregation: mean, higher_is_better: true}]", listed)
+    text = text.replace("own.jsonl", str(tmp_path / "own.jsonl"))
+    task = own(tmp_path, text + "process_results: !function own.f1\n", rows, trusted=True)
+    assert task.metric == "f1,none"
+    task = replace(task, reported_metric="f1")
+    result, samples, _ = evaluate(model_dir, [task], {task.task: list(range(8))}, tmp_path)
+    theirs = simple_evaluate(
+        model=HFLM(pretrained=str(model_dir), dtype="float32", device="cpu", batch_size=1),
+        tasks=[task.task],
+        task_manager=TaskManager(include_path=str(tmp_path), include_defaults=False),
+        bootstrap_iters=0,
+    )["results"][task.task]
+    (figure,) = result["measurements"]
+    assert figure["metric"] == "f1"
+    assert figure["value"] == pytest.approx(theirs["f1,none"], abs=1e-12)
+    assert len({sample["score"] for sample in samples}) > 1, "else any mean would do"
 
 
 def test_one_broken_task_is_told_and_the_others_go_on(model_dir: Path, tmp_path: Path) -> None:

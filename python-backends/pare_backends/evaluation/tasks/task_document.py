@@ -19,8 +19,8 @@ DEFAULT_METRIC = {
     "generate_until": "exact_match",
 }
 
-NO_SHARE = re.compile(r"(bleu|rouge|chrf|ter|bertscore)(?!.*_acc$)|.*_diff$")
-"""Metrics whose scores are no shares from 0 to 1, which an accuracy is a mean of."""
+NO_SHARE = re.compile(r"(bleu|rouge\w*_max|chrf|ter|bertscore)(?!.*_acc$)|.*_diff$")
+"""Metrics whose scores are no shares from 0 to 1, of which a study takes the mean over tasks."""
 
 REFUSED_KEYS = {
     "class": "it is written in Python and builds its own requests, which no document tells",
@@ -111,7 +111,7 @@ def check_shares(name: str, metric: str, scores: Sequence[float]) -> None:
     if wrong is not None:
         raise refuse(
             name,
-            f"its metric {metric} scores a sample with {wrong:g}, and an accuracy is the mean of "
+            f"its metric {metric} scores a sample with {wrong:g}, and the mean over tasks is of "
             "scores from 0 to 1",
             "Write a task file that includes it and names another metric in metadata.metric",
         )
