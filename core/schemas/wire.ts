@@ -256,7 +256,7 @@ export const StageResults = {
     formula_bytes: z.int(),
     weight_bits: z.number(),
     activation_bits: z.int().nullable(),
-    quantized_layers: z.int(),
+    stored_layers: z.int(),
     peak_memory_bytes: z.int(),
     notes: z.array(z.string()),
     floats: z.array(FloatPart),

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pare_backends
-from pare_backends.checkpoint import QuantizedTensor, read, write
+from pare_backends.checkpoint import GridTensor, read, write
 from pare_backends.progress import silent_report
 from pare_backends.runtimes.logits import AskedLogits
 from pare_backends.runtimes.registry import compute_logits
@@ -91,7 +91,7 @@ def four_bit_model(architecture: str) -> Path:
         for name in checkpoint.floats
         if name.endswith("_proj.weight")
     }
-    write(checkpoint.with_quantized(made), folder() / architecture)
+    write(checkpoint.with_stored(made), folder() / architecture)
     return folder() / architecture
 
 
@@ -152,7 +152,7 @@ def rounded(
     group: int,
     symmetric: bool,
     input_group: int | None = None,
-) -> QuantizedTensor:
+) -> GridTensor:
     """A matrix rounded to the nearest integers, by rows or groups; where `input_group` is given,
     its inputs are to be rounded to 8 bits. weight: (o, i) float32"""
     rows, columns = weight.shape
@@ -169,7 +169,7 @@ def rounded(
     points = None if zeros is None else zeros.astype(np.int8)
     input_bits, features = (None, -1) if input_group is None else (8, input_group)
     ints = ints.reshape(rows, columns)
-    return QuantizedTensor(ints, scales, points, bits, group, input_bits, features)
+    return GridTensor(ints, scales, points, bits, group, input_bits, features)
 
 
 @functools.cache
@@ -194,5 +194,5 @@ def artifact(
         made["model.embed_tokens"] = rounded(embedding, embedding_bits, -1, symmetric)
     names = (bits, group, symmetric, embedding_bits, input_group)
     directory = folder() / "-".join(str(name) for name in names)
-    write(checkpoint.with_quantized(made), directory)
+    write(checkpoint.with_stored(made), directory)
     return directory

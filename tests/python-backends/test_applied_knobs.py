@@ -44,7 +44,7 @@ def written(out: Path, method: str, params: dict[str, Any]) -> dict[str, Any]:
     """What the artifact holds: each quantized layer's weights and the inputs' groups."""
     result = act(out, method, params)
     child = read(out)
-    layers = {name: tensor.dequantize() for name, tensor in child.quantized.items()}
+    layers = {name: tensor.dequantize() for name, tensor in child.stored.items()}
     return {"layers": layers, "activations": (out / "config.json").read_text(), "result": result}
 
 

@@ -166,7 +166,7 @@ def test_gptq_beats_rounding_where_it_was_calibrated(architecture: str, tmp_path
     result = act(tmp_path / "gptq", "gptq", params, parent=source)
     act(tmp_path / "rtn", "rtn", {"bits": 3, "group_size": 32, "clip": True}, parent=source)
     layout = layout_of(source)
-    assert set(read(tmp_path / "gptq").quantized) == set(layout.linear)
+    assert set(read(tmp_path / "gptq").stored) == set(layout.linear)
     assert divergence(source, tmp_path / "gptq") < 0.8 * divergence(source, tmp_path / "rtn")
     routed = [note for note in result["notes"] if "the routers send" in note]
     if architecture == "qwen2_moe":
@@ -181,7 +181,7 @@ def test_autoround_takes_them_too(architecture: str, tmp_path: Path) -> None:
     source = model_dir(architecture)
     params = {"bits": 4, "group_size": 32, "iters": 2, "samples": 4, "seqlen": 64}
     act(tmp_path / "out", "autoround", params, parent=source)
-    assert set(read(tmp_path / "out").quantized) == set(layout_of(source).linear)
+    assert set(read(tmp_path / "out").stored) == set(layout_of(source).linear)
     request = verify.VerifyRequest(str(tmp_path / "out"), str(source))
     assert verify.run(request, silent_report())["minimum_cosine"] > 0.98
 
@@ -221,7 +221,7 @@ def test_the_head_of_another_name_is_an_outer_layer(tmp_path: Path) -> None:
     assert facts(model_dir("gpt_neox"))["tied_embeddings"] is False
     act(tmp_path / "out", "rtn", {**RTN, "targets": "all"}, parent=model_dir("gpt_neox"))
     child = read(tmp_path / "out")
-    assert {"embed_out", "gpt_neox.embed_in"} < set(child.quantized)
+    assert {"embed_out", "gpt_neox.embed_in"} < set(child.stored)
     assert load_dequantized(tmp_path / "out")[0].lm_head.weight.unique().numel() < 64 * 64
     again = layout_of(tmp_path / "out")
     assert (again.embedding, again.head, again.linear) == (
@@ -309,6 +309,6 @@ def test_a_transposed_format_has_a_name_of_its_own(tmp_path: Path) -> None:
     act(tmp_path / "out", "rtn", RTN, parent=model_dir("gpt2"))
     config = json.loads((tmp_path / "out" / "config.json").read_text())["quantization_config"]
     assert config["format"] == "pack-quantized-transposed"
-    tensor = read(tmp_path / "out").quantized["transformer.h.0.attn.c_attn"]
+    tensor = read(tmp_path / "out").stored["transformer.h.0.attn.c_attn"]
     assert tensor.transposed and tensor.shape == (192, 64)
     assert read(tmp_path / "out").weight("transformer.h.0.attn.c_attn").shape == (64, 192)

@@ -19,16 +19,16 @@ def test_autoround_writes_its_own_integers(tmp_path: Path, symmetric: bool) -> N
     params = {"bits": 3, "group_size": 32, "symmetric": symmetric, **FEW}
     result = act(tmp_path / "child", "autoround", params)
     child, source = read(tmp_path / "child"), read(tiny_dir())
-    assert result["quantized_layers"] == len(child.quantized) == 14
+    assert result["stored_layers"] == len(child.stored) == 14
     cosines = compare(child, source, _silent())
     assert min(cosines.values()) > 0.9
-    for tensor in child.quantized.values():
+    for tensor in child.stored.values():
         assert tensor.symmetric == symmetric
         # The full range is used: that is what the sign of a symmetric scale is for.
         assert tensor.ints.min() == -4
         assert tensor.ints.max() == 3
     if symmetric:
-        scales = [tensor.scales for tensor in child.quantized.values()]
+        scales = [tensor.scales for tensor in child.stored.values()]
         assert (np.concatenate([s.reshape(-1) for s in scales]) < 0).any()
 
 

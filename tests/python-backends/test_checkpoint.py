@@ -15,7 +15,7 @@ from tiny_model import act, tiny_copy, tiny_dir
 from transformers import AutoModelForCausalLM
 
 from pare_backends.checkpoint import (
-    QuantizedTensor,
+    GridTensor,
     formula_bytes,
     load_dequantized,
     read,
@@ -23,7 +23,7 @@ from pare_backends.checkpoint import (
     weight_files,
     write,
 )
-from pare_backends.checkpoint.packing import pack, unpack
+from pare_backends.checkpoint.forms.packing import pack, unpack
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
 from pare_backends.failures import StageFailure
 from pare_backends.quantization.rounding import round_matrix
@@ -97,7 +97,7 @@ def test_size_formula_is_within_one_percent_on_a_model_of_some_size(tmp_path: Pa
     weights = {f"layers.{n}": rng.standard_normal((768, 576)).astype(np.float32) for n in range(4)}
     parent = read(tiny_dir())
     tensors = {n: round_matrix(n, w, 4, 64, symmetric=False) for n, w in weights.items()}
-    child = parent.with_quantized(tensors)
+    child = parent.with_stored(tensors)
     (path,) = write(child, tmp_path)
     assert path.stat().st_size == pytest.approx(formula_bytes(child), rel=0.01)
     assert weight_bits(child, list(tensors)) == pytest.approx(4 + (16 + 4) / 64, rel=1e-3)
@@ -113,14 +113,14 @@ def test_a_second_action_keeps_the_first_ones_tensors_bit_for_bit(tmp_path: Path
         if name != "model.embed_tokens.weight":
             assert (before[name] == after[name]).all(), name
     assert "model.embed_tokens.weight_packed" in after
-    assert result["quantized_layers"] == 1
+    assert result["stored_layers"] == 1
     assert "output head" in result["notes"][0]
 
 
 def test_a_quantized_tied_embedding_serves_the_output_head(tmp_path: Path) -> None:
     act(tmp_path / "child", "rtn", {"bits": 8, "targets": "all", "group_size": 32})
     model, _ = load_dequantized(tmp_path / "child")
-    expected = read(tmp_path / "child").quantized["model.embed_tokens"].dequantize()
+    expected = read(tmp_path / "child").stored["model.embed_tokens"].dequantize()
     assert model.lm_head.weight is model.model.embed_tokens.weight
     assert (model.lm_head.weight.detach().numpy() == expected).all()
 
@@ -159,7 +159,7 @@ def test_reading_needs_no_torch(tmp_path: Path) -> None:
     code = (
         "import sys; from pare_backends.checkpoint import read\n"
         f"c = read({str(tmp_path / 'child')!r})\n"
-        "t = c.quantized['model.layers.0.mlp.up_proj']; print(t.dequantize().shape)\n"
+        "t = c.stored['model.layers.0.mlp.up_proj']; print(t.dequantize().shape)\n"
         "assert 'torch' not in sys.modules and 'transformers' not in sys.modules"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -177,8 +177,8 @@ def test_bf16_is_widened_on_reading(tmp_path: Path) -> None:
 
 def test_tiny_scales_stay_in_float32() -> None:
     ints = np.ones((2, 4), dtype=np.int8)
-    small = QuantizedTensor(ints, np.full((2, 1), 3e-7, np.float32), None, 8, -1)
-    usual = QuantizedTensor(ints, np.full((2, 1), 3e-3, np.float32), None, 8, -1)
+    small = GridTensor(ints, np.full((2, 1), 3e-7, np.float32), None, 8, -1)
+    usual = GridTensor(ints, np.full((2, 1), 3e-3, np.float32), None, 8, -1)
     assert small.scale_dtype is np.float32
     assert usual.scale_dtype is np.float16
 

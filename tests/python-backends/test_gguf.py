@@ -142,7 +142,7 @@ def packed(group: int, bits: int, symmetric: bool, tmp_path: Path) -> Any:
     weight = np.random.default_rng(1).normal(size=(6, 96)).astype(np.float32)
     name = "model.layers.0.mlp.up_proj"
     tensor = rounded(weight, bits, group, symmetric)
-    write(read(random_llama(0)).with_quantized({name: tensor}), tmp_path)
+    write(read(random_llama(0)).with_stored({name: tensor}), tmp_path)
     return StoredWeights(str(tmp_path)).packed(f"{name}.weight")
 
 

@@ -31,9 +31,9 @@ def test_gptq_stays_closer_to_the_source_than_rounding(tmp_path: Path) -> None:
     act(tmp_path / "rtn", "rtn", {"bits": 3, "group_size": 32, "clip": True})
     assert divergence(tmp_path / "gptq") < 0.8 * divergence(tmp_path / "rtn")
     child = read(tmp_path / "gptq")
-    assert result["quantized_layers"] == len(child.quantized) == 14
+    assert result["stored_layers"] == len(child.stored) == 14
     assert result["weight_bits"] == pytest.approx(3 + 16 / 32, rel=0.02)
-    for tensor in child.quantized.values():
+    for tensor in child.stored.values():
         assert (tensor.bits, tensor.group_size, tensor.symmetric) == (3, 32, True)
         assert tensor.ints.min() >= -4 and tensor.ints.max() <= 3
 
@@ -43,9 +43,9 @@ def test_gptq_asymmetric_rows_after_a_quantized_embedding(tmp_path: Path) -> Non
     params = {"bits": 4, "group_size": -1, "symmetric": False, "actorder": "none", "samples": 2}
     act(tmp_path / "two", "gptq", params, parent=tmp_path / "one")
     child = read(tmp_path / "two")
-    assert len(child.quantized) == 15
-    assert not child.quantized["model.layers.0.mlp.up_proj"].symmetric
-    assert child.quantized["model.layers.0.mlp.up_proj"].group_size == -1
+    assert len(child.stored) == 15
+    assert not child.stored["model.layers.0.mlp.up_proj"].symmetric
+    assert child.stored["model.layers.0.mlp.up_proj"].group_size == -1
 
 
 def test_weights_off_the_grid_of_their_scales_are_refused() -> None:

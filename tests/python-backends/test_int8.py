@@ -25,8 +25,8 @@ def test_int8_is_stored_as_bytes_and_declares_its_activations(tmp_path: Path) ->
     result = act(tmp_path / "child", "int8", {})
     child = read(tmp_path / "child")
     assert result["activation_bits"] == 8
-    assert len(child.quantized) == 14
-    for tensor in child.quantized.values():
+    assert len(child.stored) == 14
+    for tensor in child.stored.values():
         assert (tensor.bits, tensor.group_size) == (8, -1)
         assert (tensor.activation_bits, tensor.activation_group_size) == (8, 64)
         assert np.abs(tensor.ints).max() == 127
@@ -40,7 +40,7 @@ def test_the_groups_of_the_inputs_are_written_and_read(tmp_path: Path, group: in
     declared = config["quantization_config"]["config_groups"]["group_0"]["input_activations"]
     assert declared["strategy"] == ("token" if group == -1 else "group")
     assert declared["group_size"] == (None if group == -1 else group)
-    tensors = read(tmp_path / "child").quantized.values()
+    tensors = read(tmp_path / "child").stored.values()
     assert {tensor.activation_group_size for tensor in tensors} == {group}
 
 

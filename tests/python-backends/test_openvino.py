@@ -76,7 +76,7 @@ def test_packed_weights_stand_for_the_same_numbers(
     weight = np.random.default_rng(bits).normal(size=(6, columns)).astype(np.float32)
     tensor = rounded(weight, bits, columns // 2, symmetric)
     name = "model.layers.0.mlp.up_proj"
-    write(checkpoint.with_quantized({name: tensor}), tmp_path)
+    write(checkpoint.with_stored({name: tensor}), tmp_path)
     packed = StoredWeights(str(tmp_path)).packed(f"{name}.weight")
     assert packed.bits == bits
     np.testing.assert_array_equal(packed.dequantize(), tensor.dequantize())

@@ -8,24 +8,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pare_backends.checkpoint import Checkpoint, QuantizedTensor, read, write
+from pare_backends.checkpoint import Checkpoint, GridTensor, read, write
 from pare_backends.failures import StageFailure
 from pare_backends.runtimes.stored_weights import StoredWeights
 
 ROWS = 6
 
 
-def tensor(columns: int, bits: int, group_size: int, symmetric: bool) -> QuantizedTensor:
+def tensor(columns: int, bits: int, group_size: int, symmetric: bool) -> GridTensor:
     random = np.random.default_rng(columns * bits)
     top = 2 ** (bits - 1)
     groups = 1 if group_size == -1 else columns // group_size
     ints = random.integers(-top, top, (ROWS, columns)).astype(np.int8)
     scales = random.uniform(0.01, 0.1, (ROWS, groups)).astype(np.float16).astype(np.float32)
     zeros = None if symmetric else random.integers(-top, top, (ROWS, groups)).astype(np.int8)
-    return QuantizedTensor(ints, scales, zeros, bits, group_size)
+    return GridTensor(ints, scales, zeros, bits, group_size)
 
 
-def written(out: Path, quantized: QuantizedTensor) -> Path:
+def written(out: Path, quantized: GridTensor) -> Path:
     write(Checkpoint({"model_type": "llama"}, (), {"layer": quantized}, {}), out)
     return out
 
@@ -39,7 +39,7 @@ def test_short_rows_are_read_as_they_were_written(
 ) -> None:
     original = tensor(columns, bits, group_size, symmetric)
     folder = written(tmp_path / "packed", original)
-    found = read(folder).quantized["layer"]
+    found = read(folder).stored["layer"]
     assert (found.bits, found.group_size) == (bits, group_size)
     assert (found.ints == original.ints).all()
     assert np.array_equal(found.dequantize(), original.dequantize())

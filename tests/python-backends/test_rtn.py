@@ -96,9 +96,9 @@ def test_an_unknown_knob_is_refused_in_words(tmp_path: Path) -> None:
 
 def test_targets_choose_the_part(tmp_path: Path) -> None:
     act(tmp_path / "embedding", "rtn", {"targets": "embedding", "bits": 8, "group_size": 32})
-    assert set(read(tmp_path / "embedding").quantized) == {"model.embed_tokens"}
+    assert set(read(tmp_path / "embedding").stored) == {"model.embed_tokens"}
     act(tmp_path / "all", "rtn", {"targets": "all", "group_size": 32})
-    assert len(read(tmp_path / "all").quantized) == 15
+    assert len(read(tmp_path / "all").stored) == 15
 
 
 def test_two_bits_cost_right_answers_and_eight_do_not(tmp_path: Path) -> None:

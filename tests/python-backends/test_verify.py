@@ -61,9 +61,9 @@ def test_each_second_is_in_a_span_of_its_own(tmp_path: Path) -> None:
 def test_scales_in_the_wrong_order_are_found(tmp_path: Path) -> None:
     act(tmp_path / "child", "rtn", {"bits": 4, "group_size": 32})
     child = read(tmp_path / "child")
-    tensor = child.quantized[LAYER]
+    tensor = child.stored[LAYER]
     wrong = replace(tensor, ints=np.ascontiguousarray(tensor.ints[::-1]))
-    write(replace(child, quantized={**child.quantized, LAYER: wrong}), tmp_path / "wrong")
+    write(replace(child, stored={**child.stored, LAYER: wrong}), tmp_path / "wrong")
     with pytest.raises(StageFailure, match=LAYER) as caught:
         verified(tmp_path / "wrong")
     assert caught.value.kind == "verification"

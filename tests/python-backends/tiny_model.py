@@ -58,13 +58,17 @@ def calibration() -> Path:
 
 
 def act(
-    out: Path, method: str, params: dict[str, Any], parent: Path | None = None
+    out: Path,
+    method: str,
+    params: dict[str, Any],
+    parent: Path | None = None,
+    agent: str = "quantization",
 ) -> dict[str, Any]:
     """The stage's result; the child lies in `out`."""
     request = ApplyRequest(
         parent_dir=str(parent or tiny_dir()),
         output_dir=str(out),
-        agent="quantization",
+        agent=agent,
         method=method,
         params=params,
         calibration_path=str(calibration()),

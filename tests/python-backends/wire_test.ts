@@ -56,7 +56,7 @@ Deno.test("readResult() gives NaN and infinities back as numbers and leaves text
     formula_bytes: 1,
     weight_bits: 4,
     activation_bits: null,
-    quantized_layers: 1,
+    stored_layers: 1,
     peak_memory_bytes: 1,
     notes: ["NaN"],
     floats: [{ part: "norm", tensors: 1, bytes: 2 }],

@@ -5,13 +5,15 @@ scales without importing torch; `load_dequantized` imports torch and transformer
 """
 
 from pare_backends.checkpoint.files import Checkpoint, read, weight_files, write
+from pare_backends.checkpoint.forms import BitmaskTensor, GridTensor, StoredTensor
 from pare_backends.checkpoint.load import load_dequantized
-from pare_backends.checkpoint.quantized import QuantizedTensor
 from pare_backends.checkpoint.size import formula_bytes, weight_bits
 
 __all__ = [
+    "BitmaskTensor",
     "Checkpoint",
-    "QuantizedTensor",
+    "GridTensor",
+    "StoredTensor",
     "formula_bytes",
     "load_dequantized",
     "read",

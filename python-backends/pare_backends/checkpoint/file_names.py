@@ -12,8 +12,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-PART = re.compile(r"(?<=\.weight)_(packed|scale|zero_point|shape)$")
-"""What compressed-tensors appends to a weight's name for the parts that it is stored in."""
+from pare_backends.checkpoint.forms import weight_name
+
 STACKED = (("MergeModulelist",), ("MergeModulelist", "Concatenate"))
 """Translations that lay an expert's matrices into the model's stack as they are, side by side."""
 
@@ -30,7 +30,7 @@ class Filled:
 
 def stored_names(names: Collection[str]) -> list[str]:
     """Tensors of a checkpoint's files, each once whatever parts it is stored in."""
-    return list(dict.fromkeys(PART.sub("", name) for name in names))
+    return list(dict.fromkeys(weight_name(name) for name in names))
 
 
 def filled_parameters(model: Any, names: Collection[str]) -> dict[str, Filled]:

@@ -5,28 +5,21 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from pare_backends.checkpoint.config import (
-    declared_bits,
-    input_rounding,
-    is_transposed,
-    quantization_config,
-)
+from pare_backends.checkpoint.forms import CONFIG_KEYS, StoredTensor, form_entries, read_forms
+from pare_backends.checkpoint.forms.floats import half
 from pare_backends.checkpoint.own_files import own_file
-from pare_backends.checkpoint.packing import pack, unpack
-from pare_backends.checkpoint.quantized import QuantizedTensor
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
 from pare_backends.failures import StageFailure
 
 SHARD_BYTES = 5_000_000_000
 INDEX = "model.safetensors.index.json"
-HALF_LARGEST = 65504.0
 """Files beside the weights that belong to the model: tokenizer, templates, generation."""
 COMPANIONS = (
     "added_tokens.json",
@@ -41,50 +34,83 @@ COMPANIONS = (
     "vocab.json",
     "vocab.txt",
 )
-PARTS = (".weight_packed", ".weight_scale", ".weight_zero_point", ".weight_shape")
+T = TypeVar("T", bound=StoredTensor)
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model: its configuration, companion files, quantized and other tensors."""
+    """A model: its configuration, companion files, tensors in a stored form and plain floats."""
 
-    config: Mapping[str, Any]  # config.json without quantization_config
+    config: Mapping[str, Any]  # config.json without what it says of stored forms
     files: tuple[Path, ...]  # tokenizer and other companions, copied as they are
-    quantized: Mapping[str, QuantizedTensor]  # by layer, such as model.layers.0.mlp.up_proj
+    stored: Mapping[str, StoredTensor]  # by layer, such as model.layers.0.mlp.up_proj
     floats: Mapping[str, np.ndarray] = field(repr=False)  # by tensor name; read when asked for
 
     def weight(self, layer: str) -> np.ndarray:
-        """A layer's weight as the model has it, dequantized where it is quantized.
+        """A layer's weight as the model has it, whatever form it is stored in.
 
         returns: (out, in) float32, (in, out) of a layer that the model holds transposed
         """
-        if layer in self.quantized:
-            tensor = self.quantized[layer]
-            return tensor.dequantize().T if tensor.transposed else tensor.dequantize()
+        if layer in self.stored:
+            return self.stored[layer].weight()
         return np.asarray(self.floats[f"{layer}.weight"], dtype=np.float32)
 
+    def shape(self, layer: str) -> tuple[int, ...]:
+        """Shape of a layer's weight as the model has it, without reading floats."""
+        stored = self.stored.get(layer)
+        return self.float_shape(f"{layer}.weight") if stored is None else stored.shape
+
     def float_shape(self, name: str) -> tuple[int, ...]:
-        """Shape of an unquantized tensor, without reading it where it is still on disk."""
+        """Shape of a tensor of plain floats, without reading it where it is still on disk."""
         if isinstance(self.floats, StoredTensors):
-            return self.floats.entries[name].shape
+            return self.floats.shape(name)
         return tuple(self.floats[name].shape)
 
-    def with_quantized(self, tensors: Mapping[str, QuantizedTensor]) -> Checkpoint:
-        """The checkpoint with these layers' float weights replaced; the others stay as they are,
-        bit for bit."""
-        twice = sorted(set(tensors) & set(self.quantized))
-        if twice:
-            raise StageFailure(
-                "invalid", f"Cannot quantize {twice[0]}: it is quantized already in the parent"
-            )
-        gone = {f"{layer}.weight" for layer in tensors}
-        kept = set(self.floats) - gone
+    def in_form(self, form: type[T]) -> dict[str, T]:
+        """The layers that are stored in one form."""
+        return {name: held for name, held in self.stored.items() if isinstance(held, form)}
+
+    def with_stored(self, tensors: Mapping[str, StoredTensor]) -> Checkpoint:
+        """The checkpoint with these layers in a stored form, in the place of their floats or of a
+        form that may be replaced; the others stay as they are, bit for bit."""
+        self.check_replaceable(tensors)
+        floats = self.without_floats({f"{layer}.weight" for layer in tensors})
+        return replace(self, stored={**self.stored, **tensors}, floats=floats)
+
+    def with_floats(self, tensors: Mapping[str, np.ndarray]) -> Checkpoint:
+        """The checkpoint with these tensors as plain floats, by their names in files and of any
+        shape, in the place of what they were; the others stay as they are, bit for bit.
+
+        A tensor that was in a stored form takes its whole size again: method after method, the
+        last one chooses the form.
+        """
+        layers = {name.removesuffix(".weight") for name in tensors if name.endswith(".weight")}
+        gone = layers & set(self.stored)
+        self.check_replaceable(gone)
+        kept = {name: held for name, held in self.stored.items() if name not in gone}
         floats = (
-            self.floats.subset(kept)
+            self.floats.with_made(tensors)
             if isinstance(self.floats, StoredTensors)
-            else {name: self.floats[name] for name in self.floats if name in kept}
+            else {**self.floats, **tensors}
         )
-        return replace(self, quantized={**self.quantized, **tensors}, floats=floats)
+        return replace(self, stored=kept, floats=floats)
+
+    def check_replaceable(self, layers: Collection[str]) -> None:
+        """Raises where one of the layers is in a form that no later action may change."""
+        for layer in sorted(set(layers) & set(self.stored)):
+            if not self.stored[layer].REPLACEABLE:
+                raise StageFailure(
+                    "invalid",
+                    f"Cannot change {layer}: it is {self.stored[layer].STATE} already in the"
+                    " parent",
+                )
+
+    def without_floats(self, names: Collection[str]) -> Mapping[str, np.ndarray]:
+        """The float tensors but these, unread where they are on disk."""
+        kept = set(self.floats) - set(names)
+        if isinstance(self.floats, StoredTensors):
+            return self.floats.subset(kept)
+        return {name: self.floats[name] for name in self.floats if name in kept}
 
 
 def shard_names(index: Path) -> list[str]:
@@ -136,74 +162,20 @@ def read(directory: str | Path) -> Checkpoint:
     config = json.loads(own_file(root, root / "config.json").read_text())
     entries = {name: entry for path in paths for name, entry in file_entries(path).items()}
     stored = StoredTensors(entries)
-    layers = [n.removesuffix(".weight_scale") for n in entries if n.endswith(".weight_scale")]
-    quantized = {layer: read_quantized(stored, layer, config) for layer in layers}
-    used = {f"{layer}{part}" for layer in layers for part in (*PARTS, ".weight")}
+    tensors, used = read_forms(stored, config)
     floats = stored.subset(set(entries) - used)
     beside = (root / name for name in COMPANIONS)
     companions = tuple(own_file(root, path) for path in beside if os.path.lexists(path))
-    plain = {key: value for key, value in config.items() if key != "quantization_config"}
-    return Checkpoint(plain, companions, quantized, floats)
-
-
-def read_quantized(stored: StoredTensors, layer: str, config: Mapping[str, Any]) -> QuantizedTensor:
-    """One layer from its stored parts; the group size follows from their shapes."""
-    scales = stored[f"{layer}.weight_scale"].astype(np.float32)
-    if f"{layer}.weight_packed" not in stored:
-        ints = stored[f"{layer}.weight"]
-        if ints.dtype != np.int8:
-            raise StageFailure(
-                "bad_input", f"Cannot read {layer}: its weights are {ints.dtype}, expected int8"
-            )
-        bits, columns, zero_points = 8, ints.shape[1], None
-    else:
-        packed = stored[f"{layer}.weight_packed"]
-        rows, columns = (int(n) for n in stored[f"{layer}.weight_shape"])
-        bits = declared_bits(config, layer, packed.shape[1], columns)
-        ints = unpack(packed, bits, columns)
-        zero_points = None
-        if f"{layer}.weight_zero_point" in stored:
-            zero_packed = np.ascontiguousarray(stored[f"{layer}.weight_zero_point"].T)
-            zero_points = np.ascontiguousarray(unpack(zero_packed, bits, rows).T)
-    groups = scales.shape[1]
-    group_size = -1 if groups == 1 else columns // groups
-    input_bits, input_group = input_rounding(config, layer) or (None, -1)
-    transposed = is_transposed(config, layer)
-    return QuantizedTensor(
-        ints, scales, zero_points, bits, group_size, input_bits, input_group, transposed
-    )
-
-
-def layer_tensors(layer: str, tensor: QuantizedTensor) -> dict[str, np.ndarray]:
-    """A quantized layer as it lies on disk."""
-    tensor.check(layer)
-    scales = tensor.scales.astype(tensor.scale_dtype)
-    if tensor.activation_bits is not None:
-        return {f"{layer}.weight": tensor.ints, f"{layer}.weight_scale": scales}
-    parts = {
-        f"{layer}.weight_packed": pack(tensor.ints, tensor.bits),
-        f"{layer}.weight_scale": scales,
-        f"{layer}.weight_shape": np.array(tensor.ints.shape, dtype=np.int64),
-    }
-    if tensor.zero_points is not None:
-        by_group = np.ascontiguousarray(tensor.zero_points.T)
-        parts[f"{layer}.weight_zero_point"] = np.ascontiguousarray(pack(by_group, tensor.bits).T)
-    return parts
-
-
-def half(values: np.ndarray) -> np.ndarray:
-    """float16, or float32 where float16 would overflow; integers as they are."""
-    if values.dtype.kind != "f":
-        return values
-    if values.size and float(np.abs(values).max()) > HALF_LARGEST:
-        return values.astype(np.float32)
-    return values.astype(np.float16)
+    plain = {key: value for key, value in config.items() if key not in CONFIG_KEYS}
+    return Checkpoint(plain, companions, tensors, floats)
 
 
 def stored_parts(checkpoint: Checkpoint) -> Iterator[tuple[str, np.ndarray]]:
     """Every tensor as it will lie on disk, one at a time."""
-    for layer, tensor in checkpoint.quantized.items():
-        yield from layer_tensors(layer, tensor).items()
+    for layer, tensor in checkpoint.stored.items():
+        tensor.check(layer)
+        for part, values in tensor.parts().items():
+            yield f"{layer}{part}", values
     for name in checkpoint.floats:
         yield name, half(checkpoint.floats[name])
 
@@ -218,9 +190,7 @@ def write(
     paths = name_shards(root, shards)
     for companion in checkpoint.files:
         shutil.copyfile(companion, root / companion.name)
-    config = dict(checkpoint.config)
-    if checkpoint.quantized:
-        config["quantization_config"] = quantization_config(checkpoint.quantized)
+    config = {**checkpoint.config, **form_entries(checkpoint.stored)}
     config["dtype"] = "float16"
     config.pop("torch_dtype", None)
     # Last: a directory without it is no checkpoint, so a killed writer leaves none behind.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pare_backends.checkpoint.files import Checkpoint, read
+from pare_backends.checkpoint.forms import CONFIG_KEYS, GridTensor
 from pare_backends.checkpoint.linear_modules import separate_experts
 from pare_backends.checkpoint.own_files import check_directory
 from pare_backends.failures import StageFailure
@@ -50,7 +51,7 @@ def load_config(directory: str | Path) -> Any:
 def load_dequantized(directory: str | Path) -> tuple[Any, Any]:
     """(model in float32 in eval mode, tokenizer).
 
-    Quantized weights are multiplied out. Where the checkpoint declares quantized activations, the
+    Weights in a stored form are decoded. Where the checkpoint declares quantized activations, the
     inputs of those layers are rounded to the same integers that a runtime would use.
     transformers' own loader is not used for quantized tensors: it cannot tie an output head to a
     packed embedding, and it would compute in float16.
@@ -64,7 +65,7 @@ def load_model(checkpoint: Checkpoint, directory: str | Path) -> Any:
 
     skeleton = meta_model(directory)
     state = {name: as_tensor(checkpoint.floats[name]) for name in checkpoint.floats}
-    for layer in checkpoint.quantized:
+    for layer in checkpoint.stored:
         state[f"{layer}.weight"] = as_tensor(checkpoint.weight(layer))
     model, info = type(skeleton).from_pretrained(
         None,
@@ -78,7 +79,7 @@ def load_model(checkpoint: Checkpoint, directory: str | Path) -> Any:
     model.config._name_or_path = model.name_or_path = str(directory)
     declared = {
         layer: tensor.activation_group_size
-        for layer, tensor in checkpoint.quantized.items()
+        for layer, tensor in checkpoint.in_form(GridTensor).items()
         if tensor.activation_bits is not None
     }
     quantize_inputs(model, by_module(model, declared))
@@ -120,8 +121,9 @@ def meta_model(directory: str | Path) -> Any:
     from transformers import AutoModelForCausalLM
 
     config = load_config(directory)
-    if hasattr(config, "quantization_config"):
-        del config.quantization_config
+    for key in CONFIG_KEYS:
+        if hasattr(config, key):
+            delattr(config, key)
     with torch.device("meta"):
         return AutoModelForCausalLM.from_config(config, trust_remote_code=trusts_remote_code())
 

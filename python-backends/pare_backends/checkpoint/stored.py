@@ -101,12 +101,18 @@ def damaged(path: Path, why: str) -> StageFailure:
 
 
 class StoredTensors(Mapping[str, np.ndarray]):
-    """Tensors by name, each read when it is asked for; bf16 comes as float32."""
+    """Tensors by name, each read when it is asked for, bf16 as float32; beside them tensors that
+    are in memory."""
 
-    def __init__(self, entries: Mapping[str, Entry]) -> None:
-        self.entries = dict(entries)
+    def __init__(
+        self, entries: Mapping[str, Entry], made: Mapping[str, np.ndarray] | None = None
+    ) -> None:
+        self.made = dict(made or {})
+        self.entries = {name: entry for name, entry in entries.items() if name not in self.made}
 
     def __getitem__(self, name: str) -> np.ndarray:
+        if name in self.made:
+            return self.made[name]
         entry = self.entries[name]
         check_dtype(name, entry)
         raw: np.ndarray = np.fromfile(
@@ -117,11 +123,23 @@ class StoredTensors(Mapping[str, np.ndarray]):
         return (raw.astype(np.uint32) << 16).view(np.float32)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.entries)
+        yield from self.entries
+        yield from self.made
 
     def __len__(self) -> int:
-        return len(self.entries)
+        return len(self.entries) + len(self.made)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """A tensor's shape, unread."""
+        return tuple(self.made[name].shape) if name in self.made else self.entries[name].shape
 
     def subset(self, names: set[str]) -> StoredTensors:
         """Only these tensors, still unread."""
-        return StoredTensors({name: e for name, e in self.entries.items() if name in names})
+        return StoredTensors(
+            {name: e for name, e in self.entries.items() if name in names},
+            {name: values for name, values in self.made.items() if name in names},
+        )
+
+    def with_made(self, tensors: Mapping[str, np.ndarray]) -> StoredTensors:
+        """These tensors in the place of what had their names, the others still unread."""
+        return StoredTensors(self.entries, {**self.made, **tensors})

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.checkpoint.size import FLOAT_BITS, float_values
+from pare_backends.checkpoint.forms import GridTensor
+from pare_backends.checkpoint.forms.floats import FLOAT_BITS
+from pare_backends.checkpoint.size import float_values
 from pare_backends.models.layout import Layout
 
 OWN_LOADER = "use pare_backends.checkpoint.load_dequantized"
@@ -19,26 +21,27 @@ def other_loaders(child: Checkpoint, layout: Layout) -> list[str]:
     Tried with transformers 5.17 and compressed-tensors 0.19: packed matrices of experts load, those
     whose inputs are rounded too do not.
     """
-    said: list[str] = []
-    if layout.embedding in child.quantized and layout.head is None and not copied(child, layout):
+    said = own_form_notes(child)
+    grid = child.in_form(GridTensor)
+    if layout.embedding in grid and layout.head is None and not copied(child, layout):
         said.append(
             f"{layout.embedding} is quantized and shared with the output head, which transformers"
             f" does not load by itself: {OWN_LOADER}"
         )
-    turned = [layer for layer, tensor in child.quantized.items() if tensor.transposed]
+    turned = [layer for layer, tensor in grid.items() if tensor.transposed]
     if turned:
         said.append(
             f"{turned[0]} and {len(turned) - 1} other layers are packed in groups along their"
             " input, while their architecture holds them transposed (Conv1D): transformers refuses"
             f" the format, {OWN_LOADER}"
         )
-    rounding = [n for n, t in child.quantized.items() if t.activation_bits and n in layout.experts]
+    rounding = [n for n, t in grid.items() if t.activation_bits and n in layout.experts]
     if rounding:
         said.append(
             f"{rounding[0]} and {len(rounding) - 1} other matrices of experts have their inputs"
             f" rounded too, which transformers does not load: {OWN_LOADER}"
         )
-    packed = [n for n, t in child.quantized.items() if not t.activation_bits]
+    packed = [n for n, t in grid.items() if not t.activation_bits]
     own = [layer for layer in packed if layer in layout.own_forward]
     if own:
         said.append(
@@ -48,10 +51,23 @@ def other_loaders(child: Checkpoint, layout: Layout) -> list[str]:
     return said
 
 
+def own_form_notes(child: Checkpoint) -> list[str]:
+    """Layers in a form that pare alone reads, one sentence a form."""
+    layers: dict[str, list[str]] = {}
+    for name, tensor in child.stored.items():
+        if tensor.OWN_LOADER is not None:
+            layers.setdefault(tensor.OWN_LOADER, []).append(name)
+    return [
+        f"{names[0]} and {len(names) - 1} other layers are {how}, which transformers does not load:"
+        f" {OWN_LOADER}"
+        for how, names in layers.items()
+    ]
+
+
 def copied(child: Checkpoint, layout: Layout) -> bool:
     """Whether the embedding's copy for the output head is in the files still."""
     return layout.head_copy is not None and (
-        f"{layout.head_copy}.weight" in child.floats or layout.head_copy in child.quantized
+        f"{layout.head_copy}.weight" in child.floats or layout.head_copy in child.stored
     )
 
 

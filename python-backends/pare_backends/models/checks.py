@@ -11,6 +11,7 @@ import numpy as np
 
 from pare_backends.checkpoint.file_names import filled_parameters
 from pare_backends.checkpoint.files import weight_files
+from pare_backends.checkpoint.forms import own_forms
 from pare_backends.checkpoint.stored import Entry, check_dtype, file_entries
 from pare_backends.failures import StageFailure, one_line
 from pare_backends.progress import Report
@@ -43,7 +44,7 @@ def read_config(directory: Path) -> dict[str, Any]:
 
 
 def check_config(source: Path | str, config: dict[str, Any], trust_remote_code: bool) -> None:
-    """Raises for a checkpoint's own code and for one that is quantized already.
+    """Raises for a checkpoint's own code and for one that is compressed already.
 
     source: the directory, or the name on the hub, as the sentence calls it
     """
@@ -61,6 +62,14 @@ def check_config(source: Path | str, config: dict[str, Any], trust_remote_code: 
         raise StageFailure(
             "bad_input",
             f"Cannot use {source} as a baseline: it is quantized already ({method})",
+            hint="Give the model that it was made from",
+        )
+    forms = own_forms(config)
+    if forms:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot use {source} as a baseline: its weights are stored as {', '.join(forms)}, a"
+            " form that an action of pare left",
             hint="Give the model that it was made from",
         )
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pare_backends.checkpoint import Checkpoint, QuantizedTensor
+from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import choice, flag, integer, real
 from pare_backends.quantization.context import Context, check_layers
@@ -40,7 +40,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
         model = tune(model, tokenizer, windows, params, context)
     with context.report.span("extract"):
         tensors = {layer: read_layer(model, layer, params, context) for layer in layers}
-    return checkpoint.with_quantized(tensors)
+    return checkpoint.with_stored(tensors)
 
 
 def tune(model: Any, tokenizer: Any, windows: Any, params: Params, context: Context) -> Any:
@@ -83,7 +83,7 @@ def tune(model: Any, tokenizer: Any, windows: Any, params: Params, context: Cont
     return tuned
 
 
-def read_layer(model: Any, layer: str, params: Params, context: Context) -> QuantizedTensor:
+def read_layer(model: Any, layer: str, params: Params, context: Context) -> GridTensor:
     """One layer's integers and scales; auto-round counts its integers from 0."""
     import torch
 

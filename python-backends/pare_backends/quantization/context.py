@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pare_backends.checkpoint import Checkpoint, QuantizedTensor
+from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.failures import StageFailure
 from pare_backends.models.layout import Layout
 from pare_backends.progress import Report
@@ -58,7 +58,7 @@ class Context:
         weight = checkpoint.weight(layer)
         return np.ascontiguousarray(weight.T) if layer in self.layout.transposed else weight
 
-    def in_place(self, layer: str, tensor: QuantizedTensor) -> QuantizedTensor:
+    def in_place(self, layer: str, tensor: GridTensor) -> GridTensor:
         """The tensor as the layer's own: it says where the model holds the weight transposed."""
         return replace(tensor, transposed=layer in self.layout.transposed)
 
@@ -98,13 +98,15 @@ def check_layers(
 
 
 def check_untouched(checkpoint: Checkpoint, layers: Sequence[str]) -> None:
-    """Raises where the parent holds one of the layers quantized."""
-    twice = [layer for layer in layers if layer in checkpoint.quantized]
+    """Raises where the parent holds one of the layers quantized. A pruned one is rounded as it
+    stands: its zeros are points of every grid."""
+    stored = checkpoint.stored
+    twice = [n for n in layers if n in stored and not stored[n].REPLACEABLE]
     if twice:
         raise StageFailure(
             "invalid",
-            f"Cannot quantize {twice[0]}: it is quantized already in the parent"
-            f" ({len(twice)} of {len(layers)} layers are)",
+            f"Cannot quantize {twice[0]}: it is {stored[twice[0]].STATE} already in the"
+            f" parent ({len(twice)} of {len(layers)} layers are)",
             hint="Start from the baseline, or choose other targets",
         )
 
@@ -116,7 +118,7 @@ def check_groups(
     if group_size == -1:
         return
     for layer in layers:
-        shape = checkpoint.float_shape(f"{layer}.weight")
+        shape = checkpoint.shape(layer)
         columns = shape[0 if layer in layout.transposed else 1]
         if columns % group_size != 0:
             raise StageFailure(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.quantized import QuantizedTensor, stored_scales
+from pare_backends.checkpoint.forms.grid import GridTensor, stored_scales
 from pare_backends.failures import StageFailure
 
 EXACT = 1e-3
@@ -20,7 +20,7 @@ def grid_tensor(
     zero_points: Any | None,
     bits: int,
     group_size: int,
-) -> QuantizedTensor:
+) -> GridTensor:
     """The integers that a library's dequantized weights stand for; it raises where the weights
     do not lie on the grid of these scales, so a misread grid cannot pass unseen.
 
@@ -48,7 +48,7 @@ def grid_tensor(
             f"Cannot read the integers of {name}: its weights lie {off:.2g} steps off the grid of"
             f" its scales, from {ints.min():.0f} to {ints.max():.0f}",
         )
-    return QuantizedTensor(
+    return GridTensor(
         ints.reshape(rows, columns).astype(np.int8),
         stored_scales(steps),
         None if zero_points is None else zeros.astype(np.int8),

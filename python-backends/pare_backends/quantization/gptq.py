@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pare_backends.checkpoint import Checkpoint, QuantizedTensor
+from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.knobs import choice, flag, integer, real
 from pare_backends.quantization.context import Context, check_layers
 from pare_backends.quantization.extract import grid_tensor
@@ -42,7 +42,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
         run_oneshot(model, tokenizer, windows, modules, params, context)
     with context.report.span("extract"):
         tensors = {layer: read_layer(model, layer, params, context) for layer in layers}
-    return checkpoint.with_quantized(tensors)
+    return checkpoint.with_stored(tensors)
 
 
 def run_oneshot(
@@ -97,7 +97,7 @@ def run_oneshot(
     context.notes.extend(routed_note(counts, windows.numel(), ALL_EXPERTS))
 
 
-def read_layer(model: Any, layer: str, params: Params, context: Context) -> QuantizedTensor:
+def read_layer(model: Any, layer: str, params: Params, context: Context) -> GridTensor:
     """One layer's integers and scales."""
     module = model.get_submodule(context.layout.modules[layer])
     zeros = None if params.symmetric else module.weight_zero_point

@@ -44,4 +44,4 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
             )
             tensors[layer] = context.in_place(layer, tensor)
             context.report.progress("round", done, len(layers), "layers")
-    return checkpoint.with_quantized(tensors)
+    return checkpoint.with_stored(tensors)

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from pare_backends.checkpoint.quantized import QuantizedTensor, stored_scales
+from pare_backends.checkpoint.forms.grid import GridTensor, stored_scales
 from pare_backends.failures import StageFailure
 
 CHUNK_VALUES = 1 << 17  # weights worked on at a time: half a megabyte stays in a core's cache
@@ -23,7 +23,7 @@ def round_matrix(
     activation_bits: int | None = None,
     activation_group_size: int = -1,
     threads: int = 1,
-) -> QuantizedTensor:
+) -> GridTensor:
     """The matrix on the nearest points of a grid with one scale a group.
 
     `clip` shrinks each group's range to what makes its squared error least. The integers are the
@@ -52,7 +52,7 @@ def round_matrix(
     ints = np.concatenate([part[0] for part in parts]).reshape(rows, columns)
     scales = np.concatenate([part[1] for part in parts]).reshape(rows, -1)
     zeros = np.concatenate([part[2] for part in parts]).reshape(rows, -1)
-    return QuantizedTensor(
+    return GridTensor(
         ints,
         scales,
         None if symmetric else zeros,

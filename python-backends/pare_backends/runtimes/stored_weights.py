@@ -8,20 +8,20 @@ of the process stays the runtime's own. Letters: o rows, i columns, g groups a r
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.config import declared_bits, input_rounding
 from pare_backends.checkpoint.files import weight_files
-from pare_backends.checkpoint.packing import unpack
+from pare_backends.checkpoint.forms import GridTensor, forms_by_layer, weight_name
+from pare_backends.checkpoint.forms.floats import half
+from pare_backends.checkpoint.forms.grid_config import declared_bits, input_rounding
+from pare_backends.checkpoint.forms.packing import unpack
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
 from pare_backends.failures import StageFailure
 
-PART = re.compile(r"(?<=\.weight)_(packed|scale|zero_point|shape)$")
 ELEMENT_BITS = {"i4": 4, "u4": 4, "i8": 8, "u8": 8}
 
 
@@ -79,21 +79,27 @@ class StoredWeights:
         self._stored = StoredTensors(
             {name: entry for path in paths for name, entry in file_entries(path).items()}
         )
+        self._forms = forms_by_layer(self._stored.entries)
 
     def names(self) -> list[str]:
         """Every weight and other tensor, each once whatever parts it is stored in."""
-        return sorted({PART.sub("", name) for name in self._stored})
+        return sorted({weight_name(name) for name in self._stored})
 
     def is_packed(self, tensor: str) -> bool:
         """Whether a weight, such as lm_head.weight, is stored as integers with scales."""
-        return f"{tensor}_scale" in self._stored
+        return self._forms.get(tensor.removesuffix(".weight")) is GridTensor
 
     def has(self, tensor: str) -> bool:
         return tensor in self._stored or self.is_packed(tensor)
 
     def floats(self, tensor: str) -> np.ndarray:
-        """A tensor that is not quantized, in its stored type; bf16 comes as float32."""
-        return self._stored[tensor]
+        """A tensor that is not packed: plain floats in their stored type, bf16 as float32; another
+        stored form decoded to what plain floats would be."""
+        layer = tensor.removesuffix(".weight")
+        form = self._forms.get(layer)
+        if form is None:
+            return self._stored[tensor]
+        return half(form.read(self._stored, layer, self.config).weight())
 
     def input_group(self, tensor: str) -> int | None:
         """Columns of a weight's input that share a scale, -1 = the whole row; None where the

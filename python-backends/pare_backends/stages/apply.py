@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from pare_backends.checkpoint import Checkpoint, formula_bytes, read, weight_bits, write
+from pare_backends.checkpoint.forms import GridTensor
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import build_params, unknown_name
 from pare_backends.method_file import load_method_file
@@ -55,13 +56,14 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
         files = write(child, output)
         report.progress("write", 1, 1, "checkpoints")
     others, floats = other_loaders(child, layout), float_parts(child, layout)
-    declared = {t.activation_bits for t in child.quantized.values() if t.activation_bits}
+    grid = child.in_form(GridTensor).values()
+    declared = {t.activation_bits for t in grid if t.activation_bits}
     return {
         "size_bytes": sum(path.stat().st_size for path in files),
         "formula_bytes": formula_bytes(child),
         "weight_bits": weight_bits(child, layout.linear),
         "activation_bits": min(declared) if declared else None,
-        "quantized_layers": len(child.quantized) - len(parent.quantized),
+        "stored_layers": sum(t is not parent.stored.get(n) for n, t in child.stored.items()),
         "peak_memory_bytes": peak_memory(),
         "notes": [*others, *context.notes, left_in_floats(floats, formula_bytes(child))],
         "floats": floats,
@@ -81,11 +83,13 @@ def method_module(request: ApplyRequest) -> ModuleType:
 
 
 def check_child(parent: Checkpoint, child: Checkpoint) -> None:
-    """Raises where a method gave back something that no reader could use."""
-    for name, tensor in child.quantized.items():
-        if name not in parent.quantized:
+    """Raises where a method gave back something that no reader could use, or changed what no method
+    may change."""
+    for name, tensor in child.stored.items():
+        if tensor is not parent.stored.get(name):
             tensor.check(name)
-        elif tensor is not parent.quantized[name]:
+    for name, tensor in parent.stored.items():
+        if not tensor.REPLACEABLE and child.stored.get(name, tensor) is not tensor:
             raise StageFailure("crash", f"Cannot keep {name}: the method changed a packed tensor")
 
 

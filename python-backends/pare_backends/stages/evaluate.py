@@ -134,7 +134,7 @@ def _in_runtime(request: EvaluateRequest, model: Any, row: dict[str, Any]) -> di
 
 def _load(request: EvaluateRequest, report: Report) -> tuple[Any, Any, str]:
     """Model in float32 with its tokenizer, and a phrase on its numerics."""
-    from pare_backends.checkpoint import read
+    from pare_backends.checkpoint import GridTensor, read
     from pare_backends.checkpoint.load import load_model, load_tokenizer
 
     artifact_dir = request.artifact_dir
@@ -145,7 +145,7 @@ def _load(request: EvaluateRequest, report: Report) -> tuple[Any, Any, str]:
         )
         return model, load_tokenizer(artifact_dir), f"scored in {runtime.name}"
     checkpoint = read(artifact_dir)
-    quantized = checkpoint.quantized.values()
+    quantized = checkpoint.in_form(GridTensor).values()
     rounded = {
         (t.activation_bits, t.activation_group_size)
         for t in quantized

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint import Checkpoint, read
+from pare_backends.checkpoint import Checkpoint, GridTensor, read
 from pare_backends.checkpoint.load import load_model, load_tokenizer
 from pare_backends.failures import StageFailure
 from pare_backends.models.layout import layout_of
@@ -68,7 +68,7 @@ def run(request: VerifyRequest, report: Report) -> dict[str, Any]:
 def matrices(checkpoint: Checkpoint) -> list[str]:
     """Layers with a weight matrix, quantized or not."""
     plain = [name.removesuffix(".weight") for name in checkpoint.floats if name.endswith(".weight")]
-    return [*checkpoint.quantized, *plain]
+    return [*checkpoint.stored, *plain]
 
 
 def tied_copies(directory: str) -> frozenset[str]:
@@ -114,9 +114,10 @@ def compare(
 
 def floor_of(artifact: Checkpoint, layer: str) -> float:
     """Least cosine that a layer may have."""
-    if layer not in artifact.quantized:
+    tensor = artifact.stored.get(layer)
+    if not isinstance(tensor, GridTensor):
         return UNQUANTIZED_FLOOR
-    return COSINE_FLOOR.get(artifact.quantized[layer].bits, 0.5)
+    return COSINE_FLOOR.get(tensor.bits, 0.5)
 
 
 def cosine(layer: str, weights: np.ndarray, original: np.ndarray) -> float:

@@ -23,8 +23,8 @@ HEAD = "lm_head.weight"
 NOT_ARCHITECTURE = frozenset({
     "_name_or_path", "_model_name_or_path", "architectures", "auto_map", "bos_token_id", "dtype",
     "eos_token_id", "initializer_range", "max_position_embeddings", "pad_token_id",
-    "pretraining_tp", "quantization_config", "torch_dtype", "transformers_version",
-    "unk_token_id", "use_cache",
+    "pare_stored_forms", "pretraining_tp", "quantization_config", "torch_dtype",
+    "transformers_version", "unk_token_id", "use_cache",
 })  # fmt: skip
 """Keys of config.json that may differ between the exported model and an artifact."""
 

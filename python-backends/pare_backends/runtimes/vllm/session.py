@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pare_backends.checkpoint.forms import own_forms
 from pare_backends.failures import StageFailure
 from pare_backends.runtimes.session import Numerics
 from pare_backends.runtimes.stored_weights import StoredWeights
@@ -43,6 +44,11 @@ class VllmSession:
         self._torch, self._vllm = torch, vllm
         self.weights_dir = artifact_dir
         weights = StoredWeights(artifact_dir)
+        forms = own_forms(weights.config)
+        if forms:
+            raise StageFailure(
+                "invalid", f"Cannot run vllm: it reads no weights that are stored as {forms[0]}"
+            )
         self._context = min(CONTEXT_TOKENS, int(weights.config["max_position_embeddings"]))
         self._engine = vllm.LLM(
             model=artifact_dir,

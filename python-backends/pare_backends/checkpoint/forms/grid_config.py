@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pare_backends.checkpoint.packing import packed_columns
-from pare_backends.checkpoint.quantized import QuantizedTensor
+from pare_backends.checkpoint.forms.packing import packed_columns
 from pare_backends.failures import StageFailure
+
+if TYPE_CHECKING:
+    from pare_backends.checkpoint.forms.grid import GridTensor
 
 PACKED = "pack-quantized"
 INTEGERS = "int-quantized"
@@ -37,7 +39,7 @@ class Scheme:
         return f"{form}{TRANSPOSED}" if self.transposed else form
 
 
-def scheme_of(tensor: QuantizedTensor) -> Scheme:
+def scheme_of(tensor: GridTensor) -> Scheme:
     """The group that a tensor belongs to."""
     return Scheme(
         tensor.bits,
@@ -49,7 +51,7 @@ def scheme_of(tensor: QuantizedTensor) -> Scheme:
     )
 
 
-def quantization_config(quantized: Mapping[str, QuantizedTensor]) -> dict[str, Any]:
+def quantization_config(quantized: Mapping[str, GridTensor]) -> dict[str, Any]:
     """The document for these layers, keyed by module name; every layer is named as a target."""
     layers: dict[Scheme, list[str]] = {}
     for name, tensor in quantized.items():

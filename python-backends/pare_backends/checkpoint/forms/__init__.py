@@ -1,0 +1,92 @@
+"""Stored forms: one file a form, and the list of them. A further form is its file and a line here.
+
+Needs numpy alone, as reading a checkpoint does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from pare_backends.checkpoint.forms.bitmask import BitmaskTensor
+from pare_backends.checkpoint.forms.form import StoredTensor
+from pare_backends.checkpoint.forms.grid import GridTensor
+from pare_backends.checkpoint.stored import StoredTensors
+from pare_backends.failures import StageFailure
+
+__all__ = [
+    "CONFIG_KEYS",
+    "OWN_FORMS",
+    "BitmaskTensor",
+    "GridTensor",
+    "StoredTensor",
+    "form_entries",
+    "forms_by_layer",
+    "own_forms",
+    "read_forms",
+    "weight_name",
+]
+
+REGISTERED: tuple[type[StoredTensor], ...] = (GridTensor, BitmaskTensor)
+OWN_FORMS = "pare_stored_forms"
+"""Key of config.json: forms of pare's own, by name, with their layers."""
+CONFIG_KEYS = ("quantization_config", OWN_FORMS)
+"""Keys of config.json that tell how weights are stored, not which model it is."""
+
+ENDINGS = sorted({part.removeprefix(".weight") for form in REGISTERED for part in form.PARTS})
+PART = re.compile(rf"(?<=\.weight)({'|'.join(filter(None, ENDINGS))})$")
+
+
+def weight_name(tensor: str) -> str:
+    """The weight that a tensor of the files is, or is a part of."""
+    return PART.sub("", tensor)
+
+
+def forms_by_layer(names: Collection[str]) -> dict[str, type[StoredTensor]]:
+    """Layers that files with tensors of these names hold in a stored form; the others are plain
+    floats."""
+    return {layer: form for form in REGISTERED for layer in form.layers(names)}
+
+
+def own_forms(config: Mapping[str, Any]) -> list[str]:
+    """Names of the forms that pare alone reads, as config.json declares them."""
+    declared = config.get(OWN_FORMS)
+    return sorted(declared) if isinstance(declared, dict) else []
+
+
+def read_forms(
+    stored: StoredTensors, config: Mapping[str, Any]
+) -> tuple[dict[str, StoredTensor], set[str]]:
+    """(layers that are not plain floats, names of the tensors that they are made of).
+
+    raises: StageFailure where config.json declares a form of a later pare
+    """
+    known = [form.FORM for form in REGISTERED]
+    for name in own_forms(config):
+        if name not in known:
+            raise StageFailure(
+                "bad_input",
+                f"Cannot read the checkpoint: its weights are stored as {name!r}, this pare knows"
+                f" {', '.join(known)}",
+                hint="Read it with the pare that wrote it, or a later one",
+            )
+    forms = forms_by_layer(stored.entries)
+    tensors = {layer: form.read(stored, layer, config) for layer, form in forms.items()}
+    used = {f"{layer}{part}" for layer, form in forms.items() for part in form.PARTS}
+    return tensors, used
+
+
+def form_entries(tensors: Mapping[str, StoredTensor]) -> dict[str, Any]:
+    """What config.json says of these layers, by its keys."""
+    entries: dict[str, Any] = {}
+    own: dict[str, Any] = {}
+    for form in REGISTERED:
+        held = {name: tensor for name, tensor in tensors.items() if isinstance(tensor, form)}
+        if not held:
+            continue
+        if form.OWN_LOADER is None:
+            entries |= form.config_entry(held)
+        else:
+            own[form.FORM] = form.config_entry(held)
+    return entries | ({OWN_FORMS: own} if own else {})

@@ -1,0 +1,1 @@
+"""Pruning: one file a method, each a frozen `Params` and `apply`."""
