@@ -16,7 +16,7 @@ from tiny_model import act, calibration
 from transformers import AutoModelForCausalLM
 from transformers.pytorch_utils import Conv1D
 
-from pare_backends.checkpoint import load_dequantized, read
+from pare_backends.checkpoint import GridTensor, load_dequantized, read
 from pare_backends.checkpoint.load import round_inputs
 from pare_backends.failures import StageFailure
 from pare_backends.models.layout import layout_of
@@ -309,6 +309,6 @@ def test_a_transposed_format_has_a_name_of_its_own(tmp_path: Path) -> None:
     act(tmp_path / "out", "rtn", RTN, parent=model_dir("gpt2"))
     config = json.loads((tmp_path / "out" / "config.json").read_text())["quantization_config"]
     assert config["format"] == "pack-quantized-transposed"
-    tensor = read(tmp_path / "out").stored["transformer.h.0.attn.c_attn"]
-    assert tensor.transposed and tensor.shape == (192, 64)
+    tensor = read(tmp_path / "out").in_form(GridTensor)["transformer.h.0.attn.c_attn"]
+    assert tensor.transposed and tensor.ints.shape == (192, 64)
     assert read(tmp_path / "out").weight("transformer.h.0.attn.c_attn").shape == (64, 192)

@@ -4,13 +4,15 @@ error, by the second moments of the layer's inputs (arXiv 2210.17323)."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from pare_backends.checkpoint import Checkpoint, GridTensor
+from pare_backends.checkpoint import BitmaskTensor, Checkpoint, GridTensor
 from pare_backends.knobs import choice, flag, integer, real
 from pare_backends.quantization.context import Context, check_layers
 from pare_backends.quantization.extract import grid_tensor
+from pare_backends.quantization.zeros import kept_zeros
 
 ALL_EXPERTS = "GPTQ weighs each expert's errors by all tokens of its block, however few are its own"
 GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
@@ -39,7 +41,9 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     model, tokenizer = context.load_linear(checkpoint)
     with context.report.span("quantize", library=True):
         modules = [context.layout.modules[layer] for layer in layers]
-        run_oneshot(model, tokenizer, windows, modules, params, context)
+        pruned = checkpoint.in_form(BitmaskTensor)
+        with kept_zeros() if pruned else nullcontext():
+            run_oneshot(model, tokenizer, windows, modules, params, context)
     with context.report.span("extract"):
         tensors = {layer: read_layer(model, layer, params, context) for layer in layers}
     return checkpoint.with_stored(tensors)
