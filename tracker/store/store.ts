@@ -171,7 +171,8 @@ export async function openStore(
       ? null
       : await writer.sink.flush(1_000, { at_most_ms: 1_000 });
     const answer = await work();
-    return { ...answer, stale: status === null ? answer.stale : staleness(status) };
+    // An index that the answer itself found damaged is behind, however far the flush before it came.
+    return { ...answer, stale: answer.stale ?? (status === null ? null : staleness(status)) };
   };
   const forWriting = (): NonNullable<Parts["writer"]> => {
     if (writer !== null) return writer;
