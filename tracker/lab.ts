@@ -2,6 +2,7 @@ import { rmSync } from "node:fs";
 import {
   memoryRefusal,
   type Registry,
+  type Runtime,
   type StudyEvent,
   type StudyLimits,
   type StudyRequest,
@@ -18,7 +19,7 @@ import { pinsHash, STUDY_ENVIRONMENTS } from "../python-backends/environments/en
 import { hasGpu } from "../python-backends/environments/torch_wheel.ts";
 import { OFFLINE_VARIABLES } from "../python-backends/offline.ts";
 import { openArtifactStore } from "./artifacts/artifact_store.ts";
-import { openGraphCache } from "./artifacts/graph_cache.ts";
+import { openFolderCache } from "./artifacts/folder_cache.ts";
 import { checkRequest } from "./check_request.ts";
 import { checkStudy } from "./check_study.ts";
 import { withFoundTasks } from "./data/find_tasks.ts";
@@ -104,6 +105,11 @@ function refuseFetchedPlugins(plugins: readonly string[]): void {
   );
 }
 
+/** Those that a runtime runs in and that its form is made in. */
+function environmentsOf({ needs, form }: Runtime): string[] {
+  return [...new Set([needs.environment, form?.environment ?? needs.environment])];
+}
+
 /** Opens what is kept; a store for writing at once, so that another who writes is told at once. */
 async function openKept(home: Home, store: LabStore, write: boolean) {
   await checkHome(home, write);
@@ -137,7 +143,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     registry,
     client: backend(freedom),
     artifacts,
-    caches: openGraphCache(home.cache),
+    caches: openFolderCache(home.cache),
     environmentHash: (name) => Promise.resolve(pinsHash(name)),
     timestamp: () => new Date().toISOString(),
     maxDiskBytes: options.maxDiskBytes ?? null,
@@ -179,9 +185,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
 
   /** Those of the runtime: made before the study, so that minutes of pip are not its time. */
   const makeEnvironments = async (plugins: Registry, runtime: string, offline: boolean) => {
-    const { needs, form } = plugins.runtime(runtime);
-    const names = [needs.environment, ...(form === null ? [] : [form.environment])];
-    for (const name of names) {
+    for (const name of environmentsOf(plugins.runtime(runtime))) {
       await ensureEnvironment(name, { home: home.root, offline, onProgress, signal: stop.signal });
     }
   };
@@ -230,7 +234,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     if (refusal !== null) throw new UsageError(refusal);
     const hashes: Record<string, string> = {};
     // A runtime that is not asked for needs none but these.
-    const own = asked === null ? [] : [asked.needs.environment];
+    const own = asked === null ? [] : environmentsOf(asked);
     for (const name of new Set([...STUDY_ENVIRONMENTS, ...own])) {
       hashes[name] = await tools.environmentHash(name);
     }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { actionKey, canonicalJson } from "../../tracker/artifacts/action_key.ts";
 import { type ArtifactMeta, openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import { sha256Text } from "../../tracker/storage/file_hash.ts";
-import { openGraphCache } from "../../tracker/artifacts/graph_cache.ts";
+import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
 import { makeRoom } from "../../tracker/artifacts/make_room.ts";
 import { acquireLock, lockOwner, tryLock } from "../../tracker/storage/file_lock.ts";
 import { isDiskFull, storageFailure } from "../../tracker/storage/storage_error.ts";
@@ -200,9 +200,9 @@ Deno.test("ArtifactStore.gc() leaves what another living process uses and clears
     assert.deepEqual(await names(join(root, ".temporary")), []);
   }));
 
-Deno.test("openGraphCache() makes a directory once, also for two that want it together", () =>
+Deno.test("openFolderCache() makes a directory once, also for two that want it together", () =>
   inDirectory(async (root) => {
-    const cache = openGraphCache(root);
+    const cache = openFolderCache(root);
     let made = 0;
     const make = async (directory: string): Promise<void> => {
       made++;
@@ -220,9 +220,9 @@ Deno.test("openGraphCache() makes a directory once, also for two that want it to
     assert.equal(await cache.peek("graph", "k/2"), null);
   }));
 
-Deno.test("openGraphCache() leaves nothing of a make that failed", () =>
+Deno.test("openFolderCache() leaves nothing of a make that failed", () =>
   inDirectory(async (root) => {
-    const cache = openGraphCache(root);
+    const cache = openFolderCache(root);
     const failing = async (directory: string): Promise<void> => {
       await Deno.writeTextFile(join(directory, "half"), "");
       throw new Error("no room");
@@ -235,7 +235,7 @@ Deno.test("openGraphCache() leaves nothing of a make that failed", () =>
 
 /** A cached form of so many bytes, last used at a second. */
 async function form(root: string, kind: string, key: string, bytes: number, second: number) {
-  const cache = openGraphCache(root);
+  const cache = openFolderCache(root);
   const { directory } = await cache.cached(kind, key, async (folder) => {
     await Deno.mkdir(join(folder, "inner"));
     await Deno.writeFile(join(folder, "inner", "weights.bin"), new Uint8Array(bytes));
@@ -247,9 +247,9 @@ async function form(root: string, kind: string, key: string, bytes: number, seco
 /** Gives the forms back that this process used, as if it had ended. */
 const endUse = (root: string) => Deno.remove(join(root, ".leases"), { recursive: true });
 
-Deno.test("GraphCache.gc() removes forms of artifacts, the longest unused first, and no inputs", () =>
+Deno.test("FolderCache.gc() removes forms of artifacts, the longest unused first, and no inputs", () =>
   inDirectory(async (root) => {
-    const cache = openGraphCache(root);
+    const cache = openFolderCache(root);
     await form(root, "forms", "a", 1000, 3);
     await form(root, "forms", "b", 1000, 1);
     await form(root, "forms", "c", 1000, 2);
@@ -266,9 +266,9 @@ Deno.test("GraphCache.gc() removes forms of artifacts, the longest unused first,
     assert.equal((await cache.cached("forms", "a", async () => {})).made, true);
   }));
 
-Deno.test("GraphCache.gc() removes what an earlier version kept, however much room there is", () =>
+Deno.test("FolderCache.gc() removes what an earlier version kept, however much room there is", () =>
   inDirectory(async (root) => {
-    const cache = openGraphCache(root);
+    const cache = openFolderCache(root);
     await form(root, "graphs", "b", 1000, 5);
     await form(root, "gguf", "c", 1000, 6);
     await form(root, "forms", "a", 1000, 1);
@@ -279,23 +279,23 @@ Deno.test("GraphCache.gc() removes what an earlier version kept, however much ro
     assert.ok(await cache.peek("forms", "a"));
   }));
 
-Deno.test("GraphCache.gc() leaves what a living process uses, and clears after dead ones", () =>
+Deno.test("FolderCache.gc() leaves what a living process uses, and clears after dead ones", () =>
   inDirectory(async (directory) => {
     const root = join(directory, "cache");
     await form(root, "forms", "used", 1000, 0);
     await endUse(root);
     const child = await startChild(
       directory,
-      `import { openGraphCache } from ${
-        JSON.stringify(import.meta.resolve("../../tracker/artifacts/graph_cache.ts"))
+      `import { openFolderCache } from ${
+        JSON.stringify(import.meta.resolve("../../tracker/artifacts/folder_cache.ts"))
       };
-       const cache = openGraphCache(${JSON.stringify(root)});
+       const cache = openFolderCache(${JSON.stringify(root)});
        await cache.cached("forms", "used", () => Promise.reject(new Error("it is there")));
        console.log((await cache.scratch()).directory);
        setInterval(() => {}, 1000);`,
     );
     const scratch = await child.line();
-    const cache = openGraphCache(root);
+    const cache = openFolderCache(root);
     assert.deepEqual(await cache.gc(0), { removed: [], total_bytes: 1000 });
     assert.ok((await Deno.stat(scratch!)).isDirectory);
     await child.kill();
@@ -307,7 +307,7 @@ Deno.test("makeRoom() removes forms before artifacts, and counts both", () =>
   inDirectory(async (directory) => {
     using artifacts = await openArtifactStore(join(directory, "artifacts"));
     const root = join(directory, "cache");
-    const caches = openGraphCache(root);
+    const caches = openFolderCache(root);
     for (const n of [0, 1]) {
       await artifacts.commit(await write(await artifacts.begin(), 1000, n), meta(`m${n}`, "p"));
     }

@@ -6,7 +6,7 @@ import { Endpoint, protocolMismatch, type WireTask, wireTask } from "../../core/
 import { createBackendClient } from "../../python-backends/client.ts";
 import { pinsHash } from "../../python-backends/environments/environment_pins.ts";
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
-import { openGraphCache } from "../../tracker/artifacts/graph_cache.ts";
+import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
 import { findHome } from "../../tracker/home.ts";
 import { evaluateArtifact } from "../../tracker/runner/evaluate_artifact.ts";
@@ -38,7 +38,7 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
         registry: await discoverPlugins(),
         client,
         artifacts,
-        caches: openGraphCache(join(folder, "cache")),
+        caches: openFolderCache(join(folder, "cache")),
         store,
         environmentHash: (name: string) => Promise.resolve(pinsHash(name)),
         timestamp,

@@ -8,7 +8,7 @@ import { resolveAction } from "../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../python-backends/client.ts";
 import { pinsHash } from "../../python-backends/environments/environment_pins.ts";
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
-import { openGraphCache } from "../../tracker/artifacts/graph_cache.ts";
+import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
 import { findHome } from "../../tracker/home.ts";
 import { applyAction } from "../../tracker/runner/apply_action.ts";
@@ -67,7 +67,7 @@ async function prepare(client: BackendClient, disk: string, before: (stage: stri
     registry,
     client,
     artifacts,
-    caches: openGraphCache(join(folder, "cache")),
+    caches: openFolderCache(join(folder, "cache")),
     store,
     environmentHash: (name: string) => Promise.resolve(pinsHash(name)),
     timestamp,

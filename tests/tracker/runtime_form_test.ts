@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Artifact } from "../../core/mod.ts";
-import { openGraphCache } from "../../tracker/artifacts/graph_cache.ts";
+import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
 import { architectureOf } from "../../tracker/runner/form_key.ts";
 import { makeForms } from "../../tracker/runner/runtime_form.ts";
 import openvino from "../../plugins/runtimes/openvino.ts";
@@ -35,7 +35,7 @@ function inputOf(root: string, exported: string[]) {
   };
   const workshop = {
     registry: { runtime: () => openvino },
-    caches: openGraphCache(join(root, "cache")),
+    caches: openFolderCache(join(root, "cache")),
     environmentHash: () => Promise.resolve("pins"),
   };
   return (artifact: Artifact, baseline: Artifact | null) =>

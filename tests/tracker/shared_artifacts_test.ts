@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { JournalRecord } from "../../core/mod.ts";
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import { sha256Text } from "../../tracker/storage/file_hash.ts";
-import { openGraphCache } from "../../tracker/artifacts/graph_cache.ts";
+import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
 import { makeRoom } from "../../tracker/artifacts/make_room.ts";
 import { artifactClaims } from "../../tracker/kept_artifacts.ts";
 import { openStore } from "../../tracker/store/store.ts";
@@ -149,7 +149,7 @@ Deno.test("gc while another store's process finds its artifacts takes none that 
     assert.equal(await finder.line(), ids[2]);
     await finder.kill(); // its lease is given back; its store has recorded nothing yet
     using artifacts = await openArtifactStore(root);
-    const caches = openGraphCache(join(home, "cache"));
+    const caches = openFolderCache(join(home, "cache"));
     const ask = () => artifactClaims(artifacts, []);
     const { artifacts: report } = await makeRoom({ artifacts, caches }, {
       maxBytes: 0,

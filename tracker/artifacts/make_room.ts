@@ -1,14 +1,14 @@
 import type { ArtifactStore } from "./artifact_store.ts";
 import type { FormReport } from "./form_garbage.ts";
 import type { GarbageOptions, GarbageReport } from "./garbage.ts";
-import type { GraphCache } from "./graph_cache.ts";
+import type { FolderCache } from "./folder_cache.ts";
 
 /**
  * Removes what can be made again until artifacts and their cached forms together fit `maxBytes`:
  * forms first, as an artifact took longer.
  */
 export async function makeRoom(
-  { artifacts, caches }: { artifacts: ArtifactStore; caches: GraphCache },
+  { artifacts, caches }: { artifacts: ArtifactStore; caches: FolderCache },
   { maxBytes, ...options }: Omit<GarbageOptions, "dryRun">,
 ): Promise<{ artifacts: GarbageReport; forms: FormReport }> {
   const { total_bytes } = await artifacts.gc({ maxBytes: Infinity, keep: [], dryRun: true });

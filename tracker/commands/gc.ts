@@ -1,6 +1,6 @@
 import { openArtifactStore } from "../artifacts/artifact_store.ts";
 import type { GarbageReport } from "../artifacts/garbage.ts";
-import { openGraphCache } from "../artifacts/graph_cache.ts";
+import { openFolderCache } from "../artifacts/folder_cache.ts";
 import { makeRoom } from "../artifacts/make_room.ts";
 import { UsageError } from "../../core/mod.ts";
 import { findHome } from "../home.ts";
@@ -28,7 +28,7 @@ export async function gcCommand(options: GcOptions): Promise<void> {
     throw new UsageError(`Cannot ask the store ${home.store} as nothing is recorded there`);
   }
   using artifacts = await openArtifactStore(home.artifacts);
-  const caches = openGraphCache(home.cache);
+  const caches = openFolderCache(home.cache);
   const also = [home.store, findHome(Deno.env.toObject()).store];
   const ask = () => artifactClaims(artifacts, also);
   const limits = { maxBytes, keep: [], ask, unclaimed };

@@ -1,7 +1,7 @@
 import type { Registry } from "../../core/mod.ts";
 import type { BackendClient } from "../../python-backends/client.ts";
 import type { ArtifactStore } from "../artifacts/artifact_store.ts";
-import type { GraphCache } from "../artifacts/graph_cache.ts";
+import type { FolderCache } from "../artifacts/folder_cache.ts";
 import type { Home } from "../home.ts";
 import type { Store } from "../store/store.ts";
 
@@ -11,7 +11,7 @@ export interface Tools {
   readonly registry: Registry;
   readonly client: BackendClient;
   readonly artifacts: ArtifactStore;
-  readonly caches: GraphCache;
+  readonly caches: FolderCache;
   /** Hash of an environment's pins, for keys and provenance. */
   readonly environmentHash: (name: string) => Promise<string>;
   /** Now, as ISO 8601. */

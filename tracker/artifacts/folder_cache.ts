@@ -5,7 +5,7 @@ import { clearDead, ownedName, remove } from "./artifact_files.ts";
 import { cachePaths, collectForms, type FormReport, leaseLabel } from "./form_garbage.ts";
 
 /** Directories that cost time to make and are the same for equal keys. */
-export interface GraphCache {
+export interface FolderCache {
   readonly root: string;
   /**
    * The directory of a key; `make` fills an empty one where it is not there yet. While this process
@@ -36,10 +36,10 @@ async function isDirectory(path: string): Promise<boolean> {
  * Cached directories below `directory`, such as an architecture's exported graph or prepared data.
  * Two processes that want the same make it once: the second waits up to `wait_ms`.
  */
-export function openGraphCache(
+export function openFolderCache(
   directory: string,
   { wait_ms = 15 * 60_000 }: { wait_ms?: number } = {},
-): GraphCache {
+): FolderCache {
   const root = resolve(directory);
   const paths = cachePaths(root);
   const place = (kind: string, key: string): string =>

@@ -1,0 +1,73 @@
+import { mkdtemp } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  type Action,
+  type Change,
+  type Registry,
+  resolveAction,
+  wireTask,
+} from "../../core/mod.ts";
+import { createBackendClient } from "../../python-backends/client.ts";
+import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
+import { discoverPlugins } from "../../tracker/discover.ts";
+import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
+import { temporaryFolder } from "../temporary_folder.ts";
+import { must, type TinyWorld, tinyWorld } from "../tiny_model.ts";
+import { runtimeConformance } from "./runtime_conformance.ts";
+
+/** Rounded to 4 bits, which every runtime holds that is run here. */
+const ROUNDED: Action = {
+  agent: "quantization",
+  method: "rtn",
+  params: { bits: 4, group_size: 32, symmetric: true, targets: "all" },
+};
+
+/** What the first tries of every method leave of the tiny model. */
+function changesOf({ methods }: Registry, { facts }: TinyWorld): Change[] {
+  return methods.flatMap((entry) => {
+    const given = (["conservative", "balanced", "aggressive"] as const)
+      .map((boldness) => entry.method.seed(boldness, facts)).filter((params) => params !== null);
+    return given.flatMap((params) => {
+      const action = { agent: entry.agent, method: entry.method.name, params };
+      const resolved = resolveAction(action, [entry], facts);
+      return entry.method.leaves(resolved.params, facts).changes;
+    });
+  });
+}
+
+async function rounded({ client, folder, model_dir }: TinyWorld): Promise<string> {
+  const output_dir = await mkdtemp(join(folder, "rounded-"));
+  const more = { calibration_path: null, seed: 1, python_path: null };
+  must(
+    await client.run({ stage: "apply", parent_dir: model_dir, output_dir, ...ROUNDED, ...more }, {
+      environment: "default",
+    }),
+  );
+  return output_dir;
+}
+
+Deno.test("every runtime keeps the contract on the tiny model", async (t) => {
+  await shareDefaultEnvironment();
+  await ensureEnvironment("openvino_export");
+  const env = { HF_HUB_OFFLINE: "1" };
+  const client = createBackendClient({ home: temporaryFolder("runtimes"), env });
+  try {
+    const world = await tinyWorld(client);
+    const registry = await discoverPlugins();
+    const task = registry.task("tiny_words");
+    const trial = {
+      world,
+      artifacts: [world.model_dir, await rounded(world)],
+      changes: changesOf(registry, world),
+      task: wireTask(task, fileURLToPath(task.data_file!)),
+    };
+    for (const runtime of registry.runtimes) {
+      await t.step(runtime.name, async (one) => {
+        await runtimeConformance(runtime, trial, (name, check) => one.step(name, check));
+      });
+    }
+  } finally {
+    await client.close();
+  }
+});

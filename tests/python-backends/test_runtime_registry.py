@@ -1,0 +1,77 @@
+"""Runtimes are found by their folders, and refused in words."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from runtime_fixtures import random_llama, worker_environment
+
+import pare_backends
+from pare_backends.failures import StageFailure
+from pare_backends.progress import silent_report
+from pare_backends.runtimes.registry import make_form, open_model, open_session, runtime_packages
+
+PACKAGE = Path(pare_backends.__file__).parent
+RUNTIMES = PACKAGE / "runtimes"
+
+
+def test_every_folder_is_a_runtime_of_its_own_name() -> None:
+    folders = {path.parent.name for path in RUNTIMES.glob("*/__init__.py")}
+    found = runtime_packages()
+    assert {name.replace(".", "_") for name in found} == folders
+    assert {package.rpartition(".")[2] for package in found.values()} == folders
+
+
+def test_an_unknown_runtime_is_refused_with_the_nearest() -> None:
+    with pytest.raises(StageFailure, match=r'"llamacpp".*Did you mean "llama\.cpp"'):
+        open_session("llamacpp", str(random_llama(0)), None, 1)
+
+
+@pytest.mark.parametrize("runtime", ["openvino", "llama.cpp"])
+def test_a_runtime_with_a_form_is_not_opened_without_one(runtime: str) -> None:
+    with pytest.raises(StageFailure, match=f"{re.escape(runtime)}: form_dir is null"):
+        open_session(runtime, str(random_llama(0)), None, 1)
+
+
+def test_a_runtime_without_a_form_takes_and_makes_none(tmp_path: Path) -> None:
+    source = str(random_llama(0))
+    with pytest.raises(StageFailure, match="it loads the checkpoint itself"):
+        open_session("transformers", source, str(tmp_path), 1)
+    with pytest.raises(StageFailure, match=r"Cannot use make\.py of the runtime transformers"):
+        make_form("transformers", source, str(tmp_path), False, silent_report())
+    with pytest.raises(StageFailure, match=r"Cannot use model\.py of the runtime transformers"):
+        open_model("transformers", source, str(tmp_path), sys.executable, 1)
+
+
+def test_no_file_outside_its_folder_names_a_runtime() -> None:
+    """But for `transformers`, which is a library too."""
+    packages = runtime_packages()
+    problems = []
+    for name, package in packages.items():
+        folder = RUNTIMES / package.rpartition(".")[2]
+        quoted = [] if name == "transformers" else [f'"{name}"', f"'{name}'"]
+        for path in PACKAGE.rglob("*.py"):
+            code = "" if path.is_relative_to(folder) else path.read_text()
+            problems += [f"{path} says {word}" for word in [package, *quoted] if word in code]
+    assert problems == []
+
+
+@pytest.mark.parametrize("module", ["session", "logits", "make"])
+def test_what_runs_without_torch_imports_none(module: str) -> None:
+    """A runtime's environment may lack it, and it would count in the memory of the process."""
+    code = f"import sys, pare_backends.runtimes.openvino.{module}\n"
+    code += "import pare_backends.stages.speed, pare_backends.stages.runtime_logits\n"
+    code += "import pare_backends.stages.make_form\n"
+    code += "print([m for m in ('torch', 'transformers') if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=worker_environment(),
+    )
+    assert done.stdout.strip() == "[]"
