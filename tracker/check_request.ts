@@ -1,3 +1,4 @@
+import { realpathSync, statSync } from "node:fs";
 import {
   checkParams,
   chooseTasks,
@@ -16,6 +17,19 @@ import { withoutData } from "./runner/wire_tasks.ts";
 
 function known(kind: string, name: string, names: readonly string[]): void {
   if (!names.includes(name)) throw new UsageError(unknownName(kind, name, names));
+}
+
+/** Refuses a text to train on that is none, or is the very file that the study evaluates. */
+function checkTrainingData({ training_data }: StudyRequest, dataset: DatasetFacts): void {
+  if (training_data === undefined) return;
+  const start = `Cannot train on ${training_data} as`;
+  if (statSync(training_data, { throwIfNoEntry: false })?.isFile() !== true) {
+    throw new UsageError(`${start} there is no such file: give a .jsonl of {"text"} a line`);
+  }
+  if (realpathSync(training_data) !== dataset.path) return;
+  throw new UsageError(
+    `${start} it is the dataset that the study evaluates: give other samples with --training-data`,
+  );
 }
 
 /**
@@ -37,6 +51,7 @@ export function checkRequest(
   if (!left.some(({ primary }) => primary)) {
     throw new UsageError(gone.map(({ reason }) => reason).join("; "));
   }
+  checkTrainingData(request, dataset);
   const methods = registry.methods.map(({ method }) => method.name);
   for (const name of request.methods ?? []) known("method", name, methods);
   if (request.runtime !== undefined) registry.runtime(request.runtime);

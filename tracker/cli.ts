@@ -58,6 +58,7 @@ function withStudyOptions(command: Command): Command {
     )
     .option("--target <machine>", "edge, cloud or a device's name: constraints of that machine")
     .option("--methods <names>", "only these methods, separated by commas")
+    .option("--training-data <file>", ".jsonl that methods train on; default: the calibration text")
     .option("--runtime <name>", "runtime for speed and memory")
     .option("--proxy-samples <n>", "samples a task in the proxy evaluation; mmlu=100 for one task")
     .option(

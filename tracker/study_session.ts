@@ -2,7 +2,7 @@ import { join } from "node:path";
 import {
   type Artifact,
   type Ask,
-  calibratedMethods,
+  boundedMethods,
   evaluationSpec,
   type Facts,
   givenLimits,
@@ -168,11 +168,11 @@ export function openSession(input: SessionInput): StudySession {
         spec: prepared.spec,
         provenance,
         methods: onlyEvaluates ? [] : heldMethods(
-          calibratedMethods(
+          boundedMethods(
             registry.methods.filter(({ method }) =>
               wanted === undefined || wanted.includes(method.name)
             ),
-            prepared.calibration,
+            prepared.counts,
           ),
           registry.runtime(known.runtime),
         ),

@@ -1,4 +1,5 @@
 import type { Action, Origin } from "../schemas/action.ts";
+import type { DataKind } from "../schemas/artifact.ts";
 import type { Facts, ModelFacts } from "../schemas/facts.ts";
 import type { GroupMember } from "../schemas/found_task.ts";
 import type { Spec } from "../schemas/spec.ts";
@@ -84,7 +85,12 @@ export interface Method<K extends Knobs = Knobs> {
   readonly needs: {
     /** Folder under `python-backends/envs/`. */
     readonly environment: string;
-    readonly calibration: boolean;
+    /**
+     * The text that it works on: windows that share nothing with evaluated samples. How many, and
+     * how long, its knobs say that `takes` marks; without such a knob it is given all there are.
+     * Absent: it works without.
+     */
+    readonly data?: DataKind;
     readonly gpu: boolean;
   };
   /** What these parameters leave: a number for everything, also where `accepts` refuses them. */

@@ -44,6 +44,21 @@ export const ArtifactChange = z.strictObject({
 });
 export type ArtifactChange = z.infer<typeof ArtifactChange>;
 
+/** What kind of text a method works on: it reads activations from it, or learns it. */
+export const DataKind = z.enum(["calibration", "training"]);
+export type DataKind = z.infer<typeof DataKind>;
+
+/** The windows of text that made an artifact. */
+export const UsedData = z.strictObject({
+  kind: DataKind,
+  source: z.string().describe("whose text: a file, or shipped"),
+  windows: z.int(),
+  tokens: z.int().describe("of each window"),
+  ids: z.array(z.string()).describe("place in the joined text and hash of each window"),
+  sha256: z.string().describe("over kind, tokens and ids"),
+});
+export type UsedData = z.infer<typeof UsedData>;
+
 /** A model directory: the child of one parent by one action, or an imported baseline. */
 export const Artifact = z.strictObject({
   artifact_id: z.string().describe("sha256 over the files' checksums, first 16 hex digits"),
@@ -65,6 +80,7 @@ export const Artifact = z.strictObject({
   layer_cosines: z.array(LayerValue).optional().describe(
     "of each layer's weights with its source's",
   ),
+  data: UsedData.nullable().optional().describe("null: its method works without; absent: old"),
   created_at: z.string(),
 });
 export type Artifact = z.infer<typeof Artifact>;

@@ -74,6 +74,9 @@ export const StudyRequest = z.strictObject({
   target: z.string().optional().describe("edge, cloud, or a device's name"),
   seed: z.int().min(0).default(42),
   data_dir: z.string().optional().describe("benchmark files instead of the hub"),
+  training_data: z.string().optional().describe(
+    "file of {text} or {prompt, answer} that methods train on; default: the calibration text",
+  ),
   samples: SampleCounts.default({}).describe("samples a task; default: the task's own"),
   sampling: Sampling.optional(),
   country: z.string().optional().describe(

@@ -93,7 +93,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     })),
     trust_task_code: z.boolean().describe("a task file may name functions of its own"),
   }),
-  /** Reads the evaluation rows, draws their order and writes calibration token windows. */
+  /** Reads the evaluation rows, draws their order and writes windows of calibration and training. */
   z.strictObject({
     stage: z.literal("prepare_data"),
     model_dir: z.string().nullable().describe("whose tokenizer is taken; null: none is needed"),
@@ -105,6 +105,13 @@ export const StageRequest = z.discriminatedUnion("stage", [
     seed: z.int(),
     sample_seed: z.int().describe("draws the order in which rows are taken"),
     sample_seeds: z.record(z.string(), z.int()).describe("of tasks that have one of their own"),
+    training: z.strictObject({
+      path: z.string().nullable().describe(
+        ".jsonl(.gz) of {text} or {prompt, answer}; null: shipped",
+      ),
+      windows: z.int(),
+      tokens: z.int().describe("tokens a window"),
+    }).nullable().optional().describe("absent: no method trains"),
   }),
   /** One action: parent directory in, child directory out. */
   z.strictObject({
@@ -117,6 +124,10 @@ export const StageRequest = z.discriminatedUnion("stage", [
     calibration_path: z.string().nullable().describe("written by prepare_data"),
     seed: z.int(),
     python_path: z.string().nullable().describe("a third party's Python half: its .py file"),
+    training_path: z.string().nullable().optional().describe("written by prepare_data"),
+    work_dir: z.string().nullable().optional().describe(
+      "the action's own folder: what a killed run left in it is found by the next one",
+    ),
   }),
   /** Reloads a written artifact in this fresh process and compares it with its source. */
   z.strictObject({
@@ -240,6 +251,8 @@ export const StageResults = {
     calibration_path: z.string(),
     calibration_ids: z.array(z.string()),
     calibration_sha256: z.string(),
+    training: z.strictObject({ path: z.string(), ids: z.array(z.string()), sha256: z.string() })
+      .nullable().optional(),
     tasks: z.array(z.strictObject({
       task: z.string(),
       rows: z.int().describe("rows that the task has"),

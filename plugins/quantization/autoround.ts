@@ -73,7 +73,7 @@ export default defineMethod({
       takes: "tokens",
     }),
   },
-  needs: { environment: "default", calibration: true, gpu: false },
+  needs: { environment: "default", data: "calibration", gpu: false },
   leaves: leavesLinear,
   order: roundsOnce,
   label: gridLabel,

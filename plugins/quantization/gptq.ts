@@ -64,7 +64,7 @@ export default defineMethod({
       description: "Shrink each group's range to what makes its error least",
     }),
   },
-  needs: { environment: "default", calibration: true, gpu: false },
+  needs: { environment: "default", data: "calibration", gpu: false },
   leaves: leavesLinear,
   order: roundsOnce,
   label: gridLabel,

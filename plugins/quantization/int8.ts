@@ -38,7 +38,7 @@ export default defineMethod({
       description: "Consecutive features of a token that share a scale; must divide the row",
     }),
   },
-  needs: { environment: "default", calibration: false, gpu: false },
+  needs: { environment: "default", gpu: false },
   leaves: ({ activation_group_size }, facts) =>
     leavesRounded(["linear"], { ...gridForm(ROWS), activation_group_size }, facts),
   order: roundsOnce,

@@ -51,7 +51,7 @@ export default defineMethod({
       description: "What to round: linear layers, embedding with output head, or both",
     }),
   },
-  needs: { environment: "default", calibration: false, gpu: false },
+  needs: { environment: "default", gpu: false },
   leaves(params, facts) {
     const parts = [
       ...(changesLinear(params.targets) ? ["linear" as const] : []),

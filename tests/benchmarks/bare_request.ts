@@ -5,7 +5,7 @@ import type { JournalRecord, ResolvedAction, Trial, WireTask } from "../../core/
 import { discoverPlugins } from "../../tracker/discover.ts";
 import { BATCH_SIZE } from "../../tracker/runner/evaluate_artifact.ts";
 import { PROTOCOL } from "../../tracker/runner/measure_speed.ts";
-import { CALIBRATION } from "../../tracker/runner/prepare_study.ts";
+import { USUAL_WINDOWS } from "../../tracker/runner/study_windows.ts";
 import { readSamples } from "../../tracker/store/rows/sample_file.ts";
 import { architectureOf, formLabel } from "../../tracker/runner/form_key.ts";
 import { wireTasks } from "../../tracker/runner/wire_tasks.ts";
@@ -167,7 +167,7 @@ export async function bareRequest(study: MeasuredStudy): Promise<BareRequest | s
     calibration_text: fileURLToPath(
       new URL("../../python-backends/pare_backends/text/calibration.jsonl", import.meta.url),
     ),
-    calibration_tokens: Math.min(CALIBRATION.tokens, view.facts.model.context_length),
+    calibration_tokens: Math.min(USUAL_WINDOWS.calibration.tokens, view.facts.model.context_length),
     threads: view.facts.device.cores,
     batch_size: BATCH_SIZE,
     ...PROTOCOL,

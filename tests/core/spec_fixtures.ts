@@ -83,7 +83,7 @@ const method = (
     name,
     summary: `${name} it`,
     knobs: { bits, group_size },
-    needs: { environment: "default", calibration: false, gpu: false },
+    needs: { environment: "default", gpu: false },
     leaves: (params, facts) => leavesBits(["linear"], groupedBits(params), facts),
     label: ({ bits, group_size, targets }) => [
       ...(targets === "embedding" ? [targets] : []),
@@ -146,7 +146,7 @@ export const solve = method("solve", {
       log: true,
     }),
   },
-  needs: { environment: "default", calibration: true, gpu: false },
+  needs: { environment: "default", data: "calibration", gpu: false },
   auto: () => ({ group_size: { value: 32, reason: "32 divides every row" } }),
   next(params, finding) {
     const widths = finding === "lost" ? [3, 4, 8] : [4, 3, 2];
@@ -164,7 +164,7 @@ export const tune = method("tune", all({ bits: 4 }), {
     group_size,
     steps: integer({ minimum: 8, maximum: 200, default: 20, unit: "steps", description: "taken" }),
   },
-  needs: { environment: "default", calibration: true, gpu: false },
+  needs: { environment: "default", data: "calibration", gpu: false },
 });
 
 /** Eight bits a channel; nothing to choose. */
@@ -175,7 +175,7 @@ export const octet = method("octet", all({}), {
 });
 
 export const gpuOnly = method("gpu_only", all({}), {
-  needs: { environment: "default", calibration: false, gpu: true },
+  needs: { environment: "default", gpu: true },
 });
 
 /** Sets weights to zero; may stand before what rounds. Not among `methods`. */

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import {
   type Action,
   type Boldness,
-  calibratedMethods,
+  boundedMethods,
   checkStrategy,
   type Knob,
   type Method,
@@ -31,6 +31,12 @@ const ENVIRONMENT = { environment: "default" };
 /** How far the bytes that a method predicts may lie from those of the formulas of what it wrote. */
 const BYTES_OFF = 0.01;
 
+/** What the tiny world has of each kind of text. */
+const MOST = {
+  calibration: { windows: WINDOWS, tokens: WINDOW_TOKENS },
+  training: { windows: WINDOWS, tokens: WINDOW_TOKENS },
+};
+
 /** A runner of named steps, such as `t.step` of a Deno test. */
 export type Step = (name: string, check: () => void | Promise<void>) => Promise<unknown>;
 
@@ -44,7 +50,7 @@ export async function methodConformance(
   world: TinyWorld,
   step: Step,
 ): Promise<void> {
-  const [entry = given] = calibratedMethods([given], { windows: WINDOWS, tokens: WINDOW_TOKENS });
+  const [entry = given] = boundedMethods([given], MOST);
   const { method } = entry;
   await step("its Python half is the file of its name", () => checkPythonHalf(entry));
   await step("knobs, defaults and ranges are the same on both sides", () => {
@@ -66,7 +72,7 @@ export async function methodConformance(
   await step("its first proposal makes an artifact of the tiny model that verifies", () => {
     return checkFirstProposal(entry, world);
   });
-  await step("no knob takes more calibration data than there are", () => {
+  await step("no knob takes more windows of text than there are", () => {
     checkCalibration(given, world);
   });
 }
@@ -214,7 +220,7 @@ async function checkFirstProposal(entry: RegisteredMethod, world: TinyWorld): Pr
 /** One window or token more than exist is refused, with how much there is: none is cut in silence. */
 function checkCalibration({ agent, method }: RegisteredMethod, world: TinyWorld): void {
   const most = { windows: WINDOWS, tokens: WINDOW_TOKENS };
-  const bounded = calibratedMethods([{ agent, method }], most);
+  const bounded = boundedMethods([{ agent, method }], MOST);
   for (const [name, knob] of Object.entries(method.knobs)) {
     if (knob.takes === undefined) continue;
     const params = { [name]: most[knob.takes] + 1 };
@@ -240,7 +246,8 @@ function applyRequest(
     agent,
     method: method.name,
     params,
-    calibration_path: method.needs.calibration ? world.calibration_path : null,
+    calibration_path: method.needs.data === "calibration" ? world.calibration_path : null,
+    training_path: method.needs.data === "training" ? world.calibration_path : null,
     seed: 1,
     python_path,
   } as const;

@@ -41,7 +41,7 @@ Deno.test("actionKey() is the same for equal inputs and another for every change
     parent_id: "a",
     action: { agent: "quantization", method: "gptq", params: { bits: 4, group_size: 32 } },
     seed: 1,
-    calibration_sha256: "c",
+    data_sha256: "c",
     source_closure_sha256: "s",
     environment_hash: "e",
   };
@@ -57,7 +57,7 @@ Deno.test("actionKey() is the same for equal inputs and another for every change
     { ...inputs, action: { ...inputs.action, params: { bits: 4, group_size: 64 } } },
     { ...inputs, action: { ...inputs.action, params: { bits: "4", group_size: 32 } } },
     { ...inputs, seed: 2 },
-    { ...inputs, calibration_sha256: null },
+    { ...inputs, data_sha256: null },
     { ...inputs, source_closure_sha256: "t" },
     { ...inputs, environment_hash: "f" },
   ];

@@ -9,7 +9,8 @@ export interface ActionInputs {
   action: Pick<ResolvedAction, "agent" | "method" | "params"> | null;
   source?: string;
   seed: number;
-  calibration_sha256: string | null;
+  /** Of the windows of text that it works on; null: it works without. */
+  data_sha256: string | null;
   source_closure_sha256: string;
   environment_hash: string;
 }

@@ -12,6 +12,8 @@ export interface ArtifactPaths {
   /** What each store has used, a file a store. */
   stores: string;
   temporary: string;
+  /** What actions that take long keep of their state, a folder an action's key. */
+  work: string;
   lock: string;
   hashes: string;
 }
@@ -26,6 +28,7 @@ export function artifactPaths(root: string): ArtifactPaths {
     leases: join(root, ".leases"),
     stores: join(root, ".stores"),
     temporary: join(root, ".temporary"),
+    work: join(root, ".work"),
     lock: join(root, ".lock"),
     hashes: join(root, ".hashes.json"),
   };

@@ -15,13 +15,10 @@ import {
 } from "./artifact_files.ts";
 import { checksums, requireNoLinks, sha256File } from "../storage/file_hash.ts";
 import { type Claimant, claimants, forgetClaims, openClaims } from "./claims.ts";
-import {
-  collectGarbage,
-  type GarbageOptions,
-  type GarbageReport,
-  lockArtifacts,
-} from "./garbage.ts";
+import { collectGarbage, type GarbageOptions, type GarbageReport } from "./garbage.ts";
 import { hashExternal } from "./external_hash.ts";
+import { lockArtifacts } from "./lock_artifacts.ts";
+import { openWorkFolder, type WorkFolder } from "./work_folders.ts";
 
 /** What is known of an artifact besides its files. */
 export type ArtifactMeta = Omit<Artifact, "artifact_id" | "location" | "files" | "size_bytes">;
@@ -34,6 +31,8 @@ export interface ArtifactStore {
   list(): Promise<Artifact[]>;
   /** An empty directory on the store's file system for a worker to write into. */
   begin(): Promise<string>;
+  /** Where the action of this key keeps its state while it works. */
+  workFolder(action_key: string): Promise<WorkFolder>;
   /** Takes a written directory over under its content's name. The directory is gone then. */
   commit(directory: string, meta: ArtifactMeta): Promise<Artifact>;
   /** Removes a directory that `begin` gave. */
@@ -94,7 +93,9 @@ export async function openArtifactStore(
   { store }: { store?: string } = {},
 ): Promise<ArtifactStore> {
   const paths = artifactPaths(resolve(directory));
-  for (const path of [paths.root, paths.keys, paths.leases, paths.stores, paths.temporary]) {
+  for (
+    const path of [paths.root, paths.keys, paths.leases, paths.stores, paths.temporary, paths.work]
+  ) {
     await Deno.mkdir(path, { recursive: true });
   }
   await clearDead(paths.temporary);
@@ -190,6 +191,7 @@ export async function openArtifactStore(
       await Deno.mkdir(path);
       return path;
     },
+    workFolder: (action_key) => openWorkFolder(paths, action_key),
     commit,
     discard: remove,
     adopt,

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import type { Artifact } from "../../core/mod.ts";
-import { acquireLock, type FileLock } from "../storage/file_lock.ts";
 import {
   type ArtifactPaths,
   clearDead,
@@ -10,6 +9,8 @@ import {
   readArtifact,
   remove,
 } from "./artifact_files.ts";
+import { lockArtifacts } from "./lock_artifacts.ts";
+import { idleWork } from "./work_folders.ts";
 
 /** What stores say of artifacts. */
 export interface ArtifactClaims {
@@ -36,6 +37,8 @@ export interface GarbageOptions {
 
 export interface GarbageReport {
   removed: { artifact_id: string; bytes: number; method: string | null }[];
+  /** What actions that were killed had left behind: they begin anew. */
+  removed_work: { action_key: string; bytes: number }[];
   freed_bytes: number;
   /** Bytes that remain. */
   total_bytes: number;
@@ -105,8 +108,8 @@ async function removable(
 }
 
 /**
- * Removes artifacts until the rest fits, never one that is kept or in use by another process. What
- * is removed is made again by its key when it is asked for.
+ * Removes what killed actions left, then artifacts, until the rest fits, never one that is kept or in
+ * use by another process. What is removed is made again by its key when it is asked for.
  */
 export async function collectGarbage(
   paths: ArtifactPaths,
@@ -120,8 +123,16 @@ export async function collectGarbage(
     await clearDead(paths.leases);
     const stored = await storedArtifacts(paths.root);
     const { going, unclaimed, unsure } = await removable(paths, stored, options);
-    let total = stored.reduce((sum, { bytes }) => sum + bytes, 0);
+    const work = await idleWork(paths);
+    let total = [...stored, ...work].reduce((sum, { bytes }) => sum + bytes, 0);
     const before = total;
+    const removed_work: GarbageReport["removed_work"] = [];
+    for (const { action_key, directory, bytes } of work) {
+      if (total <= maxBytes) break;
+      if (!dryRun) await remove(directory);
+      total -= bytes;
+      removed_work.push({ action_key, bytes });
+    }
     const removed: GarbageReport["removed"] = [];
     for (const { artifact, home, bytes } of going) {
       if (total <= maxBytes) break;
@@ -136,17 +147,8 @@ export async function collectGarbage(
     }
     const freed_bytes = before - total;
     const over = total > maxBytes;
-    return { removed, freed_bytes, total_bytes: total, unclaimed, unsure, over };
+    return { removed, removed_work, freed_bytes, total_bytes: total, unclaimed, unsure, over };
   })();
   for (const path of gone) await remove(path); // takes a while, and nobody has to wait for it
   return report;
-}
-
-/** The lock under which artifacts come, go and begin to be used. */
-export function lockArtifacts(paths: ArtifactPaths): Promise<FileLock> {
-  return acquireLock(paths.lock, {
-    what: "the artifact store",
-    wait_ms: 60_000,
-    guard: paths.root,
-  });
 }

@@ -36,6 +36,11 @@ export async function gcCommand(options: GcOptions): Promise<void> {
   for (const { kind, key, bytes: size } of forms.removed) {
     console.log(`removed ${kind} ${key} (${bytes(size)})`);
   }
+  for (const { action_key, bytes: size } of report.removed_work) {
+    console.log(
+      `removed what a killed action had left, ${action_key.slice(0, 16)} (${bytes(size)})`,
+    );
+  }
   for (const { artifact_id, bytes: size } of report.removed) {
     console.log(`removed ${artifact_id} (${bytes(size)})`);
   }

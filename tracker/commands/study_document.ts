@@ -32,6 +32,7 @@ export interface RunOptions {
   target?: string;
   seed?: string;
   dataDir?: string;
+  trainingData?: string;
   methods?: string;
   runtime?: string;
   plugin?: string[];
@@ -118,6 +119,7 @@ export function studyFromOptions(options: RunOptions, base: Partial<StudyRequest
     target: options.target,
     seed: optional(options.seed, (text) => parseWhole(text, "--seed", 0)),
     data_dir: options.dataDir,
+    training_data: options.trainingData,
     methods: options.methods?.split(",").map((name) => name.trim()),
     runtime: options.runtime,
     plugins: options.plugin,

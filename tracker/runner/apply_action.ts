@@ -1,6 +1,13 @@
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
-import type { Artifact, Outcome, ResolvedAction, Span } from "../../core/mod.ts";
+import {
+  type Artifact,
+  dataNeed,
+  type FailureKind,
+  type Outcome,
+  type ResolvedAction,
+  type Span,
+} from "../../core/mod.ts";
 import { actionKey } from "../artifacts/action_key.ts";
 import { makeRoom } from "../artifacts/make_room.ts";
 import { artifactClaims } from "../kept_artifacts.ts";
@@ -8,6 +15,7 @@ import type { PreparedStudy } from "./prepared_study.ts";
 import { methodSource } from "./source_closure.ts";
 import { storageFailure } from "../storage/storage_error.ts";
 import { failed, type StageRunner } from "./stage_runner.ts";
+import { usedData } from "./study_windows.ts";
 import type { Workshop } from "./workshop.ts";
 
 export interface ApplyInput {
@@ -21,13 +29,20 @@ export interface ApplyInput {
 
 type Applied = Outcome<{ artifact: Artifact; cached: boolean }>;
 
-async function keyOf({ workshop, study, parent, action }: ApplyInput): Promise<string> {
+/** The windows of text that an action works on; null: none. */
+function dataOf({ workshop, study, action }: ApplyInput) {
+  const { method } = workshop.registry.method(action.agent, action.method);
+  return usedData(study.windows, dataNeed(method, action.params));
+}
+
+async function keyOf(input: ApplyInput): Promise<string> {
+  const { workshop, study, parent, action } = input;
   const { method, python_path } = workshop.registry.method(action.agent, action.method);
   return actionKey({
     parent_id: parent.artifact_id,
     action,
     seed: study.seed,
-    calibration_sha256: method.needs.calibration ? study.calibration_sha256 : null,
+    data_sha256: dataOf(input)?.used.sha256 ?? null,
     source_closure_sha256: await methodSource(action.agent, action.method, python_path),
     environment_hash: await workshop.environmentHash(method.needs.environment),
   });
@@ -136,7 +151,34 @@ export async function applyAction(input: ApplyInput): Promise<Applied> {
   }
 }
 
+/** Ends of an action that say nothing against it: begun again, it goes on where it was. */
+const INTERRUPTED: ReadonlySet<FailureKind> = new Set([
+  "cancelled",
+  "crash",
+  "stall",
+  "out_of_memory",
+  "disk_full",
+]);
+
+/** Makes the artifact with a working folder, which stays where the action was interrupted. */
 async function make(input: ApplyInput, key: string, spans: Span[]): Promise<Applied> {
+  const work = await input.workshop.artifacts.workFolder(key);
+  let keep = true;
+  try {
+    const applied = await makeIn(input, key, work.directory, spans);
+    keep = !applied.ok && INTERRUPTED.has(applied.failure.kind);
+    return applied;
+  } finally {
+    await work.release({ keep });
+  }
+}
+
+async function makeIn(
+  input: ApplyInput,
+  key: string,
+  work_dir: string,
+  spans: Span[],
+): Promise<Applied> {
   const { workshop, study, runner, trial_id, parent, action } = input;
   const shortage = await diskShortage(input);
   if (shortage !== null) {
@@ -144,6 +186,7 @@ async function make(input: ApplyInput, key: string, spans: Span[]): Promise<Appl
     return failed({ kind: "disk_full", message: shortage, hint, stage: "apply" }, []);
   }
   const { method, python_path } = workshop.registry.method(action.agent, action.method);
+  const data = dataOf(input);
   const directory = await workshop.artifacts.begin();
   try {
     const applied = await runner(trial_id, {
@@ -153,9 +196,11 @@ async function make(input: ApplyInput, key: string, spans: Span[]): Promise<Appl
       agent: action.agent,
       method: action.method,
       params: action.params,
-      calibration_path: method.needs.calibration ? study.calibration_path : null,
+      calibration_path: data?.used.kind === "calibration" ? data.path : null,
       seed: study.seed,
       python_path,
+      training_path: data?.used.kind === "training" ? data.path : null,
+      work_dir,
     }, method.needs.environment);
     spans.push(...applied.spans);
     if (!applied.ok) return failed(applied.failure, spans);
@@ -180,6 +225,7 @@ async function make(input: ApplyInput, key: string, spans: Span[]): Promise<Appl
       loader,
       verification,
       layer_cosines: cosines,
+      data: data?.used ?? null,
       created_at: workshop.timestamp(),
     });
     // Hashing what was written belongs to making it: before the spans of the check.

@@ -1,15 +1,12 @@
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join } from "node:path";
 import {
   type Agent,
-  askedCalibration,
+  askedWindows,
   type Assumption,
-  type Calibration,
   chooseSamples,
   type Facts,
-  type ModelFacts,
   type SamplePool,
   samplingByTask,
   type Spec,
@@ -22,42 +19,39 @@ import {
   type WireTask,
   withoutTasks,
 } from "../../core/mod.ts";
-import { PROJECT_ROOT } from "../home.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
 import { packageSource } from "./source_closure.ts";
 import type { StageRunner } from "./stage_runner.ts";
+import {
+  preparedWindows,
+  USUAL_WINDOWS,
+  windowAssumptions,
+  windowCounts,
+  windowSources,
+} from "./study_windows.ts";
 import { wireTasks, withoutData } from "./wire_tasks.ts";
 import type { Workshop } from "./workshop.ts";
-
-/** Calibration data written where no strategy of the request asks for more. */
-export const CALIBRATION: Calibration = { windows: 32, tokens: 256 };
 
 /** Characters of an answer that are stored where nobody says: GSM8K's 256 tokens are 1,000. */
 const ANSWER_CHARS = 4000;
 
-/** The tiny model knows the words of its own language only. */
-const TINY_TEXT = join(PROJECT_ROOT, "plugins", "evaluation", "data", "tiny_text.jsonl");
-
-/** Calibration text of the data directory, where it ships one; null: pare's own text. */
-function calibrationText(request: StudyRequest, model: ModelFacts): string | null {
-  if (model.source === "tiny") return TINY_TEXT;
-  if (request.data_dir === undefined) return null;
-  const path = resolve(request.data_dir, "wikitext2", "validation_calib.jsonl.gz");
-  return existsSync(path) ? path : null;
-}
-
-function keyOf(parts: unknown): string {
-  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+function sha256(content: string | Uint8Array): string {
+  return createHash("sha256").update(content).digest("hex");
 }
 
 /** Of each task's data; what the hub holds may change, so that its rows are read for every study. */
 async function dataStamp(tasks: readonly WireTask[], study_id: string): Promise<string[]> {
   return await Promise.all(
     tasks.map(async ({ data_path }) =>
-      data_path === null
-        ? `hub, ${study_id}`
-        : createHash("sha256").update(await readFile(data_path)).digest("hex")
+      data_path === null ? `hub, ${study_id}` : sha256(await readFile(data_path))
     ),
+  );
+}
+
+/** Of the files that windows are taken from: a user may change his text between two studies. */
+async function fileStamps(paths: readonly (string | null)[]): Promise<(string | null)[]> {
+  return await Promise.all(
+    paths.map(async (path) => path === null ? null : sha256(await readFile(path))),
   );
 }
 
@@ -78,7 +72,7 @@ interface StudyToPrepare {
 }
 
 /**
- * Chooses samples; their order and the calibration windows are made once for the same inputs. A
+ * Chooses samples; their order and the windows of text are made once for the same inputs. A
  * benchmark whose data are broken is left out of the spec that comes back, with its reason; where
  * no other is left to compare by, the study is refused.
  */
@@ -156,62 +150,72 @@ async function prepareTasks(
   const tasks = wireTasks(spec, workshop.registry.tasks, request);
   const { evaluation } = request;
   const endpoint = evaluation?.endpoint;
-  const calibration_path = calibrationText(request, model);
+  const sources = windowSources(request, model);
   const model_dir = endpoint === undefined ? model.path : endpoint.tokenizer_dir;
-  const asked = askedCalibration(request, workshop.registry.methods, CALIBRATION);
-  const windows = evaluation === undefined ? asked.windows : 0;
-  const tokens = Math.min(asked.tokens, model.context_length);
+  const asked = askedWindows(request, workshop.registry.methods, USUAL_WINDOWS);
+  const windows = evaluation === undefined ? asked.calibration.windows : 0;
+  const tokens = {
+    calibration: Math.min(asked.calibration.tokens, model.context_length),
+    training: Math.min(asked.training.tokens, model.context_length),
+  };
+  const training = trains(workshop, request)
+    ? { path: sources.training, windows: asked.training.windows, tokens: tokens.training }
+    : null;
   const sample_seed = request.sampling?.seed ?? request.seed;
   const ownSampling = samplingByTask(request.sampling, workshop.registry.tasks);
   const sample_seeds = Object.fromEntries(
     [...ownSampling].flatMap(([task, { seed }]) => seed === undefined ? [] : [[task, seed]]),
   );
-  const key = keyOf([
+  const key = sha256(JSON.stringify([
     model_dir,
     tasks,
     await dataStamp(tasks, study.study_id),
-    calibration_path,
-    { windows, tokens: asked.tokens },
+    sources.calibration,
+    { windows, tokens: asked.calibration.tokens },
+    training,
+    await fileStamps(Object.values(sources)),
     request.seed,
     sample_seed,
     sample_seeds,
     await packageSource("evaluation", "text", "stages/prepare_data.py"),
-  ]);
+  ]));
   const { directory: folder } = await workshop.caches.cached("data", key, async (temporary) => {
     const prepared = await runner("setup", {
       stage: "prepare_data",
       model_dir,
       tasks,
-      calibration_path,
+      calibration_path: sources.calibration,
       calibration_windows: windows,
-      calibration_tokens: tokens,
+      calibration_tokens: tokens.calibration,
       output_dir: temporary,
       seed: request.seed,
       sample_seed,
       sample_seeds,
+      training,
     }, "default");
     if (!prepared.ok) {
       const { message, hint } = prepared.failure;
       throw new UsageError(hint === null ? message : `${message}. ${hint}`);
     }
     if (prepared.value.refused.length > 0) throw new BrokenTasks(prepared.value.refused);
-    const inside = { ...prepared.value, calibration_path: relativeTo(temporary, prepared.value) };
+    // The folder is renamed when it is whole: only the names of its files stay right.
+    const path = basename(prepared.value.calibration_path);
+    const inside = { ...prepared.value, calibration_path: path };
     await writeFile(join(temporary, "prepared.json"), JSON.stringify(inside));
   });
   const prepared = StageResults.prepare_data.parse(
     JSON.parse(await readFile(join(folder, "prepared.json"), "utf8")),
   );
-  const calibration = { windows: prepared.calibration_ids.length, tokens };
+  const made = preparedWindows(prepared, folder, tokens, sources);
   const chosen = chooseSamples(poolsOf(spec, prepared, ownSampling), request.sampling);
   return {
     study_id: study.study_id,
-    spec: withFound(spec, prepared, calibration),
-    calibration,
+    spec: withFound(spec, prepared, windowAssumptions(made, asked)),
+    windows: made,
+    counts: windowCounts(made),
     tasks,
     proxy: chosen.map(({ task, proxy }) => ({ task, rows: proxy, ...weighingOf(spec, task) })),
     full: chosen.map(({ task, full }) => ({ task, rows: full, ...weighingOf(spec, task) })),
-    calibration_path: join(folder, prepared.calibration_path),
-    calibration_sha256: prepared.calibration_sha256,
     seed: request.seed,
     cpu_power: device.cpu_power ?? null,
     carbon_intensity: device.carbon_intensity ?? null,
@@ -221,26 +225,26 @@ async function prepareTasks(
   };
 }
 
-/** The spec with what the data hold: samples of each task, and calibration windows. */
+/** Whether a method that the study may use trains. */
+function trains({ registry }: Workshop, { methods, evaluation }: StudyRequest): boolean {
+  return evaluation === undefined &&
+    registry.methods.some(({ method }) =>
+      method.needs.data === "training" && (methods === undefined || methods.includes(method.name))
+    );
+}
+
+/** The spec with what the data hold: samples of each task, and windows of text. */
 function withFound(
   spec: Spec,
   prepared: StageResult<"prepare_data">,
-  { windows, tokens }: Calibration,
+  assumed: readonly Assumption[],
 ): Spec {
   const rows = new Map(prepared.tasks.map(({ task, rows }) => [task, rows]));
   const tasks = spec.tasks.map((plan) => {
     const available_samples = rows.get(plan.task);
     return available_samples === undefined ? plan : { ...plan, available_samples };
   });
-  if (windows === 0) return { ...spec, tasks };
-  const more = windows > CALIBRATION.windows || tokens > CALIBRATION.tokens;
-  const assumption: Assumption = {
-    field: "calibration",
-    value: `${windows} windows of ${tokens} tokens`,
-    source: more ? "asked" : "default",
-    reason: more ? "as many as a strategy of the request takes" : "what the calibration text gives",
-  };
-  return { ...spec, tasks, assumptions: [...spec.assumptions, assumption] };
+  return { ...spec, tasks, assumptions: [...spec.assumptions, ...assumed] };
 }
 
 /** How its samples count: a study of an earlier version goes on counting them alike. */
@@ -264,12 +268,4 @@ function poolsOf(
     const { order, groups } = read;
     return { task, order, groups, proxy, full, ...(sampling === undefined ? {} : { sampling }) };
   });
-}
-
-/** The folder is renamed when it is whole, so paths in it are kept relative. */
-function relativeTo(folder: string, prepared: StageResult<"prepare_data">): string {
-  const { calibration_path } = prepared;
-  return calibration_path.startsWith(`${folder}/`)
-    ? calibration_path.slice(folder.length + 1)
-    : calibration_path;
 }

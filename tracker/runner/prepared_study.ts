@@ -1,12 +1,14 @@
 import type {
-  Calibration,
   CarbonIntensity,
   CpuPower,
+  DataKind,
   SampleSelection,
   Spec,
   StudyRequest,
+  StudyWindows,
   WireTask,
 } from "../../core/mod.ts";
+import type { PreparedWindows } from "./study_windows.ts";
 
 /** What a study has ready before its first trial. */
 export interface PreparedStudy {
@@ -15,10 +17,10 @@ export interface PreparedStudy {
   readonly tasks: readonly WireTask[];
   readonly proxy: readonly SampleSelection[];
   readonly full: readonly SampleSelection[];
-  readonly calibration_path: string;
-  readonly calibration_sha256: string;
-  /** What calibration data there are; knobs take no more. */
-  readonly calibration: Calibration;
+  /** The text that methods work on; null: none was made of that kind. */
+  readonly windows: Readonly<Record<DataKind, PreparedWindows | null>>;
+  /** How much of it there is; knobs take no more. */
+  readonly counts: StudyWindows;
   readonly seed: number;
   /** What energy is estimated and CO2 reckoned with; null where an old study does not say. */
   readonly cpu_power: CpuPower | null;

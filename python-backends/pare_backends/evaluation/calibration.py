@@ -1,4 +1,5 @@
-"""Calibration windows: token ids that quantizers read activations from.
+"""Windows of token ids that methods work on: quantizers read activations from them (calibration),
+fine-tuning takes its steps on them (training).
 
 File: safetensors with one tensor `input_ids`, int32 [windows, tokens], and the windows' ids (JSON)
 in its metadata. It loads without pickle, in NumPy as in torch.
@@ -8,62 +9,87 @@ from __future__ import annotations
 
 import json
 import random
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pare_backends.evaluation.tasks.records import Row, content_hash
+from pare_backends.evaluation.overlap import RUN, evaluated_windows
+from pare_backends.evaluation.tasks.records import Row, content_hash, read_records
 from pare_backends.failures import StageFailure
 
 SEPARATOR = "\n\n"
-SHORTEST_PARAGRAPH = 50
-"""Characters from which on two equal paragraphs are the same text, not a heading or a phrase."""
+CANDIDATES = 4
+"""Windows that are looked at for each that is wanted: those with evaluated text are left out."""
 
 
-def paragraph_hashes(rows: Iterable[Row]) -> set[str]:
-    """Hashes of all paragraphs in the rows' texts, at any depth."""
-    return {content_hash(p) for row in rows for text in _texts(row) for p in _paragraphs(text)}
+@dataclass(frozen=True)
+class Drawn:
+    """Windows with an id each: the tokens' places in the joined text, and their hash."""
+
+    windows: np.ndarray  # int32 [windows, tokens]
+    ids: list[str]
+    refused: dict[str, tuple[str, int]]  # by the window's id: the task and row that it shares
 
 
-def without_paragraphs(texts: Sequence[str], excluded: set[str]) -> tuple[list[str], int]:
-    """The texts without the excluded paragraphs, and how many were taken out."""
-    kept: list[str] = []
-    removed = 0
-    for text in texts:
-        parts = text.split("\n")
-        left = [p for p in parts if not _hashes(p) & excluded]
-        removed += len(parts) - len(left)
-        if any(part.strip() for part in left):
-            kept.append("\n".join(left).strip("\n"))
-    return kept, removed
+def read_texts(path: Path) -> list[str]:
+    """The texts of a file of {text}, or of {prompt, answer}, one after the other."""
+    rows = read_records(path)
+    field = "text" if "text" in rows[0] else "prompt"
+    rows = read_records(path, {field: "string"} | ({} if field == "text" else {"answer": "string"}))
+    if field == "text":
+        return [str(row["text"]) for row in rows]
+    return [f"{row['prompt']} {row['answer']}" for row in rows]
 
 
-def calibration_windows(
-    texts: Sequence[str], tokenizer: Any, count: int, size: int, seed: int
-) -> tuple[np.ndarray, list[str]]:
-    """At most `count` windows of `size` tokens, int32 [windows, size], with an id each.
+def draw_windows(
+    texts: Sequence[str],
+    tokenizer: Any,
+    count: int,
+    size: int,
+    seed: int,
+    evaluated: Mapping[str, Iterable[Row]],
+    kind: str = "calibration",
+) -> Drawn:
+    """At most `count` windows of `size` tokens that share no run of words with evaluated rows.
 
-    Windows never overlap. Where there are more than asked, they are drawn by the seed and kept in
-    the text's order. An id names the tokens' places in the joined text and their hash.
+    Windows never overlap. Where there are more than asked, they are drawn by the seed: calibration's
+    are kept in the text's order, training's in the order drawn, so that the first few are as mixed.
     """
     tokens = tokenizer.encode(SEPARATOR.join(texts), add_special_tokens=False)
     available = len(tokens) // size
     if available == 0:
         raise StageFailure(
             "bad_input",
-            f"Cannot make a calibration window of {size} tokens: the text has {len(tokens)} tokens",
-            hint="Give a longer calibration text or shorter windows",
+            f"Cannot make a {kind} window of {size} tokens: the text has {len(tokens)} tokens",
+            hint=f"Give a longer {kind} text or shorter windows",
         )
-    taken = sorted(random.Random(seed).sample(range(available), min(count, available)))
+    draw = random.Random(seed)
+    first = draw.sample(range(available), min(count, available))
+    rest = sorted(set(range(available)) - set(first))
+    candidates = [*first, *draw.sample(rest, min(len(rest), (CANDIDATES - 1) * count))]
+    shown = [tokenizer.decode(tokens[i * size : (i + 1) * size]) for i in candidates]
+    shared = {candidates[n]: where for n, where in evaluated_windows(shown, evaluated).items()}
+    taken = [i for i in candidates if i not in shared][:count]
+    if kind == "calibration":
+        taken.sort()
+
+    def id_of(i: int) -> str:
+        return f"{i * size}-{(i + 1) * size}:{content_hash(tokens[i * size : (i + 1) * size])}"
+
+    refused = {id_of(i): where for i, where in shared.items()}
+    if not taken:
+        name, (task, row) = next(iter(refused.items()))
+        raise StageFailure(
+            "bad_input",
+            f"Cannot take {kind} windows from this text: all {len(refused)} share {RUN} words in a"
+            f" row with evaluated samples, such as {name} with row {row} of {task}",
+            hint=f"Give a {kind} text that is not evaluated",
+        )
     windows = np.asarray([tokens[i * size : (i + 1) * size] for i in taken], dtype=np.int32)
-    ids = [
-        f"{i * size}-{(i + 1) * size}:{content_hash(window.tolist())}"
-        for i, window in zip(taken, windows, strict=True)
-    ]
-    return windows, ids
+    return Drawn(windows, [id_of(i) for i in taken], refused)
 
 
 def write_windows(path: Path, windows: np.ndarray, ids: Sequence[str]) -> None:
@@ -76,33 +102,11 @@ def write_windows(path: Path, windows: np.ndarray, ids: Sequence[str]) -> None:
 
 
 def read_windows(path: Path) -> np.ndarray:
-    """Token ids of the calibration windows, int32 [windows, tokens]."""
+    """Token ids of windows, int32 [windows, tokens]."""
     from safetensors import safe_open
 
     try:
         with safe_open(path, framework="np") as file:
             return file.get_tensor("input_ids")
     except (OSError, ValueError) as error:
-        raise StageFailure("bad_input", f"Cannot read calibration data {path}: {error}") from error
-
-
-def _texts(value: Any) -> Iterable[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
-
-
-def _paragraphs(text: str) -> Iterable[str]:
-    for part in text.split("\n"):
-        plain = re.sub(r"\s+", " ", part).strip().lower()
-        if len(plain) >= SHORTEST_PARAGRAPH:
-            yield plain
-
-
-def _hashes(part: str) -> set[str]:
-    return {content_hash(p) for p in _paragraphs(part)}
+        raise StageFailure("bad_input", f"Cannot read the windows {path}: {error}") from error

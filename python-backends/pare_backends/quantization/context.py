@@ -27,6 +27,10 @@ class Context:
     report: Report
     seed: int
     calibration_path: Path | None
+    training_path: Path | None = None
+    work_dir: Path | None = None
+    """The action's own folder, which outlives a killed process: what a long action writes here, it
+    finds again when it is begun anew with the same inputs. None: there is none."""
     notes: list[str] = field(default_factory=list)  # what a method has to say of its artifact
 
     def calibration(self, samples: int, tokens: int | None = None) -> torch.Tensor:
@@ -35,23 +39,15 @@ class Context:
         returns: (windows, tokens) int64
         raises: StageFailure "invalid" where there are fewer: what is recorded is what was used
         """
-        import torch
-        from safetensors.numpy import load_file
+        return windows_of(self.calibration_path, "calibrate", samples, tokens)
 
-        if self.calibration_path is None:
-            raise StageFailure(
-                "bad_input", "Cannot calibrate: no calibration data were given with the action"
-            )
-        windows = load_file(str(self.calibration_path))["input_ids"]
-        count, length = windows.shape
-        if samples > count or (tokens or 0) > length:
-            wanted = f"{samples} windows" + ("" if tokens is None else f" of {tokens} tokens")
-            raise StageFailure(
-                "invalid",
-                f"Cannot calibrate on {wanted}: the study has {count} windows of {length} tokens",
-                hint="Ask for no more than there are, or name more in a strategy of a new study",
-            )
-        return torch.from_numpy(windows[:samples, :tokens].astype(np.int64))
+    def training(self, tokens: int) -> torch.Tensor:
+        """Every training window, in the order drawn, of each the first `tokens`.
+
+        returns: (windows, tokens) int64
+        raises: StageFailure "invalid" where the windows are shorter
+        """
+        return windows_of(self.training_path, "train", None, tokens)
 
     def matrix(self, checkpoint: Checkpoint, layer: str) -> np.ndarray:
         """A layer's weight matrix, however the model holds it. returns: (out, in) float32"""
@@ -80,6 +76,30 @@ class Context:
             if self.layout.experts:
                 separate_experts(model)
         return model, tokenizer
+
+
+def windows_of(
+    path: Path | None, attempt: str, samples: int | None, tokens: int | None
+) -> torch.Tensor:
+    """The first windows of a file that stage `prepare_data` wrote; None: all, in whole."""
+    import torch
+    from safetensors.numpy import load_file
+
+    if path is None:
+        raise StageFailure(
+            "bad_input", f"Cannot {attempt}: no windows of text were given with the action"
+        )
+    windows = load_file(str(path))["input_ids"]
+    count, length = windows.shape
+    if (samples or 1) > count or (tokens or 0) > length:
+        few = "windows" if samples is None else f"{samples} windows"
+        wanted = few + ("" if tokens is None else f" of {tokens} tokens")
+        raise StageFailure(
+            "invalid",
+            f"Cannot {attempt} on {wanted}: the study has {count} windows of {length} tokens",
+            hint="Ask for no more than there are, or name more in a strategy of a new study",
+        )
+    return torch.from_numpy(windows[:samples, :tokens].astype(np.int64))
 
 
 def check_layers(

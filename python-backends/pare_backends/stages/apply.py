@@ -34,6 +34,8 @@ class ApplyRequest:
     calibration_path: str | None
     seed: int
     python_path: str | None
+    training_path: str | None = None
+    work_dir: str | None = None
 
 
 def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
@@ -47,8 +49,13 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
         parent = read(request.parent_dir)
     with report.span("layout", library=True):
         layout = layout_of(request.parent_dir)
-    calibration = None if request.calibration_path is None else Path(request.calibration_path)
-    context = Context(Path(request.parent_dir), layout, report, request.seed, calibration)
+    calibration, training, work = (
+        None if path is None else Path(path)
+        for path in (request.calibration_path, request.training_path, request.work_dir)
+    )
+    context = Context(
+        Path(request.parent_dir), layout, report, request.seed, calibration, training, work
+    )
     child: Checkpoint = module.apply(parent, params, context)
     check_child(parent, child)
     with report.span("write"):

@@ -1,4 +1,5 @@
-"""Stage `prepare_data`: draws the order of evaluation rows and writes calibration windows."""
+"""Stage `prepare_data`: draws the order of evaluation rows, and writes the windows of text that
+methods calibrate and train on."""
 
 from __future__ import annotations
 
@@ -9,21 +10,17 @@ from typing import Any
 import numpy as np
 
 from pare_backends.checkpoint.load import load_config, load_tokenizer
-from pare_backends.evaluation.calibration import (
-    calibration_windows,
-    paragraph_hashes,
-    without_paragraphs,
-    write_windows,
-)
+from pare_backends.evaluation.calibration import draw_windows, read_texts, write_windows
 from pare_backends.evaluation.limits import (
     context_length,
     require_definition_fits,
     require_window,
 )
+from pare_backends.evaluation.overlap import RUN, paragraph_hashes, without_paragraphs
 from pare_backends.evaluation.perplexity import windows
 from pare_backends.evaluation.tasks.documents import Documents, full_definition, load_documents
 from pare_backends.evaluation.tasks.groups import groups_of
-from pare_backends.evaluation.tasks.records import file_sha256, read_records
+from pare_backends.evaluation.tasks.records import file_sha256
 from pare_backends.evaluation.tasks.selection import drawn_order
 from pare_backends.evaluation.tasks.task_check import check_task
 from pare_backends.evaluation.tasks.wire_task import WireTask
@@ -31,6 +28,15 @@ from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 
 SHIPPED_TEXT = Path(__file__).parents[1] / "text" / "calibration.jsonl"
+
+
+@dataclass(frozen=True)
+class WindowsRequest:
+    """Which windows: of the text at `path`, or of the shipped one."""
+
+    path: str | None
+    windows: int
+    tokens: int
 
 
 @dataclass(frozen=True)
@@ -46,11 +52,13 @@ class PrepareDataRequest:
     seed: int
     sample_seed: int
     sample_seeds: dict[str, int] = field(default_factory=dict)
+    training: WindowsRequest | None = None
 
 
 def run(request: PrepareDataRequest, report: Report) -> dict[str, Any]:
-    """Reads every task's data, then writes `calibration.safetensors` into `output_dir`. A task
-    whose data are broken is told with its reason, and the others go on; fails where all are."""
+    """Reads every task's data, then writes `calibration.safetensors` and, where it is asked for,
+    `training.safetensors` into `output_dir`. A task whose data are broken is told with its reason,
+    and the others go on; fails where all are."""
     tokenizer = None if request.model_dir is None else load_tokenizer(request.model_dir)
     context = _context(request.model_dir)
     documents: dict[str, Documents] = {}
@@ -73,11 +81,16 @@ def run(request: PrepareDataRequest, report: Report) -> dict[str, Any]:
         documents[task.task] = read
     if refused and not documents:
         raise StageFailure("bad_input", "; ".join(one["reason"] for one in refused))
-    path, ids = _write_calibration(request, list(documents.values()), tokenizer, report)
+    asked = WindowsRequest(
+        request.calibration_path, request.calibration_windows, request.calibration_tokens
+    )
+    calibration = _write_windows("calibration", asked, request, documents, tokenizer, report)
+    training = request.training
     return {
-        "calibration_path": str(path),
-        "calibration_ids": ids,
-        "calibration_sha256": file_sha256(path),
+        **{f"calibration_{name}": value for name, value in calibration.items()},
+        "training": None
+        if training is None
+        else _write_windows("training", training, request, documents, tokenizer, report),
         "tasks": tasks,
         "refused": refused,
     }
@@ -111,32 +124,50 @@ def _task_rows(
     }
 
 
-def _write_calibration(
-    request: PrepareDataRequest, documents: list[Documents], tokenizer: Any, report: Report
-) -> tuple[Path, list[str]]:
+def _write_windows(
+    kind: str,
+    asked: WindowsRequest,
+    request: PrepareDataRequest,
+    documents: dict[str, Documents],
+    tokenizer: Any,
+    report: Report,
+) -> dict[str, Any]:
+    """Writes the windows of a kind; returns their file, their ids and the file's hash."""
     folder = Path(request.output_dir)
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "calibration.safetensors"
-    if request.calibration_windows == 0:  # nothing is going to be compressed
+    path = folder / f"{kind}.safetensors"
+    if asked.windows == 0:  # nothing is going to be compressed
         write_windows(path, np.zeros((0, 0), dtype=np.int32), [])
-        return path, []
-    source = Path(request.calibration_path) if request.calibration_path else SHIPPED_TEXT
-    texts = [str(row["text"]) for row in read_records(source, {"text": "string"})]
-    excluded = paragraph_hashes(row for document in documents for row in document.rows)
-    texts, removed = without_paragraphs(texts, excluded)
+        return {"path": str(path), "ids": [], "sha256": file_sha256(path)}
+    source = Path(asked.path) if asked.path else SHIPPED_TEXT
+    rows = {task: document.rows for task, document in documents.items()}
+    excluded = paragraph_hashes(row for every in rows.values() for row in every)
+    texts, removed = without_paragraphs(read_texts(source), excluded)
     if removed:
         report.alert(
-            "calibration_overlap",
+            f"{kind}_overlap",
             f"{removed} paragraphs of {source.name} are evaluation text too and were left out",
         )
-    chosen, ids = calibration_windows(
-        texts, tokenizer, request.calibration_windows, request.calibration_tokens, request.seed
-    )
-    if len(ids) < request.calibration_windows:
+    if not texts:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot take {kind} windows from {source}: all of its paragraphs are evaluation text"
+            f" too (of {', '.join(rows)})",
+            hint=f"Give a {kind} text that is not evaluated",
+        )
+    drawn = draw_windows(texts, tokenizer, asked.windows, asked.tokens, request.seed, rows, kind)
+    if drawn.refused:
+        name, (task, row) = next(iter(drawn.refused.items()))
+        report.alert(
+            f"{kind}_overlap",
+            f"{len(drawn.refused)} windows of {source.name} share {RUN} words in a row with"
+            f" evaluated samples and were left out, such as {name} with row {row} of {task}",
+        )
+    if kind == "calibration" and len(drawn.ids) < asked.windows:
         report.alert(
             "fewer_calibration_windows",
-            f"{source.name} gives {len(ids)} windows of {request.calibration_tokens} tokens, "
-            f"{request.calibration_windows} were asked for",
+            f"{source.name} gives {len(drawn.ids)} windows of {asked.tokens} tokens, "
+            f"{asked.windows} were asked for",
         )
-    write_windows(path, chosen, ids)
-    return path, ids
+    write_windows(path, drawn.windows, drawn.ids)
+    return {"path": str(path), "ids": drawn.ids, "sha256": file_sha256(path)}

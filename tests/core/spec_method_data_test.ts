@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import {
-  askedCalibration,
-  calibratedMethods,
+  askedWindows,
+  boundedMethods,
+  dataNeed,
   integer,
   knobGrid,
   knobNeighbours,
@@ -19,8 +20,14 @@ const knobs: Knobs = {
   seqlen: integer({ ...options, minimum: 16, maximum: 4096, default: 256, takes: "tokens" }),
   iters: integer({ ...options, maximum: 1000, default: 8 }),
 };
-const tuning = { agent: "shrinking", method: { ...round, name: "tuned", knobs } };
-const [bounded] = calibratedMethods([tuning], { windows: 32, tokens: 128 });
+const needs = { environment: "default", gpu: false };
+const methodOf = (data: "calibration" | "training") => ({
+  agent: "shrinking",
+  method: { ...round, name: "tuned", knobs, needs: { ...needs, data } },
+});
+const tuning = methodOf("calibration");
+const there = { calibration: { windows: 32, tokens: 128 }, training: { windows: 9, tokens: 64 } };
+const [bounded] = boundedMethods([tuning], there);
 const action = (params: Record<string, number>) => ({
   agent: "shrinking",
   method: "tuned",
@@ -58,19 +65,48 @@ Deno.test("no search goes beyond the calibration data: two recipes differ in wha
   assert.ok(knobGrid(seqlen!).every((value) => Number(value) <= 128));
 });
 
-Deno.test("a strategy of the request gets the calibration data that it asks for", () => {
-  const asked = (...params: Record<string, number>[]) =>
-    askedCalibration(
-      request({ strategies: params.map((one) => ({ actions: [action(one)] })) }),
-      [tuning],
-      { windows: 32, tokens: 256 },
-    );
-  assert.deepEqual(asked({}), { windows: 32, tokens: 256 });
-  assert.deepEqual(asked({ samples: 98 }, { samples: 40, seqlen: 512 }), {
-    windows: 98,
-    tokens: 512,
+Deno.test("a method that trains is bounded by the training text, one without text by nothing", () => {
+  const [trained] = boundedMethods([methodOf("training")], there);
+  assert.equal(trained!.method.knobs["samples"]?.maximum, 9);
+  assert.match(trained!.method.knobs["seqlen"]?.bound ?? "", /training text gives 9 windows of 64/);
+  const [free] = boundedMethods(
+    [{ agent: "shrinking", method: { ...round, knobs, needs } }],
+    there,
+  );
+  assert.equal(free!.method.knobs["samples"]?.maximum, 512);
+});
+
+Deno.test("what an action needs of the text follows from its knobs", () => {
+  const params = { samples: 4, seqlen: 32, iters: 8 };
+  assert.deepEqual(dataNeed(tuning.method, params), {
+    kind: "calibration",
+    windows: 4,
+    tokens: 32,
   });
-  assert.deepEqual(asked({ samples: 9999 }), { windows: 32, tokens: 256 }, "refused elsewhere");
+  const { samples: _, ...others } = knobs;
+  const every = { ...methodOf("training").method, knobs: others };
+  assert.deepEqual(dataNeed(every, params), { kind: "training", windows: null, tokens: 32 });
+  assert.equal(dataNeed({ ...round, needs }, params), null);
+});
+
+Deno.test("a strategy of the request gets the windows that it asks for, of its method's kind", () => {
+  const usual = { calibration: { windows: 32, tokens: 256 }, training: { windows: 8, tokens: 64 } };
+  const asked = (kind: "calibration" | "training", ...params: Record<string, number>[]) =>
+    askedWindows(
+      request({ strategies: params.map((one) => ({ actions: [action(one)] })) }),
+      [methodOf(kind)],
+      usual,
+    );
+  assert.deepEqual(asked("calibration", {}), usual);
+  assert.deepEqual(asked("calibration", { samples: 98 }, { samples: 40, seqlen: 512 }), {
+    ...usual,
+    calibration: { windows: 98, tokens: 512 },
+  });
+  assert.deepEqual(asked("training", { samples: 98 }), {
+    ...usual,
+    training: { windows: 98, tokens: 64 },
+  });
+  assert.deepEqual(asked("calibration", { samples: 9999 }), usual, "refused elsewhere");
 });
 
 Deno.test("resolveAction() says who gave a value: user, seed, sampler, method or default", () => {
