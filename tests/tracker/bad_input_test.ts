@@ -64,6 +64,16 @@ Deno.test("a data file with a broken line is refused with the line's number", as
     const empty = join(folder, "empty.jsonl");
     await writeFile(empty, "");
     await refused(run("tiny", empty), /empty\.jsonl/);
+    const whole = join(folder, "whole.jsonl");
+    await writeFile(whole, '{"prompt": "a", "answer": "b"}\n');
+    await refused(
+      run("tiny", whole, "--training-data", whole),
+      /Cannot train on .*whole\.jsonl as it is the dataset that the study evaluates/,
+    );
+    await refused(
+      run("tiny", "tiny", "--training-data", "/nowhere/t.jsonl"),
+      /Cannot train on \/nowhere\/t\.jsonl as there is no such file/,
+    );
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
