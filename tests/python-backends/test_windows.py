@@ -98,7 +98,7 @@ def test_a_text_that_is_all_evaluated_is_no_text_to_train_on(
     assert e.value.kind == "bad_input"
     row = {"prompt": f"Go on: {words(300, 71)} and then", "answer": "den"}
     task = wire_task("custom_prompt_answer", write_rows(tmp_path / "e.jsonl", [row]))
-    with pytest.raises(StageFailure, match="all 9 share 13 words .* row 0 of custom_prompt"):
+    with pytest.raises(StageFailure, match=r"all 9 share 13 words .* row 0 of custom_prompt"):
         run(request(model_dir, tmp_path, tasks=[task], training=asked), Events().report)
 
 

@@ -55,8 +55,9 @@ def draw_windows(
 ) -> Drawn:
     """At most `count` windows of `size` tokens that share no run of words with evaluated rows.
 
-    Windows never overlap. Where there are more than asked, they are drawn by the seed: calibration's
-    are kept in the text's order, training's in the order drawn, so that the first few are as mixed.
+    Windows never overlap. Where there are more than asked, they are drawn by the seed:
+    calibration's are kept in the text's order, training's in the order drawn, so that the first
+    few are as mixed.
     """
     tokens = tokenizer.encode(SEPARATOR.join(texts), add_special_tokens=False)
     available = len(tokens) // size

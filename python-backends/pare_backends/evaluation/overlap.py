@@ -1,4 +1,4 @@
-"""Text that methods work on must be none that is evaluated: by equal paragraphs, and by runs of words.
+"""Text that methods work on must be none that is evaluated: equal paragraphs and runs of words.
 
 A run of 13 words in a row is what decontamination of training data looks for (GPT-3, lm-eval). A
 sample of fewer words is found as a whole paragraph only.
