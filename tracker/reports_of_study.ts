@@ -51,8 +51,12 @@ function resultsOf(view: StudyView) {
 /** The lines that load the recommended checkpoint; empty where there is none on this disk. */
 export async function recommendedLoader(view: StudyView): Promise<string> {
   const artifact = view.recommended === null ? undefined : checkpointOf(view, view.recommended);
-  if (artifact === undefined || !existsSync(join(artifact.location, "config.json"))) return "";
-  return await loaderLines(artifact);
+  if (artifact === undefined) return "";
+  const { weights_id } = artifact;
+  const weights = weights_id === undefined ? artifact : view.artifacts.get(weights_id);
+  const here = [artifact, weights].every((one) => one !== undefined && existsSync(one.location));
+  if (!here || !existsSync(join(weights!.location, "config.json"))) return "";
+  return await loaderLines(artifact, weights);
 }
 
 /** The report of a study, or of an evaluation; `loader` as of `recommendedLoader`. */

@@ -96,7 +96,9 @@ export function sizeOf(artifact: Artifact): Measurement {
     runtime: null,
     numerics: null,
     device: null,
-    method: "bytes of the weight files on disk",
+    method: artifact.weights_id === undefined
+      ? "bytes of the weight files on disk"
+      : `bytes of the weight files of ${artifact.weights_id} on disk, and of the setting's own file`,
   };
 }
 

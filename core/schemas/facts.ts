@@ -55,6 +55,9 @@ export const ModelFacts = z.strictObject({
   ),
   chat_template: z.boolean(),
   custom_code: z.boolean(),
+  cache: z.strictObject({
+    kept_tokens: z.int().describe("of whatever was read, at most"),
+  }).optional().describe("what an action keeps of keys and values; absent: those of every token"),
   weight_bytes: z.strictObject({
     linear: z.number(),
     embedding: z.number(),

@@ -64,6 +64,11 @@ export const SampleSelection = z.strictObject({
 });
 export type SampleSelection = z.infer<typeof SampleSelection>;
 
+/** A setting's file names no path: the artifact store resolves the id that it does name. */
+const WeightsDir = z.string().optional().describe(
+  "where the weights of a setting lie; absent: artifact_dir holds its own",
+);
+
 export const StageRequest = z.discriminatedUnion("stage", [
   /** What machine this is. Result: DeviceFacts. */
   z.strictObject({
@@ -128,12 +133,14 @@ export const StageRequest = z.discriminatedUnion("stage", [
     work_dir: z.string().nullable().optional().describe(
       "the action's own folder: what a killed run left in it is found by the next one",
     ),
+    parent_id: z.string().optional().describe("the parent's: a setting names its weights by it"),
   }),
   /** Reloads a written artifact in this fresh process and compares it with its source. */
   z.strictObject({
     stage: z.literal("verify"),
     artifact_dir: z.string(),
     source_dir: z.string(),
+    weights_dir: WeightsDir,
   }),
   /** Quality on the dequantized weights, activations quantized where the artifact says so. */
   z.strictObject({
@@ -162,6 +169,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     endpoint: Endpoint.optional().describe("this server answers; artifact_dir is not read"),
     judge: Endpoint.optional().describe("judges generated answers"),
     chat_template: z.boolean().optional().describe("prompts stand in the model's chat template"),
+    weights_dir: WeightsDir,
   }),
   /** What a runtime loads in the place of an artifact. */
   z.strictObject({
@@ -185,6 +193,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     seed: z.int(),
     cpu_power: CpuPower.nullable().describe("null: an unknown CPU's"),
     carbon_intensity: CarbonIntensity.nullable().describe("null: CO2 is not told"),
+    weights_dir: WeightsDir,
   }),
   /** Logits of a text that a runtime samples itself, for prove_runtime. */
   z.strictObject({

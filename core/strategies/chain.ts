@@ -27,6 +27,14 @@ export function chainOf(
   });
 }
 
+/**
+ * Whether an action leaves a setting of its parent's weights and none of its own: nothing that reads
+ * weights may follow it.
+ */
+export function leavesSetting({ changes }: Leaves): boolean {
+  return changes.length > 0 && changes.every(({ effect }) => effect === "caches");
+}
+
 /** The model after the last action of a recipe, by formula. */
 export function modelAfter(
   actions: readonly ResolvedAction[],

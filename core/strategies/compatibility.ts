@@ -2,7 +2,7 @@ import type { Method, Part, Support } from "../contract/plugin.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Facts, ModelFacts } from "../schemas/facts.ts";
 import { checkOrder } from "./action_order.ts";
-import { chainOf, type Link } from "./chain.ts";
+import { chainOf, leavesSetting, type Link } from "./chain.ts";
 import type { AgentMethod } from "./resolve_action.ts";
 import { totalBytes } from "./weight_bytes.ts";
 
@@ -63,10 +63,18 @@ export function checkStrategy(
   if (actions.length === 0) return { ok: false, reason: "a strategy needs at least one action" };
   const chain = chainOf(actions, methods, facts);
   const changed = new Map<Part, Method[]>();
+  let setting: string | null = null;
   for (const link of chain) {
     const { entry: { method }, leaves } = link;
     const verdict = checkAction(link);
     if (!verdict.ok) return verdict;
+    if (setting !== null) {
+      const reason =
+        `${method.name} cannot follow ${setting}, which leaves a setting and no weights: ` +
+        "a setting is the last of a strategy";
+      return { ok: false, reason };
+    }
+    if (leavesSetting(leaves)) setting = method.name;
     for (const { part } of leaves.changes) {
       const before = changed.get(part) ?? [];
       for (const earlier of before) {

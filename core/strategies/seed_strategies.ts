@@ -2,7 +2,7 @@ import type { Boldness } from "../contract/plugin.ts";
 import type { Action, Origin, ResolvedAction } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { Spec } from "../schemas/spec.ts";
-import { chainOf } from "./chain.ts";
+import { chainOf, leavesSetting } from "./chain.ts";
 import { checkStrategy } from "./compatibility.ts";
 import { embeddingActions } from "./embedding_actions.ts";
 import { type AgentMethod, resolveActions } from "./resolve_action.ts";
@@ -46,6 +46,7 @@ function embeddingShare(
 ): number {
   const chain = chainOf(actions, methods, facts);
   if (chain.some(({ leaves }) => leaves.changes.some(({ part }) => part === "embedding"))) return 0;
+  if (chain.some(({ leaves }) => leavesSetting(leaves))) return 0; // nothing may follow it
   const after = chain.at(-1)?.leaves.model ?? facts.model;
   return weightBytes(after).embedding / totalBytes(after);
 }

@@ -21,6 +21,7 @@ import {
 import { workerVariables } from "../../python-backends/client.ts";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { exchange } from "../../python-backends/worker/exchange.ts";
+import { readSetting } from "../../tracker/artifacts/artifact_files.ts";
 import { PYTHON_ROOT } from "../../python-backends/home.ts";
 import { spawnWorker } from "../../python-backends/worker/worker_process.ts";
 import { must, type TinyWorld, WINDOW_TOKENS, WINDOWS } from "../tiny_model.ts";
@@ -36,6 +37,9 @@ const MOST = {
   calibration: { windows: WINDOWS, tokens: WINDOW_TOKENS },
   training: { windows: WINDOWS, tokens: WINDOW_TOKENS },
 };
+
+/** Of the tiny model, for a method that leaves a setting of its weights. */
+const PARENT_ID = "0123456789abcdef";
 
 /** A runner of named steps, such as `t.step` of a Deno test. */
 export type Step = (name: string, check: () => void | Promise<void>) => Promise<unknown>;
@@ -211,6 +215,7 @@ async function checkFirstProposal(entry: RegisteredMethod, world: TinyWorld): Pr
     stage: "verify",
     artifact_dir: directory,
     source_dir: world.model_dir,
+    ...(await readSetting(directory) === null ? {} : { weights_dir: world.model_dir }),
   } as const;
   const verified = must(await world.client.run(request, ENVIRONMENT));
   assert.ok(verified.minimum_cosine > 0.5 && verified.minimum_cosine <= 1);
@@ -250,6 +255,7 @@ function applyRequest(
     training_path: method.needs.data === "training" ? world.calibration_path : null,
     seed: 1,
     python_path,
+    parent_id: PARENT_ID,
   } as const;
 }
 

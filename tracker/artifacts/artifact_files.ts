@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { Artifact, type FileChecksum } from "../../core/mod.ts";
+import { Artifact, type FileChecksum, Setting } from "../../core/mod.ts";
 import { isAlive, thisProcess } from "../storage/file_lock.ts";
 import { canonicalJson } from "./action_key.ts";
 import { sha256Text } from "../storage/file_hash.ts";
@@ -43,6 +43,20 @@ export function artifactId(files: readonly FileChecksum[]): string {
 export function weightBytes(files: readonly FileChecksum[]): number {
   return files.filter(({ path }) => /\.(safetensors|gguf|bin)$/.test(path))
     .reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** Of an artifact that is a setting: the file that holds it. */
+export const SETTING = "pare_setting.json";
+
+/** The setting that a directory holds; null: it holds none. Throws where it is not whole. */
+export async function readSetting(directory: string): Promise<Setting | null> {
+  const path = join(directory, SETTING);
+  try {
+    return Setting.parse(JSON.parse(await Deno.readTextFile(path)));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw new Error(`Cannot keep ${path} as a setting: ${(error as Error).message}`);
+  }
 }
 
 /** Writes a JSON document so that a reader finds the old one or the new one, never a half. */

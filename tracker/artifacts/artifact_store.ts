@@ -9,6 +9,7 @@ import {
   MANIFEST,
   ownedName,
   readArtifact,
+  readSetting,
   remove,
   weightBytes,
   writeJson,
@@ -21,13 +22,18 @@ import { lockArtifacts } from "./lock_artifacts.ts";
 import { openWorkFolder, type WorkFolder } from "./work_folders.ts";
 
 /** What is known of an artifact besides its files. */
-export type ArtifactMeta = Omit<Artifact, "artifact_id" | "location" | "files" | "size_bytes">;
+export type ArtifactMeta = Omit<
+  Artifact,
+  "artifact_id" | "location" | "files" | "size_bytes" | "weights_id"
+>;
 
 export interface ArtifactStore {
   readonly root: string;
   /** The artifact that these inputs made earlier, whole on disk; null: it must be made. */
   find(action_key: string): Promise<Artifact | null>;
   get(artifact_id: string): Promise<Artifact | null>;
+  /** The artifact that holds an artifact's weights: itself, of a setting another; null: it is gone. */
+  weightsOf(artifact: Artifact): Promise<Artifact | null>;
   list(): Promise<Artifact[]>;
   /** An empty directory on the store's file system for a worker to write into. */
   begin(): Promise<string>;
@@ -119,7 +125,29 @@ export async function openArtifactStore(
     const home = join(paths.root, id);
     using _lock = await lockArtifacts(paths); // gc could take what is found here
     const artifact = await readArtifact(join(home, MANIFEST), home);
-    return artifact !== null && await isComplete(artifact) ? await claim(artifact) : null;
+    if (artifact === null || !await isComplete(artifact)) return null;
+    if (artifact.weights_id !== undefined) {
+      const there = join(paths.root, artifact.weights_id);
+      const weights = await readArtifact(join(there, MANIFEST), there);
+      if (weights === null || !await isComplete(weights)) return null; // of no use without them
+      await claim(weights);
+    }
+    return await claim(artifact);
+  };
+
+  const weightsOf = async (artifact: Artifact): Promise<Artifact | null> =>
+    artifact.weights_id === undefined ? artifact : await get(artifact.weights_id);
+
+  /** A setting's weights, which its file names: those of its parent, whole and here. */
+  const weightsNamed = async (directory: string, parent_id: string | null) => {
+    const setting = await readSetting(directory);
+    if (setting === null) return null;
+    const weights = setting.weights === parent_id ? await get(setting.weights) : null;
+    if (weights !== null && weights.weights_id === undefined) return weights;
+    throw new Error(
+      `Cannot keep ${directory} as a setting: its weights must be those of its parent ` +
+        `${parent_id}, whole and here, and it names ${setting.weights}`,
+    );
   };
 
   const find = async (action_key: string): Promise<Artifact | null> => {
@@ -139,7 +167,12 @@ export async function openArtifactStore(
     const files = await checksums(directory, { except: [MANIFEST], sync: true });
     if (files.length === 0) throw new Error(`Cannot keep ${directory} as an artifact: it is empty`);
     const artifact_id = artifactId(files);
-    const artifact = { ...meta, artifact_id, files, size_bytes: weightBytes(files), location: "." };
+    const weights = await weightsNamed(directory, meta.parent_id);
+    const own = files.reduce((sum, { bytes }) => sum + bytes, 0);
+    const sized = weights === null
+      ? { size_bytes: weightBytes(files) }
+      : { size_bytes: weights.size_bytes + own, weights_id: weights.artifact_id };
+    const artifact: Artifact = { ...meta, ...sized, artifact_id, files, location: "." };
     await writeJson(join(directory, MANIFEST), artifact);
     using _lock = await lockArtifacts(paths);
     return await claim(await place(paths, directory, artifact));
@@ -185,6 +218,7 @@ export async function openArtifactStore(
     root: paths.root,
     find,
     get,
+    weightsOf,
     list,
     async begin() {
       const path = join(paths.temporary, ownedName(crypto.randomUUID()));
@@ -195,7 +229,14 @@ export async function openArtifactStore(
     commit,
     discard: remove,
     adopt,
-    verifyChecksums: verify,
+    async verifyChecksums(artifact) {
+      const own = await verify(artifact);
+      if (artifact.weights_id === undefined) return own;
+      const weights = await weightsOf(artifact);
+      return weights === null
+        ? [...own, `the weights ${artifact.weights_id} of ${artifact.location} are gone or cut`]
+        : [...own, ...await verify(weights)];
+    },
     gc: (options) => collectGarbage(paths, options),
     claimants: () => claimants(paths.stores),
     forget: (store) => forgetClaims(paths.stores, store),

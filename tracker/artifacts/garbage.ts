@@ -95,6 +95,10 @@ async function removable(
 ) {
   const claims = await ask?.();
   const kept = new Set([...keep, ...claims?.keep ?? [], ...await leased(paths.leases)]);
+  // A setting is of no use without its weights.
+  for (const { artifact: { artifact_id, weights_id } } of stored) {
+    if (weights_id !== undefined && kept.has(artifact_id)) kept.add(weights_id);
+  }
   const free = stored.filter(({ artifact }) => !kept.has(artifact.artifact_id));
   const named = free.filter(({ artifact }) =>
     claims === undefined || unclaimed || claims.known.has(artifact.artifact_id)

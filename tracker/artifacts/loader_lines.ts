@@ -20,20 +20,34 @@ async function packsTiedEmbedding(location: string): Promise<boolean> {
   return config.tie_word_embeddings && targets.some((name) => /(^|\.)(embed|wte)/.test(name));
 }
 
-/** The lines that load a written checkpoint in Python. */
+function ownLoader(places: string): string[] {
+  return [
+    "import sys",
+    `sys.path.insert(0, "${join(PROJECT_ROOT, "python-backends")}")`,
+    "from pare_backends.checkpoint import load_dequantized",
+    "",
+    `model, tokenizer = load_dequantized(${places})`,
+  ];
+}
+
+/** The lines that load a written checkpoint in Python; `weights`: those that a setting names. */
 export async function loaderLines(
-  { location, loader }: Pick<Artifact, "location" | "loader">,
+  { location, loader, weights_id }: Pick<Artifact, "location" | "loader" | "weights_id">,
+  weights?: Pick<Artifact, "location">,
 ): Promise<string> {
+  if (weights_id !== undefined) {
+    const place = weights?.location ?? `<the directory of the artifact ${weights_id}>`;
+    return [
+      "# a setting: pare's own loader gives the model of these weights, running as it says",
+      ...ownLoader(`"${location}", "${place}"`),
+    ].join("\n");
+  }
   // Old records do not say whose loader takes the directory.
   const own = loader === undefined ? await packsTiedEmbedding(location) : loader === "pare";
   if (own) {
     return [
       "# transformers does not load these weights by itself, pare's own loader does: see its notes",
-      "import sys",
-      `sys.path.insert(0, "${join(PROJECT_ROOT, "python-backends")}")`,
-      "from pare_backends.checkpoint import load_dequantized",
-      "",
-      `model, tokenizer = load_dequantized("${location}")`,
+      ...ownLoader(`"${location}"`),
     ].join("\n");
   }
   return [

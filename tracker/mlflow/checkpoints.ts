@@ -1,6 +1,12 @@
 import { join } from "node:path";
-import { comparableStudy, frontOf, unknownName, UsageError } from "../../core/mod.ts";
-import type { Effect } from "./describe/effects.ts";
+import {
+  type Artifact,
+  comparableStudy,
+  frontOf,
+  unknownName,
+  UsageError,
+} from "../../core/mod.ts";
+import type { CheckpointFile, Effect } from "./describe/effects.ts";
 import type { KnownStudy } from "./describe/known_study.ts";
 
 /** Whose checkpoints go to the server, besides their small files that go for every trial. */
@@ -14,15 +20,28 @@ export function parseCheckpoints(text: string, name: string): Checkpoints {
   return found;
 }
 
+/**
+ * An artifact's files; those of a setting with its weights beside it, as its loader finds them, unless
+ * these are an imported model's, which came from elsewhere and are nobody's to hand on.
+ */
+export function filesOf(study: KnownStudy, artifact: Artifact): CheckpointFile[] {
+  const { files, location, weights_id } = artifact;
+  const weights = weights_id === undefined ? undefined : study.artifacts.get(weights_id);
+  const own = files.map(({ path }) => ({ path, file: join(location, path) }));
+  const copied = weights === undefined || weights.parent_id === null ? [] : filesOf(study, weights);
+  return [...own, ...copied];
+}
+
 /** The files of a trial's checkpoint, into its run; none where it has made no artifact. */
 export function checkpointFiles(study: KnownStudy, trial_id: string): Effect[] {
   const artifact = study.trials.get(trial_id)?.artifact ?? null;
   if (artifact === null) return [];
-  return ["manifest.json", ...artifact.files.map(({ path }) => path)].map((path) => ({
+  const manifest = { path: "manifest.json", file: join(artifact.location, "manifest.json") };
+  return [manifest, ...filesOf(study, artifact)].map(({ path, file }) => ({
     to: { study_id: study.study_id, trial_id },
     kind: "file",
     path: `checkpoint/${path}`,
-    file: join(artifact.location, path),
+    file,
     optional: path === "manifest.json",
   }));
 }

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { stringify } from "yaml";
 import { type MlflowClient, quoted } from "./client/client.ts";
 import type { Recommended } from "./describe/effects.ts";
@@ -48,8 +47,8 @@ async function loggedModel(
     });
   const { model_id, artifact_uri, status } = model.info;
   if (status !== "LOGGED_MODEL_READY") {
-    for (const path of recommended.files) {
-      await upload(artifact_uri, `checkpoint/${path}`, join(recommended.location, path));
+    for (const { path, file } of recommended.files) {
+      await upload(artifact_uri, `checkpoint/${path}`, file);
     }
     await client.putText(artifact_uri, "MLmodel", modelFile(model_id, place, recommended));
     await client.logOutputModel(run_id, model_id);

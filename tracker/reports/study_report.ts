@@ -1,4 +1,4 @@
-import type { Spec, Trial } from "../../core/mod.ts";
+import type { Artifact, Spec, Trial } from "../../core/mod.ts";
 import { bytes, duration, number, percent, withError } from "../view/format.ts";
 import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts";
 import { latencyText, ratioText, recipeText, standing, type TrialRow } from "../view/trial_rows.ts";
@@ -79,12 +79,20 @@ function outcome(view: StudyView, loader: string): Block[] {
   ];
   if (artifact !== undefined) {
     blocks.push(
-      paragraph(`Checkpoint: \`${artifact.location}\``),
+      paragraph(`Checkpoint: \`${artifact.location}\`${weightsWords(view, artifact)}`),
       { block: "code", language: "python", text: loader },
       ...list([...artifact.notes ?? []]),
     );
   }
   return blocks;
+}
+
+/** Of a setting: where the weights lie that it needs. */
+function weightsWords({ artifacts }: StudyView, { weights_id }: Artifact): string {
+  if (weights_id === undefined) return "";
+  const place = artifacts.get(weights_id)?.location;
+  const where = place === undefined ? "" : ` in \`${place}\``;
+  return `, a setting of the weights ${weights_id}${where}, without a copy of them`;
 }
 
 function unsafeBlock(view: StudyView): Block[] {

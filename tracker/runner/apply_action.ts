@@ -8,6 +8,7 @@ import {
   type ResolvedAction,
   type Span,
 } from "../../core/mod.ts";
+import { readSetting } from "../artifacts/artifact_files.ts";
 import { actionKey } from "../artifacts/action_key.ts";
 import { makeRoom } from "../artifacts/make_room.ts";
 import { artifactClaims } from "../kept_artifacts.ts";
@@ -201,6 +202,7 @@ async function makeIn(
       python_path,
       training_path: data?.used.kind === "training" ? data.path : null,
       work_dir,
+      parent_id: parent.artifact_id,
     }, method.needs.environment);
     spans.push(...applied.spans);
     if (!applied.ok) return failed(applied.failure, spans);
@@ -208,6 +210,7 @@ async function makeIn(
       stage: "verify",
       artifact_dir: directory,
       source_dir: parent.location,
+      ...(await readSetting(directory) === null ? {} : { weights_dir: parent.location }),
     }, "default");
     if (!verified.ok) return failed(verified.failure, [...spans, ...verified.spans]);
     const { formula_bytes, weight_bits, activation_bits, notes, floats, loader } = applied.value;

@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Artifact, Evaluation, Outcome } from "../../core/mod.ts";
 import { readSamples } from "../store/rows/sample_file.ts";
+import { artifactPlace } from "./artifact_place.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
 import { storageFailure } from "../storage/storage_error.ts";
-import { stageSource } from "./source_closure.ts";
+import { methodSource, stageSource } from "./source_closure.ts";
 import { failed, type StageRunner } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";
 
@@ -30,6 +31,11 @@ async function answersPath({ workshop, study, artifact }: EvaluateInput): Promis
   const source = await stageSource("evaluate.py");
   const parts = [artifact.artifact_id, source, await workshop.environmentHash("default")];
   if (endpoint !== undefined || judge !== undefined) parts.push(study.study_id);
+  // How a setting runs is its method's source, which the stage finds by the setting's name alone.
+  const { action, weights_id } = artifact;
+  if (weights_id !== undefined && action !== null) {
+    parts.push(await methodSource(action.agent, action.method, null));
+  }
   const key = parts.join(" ");
   const name = createHash("sha256").update(key).digest("hex");
   return join(workshop.home.root, "answers", `${name}.jsonl`);
@@ -39,9 +45,11 @@ async function answersPath({ workshop, study, artifact }: EvaluateInput): Promis
 export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Evaluation>> {
   const { workshop, study, runner, trial_id, artifact, fidelity } = input;
   const { relative, absolute } = workshop.store.samplesPath(study.study_id, trial_id, fidelity);
+  const place = await artifactPlace(workshop.artifacts, artifact, "evaluate");
+  if (!place.ok) return place;
   const evaluated = await runner(trial_id, {
     stage: "evaluate",
-    artifact_dir: artifact.location,
+    ...place.value,
     tasks: [...study.tasks],
     selections: [...(fidelity === "proxy" ? study.proxy : study.full)],
     fidelity,

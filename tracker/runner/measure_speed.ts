@@ -1,4 +1,5 @@
 import type { Outcome, Speed } from "../../core/mod.ts";
+import { artifactPlace } from "./artifact_place.ts";
 import { proofRow, prove } from "./prove_form.ts";
 import { type MadeForms, makeForms } from "./runtime_form.ts";
 import { computesOtherwise, scoreInRuntime } from "./score_in_runtime.ts";
@@ -18,15 +19,19 @@ async function timed<T>(workshop: Workshop, run: () => Promise<T>): Promise<T> {
 /** Speed, memory and energy in the study's runtime, the baseline measured in turn. */
 export async function measureSpeed(input: SpeedInput): Promise<Outcome<Speed>> {
   await using scratch = await input.workshop.caches.scratch();
+  const place = await artifactPlace(input.workshop.artifacts, input.artifact, "speed");
+  if (!place.ok) return place;
   const forms = await makeForms(input, scratch.directory);
   if (!forms.ok) return forms;
-  const measured = await measureForms(input, forms.value, scratch.directory);
+  const { weights_dir } = place.value;
+  const measured = await measureForms(input, forms.value, weights_dir, scratch.directory);
   return { ...measured, spans: [...forms.spans, ...measured.spans] };
 }
 
 async function measureForms(
   input: SpeedInput,
   forms: MadeForms,
+  weights_dir: string | undefined,
   scratch: string,
 ): Promise<Outcome<Speed>> {
   const { workshop, study, runner, trial_id, artifact, baseline } = input;
@@ -43,6 +48,7 @@ async function measureForms(
       seed: study.seed,
       cpu_power: study.cpu_power,
       carbon_intensity: study.carbon_intensity,
+      ...(weights_dir === undefined ? {} : { weights_dir }),
     }, runtime.needs.environment));
   if (!measured.ok) return measured;
   await workshop.store.record({

@@ -15,6 +15,7 @@ import numpy as np
 from pare_backends.checkpoint.forms import CONFIG_KEYS, StoredTensor, form_entries, read_forms
 from pare_backends.checkpoint.forms.floats import half
 from pare_backends.checkpoint.own_files import own_file
+from pare_backends.checkpoint.setting import read_setting
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
 from pare_backends.failures import StageFailure
 
@@ -153,7 +154,15 @@ def weight_files(directory: str | Path) -> list[Path]:
 def read(directory: str | Path) -> Checkpoint:
     """A checkpoint directory; float tensors stay on disk until they are asked for."""
     root = Path(directory)
+    setting = read_setting(root)
     paths = weight_files(root)
+    if setting is not None and not paths:
+        raise StageFailure(
+            "invalid",
+            f"Cannot read weights from {root}: it is a setting, {setting.label()}, of the weights"
+            f" of the artifact {setting.weights}",
+            hint="Nothing that changes weights may follow it: a setting is the last of a strategy",
+        )
     if not (root / "config.json").exists() or not paths:
         raise StageFailure(
             "bad_input",

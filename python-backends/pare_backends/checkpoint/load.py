@@ -14,6 +14,7 @@ from pare_backends.checkpoint.files import Checkpoint, read
 from pare_backends.checkpoint.forms import CONFIG_KEYS, GridTensor
 from pare_backends.checkpoint.linear_modules import separate_experts
 from pare_backends.checkpoint.own_files import check_directory
+from pare_backends.checkpoint.setting import source_of
 from pare_backends.failures import StageFailure
 
 if TYPE_CHECKING:
@@ -48,15 +49,20 @@ def load_config(directory: str | Path) -> Any:
     )
 
 
-def load_dequantized(directory: str | Path) -> tuple[Any, Any]:
-    """(model in float32 in eval mode, tokenizer).
+def load_dequantized(
+    directory: str | Path, weights_dir: str | Path | None = None
+) -> tuple[Any, Any]:
+    """(model in float32 in eval mode, tokenizer), running as the directory's setting says where it
+    holds one. weights_dir: where the weights of a setting lie; None: beside it.
 
     Weights in a stored form are decoded. Where the checkpoint declares quantized activations, the
     inputs of those layers are rounded to the same integers that a runtime would use.
     transformers' own loader is not used for quantized tensors: it cannot tie an output head to a
     packed embedding, and it would compute in float16.
     """
-    return load_model(read(directory), directory), load_tokenizer(directory)
+    source = source_of(str(directory), None if weights_dir is None else str(weights_dir))
+    place = source.weights_dir
+    return source.attach(load_model(read(place), place)), load_tokenizer(place)
 
 
 def load_model(checkpoint: Checkpoint, directory: str | Path) -> Any:

@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.checkpoint.files import weight_files
+from pare_backends.checkpoint.setting import Setting
 from pare_backends.checkpoint.stored import file_entries
 
 NAMES = ("_name_or_path", "transformers_version")
 """Of config.json: where a model came from and who wrote it last."""
 
 
-def stored_form(directory: str | Path) -> str:
+def stored_form(directory: str | Path, setting: Setting | None = None) -> str:
     """Hash over architecture, formats layer by layer, and the names, types and shapes of tensors.
 
     Equal for two artifacts that differ in their numbers alone. Of a GGUF file its size stands for
-    its tensors.
+    its tensors. A setting is part of the form: what is kept decides what a token costs.
     returns: 16 hex digits
     """
     root = Path(directory)
@@ -32,5 +33,8 @@ def stored_form(directory: str | Path) -> str:
     ]
     others = [(path.suffix, path.stat().st_size) for path in root.glob("*.gguf")]
     kept = {name: value for name, value in config.items() if name not in NAMES}
-    text = json.dumps([kept, sorted(tensors), sorted(others)], sort_keys=True)
+    parts: list[Any] = [kept, sorted(tensors), sorted(others)]
+    if setting is not None:
+        parts.append([setting.kind, setting.policy, dict(setting.values)])
+    text = json.dumps(parts, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
+
+from pare_backends.checkpoint.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -38,4 +40,13 @@ class Session(Protocol):
 
     def gpu_peak_bytes(self) -> int | None:
         """Largest memory on the GPU so far; None where there is none."""
+        ...
+
+
+@runtime_checkable
+class TakesSetting(Protocol):
+    """A session that can run as a setting says."""
+
+    def take_setting(self, setting: Setting) -> None:
+        """Runs so from now on."""
         ...

@@ -9,8 +9,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pare_backends.checkpoint import Checkpoint, formula_bytes, read, weight_bits, write
+from pare_backends.checkpoint import (
+    Checkpoint,
+    formula_bytes,
+    read,
+    weight_bits,
+    weight_files,
+    write,
+)
 from pare_backends.checkpoint.forms import GridTensor
+from pare_backends.checkpoint.setting import NewSetting, Setting, methods_in, write_setting
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import build_params, unknown_name
 from pare_backends.method_file import load_method_file
@@ -36,6 +44,8 @@ class ApplyRequest:
     python_path: str | None
     training_path: str | None = None
     work_dir: str | None = None
+    parent_id: str | None = None
+    """Id of the artifact in `parent_dir`: a setting names its weights by it."""
 
 
 def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
@@ -56,13 +66,19 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
     context = Context(
         Path(request.parent_dir), layout, report, request.seed, calibration, training, work
     )
-    child: Checkpoint = module.apply(parent, params, context)
+    made: Checkpoint | NewSetting = module.apply(parent, params, context)
+    child = parent if isinstance(made, NewSetting) else made
     check_child(parent, child)
     with report.span("write"):
         report.progress("write", 0, 1, "checkpoints")
-        files = write(child, output)
+        if isinstance(made, NewSetting):
+            weights = weight_files(request.parent_dir)
+            files = [*weights, write_setting(setting_of(request, made), output)]
+        else:
+            files = write(child, output)
         report.progress("write", 1, 1, "checkpoints")
     others, floats = other_loaders(child, layout), float_parts(child, layout)
+    own_loader = bool(others) or isinstance(made, NewSetting)
     grid = child.in_form(GridTensor).values()
     declared = {t.activation_bits for t in grid if t.activation_bits}
     return {
@@ -74,8 +90,23 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
         "peak_memory_bytes": peak_memory(),
         "notes": [*others, *context.notes, left_in_floats(floats, formula_bytes(child))],
         "floats": floats,
-        "loader": "pare" if others else "transformers",
+        "loader": "pare" if own_loader else "transformers",
     }
+
+
+def setting_of(request: ApplyRequest, made: NewSetting) -> Setting:
+    """What a method gave back, with the names that a reader finds it by."""
+    if request.parent_id is None:
+        raise StageFailure(
+            "bad_input", "Cannot write a setting: parent_id is missing, the id of its weights"
+        )
+    if request.python_path is not None:
+        raise StageFailure(
+            "invalid",
+            f"Cannot write a setting of {request.method}: pare reads settings of its own methods"
+            " alone, as the file names no code of a third party",
+        )
+    return Setting(request.agent, request.method, made.values, request.parent_id)
 
 
 def method_module(request: ApplyRequest) -> ModuleType:
@@ -83,7 +114,7 @@ def method_module(request: ApplyRequest) -> ModuleType:
     if request.python_path is not None:
         return load_method_file(Path(request.python_path))
     folder = PACKAGE / request.agent
-    known = [path.stem for path in folder.glob("*.py") if "\nclass Params:" in path.read_text()]
+    known = methods_in(folder)
     if request.method not in known:
         raise StageFailure("bad_input", unknown_name("method", request.method, known))
     return importlib.import_module(f"pare_backends.{request.agent}.{request.method}")

@@ -55,6 +55,8 @@ class EvaluateRequest:
     endpoint: Endpoint | None = None
     judge: Endpoint | None = None
     chat_template: bool = False
+    weights_dir: str | None = None
+    """Of a setting: where its weights lie."""
 
 
 def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
@@ -136,10 +138,18 @@ def _load(request: EvaluateRequest, report: Report) -> tuple[Any, Any, str]:
     """Model in float32 with its tokenizer, and a phrase on its numerics."""
     from pare_backends.checkpoint import GridTensor, read
     from pare_backends.checkpoint.load import load_model, load_tokenizer
+    from pare_backends.checkpoint.setting import source_of
 
-    artifact_dir = request.artifact_dir
+    source = source_of(request.artifact_dir, request.weights_dir)
+    artifact_dir = source.weights_dir
     if request.runtime is not None:
         runtime = request.runtime
+        if source.setting is not None:
+            raise StageFailure(
+                "bad_input",
+                f"Cannot score {source.setting.label()} in the runtime {runtime.name}:"
+                " it is known in transformers alone",
+            )
         model = open_model(
             runtime.name, artifact_dir, runtime.form_dir, runtime.python, report.threads
         )
@@ -155,7 +165,10 @@ def _load(request: EvaluateRequest, report: Report) -> tuple[Any, Any, str]:
     for bits, group in sorted(rounded):
         share = "a token" if group == -1 else f"{group} features of a token"
         numerics += f", activations fake-quantized to int{bits} with a scale for {share}"
-    return load_model(checkpoint, artifact_dir), load_tokenizer(artifact_dir), numerics
+    if source.setting is not None:
+        numerics += f", with {source.setting.label()}"
+    model = source.attach(load_model(checkpoint, artifact_dir))
+    return model, load_tokenizer(artifact_dir), numerics
 
 
 def _run_tasks(

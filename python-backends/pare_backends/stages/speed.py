@@ -15,10 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from pare_backends.checkpoint.load import load_config
+from pare_backends.checkpoint.setting import Source, source_of
 from pare_backends.checkpoint.stored_form import stored_form
+from pare_backends.evaluation.limits import context_length
 from pare_backends.failures import StageFailure
 from pare_backends.measuring import energy
 from pare_backends.measuring.bandwidth import read_bandwidth
+from pare_backends.measuring.cache_bytes import cache_rows
 from pare_backends.measuring.energy_tables import UNKNOWN_CPU, CarbonIntensity, CpuPower
 from pare_backends.measuring.quiet import (
     alert_if_busy,
@@ -38,7 +42,7 @@ from pare_backends.measuring.speed_figures import (
 from pare_backends.measuring.timing import read_energy, time_in_turn
 from pare_backends.progress import Report
 from pare_backends.runtimes.registry import open_session
-from pare_backends.runtimes.session import Session
+from pare_backends.runtimes.session import Session, TakesSetting
 
 IDLE_SECONDS = 1.0
 WARM_UP_TOKENS = 8
@@ -57,6 +61,8 @@ class Request:
     seed: int
     cpu_power: CpuPower | None
     carbon_intensity: CarbonIntensity | None
+    weights_dir: str | None = None
+    """Of a setting: where its weights lie."""
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
@@ -66,14 +72,15 @@ def run(request: Request, report: Report) -> dict[str, Any]:
             raise StageFailure(
                 "bad_input", f"Cannot time generation: {name} is {getattr(request, name)}, under 1"
             )
-    prompt = _prompt(Path(request.artifact_dir), request.prompt_tokens, request.seed)
+    own = source_of(request.artifact_dir, request.weights_dir)
+    prompt = _prompt(Path(own.weights_dir), request.prompt_tokens, request.seed)
     with timing_lock(report):
-        session = _load(request, request.artifact_dir, request.form_dir, prompt, report)
+        session = _load(request, own, request.form_dir, prompt, report)
         peak, peak_method = peak_memory(), _peak_method(session)
         gpu_peak = session.gpu_peak_bytes()
         sessions = [session]
         if request.baseline_dir is not None:
-            baseline = request.baseline_dir
+            baseline = Source(request.baseline_dir, None)
             sessions.append(_load(request, baseline, request.baseline_form_dir, prompt, report))
         with report.span("wait"):
             wait_until_quiet(report)
@@ -105,9 +112,10 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         idle_watts=idle,
         carbon_intensity=request.carbon_intensity,
     )
+    settings = (own.setting, None)
     timed = [
-        Timed(s, stored_form(s.weights_dir), made, read)
-        for s, made, read in zip(sessions, passes, counted, strict=True)
+        Timed(s, stored_form(s.weights_dir, setting), made, read)
+        for s, setting, made, read in zip(sessions, settings, passes, counted, strict=False)
     ]
     figures = [
         [
@@ -119,6 +127,10 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     if len(timed) > 1:
         figures[0].extend(ratio_rows(timing, timed[0], timed[1]))
     figures[0].append(_memory(request, session, "memory_bytes", peak, peak_method))
+    if own.setting is not None:
+        with report.span("cache", library=True):
+            for rows, one in zip(figures, sessions, strict=True):
+                rows.extend(_cache_rows(request, one, own.weights_dir))
     if gpu_peak is not None:
         method = "torch.cuda.max_memory_allocated"
         figures[0].append(_memory(request, session, "gpu_memory_bytes", gpu_peak, method))
@@ -140,12 +152,27 @@ def _prompt(artifact: Path, tokens: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, vocabulary, tokens, dtype=np.int64)
 
 
+def _cache_rows(request: Request, session: Session, weights_dir: str) -> list[dict[str, Any]]:
+    """What a setting keeps, beside what the baseline does."""
+    config = load_config(weights_dir)
+    context, vocabulary = context_length(config), config.get_text_config().vocab_size
+    return cache_rows(request.runtime, session, context, vocabulary, request.seed)
+
+
 def _load(
-    request: Request, directory: str, form: str | None, prompt: np.ndarray, report: Report
+    request: Request, source: Source, form: str | None, prompt: np.ndarray, report: Report
 ) -> Session:
     """Loads and generates a little, so that nothing is done for the first time when it counts."""
     with report.span("load", library=True):
-        session = open_session(request.runtime, directory, form, report.threads)
+        session = open_session(request.runtime, source.weights_dir, form, report.threads)
+        if source.setting is not None:
+            if not isinstance(session, TakesSetting):
+                raise StageFailure(
+                    "bad_input",
+                    f"Cannot run {source.setting.label()} in the runtime {request.runtime}:"
+                    " it takes no settings",
+                )
+            session.take_setting(source.setting)
     with report.span("warm-up", library=True):
         token = session.prefill(prompt)
         for _ in range(min(WARM_UP_TOKENS, request.new_tokens)):

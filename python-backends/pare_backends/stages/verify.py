@@ -14,6 +14,7 @@ import numpy as np
 
 from pare_backends.checkpoint import Checkpoint, GridTensor, read
 from pare_backends.checkpoint.load import load_model, load_tokenizer
+from pare_backends.checkpoint.setting import source_of
 from pare_backends.failures import StageFailure
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report
@@ -38,19 +39,22 @@ class VerifyRequest:
 
     artifact_dir: str
     source_dir: str
+    weights_dir: str | None = None
+    """Of a setting: where its weights lie."""
 
 
 def run(request: VerifyRequest, report: Report) -> dict[str, Any]:
     """`Verification` of the wire; a failure of that name where the file is not the model."""
     started = time.perf_counter()
+    own = source_of(request.artifact_dir, request.weights_dir)
     with report.span("verify"):
-        artifact, source = read(request.artifact_dir), read(request.source_dir)
+        artifact, source = read(own.weights_dir), read(request.source_dir)
         cosines = compare(artifact, source, report, tied_copies(request.source_dir))
     worst = min(cosines, key=lambda name: cosines[name])
     report.progress("verify: generate", 0, NEW_TOKENS, "tokens")
     with report.span("load", library=True):
-        model = load_model(artifact, request.artifact_dir)
-        tokenizer = load_tokenizer(request.artifact_dir)
+        model = own.attach(load_model(artifact, own.weights_dir))
+        tokenizer = load_tokenizer(own.weights_dir)
     with report.span("generate", library=True):
         text = generate(model, tokenizer, Path(request.artifact_dir).name)
     report.progress("verify: generate", NEW_TOKENS, NEW_TOKENS, "tokens")

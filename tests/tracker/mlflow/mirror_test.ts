@@ -147,7 +147,11 @@ Deno.test("studies are mirrored to a real server", async (t) => {
           kind: "recommend",
           recommended: {
             ...{ model: "files", description: "", trial_id: "s/t01", artifact_id: "a", location },
-            ...{ files: ["config.json", "large.json"], at: AT },
+            files: ["config.json", "large.json"].map((path) => ({
+              path,
+              file: join(location, path),
+            })),
+            at: AT,
           },
         }]);
         const filter = `source_run_id = '${place.run_id}'`;

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { givenLimits, type JournalRecord } from "../../../core/mod.ts";
-import { type Checkpoints, frontFiles } from "../checkpoints.ts";
+import { type Checkpoints, filesOf, frontFiles } from "../checkpoints.ts";
 import type { UsedDataset } from "../client/client.ts";
 import { registeredName } from "../client/registry.ts";
 import { type Effect, jsonText, params, points, type Recipient, tags } from "./effects.ts";
@@ -121,7 +121,7 @@ export function describeClosing(
       trial_id: recommended,
       artifact_id: artifact.artifact_id,
       location: artifact.location,
-      files: checkpoints === "none" ? [] : artifact.files.map(({ path }) => path),
+      files: checkpoints === "none" ? [] : filesOf(study, artifact),
       at,
     },
   }];

@@ -50,6 +50,7 @@ export function describeArtifact(study: KnownStudy, record: Of<"artifact_written
   const said = tags({
     "pare.artifact_id": artifact.artifact_id,
     "pare.artifact_location": artifact.location,
+    "pare.weights_id": artifact.weights_id,
   });
   return [
     { to, kind: "log", data: { metrics, tags: said } },

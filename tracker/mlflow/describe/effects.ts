@@ -34,6 +34,12 @@ export type Effect =
     | { readonly kind: "recommend"; readonly recommended: Recommended }
   );
 
+/** A file of a checkpoint: where it lies here, and its path below the checkpoint's folder there. */
+export interface CheckpointFile {
+  readonly path: string;
+  readonly file: string;
+}
+
 /** A checkpoint that a study recommends, for the model registry. */
 export interface Recommended {
   readonly model: string;
@@ -41,8 +47,8 @@ export interface Recommended {
   readonly trial_id: string;
   readonly artifact_id: string;
   readonly location: string;
-  /** Its files, by their path below the location. */
-  readonly files: readonly string[];
+  /** Its files, and those of the weights that a setting needs. */
+  readonly files: readonly CheckpointFile[];
   readonly at: string;
 }
 

@@ -25,6 +25,8 @@ export interface KnownStudy {
   /** The baseline's scores by task, at each fidelity. */
   readonly baseline: { proxy: Map<string, Score>; full: Map<string, Score> };
   readonly trials: Map<string, KnownTrial>;
+  /** Every artifact that was written, by id: a setting names its weights by theirs. */
+  readonly artifacts: Map<string, Artifact>;
   /** Trials that have ended, by id. */
   readonly closed: Map<string, Trial>;
   notes: string[];
@@ -53,6 +55,7 @@ export function newStudy(study_id: string, first_at: string): KnownStudy {
     opened: null,
     baseline: { proxy: new Map(), full: new Map() },
     trials: new Map(),
+    artifacts: new Map(),
     closed: new Map(),
     notes: [],
     names: newNameBook(),
@@ -110,6 +113,7 @@ export function learn(study: KnownStudy, record: JournalRecord): void {
       trial.stages.push(stageName(artifact.action.method, trial.stages));
     }
     trial.artifact = artifact;
+    study.artifacts.set(artifact.artifact_id, artifact);
   } else if (record.type === "measured" && trial.strategy === null && trial.number === 0) {
     for (const fidelity of ["proxy", "full"] as const) {
       for (const [task, score] of measuredScores(record.measurements, fidelity)) {

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from transformers import LogitsProcessor, LogitsProcessorList
 
+from pare_backends.checkpoint.setting import setting_of
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.limits import require_end, require_room
 from pare_backends.evaluation.packed.drawing import Distribution
@@ -94,8 +95,11 @@ class PackedLM(PackedScorer):
             tuple(token for token, real in zip(row, kept, strict=True) if real)
             for row, kept in zip(context.tolist(), read, strict=True)
         ]
-        if self._can_pack(prompts, options):
-            made, seconds = self._generate_packed(prompts, max_length - context.shape[1], stop)
+        new_tokens = max_length - context.shape[1]
+        if setting_of(self.model) is not None:
+            made, seconds = self._generate_alone(prompts, new_tokens, stop, options)
+        elif self._can_pack(prompts, options):
+            made, seconds = self._generate_packed(prompts, new_tokens, stop)
         else:
             made, seconds = self._generate_padded(context, max_length, stop, options)
         self._generation_seconds.update((prompt, seconds / len(prompts)) for prompt in prompts)
@@ -180,6 +184,24 @@ class PackedLM(PackedScorer):
             lambda: self.decode(context, max_length, stop, **options).tolist(),
         )
         return [row[context.shape[1] :] for row in tokens], seconds
+
+    def _generate_alone(
+        self,
+        prompts: Sequence[tuple[int, ...]],
+        new_tokens: int,
+        stop: list[str],
+        options: dict[str, Any],
+    ) -> tuple[list[list[int]], float]:
+        """The same, a prompt at a time: where tokens are let go of by their places, no padding may
+        stand before a text."""
+        made, seconds = [], 0.0
+        for prompt in prompts:
+            tokens = torch.tensor([prompt], device=self.device)
+            alone = {**options, "attention_mask": torch.ones_like(tokens)}
+            found, took = self._generate_padded(tokens, len(prompt) + new_tokens, stop, alone)
+            made += found
+            seconds += took
+        return made, seconds
 
     def _told(self, count: int) -> None:
         """So many more generations are done."""

@@ -12,6 +12,7 @@ import torch
 from lm_eval.models.huggingface import HFLM
 
 from pare_backends.checkpoint.load import inputs_as_they_are
+from pare_backends.checkpoint.setting import setting_of
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.limits import context_length, require_markers
 from pare_backends.evaluation.packed.forward import prefix_cache, require_finite, score_row
@@ -54,7 +55,8 @@ class PackedScorer(HFLM):
         self._report = report
         self.answers = answers or Answers()
         self._budget = TOKENS_PER_BATCH * batch_size
-        self._packs: bool | None = None
+        # What a setting lets go of cannot be shared: each text is then read on its own.
+        self._packs: bool | None = None if setting_of(model) is None else False
         self._seconds: dict[tuple[str, str], float] = {}
         self._cut: dict[str, int] = {}
         self.label = "evaluate"

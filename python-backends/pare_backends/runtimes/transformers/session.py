@@ -12,6 +12,7 @@ import numpy as np
 
 from pare_backends.checkpoint import read
 from pare_backends.checkpoint.load import load_model
+from pare_backends.checkpoint.setting import Setting, attach
 from pare_backends.runtimes.session import Numerics
 from pare_backends.runtimes.stored_weights import StoredWeights
 
@@ -54,6 +55,21 @@ class TransformersSession:
 
     def decode(self, token: int) -> int:
         return self._step(np.array([token], np.int64), self._cache)
+
+    def take_setting(self, setting: Setting) -> None:
+        """Runs as the setting says from now on."""
+        attach(self._model, setting)
+        self.notes = (*self.notes, setting.label())
+
+    def append(self, tokens: np.ndarray) -> int:
+        """Reads more of the sequence and returns the next token. tokens: (n,) int64"""
+        return self._step(tokens, self._cache)
+
+    def cache_bytes(self) -> int:
+        """Bytes of the memory behind the keys and values of the sequence so far: of a view into a
+        longer tensor all of it counts."""
+        states = [state for layer in self._cache.layers for state in (layer.keys, layer.values)]
+        return sum(state.untyped_storage().nbytes() for state in states)
 
     def gpu_peak_bytes(self) -> int | None:
         return self._torch.cuda.max_memory_allocated() if self.device == "cuda" else None

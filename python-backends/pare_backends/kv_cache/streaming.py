@@ -1,0 +1,58 @@
+"""Attention sinks and a window (StreamingLLM, Xiao et al. 2024): every token sees the first few
+tokens of the text, which soak up attention, and the latest ones."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pare_backends.checkpoint import Checkpoint
+from pare_backends.checkpoint.setting import NewSetting
+from pare_backends.knobs import integer
+
+if TYPE_CHECKING:
+    import torch
+
+    from pare_backends.quantization.context import Context
+
+
+@dataclass(frozen=True)
+class Params:
+    """Knobs; the same as in plugins/kv_cache/streaming.ts."""
+
+    sinks: int = integer(4, minimum=0, maximum=64, unit="tokens")
+    window: int = integer(512, minimum=16, maximum=131072, unit="tokens")
+
+
+@dataclass(frozen=True)
+class SinksAndWindow:
+    """`CachePolicy` of kv_cache/policy.py: the first `sinks` tokens and the last `window`, the one
+    that looks included."""
+
+    sinks: int
+    window: int
+
+    def sees(self, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        """Positions (T,) and (S,) int64; returns: (T, S) bool"""
+        age = queries[:, None] - keys[None, :]
+        return (age >= 0) & ((keys[None, :] < self.sinks) | (age < self.window))
+
+    def words(self) -> str:
+        first = f"the first {self.sinks} and " if self.sinks else ""
+        return f"{first}the last {self.window} tokens"
+
+
+def apply(checkpoint: Checkpoint, params: Params, context: Context) -> NewSetting:
+    """A setting of the parent's weights: nothing of them is changed or copied."""
+    kept = SinksAndWindow(params.sinks, params.window)
+    context.notes.append(
+        f"a setting without weights of its own: keys and values of {kept.words()} are kept"
+    )
+    return NewSetting(asdict(params))
+
+
+def attach(model: Any, params: Params) -> Any:
+    """The torch model, which sees and keeps no other tokens from now on."""
+    from pare_backends.kv_cache.policy import attach_policy
+
+    return attach_policy(model, SinksAndWindow(params.sinks, params.window))
