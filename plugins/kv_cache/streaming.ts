@@ -47,7 +47,7 @@ export default defineMethod({
       description: "Latest tokens that a token sees, itself included",
     }),
   },
-  needs: { environment: "default", calibration: false, gpu: false },
+  needs: { environment: "default", gpu: false },
   leaves: ({ sinks, window }, { model }) => ({
     changes: [{ part: "cache", effect: "caches", form: null, least_cosine: null }],
     model: { ...model, cache: { kept_tokens: sinks + window } },
