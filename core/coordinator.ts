@@ -1,5 +1,5 @@
 import { closeStudy } from "./loop/close_study.ts";
-import { closeTrial, type Draft, type Ending, endingOf, openTrial } from "./loop/draft.ts";
+import { closeTrial, type Ending, endingOf, openTrial } from "./loop/draft.ts";
 import { earlierProposals } from "./loop/earlier_trials.ts";
 import { finishHeld, finishTrial } from "./loop/full_evaluation.ts";
 import { openStudy } from "./loop/open_study.ts";
@@ -7,8 +7,8 @@ import { type Proposal, propose } from "./loop/propose.ts";
 import { isFinished } from "./loop/replay.ts";
 import { ensureBaseline } from "./loop/run_baseline.ts";
 import { applyActions, evaluateFirst, judge, measureSpeed } from "./loop/run_trial.ts";
-import { type Stop, stopNow } from "./loop/stop.ts";
-import { closeEpisode, type Study } from "./loop/study.ts";
+import { cancelled, type Stop, stopNow } from "./loop/stop.ts";
+import { closeEpisode, type Draft, type Study } from "./loop/study.ts";
 import type { StudyInput, StudyPorts, StudyResult } from "./loop/study_input.ts";
 import { checkStrategy } from "./strategies/compatibility.ts";
 import { readableId, strategyKey } from "./strategies/strategy_names.ts";
@@ -32,8 +32,13 @@ async function search(study: Study): Promise<Stop> {
   for (;;) {
     const stop = stopNow(study);
     if (stop !== null) return stop;
-    const proposal = propose(study);
-    if (typeof proposal === "string") return await nothingLeft(study, proposal);
+    const proposal = await propose(study);
+    if (typeof proposal === "string") {
+      return stopNow(study) ?? await nothingLeft(study, proposal);
+    }
+    // A sampler that waits for something may have outlasted the study.
+    const late = cancelled(study);
+    if (late !== null) return late;
     const trial_id = await runProposal(study, proposal);
     allowSecondTry(study, trial_id);
     const { sampler, mode } = proposal.origin;

@@ -46,6 +46,7 @@ export * from "./schemas/imported.ts";
 export * from "./schemas/journal.ts";
 export * from "./schemas/measurement.ts";
 export * from "./schemas/points.ts";
+export * from "./schemas/proposal.ts";
 export * from "./schemas/provenance.ts";
 export * from "./schemas/request.ts";
 export * from "./schemas/spec.ts";

@@ -61,8 +61,11 @@ export interface Ask {
 /** Milliseconds since 1970. */
 export interface Clock {
   now(): number;
-  /** Ends what the backend does after so many milliseconds, unless `clear` comes before. */
-  endAfter?(ms: number): { clear(): void };
+  /**
+   * Ends what the backend does after so many milliseconds, unless `clear` comes before; `ended` is
+   * then told.
+   */
+  endAfter?(ms: number, ended?: () => void): { clear(): void };
 }
 
 /** Shown while a study runs; never changes what is decided. */

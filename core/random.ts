@@ -42,3 +42,19 @@ export function streamRandom(seed: number, label: string): () => number {
   }
   return sfc32(seed | 0, Math.floor(seed / 2 ** 32) | 0, fnv1a(label), 1);
 }
+
+/**
+ * 64-bit FNV-1a over UTF-16 code units (Fowler, Noll, Vo), 16 hex digits: says that two texts differ,
+ * and is no protection against somebody who wants them to look alike.
+ */
+export function fnv1a64(text: string): string {
+  // In two halves of 32 bits: times 2^40 + 435, the prime.
+  let [high, low] = [0xcbf29ce4, 0x84222325];
+  for (let i = 0; i < text.length; i++) {
+    low = (low ^ text.charCodeAt(i)) >>> 0;
+    const product = low * 435;
+    high = (Math.imul(high, 435) + Math.floor(product / 2 ** 32) + (low << 8)) >>> 0;
+    low = product >>> 0;
+  }
+  return high.toString(16).padStart(8, "0") + low.toString(16).padStart(8, "0");
+}

@@ -60,6 +60,10 @@ function withStudyOptions(command: Command): Command {
     .option("--methods <names>", "only these methods, separated by commas")
     .option("--training-data <file>", ".jsonl that methods train on; default: the calibration text")
     .option("--runtime <name>", "runtime for speed and memory")
+    .option(
+      "--no-earlier-studies",
+      "show samplers no trials of earlier studies of the architecture",
+    )
     .option("--proxy-samples <n>", "samples a task in the proxy evaluation; mmlu=100 for one task")
     .option(
       "--fidelity <proxy|full>",

@@ -3,6 +3,7 @@ import {
   type Artifact,
   type Ask,
   boundedMethods,
+  type EarlierTrial,
   evaluationSpec,
   type Facts,
   givenLimits,
@@ -22,6 +23,7 @@ import {
   type StudyRequest,
   type StudyResult,
 } from "../core/mod.ts";
+import { earlierTrials } from "./data/earlier_trials.ts";
 import { keepLogIn } from "./runner/keep_log.ts";
 import { createLiveBackend } from "./runner/live_backend.ts";
 import { prepareStudy } from "./runner/prepare_study.ts";
@@ -106,6 +108,17 @@ async function historyOf(
   return study === null ? undefined : { study, evaluations: await evaluationsOf(store, study) };
 }
 
+/** What samplers are shown of earlier studies; an index that cannot be asked shows nothing. */
+async function earlierOf(
+  store: Store,
+  { earlier_studies = true, evaluation }: StudyRequest,
+  facts: Facts,
+  study_id: string,
+): Promise<EarlierTrial[]> {
+  if (!earlier_studies || evaluation !== undefined) return [];
+  return await earlierTrials(store, facts, study_id).catch(() => []);
+}
+
 /** A study as its journal tells it, whether or not it is open in this process. */
 export async function viewStudy(store: Store | null, study_id: string): Promise<StudyView> {
   const records: JournalRecord[] = await store?.journalOf(study_id) ?? [];
@@ -178,7 +191,9 @@ export function openSession(input: SessionInput): StudySession {
         ),
         samplers: [registry.sampler(request.sampler ?? DEFAULT_SAMPLER)],
         baseline,
-        ...(history === undefined ? {} : { history }),
+        ...(history === undefined
+          ? { earlier: await earlierOf(inUse.store, request, facts, study_id) }
+          : { history }),
         ...(givenLimits(input.limits).length === 0 ? {} : { limits: input.limits }),
         onEvent,
       }, {

@@ -1,7 +1,9 @@
-import type { Action, Origin } from "../schemas/action.ts";
+import type { Action, ResolvedAction } from "../schemas/action.ts";
 import type { DataKind } from "../schemas/artifact.ts";
 import type { Facts, ModelFacts } from "../schemas/facts.ts";
 import type { GroupMember } from "../schemas/found_task.ts";
+import type { SampleResult } from "../schemas/measurement.ts";
+import type { Answer, EarlierTrial, SearchBudget } from "../schemas/proposal.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import type { Knobs, ParamsOf, SomeParamsOf } from "./knobs.ts";
@@ -188,25 +190,65 @@ export interface Task {
   readonly member_of?: readonly GroupMember[];
 }
 
+/** What a trial has taken so far. */
+export interface TrialCost {
+  readonly trial_id: string;
+  /**
+   * Seconds by phase of the loop, such as apply, proxy, speed, full; `loop` is what no phase took. In
+   * trials of earlier versions by the name of the work, such as load or quantize.
+   */
+  readonly seconds: Readonly<Record<string, number>>;
+  readonly total_seconds: number;
+  /** Seconds that it held the GPU; 0 on a CPU. */
+  readonly gpu_seconds: number;
+}
+
+/** A trial that is begun and not closed. */
+export interface TrialUnderWay {
+  readonly trial_id: string;
+  readonly actions: readonly ResolvedAction[];
+  /** As far as it was evaluated; null: not yet. */
+  readonly fidelity: string | null;
+  /** `full`: held until one of the last full evaluations is free; null: being worked on. */
+  readonly waits_for: "full" | null;
+}
+
 /** What a sampler sees when it is asked for the next strategy. */
 export interface SearchContext {
   readonly facts: Facts;
   readonly spec: Spec;
   readonly methods: readonly { agent: string; method: Method }[];
+  /** Closed trials, and those that are held, as results of the proxy. */
   readonly trials: readonly Trial[];
   /** Trial ids of the front, best reward first. */
   readonly front: readonly string[];
+  /** Of every trial in `trials`. */
+  readonly costs: readonly TrialCost[];
+  readonly budget: SearchBudget;
+  readonly under_way: readonly TrialUnderWay[];
+  /** Trials of earlier studies of the same architecture; empty where none are known or wanted. */
+  readonly earlier: readonly EarlierTrial[];
+  /** Seconds that a recipe will take here, without a full evaluation; null where it cannot run. */
+  predictSeconds(actions: readonly Action[]): number | null;
+  /** Scores sample by sample; undefined where the trial was not evaluated so. Default: as far as it was. */
+  samples(trial_id: string, fidelity?: "proxy" | "full"): readonly SampleResult[] | undefined;
+  /** Aborted when the study is cancelled; a sampler that waits for something gives that up then. */
+  readonly signal: AbortSignal;
   /** Uniform in [0, 1); the only randomness there is. */
   readonly random: () => number;
 }
 
-/** Proposes one strategy at a time. Pure: all state is in the history. */
+/**
+ * Proposes one strategy at a time. It keeps nothing between two askings: all state is in the history.
+ * A sampler that asks the outside world may take its time; its answer is recorded, and a study that
+ * goes on takes it from there.
+ */
 export interface Sampler {
   readonly kind: "sampler";
   readonly name: string;
   readonly summary: string;
   /** The next recipe, or null when it has nothing left to try. */
-  propose(context: SearchContext): { actions: Action[]; origin: Omit<Origin, "sampler"> } | null;
+  propose(context: SearchContext): Answer | null | Promise<Answer | null>;
 }
 
 /** What a runtime makes of an artifact to load it: `make.py` of its Python folder does. */

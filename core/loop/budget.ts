@@ -45,6 +45,25 @@ export async function withinTime<T>(study: Study, work: () => Promise<T>): Promi
   }
 }
 
+/** What a plugin gives, or `ended` where the study is cancelled or its time is up before. */
+export async function untilTimeIsUp<T>(study: Study, work: () => Promise<T>): Promise<T | "ended"> {
+  const { signal, clock } = study.ports;
+  const ms = 1000 * secondsLeft(study) + SLACK_MS;
+  let end = (): void => {};
+  const ended = new Promise<"ended">((resolve) => {
+    end = () => resolve("ended");
+  });
+  if (signal.aborted) end();
+  signal.addEventListener("abort", end);
+  const timer = ms > LONGEST_MS ? undefined : clock.endAfter?.(ms, end);
+  try {
+    return await Promise.race([work(), ended]);
+  } finally {
+    timer?.clear();
+    signal.removeEventListener("abort", end);
+  }
+}
+
 function expected(observed: readonly number[]): number {
   return observed.length === 0 ? 0 : mean(observed);
 }

@@ -2,26 +2,11 @@ import { seconds, secondsLeft } from "./budget.ts";
 import type { HintAbout } from "../contract/plugin.ts";
 import type { Outcome } from "../ports.ts";
 import type { ResolvedAction, Strategy } from "../schemas/action.ts";
-import type { Artifact } from "../schemas/artifact.ts";
-import type { ModelFacts } from "../schemas/facts.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 import type { Span, Trial, TrialState } from "../schemas/trial.ts";
 import { findMethod } from "../strategies/resolve_action.ts";
-import { record, type Study, timestamp } from "./study.ts";
-
-/** A trial being made; frozen by `closeTrial`. */
-export interface Draft {
-  trial: Trial;
-  artifact: Artifact;
-  /** The model that the next action meets: the artifact's own facts, by formula where it has none. */
-  model: ModelFacts;
-  readonly opened: number;
-  /** Milliseconds spent waiting, for the backend or held: the rest is the loop's own. */
-  waited: number;
-  /** When it was put aside for a late full evaluation; null where it was not. */
-  held_since: number | null;
-}
+import { type Draft, record, type Study, timestamp } from "./study.ts";
 
 /** Why a trial goes no further. */
 export interface Ending {
@@ -69,7 +54,9 @@ export async function openTrial(
     provenance,
   });
   const { baseline: artifact, facts: { model } } = study.input;
-  return { trial, artifact, model, opened, waited: 0, held_since: null };
+  const draft = { trial, artifact, model, opened, waited: 0, held_since: null };
+  study.open.add(draft);
+  return draft;
 }
 
 /** Puts a trial aside while others run: that time is nobody's work. */
@@ -95,6 +82,7 @@ export async function closeTrial(study: Study, draft: Draft, ending: Ending): Pr
     spans: [...draft.trial.spans, { name: "loop", seconds: own, library: false }],
     finished_at: timestamp(study),
   };
+  study.open.delete(draft);
   study.trials.push(draft.trial);
   await record(study, { type: "trial_closed", trial: draft.trial });
   return draft.trial;
@@ -173,7 +161,8 @@ async function timed<T>(
   }));
   const took = seconds(study, started);
   draft.waited += 1000 * took;
-  const spans = [...outcome.spans, ...(outcome.ok ? [] : unfinished(phase, took, outcome.spans))];
+  const spans = [...outcome.spans, ...(outcome.ok ? [] : unfinished(phase, took, outcome.spans))]
+    .map((span) => ({ ...span, phase }));
   draft.trial = { ...draft.trial, spans: [...draft.trial.spans, ...spans] };
   if (outcome.ok && (phase === "proxy" || phase === "full" || phase === "speed")) {
     study.seconds[phase].push(took);

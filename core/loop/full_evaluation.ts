@@ -4,10 +4,10 @@ import { mayReachFront, type ProxyEvidence } from "../front/promotion.ts";
 import { quantile } from "../evidence/statistics.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { estimateFull, remainingSeconds } from "./budget.ts";
-import { closeTrial, type Draft, holdTrial, takeUp } from "./draft.ts";
+import { closeTrial, holdTrial, takeUp } from "./draft.ts";
 import { evaluate, judge } from "./run_trial.ts";
 import type { Stop } from "./stop.ts";
-import { closeEpisode, type Study, visibleTrials } from "./study.ts";
+import { closeEpisode, type Draft, type Study, visibleTrials } from "./study.ts";
 import { DEFAULT_FULL_EVALUATIONS } from "../spec/limits.ts";
 
 const FINISHED = { state: "completed", failure: null } as const;

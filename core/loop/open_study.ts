@@ -35,13 +35,16 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
     ports,
     spec,
     trials: [...trials],
+    open: new Set(),
     held: [],
     evaluations: restored(history),
     episodes: [...history?.study.episodes ?? []],
     queue,
     keys: new Set(trials.filter(isFinished).map((trial) => strategyKey(trial.actions))),
+    answers: (history?.study.answers ?? []).filter(({ answer }) => answer !== null),
+    earlier: history?.study.earlier ?? input.earlier ?? [],
     refused: history === undefined ? [...refused] : [],
-    seconds: { proxy: [], full: [], speed: [] },
+    seconds: phaseSeconds(trials),
     started: ports.clock.now(),
     spent_before: history?.study.spent_seconds ?? 0,
     nextNumber,
@@ -52,6 +55,9 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
   requireBaselineSamples(study);
   if (history === undefined) {
     await record(study, { type: "study_opened", study_id, request, facts, spec, provenance });
+    if (study.earlier.length > 0) {
+      await record(study, { type: "earlier_trials_given", study_id, trials: [...study.earlier] });
+    }
   } else {
     const limits = input.limits === undefined ? {} : { limits: input.limits };
     await record(study, { type: "study_resumed", study_id, provenance, ...limits });
@@ -83,6 +89,17 @@ function restored(history: StudyHistory | undefined): Study["evaluations"] {
     evaluations.set(trial_id, { ...evaluations.get(trial_id) ?? {}, [fidelity]: evaluation });
   }
   return evaluations;
+}
+
+/** What the phases of the earlier runs took: a study that goes on expects what it has seen. */
+function phaseSeconds(trials: readonly Trial[]): Study["seconds"] {
+  const of = (phase: string): number[] =>
+    trials.flatMap(({ state, spans }) => {
+      const own = spans.filter((span) => span.phase === phase);
+      if (state !== "completed" || own.length === 0) return [];
+      return [own.reduce((sum, span) => sum + span.seconds, 0)];
+    });
+  return { proxy: of("proxy"), full: of("full"), speed: of("speed") };
 }
 
 function requireBaselineSamples(study: Study): void {

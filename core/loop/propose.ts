@@ -1,11 +1,12 @@
-import type { Sampler, SearchContext } from "../contract/plugin.ts";
-import { streamRandom } from "../random.ts";
+import type { Sampler } from "../contract/plugin.ts";
 import type { Action, Origin, ResolvedAction } from "../schemas/action.ts";
+import type { Trial } from "../schemas/trial.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
-import { strategyKey } from "../strategies/strategy_names.ts";
+import { strategyKey, strategyWords } from "../strategies/strategy_names.ts";
+import { askSampler } from "./ask_sampler.ts";
 import { estimateTrial, remainingSeconds } from "./budget.ts";
-import { allowedMethods } from "./queue.ts";
-import { currentFront, type Study, visibleTrials } from "./study.ts";
+import { stopNow } from "./stop.ts";
+import { nextEpisode, type Study } from "./study.ts";
 
 /** The next recipe to run, with every knob resolved. */
 export interface Proposal {
@@ -18,38 +19,49 @@ export interface Proposal {
 const PATIENCE = 8;
 
 /**
- * The next strategy: from the queue while it lasts, then from the samplers in turn. What is
- * already run, cannot be resolved or does not fit the time left is refused with its reason; where
- * nothing is left, why.
+ * The next strategy: what a sampler answered in an earlier run and no trial came of, then from the
+ * queue while it lasts, then from the samplers in turn. What is already run, cannot be resolved or
+ * does not fit the time left is refused with its reason; where nothing is left, why.
  */
-export function propose(study: Study): Proposal | "budget" | "exhausted" {
+export async function propose(study: Study): Promise<Proposal | "budget" | "exhausted"> {
   let tooLong = false;
   const consider = (given: readonly Action[], origin: Origin, quiet: boolean) => {
-    // A sampler may hand on a trial's resolved actions: only what an action is goes into a strategy.
-    const actions = given.map(({ agent, method, params }) => ({ agent, method, params }));
-    const verdict = examine(study, actions, origin.mode);
-    if ("resolved" in verdict) return { actions, resolved: verdict.resolved, origin };
+    const verdict = examine(study, given, origin.mode);
+    if ("resolved" in verdict) return { actions: given, resolved: verdict.resolved, origin };
     tooLong ||= verdict.tooLong;
     if (!quiet || verdict.tooLong) {
-      study.refused.push({ strategy: described(actions), reason: verdict.reason });
+      study.refused.push({ strategy: strategyWords(given), reason: verdict.reason });
     }
     return null;
   };
+  const number = nextEpisode(study);
+  const kept = study.answers.splice(0).filter((one) => one.number === number);
+  for (const { sampler, answer } of kept) {
+    const { actions, origin } = answer!; // those without an answer are not kept
+    const again = study.trials.some((trial) => isOf(trial, actions)); // its trial was closed
+    const proposal = consider(actions, { sampler, ...origin }, again);
+    if (proposal !== null) return proposal;
+  }
   for (let next = study.queue.shift(); next !== undefined; next = study.queue.shift()) {
     const proposal = consider(next.actions, next.origin, true);
     if (proposal !== null) return proposal;
   }
-  const context = searchContext(study);
+  let ask = kept.length;
   for (const sampler of inTurn(study)) {
     for (let attempt = 0; attempt < PATIENCE; attempt++) {
-      const made = ask(study, sampler, context);
+      const made = await askSampler(study, sampler, { number, ask: ask++ });
       if (made === null) break;
       const origin = { sampler: sampler.name, ...made.origin };
       const proposal = consider(made.actions, origin, false);
       if (proposal !== null) return proposal;
     }
+    if (stopNow(study) !== null) break;
   }
   return tooLong ? "budget" : "exhausted";
+}
+
+function isOf({ strategy }: Trial, actions: readonly Action[]): boolean {
+  return strategy !== null && strategyKey(strategy.actions) === strategyKey(actions);
 }
 
 /** The samplers, beginning with the one whose turn it is. */
@@ -57,19 +69,6 @@ function inTurn(study: Study): Sampler[] {
   const { samplers } = study.input;
   const first = samplers.length === 0 ? 0 : study.episodes.length % samplers.length;
   return [...samplers.slice(first), ...samplers.slice(0, first)];
-}
-
-/** The random numbers of an episode depend on seed and number alone: resuming repeats them. */
-function searchContext(study: Study): SearchContext {
-  const { facts, methods, request } = study.input;
-  return {
-    facts,
-    spec: study.spec,
-    methods: allowedMethods(methods, study.spec),
-    trials: visibleTrials(study),
-    front: currentFront(study).ids,
-    random: streamRandom(request.seed, `episode ${(study.episodes.at(-1)?.number ?? 0) + 1}`),
-  };
 }
 
 function examine(
@@ -105,21 +104,4 @@ function tryPlan(
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-}
-
-/** A sampler's next recipe; null where it has none, or fails (which is told as a refusal). */
-function ask(study: Study, sampler: Sampler, context: SearchContext) {
-  try {
-    return sampler.propose(context);
-  } catch (error) {
-    study.refused.push({ strategy: `sampler ${sampler.name}`, reason: `it failed: ${error}` });
-    return null;
-  }
-}
-
-function described(actions: readonly Action[]): string {
-  return actions.map(({ agent, method, params }) => {
-    const knobs = Object.entries(params).map(([name, value]) => `${name}=${value}`).join(", ");
-    return `${agent}/${method}(${knobs})`;
-  }).join(" + ");
 }

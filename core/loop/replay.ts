@@ -1,5 +1,6 @@
 import type { Failure } from "../schemas/failure.ts";
 import type { Episode, JournalRecord } from "../schemas/journal.ts";
+import type { EarlierTrial, Proposed } from "../schemas/proposal.ts";
 import type { Provenance } from "../schemas/provenance.ts";
 import type { Strategy } from "../schemas/action.ts";
 import type { StudyLimits } from "../schemas/request.ts";
@@ -26,6 +27,10 @@ export interface ReplayedStudy {
   readonly trials: readonly Trial[];
   readonly open: readonly OpenTrial[];
   readonly episodes: readonly Episode[];
+  /** What samplers answered in the episode that was not closed. */
+  readonly answers: readonly Proposed[];
+  /** Trials of earlier studies that its samplers are shown. */
+  readonly earlier: readonly EarlierTrial[];
   /** Where the samples lie; the store reads them. */
   readonly samples: readonly RecordOf<"samples_written">[];
   /** Wall time of the runs so far: from each opening or resuming to its last record. */
@@ -41,6 +46,8 @@ export function replayStudy(
   const trials = new Map<string, Trial>();
   const open = new Map<string, OpenTrial>();
   const episodes: Episode[] = [];
+  let answers: Proposed[] = [];
+  let earlier: readonly EarlierTrial[] = [];
   const samples: RecordOf<"samples_written">[] = [];
   const runs: { from: number; to: number }[] = [];
   for (const record of records) {
@@ -79,6 +86,13 @@ export function replayStudy(
         break;
       case "episode_closed":
         episodes.push(record.episode);
+        answers = [];
+        break;
+      case "proposed":
+        answers.push(record);
+        break;
+      case "earlier_trials_given":
+        earlier = record.trials;
         break;
       case "samples_written":
         samples.push(record);
@@ -91,6 +105,8 @@ export function replayStudy(
     trials: [...trials.values()].sort((a, b) => a.number - b.number),
     open: [...open.values()],
     episodes,
+    answers,
+    earlier,
     samples,
     spent_seconds: runs.reduce((sum, run) => sum + (run.to - run.from) / 1000, 0),
   };

@@ -4,17 +4,10 @@ import type { Artifact } from "../schemas/artifact.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 import { withinTime } from "./budget.ts";
-import {
-  addMeasurements,
-  closeTrial,
-  type Draft,
-  type Ending,
-  endingOf,
-  openTrial,
-} from "./draft.ts";
+import { addMeasurements, closeTrial, type Ending, endingOf, openTrial } from "./draft.ts";
 import { evaluate, measureSpeed, sizeOf } from "./run_trial.ts";
 import { cancelled, type Stop, timeIsUp } from "./stop.ts";
-import { baselineOf, record, type Study } from "./study.ts";
+import { baselineOf, type Draft, record, type Study } from "./study.ts";
 import { fidelitiesOf } from "./study_input.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { withinTime } from "./budget.ts";
 import { closeStudy } from "./close_study.ts";
-import { addMeasurements, closeTrial, type Draft, openTrial } from "./draft.ts";
+import { addMeasurements, closeTrial, openTrial } from "./draft.ts";
 import { openStudy } from "./open_study.ts";
 import { baselineSize } from "./run_baseline.ts";
 import { evaluate } from "./run_trial.ts";
 import { cancelled, type Stop, timeIsUp } from "./stop.ts";
-import { baselineOf, record, type Study } from "./study.ts";
+import { baselineOf, type Draft, record, type Study } from "./study.ts";
 import type { StudyInput, StudyPorts, StudyResult } from "./study_input.ts";
 
 /**

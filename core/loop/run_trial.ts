@@ -14,7 +14,6 @@ import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
 import {
   addMeasurements,
   callBackend,
-  type Draft,
   type Ending,
   endingOf,
   hintOf,
@@ -22,7 +21,7 @@ import {
 } from "./draft.ts";
 import { alertOfFindings, alertOfNaN } from "./health_alerts.ts";
 import { endOfRefused } from "./refused_tasks.ts";
-import { baselineOf, record, type Study } from "./study.ts";
+import { baselineOf, type Draft, record, type Study } from "./study.ts";
 import { fidelitiesOf } from "./study_input.ts";
 
 /** Each action in order, found or made; a gate after each. Null: all passed. */

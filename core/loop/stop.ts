@@ -93,9 +93,15 @@ function triedRecipes(study: Study): number {
   return tried.length - again.length;
 }
 
+/** Trials that may still be begun; null: as many as one likes. */
+export function trialsLeft(study: Study): number | null {
+  const cap = study.input.request.max_trials;
+  return cap === undefined ? null : Math.max(0, cap - triedRecipes(study) - study.held.length);
+}
+
 function trialCap(study: Study): Stop | null {
   const cap = study.input.request.max_trials;
-  if (cap === undefined || triedRecipes(study) + study.held.length < cap) return null;
+  if (trialsLeft(study) !== 0) return null;
   return { stop: "max_trials", message: `All ${cap} trials that were asked for are run.` };
 }
 

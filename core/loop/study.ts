@@ -4,9 +4,24 @@ import type { Evaluation } from "../ports.ts";
 import type { Episode, JournalRecord } from "../schemas/journal.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
-import type { Draft } from "./draft.ts";
+import type { Artifact } from "../schemas/artifact.ts";
+import type { ModelFacts } from "../schemas/facts.ts";
+import type { EarlierTrial, Proposed } from "../schemas/proposal.ts";
 import type { QueuedStrategy } from "./queue.ts";
 import type { StudyInput, StudyPorts } from "./study_input.ts";
+
+/** A trial being made; frozen by `closeTrial`. */
+export interface Draft {
+  trial: Trial;
+  artifact: Artifact;
+  /** The model that the next action meets: the artifact's own facts, by formula where it has none. */
+  model: ModelFacts;
+  readonly opened: number;
+  /** Milliseconds spent waiting, for the backend or held: the rest is the loop's own. */
+  waited: number;
+  /** When it was put aside for a late full evaluation; null where it was not. */
+  held_since: number | null;
+}
 
 /** Union members one by one, so that each keeps its own fields. */
 type WithoutTime<R> = R extends JournalRecord ? Omit<R, "at"> : never;
@@ -18,7 +33,9 @@ export interface Study {
   readonly spec: Spec;
   /** Closed trials. */
   readonly trials: Trial[];
-  /** Measured on the proxy, waiting for one of the last full evaluations. */
+  /** Opened and not closed, by number. */
+  readonly open: Set<Draft>;
+  /** Of those: measured on the proxy, waiting for one of the last full evaluations. */
   readonly held: Draft[];
   readonly evaluations: Map<string, { proxy?: Evaluation; full?: Evaluation }>;
   readonly episodes: Episode[];
@@ -26,6 +43,10 @@ export interface Study {
   readonly queue: QueuedStrategy[];
   /** Keys of strategies that are finished or under way. */
   readonly keys: Set<string>;
+  /** Answers of an earlier run that no trial came of: they are taken in place of asking again. */
+  readonly answers: Proposed[];
+  /** Trials of earlier studies, as samplers are shown them. */
+  readonly earlier: readonly EarlierTrial[];
   /** Refusals that no episode has told yet. */
   readonly refused: Episode["refused"];
   /** Observed seconds of the phases every trial goes through. */
@@ -64,6 +85,11 @@ export function visibleTrials(study: Study): Trial[] {
   return [...trials].sort((a, b) => a.number - b.number);
 }
 
+/** The number of the episode that is next. */
+export function nextEpisode({ episodes }: Study): number {
+  return (episodes.at(-1)?.number ?? 0) + 1;
+}
+
 export function currentFront(study: Study): { ids: string[]; hypervolume: number | null } {
   const compared = comparableStudy(study.trials, study.spec);
   return {
@@ -81,7 +107,7 @@ export async function closeEpisode(
   const trial = visibleTrials(study).find((one) => one.trial_id === turn.trial_id);
   const episode: Episode = {
     study_id: study.input.study_id,
-    number: (study.episodes.at(-1)?.number ?? 0) + 1,
+    number: nextEpisode(study),
     ...turn,
     reward: trial?.reward ?? null,
     hypervolume,

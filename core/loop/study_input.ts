@@ -4,6 +4,7 @@ import type { Artifact } from "../schemas/artifact.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { StopReason } from "../schemas/journal.ts";
 import type { SampleResult } from "../schemas/measurement.ts";
+import type { EarlierTrial } from "../schemas/proposal.ts";
 import type { Provenance } from "../schemas/provenance.ts";
 import type { StudyLimits, StudyRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
@@ -50,6 +51,8 @@ export interface StudyInput {
   readonly baseline: Artifact;
   /** Present: the study goes on where it stopped. */
   readonly history?: StudyHistory;
+  /** Of a new study: trials of earlier ones that its samplers are shown, and that are recorded. */
+  readonly earlier?: readonly EarlierTrial[];
   /** Limits that this run sets anew, which `request` holds already: they are recorded. */
   readonly limits?: StudyLimits;
   readonly onEvent?: (event: StudyEvent) => void;

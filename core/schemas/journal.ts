@@ -5,6 +5,7 @@ import { Facts } from "./facts.ts";
 import { RunImported } from "./imported.ts";
 import { Measurement } from "./measurement.ts";
 import { Points } from "./points.ts";
+import { EarlierTrialsGiven, Proposed } from "./proposal.ts";
 import { StudyLimits, StudyRequest } from "./request.ts";
 import { Spec } from "./spec.ts";
 import { Strategy } from "./action.ts";
@@ -169,6 +170,8 @@ export const JournalRecord = z.discriminatedUnion("type", [
     message: z.string(),
     recommended: z.string().nullable().describe("trial id"),
   }),
+  EarlierTrialsGiven,
+  Proposed,
   RunImported,
   Points,
 ]);

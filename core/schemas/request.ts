@@ -101,6 +101,10 @@ export const StudyRequest = z.strictObject({
     "strategies to run first, before the seeds",
   ),
   sampler: z.string().optional().describe("who proposes after the seeds"),
+  earlier_studies: z.boolean().optional().describe(
+    "whether samplers are shown trials of earlier studies of the same architecture, which are then " +
+      "recorded; default: true. False: the seed alone decides, whatever the store holds",
+  ),
   runtime: z.string().optional().describe("runtime for speed and memory"),
   evaluation: EvaluationOnly.optional().describe("only evaluate: nothing is compressed"),
   trust_remote_code: z.boolean().default(false),

@@ -51,6 +51,9 @@ export const Span = z.strictObject({
   name: z.string().describe("such as import, load, quantize, write, verify, evaluate, speed"),
   seconds: z.number(),
   library: z.boolean().describe("true where the time is a library's own work"),
+  phase: z.string().optional().describe(
+    "of the loop: apply, proxy, full or speed; absent in old records and of the loop's own time",
+  ),
 });
 export type Span = z.infer<typeof Span>;
 

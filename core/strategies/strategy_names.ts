@@ -33,3 +33,13 @@ export function readableId(
 ): string {
   return `s${String(number).padStart(2, "0")}-${actions.map(actionWords).join("+")}`;
 }
+
+/** A recipe in full, such as `quantization/rtn(bits=4) + quantization/rtn(targets=embedding)`. */
+export function strategyWords(
+  actions: readonly Pick<Action, "agent" | "method" | "params">[],
+): string {
+  return actions.map(({ agent, method, params }) => {
+    const knobs = Object.entries(params).map(([name, value]) => `${name}=${value}`).join(", ");
+    return `${agent}/${method}(${knobs})`;
+  }).join(" + ");
+}

@@ -1,6 +1,7 @@
 import {
   type Action,
   type AgentMethod,
+  type Answer,
   defineSampler,
   type ResolvedAction,
   resolvedSchema,
@@ -17,7 +18,7 @@ import { type Move, neighbours, nextMoves } from "./_neighbours.ts";
 const DECAY = 0.9;
 const FLOOR = 0.1;
 
-type Proposal = ReturnType<ReturnType<typeof defineSampler>["propose"]>;
+type Proposal = Answer | null;
 type Admissible = (actions: readonly Action[]) => boolean;
 
 function pick<T>(items: readonly T[], random: () => number): T {

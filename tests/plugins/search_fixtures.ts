@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   type Action,
   type AgentMethod,
+  type Answer,
   type Facts,
   inferSpec,
   readableId,
@@ -57,7 +58,29 @@ export const baseline = { ...trial(0, recipe(["octet"])), strategy: null, action
 
 export function context(more: Partial<SearchContext> = {}, own = methods): SearchContext {
   const spec = inferSpec(request(), more.facts ?? facts, { ...plugins, methods: own });
-  return { facts, spec, methods: own, trials: [], front: [], random: seededRandom(1), ...more };
+  return {
+    facts,
+    spec,
+    methods: own,
+    trials: [],
+    front: [],
+    costs: [],
+    budget: { seconds_left: null, trials_left: null, full_evaluations_left: 8 },
+    under_way: [],
+    earlier: [],
+    predictSeconds: () => 0,
+    samples: () => undefined,
+    signal: new AbortController().signal,
+    random: seededRandom(1),
+    ...more,
+  };
+}
+
+/** The answer of a sampler that asks nobody and so need not be waited for. */
+export function proposed(sampler: Sampler, start: SearchContext): Answer | null {
+  const answer = sampler.propose(start);
+  assert.ok(!(answer instanceof Promise), `${sampler.name} waits for something`);
+  return answer;
 }
 
 export const only = (...names: string[]): AgentMethod[] =>
@@ -70,7 +93,7 @@ export const key = (actions: Action[], where: Facts = facts) =>
 export function run(sampler: Sampler, limit: number, start: SearchContext): Trial[] {
   const trials = [...start.trials];
   for (let i = 0; i < limit; i++) {
-    const proposal = sampler.propose({ ...start, trials, front: trials.map((t) => t.trial_id) });
+    const proposal = proposed(sampler, { ...start, trials, front: trials.map((t) => t.trial_id) });
     if (proposal === null) break;
     trials.push(trial(trials.length + 1, proposal.actions, {}, start.methods));
   }
@@ -85,7 +108,7 @@ export function proposals(
   own = methods,
 ) {
   return Array.from({ length: n }, (_, seed) => {
-    const proposal = sampler.propose(context({ ...situation, random: seededRandom(seed) }, own));
+    const proposal = proposed(sampler, context({ ...situation, random: seededRandom(seed) }, own));
     assert.ok(proposal !== null);
     return proposal;
   });

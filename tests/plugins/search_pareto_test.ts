@@ -16,6 +16,7 @@ import {
   key,
   only,
   proposals,
+  proposed,
   recipe,
   run,
   trial,
@@ -37,7 +38,7 @@ function exploiting(seed: number): () => number {
 /** What it proposes for many seeds where it decides to exploit. */
 function moves(situation: Partial<SearchContext>, n = 100, own = methods) {
   return Array.from({ length: n }, (_, seed) => {
-    const proposal = pareto.propose(context({ ...situation, random: exploiting(seed) }, own));
+    const proposal = proposed(pareto, context({ ...situation, random: exploiting(seed) }, own));
     assert.ok(proposal !== null);
     return proposal;
   });

@@ -17,6 +17,7 @@ import {
   facts,
   only,
   proposals,
+  proposed,
   recipe,
   run,
   trial,
@@ -54,7 +55,7 @@ for (const sampler of samplers) {
   });
 
   Deno.test(`${sampler.name} returns null where the study may use no method`, () => {
-    assert.equal(sampler.propose({ ...context(), methods: [] }), null);
+    assert.equal(proposed(sampler, { ...context(), methods: [] }), null);
   });
 
   Deno.test(`${sampler.name} keeps to the methods that the spec supports`, () => {
@@ -71,7 +72,7 @@ for (const sampler of samplers) {
     });
     const nan = { ...bad, state: "failed", failure: { ...bad.failure!, kind: "not_a_number" } };
     for (const tried of [bad, nan as Trial, trial(1, recipe(["octet"]), { state: "stopped" })]) {
-      assert.equal(sampler.propose(context({ trials: [tried] }, only("octet"))), null);
+      assert.equal(proposed(sampler, context({ trials: [tried] }, only("octet"))), null);
     }
   });
 
@@ -80,15 +81,15 @@ for (const sampler of samplers) {
       state: "failed",
       failure: { kind: "stall", message: "", hint: null, stage: null },
     });
-    const again = sampler.propose(context({ trials: [stalled] }, only("octet")));
+    const again = proposed(sampler, context({ trials: [stalled] }, only("octet")));
     assert.equal(again?.actions[0]?.method, "octet");
     const twice = [stalled, { ...stalled, trial_id: "t2", number: 2 }];
-    assert.equal(sampler.propose(context({ trials: twice }, only("octet"))), null);
+    assert.equal(proposed(sampler, context({ trials: twice }, only("octet"))), null);
   });
 
   Deno.test(`${sampler.name} knows a recipe again that never got as far as being resolved`, () => {
     const unresolved = trial(1, recipe(["octet"]), { actions: [], state: "invalid" });
-    assert.equal(sampler.propose(context({ trials: [unresolved] }, only("octet"))), null);
+    assert.equal(proposed(sampler, context({ trials: [unresolved] }, only("octet"))), null);
   });
 
   Deno.test(`${sampler.name} is a plugin that its file names`, () => {

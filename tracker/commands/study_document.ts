@@ -50,6 +50,8 @@ export interface RunOptions {
   limit?: string;
   fidelity?: string;
   offline?: boolean;
+  /** True where `--no-earlier-studies` is not given. */
+  earlierStudies?: boolean;
 }
 
 function optional<T>(text: string | undefined, parse: (text: string) => T): T | undefined {
@@ -109,6 +111,7 @@ export function studyFromOptions(options: RunOptions, base: Partial<StudyRequest
     sampling: samplingOf(options),
     fidelity: options.fidelity,
     offline: options.offline,
+    earlier_studies: options.earlierStudies === false ? false : undefined,
     task_weights: optional(options.taskWeights, parseTaskWeights),
     country: options.country,
     answer_chars: optional(options.answerChars, (text) => parseWhole(text, "--answer-chars", 0)),

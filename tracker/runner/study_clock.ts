@@ -7,8 +7,11 @@ import type { Clock } from "../../core/mod.ts";
 export function studyClock(outOfTime: AbortController): Clock {
   return {
     now: () => performance.timeOrigin + performance.now(),
-    endAfter(ms) {
-      const timer = setTimeout(() => outOfTime.abort(), ms);
+    endAfter(ms, ended = () => {}) {
+      const timer = setTimeout(() => {
+        outOfTime.abort();
+        ended();
+      }, ms);
       return { clear: () => clearTimeout(timer) };
     },
   };

@@ -28,6 +28,7 @@ const MIGRATIONS = [
   "0025_limits_and_origins.sql",
   "0026_left_in_floats.sql",
   "0028_task_metrics.sql",
+  "0029_proposals.sql",
 ] as const;
 
 function versionOf(name: string): number {

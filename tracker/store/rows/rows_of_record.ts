@@ -3,6 +3,7 @@ import { artifactRows } from "./artifact_rows.ts";
 import { adds, type Change, measurementRow, moment } from "./change.ts";
 import { episodeRows } from "./episode_rows.ts";
 import { importedRows } from "./imported_rows.ts";
+import { earlierTrialRows, proposalRows } from "./proposal_rows.ts";
 import { PROTOCOL_TABLES, protocolRows } from "./protocol_rows.ts";
 import { energyRows, layerRows, resourceRows } from "./reading_rows.ts";
 import { alertRows, eventRow, logRows, noteRows } from "./said_rows.ts";
@@ -59,6 +60,10 @@ function ownChanges(record: JournalRecord, position: number): Change[] {
       return noteRows(record, position);
     case "episode_closed":
       return episodeRows(record, position);
+    case "proposed":
+      return proposalRows(record, position);
+    case "earlier_trials_given":
+      return earlierTrialRows(record, position);
     case "run_imported":
       return importedRows(record, position);
     case "points": // columns, which the sink takes without making rows of them

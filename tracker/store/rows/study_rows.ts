@@ -15,6 +15,8 @@ const TABLES = [
   "environments",
   "runs",
   "limit_changes",
+  "proposals",
+  "earlier_trials",
 ] as const;
 
 function modelColumns({ facts: { model } }: StudyOpened): Row {

@@ -190,7 +190,15 @@ export function closedTrialRows(trial: Trial, position: number): Change[] {
       })),
     ),
     ...adds("reward_terms", (trial.reward?.terms ?? []).map((one) => ({ ...key, ...one }))),
-    ...adds("spans", trial.spans.map((one, span_index) => ({ ...key, span_index, ...one }))),
+    ...adds(
+      "spans",
+      trial.spans.map(({ phase = null, ...one }, span_index) => ({
+        ...key,
+        span_index,
+        phase,
+        ...one,
+      })),
+    ),
     { op: "figures", ...key },
     { op: "front", study_id },
   ];
