@@ -19,6 +19,7 @@ Deno.test("A store of record version 1 gives the same rows today, and takes new 
     await cp(V1, root, { recursive: true });
     await using store = await openStore(root, { write: true });
     assert.deepEqual(await store.damagedRecords(), []);
+    await store.flush({ wait_ms: 60_000 });
     const lines = (await Deno.readTextFile(`${V1}expected_rows.jsonl`)).trimEnd().split("\n");
     const expected = lines.map((line) => fromJson(line) as Expected); // written as such
     for (const [table, wanted] of Map.groupBy(expected, (one) => one.table)) {

@@ -47,15 +47,18 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       n === 0 && !name.startsWith("imported_")
     );
     assert.deepEqual(empty.map(({ name }) => name), [
+      "earlier_trials",
       "limit_changes",
       "metric_series",
       "metric_values",
       "problems",
+      "proposals",
       "protocol_parts",
       "protocols",
       "recovered",
       "sample_files",
       "samples",
+      "stage_measurements",
     ]);
     const { rows: [study] } = await store.query(
       "SELECT stop, recommended, weight_accuracy, grid_bits, warnings, opened_at FROM studies",

@@ -26,6 +26,7 @@ async function studied(
   await inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });
     await Promise.all(w.records.map((record) => store.record(record)));
+    await store.flush({ wait_ms: 60_000 });
     await work(store, result);
   });
 }

@@ -1,0 +1,151 @@
+/** What samplers are shown and answer, in SQL; and what the store tells of earlier studies. */
+import assert from "node:assert/strict";
+import type { Facts, JournalRecord } from "../../core/mod.ts";
+import { earlierTrials } from "../../tracker/data/earlier_trials.ts";
+import { openStore, rebuildDatabase } from "../../tracker/store/store.ts";
+import { contents } from "../fixtures/stores/contents.ts";
+import { inDirectory } from "../fixtures/stores/processes.ts";
+import { AT, STUDY, studyOpened, studyRecords } from "../fixtures/stores/records.ts";
+
+const asking: JournalRecord = {
+  type: "proposed",
+  at: AT,
+  study_id: STUDY,
+  number: 3,
+  ask: 0,
+  sampler: "thinker",
+  shown: {
+    hash: "cbf29ce484222325",
+    trials: ["demo-1/t00", "demo-1/t01"],
+    front: ["demo-1/t01"],
+    under_way: [],
+    earlier_studies: ["before"],
+    budget: { seconds_left: 90.5, trials_left: null, full_evaluations_left: 7 },
+  },
+  answer: {
+    actions: [{ agent: "quantization", method: "gptq", params: { bits: 4, group_size: "auto" } }],
+    origin: { mode: "explore", reason: "4 bits held before" },
+  },
+  failure: null,
+  seconds: 2.5,
+};
+
+const given = (study_id: string): JournalRecord => ({
+  type: "earlier_trials_given",
+  at: AT,
+  study_id,
+  trials: [{
+    study_id: "before",
+    trial_id: "before/t01",
+    model_name: "tiny",
+    dataset: "tiny",
+    actions: [{ agent: "quantization", method: "gptq", params: { bits: 4 } }],
+    state: "completed",
+    fidelity: "full",
+    failure_kind: null,
+    reward: 0.3,
+    figures: { accuracy: { value: 0.79, baseline: 0.8 } },
+  }],
+});
+
+Deno.test("proposals hold what a sampler was shown and what it answered, and are rebuilt the same", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const silent: JournalRecord = { ...asking, ask: 1, answer: null, failure: "no connection" };
+    for (const one of [...studyRecords(), given(STUDY), asking, silent]) await store.record(one);
+    await store.flush({ wait_ms: 60_000 });
+    const { rows } = await store.query(`
+      SELECT p.* EXCLUDE (position, answered_at), e.sampler AS ran_for
+      FROM proposals p JOIN episodes e USING (study_id, number) ORDER BY ask`);
+    const shown = {
+      study_id: STUDY,
+      number: 3,
+      sampler: "thinker",
+      seconds: 2.5,
+      shown_hash: "cbf29ce484222325",
+      shown_trials: ["demo-1/t00", "demo-1/t01"],
+      shown_front: ["demo-1/t01"],
+      under_way: [],
+      earlier_studies: ["before"],
+      seconds_left: 90.5,
+      trials_left: null,
+      full_evaluations_left: 7,
+      ran_for: "seeds",
+    };
+    assert.deepEqual(rows, [
+      {
+        ...shown,
+        ask: 0,
+        recipe: "quantization/gptq(bits=4, group_size=auto)",
+        mode: "explore",
+        reason: "4 bits held before",
+        failure: null,
+      },
+      { ...shown, ask: 1, recipe: null, mode: null, reason: null, failure: "no connection" },
+    ]);
+    const earlier = await store.query(
+      "SELECT * EXCLUDE (position) FROM earlier_trials",
+    );
+    assert.deepEqual(earlier.rows, [{
+      study_id: STUDY,
+      earlier_study_id: "before",
+      earlier_trial_id: "before/t01",
+      state: "completed",
+      fidelity: "full",
+      reward: 0.3,
+    }]);
+    const before = await contents(store);
+    await rebuildDatabase(store);
+    assert.deepEqual(await contents(store), before);
+    const { rows: silentColumns } = await store.query(`
+      SELECT table_name, column_name FROM duckdb_columns() WHERE comment IS NULL
+        AND table_name IN ('proposals', 'earlier_trials', 'stage_measurements')`);
+    assert.deepEqual(silentColumns, []);
+  }));
+
+Deno.test("the store tells of trials of the same architecture, and of no other", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const opened = studyOpened("other");
+    assert.ok(opened.type === "study_opened");
+    const { model } = opened.facts;
+    const other = {
+      ...opened,
+      facts: { ...opened.facts, model: { ...model, architecture: "GPT2LMHeadModel" } },
+    };
+    for (const one of [...studyRecords(), other]) await store.record(one);
+    await store.flush({ wait_ms: 60_000 });
+    const facts: Facts = opened.facts;
+    assert.deepEqual(await earlierTrials(store, facts, STUDY), [], "its own trials are no news");
+    const found = await earlierTrials(store, facts, "new");
+    assert.deepEqual(found.map(({ trial_id }) => trial_id), [
+      "demo-1/t03",
+      "demo-1/t02",
+      "demo-1/t01",
+    ]);
+    assert.deepEqual(found.at(-1), {
+      study_id: STUDY,
+      trial_id: "demo-1/t01",
+      model_name: "tiny",
+      dataset: "tiny",
+      actions: [{ agent: "quantization", method: "gptq", params: { bits: 4, group_size: 32 } }],
+      state: "completed",
+      fidelity: "full",
+      failure_kind: null,
+      reward: 0.3,
+      figures: {
+        accuracy: { value: 0.79, baseline: 0.8 },
+        latency_ms: { value: 5, baseline: 10 },
+        size_bytes: { value: 60_000, baseline: 200_000 },
+      },
+    });
+    assert.deepEqual(await earlierTrials(store, other.facts, "new"), []);
+  }));
+
+Deno.test("an empty store tells of no earlier trials", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const opened = studyOpened();
+    assert.ok(opened.type === "study_opened");
+    assert.deepEqual(await earlierTrials(store, opened.facts, "new"), []);
+  }));
