@@ -68,13 +68,6 @@ export function checkStrategy(
     const { entry: { method }, leaves } = link;
     const verdict = checkAction(link);
     if (!verdict.ok) return verdict;
-    if (setting !== null) {
-      const reason =
-        `${method.name} cannot follow ${setting}, which leaves a setting and no weights: ` +
-        "a setting is the last of a strategy";
-      return { ok: false, reason };
-    }
-    if (leavesSetting(leaves)) setting = method.name;
     for (const { part } of leaves.changes) {
       const before = changed.get(part) ?? [];
       for (const earlier of before) {
@@ -83,6 +76,13 @@ export function checkStrategy(
       }
       changed.set(part, [...before, method]);
     }
+    if (setting !== null) {
+      const reason =
+        `${method.name} cannot follow ${setting}, which leaves a setting and no weights: ` +
+        "a setting is the last of a strategy";
+      return { ok: false, reason };
+    }
+    if (leavesSetting(leaves)) setting = method.name;
   }
   return checkSize(chain.at(-1)!.leaves.model, limits);
 }

@@ -42,6 +42,37 @@ Deno.test("checkStrategy() refuses an action that may not follow another on one 
   );
 });
 
+Deno.test("checkStrategy() lets a setting follow weights, and nothing follow a setting", () => {
+  const order = {
+    effect: "caches",
+    follows: [],
+    precedes: [],
+    reason: "it takes it whole",
+  } as const;
+  const keep: Method = {
+    ...thin,
+    name: "keep",
+    order,
+    leaves: (_params, { model }) => ({
+      changes: [{ part: "cache", effect: "caches", form: null, least_cosine: null }],
+      model,
+    }),
+  };
+  const own = [...methods, { agent: "shrinking", method: keep }];
+  const of = (...names: string[]) => {
+    const actions = names.map((method) => ({ agent: "shrinking", method, params: {} }));
+    const verdict = checkStrategy(resolveActions(actions, own, facts), own, facts);
+    return verdict.ok ? "" : verdict.reason;
+  };
+  assert.equal(of("round", "keep"), "");
+  assert.equal(
+    of("keep", "round"),
+    "round cannot follow keep, which leaves a setting and no weights: a setting is the last of a " +
+      "strategy",
+  );
+  assert.match(of("keep", "keep"), /it takes it whole$/);
+});
+
 Deno.test("checkStrategy() holds both to what they may follow and precede", () => {
   const own = [...methods, { agent: "shrinking", method: thin }];
   const of = (...names: string[]) => {
