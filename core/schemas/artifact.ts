@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { KnobValue, ResolvedAction } from "./action.ts";
+import { ModelFacts } from "./facts.ts";
 
 export const FileChecksum = z.strictObject({
   path: z.string().describe("relative to the artifact's directory"),
@@ -59,11 +60,12 @@ export const UsedData = z.strictObject({
   sha256: z.string().describe("over kind, tokens and ids"),
 });
 export type UsedData = z.infer<typeof UsedData>;
-//
+
 /**
  * What an artifact holds that is a setting: how a model runs, in the place of weights. It names the
  * weights that it belongs to by their artifact's id, never by a path.
- */ export const Setting = z.strictObject({
+ */
+export const Setting = z.strictObject({
   format: z.literal(1),
   kind: z.string().describe("agent whose method it is, such as kv_cache"),
   policy: z.string().describe("the method, such as streaming"),
@@ -71,37 +73,39 @@ export type UsedData = z.infer<typeof UsedData>;
   weights: z.string().regex(/^[0-9a-f]{16}$/, "an artifact's id has 16 hexadecimal digits"),
 });
 export type Setting = z.infer<typeof Setting>;
-//536d3c2 (An artifact may be a setting: the store resolves the id of its weights, gc keeps them, MLflow and reports follow)
 
-/** A model directory: the child of one parent by one action, or an imported baseline. */ export const Artifact =
-  z.strictObject({
-    artifact_id: z.string().describe("sha256 over the files' checksums, first 16 hex digits"),
-    action_key: z.string().describe("sha256 over the inputs: parent, action, data, source, pins"),
-    parent_id: z.string().nullable(),
-    action: ResolvedAction.nullable(),
-    location: z.string().describe("directory that holds the files"),
-    files: z.array(FileChecksum),
-    size_bytes: z.int().describe(
-      "bytes of the weight files on disk; of a setting, those of the weights it needs and its own",
-    ),
-    formula_bytes: z.int().nullable().describe("bytes that the format's formula predicts"),
-    weight_bits: z.number().nullable().describe("mean bits a linear weight, scales included"),
-    activation_bits: z.int().nullable().describe("declared activation quantization; null = none"),
-    notes: z.array(z.string()).optional().describe("what whoever loads or judges it must know"),
-    // Absent in old records, and of an imported baseline.
-    floats: z.array(FloatPart).optional().describe("what is left in floats, most bytes first"),
-    weights_id: z.string().optional().describe("of a setting: the artifact that holds its weights"),
-    loader: z.string().optional().describe(
-      "whose loader takes it: a library of that name, or pare",
-    ),
-    verification: Verification.nullable(),
-    changes: z.array(ArtifactChange).optional().describe(
-      "what its action does, as its method says",
-    ),
-    layer_cosines: z.array(LayerValue).optional().describe(
-      "of each layer's weights with its source's",
-    ),
-    data: UsedData.nullable().optional().describe("null: its method works without; absent: old"),
-    created_at: z.string(),
-  });
+/** A model directory: the child of one parent by one action, or an imported baseline. */
+export const Artifact = z.strictObject({
+  artifact_id: z.string().describe("sha256 over the files' checksums, first 16 hex digits"),
+  action_key: z.string().describe("sha256 over the inputs: parent, action, data, source, pins"),
+  parent_id: z.string().nullable(),
+  action: ResolvedAction.nullable(),
+  location: z.string().describe("directory that holds the files"),
+  files: z.array(FileChecksum),
+  size_bytes: z.int().describe(
+    "bytes of the weight files on disk; of a setting, those of the weights it needs and its own",
+  ),
+  formula_bytes: z.int().nullable().describe("bytes that the format's formula predicts"),
+  weight_bits: z.number().nullable().describe("mean bits a linear weight, scales included"),
+  activation_bits: z.int().nullable().describe("declared activation quantization; null = none"),
+  notes: z.array(z.string()).optional().describe("what whoever loads or judges it must know"),
+  // Absent in old records; floats and loader also of an imported baseline.
+  floats: z.array(FloatPart).optional().describe("what is left in floats, most bytes first"),
+  weights_id: z.string().optional().describe("of a setting: the artifact that holds its weights"),
+  loader: z.string().optional().describe(
+    "whose loader takes it: a library of that name, or pare",
+  ),
+  model: ModelFacts.optional().describe(
+    "its own facts; name, path, dtype, bytes and grid are those of the model that the user gave",
+  ),
+  verification: Verification.nullable(),
+  changes: z.array(ArtifactChange).optional().describe(
+    "what its action does, as its method says",
+  ),
+  layer_cosines: z.array(LayerValue).optional().describe(
+    "of each layer's weights with its source's",
+  ),
+  data: UsedData.nullable().optional().describe("null: its method works without; absent: old"),
+  created_at: z.string(),
+});
 export type Artifact = z.infer<typeof Artifact>;

@@ -16,6 +16,7 @@ export const LinearShape = z.strictObject({
   out_features: z.int(),
   in_features: z.int(),
   count: z.int(),
+  bias: z.boolean().optional().describe("true: each of them adds a bias; absent: none, or unknown"),
 });
 export type LinearShape = z.infer<typeof LinearShape>;
 
@@ -41,6 +42,8 @@ export const ModelFacts = z.strictObject({
   intermediate_size: z.int(),
   heads: z.int(),
   kv_heads: z.int(),
+  // Absent in old records: hidden_size / heads, as in most models.
+  head_dim: z.int().optional().describe("width of a head; heads × head_dim may be any width"),
   vocabulary: z.int(),
   context_length: z.int(),
   linear_shapes: z.array(LinearShape),
@@ -67,6 +70,18 @@ export const ModelFacts = z.strictObject({
   ),
 });
 export type ModelFacts = z.infer<typeof ModelFacts>;
+
+/** Of an artifact's facts those that its own files tell; the others are of what the user gave. */
+export const OwnFacts = ModelFacts.omit({
+  model_name: true,
+  source: true,
+  path: true,
+  revision: true,
+  dtype: true,
+  original_bytes: true,
+  grid: true,
+  chat_template: true,
+});
 
 /** What the machine is and has free. Gigabytes are 1e9 bytes. */
 export const DeviceFacts = z.strictObject({

@@ -3,7 +3,7 @@ import { KnobValue } from "./action.ts";
 import { FloatPart, LayerValue, Verification } from "./artifact.ts";
 import { Endpoint, RefusedTask } from "./endpoint.ts";
 import { CarbonIntensity, CpuPower, EnergyReading } from "./energy.ts";
-import { DeviceFacts, ModelFacts } from "./facts.ts";
+import { DeviceFacts, ModelFacts, OwnFacts } from "./facts.ts";
 import { FailureKind } from "./failure.ts";
 import { FoundTask, GroupMember } from "./found_task.ts";
 import { Measurement, Numerics } from "./measurement.ts";
@@ -283,6 +283,7 @@ export const StageResults = {
     notes: z.array(z.string()),
     floats: z.array(FloatPart),
     loader: z.string(),
+    model: OwnFacts.describe("the model that was written"),
   }),
   verify: Verification.extend({
     cosines: z.array(LayerValue).describe("of each layer's weights with the source's"),

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { type ModelFacts, OwnFacts } from "../../core/schemas/facts.ts";
 import { createLineSplitter } from "../../python-backends/worker/line_splitter.ts";
 import { readEvent, readResult } from "../../python-backends/worker/read_event.ts";
+import { smallFacts } from "../core/spec_facts.ts";
 import { runScripted } from "./scripted_worker.ts";
 
 Deno.test("a line splitter joins chunks cut anywhere, also inside a character", () => {
@@ -40,6 +42,13 @@ Deno.test("readEvent() refuses what is no JSON, no event, or more than an event"
   assert.equal(readEvent('{"event":"ready","pid":1,"imports_seconds":0.5}').ok, true);
 });
 
+/** What of a model's facts an artifact's files tell. */
+function ownFacts(model: ModelFacts): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.keys(OwnFacts.shape).map((name) => [name, model[name as never]]),
+  );
+}
+
 Deno.test("readResult() gives NaN and infinities back as numbers and leaves text alone", () => {
   const read = readResult("verify", {
     layers: 1,
@@ -61,6 +70,7 @@ Deno.test("readResult() gives NaN and infinities back as numbers and leaves text
     notes: ["NaN"],
     floats: [{ part: "norm", tensors: 1, bytes: 2 }],
     loader: "pare",
+    model: ownFacts(smallFacts().model),
   });
   assert(speed.ok);
   assert.deepEqual(speed.value.notes, ["NaN"]);

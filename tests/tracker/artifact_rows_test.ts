@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Artifact } from "../../core/mod.ts";
 import { artifactRows } from "../../tracker/store/rows/artifact_rows.ts";
+import { smallFacts } from "../core/spec_facts.ts";
 import { AT } from "../fixtures/stores/records.ts";
 
 const ARTIFACT: Artifact = {
@@ -41,7 +42,12 @@ Deno.test("an artifact's row says what is left in floats, with its share, and wh
   );
 });
 
+Deno.test("an artifact's row says how many parameters its own model has", () => {
+  const model = { ...smallFacts().model, parameters: 97 };
+  assert.equal(row({ ...ARTIFACT, model })["parameters"], 97);
+});
+
 Deno.test("a baseline's row and an old record's leave it open", () => {
-  const { float_bytes, float_parts, loader } = row(ARTIFACT);
-  assert.deepEqual([float_bytes, float_parts, loader], [null, null, null]);
+  const { float_bytes, float_parts, loader, parameters } = row(ARTIFACT);
+  assert.deepEqual([float_bytes, float_parts, loader, parameters], [null, null, null, null]);
 });

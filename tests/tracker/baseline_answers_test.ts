@@ -48,6 +48,7 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
       const studyOf = (study_id: string, task: WireTask) => ({
         study_id,
         spec: null as never, // an evaluation reads none of these
+        model: null as never,
         tasks: [task],
         proxy: [],
         full: [{ task: task.task, rows: ROWS }],

@@ -75,6 +75,7 @@ async function prepare(client: BackendClient, disk: string, before: (stage: stri
   };
   const study = {
     study_id: "study",
+    model: smallFacts().model,
     spec: null as never, // an action reads none of these
     tasks: [],
     proxy: [],

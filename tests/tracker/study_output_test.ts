@@ -140,6 +140,31 @@ Deno.test("trialTable() has a line a trial and marks the recommended one", async
   assert.equal(lines.filter((line) => line.includes("recommended")).length, 1);
 });
 
+Deno.test("tables say parameters only where trials are of models of different sizes", async () => {
+  const { view } = await viewOf();
+  const sized = (parameters: (number: number) => number | null) => ({
+    ...view,
+    rows: view.rows.map((row) => ({ ...row, parameters: parameters(row.number) })),
+  });
+  const told = async (shown: StudyView) => {
+    const folder = await Deno.makeTempDir();
+    try {
+      const { markdown } = await writeOutputs(shown, folder);
+      return [trialTable(shown.rows, null), await Deno.readTextFile(markdown)];
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  };
+  for (const same of [() => null, () => 135e6]) {
+    for (const text of await told(sized(same))) assert.doesNotMatch(text, /parameters +[|\s]/);
+  }
+  for (const text of await told(sized((n) => n === 1 ? 97.4e6 : n === 2 ? null : 134.5e6))) {
+    assert.match(text, /parameters/);
+    assert.match(text, /97\.4 M/);
+    assert.match(text, /134\.5 M/);
+  }
+});
+
 Deno.test("renderHtml() takes no text for markup", () => {
   const page = renderHtml("<x>", [{ block: "paragraph", text: "<img onerror=alert(1)> `a<b`" }]);
   assert.ok(page.includes("&lt;img onerror=alert(1)&gt; <code>a&lt;b</code>"));

@@ -111,7 +111,8 @@ function announce(say: (text: string) => void, event: StudyEvent): void {
   const seconds = trial.finished_at === null
     ? 0
     : (Date.parse(trial.finished_at) - Date.parse(trial.started_at)) / 1000;
-  const [row] = trialRows([{ ...trial, latency: null }], { front: [], probabilities: {} });
+  const view = { front: [], probabilities: {}, artifacts: new Map() };
+  const [row] = trialRows([{ ...trial, latency: null }], view);
   const { latency_ms } = row ?? { latency_ms: null };
   const figures = row === undefined || (latency_ms === null && trial.state !== "completed")
     ? trial.failure?.message ?? trial.gates.find((gate) => gate.decision !== "pass")?.reason ?? ""

@@ -1,7 +1,14 @@
 import type { Artifact, Spec, Trial } from "../../core/mod.ts";
-import { bytes, duration, number, percent, withError } from "../view/format.ts";
+import { bytes, duration, number, parameterCount, percent, withError } from "../view/format.ts";
 import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts";
-import { latencyText, ratioText, recipeText, standing, type TrialRow } from "../view/trial_rows.ts";
+import {
+  latencyText,
+  parametersDiffer,
+  ratioText,
+  recipeText,
+  standing,
+  type TrialRow,
+} from "../view/trial_rows.ts";
 import { unsafeSentence } from "../view/unsafe_code.ts";
 import { type Block, heading, list, paragraph, table } from "./blocks.ts";
 import { evidenceBlocks } from "./evidence_blocks.ts";
@@ -18,6 +25,7 @@ function name(row: TrialRow): string {
 
 function summaryTable(view: StudyView): Block {
   const quality = view.rows.some((row) => row.accuracy !== null);
+  const sized = parametersDiffer(view.rows);
   const rows = view.rows.map((row) => [
     name(row),
     row.recipe,
@@ -25,6 +33,7 @@ function summaryTable(view: StudyView): Block {
     number(row.perplexity?.value, 4),
     latencyText(row),
     ratioText(row),
+    ...(sized ? [parameterCount(row.parameters)] : []),
     bytes(row.size_bytes),
     ratio(row, view),
     bytes(row.memory_bytes),
@@ -44,6 +53,7 @@ function summaryTable(view: StudyView): Block {
       "perplexity",
       "ms/token",
       "× baseline",
+      ...(sized ? ["parameters"] : []),
       "size",
       "ratio",
       "peak memory",

@@ -226,6 +226,7 @@ async function makeIn(
       notes,
       floats,
       loader,
+      model: { ...(parent.model ?? study.model), ...applied.value.model },
       verification,
       layer_cosines: cosines,
       data: data?.used ?? null,

@@ -7,6 +7,7 @@ import { formSource } from "./source_closure.ts";
 
 /** Keys of config.json that say how and by whom weights are stored: no architecture depends on them. */
 const OF_STORAGE = new Set([
+  "_model_name_or_path",
   "_name_or_path",
   "dtype",
   "quantization_config",

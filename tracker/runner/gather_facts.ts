@@ -116,6 +116,7 @@ export async function gatherFacts(
     formula_bytes: model.fp16_bytes,
     weight_bits: null,
     activation_bits: null,
+    model,
     verification: null,
     created_at: workshop.timestamp(),
   });

@@ -210,6 +210,7 @@ async function prepareTasks(
   const chosen = chooseSamples(poolsOf(spec, prepared, ownSampling), request.sampling);
   return {
     study_id: study.study_id,
+    model,
     spec: withFound(spec, prepared, windowAssumptions(made, asked)),
     windows: made,
     counts: windowCounts(made),

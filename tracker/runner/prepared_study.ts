@@ -2,6 +2,7 @@ import type {
   CarbonIntensity,
   CpuPower,
   DataKind,
+  ModelFacts,
   SampleSelection,
   Spec,
   StudyRequest,
@@ -14,6 +15,8 @@ import type { PreparedWindows } from "./study_windows.ts";
 export interface PreparedStudy {
   readonly study_id: string;
   readonly spec: Spec;
+  /** The uncompressed model's. */
+  readonly model: ModelFacts;
   readonly tasks: readonly WireTask[];
   readonly proxy: readonly SampleSelection[];
   readonly full: readonly SampleSelection[];

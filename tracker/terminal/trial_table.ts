@@ -1,10 +1,17 @@
-import { bytes, duration, number, withError } from "../view/format.ts";
-import { latencyText, ratioText, standing, type TrialRow } from "../view/trial_rows.ts";
+import { bytes, duration, number, parameterCount, withError } from "../view/format.ts";
+import {
+  latencyText,
+  parametersDiffer,
+  ratioText,
+  standing,
+  type TrialRow,
+} from "../view/trial_rows.ts";
 import { textTable } from "./table.ts";
 
 /** The trials of a study as a table for a terminal. */
 export function trialTable(rows: readonly TrialRow[], recommended: string | null): string {
   const accuracy = rows.some((row) => row.accuracy !== null);
+  const sized = parametersDiffer(rows);
   return textTable(
     [
       "trial",
@@ -13,6 +20,7 @@ export function trialTable(rows: readonly TrialRow[], recommended: string | null
       ...(accuracy ? ["perplexity"] : []),
       "ms/token",
       "× baseline",
+      ...(sized ? ["parameters"] : []),
       "size",
       "memory",
       "reward",
@@ -26,6 +34,7 @@ export function trialTable(rows: readonly TrialRow[], recommended: string | null
       ...(accuracy ? [number(row.perplexity?.value, 4)] : []),
       latencyText(row),
       ratioText(row),
+      ...(sized ? [parameterCount(row.parameters)] : []),
       bytes(row.size_bytes),
       bytes(row.memory_bytes),
       number(row.reward),

@@ -146,6 +146,7 @@ export async function buildView(
   const recommendation = advice(study, facts, spec, closed);
   const ids = front.members.map(({ trial }) => trial.trial_id);
   const { probabilities, ...evidence } = await evidenceOf(study, compared, readSamples);
+  const artifacts = artifactsOf(records);
   return {
     study_id,
     request,
@@ -153,8 +154,8 @@ export async function buildView(
     spec,
     provenance,
     trials,
-    rows: trialRows(trials, { front: ids, probabilities }),
-    artifacts: artifactsOf(records),
+    rows: trialRows(trials, { front: ids, probabilities, artifacts }),
+    artifacts,
     ...evidence,
     protocol_parts: baseline === undefined ? {} : partsOf(study, baseline.trial_id),
     alerts: alertsOf(records),

@@ -27,6 +27,12 @@ export function bytes(value: number | null | undefined): string {
   return value >= 1e10 ? `${(value / 1e9).toFixed(1)} GB` : `${(value / 1e6).toFixed(1)} MB`;
 }
 
+/** Parameters in millions, in thousands below a tenth of one: `134.5 M`. */
+export function parameterCount(value: number | null): string {
+  if (value === null) return "–";
+  return value < 1e5 ? `${(value / 1e3).toFixed(1)} k` : `${(value / 1e6).toFixed(1)} M`;
+}
+
 /** Seconds as people say them: `42 s`, `7 min 05 s`, `2 h 10 min`. */
 export function duration(seconds: number): string {
   const whole = Math.round(seconds);

@@ -1,4 +1,5 @@
 import {
+  type Artifact,
   type Comparable,
   type ConstraintVerdict,
   latencyFigure,
@@ -35,6 +36,8 @@ export interface TrialRow {
   latency_emulated: boolean;
   prefill_tokens_per_s: Figure | null;
   size_bytes: number | null;
+  /** Of the model that was written last; null: nothing was, or an old record does not say. */
+  parameters: number | null;
   memory_bytes: number | null;
   energy: { value: number; method: string } | null;
   co2: { value: number; method: string } | null;
@@ -60,10 +63,11 @@ export function standing(row: TrialRow, recommended: string | null): string {
   return (row.on_front ? "front" : "beaten") + (row.undecided ? ", undecided" : "");
 }
 
-/** What the rows add to the trials: who is on the front, and how surely. */
+/** What the rows add to the trials: who is on the front, how surely, and what was written. */
 export interface FrontView {
   front: readonly string[];
   probabilities: Readonly<Record<string, number>>;
+  artifacts: ReadonlyMap<string, Artifact>;
 }
 
 /** An action in its method's own words; a record without them tells the knobs that somebody set. */
@@ -140,6 +144,11 @@ export function ratioText({ latency_ratio }: Pick<TrialRow, "latency_ratio">): s
   return half === 0 ? value.toFixed(2) : `${value.toFixed(2)} ± ${half.toFixed(2)}`;
 }
 
+/** Whether the trials are of models of different sizes: only then a table says their parameters. */
+export function parametersDiffer(rows: readonly TrialRow[]): boolean {
+  return new Set(rows.flatMap(({ parameters }) => parameters ?? [])).size > 1;
+}
+
 /** Trials as rows, in the order they were run. */
 export function trialRows(trials: readonly Comparable[], view: FrontView): TrialRow[] {
   return [...trials].sort((a, b) => a.number - b.number).map((trial) => ({
@@ -155,6 +164,7 @@ export function trialRows(trials: readonly Comparable[], view: FrontView): Trial
     ...latencyColumns(trial),
     prefill_tokens_per_s: figure(pick(trial, "prefill_tokens_per_s")),
     size_bytes: pick(trial, "size_bytes")?.value ?? null,
+    parameters: view.artifacts.get(trial.artifact_ids.at(-1) ?? "")?.model?.parameters ?? null,
     memory_bytes: pick(trial, "memory_bytes")?.value ?? null,
     energy: withMethod(pick(trial, "energy_j_per_1k_tokens")),
     co2: withMethod(pick(trial, "co2_g_per_1k_tokens")),

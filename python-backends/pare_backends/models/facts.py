@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.load import meta_model
+from pare_backends.checkpoint.files import Checkpoint
+from pare_backends.checkpoint.load import load_config, meta_model
 from pare_backends.checkpoint.stored import Entry, StoredTensors
 from pare_backends.evaluation.limits import context_length
 from pare_backends.failures import StageFailure, one_line
@@ -18,6 +21,8 @@ from pare_backends.models.layout import Layout, model_layout
 from pare_backends.progress import Report
 
 GROUP_SIZES = (16, 32, 48, 64, 96, 128, 192, 256)
+Shapes = Mapping[str, tuple[int, ...]]
+"""By tensor, such as model.embed_tokens.weight, as the model has it, whatever its file holds."""
 TORCH_NAMES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64"}
 
 
@@ -68,45 +73,68 @@ def original_dtype(entries: dict[str, Entry]) -> str:
     return TORCH_NAMES.get(name, name)
 
 
-def weight_shapes(layout: Layout, entries: dict[str, Entry]) -> list[dict[str, int]]:
+def weight_shapes(layout: Layout, shapes: Shapes) -> list[dict[str, int | bool]]:
     """Shapes of the linear layers with their counts, most frequent first."""
-    counts = Counter(matrix_shape(layout, entries, name) for name in layout.linear)
+    counts = Counter(
+        (*matrix_shape(layout, shapes, name), f"{name}.bias" in shapes) for name in layout.linear
+    )
     return [
-        {"out_features": shape[0], "in_features": shape[1], "count": count}
-        for shape, count in counts.most_common()
+        {"out_features": rows, "in_features": columns, "count": count}
+        | ({"bias": True} if bias else {})
+        for (rows, columns, bias), count in counts.most_common()
     ]
 
 
-def matrix_shape(layout: Layout, entries: dict[str, Entry], layer: str) -> tuple[int, int]:
+def matrix_shape(layout: Layout, shapes: Shapes, layer: str) -> tuple[int, int]:
     """(out, in) of a layer, however its file holds it."""
-    first, second = entries[f"{layer}.weight"].shape
+    first, second = shapes[f"{layer}.weight"]
     return (second, first) if layer in layout.transposed else (first, second)
+
+
+def checkpoint_shapes(checkpoint: Checkpoint) -> dict[str, tuple[int, ...]]:
+    """Shapes of a checkpoint's tensors as the model has them; no weight is read for it."""
+    stored = {f"{layer}.weight": tensor.shape for layer, tensor in checkpoint.stored.items()}
+    return {**stored, **{name: checkpoint.float_shape(name) for name in checkpoint.floats}}
 
 
 def model_facts(
     directory: Path, config: dict[str, Any], entries: dict[str, Entry], report: Report
 ) -> Any:
-    """Everything of `ModelFacts` that the directory itself tells."""
-    from transformers import AutoConfig
-
-    from pare_backends.checkpoint.load import trusts_remote_code
-
+    """Everything of `ModelFacts` that a baseline's directory tells."""
     layout = find_layout(directory, entries)
     tokenizer = check_tokenizer(directory)
     check_finite(directory, entries, report)
-    full = AutoConfig.from_pretrained(
-        str(directory), local_files_only=True, trust_remote_code=trusts_remote_code()
-    )
-    text = full.get_text_config()
     stored = StoredTensors(entries)
-    columns = sorted({matrix_shape(layout, entries, name)[1] for name in layout.linear})
+    shapes = {name: entry.shape for name, entry in entries.items()}
+    columns = sorted({matrix_shape(layout, shapes, name)[1] for name in layout.linear})
 
     def weight(layer: str) -> np.ndarray:
         values = stored[f"{layer}.weight"].astype("float32")
         return values.T if layer in layout.transposed else values
 
-    heads = int(text.num_attention_heads)
-    counted = {name: entry.values for name, entry in entries.items() if name in layout.roles}
+    return {
+        **own_facts(directory, config, layout, shapes),
+        "dtype": original_dtype(entries),
+        "original_bytes": sum({e.path: e.path.stat().st_size for e in entries.values()}.values()),
+        "grid": detect_grid(layout.linear, weight, columns),
+        "chat_template": bool(getattr(tokenizer, "chat_template", None)),
+    }
+
+
+def own_facts(
+    directory: str | Path, config: Mapping[str, Any], layout: Layout, shapes: Shapes
+) -> dict[str, Any]:
+    """What of `ModelFacts` follows from a configuration and the tensors' shapes: an artifact's own;
+    the rest of its facts are its baseline's.
+
+    config: config.json of `directory`
+    layout: of these tensors in this architecture
+    """
+    full = load_config(directory)
+    text = full.get_text_config()
+    heads, hidden = int(text.num_attention_heads), int(text.hidden_size)
+    columns = {matrix_shape(layout, shapes, name)[1] for name in layout.linear}
+    counted = {name: math.prod(shape) for name, shape in shapes.items() if name in layout.roles}
     if layout.head_copy is not None:
         counted.pop(f"{layout.head_copy}.weight")
     experts = sum(counted[f"{name}.weight"] for name in layout.experts)
@@ -115,25 +143,22 @@ def model_facts(
     return {
         "architecture": (config.get("architectures") or [type(full).__name__])[0],
         "model_type": str(config["model_type"]),
-        "dtype": original_dtype(entries),
         "parameters": parameters,
         "embedding_parameters": outer,
         "linear_parameters": sum(counted[f"{name}.weight"] for name in layout.linear),
-        "original_bytes": sum({e.path: e.path.stat().st_size for e in entries.values()}.values()),
         "fp16_bytes": 2 * parameters,
         "tied_embeddings": layout.head is None,
         "layers": int(text.num_hidden_layers),
-        "hidden_size": int(text.hidden_size),
-        "intermediate_size": int(getattr(text, "intermediate_size", None) or 4 * text.hidden_size),
+        "hidden_size": hidden,
+        "intermediate_size": int(getattr(text, "intermediate_size", None) or 4 * hidden),
         "heads": heads,
+        "head_dim": int(getattr(text, "head_dim", None) or hidden // heads),
         "kv_heads": int(getattr(text, "num_key_value_heads", None) or heads),
         "vocabulary": int(text.vocab_size),
         "context_length": context_length(full),
-        "linear_shapes": weight_shapes(layout, entries),
+        "linear_shapes": weight_shapes(layout, shapes),
         "group_sizes": [g for g in GROUP_SIZES if all(c % g == 0 for c in columns)],
-        "grid": detect_grid(layout.linear, weight, columns),
         "expert_parameters": experts,
         "unpackable": layout.problems[0] if layout.problems else None,
-        "chat_template": bool(getattr(tokenizer, "chat_template", None)),
         "custom_code": bool(config.get("auto_map")),
     }

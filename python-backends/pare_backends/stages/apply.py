@@ -23,7 +23,8 @@ from pare_backends.failures import StageFailure
 from pare_backends.knobs import build_params, unknown_name
 from pare_backends.method_file import load_method_file
 from pare_backends.models.artifact_notes import float_parts, left_in_floats, other_loaders
-from pare_backends.models.layout import layout_of
+from pare_backends.models.facts import checkpoint_shapes, own_facts
+from pare_backends.models.layout import Layout, layout_of
 from pare_backends.progress import Report
 from pare_backends.quantization.context import Context
 
@@ -49,7 +50,8 @@ class ApplyRequest:
 
 
 def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
-    """What was written: bytes on disk and by formula, bits, peak memory of this process."""
+    """What was written: bytes on disk and by formula, bits, the model that it is now, peak memory
+    of this process."""
     module = method_module(request)
     params = build_params(module.Params, request.params)
     output = Path(request.output_dir)
@@ -77,20 +79,23 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
         else:
             files = write(child, output)
         report.progress("write", 1, 1, "checkpoints")
-    others, floats = other_loaders(child, layout), float_parts(child, layout)
+    with report.span("facts"):
+        own, model = written_model(request, parent, child, layout)
+    others, floats = other_loaders(child, own), float_parts(child, own)
     own_loader = bool(others) or isinstance(made, NewSetting)
     grid = child.in_form(GridTensor).values()
     declared = {t.activation_bits for t in grid if t.activation_bits}
     return {
         "size_bytes": sum(path.stat().st_size for path in files),
         "formula_bytes": formula_bytes(child),
-        "weight_bits": weight_bits(child, layout.linear),
+        "weight_bits": weight_bits(child, own.linear),
         "activation_bits": min(declared) if declared else None,
         "stored_layers": sum(t is not parent.stored.get(n) for n, t in child.stored.items()),
         "peak_memory_bytes": peak_memory(),
         "notes": [*others, *context.notes, left_in_floats(floats, formula_bytes(child))],
         "floats": floats,
         "loader": "pare" if own_loader else "transformers",
+        "model": model,
     }
 
 
@@ -107,6 +112,20 @@ def setting_of(request: ApplyRequest, made: NewSetting) -> Setting:
             " alone, as the file names no code of a third party",
         )
     return Setting(request.agent, request.method, made.values, request.parent_id)
+
+
+def written_model(
+    request: ApplyRequest, parent: Checkpoint, child: Checkpoint, layout: Layout
+) -> tuple[Layout, dict[str, Any]]:
+    """(layout of the child, its own facts), from its config.json and the shapes of its tensors.
+
+    layout: the parent's, and the child's too where neither configuration nor names changed
+    """
+    shapes = checkpoint_shapes(child)
+    if child.config == parent.config and set(shapes) == set(checkpoint_shapes(parent)):
+        return layout, own_facts(request.parent_dir, child.config, layout, shapes)
+    own = layout_of(request.output_dir)
+    return own, own_facts(request.output_dir, child.config, own, shapes)
 
 
 def method_module(request: ApplyRequest) -> ModuleType:

@@ -45,6 +45,7 @@ export function describeArtifact(study: KnownStudy, record: Of<"artifact_written
       ? null
       : fp16_bytes / artifact.size_bytes,
     [`${stage}/weight_bits`]: artifact.weight_bits,
+    [`${stage}/parameters`]: artifact.model?.parameters ?? null,
     [`${stage}/minimum_cosine`]: artifact.verification?.minimum_cosine ?? null,
   }, Date.parse(at));
   const said = tags({

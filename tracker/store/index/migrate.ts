@@ -27,6 +27,7 @@ const MIGRATIONS = [
   "0024_problems_without_place.sql",
   "0025_limits_and_origins.sql",
   "0026_left_in_floats.sql",
+  "0027_artifact_parameters.sql",
   "0028_task_metrics.sql",
   "0029_proposals.sql",
 ] as const;

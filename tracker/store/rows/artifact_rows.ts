@@ -32,6 +32,7 @@ function artifactRow(artifact: Artifact, position: number): Row {
     float_bytes: floatBytes(artifact),
     float_parts: floatParts(artifact),
     loader: artifact.loader ?? null,
+    parameters: artifact.model?.parameters ?? null,
     verified_layers: check?.layers ?? null,
     minimum_cosine: check?.minimum_cosine ?? null,
     mean_cosine: check?.mean_cosine ?? null,
