@@ -59,7 +59,7 @@ async function applyAction(
   const gate = verificationGate(artifact);
   const { trial } = draft;
   draft.artifact = artifact;
-  draft.model = leaves.model;
+  draft.model = artifact.model ?? leaves.model;
   draft.trial = {
     ...trial,
     artifact_ids: [...trial.artifact_ids, artifact.artifact_id],

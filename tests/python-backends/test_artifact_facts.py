@@ -45,7 +45,12 @@ def test_a_packed_artifact_is_the_model_that_its_baseline_is(
     # What costs a pass over the weights is the baseline's alone.
     for costly in ("detect_grid", "check_finite"):
         monkeypatch.delattr(facts, costly)
-    own = rounded(source, tmp_path / "out")["model"]
+    result = rounded(source, tmp_path / "out")
+    own = result["model"]
+    stored = own.pop("weight_bytes")
+    assert sum(stored.values()) == result["formula_bytes"]
+    # Packed in groups of 32: 4 bits and a sixteenth of a float; rows that are not full add words.
+    assert 4.5 <= 8 * stored["linear"] / own["linear_parameters"] < 4.8
     assert own == {name: baseline[name] for name in baseline if name not in OF_THE_BASELINE}
 
 

@@ -121,11 +121,20 @@ def written_model(
 
     layout: the parent's, and the child's too where neither configuration nor names changed
     """
-    shapes = checkpoint_shapes(child)
-    if child.config == parent.config and set(shapes) == set(checkpoint_shapes(parent)):
-        return layout, own_facts(request.parent_dir, child.config, layout, shapes)
-    own = layout_of(request.output_dir)
-    return own, own_facts(request.output_dir, child.config, own, shapes)
+    shapes, own, directory = checkpoint_shapes(child), layout, request.parent_dir
+    if child.config != parent.config or set(shapes) != set(checkpoint_shapes(parent)):
+        own, directory = layout_of(request.output_dir), request.output_dir
+    facts = own_facts(directory, child.config, own, shapes)
+    return own, {**facts, "weight_bytes": part_bytes(child, own, facts)}
+
+
+def part_bytes(child: Checkpoint, layout: Layout, facts: dict[str, Any]) -> dict[str, int]:
+    """Bytes of the parts of the model by the formulas of how they are stored."""
+    parts = {
+        part: round(weight_bits(child, layout.part(part)) * facts[f"{part}_parameters"] / 8)
+        for part in ("linear", "embedding")
+    }
+    return {**parts, "rest": formula_bytes(child) - sum(parts.values())}
 
 
 def method_module(request: ApplyRequest) -> ModuleType:
