@@ -1,0 +1,202 @@
+"""Channels and attention groups that are cut away: what is left, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+import pytest
+from random_models import write_model
+from runtime_fixtures import worker_environment
+
+from pare_backends.checkpoint import load_dequantized, read, write
+from pare_backends.failures import StageFailure
+from pare_backends.progress import silent_report
+from pare_backends.pruning.channels import Params, kept_channels, kept_groups
+from pare_backends.stages import apply
+
+TOKENS = [[1, 5, 9, 17, 33, 40, 3, 8]]
+PLAIN = ("gemma3", "granite", "llama", "mistral", "qwen2", "qwen3")
+OTHERS = ("bloom", "falcon", "gpt2", "gpt_neox", "mixtral", "opt", "phi3", "qwen3_moe")
+KNOBS = {"mlp_ratio": 0.25, "attention_ratio": 0.5, "round_to": 8}
+
+
+@cache
+def model_dir(architecture: str) -> Path:
+    return write_model(architecture, Path(mkdtemp(prefix=f"pare-{architecture}-")))
+
+
+def pruned(source: Path, output: Path, **knobs: Any) -> dict[str, Any]:
+    request = apply.ApplyRequest(
+        str(source), str(output), "pruning", "channels", {**KNOBS, **knobs}, None, 0, None
+    )
+    return apply.run(request, silent_report())
+
+
+def logits(directory: Path) -> np.ndarray:
+    import torch
+
+    model, _ = load_dequantized(directory)
+    with torch.inference_mode():
+        return model(torch.tensor(TOKENS)).logits[0].numpy()
+
+
+def with_zeros(source: Path, target: Path) -> Path:
+    """A copy in which the second half of the channels, and the first of two groups, add nothing."""
+    checkpoint = read(source)
+    made = {}
+    for name in checkpoint.floats:
+        values = np.array(checkpoint.floats[name])
+        if name.endswith(("gate_proj.weight", "up_proj.weight")):
+            values[64:] = 0
+        elif name.endswith("down_proj.weight"):
+            values[:, 64:] = 0
+        elif name.endswith(("v_proj.weight", "v_proj.bias")):
+            values[:16] = 0
+        elif name.endswith("o_proj.weight"):
+            values[:, :32] = 0
+        made[name] = values
+    write(checkpoint.with_floats(made), target)
+    return target
+
+
+@pytest.mark.parametrize("architecture", PLAIN)
+def test_cutting_what_is_zero_leaves_the_logits_as_they_were(
+    architecture: str, tmp_path: Path
+) -> None:
+    source = with_zeros(model_dir(architecture), tmp_path / "zeros")
+    pruned(source, tmp_path / "out", mlp_ratio=0.5)
+    before = logits(source)
+    assert before.std() > 0.1
+    assert np.abs(logits(tmp_path / "out") - before).max() <= 1e-5
+
+
+@pytest.mark.parametrize("architecture", PLAIN)
+def test_the_narrower_model_is_a_plain_checkpoint(architecture: str, tmp_path: Path) -> None:
+    """Transformers' own loader, in a process that never heard of pare, gives the same logits."""
+    result = pruned(model_dir(architecture), tmp_path / "out")
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert (config["intermediate_size"], config["head_dim"]) == (96, 16)
+    assert (config["num_attention_heads"], config["num_key_value_heads"]) == (2, 1)
+    own = result["model"]
+    assert (own["intermediate_size"], own["heads"], own["kv_heads"]) == (96, 2, 1)
+    assert result["loader"] == "transformers"
+    program = f"""
+import torch
+from transformers import AutoModelForCausalLM
+model = AutoModelForCausalLM.from_pretrained({str(tmp_path / "out")!r}, dtype=torch.float32)
+with torch.inference_mode():
+    torch.save(model.eval()(torch.tensor({TOKENS})).logits[0], {str(tmp_path / "logits.pt")!r})
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, env=worker_environment())
+    import torch
+
+    plain = torch.load(tmp_path / "logits.pt", weights_only=True).numpy()
+    assert np.abs(plain - logits(tmp_path / "out")).max() <= 1e-5
+
+
+def test_the_channels_that_go_are_those_of_least_norm(tmp_path: Path) -> None:
+    """A channel whose gate is nearly zero adds next to nothing, however large the other two are."""
+    checkpoint = read(model_dir("llama"))
+    name = "model.layers.1.mlp.gate_proj.weight"
+    gate = np.array(checkpoint.floats[name])
+    weak = [3, 40, 77]
+    gate[weak] *= 1e-3
+    write(checkpoint.with_floats({name: gate}), tmp_path / "weak")
+    pruned(tmp_path / "weak", tmp_path / "out", attention_ratio=0.0, mlp_ratio=0.07)
+    left = read(tmp_path / "out").floats[name]
+    rows = {row.tobytes() for row in left}
+    assert left.shape == (120, 64)
+    kept = [i for i in range(128) if gate[i].astype(np.float16).tobytes() in rows]
+    assert len(kept) == 120 and not set(weak) & set(kept)
+    assert kept == sorted(kept)
+
+
+@pytest.mark.parametrize("architecture", OTHERS)
+def test_a_model_that_is_built_otherwise_is_refused_before_work(
+    architecture: str, tmp_path: Path
+) -> None:
+    with pytest.raises(StageFailure, match="must be built of plain decoder layers") as caught:
+        pruned(model_dir(architecture), tmp_path / "out")
+    assert caught.value.kind == "invalid"
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_else_depends_on_a_width_is_refused(tmp_path: Path) -> None:
+    """OLMo 2 has the names of a plain block, and norms over all heads' features at once."""
+    import torch
+    from transformers import Olmo2Config, Olmo2ForCausalLM
+
+    from pare_backends.models.tiny import write_tokenizer
+
+    source = tmp_path / "olmo2"
+    vocabulary = len(write_tokenizer(source))
+    torch.manual_seed(0)
+    config = Olmo2Config(
+        vocab_size=vocabulary,
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+    )
+    Olmo2ForCausalLM(config).save_pretrained(source)
+    with pytest.raises(StageFailure, match=r"_norm\.weight would need the shape"):
+        pruned(source, tmp_path / "out")
+    assert pruned(source, tmp_path / "mlp", attention_ratio=0.0)["model"]["intermediate_size"] == 96
+
+
+def test_knobs_that_leave_everything_and_packed_parents_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(StageFailure, match="are left as they are"):
+        pruned(model_dir("llama"), tmp_path / "a", mlp_ratio=0.1, attention_ratio=0.1, round_to=64)
+    rounding = {"bits": 4, "group_size": 32}
+    request = apply.ApplyRequest(
+        str(model_dir("llama")), str(tmp_path / "q"), "quantization", "rtn", rounding, None, 0, None
+    )
+    apply.run(request, silent_report())
+    with pytest.raises(StageFailure, match="already in the parent"):
+        pruned(tmp_path / "q", tmp_path / "b")
+
+
+def test_a_narrower_model_is_rounded_by_groups_of_its_own_width(tmp_path: Path) -> None:
+    """96 channels are left of 128: groups of 64 divide only what was."""
+    pruned(model_dir("llama"), tmp_path / "narrow", attention_ratio=0.0)
+
+    def rtn(output: str, group: int) -> dict[str, Any]:
+        params = {"bits": 8, "group_size": group}
+        request = apply.ApplyRequest(
+            str(tmp_path / "narrow"), str(tmp_path / output), "quantization", "rtn", params,
+            None, 0, None,
+        )  # fmt: skip
+        return apply.run(request, silent_report())
+
+    with pytest.raises(StageFailure, match="it must divide the row's 96 weights"):
+        rtn("wrong", 64)
+    assert rtn("right", 32)["model"]["intermediate_size"] == 96
+    assert np.abs(logits(tmp_path / "right") - logits(tmp_path / "narrow")).max() < 1
+
+
+@pytest.mark.parametrize(
+    ("channels", "ratio", "round_to", "kept"),
+    [
+        (1536, 0.25, 32, 1152), (1536, 0.3, 64, 1088), (1536, 0.0, 64, 1536), (100, 0.0, 64, 100),
+        (100, 0.1, 8, 88), (96, 0.5, 64, 64), (40, 0.5, 64, 40), (192, 0.5, 64, 128),
+    ],
+)  # fmt: skip
+def test_the_width_is_the_nearest_multiple(
+    channels: int, ratio: float, round_to: int, kept: int
+) -> None:
+    assert kept_channels(channels, ratio, round_to) == kept
+
+
+def test_groups_are_whole_and_one_is_left() -> None:
+    found = [kept_groups(3, ratio) for ratio in (0.0, 0.1, 0.2, 0.4, 0.5)]
+    assert found == [3, 3, 2, 2, 2]
+    assert [kept_groups(n, 0.5) for n in (1, 2, 8)] == [1, 1, 4]
+    assert Params().attention_ratio == 0
