@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from pare_backends.checkpoint.adapter import Adapter, read_adapter, write_adapter
 from pare_backends.checkpoint.forms import CONFIG_KEYS, StoredTensor, form_entries, read_forms
 from pare_backends.checkpoint.forms.floats import half
 from pare_backends.checkpoint.own_files import own_file
@@ -46,6 +47,7 @@ class Checkpoint:
     files: tuple[Path, ...]  # tokenizer and other companions, copied as they are
     stored: Mapping[str, StoredTensor]  # by layer, such as model.layers.0.mlp.up_proj
     floats: Mapping[str, np.ndarray] = field(repr=False)  # by tensor name; read when asked for
+    adapter: Adapter | None = None  # beside the weights, which are those without it
 
     def weight(self, layer: str) -> np.ndarray:
         """A layer's weight as the model has it, whatever form it is stored in.
@@ -97,7 +99,15 @@ class Checkpoint:
         return replace(self, stored=kept, floats=floats)
 
     def check_replaceable(self, layers: Collection[str]) -> None:
-        """Raises where one of the layers is in a form that no later action may change."""
+        """Raises where one of the layers is in a form that no later action may change, or has an
+        adapter, which was trained for its weights as they are."""
+        adapted = sorted(set(layers) & set(() if self.adapter is None else self.adapter.modules()))
+        if adapted:
+            raise StageFailure(
+                "invalid",
+                f"Cannot change {adapted[0]}: an adapter lies beside its weights in the parent",
+                hint="Merge the adapter (merge: true): its weights can be changed further",
+            )
         for layer in sorted(set(layers) & set(self.stored)):
             if not self.stored[layer].REPLACEABLE:
                 raise StageFailure(
@@ -176,7 +186,7 @@ def read(directory: str | Path) -> Checkpoint:
     beside = (root / name for name in COMPANIONS)
     companions = tuple(own_file(root, path) for path in beside if os.path.lexists(path))
     plain = {key: value for key, value in config.items() if key not in CONFIG_KEYS}
-    return Checkpoint(plain, companions, tensors, floats)
+    return Checkpoint(plain, companions, tensors, floats, read_adapter(root))
 
 
 def stored_parts(checkpoint: Checkpoint) -> Iterator[tuple[str, np.ndarray]]:
@@ -197,6 +207,8 @@ def write(
     root.mkdir(parents=True, exist_ok=True)
     shards = write_shards(checkpoint, root, shard_bytes)
     paths = name_shards(root, shards)
+    if checkpoint.adapter is not None:
+        paths = [*paths, write_adapter(checkpoint.adapter, root)]
     for companion in checkpoint.files:
         shutil.copyfile(companion, root / companion.name)
     config = {**checkpoint.config, **form_entries(checkpoint.stored)}

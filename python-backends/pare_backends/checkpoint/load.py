@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pare_backends.checkpoint.adapter import Adapter
 from pare_backends.checkpoint.files import Checkpoint, read
 from pare_backends.checkpoint.forms import CONFIG_KEYS, GridTensor
 from pare_backends.checkpoint.linear_modules import separate_experts
@@ -81,6 +82,8 @@ def load_model(checkpoint: Checkpoint, directory: str | Path) -> Any:
         output_loading_info=True,
     )
     check_complete(directory, info["missing_keys"])
+    if checkpoint.adapter is not None:
+        add_adapter(model, checkpoint.adapter)
     # Libraries look the model's own files up by this: without it they would ask the hub.
     model.config._name_or_path = model.name_or_path = str(directory)
     declared = {
@@ -90,6 +93,25 @@ def load_model(checkpoint: Checkpoint, directory: str | Path) -> Any:
     }
     quantize_inputs(model, by_module(model, declared))
     return model.eval()
+
+
+def add_adapter(model: Any, adapter: Adapter) -> None:
+    """Adds what an adapter says to the weights of its modules, in place."""
+    import torch
+
+    for name, delta in adapter.deltas():
+        weight = model.get_submodule(name).weight
+        # A Conv1D holds its weight as (in, out); a square one is told by its class.
+        added = delta if isinstance(model.get_submodule(name), torch.nn.Linear) else delta.T
+        if weight.shape != added.shape:
+            raise StageFailure(
+                "bad_input",
+                f"Cannot add the adapter to {name}: its weight is {tuple(weight.shape)}, the"
+                f" adapter's {added.shape}",
+                hint="The adapter belongs to another model",
+            )
+        with torch.no_grad():
+            weight += torch.from_numpy(np.ascontiguousarray(added))
 
 
 def check_complete(directory: str | Path, missing: Collection[str]) -> None:

@@ -18,12 +18,14 @@ def formula_bytes(checkpoint: Checkpoint) -> int:
     """Bytes of all tensors; the files add only their headers."""
     floats = sum(float_values(checkpoint, name) for name in checkpoint.floats)
     stored = sum(tensor.formula_bytes() for tensor in checkpoint.stored.values())
-    return stored + floats * FLOAT_BITS // 8
+    beside = 0 if checkpoint.adapter is None else checkpoint.adapter.nbytes
+    return stored + floats * FLOAT_BITS // 8 + beside
 
 
 def weight_bits(checkpoint: Checkpoint, linear: Collection[str]) -> float:
-    """Mean bits of a weight in the linear layers, with all that its stored form adds."""
-    bits, weights = 0, 0
+    """Mean bits of a weight in the linear layers, with all that its stored form or an adapter
+    adds."""
+    bits, weights = 0 if checkpoint.adapter is None else 8 * checkpoint.adapter.nbytes, 0
     for layer in linear:
         if layer in checkpoint.stored:
             tensor = checkpoint.stored[layer]

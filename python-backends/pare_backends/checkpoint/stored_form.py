@@ -28,7 +28,7 @@ def stored_form(directory: str | Path, setting: Setting | None = None) -> str:
         group["targets"] = sorted(group.get("targets", ()))
     tensors = [
         (name, entry.dtype, list(entry.shape))
-        for path in weight_files(root)
+        for path in (*weight_files(root), *root.glob("adapter/*.safetensors"))
         for name, entry in file_entries(path).items()
     ]
     others = [(path.suffix, path.stat().st_size) for path in root.glob("*.gguf")]

@@ -22,6 +22,11 @@ def other_loaders(child: Checkpoint, layout: Layout) -> list[str]:
     whose inputs are rounded too do not.
     """
     said = own_form_notes(child)
+    if child.adapter is not None:
+        said.append(
+            "an adapter lies beside the weights, in adapter/, which transformers leaves out by"
+            f" itself: {OWN_LOADER}, or peft's PeftModel.from_pretrained(model, DIR/adapter)"
+        )
     grid = child.in_form(GridTensor)
     if layout.embedding in grid and layout.head is None and not copied(child, layout):
         said.append(

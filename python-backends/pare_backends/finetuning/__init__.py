@@ -1,0 +1,1 @@
+"""Fine-tuning: one file a method, each a frozen `Params` and `apply`."""

@@ -1,0 +1,264 @@
+"""LoRA: what it trains, how it is merged or kept, that zeros stay, and that a kill costs nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_model import calibration, tiny_dir
+
+from pare_backends.checkpoint import BitmaskTensor, formula_bytes, read
+from pare_backends.checkpoint.load import load_dequantized
+from pare_backends.failures import StageFailure
+from pare_backends.progress import Report, silent_report
+from pare_backends.stages import apply
+from pare_backends.stages.apply import ApplyRequest
+
+PARAMS = {"rank": 4, "alpha": 8, "lr": 3e-3, "steps": 24, "tokens": 32}
+STOPPED_AT = 13
+
+
+class Killed(BaseException):
+    """As abrupt as a killed process: nothing of ours catches it."""
+
+
+def lora(
+    out: Path,
+    parent: Path | None = None,
+    report: Report | None = None,
+    work_dir: Path | None = None,
+    agent: str = "finetuning",
+    method: str = "lora",
+    **params: Any,
+) -> dict[str, Any]:
+    """The stage's result; the child lies in `out`."""
+    asked = {**PARAMS, **params} if method == "lora" else params
+    request = ApplyRequest(
+        parent_dir=str(parent or tiny_dir()),
+        output_dir=str(out),
+        agent=agent,
+        method=method,
+        params=asked,
+        calibration_path=None,
+        seed=1,
+        python_path=None,
+        training_path=str(calibration()),
+        work_dir=None if work_dir is None else str(work_dir),
+    )
+    return apply.run(request, report or silent_report())
+
+
+@pytest.fixture(scope="module")
+def merged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("merged") / "model"
+    lora(out, merge=True)
+    return out
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("kept") / "model"
+    lora(out, merge=False)
+    return out
+
+
+def logits(model: Any) -> np.ndarray:
+    """Of a window of text. returns: (tokens, vocabulary)"""
+    import torch
+    from safetensors.numpy import load_file
+
+    window = torch.from_numpy(load_file(str(calibration()))["input_ids"][:1].astype(np.int64))
+    with torch.inference_mode():
+        found: np.ndarray = model(window).logits[0].float().numpy()
+        return found
+
+
+def one_window(folder: Path) -> Path:
+    from safetensors.numpy import load_file, save_file
+
+    path = folder / "one.safetensors"
+    save_file({"input_ids": load_file(str(calibration()))["input_ids"][3:4, :16].copy()}, str(path))
+    return path
+
+
+def test_a_model_learns_a_window_by_heart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = one_window(tmp_path)
+    monkeypatch.setattr("test_lora.calibration", lambda: window)
+    done = lora(tmp_path / "model", steps=120, lr=5e-3, rank=16, alpha=32, tokens=16)
+    (note,) = [n for n in done["notes"] if n.startswith("LoRA took")]
+    first, last = (float(part.split(" ")[0]) for part in note.split(": loss ")[1].split(", "))
+    assert last < 0.1 * first, note
+
+
+def test_the_merged_weights_give_the_adapters_logits(merged: Path, kept: Path) -> None:
+    parent = logits(load_dequantized(tiny_dir())[0])
+    beside = logits(load_dequantized(kept)[0])
+    assert np.abs(beside - parent).max() > 0.1, "it has learnt nothing"
+    # Files round the merged weights to float16, an adapter's own matrices are rounded before.
+    assert np.abs(beside - logits(load_dequantized(merged)[0])).max() < 0.05
+
+
+def test_merging_before_the_rounding_of_files_is_exact(kept: Path) -> None:
+    """Public tools alone: transformers loads the weights, peft adds the adapter."""
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM
+
+    base = AutoModelForCausalLM.from_pretrained(str(kept), dtype="float32")
+    by_peft = PeftModel.from_pretrained(base, str(kept / "adapter"))
+    ours = logits(load_dequantized(kept)[0])
+    assert np.abs(ours - logits(by_peft)).max() < 1e-4
+    assert np.abs(ours - logits(by_peft.merge_and_unload())).max() < 1e-4
+
+
+def test_plain_transformers_loads_the_merged_checkpoint(merged: Path) -> None:
+    from transformers import AutoModelForCausalLM
+
+    plain = AutoModelForCausalLM.from_pretrained(str(merged), dtype="float32")
+    assert np.abs(logits(plain) - logits(load_dequantized(merged)[0])).max() < 1e-4
+    assert not (merged / "adapter").exists()
+
+
+def test_a_kept_adapter_counts_in_the_bytes_and_leaves_the_weights(
+    tmp_path: Path, kept: Path
+) -> None:
+    done = lora(tmp_path / "model", merge=False)
+    parent, child = read(tiny_dir()), read(kept)
+    assert child.adapter is not None
+    shapes = [parent.shape(layer) for layer in child.adapter.modules()]
+    adapter = sum(2 * PARAMS["rank"] * (out + into) for out, into in shapes)
+    assert formula_bytes(child) == formula_bytes(parent) + adapter == done["formula_bytes"]
+    files = (tmp_path / "model").rglob("*.safetensors")
+    assert done["size_bytes"] == sum(path.stat().st_size for path in files)
+    for name in parent.floats:
+        assert np.array_equal(child.floats[name], parent.floats[name].astype(np.float16))
+    assert done["loader"] == "pare"
+    with pytest.raises(StageFailure, match="an adapter lies beside its weights") as refused:
+        lora(tmp_path / "further", kept, agent="quantization", method="rtn", bits=8, group_size=32)
+    assert refused.value.kind == "invalid"
+    with pytest.raises(StageFailure, match="lies beside the parent's weights already"):
+        lora(tmp_path / "again", kept)
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, merged: Path) -> None:
+    lora(tmp_path / "again", merge=True)
+    name = "model.safetensors"
+    assert (tmp_path / "again" / name).read_bytes() == (merged / name).read_bytes()
+
+
+def kill_at(step: int) -> Report:
+    def emit(event: dict[str, Any]) -> None:
+        if event["event"] == "progress" and event["label"] == "train" and event["done"] == step:
+            raise Killed
+
+    return Report(emit)
+
+
+def test_a_killed_training_goes_on_to_the_very_same_weights(tmp_path: Path, merged: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    with pytest.raises(Killed):
+        lora(tmp_path / "killed", report=kill_at(STOPPED_AT), work_dir=work)
+    assert [path.name for path in work.iterdir()] == ["state.safetensors"]
+    taken: list[int] = []
+
+    def emit(event: dict[str, Any]) -> None:
+        if event["event"] == "progress" and event["label"] == "train":
+            taken.append(event["done"])
+
+    lora(tmp_path / "done", report=Report(emit), work_dir=work)
+    assert taken == list(range(11, PARAMS["steps"] + 1)), "steps before the saved one are not taken"
+    name = "model.safetensors"
+    assert (tmp_path / "done" / name).read_bytes() == (merged / name).read_bytes()
+
+
+def test_what_pruning_made_zero_stays_zero_in_its_form(tmp_path: Path) -> None:
+    pruned = tmp_path / "pruned"
+    lora(pruned, agent="pruning", method="magnitude", sparsity=0.5)
+    lora(tmp_path / "tuned", pruned)
+    before, after = read(pruned).in_form(BitmaskTensor), read(tmp_path / "tuned")
+    assert set(after.in_form(BitmaskTensor)) == set(before)
+    changed = 0
+    for layer, tensor in before.items():
+        was, now = tensor.weight(), after.weight(layer)
+        assert not now[was == 0].any(), layer
+        changed += int((now != was).sum())
+    assert changed > 0
+
+
+def test_a_pruned_layer_is_trained_as_it_is_merged(tmp_path: Path) -> None:
+    """The loss that training ends with is the merged model's: what is zero adds nothing to either."""
+    import torch
+    from safetensors.numpy import load_file
+
+    pruned = tmp_path / "pruned"
+    lora(pruned, agent="pruning", method="magnitude", sparsity=0.7)
+    window = one_window(tmp_path)
+    ids = torch.from_numpy(load_file(str(window))["input_ids"].astype(np.int64))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("test_lora.calibration", lambda: window)
+        done = lora(tmp_path / "tuned", pruned, steps=60, lr=5e-3, tokens=16)
+    (note,) = [n for n in done["notes"] if n.startswith("LoRA took")]
+    last = float(note.split(", ")[-1].split(" ")[0])
+    model = load_dequantized(tmp_path / "tuned")[0]
+    with torch.inference_mode():
+        assert float(model(ids, labels=ids).loss) == pytest.approx(last, abs=0.05)
+
+
+def test_a_loss_that_is_no_number_is_a_failure_of_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pare_backends.quantization.context import Context
+
+    load = Context.load
+
+    def broken(self: Context, checkpoint: Any) -> Any:
+        model, tokenizer = load(self, checkpoint)
+        next(model.parameters()).data.fill_(float("inf"))
+        return model, tokenizer
+
+    monkeypatch.setattr(Context, "load", broken)
+    with pytest.raises(StageFailure, match="the loss of step 1 is nan") as failed:
+        lora(tmp_path / "model")
+    assert failed.value.kind == "not_a_number"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda r: dataclasses.replace(r, training_path=None), "no windows of text were given"),
+        (
+            lambda r: dataclasses.replace(r, params={**r.params, "tokens": 2048}),
+            "Cannot train on windows of 2048 tokens: the study has 16 windows of 64",
+        ),
+    ],
+)
+def test_windows_that_there_are_not_are_refused_in_words(
+    change: Callable[[ApplyRequest], ApplyRequest], reason: str, tmp_path: Path
+) -> None:
+    request = ApplyRequest(
+        parent_dir=str(tiny_dir()),
+        output_dir=str(tmp_path / "model"),
+        agent="finetuning",
+        method="lora",
+        params=PARAMS,
+        calibration_path=None,
+        seed=1,
+        python_path=None,
+        training_path=str(calibration()),
+    )
+    with pytest.raises(StageFailure, match=reason):
+        apply.run(change(request), silent_report())
+
+
+def test_a_chain_of_lora_and_rounding_keeps_what_was_learnt(tmp_path: Path, merged: Path) -> None:
+    lora(tmp_path / "rounded", merged, agent="quantization", method="rtn", bits=8, group_size=32)
+    rounded = logits(load_dequantized(tmp_path / "rounded")[0])
+    tuned = logits(load_dequantized(merged)[0])
+    parent = logits(load_dequantized(tiny_dir())[0])
+    assert np.abs(rounded - tuned).max() < 0.5 * np.abs(parent - tuned).max()
