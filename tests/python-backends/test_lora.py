@@ -1,4 +1,4 @@
-"""LoRA: what it trains, how it is merged or kept, that zeros stay, and that a kill costs nothing."""
+"""LoRA: what it trains, how it is merged or kept, that zeros stay, what a kill costs."""
 
 from __future__ import annotations
 
@@ -85,9 +85,7 @@ def one_window(folder: Path) -> Path:
     return path
 
 
-def test_a_model_learns_a_window_by_heart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_learns_a_window_by_heart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     window = one_window(tmp_path)
     monkeypatch.setattr("test_lora.calibration", lambda: window)
     done = lora(tmp_path / "model", steps=120, lr=5e-3, rank=16, alpha=32, tokens=16)
@@ -192,7 +190,7 @@ def test_what_pruning_made_zero_stays_zero_in_its_form(tmp_path: Path) -> None:
 
 
 def test_a_pruned_layer_is_trained_as_it_is_merged(tmp_path: Path) -> None:
-    """The loss that training ends with is the merged model's: what is zero adds nothing to either."""
+    """The loss that training ends with is the merged model's: zeros add nothing to either."""
     import torch
     from safetensors.numpy import load_file
 

@@ -52,9 +52,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     deltas = dict(adapter.deltas())
     turned = context.layout.transposed
     added = {layer: deltas[context.layout.modules[layer]] for layer in layers}
-    return merged(
-        checkpoint, {layer: d.T if layer in turned else d for layer, d in added.items()}
-    )
+    return merged(checkpoint, {layer: d.T if layer in turned else d for layer, d in added.items()})
 
 
 def check(checkpoint: Checkpoint, params: Params, context: Context) -> None:

@@ -71,7 +71,7 @@ def finite(loss: float, step: int) -> float:
 def save(
     folder: Path, trained: Mapping[str, torch.Tensor], optimizer: Any, losses: list[float]
 ) -> None:
-    """Writes weights, the optimizer's moments, the generator and the losses; whole or not at all."""
+    """Writes weights, the optimizer's moments, the generator and the losses; all or nothing."""
     import torch
     from safetensors.torch import save_file
 
