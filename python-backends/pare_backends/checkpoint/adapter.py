@@ -1,7 +1,7 @@
 """A low-rank adapter beside a checkpoint's weights, in peft's own format.
 
-It lies in a folder of its own: transformers would take an adapter_config.json beside the weights for
-a checkpoint that holds an adapter alone, and look for the model that it names.
+It lies in a folder of its own: transformers would take an adapter_config.json beside the weights
+for a checkpoint that holds an adapter alone, and look for the model that it names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PREFIX = "base_model.model."
 
 @dataclass(frozen=True)
 class Adapter:
-    """The model computes x·(W + s·B·A)ᵀ: W as stored, A (rank, in), B (out, rank) for each module."""
+    """The model computes x·(W + s·B·A)ᵀ: W as stored, A (rank, in), B (out, rank) a module."""
 
     config: Mapping[str, Any]  # adapter_config.json
     tensors: Mapping[str, np.ndarray]  # float16, by peft's names
