@@ -1,4 +1,3 @@
-import type { Artifact } from "../schemas/artifact.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { GateDecision } from "../schemas/trial.ts";
 import { PERPLEXITY_RISE_PER_ACCURACY_DROP } from "./constraints.ts";
@@ -43,42 +42,6 @@ export function proxyGate(spec: Spec, quality: QualityComparison | null): GateDe
       }${range}, ` +
       `${ended ? "above" : "within"} ${threshold}`,
     value: quality.drop,
-    threshold,
-  };
-}
-
-/**
- * The least cosine between a layer and its source that a sound file can have. It finds broken files
- * (a swapped or transposed layer has about 0), not poor ones: rounding a row with a far outlier to 4
- * bits leaves 0.8, to 2 bits 0.2, and judging that is the evaluation's work.
- */
-export function minimumCosine(weightBits: number | null): number {
-  return weightBits === null || weightBits < 7 ? 0.1 : 0.6;
-}
-
-/** After each action: whether the written artifact resembles what it was made from. */
-export function verificationGate(artifact: Artifact): GateDecision {
-  const gate = "verification";
-  const threshold = minimumCosine(artifact.weight_bits);
-  const verification = artifact.verification;
-  if (verification === null) {
-    return {
-      gate,
-      decision: "abort",
-      reason: `artifact ${artifact.artifact_id} was not verified after it was written`,
-      value: null,
-      threshold,
-    };
-  }
-  const value = verification.minimum_cosine;
-  const sound = value >= threshold;
-  return {
-    gate,
-    decision: sound ? "pass" : "abort",
-    reason: `least cosine of ${verification.layers} layers with their source is ` +
-      `${value.toFixed(4)} (${verification.worst_layer}), ` +
-      `${sound ? "not below" : "below"} ${threshold}`,
-    value: Number.isNaN(value) ? null : value,
     threshold,
   };
 }

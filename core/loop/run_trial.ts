@@ -1,6 +1,7 @@
 import { comparableStudy } from "../front/comparable.ts";
 import { checkConstraints } from "../evidence/constraints.ts";
-import { proxyGate, verificationGate } from "../evidence/gates.ts";
+import { proxyGate } from "../evidence/gates.ts";
+import { isNotFinite, verificationGate } from "../evidence/verification_gate.ts";
 import { protocolMismatch } from "../evidence/protocol.ts";
 import { compareQuality, withAggregates } from "../evidence/quality.ts";
 import { rewardOf } from "../front/reward.ts";
@@ -66,9 +67,7 @@ async function applyAction(
     gates: [...trial.gates, gate],
   };
   if (gate.decision === "pass") return null;
-  const kind = Number.isNaN(artifact.verification?.minimum_cosine)
-    ? "not_a_number"
-    : "verification";
+  const kind = isNotFinite(artifact) ? "not_a_number" : "verification";
   return endingOf({ kind, message: gate.reason, hint: null, stage: "apply" });
 }
 

@@ -13,14 +13,33 @@ export type FileChecksum = z.infer<typeof FileChecksum>;
 export const LayerValue = z.strictObject({ layer: z.string(), value: z.number() });
 export type LayerValue = z.infer<typeof LayerValue>;
 
-/** How the written file was checked against its source. */
+/** What was found of one part of a written model beside its source's. */
+export const VerifiedPart = z.strictObject({
+  part: z.string().describe("linear, embedding (with the output head), norm, bias or other"),
+  layers: z.int().describe("tensors compared: finite, and of the source's shape"),
+  minimum_cosine: z.number().nullable().describe("null: none was compared"),
+  worst_layer: z.string().nullable(),
+  reshaped: z.int().describe("tensors whose shape is not the source's"),
+  missing: z.int().describe("tensors of the source alone"),
+  added: z.int().describe("tensors of the artifact alone"),
+  differs: z.string().nullable().describe("the first that could not be compared, in words"),
+});
+export type VerifiedPart = z.infer<typeof VerifiedPart>;
+
+/** What was found when the written file was read back: facts, which the gate judges. */
 export const Verification = z.strictObject({
-  layers: z.int().describe("weight matrices compared"),
-  minimum_cosine: z.number(),
-  mean_cosine: z.number(),
-  worst_layer: z.string(),
+  layers: z.int().describe("tensors compared"),
+  minimum_cosine: z.number().nullable().describe("null: none could be compared"),
+  mean_cosine: z.number().nullable(),
+  worst_layer: z.string().nullable(),
   generated_text: z.string(),
   seconds: z.number(),
+  // Absent in old records, whose stage failed where one of these was not as it should be.
+  parts: z.array(VerifiedPart).optional(),
+  not_finite: z.string().nullable().optional().describe(
+    "a tensor, or the logits, with values that are not; null: all are finite",
+  ),
+  not_generated: z.string().nullable().optional().describe("why there is no text; null: there is"),
 });
 export type Verification = z.infer<typeof Verification>;
 

@@ -1,4 +1,5 @@
 import { type Change, defineRuntime, type Facts, type Support } from "../../core/mod.ts";
+import { isBitmask } from "../forms/bitmask.ts";
 import { isGrid } from "../forms/grid.ts";
 
 /** Architectures whose GGUF file is written (`runtimes/llama_cpp/gguf_layout.py`). */
@@ -21,7 +22,7 @@ function supports({ model, device }: Facts): Support {
 
 function holds({ part, effect, form }: Change, { model }: Facts): Support {
   if (effect === "caches") return { ok: false, reason: "its file has no policy of a KV cache" };
-  if (form === null) return { ok: true };
+  if (form === null || isBitmask(form)) return { ok: true };
   if (!isGrid(form)) {
     return { ok: false, reason: `no GGUF file is written of weights stored as ${form.form}` };
   }
@@ -46,7 +47,7 @@ export default defineRuntime({
   form: { environment: "default", shared: "artifact" },
   supports,
   formats: "integers of 2 to 4 bits, as 4, and symmetric ones of 8, in groups of 32·n or whole " +
-    "rows; their inputs rounded to 8 bits in groups of 32; floats as float16",
+    "rows; their inputs rounded to 8 bits in groups of 32; floats, pruned ones too, as float16",
   holds,
   // Its environment compiles for minutes, and its numerics are not those of the evaluation.
   preference: 5,

@@ -1,4 +1,5 @@
 import { type Change, defineRuntime, type Facts, type Support } from "../../core/mod.ts";
+import { isBitmask } from "../forms/bitmask.ts";
 import { isGrid } from "../forms/grid.ts";
 
 /**
@@ -39,7 +40,8 @@ function supports({ model, device }: Facts): Support {
 
 function holds({ effect, form }: Change): Support {
   if (effect === "caches") return { ok: false, reason: "its graph keeps all keys and values" };
-  if (form === null || isGrid(form)) return { ok: true };
+  // Zeros of a bitmask are floats like others there: its graph gains nothing by them.
+  if (form === null || isGrid(form) || isBitmask(form)) return { ok: true };
   return { ok: false, reason: `its graph takes no weights stored as ${form.form}` };
 }
 
@@ -49,7 +51,8 @@ export default defineRuntime({
   needs: { environment: "default", gpu: false },
   form: { environment: "openvino_export", shared: "architecture" },
   supports,
-  formats: "integers of 2 to 8 bits in any groups, 2 and 3 bits as 4; floats as float32",
+  formats:
+    "integers of 2 to 8 bits in any groups, 2 and 3 bits as 4; floats, pruned ones too, as float32",
   holds,
   preference: 100,
 });

@@ -162,7 +162,7 @@ Deno.test("proxyGate() ends above a drop of 0.05, not at it, and later for a use
   assert.equal(proxyGate(spec, null).decision, "pass");
 });
 
-Deno.test("verificationGate() asks less of few bits, and never passes what was not verified", async () => {
+Deno.test("verificationGate() reads old records by their bits, and never passes what was not verified", async () => {
   const w = world({ max_trials: 1 });
   await run(w);
   const written = w.records.findLast((one) => one.type === "artifact_written")!.artifact;

@@ -5,8 +5,10 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
   type Action,
+  type Artifact,
   type Boldness,
   boundedMethods,
+  type Change,
   checkStrategy,
   type Knob,
   type Method,
@@ -15,8 +17,10 @@ import {
   resolveAction,
   type ResolvedAction,
   resolvedSchema,
+  type StageResult,
   totalBytes,
   UsageError,
+  verificationGate,
 } from "../../core/mod.ts";
 import { workerVariables } from "../../python-backends/client.ts";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
@@ -218,8 +222,33 @@ async function checkFirstProposal(entry: RegisteredMethod, world: TinyWorld): Pr
     ...(await readSetting(directory) === null ? {} : { weights_dir: world.model_dir }),
   } as const;
   const verified = must(await world.client.run(request, ENVIRONMENT));
-  assert.ok(verified.minimum_cosine > 0.5 && verified.minimum_cosine <= 1);
+  const { changes } = entry.method.leaves(action.params, world.facts);
+  const gate = verificationGate(madeOf(applied, verified, changes));
+  assert.equal(gate.decision, "pass", gate.reason);
   assert.ok(verified.generated_text.length > 0);
+}
+
+/** The artifact as far as the gate of verification looks at it. */
+function madeOf(
+  { size_bytes, formula_bytes, weight_bits, activation_bits }: StageResult<"apply">,
+  { cosines: _cosines, ...verification }: StageResult<"verify">,
+  changes: readonly Change[],
+): Artifact {
+  return {
+    artifact_id: "made",
+    action_key: "made",
+    parent_id: null,
+    action: null,
+    location: "",
+    files: [],
+    size_bytes,
+    formula_bytes,
+    weight_bits,
+    activation_bits,
+    verification,
+    changes: changes.map((change) => ({ ...change, form: change.form && { ...change.form } })),
+    created_at: "2026-01-01T00:00:00Z",
+  };
 }
 
 /** One window or token more than exist is refused, with how much there is: none is cut in silence. */

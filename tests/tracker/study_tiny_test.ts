@@ -146,7 +146,7 @@ Deno.test("a study on the tiny model: run, stop, resume, ask, and nothing is don
       const artifact = await artifacts.get(id);
       assert.ok(artifact !== null);
       assert.deepEqual(await artifacts.verifyChecksums(artifact), []);
-      assert.ok(artifact.verification!.minimum_cosine > 0.99);
+      assert.ok(artifact.verification!.minimum_cosine! > 0.99);
       const formula = artifact.formula_bytes!;
       assert.ok(Math.abs(artifact.size_bytes / formula - 1) < 0.1, "headers are small");
       const [first] = artifact.files;

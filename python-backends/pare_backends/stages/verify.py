@@ -1,34 +1,37 @@
 """Stage `verify`: reads a written artifact back in this fresh process, compares it with its source
-layer by layer, and lets it generate."""
+tensor by tensor, and lets it generate. Facts alone: whether they are those of a sound artifact is
+for the gate to say, which knows what the action was to do."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint import Checkpoint, GridTensor, read
+from pare_backends.checkpoint import Checkpoint, read
 from pare_backends.checkpoint.load import load_model, load_tokenizer
-from pare_backends.checkpoint.setting import source_of
+from pare_backends.checkpoint.setting import Source, source_of
 from pare_backends.failures import StageFailure
-from pare_backends.models.layout import layout_of
+from pare_backends.models.layout import Layout, layout_of
 from pare_backends.progress import Report
 
-COSINE_FLOOR = {2: 0.3, 3: 0.6, 4: 0.8, 8: 0.98}
-"""Least cosine between a layer's weights and its source's, by bits: below it the file does not hold
-the model, such as after scales of another layer (about 0) or integers in another order. Rounding
-Gaussian weights to nearest leaves 0.72, 0.93, 0.985 and 0.9999; methods that make up for errors
-move further from the source (GPTQ at 4 bits on few samples: 0.95), which is for the evaluation to
-judge and not for this check."""
-UNQUANTIZED_FLOOR = 0.99999
+PARTS = ("linear", "embedding", "norm", "bias", "other")
+PART_OF_ROLE = {
+    "linear": "linear",
+    "expert": "linear",
+    "embedding": "embedding",
+    "head": "embedding",
+    "norm": "norm",
+    "bias": "bias",
+}
 PROMPT = "The capital of France is"
 TINY_PROMPT = "where does the red fox live ? the red fox lives in the"
 NEW_TOKENS = 12
+NOT_FINITE = "its logits are not finite"
 CHUNK_VALUES = 1 << 16
 """Products summed in float32 at a time: 28 million, of an embedding, are off in the fifth digit."""
 
@@ -43,91 +46,135 @@ class VerifyRequest:
     """Of a setting: where its weights lie."""
 
 
+@dataclass
+class Comparison:
+    """What was found of one part of the model."""
+
+    cosines: dict[str, float] = field(default_factory=dict)  # by layer, of those of one shape
+    reshaped: int = 0  # layers whose shape is not the source's
+    missing: int = 0  # layers of the source alone
+    added: int = 0  # layers of the artifact alone
+    differs: str | None = None  # the first of these, in words
+
+    def note(self, kind: str, words: str) -> None:
+        """Counts a layer that cannot be compared."""
+        setattr(self, kind, getattr(self, kind) + 1)
+        self.differs = self.differs or words
+
+
 def run(request: VerifyRequest, report: Report) -> dict[str, Any]:
-    """`Verification` of the wire; a failure of that name where the file is not the model."""
+    """`Verification` of the wire."""
     started = time.perf_counter()
     own = source_of(request.artifact_dir, request.weights_dir)
     with report.span("verify"):
         artifact, source = read(own.weights_dir), read(request.source_dir)
-        cosines = compare(artifact, source, report, tied_copies(request.source_dir))
-    worst = min(cosines, key=lambda name: cosines[name])
+        layout = layout_of(request.source_dir)
+        parts, broken = compare(artifact, source, layout, report)
     report.progress("verify: generate", 0, NEW_TOKENS, "tokens")
-    with report.span("load", library=True):
-        model = own.attach(load_model(artifact, own.weights_dir))
-        tokenizer = load_tokenizer(own.weights_dir)
-    with report.span("generate", library=True):
-        text = generate(model, tokenizer, Path(request.artifact_dir).name)
+    text, why = generated(artifact, own, report)
+    broken = broken or (NOT_FINITE if why == NOT_FINITE else None)
     report.progress("verify: generate", NEW_TOKENS, NEW_TOKENS, "tokens")
+    cosines = {name: value for part in parts.values() for name, value in part.cosines.items()}
+    worst = least(cosines)
     return {
         "layers": len(cosines),
-        "minimum_cosine": cosines[worst],
-        "mean_cosine": sum(cosines.values()) / len(cosines),
+        "minimum_cosine": None if worst is None else cosines[worst],
+        "mean_cosine": sum(cosines.values()) / len(cosines) if cosines else None,
         "worst_layer": worst,
         "generated_text": text,
         "seconds": time.perf_counter() - started,
+        "parts": [part_facts(name, parts[name]) for name in PARTS],
+        "not_finite": broken,
+        "not_generated": why,
         "cosines": [{"layer": layer, "value": value} for layer, value in cosines.items()],
     }
 
 
-def matrices(checkpoint: Checkpoint) -> list[str]:
-    """Layers with a weight matrix, quantized or not."""
-    plain = [name.removesuffix(".weight") for name in checkpoint.floats if name.endswith(".weight")]
+def part_facts(name: str, found: Comparison) -> dict[str, Any]:
+    """`VerifiedPart` of the wire."""
+    worst = least(found.cosines)
+    return {
+        "part": name,
+        "layers": len(found.cosines),
+        "minimum_cosine": None if worst is None else found.cosines[worst],
+        "worst_layer": worst,
+        "reshaped": found.reshaped,
+        "missing": found.missing,
+        "added": found.added,
+        "differs": found.differs,
+    }
+
+
+def least(cosines: Mapping[str, float]) -> str | None:
+    """The layer with the least cosine; None of none."""
+    return min(cosines, key=lambda name: cosines[name], default=None)
+
+
+def tensors(checkpoint: Checkpoint) -> list[str]:
+    """Layers that have a weight, in whatever form, then the other tensors by their full names."""
+    plain = [name.removesuffix(".weight") for name in checkpoint.floats]
     return [*checkpoint.stored, *plain]
 
 
-def tied_copies(directory: str) -> frozenset[str]:
-    """Layers that a model's files hold twice: a tied output head, which is the embedding."""
-    copy = layout_of(directory).head_copy
-    return frozenset() if copy is None else frozenset({copy})
+def values_of(checkpoint: Checkpoint, name: str) -> np.ndarray:
+    """A tensor that `tensors` names, float32."""
+    if name in checkpoint.stored or f"{name}.weight" in checkpoint.floats:
+        return checkpoint.weight(name)
+    return np.asarray(checkpoint.floats[name], dtype=np.float32)
+
+
+def shape_of(checkpoint: Checkpoint, name: str) -> tuple[int, ...]:
+    """Its shape, without reading floats."""
+    if name in checkpoint.stored or f"{name}.weight" in checkpoint.floats:
+        return checkpoint.shape(name)
+    return checkpoint.float_shape(name)
 
 
 def compare(
-    artifact: Checkpoint, source: Checkpoint, report: Report, copies: Collection[str] = ()
-) -> dict[str, float]:
-    """Cosine by layer; raises at the first that is missing, not finite or below its floor.
+    artifact: Checkpoint, source: Checkpoint, layout: Layout, report: Report
+) -> tuple[dict[str, Comparison], str | None]:
+    """What was found by part, and the first tensor of the artifact that is not finite.
 
-    copies: layers that the artifact may leave out
+    layout: of the source, whose files may hold a tied output head a second time: the artifact need
+    not
     """
-    layers = matrices(source)
-    held = set(matrices(artifact))
-    missing = sorted(set(layers) - held - set(copies))
-    if missing:
-        raise StageFailure("verification", f"Cannot verify the artifact: {missing[0]} is missing")
-    cosines: dict[str, float] = {}
-    for done, layer in enumerate(layers, start=1):
-        if layer not in held:
-            continue  # stored twice in the source, shared with the embedding here
-        weights, original = artifact.weight(layer), source.weight(layer)
-        if weights.shape != original.shape:
-            raise StageFailure(
-                "verification",
-                f"Cannot verify {layer}: its shape is {weights.shape}, the source's"
-                f" {original.shape}",
-            )
-        cosines[layer] = cosine(layer, weights, original)
-        floor = floor_of(artifact, layer)
-        if cosines[layer] < floor:
-            raise StageFailure(
-                "verification",
-                f"Cannot accept the artifact: the cosine of {layer} with its source is"
-                f" {cosines[layer]:.4f}, at least {floor} was expected",
-            )
-        report.progress("verify: compare", done, len(layers), "layers")
-    return cosines
+    parts = {name: Comparison() for name in PARTS}
+    held, wanted = tensors(artifact), tensors(source)
+    copies: Collection[str] = () if layout.head_copy is None else (layout.head_copy,)
+    broken: str | None = None
+    for name in [one for one in wanted if one not in set(held) | set(copies)]:
+        parts[part_of(name, source, layout)].note("missing", f"{name} is missing")
+    known = set(wanted)
+    for done, name in enumerate(held, start=1):
+        part = parts[part_of(name, artifact, layout)]
+        values = values_of(artifact, name)
+        finite = bool(np.isfinite(values).all())
+        if not finite:
+            broken = broken or name
+        if name not in known:
+            part.note("added", f"{name} is new")
+        elif values.shape != shape_of(source, name):
+            was = by_sides(shape_of(source, name))
+            part.note("reshaped", f"{name} is {by_sides(values.shape)}, its source {was}")
+        elif finite:
+            part.cosines[name] = cosine(values, values_of(source, name))
+        report.progress("verify: compare", done, len(held), "layers")
+    return parts, broken
 
 
-def floor_of(artifact: Checkpoint, layer: str) -> float:
-    """Least cosine that a layer may have."""
-    tensor = artifact.stored.get(layer)
-    if not isinstance(tensor, GridTensor):
-        return UNQUANTIZED_FLOOR
-    return COSINE_FLOOR.get(tensor.bits, 0.5)
+def part_of(name: str, checkpoint: Checkpoint, layout: Layout) -> str:
+    """The part that a tensor belongs to, by its role in the source."""
+    whole = name in checkpoint.stored or f"{name}.weight" in checkpoint.floats
+    return PART_OF_ROLE.get(layout.role(f"{name}.weight" if whole else name), "other")
 
 
-def cosine(layer: str, weights: np.ndarray, original: np.ndarray) -> float:
+def by_sides(shape: tuple[int, ...]) -> str:
+    """A shape as it is said: 576 by 192."""
+    return " by ".join(str(side) for side in shape)
+
+
+def cosine(weights: np.ndarray, original: np.ndarray) -> float:
     """Cosine of two arrays as vectors; 1 where both are zero."""
-    if not np.isfinite(weights).all():
-        raise StageFailure("not_a_number", f"Cannot verify {layer}: its weights are not finite")
     a, b = weights.reshape(-1), original.reshape(-1)
     product = square_a = square_b = 0.0
     for start in range(0, a.size, CHUNK_VALUES):
@@ -141,15 +188,29 @@ def cosine(layer: str, weights: np.ndarray, original: np.ndarray) -> float:
     return min(1.0, product / norms)
 
 
-def generate(model: Any, tokenizer: Any, name: str) -> str:
-    """A short greedy continuation; raises where a logit is not a number."""
+def generated(artifact: Checkpoint, own: Source, report: Report) -> tuple[str, str | None]:
+    """(a short text, None), or as far as it came and why it is none."""
+    try:
+        with report.span("load", library=True):
+            model = own.attach(load_model(artifact, own.weights_dir))
+            tokenizer = load_tokenizer(own.weights_dir)
+    except StageFailure as failure:
+        if failure.kind != "bad_input":
+            raise
+        return "", failure.message
+    with report.span("generate", library=True):
+        return generate(model, tokenizer)
+
+
+def generate(model: Any, tokenizer: Any) -> tuple[str, str | None]:
+    """(a short greedy continuation, None); no text and why where a logit is not a number."""
     import torch
 
     ids = prompt_ids(tokenizer)
     with torch.inference_mode():
         out = model(ids, use_cache=True)
         if not torch.isfinite(out.logits).all():
-            raise StageFailure("not_a_number", f"Cannot verify {name}: its logits are not finite")
+            return "", NOT_FINITE
         # Twelve tokens by hand: `generate` warns of sampling settings that greedy search ignores.
         best = out.logits[:, -1].argmax(dim=-1, keepdim=True)
         chosen = [best]
@@ -157,7 +218,7 @@ def generate(model: Any, tokenizer: Any, name: str) -> str:
             out = model(best, past_key_values=out.past_key_values, use_cache=True)
             best = out.logits[:, -1].argmax(dim=-1, keepdim=True)
             chosen.append(best)
-    return str(tokenizer.decode(torch.cat(chosen, dim=1)[0]))
+    return str(tokenizer.decode(torch.cat(chosen, dim=1)[0])), None
 
 
 def prompt_ids(tokenizer: Any) -> Any:
