@@ -98,7 +98,7 @@ export default defineMethod({
       description: "The share of every layer, or of all together by one threshold",
     }),
   },
-  needs: { environment: "default", calibration: false, gpu: false },
+  needs: { environment: "default", gpu: false },
   leaves,
   order: {
     effect: "prunes",
