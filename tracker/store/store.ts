@@ -17,7 +17,7 @@ import { type Entry, studyOf } from "./journal/record_line.ts";
 import { scheduleSink, type SinkSchedule, type SinkStatus } from "./index/sink_schedule.ts";
 import { journalSize } from "./index/sink.ts";
 import { logPath, samplesPath, type StorePaths, storePaths } from "./store_paths.ts";
-import { behindSentence, heldSentence } from "./query/stale.ts";
+import { currentAnswers } from "./query/current_answers.ts";
 import { checkFormat } from "./store_format.ts";
 import { storeWriter } from "./store_writer.ts";
 import { storageError } from "../storage/storage_error.ts";
@@ -163,17 +163,9 @@ export async function openStore(
   };
   const closeOnce = (): Promise<void> => closed ??= close();
 
-  /** An answer with everything recorded so far, or that says why it lacks some. */
-  const current = async <T extends { stale: string | null }>(work: () => Promise<T>) => {
-    if (writer === null) return await work();
-    const { caught_up, database_bytes } = writer.sink.status();
-    const status = caught_up && database_bytes >= end()
-      ? null
-      : await writer.sink.flush(1_000, { at_most_ms: 1_000 });
-    const answer = await work();
-    // An index that the answer itself found damaged is behind, however far the flush before it came.
-    return { ...answer, stale: answer.stale ?? (status === null ? null : staleness(status)) };
-  };
+  const current = writer === null
+    ? <T>(work: () => Promise<T>) => work()
+    : currentAnswers(writer.sink, end);
   const forWriting = (): NonNullable<Parts["writer"]> => {
     if (writer !== null) return writer;
     throw new Error(`Cannot record in ${root} as it was opened for reading`);
@@ -234,12 +226,6 @@ export async function openStore(
     close: closeOnce,
     [Symbol.asyncDispose]: closeOnce,
   };
-}
-
-/** Why an answer behind a flush that came this far lacks something. */
-function staleness({ caught_up, held_by, database_bytes, journal_bytes }: SinkStatus) {
-  if (caught_up) return null;
-  return held_by === null ? behindSentence(database_bytes, journal_bytes) : heldSentence(held_by);
 }
 
 const STUDIES = `

@@ -108,15 +108,10 @@ async function takeTrial(
     own,
   );
   await takeRows(connection, ["metric_series", tables.get("metric_series")!], where, own);
-  // An artifact is one for all who use it: what is there already stays.
+  // An artifact is one for all who use it: its row is that of the last record, which may be lost.
+  const used = `artifact_id IN (SELECT artifact_id FROM old.trial_artifacts WHERE ${where})`;
   for (const name of ["artifacts", "artifact_files"]) {
-    const columns = tables.get(name)!.map((column) => `"${column}"`).join(", ");
-    await connection.run(
-      `INSERT INTO ${name} (${columns}) SELECT ${columns} FROM old.${name} WHERE artifact_id IN
-         (SELECT artifact_id FROM old.trial_artifacts WHERE ${where})
-       AND artifact_id NOT IN (SELECT artifact_id FROM ${name})`,
-      own,
-    );
+    await takeRows(connection, [name, tables.get(name)!], used, own);
   }
 }
 
