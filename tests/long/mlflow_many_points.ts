@@ -1,11 +1,11 @@
-/** Tens of millions of waiting points are mirrored within a bound on memory, and after kills. */
+/** Millions of waiting points are mirrored within a bound on memory, and after kills. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { startFakeServer } from "../tracker/mlflow/fake_server.ts";
 import { logPoints, seenPoints, syncBounded } from "../tracker/mlflow/many_points.ts";
 
-const POINTS = 26_000_000;
+const POINTS = 8_000_000;
 const HEAP_MB = 160;
 /** What one kill sends again at most: a step. */
 const STEP = 10_000;
