@@ -1,4 +1,9 @@
-import type { Figure } from "./trial_rows.ts";
+/** A value with its standard error and the samples or repeats behind it. */
+export interface Figure {
+  value: number;
+  standard_error: number | null;
+  n: number;
+}
 
 /** A number with as many digits as its size deserves; `–` where there is none. */
 export function number(value: number | null | undefined, digits = 3): string {

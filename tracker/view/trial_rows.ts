@@ -7,14 +7,9 @@ import {
   type ResolvedAction,
   type Trial,
 } from "../../core/mod.ts";
-import { number } from "./format.ts";
+import { type Figure, number } from "./format.ts";
 
-/** A value with its standard error and the samples or repeats behind it. */
-export interface Figure {
-  value: number;
-  standard_error: number | null;
-  n: number;
-}
+export type { Figure };
 
 /** One trial as tables, plots and reports show it. */
 export interface TrialRow {

@@ -3,7 +3,7 @@ methods calibrate and train on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ class PrepareDataRequest:
     output_dir: str
     seed: int
     sample_seed: int
-    sample_seeds: dict[str, int] = field(default_factory=dict)
+    sample_seeds: dict[str, int]
     training: WindowsRequest | None = None
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 from lm_eval.models.utils import (
@@ -23,11 +23,51 @@ from lm_eval.models.utils import (
 
 from pare_backends.evaluation.packed.drawing import Distribution, Drawer, seed_of
 
-if TYPE_CHECKING:
-    from pare_backends.evaluation.packed.language_model import PackedLM
-
 TOGETHER = 10
 """Generations of a prompt that are made at once."""
+
+
+class DrawingModel(Protocol):
+    """What is asked of the model that draws, a `PackedLM`; lm-eval gives most of it no types."""
+
+    @property
+    def answers(self) -> Any: ...
+
+    @property
+    def decode(self) -> Any: ...
+
+    @property
+    def decode_packed(self) -> Any: ...
+
+    @property
+    def decoding(self) -> Any: ...
+
+    @property
+    def device(self) -> Any: ...
+
+    @property
+    def drawn_packed(self) -> Any: ...
+
+    @property
+    def eot_token_id(self) -> Any: ...
+
+    @property
+    def max_gen_toks(self) -> Any: ...
+
+    @property
+    def max_length(self) -> Any: ...
+
+    @property
+    def note_seconds(self) -> Any: ...
+
+    @property
+    def tok_batch_encode(self) -> Any: ...
+
+    @property
+    def tok_decode(self) -> Any: ...
+
+    @property
+    def truncation(self) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -50,7 +90,7 @@ class Draws:
 
 
 def sample_until(
-    model: PackedLM, requests: Sequence[Any], report_done: Callable[[int], None]
+    model: DrawingModel, requests: Sequence[Any], report_done: Callable[[int], None]
 ) -> list[str]:
     """A text for each of lm-eval's requests; equal ones are drawn together. `seed` in their options
     is the seed of all; `report_done(n)` is told how many are new."""
@@ -74,7 +114,7 @@ def sample_until(
     return texts
 
 
-def _read(model: PackedLM, context: str, asked: dict[str, Any]) -> Draws:
+def _read(model: DrawingModel, context: str, asked: dict[str, Any]) -> Draws:
     options = normalize_gen_kwargs(asked, model.max_gen_toks)
     until = handle_stop_sequences(
         options.pop("until"), model.tok_decode(model.eot_token_id, skip_special_tokens=False)
@@ -86,7 +126,7 @@ def _read(model: PackedLM, context: str, asked: dict[str, Any]) -> Draws:
     return Draws(tuple(tokens[0].tolist()), new_tokens, until, options, seed)
 
 
-def _draw(model: PackedLM, draws: Draws, numbers: range) -> tuple[list[list[int]], float]:
+def _draw(model: DrawingModel, draws: Draws, numbers: range) -> tuple[list[list[int]], float]:
     """The tokens of the generations of these numbers, and the seconds that they took."""
     distribution = model.drawn_packed(draws.prompt, draws.options)
 
@@ -99,7 +139,7 @@ def _draw(model: PackedLM, draws: Draws, numbers: range) -> tuple[list[list[int]
 
 
 def _packed(
-    model: PackedLM, draws: Draws, numbers: range, distribution: Distribution
+    model: DrawingModel, draws: Draws, numbers: range, distribution: Distribution
 ) -> list[list[int]]:
     """In packed rows: the prompt but for its last token is read once, for all of them."""
     drawer = Drawer(distribution, draws.seeds(numbers))
@@ -107,7 +147,7 @@ def _packed(
     return model.decode_packed(draws.prompt[:-1], [draws.prompt] * len(numbers), decoding)
 
 
-def _padded(model: PackedLM, draws: Draws, numbers: range) -> list[list[int]]:
+def _padded(model: DrawingModel, draws: Draws, numbers: range) -> list[list[int]]:
     """By transformers' own search, which draws all of them from one stream of random numbers."""
     length = len(draws.prompt)
     with torch.random.fork_rng():

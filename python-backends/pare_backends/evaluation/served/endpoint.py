@@ -16,7 +16,7 @@ class Endpoint:
     """A server, as in `core/schemas/endpoint.ts`. Its key comes from the environment alone."""
 
     base_url: str
-    model: str | None
+    model: str | None = None
     tokenizer_dir: str | None = None
     api: Literal["auto", "chat"] = "auto"
     concurrency: int = 4

@@ -12,8 +12,8 @@ from pare_backends.evaluation.tasks import countdown
 from pare_backends.evaluation.tasks.groups import groups_of
 from pare_backends.evaluation.tasks.hub_rows import hub_rows
 from pare_backends.evaluation.tasks.records import Row, read_records, row_hashes
-from pare_backends.evaluation.tasks.task_check import required_fields
 from pare_backends.evaluation.tasks.task_document import example_split
+from pare_backends.evaluation.tasks.templates import required_fields
 from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure, one_line
 from pare_backends.knobs import unknown_name

@@ -4,37 +4,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pare_backends.evaluation.tasks.records import ANY
+from pare_backends.evaluation.tasks.documents import Documents
 from pare_backends.evaluation.tasks.task_document import refuse
-from pare_backends.evaluation.tasks.templates import template_fields
 from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure, one_line
 
-if TYPE_CHECKING:
-    from pare_backends.evaluation.tasks.documents import Documents
-
 ROWS = 200
 """Rows whose questions are written out: a template costs a millisecond a row."""
-KEYS = ("doc_to_text", "doc_to_target", "doc_to_choice")
-
-
-def required_fields(task: WireTask, definition: Mapping[str, Any]) -> dict[str, str] | None:
-    """Fields that every row must have: those that are said, or what the templates of a task file
-    ask for. None: nobody can tell, as code makes the rows."""
-    said = (definition.get("metadata") or {}).get("fields")
-    if said is not None:
-        return dict(said)
-    if task.origin != "file" or definition.get("process_docs") is not None:
-        return None
-    found: set[str] = set()
-    for key in KEYS:
-        value = definition.get(key)
-        if isinstance(value, str):
-            # lm-eval takes a plain word for a field, and for a text where no row has that field.
-            found |= {value} if value.isidentifier() else template_fields(value)
-    return dict.fromkeys(sorted(found), ANY)
 
 
 def check_task(task: WireTask, documents: Documents) -> None:
@@ -42,7 +20,7 @@ def check_task(task: WireTask, documents: Documents) -> None:
     that names the row."""
     if task.origin == "plugin" or task.evaluator != "lm_eval":
         return
-    from pare_backends.evaluation.tasks.lm_task import build_task
+    from pare_backends.evaluation.tasks.lm_task import build_task  # imports lm-eval: seconds
 
     rows = range(min(ROWS, len(documents.rows)))
     try:

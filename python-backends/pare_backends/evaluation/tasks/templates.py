@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+from pare_backends.evaluation.tasks.records import ANY
+from pare_backends.evaluation.tasks.wire_task import WireTask
+
+KEYS = ("doc_to_text", "doc_to_target", "doc_to_choice")
 
 
 def check_template(text: str) -> str | None:
@@ -47,3 +53,20 @@ def sandbox_templates() -> None:
     )
     sandbox.filters.update(plain.filters)
     lm_eval.utils.env = sandbox
+
+
+def required_fields(task: WireTask, definition: Mapping[str, Any]) -> dict[str, str] | None:
+    """Fields that every row must have: those that are said, or what the templates of a task file
+    ask for. None: nobody can tell, as code makes the rows."""
+    said = (definition.get("metadata") or {}).get("fields")
+    if said is not None:
+        return dict(said)
+    if task.origin != "file" or definition.get("process_docs") is not None:
+        return None
+    found: set[str] = set()
+    for key in KEYS:
+        value = definition.get(key)
+        if isinstance(value, str):
+            # lm-eval takes a plain word for a field, and for a text where no row has that field.
+            found |= {value} if value.isidentifier() else template_fields(value)
+    return dict.fromkeys(sorted(found), ANY)

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { dirname } from "node:path";
+import { filesBelow, parseTypeScript, python, sayGone, SHIPPED, typeScript } from "./sources.ts";
+
+const FOLDER_FILES = 20;
+const FILE_LINES = 400;
+const FUNCTION_LINES = 80;
+
+/** Functions that were longer when the rule came, with their lines then: none grows, none is added,
+ * and one that is short enough goes from here. */
+const LONG_FUNCTIONS: Record<string, number> = {
+  "python-backends/client.ts createBackendClient": 102,
+  "python-backends/pare_backends/evaluation/harness.py run_harness": 92,
+  "tracker/artifacts/artifact_store.ts openArtifactStore": 112,
+  "tracker/cli.ts buildProgram": 151,
+  "tracker/lab.ts openLab": 182,
+  "tracker/mlflow/describe/describe.ts effectsOf": 82,
+  "tracker/mlflow/mirror.ts openMirror": 128,
+  "tracker/mlflow/start_mirror.ts startMirror": 85,
+  "tracker/plots/pareto_plot.ts panel": 117,
+  "tracker/store/index/sink_schedule.ts scheduleSink": 108,
+  "tracker/store/journal/journal.ts openJournal": 107,
+  "tracker/store/store.ts openStore": 102,
+};
+
+Deno.test("no folder that ships has more than twenty source files", async () => {
+  const counts = new Map<string, number>();
+  for (const ending of [".ts", ".py"]) {
+    for (const file of await filesBelow(SHIPPED, ending)) {
+      counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+    }
+  }
+  assert.ok(counts.size > 40, `only ${counts.size} folders were seen`);
+  assert.deepEqual([...counts].filter(([, count]) => count > FOLDER_FILES), []);
+});
+
+Deno.test("no file has more than 400 lines", async () => {
+  const all = [
+    ...await typeScript([...SHIPPED, "tests"]),
+    ...await python(["python-backends/pare_backends", "tests"]),
+  ];
+  assert.ok(all.length > 500, `only ${all.length} files were read`);
+  assert.deepEqual(all.filter(([, { lines }]) => lines > FILE_LINES).map(([path]) => path), []);
+});
+
+Deno.test("no function that ships has more than 80 lines, but those that are known", async () => {
+  const all = [...await typeScript(SHIPPED), ...await python(["python-backends/pare_backends"])];
+  const long = new Map(
+    all.flatMap(([path, { functions }]) =>
+      functions.filter(([, lines]) => lines > FUNCTION_LINES)
+        .map(([name, lines]) => [`${path} ${name}` as string, lines] as const)
+    ),
+  );
+  const added = [...long].filter(([name, lines]) => lines > (LONG_FUNCTIONS[name] ?? 0));
+  assert.deepEqual(added, [], "make it shorter");
+  const short = Object.keys(LONG_FUNCTIONS).filter((name) => !long.has(name));
+  sayGone("sizes_test.ts", short);
+});
+
+Deno.test("a function's lines are counted whatever its form", () => {
+  const text = "export function a() {\n  return 1;\n}\nconst b = () => {\n};\n" +
+    "class C {\n  d() {\n\n\n  }\n}\n";
+  const { functions, lines } = parseTypeScript("x.ts", text);
+  assert.deepEqual(functions, [["a", 3], ["b", 2], ["d", 4]]);
+  assert.equal(lines, 11);
+});

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { StageRequest, StageResults } from "../../core/schemas/wire.ts";
+import { python, type PythonSource } from "./sources.ts";
+
+/** What zod says of an object in JSON Schema. */
+interface Schema {
+  readonly properties?: Record<string, Schema>;
+  readonly required?: readonly string[];
+  readonly const?: string;
+  readonly oneOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly additionalProperties?: Schema | boolean;
+}
+
+/** Stages whose answer another function writes: the worker's client checks those when they come. */
+const ANSWERED_ELSEWHERE = ["import_model"];
+
+/** A field with a default may be left out on both sides. */
+function schemaOf(type: z.ZodType): Schema {
+  return z.toJSONSchema(type, { io: "input", unrepresentable: "any" }) as Schema;
+}
+
+/** The object that a field holds, itself, in a list, in a record, or beside null; null: none. */
+function objectIn(schema: Schema): Schema | null {
+  if (schema.properties !== undefined) return schema;
+  const inner = [...(schema.anyOf ?? []), ...(schema.items === undefined ? [] : [schema.items])];
+  if (typeof schema.additionalProperties === "object") inner.push(schema.additionalProperties);
+  return inner.map(objectIn).find((found) => found !== null) ?? null;
+}
+
+type Dataclasses = PythonSource["dataclasses"];
+
+/** What differs between an object of the wire and the dataclass that it becomes. */
+function differences(schema: Schema, name: string, classes: Dataclasses, where: string): string[] {
+  const fields = classes[name];
+  if (fields === undefined) return [`${where}: there is no dataclass ${name}`];
+  const sent = Object.keys(schema.properties ?? {}).filter((field) => field !== "stage");
+  const required = new Set(schema.required);
+  return [
+    ...sent.filter((field) => !(field in fields)).map((field) =>
+      `${where}.${field}: not in ${name}`
+    ),
+    ...Object.keys(fields).filter((field) => !sent.includes(field))
+      .map((field) => `${where}.${field}: only in ${name}`),
+    ...sent.filter((field) => field in fields).flatMap((field) => {
+      const { default: optional, names } = fields[field]!;
+      const own = optional === required.has(field)
+        ? [`${where}.${field}: ${optional ? "optional" : "required"} in ${name} alone`]
+        : [];
+      const held = names.find((one) => one in classes);
+      const inner = objectIn(schema.properties![field]!);
+      if (held === undefined || inner === null) return own;
+      return [...own, ...differences(inner, held, classes, `${where}.${field}`)];
+    }),
+  ];
+}
+
+async function read() {
+  const sources = await python(["python-backends/pare_backends"]);
+  const classes: Dataclasses = Object.assign(
+    {},
+    ...[...sources.values()].map((s) => s.dataclasses),
+  );
+  const stageOf = (name: string) => {
+    const path = `python-backends/pare_backends/stages/${name}.py`;
+    return { path, source: sources.get(path) };
+  };
+  return { classes, stageOf };
+}
+
+Deno.test("every stage's request has the same fields on both sides of the wire", async () => {
+  const { classes, stageOf } = await read();
+  const all = schemaOf(StageRequest).oneOf ?? schemaOf(StageRequest).anyOf ?? [];
+  assert.equal(all.length, Object.keys(StageResults).length);
+  const wrong = all.flatMap((schema) => {
+    const name = schema.properties!["stage"]!.const!;
+    const { path, source } = stageOf(name);
+    if (source?.stage == null) return [`${name}: ${path} has no run`];
+    // Several stages call their request `Request`: the file's own is meant.
+    return differences(schema, source.stage.request, { ...classes, ...source.dataclasses }, name);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+Deno.test("every stage answers with the fields that the wire has", async () => {
+  const { stageOf } = await read();
+  for (const [name, type] of Object.entries(StageResults)) {
+    const { properties = {}, required = [] } = schemaOf(type as z.ZodType);
+    const { answers, returns } = stageOf(name).source!.stage!;
+    if (ANSWERED_ELSEWHERE.includes(name)) {
+      assert.ok(answers.length < returns, `${name} spells its answer: it can be compared here`);
+      continue;
+    }
+    assert.equal(answers.length, returns, `${name} answers by another function`);
+    for (const fields of answers) {
+      const unknown = fields.filter((field) => !(field in properties));
+      const missing = required.filter((field) => !fields.includes(field));
+      assert.deepEqual({ unknown, missing }, { unknown: [], missing: [] }, name);
+    }
+  }
+});
+
+Deno.test("a field of one side alone is found, also in what a request holds", () => {
+  const schema = schemaOf(
+    z.object({ a: z.string(), b: z.array(z.object({ c: z.int(), d: z.int() })), e: z.int() }),
+  );
+  const field = (names: string[], optional = false) => ({ default: optional, names });
+  const classes = {
+    Outer: { a: field(["str"]), b: field(["list", "Inner"]), e: field(["int"], true) },
+    Inner: { c: field(["int"]), x: field(["int"]) },
+  };
+  assert.deepEqual(differences(schema, "Outer", classes, "s"), [
+    "s.b.d: not in Inner",
+    "s.b.x: only in Inner",
+    "s.e: optional in Outer alone",
+  ]);
+});
