@@ -6,6 +6,7 @@ import { circles, parseTypeScript, python, sayGone, SHIPPED, typeScript } from "
 const KNOWN_CIRCLES: Record<string, string> = {
   "core/loop/budget.ts core/loop/draft.ts core/loop/study.ts":
     "types alone: the loop is taken apart",
+  "checkpoint.forms.grid checkpoint.forms.grid_config": "the forms are being taken apart",
   "checkpoint.load models.layout":
     "weights are loaded by the layout, and the layout asks for the " +
     "empty model, which loading knows how to make",
