@@ -1,11 +1,9 @@
 import { resumeCommand } from "../advice/advice.ts";
 import { rewardOf } from "../front/reward.ts";
-import type { Artifact } from "../schemas/artifact.ts";
-import type { Facts } from "../schemas/facts.ts";
-import type { Measurement } from "../schemas/measurement.ts";
 import { withinTime } from "./budget.ts";
 import { addMeasurements, closeTrial, type Ending, endingOf, openTrial } from "./draft.ts";
-import { evaluate, measureSpeed, sizeOf } from "./run_trial.ts";
+import { evaluate, measureSpeed } from "./run_trial.ts";
+import { baselineSize } from "./size.ts";
 import { cancelled, type Stop, timeIsUp } from "./stop.ts";
 import { baselineOf, type Draft, record, type Study } from "./study.ts";
 import { fidelitiesOf } from "./study_input.ts";
@@ -45,20 +43,6 @@ function nothingCompared({ input }: Study, { stop, message }: Stop): Stop {
     stop,
     message: `${message} The baseline is not measured yet, so nothing is compared: ` +
       `${resumeCommand(input.study_id, input.request, limit)} goes on.`,
-  };
-}
-
-/**
- * The size that trials are compared with: 2 bytes a parameter, as the model is published. A
- * conversion to float32 holds twice as much and must not double any ratio.
- */
-export function baselineSize(artifact: Artifact, { model }: Facts): Measurement {
-  const size = sizeOf(artifact);
-  if (artifact.size_bytes <= model.fp16_bytes) return size;
-  return {
-    ...size,
-    value: model.fp16_bytes,
-    method: `2 bytes a parameter; the files on disk hold ${artifact.size_bytes} bytes`,
   };
 }
 

@@ -10,7 +10,6 @@ import { findMethod } from "../strategies/resolve_action.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Failure } from "../schemas/failure.ts";
-import type { Measurement } from "../schemas/measurement.ts";
 import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
 import {
   addMeasurements,
@@ -22,6 +21,7 @@ import {
 } from "./draft.ts";
 import { alertOfFindings, alertOfNaN } from "./health_alerts.ts";
 import { endOfRefused } from "./refused_tasks.ts";
+import { trialSize } from "./size.ts";
 import { baselineOf, type Draft, record, type Study } from "./study.ts";
 import { fidelitiesOf } from "./study_input.ts";
 
@@ -31,7 +31,7 @@ export async function applyActions(study: Study, draft: Draft): Promise<Ending |
     const ended = await applyAction(study, draft, action);
     if (ended !== null) return ended;
   }
-  await addMeasurements(study, draft, [sizeOf(draft.artifact)]);
+  await addMeasurements(study, draft, [trialSize(draft.artifact, study.input)]);
   return null;
 }
 
@@ -75,29 +75,6 @@ async function applyAction(
 function leavesOf(study: Study, { model }: Draft, action: ResolvedAction): Leaves {
   const { method } = findMethod(study.input.methods, action.agent, action.method);
   return method.leaves(action.params, { ...study.input.facts, model });
-}
-
-/** The size that counts: bytes of the weight files on disk. */
-export function sizeOf(artifact: Artifact): Measurement {
-  return {
-    metric: "size_bytes",
-    value: artifact.size_bytes,
-    unit: "bytes",
-    direction: "minimize",
-    n: 1,
-    standard_error: 0,
-    fidelity: "full",
-    provenance: "measured",
-    task: null,
-    task_version: null,
-    slice: null,
-    runtime: null,
-    numerics: null,
-    device: null,
-    method: artifact.weights_id === undefined
-      ? "bytes of the weight files on disk"
-      : `bytes of the weight files of ${artifact.weights_id} on disk, and of the setting's own file`,
-  };
 }
 
 /** Quality at a fidelity, under the baseline's protocol or not at all. */

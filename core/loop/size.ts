@@ -1,0 +1,61 @@
+import type { Artifact } from "../schemas/artifact.ts";
+import type { Facts } from "../schemas/facts.ts";
+import type { Measurement } from "../schemas/measurement.ts";
+
+/** The size that counts: bytes of the weight files on disk. */
+export function sizeOf(artifact: Artifact): Measurement {
+  return {
+    metric: "size_bytes",
+    value: artifact.size_bytes,
+    unit: "bytes",
+    direction: "minimize",
+    n: 1,
+    standard_error: 0,
+    fidelity: "full",
+    provenance: "measured",
+    task: null,
+    task_version: null,
+    slice: null,
+    runtime: null,
+    numerics: null,
+    device: null,
+    method: artifact.weights_id === undefined
+      ? "bytes of the weight files on disk"
+      : `bytes of the weight files of ${artifact.weights_id} on disk, and of the setting's own file`,
+  };
+}
+
+/**
+ * The size that trials are compared with: 2 bytes a parameter, as the model is published. A
+ * conversion to float32 holds twice as much and must not double any ratio.
+ */
+export function baselineSize(artifact: Artifact, { model }: Facts): Measurement {
+  const size = sizeOf(artifact);
+  if (artifact.size_bytes <= model.fp16_bytes) return size;
+  return {
+    ...size,
+    value: model.fp16_bytes,
+    method: `2 bytes a parameter; the files on disk hold ${artifact.size_bytes} bytes`,
+  };
+}
+
+/**
+ * A trial's size. A setting of the baseline needs what counts as the baseline's, whatever the user's
+ * files hold, and its own file: else keeping the same weights would look like doubling them.
+ */
+export function trialSize(
+  artifact: Artifact,
+  { baseline, facts }: { baseline: Artifact; facts: Facts },
+): Measurement {
+  if (artifact.weights_id === undefined || artifact.weights_id !== baseline.artifact_id) {
+    return sizeOf(artifact);
+  }
+  const weights = baselineSize(baseline, facts);
+  const own = artifact.size_bytes - baseline.size_bytes;
+  return {
+    ...weights,
+    value: weights.value + own,
+    method:
+      `the baseline's weights (${weights.method}), and ${own} bytes of the setting's own file`,
+  };
+}
