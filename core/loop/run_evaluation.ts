@@ -2,7 +2,7 @@ import { withinTime } from "./budget.ts";
 import { closeStudy } from "./close_study.ts";
 import { addMeasurements, closeTrial, openTrial } from "./draft.ts";
 import { openStudy } from "./open_study.ts";
-import { baselineSize } from "./run_baseline.ts";
+import { baselineSize } from "./size.ts";
 import { evaluate } from "./run_trial.ts";
 import { cancelled, type Stop, timeIsUp } from "./stop.ts";
 import { baselineOf, type Draft, record, type Study } from "./study.ts";
