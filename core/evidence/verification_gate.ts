@@ -84,7 +84,10 @@ function judged(
     return abort(`the artifact holds values that are not finite: ${not_finite}`);
   }
   const demands = parts.map((part) => demandOn(part, changes));
-  const brings_tensors = changes.some(({ part }) => part === "adapter");
+  // What is trained and has nothing to be compared with lies beside the weights.
+  const brings_tensors = changes.some(({ effect, form, least_cosine }) =>
+    effect === "trains" && form !== null && least_cosine === null
+  );
   for (const demand of demands) {
     const fault = faultOf(demand, brings_tensors);
     if (fault !== null) return abort(fault, demand.part.minimum_cosine, demand.least_cosine);
