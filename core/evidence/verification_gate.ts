@@ -85,8 +85,8 @@ function judged(
   }
   const demands = parts.map((part) => demandOn(part, changes));
   // What is trained and has nothing to be compared with lies beside the weights.
-  const brings_tensors = changes.some(({ effect, form, least_cosine }) =>
-    effect === "trains" && form !== null && least_cosine === null
+  const brings_tensors = changes.some(({ effect, least_cosine }) =>
+    effect === "trains" && least_cosine === null
   );
   for (const demand of demands) {
     const fault = faultOf(demand, brings_tensors);
