@@ -7,7 +7,7 @@ import { BATCH_SIZE } from "../../tracker/runner/evaluate_artifact.ts";
 import { PROTOCOL } from "../../tracker/runner/measure_speed.ts";
 import { USUAL_WINDOWS } from "../../tracker/runner/study_windows.ts";
 import { readSamples } from "../../tracker/store/rows/sample_file.ts";
-import { architectureOf, formLabel } from "../../tracker/runner/form_key.ts";
+import { architectureOf, formLabel } from "../../tracker/runner/forms/form_key.ts";
 import { wireTasks } from "../../tracker/runner/wire_tasks.ts";
 import type { MeasuredStudy } from "./measured_study.ts";
 import { stagesOf } from "./span_account.ts";

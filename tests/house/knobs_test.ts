@@ -12,12 +12,13 @@ const KNOWN: Record<string, readonly string[]> = {
   "tracker/store/rows/study_rows.ts": ["bits", "group_size", "symmetric"],
   "core/schemas/artifact.ts": ["bits"],
   "core/schemas/wire.ts": ["bits"],
+  "core/schemas/proposal.ts": ["bits"],
   // What is said of sizes, until each form says it.
   "core/strategies/embedding_actions.ts": ["bits"],
   "tracker/commands/evaluation_output.ts": ["bits"],
   "tracker/commands/run.ts": ["bits"],
   "tracker/reports/provenance_blocks.ts": ["bits"],
-  "tracker/runner/prove_form.ts": ["bits"],
+  "tracker/runner/forms/prove_form.ts": ["bits"],
 };
 
 /** Words of everyday, which a knob may have for a name and no reader takes for the knob. */
@@ -30,6 +31,10 @@ const EVERYDAY = new Set([
   "rank",
   "alpha",
   "rate",
+  "tokens",
+  "window",
+  "pattern",
+  "merge",
 ]);
 
 /** What a text names of these, comments apart. */

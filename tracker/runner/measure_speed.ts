@@ -1,8 +1,8 @@
 import type { Outcome, Speed } from "../../core/mod.ts";
 import { artifactPlace } from "./artifact_place.ts";
-import { proofRow, prove } from "./prove_form.ts";
-import { type MadeForms, makeForms } from "./runtime_form.ts";
-import { computesOtherwise, scoreInRuntime } from "./score_in_runtime.ts";
+import { proofRow, prove } from "./forms/prove_form.ts";
+import { type MadeForms, makeForms } from "./forms/runtime_form.ts";
+import { computesOtherwise, scoreInRuntime } from "./forms/score_in_runtime.ts";
 import type { SpeedInput } from "./speed_input.ts";
 import { failed } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";

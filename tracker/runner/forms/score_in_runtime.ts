@@ -9,12 +9,12 @@ import {
   pairBySample,
   pairedDifference,
   type SampleResult,
-} from "../../core/mod.ts";
-import { readSamples } from "../store/rows/sample_file.ts";
-import { storageFailure } from "../storage/storage_error.ts";
-import { BATCH_SIZE } from "./evaluate_artifact.ts";
-import type { SpeedInput } from "./speed_input.ts";
-import { failed } from "./stage_runner.ts";
+} from "../../../core/mod.ts";
+import { readSamples } from "../../store/rows/sample_file.ts";
+import { storageFailure } from "../../storage/storage_error.ts";
+import { BATCH_SIZE } from "../evaluate_artifact.ts";
+import type { SpeedInput } from "../speed_input.ts";
+import { failed } from "../stage_runner.ts";
 
 /**
  * Whether a runtime computes otherwise than the evaluation does. Weights are exchanged exactly; what

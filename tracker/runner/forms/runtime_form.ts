@@ -1,10 +1,10 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Artifact, Failure, Outcome, Runtime, Span } from "../../core/mod.ts";
-import { storageFailure } from "../storage/storage_error.ts";
+import type { Artifact, Failure, Outcome, Runtime, Span } from "../../../core/mod.ts";
+import { storageFailure } from "../../storage/storage_error.ts";
 import { formKey } from "./form_key.ts";
-import type { SpeedInput } from "./speed_input.ts";
-import { failed } from "./stage_runner.ts";
+import type { SpeedInput } from "../speed_input.ts";
+import { failed } from "../stage_runner.ts";
 
 /** What the runtime loads of an artifact and of its baseline; null: the checkpoint itself. */
 export interface MadeForms {

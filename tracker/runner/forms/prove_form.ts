@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import type { Measurement, Numerics, Outcome, Span } from "../../core/mod.ts";
-import type { SpeedInput } from "./speed_input.ts";
+import type { Measurement, Numerics, Outcome, Span } from "../../../core/mod.ts";
+import type { SpeedInput } from "../speed_input.ts";
 import { exactForm, formFailure, type MadeForms } from "./runtime_form.ts";
-import { failed } from "./stage_runner.ts";
+import { failed } from "../stage_runner.ts";
 
 /** Positions at which the runtime's logits are compared with the dequantized model's. */
 const PROOF_TOKENS = 64;
