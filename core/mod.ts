@@ -5,6 +5,7 @@ export * from "./contract/registry.ts";
 export * from "./contract/wire_task.ts";
 export * from "./coordinator.ts";
 export * from "./errors.ts";
+export * from "./metrics/asked_front.ts";
 export * from "./metrics/metric_table.ts";
 export * from "./advice/advice.ts";
 export * from "./front/comparable.ts";

@@ -1,5 +1,6 @@
 import { realpathSync, statSync } from "node:fs";
 import {
+  askedFront,
   checkParams,
   chooseTasks,
   classifyDataset,
@@ -57,6 +58,7 @@ export function checkRequest(
   if (request.runtime !== undefined) registry.runtime(request.runtime);
   if (request.sampler !== undefined) registry.sampler(request.sampler);
   if (request.target !== undefined) findTarget(request.target);
+  askedFront(request.front);
   if (request.objectives !== undefined) rewardWeights("accuracy", request.objectives);
   for (const { actions } of request.strategies) {
     for (const action of actions) {

@@ -56,6 +56,10 @@ function withStudyOptions(command: Command): Command {
       "--objectives <weights>",
       "such as accuracy=0.6,latency=0.2,memory=0.2; also energy, co2",
     )
+    .option(
+      "--front <metrics>",
+      "what the front is of, such as accuracy,size,memory; default: quality, latency and size",
+    )
     .option("--target <machine>", "edge, cloud or a device's name: constraints of that machine")
     .option("--methods <names>", "only these methods, separated by commas")
     .option("--training-data <file>", ".jsonl that methods train on; default: the calibration text")

@@ -25,7 +25,7 @@ export async function showReport(view: StudyView): Promise<Shown> {
 /** A study's trials, or rows of a query, as a table. */
 export function showTable(data: StudyView | readonly Record<string, unknown>[]): Shown {
   if ("rows" in data) {
-    const table = trialTable(data.rows, data.recommended);
+    const table = trialTable(data);
     const text = data.front_note === null ? table : `${data.front_note}\n\n${table}`;
     return shown({ "text/plain": text, "text/html": `<pre>${escapeHtml(text)}</pre>` });
   }

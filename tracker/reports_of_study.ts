@@ -10,6 +10,7 @@ import { evaluationReport } from "./reports/evaluation_report.ts";
 import { renderHtml } from "./reports/render_html.ts";
 import { renderMarkdown } from "./reports/render_markdown.ts";
 import { studyReport } from "./reports/study_report.ts";
+import { qualityHeading } from "./view/trial_columns.ts";
 import { checkpointOf, modelLabel, type StudyView } from "./view/study_view.ts";
 
 /** Files that a study leaves for people, and the checkpoint that it recommends. */
@@ -34,6 +35,8 @@ export function plotOf(view: StudyView): string {
     subtitle: `${device.device_name}, ${device.cores} cores; ${view.spec.runtime}; ` +
       `${Math.max(0, ...samples)} samples; seed ${view.request.seed}`,
     note: view.front_note,
+    objectives: view.objectives,
+    quality: qualityHeading(view.spec),
     maxAccuracyDrop: view.spec.constraints.max_accuracy_drop,
     recommended: view.recommended,
   });

@@ -2,7 +2,8 @@ import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { type ComparedLatency, compareLatencies } from "./compared_latency.ts";
 import { limitVerdict } from "../evidence/constraints.ts";
-import { metricOf } from "../metrics/metric_table.ts";
+import { isQualityMetric, metricOf } from "../metrics/metric_table.ts";
+import { measuredRow, ratioOf } from "./latency_ratio.ts";
 import { rescored } from "./reward.ts";
 
 /** What a comparison reads of a trial. */
@@ -19,12 +20,19 @@ export type Comparand = Pick<
 >;
 
 /** What a comparison reads of a spec. */
-export type ComparedSpec = Pick<Spec, "objectives" | "runtime" | "constraints">;
+export type ComparedSpec =
+  & Pick<Spec, "objectives" | "runtime" | "constraints">
+  & Partial<Pick<Spec, "assumptions">>;
 
 /** A trial as it is compared with others: its latency is a ratio; reward and limit go by that. */
 export type Comparable<T extends Comparand = Trial> = T & {
   /** Null: it was not measured in the study's runtime. */
   readonly latency: ComparedLatency | null;
+  /**
+   * What else of the objectives is measured in turn with the baseline, by metric: its ratio, times
+   * the baseline's own figure.
+   */
+  readonly in_turn?: ReadonlyMap<string, { value: number; standard_error: number | null }>;
 };
 
 /** A study's trials made comparable; made anew whenever one is added. */
@@ -54,6 +62,7 @@ export function comparableStudy<T extends Comparand, S extends ComparedSpec>(
   const timed = trials.map((trial) => ({
     ...trial,
     latency: latencies.get(trial.trial_id) ?? null,
+    in_turn: inTurn(trial, trials, spec),
   }));
   const without = spec.objectives.flatMap(({ metric }) => {
     const reason = unmeasured(timed, metric, spec.runtime);
@@ -61,12 +70,44 @@ export function comparableStudy<T extends Comparand, S extends ComparedSpec>(
   });
   const left = new Set(without.map(({ metric }) => metric));
   const objectives = spec.objectives.filter(({ metric }) => !left.has(metric));
-  const ranked = objectives.some(({ metric }) => metric === "latency_ms");
+  // A front that is asked for may be without latency; the reward weighs it all the same.
+  const ranked = objectives.some(({ metric }) => metric === "latency_ms") ||
+    (isAsked(spec) && !left.has("latency_ms") &&
+      unmeasured(timed, "latency_ms", spec.runtime) === null);
   return {
     spec: { ...spec, objectives },
     trials: timed.map((trial) => judged(trial, spec, ranked)),
     without,
   };
+}
+
+/** Objectives beside latency that have a ratio to the baseline of the same minutes. */
+function inTurn(
+  trial: Comparand,
+  trials: readonly Comparand[],
+  { objectives, runtime }: ComparedSpec,
+): NonNullable<Comparable<Comparand>["in_turn"]> {
+  const baseline = trials.find(({ strategy, state }) => strategy === null && state === "completed");
+  const found = objectives.flatMap(({ metric }) => {
+    const paired = metric === "latency_ms" ? undefined : metricOf(metric)?.ratio;
+    const base = baseline && measuredRow(baseline.measurements, metric, runtime);
+    if (paired === undefined || base === undefined || trial.strategy === null) return [];
+    const ratio = ratioOf(trial.measurements, paired, runtime, baseline!.measurements);
+    if (ratio === null) return [];
+    const value = ratio.value * base.value;
+    const standard_error = ratio.log_error === null ? null : value * ratio.log_error;
+    return [[metric, { value, standard_error }] as const];
+  });
+  return new Map(found);
+}
+
+/** Whether the study's request named its objectives: then nothing is assumed of them. */
+function isAsked(
+  { objectives, assumptions = [] }: Pick<ComparedSpec, "objectives" | "assumptions">,
+): boolean {
+  const [quality, ...costs] = objectives.map(({ metric }) => metric);
+  const byDefault = isQualityMetric(quality ?? "") && costs.join() === "latency_ms,size_bytes";
+  return !byDefault && !assumptions.some(({ field }) => field === "objectives");
 }
 
 /**
@@ -147,8 +188,8 @@ export function latencyFigure(
 }
 
 /**
- * What the front is of, as one sentence, where latency cannot be an objective: left out when the spec
- * was inferred, or as a trial has none that was measured. Null: it is one.
+ * What the front is of, as one sentence, where it is asked for, or latency cannot be an objective: left
+ * out when the spec was inferred, or as a trial has none that was measured. Null: the default.
  */
 export function objectivesSentence(
   { spec, without }: {
@@ -161,9 +202,13 @@ export function objectivesSentence(
   const left = without.length > 0 || ranked || inferred === undefined
     ? without
     : [{ metric: "latency_ms", reason: inferred.reason }];
-  if (left.length === 0) return null;
-  const words = (metrics: readonly { metric: string }[], and: string) =>
-    metrics.map(({ metric }) => metricOf(metric)?.words ?? metric).join(and);
+  const words = (metrics: readonly { metric: string }[], and: string) => {
+    const named = metrics.map(({ metric }) => metricOf(metric)?.words ?? metric);
+    return named.length < 3 ? named.join(and) : named.slice(0, -1).join(", ") + and + named.at(-1);
+  };
+  if (left.length === 0) {
+    return isAsked(spec) ? `The front is of ${words(spec.objectives, " and ")}, as asked.` : null;
+  }
   const reasons = left.map(({ reason }) => reason).join("; ");
   return `The front is of ${words(spec.objectives, " and ")}, not of ${words(left, " or ")}: ` +
     `${reasons}.`;

@@ -32,7 +32,7 @@ export function directionsOf(spec: Pick<Spec, "objectives">): Direction[] {
 }
 
 /** What a trial is compared by. */
-export type Compared = Pick<Comparable, "measurements" | "latency">;
+export type Compared = Pick<Comparable, "measurements" | "latency" | "in_turn">;
 
 /** A value as it is compared, with its standard error. */
 export type ObjectiveFigure = Pick<Measurement, "value" | "standard_error">;
@@ -43,7 +43,7 @@ export type ObjectiveFigure = Pick<Measurement, "value" | "standard_error">;
  * in the study's runtime, measured (neither estimated nor emulated).
  */
 export function objectiveFigure(
-  { measurements, latency }: Compared,
+  { measurements, latency, in_turn }: Compared,
   metric: string,
   spec: Pick<Spec, "runtime">,
   fidelity: "proxy" | "full" = "full",
@@ -53,6 +53,8 @@ export function objectiveFigure(
     const row = qualityRow(measurements, metric, fidelity);
     return row?.provenance === "measured" ? row : undefined;
   }
+  const compared = in_turn?.get(metric);
+  if (compared !== undefined) return compared;
   return measurements.findLast((row) =>
     row.metric === metric && row.provenance === "measured" &&
     (row.runtime === null || row.runtime === spec.runtime)

@@ -62,6 +62,10 @@ export const StudyRequest = z.strictObject({
     z.enum(WEIGHTS),
     z.number().min(0).max(1),
   ).optional().describe("reward weights, such as {accuracy: 0.6, latency: 0.2}"),
+  front: z.array(z.string()).min(2).max(4).optional().describe(
+    "metrics that the front is of, one of them a quality, such as [accuracy, size_bytes, memory_bytes];" +
+      " default: quality, latency_ms and size_bytes",
+  ),
   budget_seconds: z.number().positive().optional().describe(
     "wall time of the whole study, from its baseline on: set-up is not counted",
   ),

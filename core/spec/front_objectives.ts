@@ -1,10 +1,28 @@
 import type { Method, Runtime, Task } from "../contract/plugin.ts";
-import { knownMetric } from "../metrics/metric_table.ts";
+import { UsageError } from "../errors.ts";
+import { askedFront } from "../metrics/asked_front.ts";
+import { knownMetric, type Metric } from "../metrics/metric_table.ts";
 import type { Facts } from "../schemas/facts.ts";
 import { qualityOf } from "../tasks/plan_tasks.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Assumption, Objective } from "../schemas/spec.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
+
+/** Refuses what can only be estimated here, or is of a GPU that is not there. */
+function checkReadable(asked: readonly Metric[], device: Facts["device"]): void {
+  const energy = asked.find(({ kind }) => kind === "energy");
+  if (energy !== undefined && device.energy_reader === "estimate") {
+    throw new UsageError(
+      `Cannot draw a front of ${energy.words} as it can only be estimated on this machine, and an ` +
+        "estimate is no objective",
+    );
+  }
+  if (asked.some(({ name }) => name === "gpu_memory_bytes") && device.device !== "cuda") {
+    throw new UsageError(
+      "Cannot draw a front of gpu_memory_bytes as no GPU is used here: take memory_bytes",
+    );
+  }
+}
 
 /** A metric of the table as an objective. */
 function objectiveOf(name: string): Objective {
@@ -23,11 +41,22 @@ export interface ChosenRuntime {
 }
 
 /**
- * The front's objectives: the primary quality first, then latency and bytes; no latency where the
+ * The front's objectives: those that the request names, else the primary quality, latency and bytes;
+ * the quality always first. By default no latency where the
  * runtime only emulates what a method that may be used stores.
  */
-export function frontObjectives(tasks: readonly Task[], emulated: boolean): Objective[] {
-  const quality = objectiveOf(qualityOf(tasks));
+export function frontObjectives(
+  tasks: readonly Task[],
+  emulated: boolean,
+  { front }: Pick<StudyRequest, "front">,
+  { device }: Pick<Facts, "device">,
+): Objective[] {
+  const asked = askedFront(front);
+  if (asked !== null) {
+    checkReadable(asked, device);
+    return asked.map(({ name }) => objectiveOf(name));
+  }
+  const quality = objectiveOf(qualityOf(tasks, front));
   return emulated ? [quality, SIZE] : [quality, LATENCY, SIZE];
 }
 
@@ -74,9 +103,11 @@ export function objectivesAssumption(
 }
 
 /** Limits and weights of a latency that cannot be measured: they are kept, and have no effect. */
-export function emulatedWarning(request: StudyRequest, objectives: readonly Objective[]): string[] {
-  if (objectives.includes(LATENCY)) return [];
+export function emulatedWarning(request: StudyRequest, emulated: boolean): string[] {
+  if (!emulated) return [];
+  const front = askedFront(request.front) ?? [];
   const asked = [
+    ...(front.some(({ name }) => name === LATENCY.metric) ? ["latency in --front"] : []),
     ...(request.constraints.max_latency_ms === undefined ? [] : ["--max-latency"]),
     ...((request.objectives?.latency ?? 0) > 0 ? ["the weight of latency"] : []),
   ];

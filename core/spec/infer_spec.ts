@@ -104,10 +104,17 @@ function gpuHoursWarning({ gpu_hours }: StudyRequest, { device }: Facts): string
   ];
 }
 
-function perplexityWarning(objectives: readonly Objective[]): string[] {
+function perplexityWarning(
+  { front }: StudyRequest,
+  objectives: readonly Objective[],
+): string[] {
   if (qualityMetric({ objectives: [...objectives] }) !== "perplexity") return [];
   return [
-    "This dataset gives perplexity and no accuracy: the accuracy constraint does not apply, the " +
+    `${
+      front === undefined
+        ? "This dataset gives perplexity and no accuracy"
+        : "Perplexity is asked for"
+    }: the accuracy constraint does not apply, the ` +
     "relative rise of perplexity is limited instead (to five times that drop), and perplexity is " +
     "the first objective",
   ];
@@ -145,7 +152,7 @@ function inferences(
       source: "inferred",
       reason: `${classified.dataset_class}: math and code go by accuracy, others by latency`,
     },
-    objectivesAssumption(spec.objectives, runtime),
+    ...(request.front === undefined ? [objectivesAssumption(spec.objectives, runtime)] : []),
   ];
   if (request.objectives === undefined) {
     const weights = Object.entries(spec.reward_weights).map(([term, w]) => `${term}=${w}`);
@@ -215,7 +222,7 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
     plugins.methods.filter(({ method }) => usable.has(method.name)),
     facts,
   );
-  const objectives = frontObjectives(choice.tasks, emulated);
+  const objectives = frontObjectives(choice.tasks, emulated, request, facts);
   const { constraints, assumptions } = constraintsOf(request, facts);
   const parts = { primary_objective, objectives, tasks, reward_weights };
   const memory = memoryRefusal(facts);
@@ -244,8 +251,8 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
       ...gridWarning(facts),
       ...energyWarning(request, facts),
       ...gpuHoursWarning(request, facts),
-      ...emulatedWarning(request, objectives),
-      ...perplexityWarning(objectives),
+      ...emulatedWarning(request, emulated),
+      ...perplexityWarning(request, objectives),
       ...(memory === null ? [] : [memory]),
     ],
   };

@@ -1,3 +1,4 @@
+import { askedFront } from "../metrics/asked_front.ts";
 import { isShare } from "../metrics/metric_table.ts";
 import { overTasks, type QualityMetric } from "../evidence/quality.ts";
 import type { Task } from "../contract/plugin.ts";
@@ -48,9 +49,20 @@ function least(...limits: readonly (number | undefined)[]): number | undefined {
   return given.length === 0 ? undefined : Math.min(...given);
 }
 
-/** The quality of a study of these tasks: the mean of scores from 0 to 1, else perplexity. */
-export function qualityOf(tasks: readonly Task[]): QualityMetric {
-  return tasks.some((task) => isShare(task.reported_metric)) ? "accuracy" : "perplexity";
+/**
+ * The quality of a study of these tasks: what its front asks for, else the mean of scores from 0 to
+ * 1, else perplexity.
+ */
+export function qualityOf(tasks: readonly Task[], front: StudyRequest["front"]): QualityMetric {
+  const reported = tasks.flatMap((task) => overTasks(task.reported_metric) ?? []);
+  const asked = askedFront(front)?.[0]?.name;
+  if (asked === undefined) return reported.includes("accuracy") ? "accuracy" : "perplexity";
+  const found = reported.find((one) => one === asked);
+  if (found !== undefined) return found;
+  throw new UsageError(
+    `Cannot draw a front of ${asked} as no task of this study gives it: ` +
+      tasks.map((task) => `${task.name} reports ${task.reported_metric}`).join(", "),
+  );
 }
 
 /** Whether a sample of the task takes parts of it (MMLU's subjects) by other shares than their own. */
@@ -64,13 +76,16 @@ function drawsByStrata(task: Task, sampling: TaskSampling = DEFAULT_SAMPLING): b
 /**
  * How much of each task the proxy and the full evaluation take, and how much it counts: as the user
  * says of this task, else of all, else as its set does, else 1. A task counts for the primary
- * quality where it is scored from 0 to 1; perplexity does where no task is.
+ * quality where it is scored from 0 to 1; perplexity does where no task is, or the front asks for it.
  */
 export function planTasks(
   { tasks, weights }: Pick<TaskChoice, "tasks" | "weights">,
-  { samples, sampling, task_weights }: Pick<StudyRequest, "samples" | "sampling" | "task_weights">,
+  { samples, sampling, task_weights, front }: Pick<
+    StudyRequest,
+    "samples" | "sampling" | "task_weights" | "front"
+  >,
 ): TaskPlan[] {
-  const quality = qualityOf(tasks);
+  const quality = qualityOf(tasks, front);
   const ownWeights = byTask(task_weights, tasks, "task to weigh");
   const ownCounts = byTask(samples.by_task, tasks, "task to count samples of");
   const ownSampling = samplingByTask(sampling, tasks);

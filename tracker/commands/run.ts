@@ -170,7 +170,7 @@ async function conclude(
     return;
   }
   if (view.front_note !== null) console.log(`\n${view.front_note}`);
-  console.log(`\n${trialTable(view.rows, view.recommended)}\n`);
+  console.log(`\n${trialTable(view)}\n`);
   console.log(`Ended: ${result.message}`);
   for (const reason of view.reasons) console.log(`  ${reason}`);
   console.log("\nTime by phase:");

@@ -50,9 +50,7 @@ export async function reportCommand(
   const evaluated = view.request.evaluation !== undefined;
   if (view.front_note !== null) console.log(`${view.front_note}\n`);
   console.log(
-    evaluated
-      ? evaluationText(view, view.message ?? "it did not end yet")
-      : trialTable(view.rows, view.recommended),
+    evaluated ? evaluationText(view, view.message ?? "it did not end yet") : trialTable(view),
   );
   for (const file of [files.png, files.html, files.markdown, files.results]) {
     if (file !== null) console.log(file);

@@ -29,6 +29,7 @@ export interface RunOptions {
   maxLatency?: string;
   maxSize?: string;
   objectives?: string;
+  front?: string;
   target?: string;
   seed?: string;
   dataDir?: string;
@@ -108,6 +109,7 @@ export function studyFromOptions(options: RunOptions, base: Partial<StudyRequest
     dataset: options.dataset,
     ...limitsFromOptions(options),
     objectives: optional(options.objectives, parseObjectives),
+    front: options.front?.split(",").map((name) => name.trim()),
     sampling: samplingOf(options),
     fidelity: options.fidelity,
     offline: options.offline,

@@ -1,5 +1,12 @@
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
+import {
+  isQualityMetric,
+  isShare,
+  knownMetric,
+  metricOf,
+  type QualityMetric,
+} from "../../core/mod.ts";
 import type { TrialRow } from "../view/trial_rows.ts";
 import { colourOf, FONT, INK, label, legend, svgElement } from "./legend.ts";
 
@@ -7,8 +14,12 @@ import { colourOf, FONT, INK, label, legend, svgElement } from "./legend.ts";
 export interface ParetoPlotOptions {
   title: string;
   subtitle: string;
-  /** What the front is of, where latency is no objective: a line below; null: it is one. */
+  /** What the front is of, where it is not the default: a line below. */
   note?: string | null;
+  /** Metrics that the front is of, the quality first; the quality is drawn over the next two. */
+  objectives: readonly string[];
+  /** What the quality is called. */
+  quality: string;
   /** Absolute drop that the study allows, drawn as a line below the baseline; null = none. */
   maxAccuracyDrop: number | null;
   /** Trial id of the recommended trial, or null. */
@@ -16,7 +27,16 @@ export interface ParetoPlotOptions {
   width?: number;
 }
 
-type Quality = "accuracy" | "perplexity";
+/** Costs that a figure has panels for. */
+const PANELS = 2;
+
+/** The costs of a front that are drawn, and those that are left to the table. */
+export function drawnObjectives(
+  objectives: readonly string[],
+): { drawn: string[]; left: string[] } {
+  const costs = objectives.filter((one) => !isQualityMetric(one));
+  return { drawn: costs.slice(0, PANELS), left: costs.slice(PANELS) };
+}
 
 interface Point {
   x: number;
@@ -32,7 +52,7 @@ interface Point {
 
 function points(
   rows: TrialRow[],
-  quality: Quality,
+  quality: QualityMetric,
   x: (row: TrialRow) => number | null,
   recommended: string | null,
 ): Point[] {
@@ -62,8 +82,9 @@ function points(
 }
 
 /** The staircase of the points that nothing beats in this panel's two dimensions. */
-function staircase(all: Point[], better: 1 | -1): { x: number; y: number }[] {
-  const valid = all.filter((p) => p.kind !== "violated" && !p.proxy).sort((a, b) => a.x - b.x);
+function staircase(all: Point[], better: 1 | -1, ascending: boolean): { x: number; y: number }[] {
+  const valid = all.filter((p) => p.kind !== "violated" && !p.proxy)
+    .sort((a, b) => ascending ? a.x - b.x : b.x - a.x);
   const steps: { x: number; y: number }[] = [];
   for (const point of valid) {
     const last = steps.at(-1);
@@ -74,21 +95,23 @@ function staircase(all: Point[], better: 1 | -1): { x: number; y: number }[] {
 
 interface Panel {
   label: string;
+  /** Whether less is better along it. */
+  ascending: boolean;
   x: (row: TrialRow) => number | null;
 }
 
 function panel(
   rows: TrialRow[],
-  { label, x }: Panel,
-  quality: Quality,
+  { label, x, ascending }: Panel,
+  quality: QualityMetric,
   options: ParetoPlotOptions,
   methods: string[],
   document: Document,
 ): Element {
   const all = points(rows, quality, x, options.recommended);
-  const better = quality === "accuracy" ? 1 : -1;
+  const better = isShare(quality) ? 1 : -1;
   const baseline = all.find((point) => point.kind === "baseline");
-  const threshold = quality === "accuracy" && baseline !== undefined &&
+  const threshold = isShare(quality) && baseline !== undefined &&
       options.maxAccuracyDrop !== null
     ? baseline.y - options.maxAccuracyDrop
     : null;
@@ -106,7 +129,9 @@ function panel(
     style: { fontFamily: FONT, fontSize: "12px", background: "white", color: INK },
     x: { label, nice: true, grid: true, zero: false, insetLeft: 14, insetRight: 22 },
     y: {
-      label: quality === "accuracy" ? "accuracy (mean over tasks, 95 % interval)" : "perplexity",
+      label: isShare(quality)
+        ? `${options.quality} (mean over tasks, 95 % interval)`
+        : options.quality,
       nice: true,
       grid: true,
     },
@@ -126,7 +151,7 @@ function panel(
         textAnchor: "end",
         text: () => `allowed drop ${options.maxAccuracyDrop}`,
       }),
-      Plot.line(staircase(all, better), {
+      Plot.line(staircase(all, better, ascending), {
         x: "x",
         y: "y",
         curve: "step-after",
@@ -206,37 +231,57 @@ function lines(text: string, characters: number): string[] {
   }, []);
 }
 
-/** What the figure draws: latency beside bytes, or bytes alone where latency ranks nothing. */
-function panelsOf(rows: TrialRow[], { note = null }: ParetoPlotOptions): Panel[] {
-  const size: Panel = {
-    label: "bytes on disk (MB) →",
-    x: (row) => row.size_bytes === null ? null : row.size_bytes / 1e6,
-  };
-  if (note !== null) return [size];
+/** What the figure draws: a panel for each of the first costs, bytes in megabytes. */
+function panelsOf(rows: TrialRow[], { objectives }: ParetoPlotOptions): Panel[] {
   const runtime = rows.find((row) => row.runtime !== null)?.runtime ?? "the runtime";
-  const latency: Panel = {
-    label: `latency in ${runtime} (ms/token, by the ratio to the baseline beside it) →`,
-    x: (row) => row.latency_emulated ? null : row.latency_ms?.value ?? null,
-  };
-  return [latency, size];
+  return drawnObjectives(objectives).drawn.map((name) => {
+    const { unit, direction, words, in_runtime } = knownMetric(name, "metric");
+    const ascending = direction === "minimize";
+    const figure = (row: TrialRow) => row.figures[name]?.value ?? null;
+    const megabytes = (row: TrialRow) => {
+      const value = figure(row);
+      return value === null ? null : value / 1e6;
+    };
+    if (name === "latency_ms") {
+      return {
+        label: `latency in ${runtime} (ms/token, by the ratio to the baseline beside it) →`,
+        x: (row) => row.latency_emulated ? null : figure(row),
+        ascending,
+      };
+    }
+    const where = in_runtime === true ? ` in ${runtime}` : unit === "bytes" ? " on disk" : "";
+    return unit === "bytes"
+      ? { label: `${words}${where} (MB) →`, x: megabytes, ascending }
+      : { label: `${words}${where}${words === unit ? "" : ` (${unit})`} →`, x: figure, ascending };
+  });
+}
+
+/** What the figure leaves to the table, as a sentence; empty: nothing. */
+function leftSentence({ objectives }: ParetoPlotOptions): string {
+  const { drawn, left } = drawnObjectives(objectives);
+  const words = (names: readonly string[]) => names.map((one) => metricOf(one)?.words ?? one);
+  return left.length === 0
+    ? ""
+    : `Drawn over ${words(drawn).join(" and ")} alone, not over ${words(left).join(" or ")}.`;
 }
 
 /**
- * The panels of one front: quality over latency and quality over bytes on disk; over bytes alone
- * where latency is no objective, with the reason under the subtitle. A filled point is on the front
+ * The panels of one front: quality over the first two of its costs, by default latency and bytes on
+ * disk. What the front is of, and what of it is not drawn, stands under the subtitle. A filled point is on the front
  * of all objectives together, so it may lie under one panel's staircase.
  */
 export function paretoPlot(rows: TrialRow[], options: ParetoPlotOptions): string {
   const { document } = parseHTML("<!doctype html><html><body></body></html>");
   const width = options.width ?? 960;
-  const quality: Quality = rows.some((row) => row.accuracy !== null) ? "accuracy" : "perplexity";
+  const quality = options.objectives.includes("perplexity") ? "perplexity" : "accuracy";
   const methods = [
     ...new Set(
       rows.filter((row) => !row.baseline && row.state === "completed").map((row) => row.methods),
     ),
   ]
     .sort();
-  const said = lines(options.note ?? "", width / 6.6);
+  const note = `${options.note ?? ""} ${leftSentence(options)}`.trim();
+  const said = lines(note, width / 6.6);
   const top = 58 + (said.length === 1 && said[0] === "" ? 0 : 15 * said.length);
   const height = 442 + top;
   const root = svgElement(document, "svg", {

@@ -1,14 +1,9 @@
-import type { Artifact, Spec, Trial } from "../../core/mod.ts";
-import { bytes, duration, number, parameterCount, percent, withError } from "../view/format.ts";
+import { type Artifact, knownMetric, metricOf, type Spec, type Trial } from "../../core/mod.ts";
+import { drawnObjectives } from "../plots/pareto_plot.ts";
+import { bytes, duration, number, percent } from "../view/format.ts";
 import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts";
-import {
-  latencyText,
-  parametersDiffer,
-  ratioText,
-  recipeText,
-  standing,
-  type TrialRow,
-} from "../view/trial_rows.ts";
+import { type TrialColumn, trialColumns } from "../view/trial_columns.ts";
+import { recipeText, standing, type TrialRow } from "../view/trial_rows.ts";
 import { unsafeSentence } from "../view/unsafe_code.ts";
 import { type Block, heading, list, paragraph, table } from "./blocks.ts";
 import { evidenceBlocks } from "./evidence_blocks.ts";
@@ -23,21 +18,37 @@ function name(row: TrialRow): string {
   return row.baseline ? "t00" : `t${String(row.number).padStart(2, "0")}`;
 }
 
+const ENERGY = knownMetric("energy_j_per_1k_tokens", "metric");
+
+const energyColumn: TrialColumn = {
+  metric: ENERGY.name,
+  heading: ENERGY.heading,
+  cell: (row) => number(row.energy?.value),
+};
+
+/** What the figure's panels are of, in words. */
+function drawnWords({ objectives }: StudyView): string {
+  const { drawn, left } = drawnObjectives(objectives);
+  const words = (names: readonly string[]) =>
+    names.map((one) => metricOf(one)?.words ?? one).join(" and over ");
+  const rest = left.length === 0
+    ? ""
+    : ` What else the front is of is in the table: ${
+      left.map((one) => metricOf(one)?.words ?? one).join(", ")
+    }.`;
+  return `Quality over ${words(drawn)}.${rest} `;
+}
+
 function summaryTable(view: StudyView): Block {
-  const quality = view.rows.some((row) => row.accuracy !== null);
-  const sized = parametersDiffer(view.rows);
+  const columns = [
+    ...trialColumns(view),
+    { metric: "compression_ratio", heading: "ratio", cell: (row: TrialRow) => ratio(row, view) },
+    energyColumn,
+  ].filter(({ metric }, i, all) => all.findIndex((one) => one.metric === metric) === i);
   const rows = view.rows.map((row) => [
     name(row),
     row.recipe,
-    quality ? withError(row.accuracy) : withError(row.perplexity, 2),
-    number(row.perplexity?.value, 4),
-    latencyText(row),
-    ratioText(row),
-    ...(sized ? [parameterCount(row.parameters)] : []),
-    bytes(row.size_bytes),
-    ratio(row, view),
-    bytes(row.memory_bytes),
-    number(row.energy?.value),
+    ...columns.map(({ cell }) => cell(row)),
     number(row.reward),
     row.fidelity ?? "–",
     percent(row.front_probability),
@@ -49,15 +60,7 @@ function summaryTable(view: StudyView): Block {
     [
       "trial",
       "recipe",
-      quality ? "accuracy ± SE" : "perplexity ± SE",
-      "perplexity",
-      "ms/token",
-      "× baseline",
-      ...(sized ? ["parameters"] : []),
-      "size",
-      "ratio",
-      "peak memory",
-      "J/1k tokens",
+      ...columns.map(({ heading }) => heading),
       "reward",
       "fidelity",
       "P(front)",
@@ -186,11 +189,7 @@ export function studyReport(
       block: "figure",
       svg: figure.svg,
       file: figure.file,
-      caption:
-        (view.front_note === null
-          ? "Quality over latency and over bytes on disk. "
-          : "Quality over bytes on disk. ") +
-        "Bars are 95 % intervals of each " +
+      caption: drawnWords(view) + "Bars are 95 % intervals of each " +
         "score by itself; differences to the baseline are paired by sample and surer than the " +
         "bars look.",
     },

@@ -160,6 +160,7 @@ export async function buildView(
     protocol_parts: baseline === undefined ? {} : partsOf(study, baseline.trial_id),
     alerts: alertsOf(records),
     front: ids,
+    objectives: compared.spec.objectives.map(({ metric }) => metric),
     front_note: request.evaluation === undefined ? objectivesSentence(compared) : null,
     hypervolume: frontHypervolume(compared, facts),
     recommended: recommendation === null || recommendation.keep_original

@@ -34,7 +34,9 @@ export interface StudyView {
   alerts: readonly Alert[];
   /** Trial ids on the front, best first. */
   front: readonly string[];
-  /** What the front is of, where latency can be no objective; null: quality, latency and bytes. */
+  /** Metrics that the front is of, the quality first: those in force. */
+  objectives: readonly string[];
+  /** What the front is of, where it is asked for or latency can be no objective; null: the default. */
   front_note: string | null;
   hypervolume: number | null;
   recommended: string | null;

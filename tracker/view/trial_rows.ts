@@ -4,6 +4,7 @@ import {
   type ConstraintVerdict,
   latencyFigure,
   type Measurement,
+  METRICS,
   type ResolvedAction,
   type Trial,
 } from "../../core/mod.ts";
@@ -21,6 +22,8 @@ export interface TrialRow {
   methods: string;
   state: Trial["state"];
   fidelity: "proxy" | "full" | null;
+  /** By metric, every one of the table of metrics that was measured; latency as it is compared. */
+  figures: Readonly<Record<string, Figure>>;
   accuracy: Figure | null;
   perplexity: Figure | null;
   /** As it is compared: the ratio times one baseline of the study; emulated: as it was timed. */
@@ -102,6 +105,15 @@ function anyTask(trial: Trial, metric: string): Measurement | null {
   return found.find((m) => m.fidelity === "full") ?? found[0] ?? null;
 }
 
+/** What was measured of a trial, by metric. */
+function figuresOf(trial: Comparable, latency_ms: Figure | null): Record<string, Figure> {
+  const found = METRICS.flatMap(({ name }) => {
+    const own = name === "latency_ms" ? latency_ms : figure(pick(trial, name));
+    return own === null ? [] : [[name, own] as const];
+  });
+  return Object.fromEntries(found);
+}
+
 function withMethod(measurement: Measurement | null) {
   if (measurement === null) return null;
   return {
@@ -146,7 +158,12 @@ export function parametersDiffer(rows: readonly TrialRow[]): boolean {
 
 /** Trials as rows, in the order they were run. */
 export function trialRows(trials: readonly Comparable[], view: FrontView): TrialRow[] {
-  return [...trials].sort((a, b) => a.number - b.number).map((trial) => ({
+  return [...trials].sort((a, b) => a.number - b.number).map((trial) => rowOf(trial, view));
+}
+
+function rowOf(trial: Comparable, view: FrontView): TrialRow {
+  const latency = latencyColumns(trial);
+  return {
     trial_id: trial.trial_id,
     number: trial.number,
     baseline: trial.strategy === null,
@@ -156,7 +173,8 @@ export function trialRows(trials: readonly Comparable[], view: FrontView): Trial
     fidelity: trial.fidelity,
     accuracy: figure(pick(trial, "accuracy")),
     perplexity: figure(anyTask(trial, "perplexity")),
-    ...latencyColumns(trial),
+    ...latency,
+    figures: figuresOf(trial, latency.latency_ms),
     prefill_tokens_per_s: figure(pick(trial, "prefill_tokens_per_s")),
     size_bytes: pick(trial, "size_bytes")?.value ?? null,
     parameters: view.artifacts.get(trial.artifact_ids.at(-1) ?? "")?.model?.parameters ?? null,
@@ -173,5 +191,5 @@ export function trialRows(trials: readonly Comparable[], view: FrontView): Trial
     reason: trial.failure?.message ?? trial.gates.find((g) => g.decision === "abort")?.reason ??
       null,
     seconds: trial.spans.reduce((sum, span) => sum + span.seconds, 0),
-  }));
+  };
 }

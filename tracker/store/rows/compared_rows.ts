@@ -1,5 +1,11 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
-import type { Comparand, ComparedSpec, ConstraintVerdict, Spec } from "../../../core/mod.ts";
+import {
+  type Comparand,
+  type ComparedSpec,
+  type ConstraintVerdict,
+  RATIOS,
+  type Spec,
+} from "../../../core/mod.ts";
 
 /** What the sink reads of a study to compare its trials: by the names of the core. */
 export interface StoredStudy {
@@ -12,8 +18,11 @@ type Measured = Comparand["measurements"][number];
 type Term = NonNullable<Comparand["reward"]>["terms"][number];
 type Row = Record<string, unknown>;
 
-/** What every comparison reads, whatever the objectives: latencies, and bytes that tell forms apart. */
-const COMPARED = ["latency_ms", "baseline_latency_ms", "latency_ratio", "size_bytes"]
+/** What a comparison may read beside the objectives: ratios in turn, and bytes that tell forms apart. */
+const COMPARED = [
+  ...[...RATIOS].flatMap(([ratio, name]) => [ratio, name, `baseline_${name}`]),
+  "size_bytes",
+]
   .map((name) => `'${name}'`).join(", ");
 
 /** Every figure that a comparison may read, in the order of the journal. */

@@ -1,0 +1,37 @@
+import { UsageError } from "../errors.ts";
+import { isQualityMetric, knownMetric, type Metric, METRICS } from "./metric_table.ts";
+
+/** Metrics that a front may be of. */
+export const FRONT_METRICS: readonly Metric[] = METRICS.filter(({ objective }) => objective);
+
+function frontMetric(name: string): Metric {
+  const named = METRICS.find((one) => one.name === name);
+  if (named !== undefined && named.objective !== true) {
+    throw new UsageError(
+      `Cannot draw a front of ${name} as it is the figure of single tasks: the mean over tasks of ` +
+        "all that score from 0 to 1 is called accuracy",
+    );
+  }
+  return knownMetric(name, "objective of the front", FRONT_METRICS);
+}
+
+/**
+ * The metrics that a request's `front` names, the quality first; null: it names none. One of them is
+ * a quality, as without one the smallest model that answers nothing would be on every front.
+ */
+export function askedFront(front: readonly string[] | undefined): readonly Metric[] | null {
+  if (front === undefined) return null;
+  const metrics = front.map(frontMetric);
+  const twice = metrics.find((one, i) => metrics.indexOf(one) !== i);
+  const said = metrics.map(({ name }) => name).join(", ");
+  if (twice !== undefined) {
+    throw new UsageError(`Cannot draw a front of ${said} as it names ${twice.name} twice`);
+  }
+  const isQuality = ({ name }: Metric) => isQualityMetric(name);
+  if (metrics.filter(isQuality).length !== 1) {
+    throw new UsageError(
+      `Cannot draw a front of ${said} as it must name one quality, accuracy or perplexity`,
+    );
+  }
+  return [...metrics.filter(isQuality), ...metrics.filter((one) => !isQuality(one))];
+}
