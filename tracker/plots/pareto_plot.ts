@@ -1,12 +1,7 @@
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
-import {
-  isQualityMetric,
-  isShare,
-  knownMetric,
-  metricOf,
-  type QualityMetric,
-} from "../../core/mod.ts";
+import { isShare, knownMetric, metricOf, type QualityMetric } from "../../core/mod.ts";
+import { drawnObjectives } from "../view/drawn_objectives.ts";
 import type { TrialRow } from "../view/trial_rows.ts";
 import { colourOf, FONT, INK, label, legend, svgElement } from "./legend.ts";
 
@@ -25,17 +20,6 @@ export interface ParetoPlotOptions {
   /** Trial id of the recommended trial, or null. */
   recommended: string | null;
   width?: number;
-}
-
-/** Costs that a figure has panels for. */
-const PANELS = 2;
-
-/** The costs of a front that are drawn, and those that are left to the table. */
-export function drawnObjectives(
-  objectives: readonly string[],
-): { drawn: string[]; left: string[] } {
-  const costs = objectives.filter((one) => !isQualityMetric(one));
-  return { drawn: costs.slice(0, PANELS), left: costs.slice(PANELS) };
 }
 
 interface Point {

@@ -1,5 +1,5 @@
 import { type Artifact, knownMetric, metricOf, type Spec, type Trial } from "../../core/mod.ts";
-import { drawnObjectives } from "../plots/pareto_plot.ts";
+import { drawnObjectives } from "../view/drawn_objectives.ts";
 import { bytes, duration, number, percent } from "../view/format.ts";
 import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts";
 import { type TrialColumn, trialColumns } from "../view/trial_columns.ts";
