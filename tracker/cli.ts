@@ -1,78 +1,25 @@
 import { Command, CommanderError, Option } from "commander";
-import type { RunOptions } from "./commands/study_document.ts";
+import { type RunOptions, STUDY_OPTIONS, type StudyOption } from "./commands/study_options.ts";
 
-// Commands import what they need when they run: `pare --help` reads this file and commander only.
+// Commands import what they need when they run: `pare --help` reads this file, the table of options
+// and commander only.
 
 /** Options of every command that touches the store. */
 interface StoreOptions {
   store?: string;
 }
 
-/** What is evaluated: of a study that compresses, and of one that does not. */
-function withTaskOptions(command: Command): Command {
-  return command
-    .option("--model <name|path>", "demo, a checkpoint directory, a GGUF file or a hub name")
-    .option(
-      "--dataset <name|file>",
-      "demo, core, gsm8k,mmlu, any task of lm-eval, own.yaml, own.jsonl; see `pare datasets`",
-    )
-    .option("--seed <n>", "seed of every random choice")
-    .option("--data-dir <dir>", "benchmark files instead of the hub")
-    .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
-    .option("--limit <n>", "samples a task at most: the first n drawn")
-    .option("--full-samples <n>", "samples a task in the full evaluation; mmlu=500 for one task")
-    .option(
-      "--sampling <fields>",
-      "strategy=stratified|random|sequential,total_limit=n,…; gsm8k.limit=n for one task",
-    )
-    .option("--offline", "fetch nothing: no model, data or packages")
-    .option("--task-weights <weights>", "what tasks count in the mean, such as mmlu=2,gsm8k=1")
-    .option("--country <code>", "whose electricity CO2 is reckoned by, such as DEU; default: world")
-    .option("--answer-chars <n>", "characters of each answer that are stored; default: 4000")
-    .option("--stall-minutes <n>", "a worker silent for so long is ended; default: 30")
-    .option("--samples-per-problem <n>", "programs drawn for a problem of HumanEval or MBPP")
-    .option("--unsafe-code", "run the code that a model writes without a sandbox")
-    .option("--trust-remote-code", "run the model's own code, which may do anything")
-    .option("--trust-task-code", "run the code that a task file names, which may do anything");
+/** The options of the table that are of these kinds, in its order. */
+function withOptionsOf(command: Command, ...kinds: readonly StudyOption["of"][]): Command {
+  for (const { flag, help, reads } of kinds.flatMap(optionsOf)) {
+    if (reads === "repeated") command.option(flag, help, collect);
+    else command.option(flag, help);
+  }
+  return command;
 }
 
-/** What ends a study that could go on. */
-function withLimitOptions(command: Command): Command {
-  return command
-    .option("--budget <time>", "wall time from the baseline on, such as 2h; set-up is not counted")
-    .option("--gpu-hours <hours>", "GPU hours that may be spent")
-    .option("--max-trials <n>", "trials at most, the baseline not counted")
-    .option("--max-full-evaluations <n>", "trials evaluated in full at most; default: 8")
-    .option("--convergence-episodes <n>", "end after so many without a gain; default: 6");
-}
-
-function withStudyOptions(command: Command): Command {
-  return withLimitOptions(withTaskOptions(command))
-    .option("--max-vram <gb>", "memory that an artifact may need, in GB")
-    .option("--max-accuracy-drop <share>", "absolute drop allowed, such as 0.02")
-    .option("--max-latency <ms>", "milliseconds a generated token")
-    .option("--max-size <gb>", "bytes on disk, in GB")
-    .option(
-      "--objectives <weights>",
-      "such as accuracy=0.6,latency=0.2,memory=0.2; also energy, co2",
-    )
-    .option(
-      "--front <metrics>",
-      "what the front is of, such as accuracy,size,memory; default: quality, latency and size",
-    )
-    .option("--target <machine>", "edge, cloud or a device's name: constraints of that machine")
-    .option("--methods <names>", "only these methods, separated by commas")
-    .option("--training-data <file>", ".jsonl that methods train on; default: the calibration text")
-    .option("--runtime <name>", "runtime for speed and memory")
-    .option(
-      "--no-earlier-studies",
-      "show samplers no trials of earlier studies of the architecture",
-    )
-    .option("--proxy-samples <n>", "samples a task in the proxy evaluation; mmlu=100 for one task")
-    .option(
-      "--fidelity <proxy|full>",
-      "proxy: only proxy evaluations, so no front; full: all in full, without a proxy first",
-    );
+function optionsOf(kind: StudyOption["of"]): StudyOption[] {
+  return STUDY_OPTIONS.filter(({ of }) => of === kind);
 }
 
 function withRunOptions(command: Command): Command {
@@ -127,23 +74,28 @@ function buildProgram(): Command {
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "pare: ")) });
 
-  withRunOptions(withStudyOptions(
+  withRunOptions(withOptionsOf(
     program.command("run").description("compress a model, measure it and draw the front")
       .argument("[study.json]", "a study document; options stand above its fields"),
+    "task",
+    "limit",
+    "study",
   )).action(async (file: string | undefined, options) =>
     (await import("./commands/run.ts")).runCommand(file, options)
   );
 
-  withRunOptions(withEndpoint(withTaskOptions(
+  withRunOptions(withEndpoint(withOptionsOf(
     program.command("evaluate").description("measure a model, here or behind a server"),
+    "task",
   ))).action(async (options) => (await import("./commands/evaluate.ts")).evaluateCommand(options));
 
   withRunOptions(program.command("demo").description("the study of the README, on a real model"))
     .action(async (options) => (await import("./commands/run.ts")).demoCommand(options));
 
-  withRunOptions(withLimitOptions(
+  withRunOptions(withOptionsOf(
     program.command("resume").description("go on with a study that was stopped")
       .argument("[study]", "its id; default: the latest; limits that are given replace its own"),
+    "limit",
   )).action(async (study: string | undefined, options) =>
     (await import("./commands/run.ts")).resumeCommand(study, options)
   );

@@ -27,6 +27,17 @@ export function parsePositive(text: string, option: string): number {
   return value;
 }
 
+/** A share from 0 to 1. */
+export function parseShare(text: string, option: string): number {
+  const share = Number(text);
+  if (text.trim() === "" || !(share >= 0 && share <= 1)) {
+    throw new UsageError(
+      `Cannot take ${option} as a share from 0 to 1: current value is "${text}"`,
+    );
+  }
+  return share;
+}
+
 /** A whole number of at least `minimum`. */
 export function parseWhole(text: string, option: string, minimum: number): number {
   const value = Number(text);

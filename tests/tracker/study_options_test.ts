@@ -1,0 +1,81 @@
+/** The table of options against the request that they fill and the limits that the core names. */
+import assert from "node:assert/strict";
+import { LIMIT_OPTIONS, StudyRequest } from "../../core/mod.ts";
+import { studyFromOptions } from "../../tracker/commands/study_document.ts";
+import { flagName, optionName, STUDY_OPTIONS } from "../../tracker/commands/study_options.ts";
+
+/** Fields that a document alone can give, and why no option does. */
+const DOCUMENT_ONLY: Readonly<Record<string, string>> = {
+  strategies: "recipes are too long for a command line",
+  sampler: "chosen in documents and notebooks",
+  evaluation: "made by pare evaluate of options of its own",
+};
+
+Deno.test("every field of a request has an option, or a reason why it has none", () => {
+  const filled = new Set(STUDY_OPTIONS.map(({ field }) => field.split(".")[0]!));
+  const wanted = Object.keys(StudyRequest.shape).filter((field) => !(field in DOCUMENT_ONLY));
+  assert.deepEqual([...filled].sort(), wanted.sort());
+  const limits = STUDY_OPTIONS.filter(({ of }) => of === "limit");
+  assert.deepEqual(
+    Object.fromEntries(limits.map((option) => [option.field, flagName(option)])),
+    LIMIT_OPTIONS,
+  );
+});
+
+/** Words that every option takes, and what they are in the request. */
+const WORDS: Readonly<
+  Record<string, readonly [words: string | boolean | string[], value: unknown]>
+> = {
+  flag: [true, true],
+  off: [false, false],
+  text: ["proxy", "proxy"],
+  repeated: [["a.ts", "b.ts"], ["a.ts", "b.ts"]],
+  names: ["accuracy, size", ["accuracy", "size"]],
+  share: ["0.25", 0.25],
+  positive: ["2.5", 2.5],
+  duration: ["2m", 120],
+  "whole from 0": ["7", 7],
+  "whole from 1": ["7", 7],
+  "whole from 10": ["17", 17],
+  objectives: ["energy=1", { energy: 1 }],
+  "task weights": ["mmlu=2", { mmlu: 2 }],
+  sampling: ["strategy=random", { strategy: "random", shuffle: true }],
+  "proxy counts": ["mmlu=9", { by_task: { mmlu: { proxy: 9 } } }],
+  "full counts": ["30", { full: 30 }],
+};
+
+Deno.test("every option's words become its own field, alone", () => {
+  const needed = { model_name: "demo", dataset: "demo" };
+  const bare = studyFromOptions({}, needed);
+  for (const option of STUDY_OPTIONS) {
+    const [words, value] = WORDS[option.reads]!;
+    const study = studyFromOptions({ [optionName(option)]: words }, needed);
+    const found = option.field.split(".").reduce<unknown>(
+      (at, name) => (at as Record<string, unknown>)[name],
+      study,
+    );
+    assert.deepEqual(found, value, option.flag);
+    const field = option.field.split(".")[0]!;
+    const rest = (one: object) =>
+      Object.fromEntries(Object.entries(one).filter(([name]) => name !== field));
+    assert.deepEqual(rest(study), rest(bare), option.flag);
+  }
+});
+
+Deno.test("--limit stands above --sampling, and counts of a document stay beside the option's", () => {
+  const base = {
+    model_name: "demo",
+    dataset: "demo",
+    samples: { proxy: 5, by_task: { mmlu: { proxy: 3 }, gsm8k: { full: 4 } } },
+    sampling: { strategy: "sequential" as const },
+  };
+  const study = studyFromOptions(
+    { limit: "8", sampling: "strategy=random,limit=2", fullSamples: "mmlu=6" },
+    base,
+  );
+  assert.deepEqual(study.sampling, { strategy: "random", limit: 8, shuffle: true });
+  assert.deepEqual(study.samples, {
+    proxy: 5,
+    by_task: { mmlu: { proxy: 3, full: 6 }, gsm8k: { full: 4 } },
+  });
+});

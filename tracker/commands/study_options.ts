@@ -1,0 +1,311 @@
+import type { StudyRequest } from "../../core/mod.ts";
+
+// `pare --help` reads this file: it imports types alone.
+
+/** Where in the request a value goes. */
+type Field =
+  | keyof StudyRequest
+  | `constraints.${keyof StudyRequest["constraints"]}`
+  | "sampling.limit";
+
+/** How the words of an option are read: the readers of `study_document.ts` have these names. */
+type Reads =
+  | "flag"
+  | "off" // commander gives true where `--no-x` is not given
+  | "text"
+  | "repeated"
+  | "names"
+  | "share"
+  | "positive"
+  | "duration"
+  | `whole from ${number}`
+  | "objectives"
+  | "task weights"
+  | "sampling"
+  | `${"proxy" | "full"} counts`;
+
+/** An option of a study: all that `pare run`, `evaluate` and `resume` know of it. */
+export interface StudyOption {
+  readonly flag: string;
+  readonly help: string;
+  readonly reads: Reads;
+  readonly field: Field;
+  /** task: what is evaluated, also where nothing is compressed; limit: what ends a study. */
+  readonly of: "task" | "limit" | "study";
+}
+
+/** Every option of a study, in the order of the help. */
+export const STUDY_OPTIONS = [
+  {
+    flag: "--model <name|path>",
+    help: "demo, a checkpoint directory, a GGUF file or a hub name",
+    reads: "text",
+    field: "model_name",
+    of: "task",
+  },
+  {
+    flag: "--dataset <name|file>",
+    help: "demo, core, gsm8k,mmlu, any task of lm-eval, own.yaml, own.jsonl; see `pare datasets`",
+    reads: "text",
+    field: "dataset",
+    of: "task",
+  },
+  {
+    flag: "--seed <n>",
+    help: "seed of every random choice",
+    reads: "whole from 0",
+    field: "seed",
+    of: "task",
+  },
+  {
+    flag: "--data-dir <dir>",
+    help: "benchmark files instead of the hub",
+    reads: "text",
+    field: "data_dir",
+    of: "task",
+  },
+  {
+    flag: "--plugin <path|npm:…>",
+    help: "one more plugin; may be repeated",
+    reads: "repeated",
+    field: "plugins",
+    of: "task",
+  },
+  {
+    flag: "--limit <n>",
+    help: "samples a task at most: the first n drawn",
+    reads: "whole from 1",
+    field: "sampling.limit",
+    of: "task",
+  },
+  {
+    flag: "--full-samples <n>",
+    help: "samples a task in the full evaluation; mmlu=500 for one task",
+    reads: "full counts",
+    field: "samples",
+    of: "task",
+  },
+  {
+    flag: "--sampling <fields>",
+    help: "strategy=stratified|random|sequential,total_limit=n,…; gsm8k.limit=n for one task",
+    reads: "sampling",
+    field: "sampling",
+    of: "task",
+  },
+  {
+    flag: "--offline",
+    help: "fetch nothing: no model, data or packages",
+    reads: "flag",
+    field: "offline",
+    of: "task",
+  },
+  {
+    flag: "--task-weights <weights>",
+    help: "what tasks count in the mean, such as mmlu=2,gsm8k=1",
+    reads: "task weights",
+    field: "task_weights",
+    of: "task",
+  },
+  {
+    flag: "--country <code>",
+    help: "whose electricity CO2 is reckoned by, such as DEU; default: world",
+    reads: "text",
+    field: "country",
+    of: "task",
+  },
+  {
+    flag: "--answer-chars <n>",
+    help: "characters of each answer that are stored; default: 4000",
+    reads: "whole from 0",
+    field: "answer_chars",
+    of: "task",
+  },
+  {
+    flag: "--stall-minutes <n>",
+    help: "a worker silent for so long is ended; default: 30",
+    reads: "positive",
+    field: "stall_minutes",
+    of: "task",
+  },
+  {
+    flag: "--samples-per-problem <n>",
+    help: "programs drawn for a problem of HumanEval or MBPP",
+    reads: "whole from 10",
+    field: "samples_per_problem",
+    of: "task",
+  },
+  {
+    flag: "--unsafe-code",
+    help: "run the code that a model writes without a sandbox",
+    reads: "flag",
+    field: "allow_unsafe_code",
+    of: "task",
+  },
+  {
+    flag: "--trust-remote-code",
+    help: "run the model's own code, which may do anything",
+    reads: "flag",
+    field: "trust_remote_code",
+    of: "task",
+  },
+  {
+    flag: "--trust-task-code",
+    help: "run the code that a task file names, which may do anything",
+    reads: "flag",
+    field: "trust_task_code",
+    of: "task",
+  },
+  {
+    flag: "--budget <time>",
+    help: "wall time from the baseline on, such as 2h; set-up is not counted",
+    reads: "duration",
+    field: "budget_seconds",
+    of: "limit",
+  },
+  {
+    flag: "--gpu-hours <hours>",
+    help: "GPU hours that may be spent",
+    reads: "positive",
+    field: "gpu_hours",
+    of: "limit",
+  },
+  {
+    flag: "--max-trials <n>",
+    help: "trials at most, the baseline not counted",
+    reads: "whole from 1",
+    field: "max_trials",
+    of: "limit",
+  },
+  {
+    flag: "--max-full-evaluations <n>",
+    help: "trials evaluated in full at most; default: 8",
+    reads: "whole from 1",
+    field: "max_full_evaluations",
+    of: "limit",
+  },
+  {
+    flag: "--convergence-episodes <n>",
+    help: "end after so many without a gain; default: 6",
+    reads: "whole from 1",
+    field: "convergence_episodes",
+    of: "limit",
+  },
+  {
+    flag: "--max-vram <gb>",
+    help: "memory that an artifact may need, in GB",
+    reads: "positive",
+    field: "constraints.max_vram_gb",
+    of: "study",
+  },
+  {
+    flag: "--max-accuracy-drop <share>",
+    help: "absolute drop allowed, such as 0.02",
+    reads: "share",
+    field: "constraints.max_accuracy_drop",
+    of: "study",
+  },
+  {
+    flag: "--max-latency <ms>",
+    help: "milliseconds a generated token",
+    reads: "positive",
+    field: "constraints.max_latency_ms",
+    of: "study",
+  },
+  {
+    flag: "--max-size <gb>",
+    help: "bytes on disk, in GB",
+    reads: "positive",
+    field: "constraints.max_size_gb",
+    of: "study",
+  },
+  {
+    flag: "--objectives <weights>",
+    help: "such as accuracy=0.6,latency=0.2,memory=0.2; also energy, co2",
+    reads: "objectives",
+    field: "objectives",
+    of: "study",
+  },
+  {
+    flag: "--front <metrics>",
+    help: "what the front is of, such as accuracy,size,memory; default: quality, latency and size",
+    reads: "names",
+    field: "front",
+    of: "study",
+  },
+  {
+    flag: "--target <machine>",
+    help: "edge, cloud or a device's name: constraints of that machine",
+    reads: "text",
+    field: "target",
+    of: "study",
+  },
+  {
+    flag: "--methods <names>",
+    help: "only these methods, separated by commas",
+    reads: "names",
+    field: "methods",
+    of: "study",
+  },
+  {
+    flag: "--training-data <file>",
+    help: ".jsonl that methods train on; default: the calibration text",
+    reads: "text",
+    field: "training_data",
+    of: "study",
+  },
+  {
+    flag: "--runtime <name>",
+    help: "runtime for speed and memory",
+    reads: "text",
+    field: "runtime",
+    of: "study",
+  },
+  {
+    flag: "--no-earlier-studies",
+    help: "show samplers no trials of earlier studies of the architecture",
+    reads: "off",
+    field: "earlier_studies",
+    of: "study",
+  },
+  {
+    flag: "--proxy-samples <n>",
+    help: "samples a task in the proxy evaluation; mmlu=100 for one task",
+    reads: "proxy counts",
+    field: "samples",
+    of: "study",
+  },
+  {
+    flag: "--fidelity <proxy|full>",
+    help: "proxy: only proxy evaluations, so no front; full: all in full, without a proxy first",
+    reads: "text",
+    field: "fidelity",
+    of: "study",
+  },
+] as const satisfies readonly StudyOption[];
+
+type Camel<S extends string> = S extends `${infer A}-${infer B}` ? `${A}${Capitalize<Camel<B>>}`
+  : S;
+
+type NameOf<Flag extends string> = Flag extends `--no-${infer Name}` ? Camel<Name>
+  : Flag extends `--${infer Name} <${string}>` ? Camel<Name>
+  : Flag extends `--${infer Name}` ? Camel<Name>
+  : never;
+
+type WordsOf<R extends Reads> = R extends "flag" | "off" ? boolean : R extends "repeated" ? string[]
+: string;
+
+/** The options of a study as commander hands them over: words, not yet checked. */
+export type RunOptions = {
+  [Option in (typeof STUDY_OPTIONS)[number] as NameOf<Option["flag"]>]?: WordsOf<Option["reads"]>;
+};
+
+/** The flag alone: `--max-vram` of `--max-vram <gb>`. */
+export function flagName({ flag }: Pick<StudyOption, "flag">): string {
+  return flag.split(" ")[0]!;
+}
+
+/** The name that commander gives an option: `maxVram` of `--max-vram <gb>`. */
+export function optionName(option: Pick<StudyOption, "flag">): keyof RunOptions {
+  const words = flagName(option).replace(/^--(no-)?/, "");
+  return words.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase()) as keyof RunOptions;
+}
