@@ -42,6 +42,8 @@ export interface Backend {
     trial_id: string,
     artifact: Artifact,
     fidelity: "proxy" | "full",
+    /** Present in the midst of a chain: number of the last action applied, from 0. */
+    stage?: number,
   ): Promise<Outcome<Evaluation>>;
   /** `baseline` null: the artifact is the baseline and is measured alone. */
   speed(trial_id: string, artifact: Artifact, baseline: Artifact | null): Promise<Outcome<Speed>>;

@@ -4,15 +4,17 @@ import type { Outcome } from "../ports.ts";
 import type { ResolvedAction, Strategy } from "../schemas/action.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { Measurement } from "../schemas/measurement.ts";
-import type { Span, Trial, TrialState } from "../schemas/trial.ts";
+import type { Span, Trial } from "../schemas/trial.ts";
 import { findMethod } from "../strategies/resolve_action.ts";
-import { type Draft, record, type Study, timestamp } from "./study.ts";
-
-/** Why a trial goes no further. */
-export interface Ending {
-  readonly state: Exclude<TrialState, "running">;
-  readonly failure: Failure | null;
-}
+import {
+  addGate,
+  type Draft,
+  type Ending,
+  record,
+  stageOf,
+  type Study,
+  timestamp,
+} from "./study.ts";
 
 /** Gives the next number and writes that the trial began. */
 export async function openTrial(
@@ -54,7 +56,7 @@ export async function openTrial(
     provenance,
   });
   const { baseline: artifact, facts: { model } } = study.input;
-  const draft = { trial, artifact, model, opened, waited: 0, held_since: null };
+  const draft = { trial, artifact, model, opened, waited: 0, ended: null, held_since: null };
   study.open.add(draft);
   return draft;
 }
@@ -136,9 +138,15 @@ export async function callBackend<T>(
       reason: `${outcome.failure.kind}: ${outcome.failure.message}`,
       value: null,
       threshold: null,
+      attempt,
     };
-    draft.trial = { ...draft.trial, gates: [...draft.trial.gates, retry] };
+    addGate(draft, retry, phase === "apply" ? beingApplied(draft) : stageOf(draft));
   }
+}
+
+/** The action that is under way has no artifact yet: what is there is its parent. */
+function beingApplied({ trial, artifact }: Draft) {
+  return { stage: trial.artifact_ids.length, parent_id: artifact.artifact_id };
 }
 
 /** The time of a call that failed or was ended, beyond the spans that it finished. */

@@ -23,7 +23,9 @@ const FINISHED = { state: "completed", failure: null } as const;
  */
 export async function finishTrial(study: Study, draft: Draft): Promise<void> {
   const total = study.input.request.max_full_evaluations ?? DEFAULT_FULL_EVALUATIONS;
-  if (study.input.request.fidelity !== undefined) {
+  if (draft.trial.fidelity === "full") {
+    await closeTrial(study, draft, FINISHED); // somebody has evaluated it in full by hand
+  } else if (study.input.request.fidelity !== undefined) {
     // Either nothing is to be evaluated in full, or this trial has been.
     await closeTrial(study, draft, FINISHED);
   } else if (

@@ -1,8 +1,7 @@
 import { healthFindings } from "../evidence/health.ts";
 import type { Evaluation } from "../ports.ts";
 import type { Failure } from "../schemas/failure.ts";
-import type { Ending } from "./draft.ts";
-import { type Draft, record, type Study } from "./study.ts";
+import { type Draft, type Ending, record, type Study } from "./study.ts";
 
 /** A suspicious result is written down beside its trial; it decides nothing by itself. */
 async function alert(

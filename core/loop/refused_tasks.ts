@@ -1,7 +1,7 @@
 import type { Evaluation } from "../ports.ts";
 import type { Failure } from "../schemas/failure.ts";
-import { type Ending, endingOf } from "./draft.ts";
-import { type Draft, record, type Study } from "./study.ts";
+import { endingOf } from "./draft.ts";
+import { type Draft, type Ending, record, type Study } from "./study.ts";
 
 /**
  * Tasks that could not be measured end the trial with their reasons; the figures of the others are

@@ -95,7 +95,7 @@ export function replayStudy(
         earlier = record.trials;
         break;
       case "samples_written":
-        samples.push(record);
+        if (record.stage === undefined) samples.push(record);
         break;
     }
   }

@@ -1,11 +1,11 @@
 import { resumeCommand } from "../advice/advice.ts";
 import { rewardOf } from "../front/reward.ts";
 import { withinTime } from "./budget.ts";
-import { addMeasurements, closeTrial, type Ending, endingOf, openTrial } from "./draft.ts";
+import { addMeasurements, closeTrial, endingOf, openTrial } from "./draft.ts";
 import { evaluate, measureSpeed } from "./run_trial.ts";
 import { baselineSize } from "./size.ts";
 import { cancelled, type Stop, timeIsUp } from "./stop.ts";
-import { baselineOf, type Draft, record, type Study } from "./study.ts";
+import { baselineOf, type Draft, type Ending, record, type Study } from "./study.ts";
 import { fidelitiesOf } from "./study_input.ts";
 
 /**

@@ -11,28 +11,26 @@ import type { ResolvedAction } from "../schemas/action.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
-import {
-  addMeasurements,
-  callBackend,
-  type Ending,
-  endingOf,
-  hintOf,
-  notANumber,
-} from "./draft.ts";
+import { addMeasurements, callBackend, endingOf, hintOf, notANumber } from "./draft.ts";
 import { alertOfFindings, alertOfNaN } from "./health_alerts.ts";
 import { endOfRefused } from "./refused_tasks.ts";
 import { trialSize } from "./size.ts";
-import { baselineOf, type Draft, record, type Study } from "./study.ts";
+import { addGate, baselineOf, type Draft, type Ending, record, type Study } from "./study.ts";
 import { fidelitiesOf } from "./study_input.ts";
 
-/** Each action in order, found or made; a gate after each. Null: all passed. */
-export async function applyActions(study: Study, draft: Draft): Promise<Ending | null> {
-  for (const action of draft.trial.actions) {
-    const ended = await applyAction(study, draft, action);
-    if (ended !== null) return ended;
+/** Whether every action of a trial is applied. */
+export function isWhole({ trial }: Draft): boolean {
+  return trial.artifact_ids.length >= trial.actions.length;
+}
+
+/** The next action, found or made, and its gate; after the last one its size. Null: it passed. */
+export async function applyNext(study: Study, draft: Draft): Promise<Ending | null> {
+  const action = draft.trial.actions[draft.trial.artifact_ids.length];
+  const ended = action === undefined ? null : await applyAction(study, draft, action);
+  if (ended === null && isWhole(draft)) {
+    await addMeasurements(study, draft, [trialSize(draft.artifact, study.input)]);
   }
-  await addMeasurements(study, draft, [trialSize(draft.artifact, study.input)]);
-  return null;
+  return ended;
 }
 
 async function applyAction(
@@ -64,8 +62,8 @@ async function applyAction(
   draft.trial = {
     ...trial,
     artifact_ids: [...trial.artifact_ids, artifact.artifact_id],
-    gates: [...trial.gates, gate],
   };
+  addGate(draft, gate);
   if (gate.decision === "pass") return null;
   const kind = isNotFinite(artifact) ? "not_a_number" : "verification";
   return endingOf({ kind, message: gate.reason, hint: null, stage: "apply" });
@@ -145,7 +143,49 @@ export async function evaluateFirst(study: Study, draft: Draft): Promise<Ending 
   const ended = await evaluate(study, draft, first);
   if (ended !== null) return ended;
   const gate = proxyGate(study.spec, comparison(study, draft.trial));
-  draft.trial = { ...draft.trial, gates: [...draft.trial.gates, gate] };
+  addGate(draft, gate);
+  return gate.decision === "pass" ? null : { state: "stopped", failure: null };
+}
+
+/**
+ * Quality in the midst of a chain, and its gate. Its figures are kept apart: those of the trial are
+ * the finished model's.
+ */
+export async function evaluateMidway(
+  study: Study,
+  draft: Draft,
+  fidelity: "proxy" | "full",
+): Promise<Ending | null> {
+  const { trial: { trial_id, study_id, artifact_ids }, artifact } = draft;
+  const stage = artifact_ids.length - 1;
+  const evaluated = await callBackend(
+    study,
+    draft,
+    fidelity,
+    artifact.artifact_id,
+    () => study.ports.backend.evaluate(trial_id, artifact, fidelity, stage),
+  );
+  if ("ending" in evaluated) return evaluated.ending;
+  const refused = await endOfRefused(study, draft, evaluated.value, fidelity);
+  if (refused !== null) return refused;
+  const evaluation = withAggregates(evaluated.value, study.spec);
+  const { measurements } = evaluation;
+  const about = { study_id, trial_id, stage, attempt: 1, artifact_id: artifact.artifact_id };
+  await record(study, { type: "stage_evaluated", ...about, measurements });
+  const broken = notANumber(measurements, fidelity, hintOf(study, draft.trial, "quality"));
+  if (broken !== null) return endingOf(broken);
+  const reference = baselineEvaluation(study, fidelity);
+  const mismatch = reference === undefined
+    ? `Cannot compare as the baseline has no ${fidelity} evaluation`
+    : protocolMismatch(reference, evaluation);
+  if (reference === undefined || mismatch !== null) {
+    return endingOf(refusedComparison(mismatch ?? "", fidelity));
+  }
+  const gate = proxyGate(
+    study.spec,
+    compareQuality(study.spec, fidelity, reference, evaluation),
+  );
+  addGate(draft, gate);
   return gate.decision === "pass" ? null : { state: "stopped", failure: null };
 }
 

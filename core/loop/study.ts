@@ -3,12 +3,19 @@ import { frontHypervolume, frontOf } from "../front/objectives.ts";
 import type { Evaluation } from "../ports.ts";
 import type { Episode, JournalRecord } from "../schemas/journal.ts";
 import type { Spec } from "../schemas/spec.ts";
-import type { Trial } from "../schemas/trial.ts";
+import type { GateDecision, Trial, TrialState } from "../schemas/trial.ts";
+import type { Failure } from "../schemas/failure.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { ModelFacts } from "../schemas/facts.ts";
 import type { EarlierTrial, Proposed } from "../schemas/proposal.ts";
 import type { QueuedStrategy } from "./queue.ts";
 import type { StudyInput, StudyPorts } from "./study_input.ts";
+
+/** Why a trial goes no further. */
+export interface Ending {
+  readonly state: Exclude<TrialState, "running">;
+  readonly failure: Failure | null;
+}
 
 /** A trial being made; frozen by `closeTrial`. */
 export interface Draft {
@@ -19,6 +26,8 @@ export interface Draft {
   readonly opened: number;
   /** Milliseconds spent waiting, for the backend or held: the rest is the loop's own. */
   waited: number;
+  /** Why it goes no further; null: it may. */
+  ended: Ending | null;
   /** When it was put aside for a late full evaluation; null where it was not. */
   held_since: number | null;
 }
@@ -96,6 +105,20 @@ export function currentFront(study: Study): { ids: string[]; hypervolume: number
     ids: frontOf(compared).members.map(({ trial }) => trial.trial_id),
     hypervolume: frontHypervolume(compared, study.input.facts),
   };
+}
+
+/** What a gate's decision is about: the last action applied and what it made. */
+export function stageOf({ trial, artifact: { artifact_id, parent_id } }: Draft): GateStage {
+  const stage = trial.artifact_ids.length - 1;
+  return stage < 0 ? {} : { stage, artifact_id, parent_id };
+}
+
+type GateStage = Pick<GateDecision, "stage" | "artifact_id" | "parent_id">;
+
+/** Keeps a gate's decision with the stage, the attempt and the artifact that it is about. */
+export function addGate(draft: Draft, gate: GateDecision, about = stageOf(draft)): void {
+  const { trial } = draft;
+  draft.trial = { ...trial, gates: [...trial.gates, { attempt: 1, ...gate, ...about }] };
 }
 
 /** Closes one turn of the loop with the front as it stands. */

@@ -86,6 +86,9 @@ export const JournalRecord = z.discriminatedUnion("type", [
     path: z.string().describe("relative to the store"),
     rows: z.int(),
     sha256: z.string(),
+    stage: z.int().optional().describe(
+      "of an evaluation in the midst of a chain: number of the last action applied; absent: the end",
+    ),
     protocol: z.record(z.string(), z.string()).optional().describe(
       "task: hash of its protocol; a resumed study compares under equal ones only",
     ),
@@ -98,6 +101,16 @@ export const JournalRecord = z.discriminatedUnion("type", [
     at: z.string(),
     study_id: z.string(),
     trial_id: z.string(),
+    measurements: z.array(Measurement),
+  }),
+  z.strictObject({
+    type: z.literal("stage_evaluated"),
+    at: z.string(),
+    study_id: z.string(),
+    trial_id: z.string(),
+    stage: z.int().describe("number of the last action applied, from 0; more are to follow"),
+    attempt: z.int().describe("from 1: how often that action was tried"),
+    artifact_id: z.string(),
     measurements: z.array(Measurement),
   }),
   z.strictObject({

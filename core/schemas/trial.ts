@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ResolvedAction, Strategy } from "./action.ts";
+import { KnobValue, ResolvedAction, Strategy } from "./action.ts";
 import { Failure } from "./failure.ts";
 import { Measurement } from "./measurement.ts";
 import { Provenance } from "./provenance.ts";
@@ -32,6 +32,17 @@ export const GateDecision = z.strictObject({
   reason: z.string(),
   value: z.number().nullable(),
   threshold: z.number().nullable(),
+  // Absent in old records.
+  stage: z.int().optional().describe(
+    "number of the action that it is about, from 0: the last applied, or the one that was tried; " +
+      "absent before any",
+  ),
+  attempt: z.int().optional().describe("from 1: how often that was tried"),
+  artifact_id: z.string().optional().describe("that was judged; absent where none was made"),
+  parent_id: z.string().nullable().optional().describe("what a roll-back goes back to"),
+  adjustment: z.record(z.string(), KnobValue).optional().describe(
+    "knobs that the next attempt sets anew; absent: none",
+  ),
 });
 export type GateDecision = z.infer<typeof GateDecision>;
 

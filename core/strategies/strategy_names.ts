@@ -34,12 +34,15 @@ export function readableId(
   return `s${String(number).padStart(2, "0")}-${actions.map(actionWords).join("+")}`;
 }
 
+/** Knobs with their values, such as `bits=4, group_size=64`. */
+export function knobWords(params: Readonly<Record<string, KnobValue>>): string {
+  return Object.entries(params).map(([name, value]) => `${name}=${value}`).join(", ");
+}
+
 /** A recipe in full, such as `quantization/rtn(bits=4) + quantization/rtn(targets=embedding)`. */
 export function strategyWords(
   actions: readonly Pick<Action, "agent" | "method" | "params">[],
 ): string {
-  return actions.map(({ agent, method, params }) => {
-    const knobs = Object.entries(params).map(([name, value]) => `${name}=${value}`).join(", ");
-    return `${agent}/${method}(${knobs})`;
-  }).join(" + ");
+  return actions.map(({ agent, method, params }) => `${agent}/${method}(${knobWords(params)})`)
+    .join(" + ");
 }

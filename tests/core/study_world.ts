@@ -150,7 +150,7 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
         return { artifact, cached };
       });
     },
-    async evaluate(trial_id, artifact, fidelity) {
+    async evaluate(trial_id, artifact, fidelity, stage) {
       const actions = recipes.get(artifact.artifact_id)!;
       const n = amounts[fidelity];
       const about = { call: "evaluate" as const, trial_id, fidelity, actions };
@@ -168,7 +168,9 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
           protocol: { words: hash, words_text: hash },
         };
       });
-      if (outcome.ok) stored.push({ trial_id, fidelity, evaluation: outcome.value });
+      if (outcome.ok && stage === undefined) {
+        stored.push({ trial_id, fidelity, evaluation: outcome.value });
+      }
       return outcome;
     },
     speed(trial_id, artifact, baseline) {

@@ -16,6 +16,8 @@ export interface EvaluateInput {
   readonly trial_id: string;
   readonly artifact: Artifact;
   readonly fidelity: "proxy" | "full";
+  /** Of an evaluation in the midst of a chain: number of the last action applied. */
+  readonly stage?: number | undefined;
 }
 
 /** Log-likelihood requests are batched by this many on a CPU: measured to be the fastest. */
@@ -44,9 +46,14 @@ async function answersPath({ workshop, study, artifact }: EvaluateInput): Promis
 /** Quality at a fidelity: one process, its samples kept beside the journal. */
 export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Evaluation>> {
   const { workshop, study, runner, trial_id, artifact, fidelity } = input;
-  const { relative, absolute } = workshop.store.samplesPath(study.study_id, trial_id, fidelity);
   const place = await artifactPlace(workshop.artifacts, artifact, "evaluate");
   if (!place.ok) return place;
+  const { stage } = input;
+  const { relative, absolute } = workshop.store.samplesPath(
+    study.study_id,
+    stage === undefined ? trial_id : `${trial_id}-stage${stage}`,
+    fidelity,
+  );
   const evaluated = await runner(trial_id, {
     stage: "evaluate",
     ...place.value,
@@ -74,6 +81,7 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
       study_id: study.study_id,
       trial_id,
       fidelity,
+      ...(stage === undefined ? {} : { stage }),
       path: relative,
       rows: samples,
       sha256: samples_sha256,

@@ -23,8 +23,8 @@ export function createLiveBackend(
   return {
     apply: (trial_id: string, parent: Artifact, action: ResolvedAction) =>
       applyAction({ workshop, study, runner, trial_id, parent, action }),
-    async evaluate(trial_id, artifact, fidelity): Promise<Outcome<Evaluation>> {
-      const input = { workshop, study, runner, trial_id, artifact, fidelity };
+    async evaluate(trial_id, artifact, fidelity, stage): Promise<Outcome<Evaluation>> {
+      const input = { workshop, study, runner, trial_id, artifact, fidelity, stage };
       const evaluated = await evaluateArtifact(input);
       // A full evaluation after the proxy answers more than the runtime is asked again.
       if (evaluated.ok && (fidelity === "proxy" || first?.artifact_id !== artifact.artifact_id)) {

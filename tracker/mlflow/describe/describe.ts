@@ -162,7 +162,9 @@ function effectsOf(
       return [{
         to,
         kind: "file",
-        path: `samples/${record.fidelity}${extname(record.path)}`,
+        path: `samples/${record.fidelity}${
+          record.stage === undefined ? "" : `-stage${record.stage}`
+        }${extname(record.path)}`,
         file: join(root, record.path),
       }];
     case "log_written":

@@ -44,7 +44,7 @@ function problem(position: number, trial_id: string | null, text: string): Chang
 
 async function changesOf(record: JournalRecord, position: number, root: string): Promise<Change[]> {
   const changes = recordChanges(record, position);
-  if (record.type !== "samples_written") return changes;
+  if (record.type !== "samples_written" || record.stage !== undefined) return changes;
   const read = await sampleChanges(root, record);
   return "changes" in read
     ? [...changes, ...read.changes]

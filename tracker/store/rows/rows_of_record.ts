@@ -6,6 +6,7 @@ import { importedRows } from "./imported_rows.ts";
 import { earlierTrialRows, proposalRows } from "./proposal_rows.ts";
 import { PROTOCOL_TABLES, protocolRows } from "./protocol_rows.ts";
 import { energyRows, layerRows, resourceRows } from "./reading_rows.ts";
+import { stageRows } from "./stage_rows.ts";
 import { alertRows, eventRow, logRows, noteRows } from "./said_rows.ts";
 import { resumedRows, studyRows } from "./study_rows.ts";
 import { closedTrialRows, openedTrialRows } from "./trial_rows.ts";
@@ -32,7 +33,10 @@ function ownChanges(record: JournalRecord, position: number): Change[] {
       return closedTrialRows(record.trial, position);
     case "artifact_written":
       return artifactRows(record, position);
+    case "stage_evaluated":
+      return stageRows(record, position);
     case "samples_written": {
+      if (record.stage !== undefined) return []; // samples are those of the finished model
       const { study_id, trial_id, fidelity, path, rows, sha256 } = record;
       const where = { study_id, trial_id, fidelity };
       return [

@@ -1,4 +1,10 @@
-import type { JournalRecord, ResolvedAction, Strategy, Trial } from "../../../core/mod.ts";
+import {
+  type JournalRecord,
+  knobWords,
+  type ResolvedAction,
+  type Strategy,
+  type Trial,
+} from "../../../core/mod.ts";
 import { adds, type Change, measurementRow, moment, type Row } from "./change.ts";
 import { provenanceColumns } from "./provenance_columns.ts";
 
@@ -16,6 +22,7 @@ const TRIAL_TABLES = [
 
 const RUN_TABLES = [
   "trial_artifacts",
+  "stage_measurements",
   "samples",
   "sample_files",
   "protocols",
@@ -177,7 +184,19 @@ export function closedTrialRows(trial: Trial, position: number): Change[] {
     ),
     ...adds(
       "gate_decisions",
-      trial.gates.map((one, gate_index) => ({ ...key, gate_index, ...one })),
+      trial.gates.map((
+        { stage, attempt, artifact_id, parent_id, adjustment, ...one },
+        gate_index,
+      ) => ({
+        ...key,
+        gate_index,
+        ...one,
+        stage: stage ?? null,
+        attempt: attempt ?? null,
+        artifact_id: artifact_id ?? null,
+        parent_id: parent_id ?? null,
+        adjustment: adjustment === undefined ? null : knobWords(adjustment),
+      })),
     ),
     ...adds(
       "constraint_verdicts",
