@@ -32,7 +32,7 @@ export * from "./evidence/significance.ts";
 export * from "./evidence/statistics.ts";
 export * from "./evidence/strata.ts";
 export * from "./evidence/task_comparison.ts";
-export { openByHand, type StudyByHand, type TrialByHand } from "./loop/by_hand.ts";
+export { openByHand, type StudyByHand, type TrialByHand } from "./by_hand.ts";
 export type { Proposal } from "./loop/propose.ts";
 export * from "./loop/replay.ts";
 export { runEvaluation } from "./loop/run_evaluation.ts";

@@ -1,19 +1,24 @@
-import { UsageError } from "../errors.ts";
-import type { Action } from "../schemas/action.ts";
-import type { GateDecision, Trial } from "../schemas/trial.ts";
-import type { Spec } from "../schemas/spec.ts";
-import { resolveActions } from "../strategies/resolve_action.ts";
-import { closeStudy } from "./close_study.ts";
-import { closeTrial, endingOf } from "./draft.ts";
-import { begin, learn, measure } from "./episode.ts";
-import { finishHeld } from "./full_evaluation.ts";
-import { openStudy } from "./open_study.ts";
-import { type Proposal, propose } from "./propose.ts";
-import { ensureBaseline } from "./run_baseline.ts";
-import { applyNext, evaluate, evaluateFirst, evaluateMidway, isWhole } from "./run_trial.ts";
-import type { Stop } from "./stop.ts";
-import { baselineOf, currentFront, type Draft, type Study, visibleTrials } from "./study.ts";
-import { fidelitiesOf, type StudyInput, type StudyPorts, type StudyResult } from "./study_input.ts";
+import { UsageError } from "./errors.ts";
+import type { Action } from "./schemas/action.ts";
+import type { GateDecision, Trial } from "./schemas/trial.ts";
+import type { Spec } from "./schemas/spec.ts";
+import { resolveActions } from "./strategies/resolve_action.ts";
+import { closeStudy } from "./loop/close_study.ts";
+import { closeTrial, endingOf } from "./loop/draft.ts";
+import { begin, learn, measure } from "./loop/episode.ts";
+import { finishHeld } from "./loop/full_evaluation.ts";
+import { openStudy } from "./loop/open_study.ts";
+import { type Proposal, propose } from "./loop/propose.ts";
+import { ensureBaseline } from "./loop/run_baseline.ts";
+import { applyNext, evaluate, evaluateFirst, evaluateMidway, isWhole } from "./loop/run_trial.ts";
+import type { Stop } from "./loop/stop.ts";
+import { baselineOf, currentFront, type Draft, type Study, visibleTrials } from "./loop/study.ts";
+import {
+  fidelitiesOf,
+  type StudyInput,
+  type StudyPorts,
+  type StudyResult,
+} from "./loop/study_input.ts";
 
 /**
  * One trial by hand. Each call refuses in words what cannot be yet, and what comes after its end; a
