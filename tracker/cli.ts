@@ -22,6 +22,10 @@ function optionsOf(kind: StudyOption["of"]): StudyOption[] {
   return STUDY_OPTIONS.filter(({ of }) => of === kind);
 }
 
+const withTaskOptions = (command: Command) => withOptionsOf(command, "task");
+const withLimitOptions = (command: Command) => withOptionsOf(command, "limit");
+const withStudyOptions = (command: Command) => withOptionsOf(command, "task", "limit", "study");
+
 function withRunOptions(command: Command): Command {
   return withStore(command)
     .option("-y, --yes", "take every default and record that it was assumed")
@@ -74,28 +78,23 @@ function buildProgram(): Command {
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "pare: ")) });
 
-  withRunOptions(withOptionsOf(
+  withRunOptions(withStudyOptions(
     program.command("run").description("compress a model, measure it and draw the front")
       .argument("[study.json]", "a study document; options stand above its fields"),
-    "task",
-    "limit",
-    "study",
   )).action(async (file: string | undefined, options) =>
     (await import("./commands/run.ts")).runCommand(file, options)
   );
 
-  withRunOptions(withEndpoint(withOptionsOf(
+  withRunOptions(withEndpoint(withTaskOptions(
     program.command("evaluate").description("measure a model, here or behind a server"),
-    "task",
   ))).action(async (options) => (await import("./commands/evaluate.ts")).evaluateCommand(options));
 
   withRunOptions(program.command("demo").description("the study of the README, on a real model"))
     .action(async (options) => (await import("./commands/run.ts")).demoCommand(options));
 
-  withRunOptions(withOptionsOf(
+  withRunOptions(withLimitOptions(
     program.command("resume").description("go on with a study that was stopped")
       .argument("[study]", "its id; default: the latest; limits that are given replace its own"),
-    "limit",
   )).action(async (study: string | undefined, options) =>
     (await import("./commands/run.ts")).resumeCommand(study, options)
   );

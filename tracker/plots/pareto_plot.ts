@@ -84,6 +84,10 @@ interface Panel {
   x: (row: TrialRow) => number | null;
 }
 
+function qualityLabel(metric: QualityMetric, { quality }: ParetoPlotOptions): string {
+  return isShare(metric) ? `${quality} (mean over tasks, 95 % interval)` : quality;
+}
+
 function panel(
   rows: TrialRow[],
   { label, x, ascending }: Panel,
@@ -113,9 +117,7 @@ function panel(
     style: { fontFamily: FONT, fontSize: "12px", background: "white", color: INK },
     x: { label, nice: true, grid: true, zero: false, insetLeft: 14, insetRight: 22 },
     y: {
-      label: isShare(quality)
-        ? `${options.quality} (mean over tasks, 95 % interval)`
-        : options.quality,
+      label: qualityLabel(quality, options),
       nice: true,
       grid: true,
     },
