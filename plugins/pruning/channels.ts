@@ -117,7 +117,8 @@ function shapesAfter(model: ModelFacts, after: Widths): LinearShape[] {
   const left = new Map(
     model.linear_shapes.map((shape) => {
       const key = `${named([shape.out_features, shape.in_features])} ${shape.bias ?? false}`;
-      return [key, { ...shape }] as const;
+      const open: { count: number } = { ...shape };
+      return [key, open] as const;
     }),
   );
   const made = new Map<string, LinearShape>();
@@ -204,7 +205,7 @@ export default defineMethod({
       description: "The channels that are left are a multiple of this, which runtimes like",
     }),
   },
-  needs: { environment: "default", calibration: false, gpu: false },
+  needs: { environment: "default", gpu: false },
   leaves,
   order: {
     effect: "resizes",
