@@ -174,6 +174,11 @@ function leaves(params: Params, { model }: Facts) {
   return { changes: [change], model: model_after };
 }
 
+/** The widest step, up to what runtimes like, that an eighth of the channels is not less than. */
+function stepOf({ intermediate_size }: ModelFacts): 8 | 16 | 32 {
+  return ([32, 16] as const).find((step) => step <= STEP * intermediate_size) ?? 8;
+}
+
 /** An eighth fewer or more channels; attention stays as it is, which costs more quality. */
 function next(params: Params, finding: Finding): Params | null {
   const mlp_ratio = params.mlp_ratio + (finding === "lost" ? -STEP : STEP);
@@ -220,12 +225,17 @@ export default defineMethod({
   hint: (about) => about === "quality" ? "Cut less, or train after it" : "Cut more",
   supports,
   accepts,
-  seed: (boldness) =>
-    boldness === "conservative"
-      ? { mlp_ratio: STEP }
-      : boldness === "balanced"
-      ? { mlp_ratio: 2 * STEP }
-      : null,
+  auto: ({ model }) => ({
+    round_to: {
+      value: stepOf(model),
+      reason: "the widest step that an eighth of the channels has",
+    },
+  }),
+  seed(boldness, { model }) {
+    const round_to = stepOf(model);
+    if (boldness === "conservative") return { mlp_ratio: STEP, round_to };
+    return boldness === "balanced" ? { mlp_ratio: 2 * STEP, round_to } : null;
+  },
   next,
   estimateSeconds: (_params, { model }) =>
     START_SECONDS + model.linear_parameters / WEIGHTS_A_SECOND,

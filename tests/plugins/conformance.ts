@@ -215,6 +215,7 @@ async function checkFirstProposal(entry: RegisteredMethod, world: TinyWorld): Pr
     Math.abs(applied.formula_bytes - predicted) <= BYTES_OFF * predicted,
     `${applied.formula_bytes} bytes were written, ${predicted} predicted`,
   );
+  checkModel(entry.method.leaves(action.params, world.facts).model, applied.model, entry.method);
   const request = {
     stage: "verify",
     artifact_dir: directory,
@@ -249,6 +250,20 @@ function madeOf(
     changes: changes.map((change) => ({ ...change, form: change.form && { ...change.form } })),
     created_at: "2026-01-01T00:00:00Z",
   };
+}
+
+/** The model that a method says it leaves is the one that its files hold. */
+function checkModel(said: ModelFacts, held: Partial<ModelFacts>, { name }: Method): void {
+  const shape = (model: Partial<ModelFacts>) => ({
+    layers: model.layers,
+    hidden_size: model.hidden_size,
+    intermediate_size: model.intermediate_size,
+    heads: model.heads,
+    kv_heads: model.kv_heads,
+    parameters: model.parameters,
+    linear_parameters: model.linear_parameters,
+  });
+  assert.deepEqual(shape(said), shape(held), `${name} leaves another model than it says`);
 }
 
 /** One window or token more than exist is refused, with how much there is: none is cut in silence. */
