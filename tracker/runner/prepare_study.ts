@@ -6,6 +6,7 @@ import {
   askedWindows,
   type Assumption,
   chooseSamples,
+  type DataKind,
   type Facts,
   type SamplePool,
   samplingByTask,
@@ -153,12 +154,12 @@ async function prepareTasks(
   const sources = windowSources(request, model);
   const model_dir = endpoint === undefined ? model.path : endpoint.tokenizer_dir;
   const asked = askedWindows(request, workshop.registry.methods, USUAL_WINDOWS);
-  const windows = evaluation === undefined ? asked.calibration.windows : 0;
+  const windows = takesText(workshop, request, "calibration") ? asked.calibration.windows : 0;
   const tokens = {
     calibration: Math.min(asked.calibration.tokens, model.context_length),
     training: Math.min(asked.training.tokens, model.context_length),
   };
-  const training = trains(workshop, request)
+  const training = takesText(workshop, request, "training")
     ? { path: sources.training, windows: asked.training.windows, tokens: tokens.training }
     : null;
   const sample_seed = request.sampling?.seed ?? request.seed;
@@ -226,11 +227,14 @@ async function prepareTasks(
   };
 }
 
-/** Whether a method that the study may use trains. */
-function trains({ registry }: Workshop, { methods, evaluation }: StudyRequest): boolean {
+/** Whether a method that the study may use works on text of this kind: else none is drawn. */
+function takesText({ registry }: Workshop, request: StudyRequest, kind: DataKind): boolean {
+  const { methods, strategies, evaluation } = request;
+  const named = strategies.flatMap(({ actions }) => actions.map(({ method }) => method));
   return evaluation === undefined &&
-    registry.methods.some(({ method }) =>
-      method.needs.data === "training" && (methods === undefined || methods.includes(method.name))
+    registry.methods.some(({ method: { name, needs } }) =>
+      needs.data === kind &&
+      (methods === undefined || methods.includes(name) || named.includes(name))
     );
 }
 
