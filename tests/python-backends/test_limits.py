@@ -38,7 +38,7 @@ def answered(tmp_path: Path, rows: list[dict[str, Any]]) -> WireTask:
 
 
 def prepare(model_dir: Path, task: WireTask, out: Path) -> dict[str, Any]:
-    request = PrepareDataRequest(str(model_dir), [task], None, 2, 32, str(out), 1, 1)
+    request = PrepareDataRequest(str(model_dir), [task], None, 2, 32, str(out), 1, 1, {})
     return run(request, Events().report)
 
 

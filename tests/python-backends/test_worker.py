@@ -11,7 +11,7 @@ from pare_backends.progress import silent_report
 from pare_backends.stages import describe, inspect_device
 from pare_backends.worker import STAGES, default_threads
 
-ROOT = Path(describe.__file__).parent.parent
+ROOT = Path(describe.__file__).parents[2]
 
 
 def test_every_stage_has_its_module() -> None:
