@@ -1,5 +1,5 @@
 import { closeStudy } from "./loop/close_study.ts";
-import { earlierProposals } from "./loop/earlier_trials.ts";
+import { earlierProposals } from "./resume/earlier_trials.ts";
 import { apply, begin, evaluate, learn, measure } from "./loop/episode.ts";
 import { finishHeld } from "./loop/full_evaluation.ts";
 import { openStudy } from "./loop/open_study.ts";

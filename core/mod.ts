@@ -34,7 +34,7 @@ export * from "./evidence/strata.ts";
 export * from "./evidence/task_comparison.ts";
 export { openByHand, type StudyByHand, type TrialByHand } from "./by_hand.ts";
 export type { Proposal } from "./loop/propose.ts";
-export * from "./loop/replay.ts";
+export * from "./resume/replay.ts";
 export { runEvaluation } from "./loop/run_evaluation.ts";
 export * from "./loop/study_input.ts";
 export * from "./ports.ts";

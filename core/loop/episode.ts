@@ -4,7 +4,7 @@ import type { Trial } from "../schemas/trial.ts";
 import { closeTrial, endingOf, openTrial } from "./draft.ts";
 import { finishTrial } from "./full_evaluation.ts";
 import type { Proposal } from "./propose.ts";
-import { isFinished } from "./replay.ts";
+import { isFinished } from "../resume/replay.ts";
 import { applyNext, evaluateFirst, isWhole, judge, measureSpeed } from "./run_trial.ts";
 import { closeEpisode, type Draft, type Ending, type Study } from "./study.ts";
 

@@ -5,7 +5,7 @@ import type { Trial } from "../schemas/trial.ts";
 import { applyAnswers, missingKeyConstraints } from "../spec/questions.ts";
 import { strategyKey } from "../strategies/strategy_names.ts";
 import { checkUserStrategies, initialQueue } from "./queue.ts";
-import { isFinished, type OpenTrial } from "./replay.ts";
+import { isFinished, type OpenTrial } from "../resume/replay.ts";
 import { baselineOf, record, type Study } from "./study.ts";
 import {
   fidelitiesOf,

@@ -4,7 +4,7 @@ import type { Trial } from "../schemas/trial.ts";
 import { type AgentMethod, resolveActions } from "../strategies/resolve_action.ts";
 import { seedStrategies } from "../strategies/seed_strategies.ts";
 import type { Spec } from "../schemas/spec.ts";
-import { isFinished } from "./replay.ts";
+import { isFinished } from "../resume/replay.ts";
 import type { StudyInput } from "./study_input.ts";
 
 /** A strategy that is to run before the samplers are asked. */

@@ -11,7 +11,7 @@ import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 import type { Recommendation } from "../advice/recommend.ts";
-import type { ReplayedStudy } from "./replay.ts";
+import type { ReplayedStudy } from "../resume/replay.ts";
 
 /** The evaluations of a study's baseline, the one that a trial begins with first. */
 export function fidelitiesOf(

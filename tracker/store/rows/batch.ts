@@ -8,11 +8,11 @@ import {
 } from "@duckdb/node-api";
 import type { Points } from "../../../core/mod.ts";
 import type { Cell, Change, Row } from "./change.ts";
-import { makeFigureBatch } from "./figure_rows.ts";
+import { makeFigureBatch } from "./derived/figure_rows.ts";
 import { deleteRows, type Forgotten, seenBefore } from "./forget_rows.ts";
-import { refreshFront } from "./front_rows.ts";
+import { refreshFront } from "./derived/front_rows.ts";
 import { makePointBatch } from "../points/write_points.ts";
-import { refreshStandings } from "./summary_rows.ts";
+import { refreshStandings } from "./derived/summary_rows.ts";
 
 type Where = Readonly<Record<string, string>>;
 

@@ -1,4 +1,4 @@
-import { METRICS, QUALITY } from "../../../core/mod.ts";
+import { METRICS, QUALITY } from "../../../../core/mod.ts";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { type ChangedTrials, someTrials } from "./changed_trials.ts";
 import { refreshSummaries } from "./summary_rows.ts";

@@ -9,7 +9,7 @@ import {
   pointOf,
   standingsOf,
   yardstickOf,
-} from "../../../core/mod.ts";
+} from "../../../../core/mod.ts";
 import { listOf } from "./changed_trials.ts";
 import { readStoredStudy, type StoredStudy } from "./compared_rows.ts";
 

@@ -5,7 +5,7 @@ import {
   type ConstraintVerdict,
   RATIOS,
   type Spec,
-} from "../../../core/mod.ts";
+} from "../../../../core/mod.ts";
 
 /** What the sink reads of a study to compare its trials: by the names of the core. */
 export interface StoredStudy {

@@ -2,11 +2,11 @@ import type { Trial } from "../schemas/trial.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
 import { strategyKey } from "../strategies/strategy_names.ts";
 import { DEFAULT_FULL_EVALUATIONS } from "../spec/limits.ts";
-import { estimateFull, estimateTrial, remainingSeconds } from "./budget.ts";
-import { isPromising } from "./full_evaluation.ts";
-import type { Proposal } from "./propose.ts";
-import type { Stop } from "./stop.ts";
-import type { Study } from "./study.ts";
+import { estimateFull, estimateTrial, remainingSeconds } from "../loop/budget.ts";
+import { isPromising } from "../loop/full_evaluation.ts";
+import type { Proposal } from "../loop/propose.ts";
+import type { Stop } from "../loop/stop.ts";
+import type { Study } from "../loop/study.ts";
 
 /**
  * What an earlier run of the study left on the proxy and its limits of today let through: those
