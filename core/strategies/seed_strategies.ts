@@ -27,10 +27,18 @@ const BOLDNESS: readonly Boldness[] = ["conservative", "balanced", "aggressive"]
 /** From this share of the predicted bytes on, the embedding is worth an action of its own. */
 const LARGE_EMBEDDING = 0.2;
 
-/** Supported methods, the preferred ones first, then as the spec lists them. */
+/**
+ * Supported methods: the preferred ones first, then the others of their agents, then as the spec lists
+ * them. A family that nobody prefers begins no study before one that is preferred.
+ */
 function methodOrder(spec: Spec, methods: readonly AgentMethod[]): AgentMethod[] {
   const supported = spec.methods.filter((verdict) => verdict.supported);
-  const names = [...spec.preferred_quant, ...supported.map((verdict) => verdict.method)];
+  const preferred = supported.filter(({ method }) => spec.preferred_quant.includes(method));
+  const agents = new Set(preferred.map(({ agent }) => agent));
+  const rest = supported.toSorted((a, b) =>
+    Number(agents.has(b.agent)) - Number(agents.has(a.agent))
+  );
+  const names = [...spec.preferred_quant, ...rest.map((verdict) => verdict.method)];
   return [...new Set(names)].flatMap((name) => {
     const verdict = supported.find((one) => one.method === name);
     const entry = methods.find((one) => one.method.name === name && one.agent === verdict?.agent);
