@@ -26,6 +26,16 @@ Deno.test("seedStrategies() offers one recipe a boldness, by three methods, pref
   assert.ok(seeds.every((seed) => seed.origin.mode === "seed" && seed.origin.reason.length > 9));
 });
 
+Deno.test("seedStrategies() begins with the families of the preferred methods, wherever others are listed", () => {
+  // Another family, listed first, that would take a boldness of its own.
+  const earlier = methods.map(({ method }): AgentMethod => ({
+    agent: "cutting",
+    method: { ...method, name: `cut_${method.name}` },
+  }));
+  const { seeds } = seedsFor(small, [...earlier, ...methods]);
+  assert.deepEqual(seeds.map((seed) => seed.actions[0]?.method), ["octet", "tune", "round"]);
+});
+
 Deno.test("seedStrategies() offers only recipes that can run, no two the same", () => {
   const { seeds } = seedsFor();
   const resolved = seeds.map((seed) => resolveActions(seed.actions, methods, small));
