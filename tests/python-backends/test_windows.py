@@ -33,6 +33,7 @@ def request(model_dir: Path, folder: Path, **changes: Any) -> PrepareDataRequest
         output_dir=str(folder / "out"),
         seed=42,
         sample_seed=42,
+        sample_seeds={},
         training=WindowsRequest(str(text), 20, 32),
     )
     return dataclasses.replace(plain, **changes)
