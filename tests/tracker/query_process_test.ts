@@ -28,7 +28,7 @@ function queryProcesses(parent = Deno.pid): number[] {
       const status = Deno.readTextFileSync(`/proc/${Number(name)}/status`);
       if (!status.includes(`\nPPid:\t${parent}\n`)) continue;
       const command = Deno.readTextFileSync(`/proc/${name}/cmdline`);
-      if (command.includes("query_process.ts")) found.push(Number(name));
+      if (command.includes("query/process.ts")) found.push(Number(name));
     } catch {
       // not a process, or gone by now
     }
@@ -123,7 +123,7 @@ Deno.test("The process of a query ends with the one that asked, in the middle of
     await asker.kill();
     const gone = () => {
       try {
-        return !Deno.readTextFileSync(`/proc/${pid}/cmdline`).includes("query_process.ts");
+        return !Deno.readTextFileSync(`/proc/${pid}/cmdline`).includes("query/process.ts");
       } catch {
         return true;
       }

@@ -186,6 +186,8 @@ Deno.test("kill -9 of the writer and its sink: nothing is lost or doubled, the r
       await child.kill();
       await using store = await openStore(root, { write: true });
       assert.equal(store.took_over?.pid, child.pid);
+      // A query waits a second for what is not in the index yet, and then says that it lacks it.
+      assert.equal((await store.flush()).caught_up, true);
       const { rows } = await store.query(
         "SELECT study_id, count(*) AS n FROM studies GROUP BY ALL",
       );

@@ -183,12 +183,22 @@ Deno.test("recipeText() says a recipe in the field's terms", () => {
     recipeText({
       strategy,
       actions: [
-        { ...resolved, method: "gptq", params: { bits: 4, group_size: 64, symmetric: true } },
-        { ...resolved, method: "rtn", params: { targets: "embedding", bits: 8, group_size: -1 } },
+        { ...resolved, method: "gptq", params: { bits: 4 }, label: ["4-bit", "g64"] },
+        { ...resolved, method: "rtn", params: { bits: 8 }, label: ["embedding", "8-bit"] },
       ],
     }),
     "gptq 4-bit g64 + rtn embedding 8-bit",
   );
+  // Records from before labels tell the knobs that somebody set.
+  const knob = { knob: "bits", value: 4, by: "sampler" as const, reason: null };
+  const usual = { knob: "group_size", value: 64, by: "default" as const, reason: null };
+  const old = {
+    agent: "quantization",
+    method: "gptq",
+    params: { bits: 4, group_size: 64 },
+    resolved: [knob, usual],
+  };
+  assert.equal(recipeText({ strategy, actions: [old] }), "gptq bits 4");
   assert.equal(recipeText({ strategy: null, actions: [] }), "baseline");
   assert.equal(recipeText({ strategy, actions: [] }), "gptq", "its process ended under it");
 });
