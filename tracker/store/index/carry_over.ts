@@ -66,6 +66,8 @@ async function lostRecords(connection: DuckDBConnection, tables: Shared): Promis
 const OF_STUDY = ["front_points", "compared_trials", "trial_summaries", "trial_figures"];
 /** Rows of an episode, which have its number and, but for the first, no trial. */
 const OF_EPISODE = ["episodes", "episode_front", "episode_rewards", "refused"];
+/** What is said of an artifact, which is one for all trials that use it: the last record counts. */
+const OF_ARTIFACT = ["artifacts", "artifact_files", "layer_sensitivities"];
 /** What says something of the index itself. */
 const OWN = ["problems", "recovered", "sink_offset", "schema_migrations", "metric_series"];
 
@@ -95,7 +97,8 @@ async function takeTrial(
   const own = [study_id, trial_id];
   for (const table of tables) {
     const [name, columns] = table;
-    if (OWN.includes(name) || OF_STUDY.includes(name) || !columns.includes("study_id")) continue;
+    const others = [...OWN, ...OF_STUDY, ...OF_ARTIFACT];
+    if (others.includes(name) || !columns.includes("study_id")) continue;
     if (columns.includes("trial_id")) await takeRows(connection, table, where, own);
     else if (trial_id === null) await takeRows(connection, table, "study_id = ?", [study_id]);
   }
@@ -108,9 +111,9 @@ async function takeTrial(
     own,
   );
   await takeRows(connection, ["metric_series", tables.get("metric_series")!], where, own);
-  // An artifact is one for all who use it: its row is that of the last record, which may be lost.
+  // The last record of an artifact may be the one that is lost.
   const used = `artifact_id IN (SELECT artifact_id FROM old.trial_artifacts WHERE ${where})`;
-  for (const name of ["artifacts", "artifact_files"]) {
+  for (const name of OF_ARTIFACT) {
     await takeRows(connection, [name, tables.get(name)!], used, own);
   }
 }
