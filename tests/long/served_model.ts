@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { copyFile, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -59,8 +59,8 @@ async function begunModel(model_dir: string, folder: string): Promise<string> {
   const begun = join(folder, "begun");
   await mkdir(begun);
   for (const name of await readdir(model_dir)) {
-    if (name.startsWith("tokenizer")) await copyFile(join(model_dir, name), join(begun, name));
-    else await symlink(join(model_dir, name), join(begun, name));
+    // Copies: a link out of a model's directory is refused.
+    await copyFile(join(model_dir, name), join(begun, name));
   }
   const edit = async (name: string, change: (read: Record<string, unknown>) => void) => {
     const read = JSON.parse(await readFile(join(begun, name), "utf8"));
