@@ -6,6 +6,11 @@ import { type QueryReply, type QueryRequest, ReplySchema } from "./messages.ts";
 
 const PROGRAM = fileURLToPath(new URL("./process.ts", import.meta.url));
 const CONFIG = fileURLToPath(new URL("../../../deno.json", import.meta.url));
+/**
+ * DuckDB's allocator keeps the addresses of what it freed, and the kernel counts them: a query that
+ * went on to disk was at 4.7 GB then, at 2.6 GB without (2.1 GB resident in both).
+ */
+const GIVES_BACK = { DUCKDB_JE_MALLOC_CONF: "retain:false" };
 /** How long an idle process stays for the next query. */
 const IDLE_MS = 60_000;
 /** Of what an ended process said on standard error. */
@@ -41,6 +46,7 @@ async function textOf(pipe: ReadableStream<Uint8Array>): Promise<string> {
 function start(): Child {
   const process = new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "--no-check", "--allow-all", "--config", CONFIG, PROGRAM],
+    env: GIVES_BACK,
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",
