@@ -25,6 +25,7 @@ import {
   types,
 } from "./jobs.ts";
 import { type Ended, longestFirst, runInLanes } from "./lanes.ts";
+import { failureLines } from "./failures.ts";
 import { stop } from "./run_job.ts";
 import { denoSeconds, pytestSeconds, type Seconds, writeSeconds } from "./seconds.ts";
 import { setUp } from "./set_up.ts";
@@ -53,7 +54,7 @@ async function run(mode: Mode, below: readonly string[], measure: boolean): Prom
     console.log(`${one.output.trimEnd()}\n[${one.seconds.toFixed(0)} s]\n`);
   });
   const seconds = (performance.now() - started) / 1000;
-  console.log(budgetLines(mode, jobs, ended, seconds).join("\n"));
+  console.log([...budgetLines(mode, jobs, ended, seconds), "", ...failureLines(ended)].join("\n"));
   if (measure) await keepSeconds(ended);
   return addCounts(all);
 }

@@ -14,7 +14,7 @@ export interface Counts {
 
 /** Colours and cursor movements that a terminal would swallow. */
 // deno-lint-ignore no-control-regex
-const ESCAPES = /\x1b\[[0-9;]*[A-Za-z]/g;
+export const ESCAPES = /\x1b\[[0-9;]*[A-Za-z]/g;
 
 /** What a file prints where it ignores a test, by `ignoreUnless`. */
 export const SKIPPED = "skipped: ";
