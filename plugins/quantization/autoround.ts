@@ -1,19 +1,6 @@
 import { defineMethod, integer, real } from "../../core/mod.ts";
-import {
-  acceptsLinear,
-  autoGroupSize,
-  gridHint,
-  gridLabel,
-  groupSize,
-  leavesLinear,
-  modelMemory,
-  nextBits,
-  packsLinearLayers,
-  roundsOnce,
-  seedGroupSize,
-  symmetricGrid,
-  weightBits,
-} from "./_groups.ts";
+import { modelMemory, seedGroupSize } from "./_groups.ts";
+import { calibrationWindows, GPU_SPEED, gridKnobs, linearQuantizer } from "./_linear.ts";
 
 /**
  * Fitted to 49 s for SmolLM2-135M (8 steps, 8 windows of 256 tokens, two cores): a fixed cost for
@@ -23,19 +10,16 @@ const SECONDS_A_BLOCK = 0.5;
 const SECONDS_A_WEIGHT_AND_TOKEN = 8e-12;
 const START_SECONDS = 8;
 const BATCH = 4;
-/** A GPU does the same work roughly so much faster; never measured here, only for planning. */
-const GPU_SPEED = 10;
 /** Below this many parameters 3 bits cost more than an aggressive try may. */
 const SMALL_MODEL = 1e9;
 
 /** AutoRound by auto-round. */
 export default defineMethod({
+  ...linearQuantizer,
   name: "autoround",
   summary: "Learns how each weight is rounded and each group is clipped, block by block",
   knobs: {
-    bits: weightBits,
-    group_size: groupSize,
-    symmetric: symmetricGrid,
+    ...gridKnobs,
     iters: integer({
       minimum: 1,
       maximum: 1000,
@@ -44,15 +28,7 @@ export default defineMethod({
       unit: "steps a block",
       description: "Steps of signed gradient descent for each block; the paper takes 200",
     }),
-    samples: integer({
-      minimum: 1,
-      maximum: 512,
-      default: 8,
-      log: true,
-      unit: "calibration windows",
-      description: "Calibration windows used, at most as many as the study has",
-      takes: "windows",
-    }),
+    samples: calibrationWindows(8),
     // auto-round's own default, 1/iters, is for hundreds of steps: with 8 it is a random walk over
     // half the grid (perplexity 56 where 0.005 gives 35, SmolLM2-135M at 4 bits).
     lr: real({
@@ -74,19 +50,11 @@ export default defineMethod({
     }),
   },
   needs: { environment: "default", data: "calibration", gpu: false },
-  leaves: leavesLinear,
-  order: roundsOnce,
-  label: gridLabel,
-  hint: gridHint,
-  supports: packsLinearLayers,
-  accepts: acceptsLinear,
-  auto: (facts) => ({ group_size: autoGroupSize(facts) }),
   seed(boldness, facts) {
     if (boldness !== "aggressive") return null;
     const bits = facts.model.parameters < SMALL_MODEL ? 4 : 3;
     return { bits, group_size: seedGroupSize(facts) };
   },
-  next: nextBits,
   estimateSeconds({ iters, samples, seqlen }, { model, device }) {
     const tokens = seqlen *
       (3 * iters * Math.min(BATCH, samples) + 3 * samples);

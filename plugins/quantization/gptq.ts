@@ -1,19 +1,6 @@
-import { choice, defineMethod, flag, integer, real } from "../../core/mod.ts";
-import {
-  acceptsLinear,
-  autoGroupSize,
-  gridHint,
-  gridLabel,
-  groupSize,
-  leavesLinear,
-  modelMemory,
-  nextBits,
-  packsLinearLayers,
-  roundsOnce,
-  seedGroupSize,
-  symmetricGrid,
-  weightBits,
-} from "./_groups.ts";
+import { choice, defineMethod, flag, real } from "../../core/mod.ts";
+import { modelMemory, seedGroupSize } from "./_groups.ts";
+import { calibrationWindows, GPU_SPEED, gridKnobs, linearQuantizer } from "./_linear.ts";
 
 /**
  * Fitted to 30 s for SmolLM2-135M (8 windows of 256 tokens, two cores): factors and columns for each
@@ -22,17 +9,14 @@ import {
 const SECONDS_A_WEIGHT = 1.3e-7;
 const SECONDS_A_WEIGHT_AND_WINDOW = 1e-8;
 const START_SECONDS = 8;
-/** A GPU does the same work roughly so much faster; never measured here, only for planning. */
-const GPU_SPEED = 10;
 
 /** GPTQ by llm-compressor. */
 export default defineMethod({
+  ...linearQuantizer,
   name: "gptq",
   summary: "Rounds column by column and lets later columns make up for the error",
   knobs: {
-    bits: weightBits,
-    group_size: groupSize,
-    symmetric: symmetricGrid,
+    ...gridKnobs,
     dampening: real({
       minimum: 0.001,
       maximum: 0.2,
@@ -46,15 +30,7 @@ export default defineMethod({
       unit: "order of columns",
       description: "Columns with the largest inputs first, or as they stand",
     }),
-    samples: integer({
-      minimum: 1,
-      maximum: 512,
-      default: 16,
-      log: true,
-      unit: "calibration windows",
-      description: "Calibration windows used, at most as many as the study has",
-      takes: "windows",
-    }),
+    samples: calibrationWindows(16),
     // On few windows GPTQ moves errors into columns that they hardly saw, and ranges from the
     // smallest to the largest weight leave them no room: perplexity of SmolLM2-135M at 4 bits in
     // groups of 64, 16 windows of 256 tokens, on the shipped text 40.8 and 38.0 with the clip, on
@@ -65,19 +41,11 @@ export default defineMethod({
     }),
   },
   needs: { environment: "default", data: "calibration", gpu: false },
-  leaves: leavesLinear,
-  order: roundsOnce,
-  label: gridLabel,
-  hint: gridHint,
-  supports: packsLinearLayers,
-  accepts: acceptsLinear,
-  auto: (facts) => ({ group_size: autoGroupSize(facts) }),
   seed(boldness, facts) {
     if (boldness === "conservative") return null;
     const bits = boldness === "aggressive" ? 3 : 4;
     return { bits, group_size: seedGroupSize(facts) };
   },
-  next: nextBits,
   estimateSeconds({ samples }, { model, device }) {
     const a_weight = SECONDS_A_WEIGHT + samples * SECONDS_A_WEIGHT_AND_WINDOW;
     const speed = device.device === "cuda" ? GPU_SPEED : 1;

@@ -1,0 +1,45 @@
+/** What every method shares that rounds the linear layers alone: with these a further one is short. */
+import { type Facts, integer } from "../../core/mod.ts";
+import {
+  acceptsLinear,
+  autoGroupSize,
+  gridHint,
+  gridLabel,
+  groupSize,
+  leavesLinear,
+  nextBits,
+  packsLinearLayers,
+  roundsOnce,
+  symmetricGrid,
+  weightBits,
+} from "./_groups.ts";
+
+/** A GPU does a calibrated method's work roughly so much faster; never measured here, only for planning. */
+export const GPU_SPEED = 10;
+
+export const gridKnobs = { bits: weightBits, group_size: groupSize, symmetric: symmetricGrid };
+
+/** How many of the study's calibration windows a method reads. */
+export function calibrationWindows(usual: number) {
+  return integer({
+    minimum: 1,
+    maximum: 512,
+    default: usual,
+    log: true,
+    unit: "calibration windows",
+    description: "Calibration windows used, at most as many as the study has",
+    takes: "windows",
+  });
+}
+
+/** All of a method that its knobs, seed and costs do not say. */
+export const linearQuantizer = {
+  leaves: leavesLinear,
+  order: roundsOnce,
+  label: gridLabel,
+  hint: gridHint,
+  supports: packsLinearLayers,
+  accepts: acceptsLinear,
+  auto: (facts: Facts) => ({ group_size: autoGroupSize(facts) }),
+  next: nextBits,
+};
