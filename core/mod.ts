@@ -2,7 +2,7 @@
 export * from "./contract/knobs.ts";
 export * from "./contract/plugin.ts";
 export * from "./contract/registry.ts";
-export * from "./contract/wire_task.ts";
+export * from "./contract/to_wire_task.ts";
 export * from "./coordinator.ts";
 export * from "./errors.ts";
 export * from "./metrics/asked_front.ts";
@@ -66,7 +66,7 @@ export * from "./tasks/dataset_class.ts";
 export * from "./strategies/embedding_actions.ts";
 export * from "./spec/evaluation_spec.ts";
 export * from "./strategies/held_methods.ts";
-export * from "./tasks/found_task.ts";
+export * from "./tasks/found_as_plugin.ts";
 export * from "./spec/infer_spec.ts";
 export * from "./strategies/knob_moves.ts";
 export * from "./spec/limits.ts";

@@ -14,7 +14,7 @@ import {
   UsageError,
 } from "../core/mod.ts";
 
-import { withoutData } from "./runner/wire_tasks.ts";
+import { withoutData } from "./runner/task_data.ts";
 
 function known(kind: string, name: string, names: readonly string[]): void {
   if (!names.includes(name)) throw new UsageError(unknownName(kind, name, names));

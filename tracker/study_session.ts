@@ -47,7 +47,7 @@ const MIRROR_MS = 20_000;
 
 /** What `run` may be told. */
 export interface RunStudyOptions {
-  /** Who answers what nobody said; default: the notebook's reader, else the defaults are taken. */
+  /** Who is asked for what the request leaves open; default: the notebook's reader, else the defaults are taken. */
   readonly ask?: Ask;
   /** Ends the study cleanly; it can be resumed. */
   readonly signal?: AbortSignal;

@@ -8,7 +8,7 @@ import { PROTOCOL } from "../../tracker/runner/measure_speed.ts";
 import { USUAL_WINDOWS } from "../../tracker/runner/study_windows.ts";
 import { readSamples } from "../../tracker/store/rows/sample_file.ts";
 import { architectureOf, formLabel } from "../../tracker/runner/forms/form_key.ts";
-import { wireTasks } from "../../tracker/runner/wire_tasks.ts";
+import { wireTasks } from "../../tracker/runner/task_data.ts";
 import type { MeasuredStudy } from "./measured_study.ts";
 import { stagesOf } from "./span_account.ts";
 

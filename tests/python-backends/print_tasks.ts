@@ -1,6 +1,6 @@
 /** Prints every task of plugins/evaluation as the wire has it: the Python tests use the real ones. */
 import type { Task } from "../../core/contract/plugin.ts";
-import { wireTask } from "../../core/contract/wire_task.ts";
+import { wireTask } from "../../core/contract/to_wire_task.ts";
 import { evaluationFiles } from "../fixtures/evaluation_files.ts";
 
 const tasks = [];

@@ -41,7 +41,7 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def wire(found: dict[str, Any], data_path: Path | None = None) -> WireTask:
-    """A found task as it comes over the wire (`core/tasks/found_task.ts`)."""
+    """A found task as it comes over the wire (`core/tasks/found_as_plugin.ts`)."""
     path = found["data_path"] if data_path is None else str(data_path)
     return WireTask(
         task=found["name"],

@@ -26,7 +26,7 @@ from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
-from pare_backends.sandbox.judge import sandbox_problem
+from pare_backends.sandbox.verdict import sandbox_problem
 
 needs_sandbox = pytest.mark.skipif(sandbox_problem() is not None, reason=str(sandbox_problem()))
 

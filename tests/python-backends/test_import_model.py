@@ -11,7 +11,7 @@ import pytest
 from tiny_model import tiny_copy, tiny_dir
 
 from pare_backends.failures import StageFailure
-from pare_backends.models import limits
+from pare_backends.models import memory_check as limits
 from pare_backends.models.tiny_text import facts, items, sentences
 from pare_backends.progress import silent_report
 from pare_backends.stages.import_model import ImportModelRequest, run

@@ -15,7 +15,7 @@ from test_evaluate import evaluate
 
 from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure
-from pare_backends.sandbox.judge import CodeTest, Verdict, judge, sandbox_problem
+from pare_backends.sandbox.verdict import CodeTest, Verdict, judge, sandbox_problem
 
 BWRAP = """#!/bin/sh
 echo started >> {folder}/starts

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pare_backends.sandbox.judge import CodeTest, Verdict, judge, sandbox_problem
-from pare_backends.sandbox.limits import Limits
+from pare_backends.sandbox.guest_limits import Limits
+from pare_backends.sandbox.verdict import CodeTest, Verdict, judge, sandbox_problem
 
 pytestmark = pytest.mark.skipif(sandbox_problem() is not None, reason=str(sandbox_problem()))
 ADD = CodeTest("", ("add",), "assert add(2, 3) == 5\nassert add(20, 30) == 50")

@@ -17,11 +17,11 @@ from typing import Any, cast
 import pytest
 
 from pare_backends.failures import StageFailure
-from pare_backends.sandbox import judge
-from pare_backends.sandbox.judge import CodeTest, Verdict, sandbox_problem
-from pare_backends.sandbox.limits import Limits
+from pare_backends.sandbox import verdict as judge
+from pare_backends.sandbox.guest_limits import Limits
 from pare_backends.sandbox.plain import decode, encode
 from pare_backends.sandbox.system_calls import AUDIT, FCNTL, KILLED, filter_program
+from pare_backends.sandbox.verdict import CodeTest, Verdict, sandbox_problem
 
 needs_sandbox = pytest.mark.skipif(sandbox_problem() is not None, reason=str(sandbox_problem()))
 

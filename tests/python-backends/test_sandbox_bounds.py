@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from pare_backends.sandbox import bubblewrap, guest, judge, seal
-from pare_backends.sandbox.judge import CodeTest, Verdict, sandbox_problem
-from pare_backends.sandbox.limits import Limits
+from pare_backends.sandbox import bubblewrap, guest, seal
+from pare_backends.sandbox import verdict as judge
+from pare_backends.sandbox.guest_limits import Limits
 from pare_backends.sandbox.room import Room
+from pare_backends.sandbox.verdict import CodeTest, Verdict, sandbox_problem
 
 needs_sandbox = pytest.mark.skipif(sandbox_problem() is not None, reason=str(sandbox_problem()))
 KILLED = Verdict(False, "the candidate was killed: it asked for what a sandbox does not give")

@@ -15,7 +15,7 @@ from evaluation_fixtures import benchmark_file
 
 from pare_backends.evaluation.generated_code import humaneval, mbpp
 from pare_backends.evaluation.tasks.records import Row, read_records
-from pare_backends.sandbox.judge import CodeTest, judge, sandbox_problem
+from pare_backends.sandbox.verdict import CodeTest, judge, sandbox_problem
 
 pytestmark = pytest.mark.skipif(sandbox_problem() is not None, reason=str(sandbox_problem()))
 ALL = bool(os.environ.get("PARE_TEST_ALL_PROGRAMS"))

@@ -11,7 +11,7 @@ import { createBackendClient } from "../../python-backends/client.ts";
 import { withFoundTasks } from "../../tracker/data/find_tasks.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
 import { createStageRunner } from "../../tracker/runner/stage_runner.ts";
-import { dataPath, withoutData } from "../../tracker/runner/wire_tasks.ts";
+import { dataPath, withoutData } from "../../tracker/runner/task_data.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
 const registry = await discoverPlugins();

@@ -3,7 +3,7 @@ import { findHome } from "../home.ts";
 import { openStore } from "../store/store.ts";
 import { textTable } from "../terminal/table.ts";
 import { compareTrials, type TrialsCompared } from "../view/compare_trials.ts";
-import { number } from "../view/format.ts";
+import { number } from "../view/number_text.ts";
 
 /** The comparison as a terminal shows it: the second trial against the first. */
 export function comparisonText({ comparisons, refused }: TrialsCompared): string {

@@ -7,7 +7,7 @@ import { findHome } from "../home.ts";
 import { artifactClaims } from "../kept_artifacts.ts";
 import { journalSize } from "../store/index/sink.ts";
 import { storePaths } from "../store/store_paths.ts";
-import { bytes } from "../view/format.ts";
+import { bytes } from "../view/number_text.ts";
 import { parseBytes } from "./input/parse_values.ts";
 
 interface GcOptions {

@@ -16,7 +16,7 @@ import type { StudySession } from "../study_session.ts";
 import { chooseAsk } from "../terminal/ask.ts";
 import { createLiveView, standardScreen } from "../terminal/live_view.ts";
 import { trialTable } from "../terminal/trial_table.ts";
-import { bytes, duration } from "../view/format.ts";
+import { bytes, duration } from "../view/number_text.ts";
 import { limitsText } from "../view/limits_text.ts";
 import { recipeText, trialRows } from "../view/trial_rows.ts";
 import { unsafeSentence } from "../view/unsafe_code.ts";

@@ -7,7 +7,7 @@ import { holdersOf } from "../storage/file_holders.ts";
 import { waitingNotes } from "../store/journal/notes_inbox.ts";
 import type { SinkStatus } from "../store/index/sink_schedule.ts";
 import { openStore, type Store, type StudySummary } from "../store/store.ts";
-import { bytes } from "../view/format.ts";
+import { bytes } from "../view/number_text.ts";
 import { limitsText } from "../view/limits_text.ts";
 
 interface Process {

@@ -4,7 +4,7 @@ import { openArtifactStore } from "../artifacts/artifact_store.ts";
 import { findHome } from "../home.ts";
 import { checkStore } from "../store/check_store.ts";
 import { openStore, rebuildDatabase } from "../store/store.ts";
-import { bytes } from "../view/format.ts";
+import { bytes } from "../view/number_text.ts";
 
 interface StoreOption {
   store?: string;

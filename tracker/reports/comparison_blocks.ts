@@ -1,5 +1,5 @@
 import type { TaskComparison } from "../../core/mod.ts";
-import { number } from "../view/format.ts";
+import { number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, table } from "./blocks.ts";
 

@@ -1,11 +1,11 @@
-import { duration } from "../view/format.ts";
+import { duration } from "../view/number_text.ts";
 import { modelLabel, type StudyView } from "../view/study_view.ts";
 import { benchmarkTable, partBlocks, protocolBlocks } from "./benchmark_blocks.ts";
 import { type Block, heading, list, paragraph, table } from "./blocks.ts";
 import { alertBlocks, missingLines } from "./evidence_blocks.ts";
 import { assumptionBlocks, modelBlocks, runAgainBlocks } from "./provenance_blocks.ts";
 
-/** Of what nobody said: what a figure depends on where nothing is compressed. */
+/** Of the assumptions: those that a figure depends on where nothing is compressed. */
 const MATTERS = ["samples.full"];
 
 /** The report of a model that was evaluated and not compressed. */

@@ -1,5 +1,5 @@
 import { weightsText, whatDecides } from "../../core/mod.ts";
-import { number } from "../view/format.ts";
+import { number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { benchmarkTable, partBlocks, protocolBlocks } from "./benchmark_blocks.ts";
 import { type Block, heading, list, table } from "./blocks.ts";

@@ -1,4 +1,4 @@
-import { bytes, number } from "../view/format.ts";
+import { bytes, number } from "../view/number_text.ts";
 import { limitsText } from "../view/limits_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, list, paragraph, table } from "./blocks.ts";

@@ -1,5 +1,5 @@
 import type { Measurement, Trial } from "../../core/mod.ts";
-import { number } from "../view/format.ts";
+import { number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 
 export const RUNTIME_QUALITY_HEAD = [

@@ -1,5 +1,5 @@
 import type { Measurement, Trial } from "../../core/mod.ts";
-import { bytes, number } from "../view/format.ts";
+import { bytes, number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, table } from "./blocks.ts";
 

@@ -1,6 +1,6 @@
 import { type Artifact, knownMetric, metricOf, type Spec, type Trial } from "../../core/mod.ts";
 import { drawnObjectives } from "../view/drawn_objectives.ts";
-import { bytes, duration, number, percent } from "../view/format.ts";
+import { bytes, duration, number, percent } from "../view/number_text.ts";
 import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts";
 import { type TrialColumn, trialColumns } from "../view/trial_columns.ts";
 import { recipeText, standing, type TrialRow } from "../view/trial_rows.ts";

@@ -49,7 +49,7 @@ async function keyOf(input: ApplyInput): Promise<string> {
   });
 }
 
-/** The sentence for a disk that cannot hold the child, or null. A child is never above its parent. */
+/** Why the disk cannot hold the compressed model, which is at most as large as its parent; null: it can. */
 async function diskShortage({ workshop, parent }: ApplyInput): Promise<string | null> {
   const { bavail, bsize } = await statfs(workshop.home.artifacts);
   const free = bavail * bsize;

@@ -30,7 +30,7 @@ import {
   windowCounts,
   windowSources,
 } from "./study_windows.ts";
-import { wireTasks, withoutData } from "./wire_tasks.ts";
+import { wireTasks, withoutData } from "./task_data.ts";
 import type { Workshop } from "./workshop.ts";
 
 /** Characters of an answer that are stored where nobody says: GSM8K's 256 tokens are 1,000. */

@@ -1,5 +1,5 @@
 import type { StudyEvent } from "../../core/mod.ts";
-import { duration } from "../view/format.ts";
+import { duration } from "../view/number_text.ts";
 
 /** Where the live view writes; a terminal gets a bar that moves, a file gets lines. */
 export interface Screen {

@@ -1,4 +1,4 @@
-import { duration, number } from "../view/format.ts";
+import { duration, number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { trialColumns } from "../view/trial_columns.ts";
 import { standing } from "../view/trial_rows.ts";

@@ -1,5 +1,5 @@
 import type { StudyLimits } from "../../core/mod.ts";
-import { duration } from "./format.ts";
+import { duration } from "./number_text.ts";
 
 /** What ends a study that could go on, in words; null where nothing was said. */
 export function limitsText(limits: StudyLimits): string | null {

@@ -7,7 +7,7 @@ import {
   qualityMetric,
   type Spec,
 } from "../../core/mod.ts";
-import { bytes, number, parameterCount, withError } from "./format.ts";
+import { bytes, number, parameterCount, withError } from "./number_text.ts";
 import type { StudyView } from "./study_view.ts";
 import { latencyText, parametersDiffer, ratioText, type TrialRow } from "./trial_rows.ts";
 

@@ -8,7 +8,7 @@ import {
   type ResolvedAction,
   type Trial,
 } from "../../core/mod.ts";
-import { type Figure, number } from "./format.ts";
+import { type Figure, number } from "./number_text.ts";
 
 export type { Figure };
 

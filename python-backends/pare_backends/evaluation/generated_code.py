@@ -23,7 +23,13 @@ from pare_backends.evaluation.tasks.records import Row
 from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure, one_line
 from pare_backends.progress import Report
-from pare_backends.sandbox.judge import CodeTest, Verdict, judge, require_sandbox, source_hash
+from pare_backends.sandbox.verdict import (
+    CodeTest,
+    Verdict,
+    judge,
+    require_sandbox,
+    source_hash,
+)
 
 METRIC = "pass@1"
 LATER = 10

@@ -16,8 +16,8 @@ from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.evaluation.answers import Answers, split_apart
-from pare_backends.evaluation.limits import context_length, require_window
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome, mean_and_error
+from pare_backends.evaluation.task_needs import context_length, require_window
 from pare_backends.evaluation.tasks.documents import Documents, full_definition
 from pare_backends.evaluation.tasks.records import content_hash
 from pare_backends.evaluation.tasks.wire_task import WireTask

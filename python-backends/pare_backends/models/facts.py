@@ -13,7 +13,7 @@ import numpy as np
 from pare_backends.checkpoint.files import Checkpoint
 from pare_backends.checkpoint.load import load_config, meta_model
 from pare_backends.checkpoint.stored import Entry, StoredTensors
-from pare_backends.evaluation.limits import context_length
+from pare_backends.evaluation.task_needs import context_length
 from pare_backends.failures import StageFailure, one_line
 from pare_backends.models.checks import check_finite, check_shapes, check_tokenizer
 from pare_backends.models.grid import detect_grid

@@ -12,7 +12,7 @@ from pare_backends.failures import StageFailure
 from pare_backends.models.checks import check_config
 from pare_backends.models.hub_errors import refusal
 from pare_backends.models.hub_files import is_complete, wanted_files
-from pare_backends.models.limits import FLOAT_BYTES, check_memory
+from pare_backends.models.memory_check import FLOAT_BYTES, check_memory
 from pare_backends.offline import kept_out_by, offline
 from pare_backends.progress import Report
 

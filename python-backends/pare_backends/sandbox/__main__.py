@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 
-from pare_backends.sandbox.judge import sandbox_problem
+from pare_backends.sandbox.verdict import sandbox_problem
 
 problem = sandbox_problem()
 print(problem or "a program ran in bubblewrap")

@@ -16,7 +16,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from pare_backends.sandbox.limits import Limits
+from pare_backends.sandbox.guest_limits import Limits
 from pare_backends.sandbox.system_calls import AUDIT, filter_program
 
 PACKAGE = Path(__file__).parent

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 
-from pare_backends.sandbox.limits import Limits, restrict
+from pare_backends.sandbox.guest_limits import Limits, restrict
 from pare_backends.sandbox.rpc import READY, Channel
 
 

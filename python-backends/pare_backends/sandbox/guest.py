@@ -21,7 +21,7 @@ from pare_backends.sandbox.bubblewrap import (
     missing,
     refusal,
 )
-from pare_backends.sandbox.limits import Limits
+from pare_backends.sandbox.guest_limits import Limits
 from pare_backends.sandbox.rpc import READY
 
 CHUNK = 1 << 16

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pare_backends.machine import memory_bytes
-from pare_backends.sandbox.limits import Limits
+from pare_backends.sandbox.guest_limits import Limits
 
 GUESTS = 2
 """Of one judgement. A hostile one can hold half as much again as its address space, in tables of

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-from pare_backends.sandbox.limits import Limits
+from pare_backends.sandbox.guest_limits import Limits
 
 READ_ONLY, REMOUNT, BIND = 0x1, 0x20, 0x1000
 KEPT = os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC

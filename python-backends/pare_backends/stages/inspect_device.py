@@ -18,7 +18,7 @@ from pare_backends.machine import (
 from pare_backends.measuring.energy import reader_name
 from pare_backends.measuring.energy_tables import carbon_intensity, cpu_power
 from pare_backends.progress import Report
-from pare_backends.sandbox.judge import sandbox_problem
+from pare_backends.sandbox.verdict import sandbox_problem
 
 GB = 1e9
 BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}

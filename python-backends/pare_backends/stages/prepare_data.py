@@ -11,13 +11,13 @@ import numpy as np
 
 from pare_backends.checkpoint.load import load_config, load_tokenizer
 from pare_backends.evaluation.calibration import draw_windows, read_texts, write_windows
-from pare_backends.evaluation.limits import (
+from pare_backends.evaluation.overlap import RUN, paragraph_hashes, without_paragraphs
+from pare_backends.evaluation.perplexity import windows
+from pare_backends.evaluation.task_needs import (
     context_length,
     require_definition_fits,
     require_window,
 )
-from pare_backends.evaluation.overlap import RUN, paragraph_hashes, without_paragraphs
-from pare_backends.evaluation.perplexity import windows
 from pare_backends.evaluation.tasks.documents import Documents, full_definition, load_documents
 from pare_backends.evaluation.tasks.groups import groups_of
 from pare_backends.evaluation.tasks.records import file_sha256

@@ -18,7 +18,7 @@ import numpy as np
 from pare_backends.checkpoint.load import load_config
 from pare_backends.checkpoint.setting import Source, source_of
 from pare_backends.checkpoint.stored_form import stored_form
-from pare_backends.evaluation.limits import context_length
+from pare_backends.evaluation.task_needs import context_length
 from pare_backends.failures import StageFailure
 from pare_backends.measuring import energy
 from pare_backends.measuring.bandwidth import read_bandwidth

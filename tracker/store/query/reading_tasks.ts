@@ -12,7 +12,7 @@ import { behindSentence, heldSentence } from "./stale.ts";
 import type { StorePaths } from "../store_paths.ts";
 import { storeWriter } from "../store_writer.ts";
 
-/** How long a reader waits for another one before it leaves the taking over to a later reader. */
+/** How long a reader waits while another one brings the index up to date. */
 const TAKE_OVER_PATIENCE_MS = 500;
 /** How long a reader takes over what a dead writer left: the rest is for the next reader. */
 export const TAKE_OVER_MS = 5_000;

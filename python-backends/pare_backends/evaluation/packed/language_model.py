@@ -13,7 +13,6 @@ from transformers import LogitsProcessor, LogitsProcessorList
 
 from pare_backends.checkpoint.setting import setting_of
 from pare_backends.evaluation.answers import Answers
-from pare_backends.evaluation.limits import require_end, require_room
 from pare_backends.evaluation.packed.drawing import Distribution
 from pare_backends.evaluation.packed.forward import require_finite
 from pare_backends.evaluation.packed.generation import Decoding, greedy
@@ -21,6 +20,7 @@ from pare_backends.evaluation.packed.packed_generator import PackedGenerator
 from pare_backends.evaluation.packed.packing import group_requests
 from pare_backends.evaluation.packed.sampling import sample_until
 from pare_backends.evaluation.packed.scoring import PackedScorer, Request
+from pare_backends.evaluation.task_needs import require_end, require_room
 from pare_backends.progress import Report
 
 CHECKED_TOKENS = 64

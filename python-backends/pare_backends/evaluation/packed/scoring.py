@@ -14,7 +14,6 @@ from lm_eval.models.huggingface import HFLM
 from pare_backends.checkpoint.load import inputs_as_they_are
 from pare_backends.checkpoint.setting import setting_of
 from pare_backends.evaluation.answers import Answers
-from pare_backends.evaluation.limits import context_length, require_markers
 from pare_backends.evaluation.packed.forward import prefix_cache, require_finite, score_row
 from pare_backends.evaluation.packed.packing import (
     Group,
@@ -23,6 +22,7 @@ from pare_backends.evaluation.packed.packing import (
     pack,
     split_prefix,
 )
+from pare_backends.evaluation.task_needs import context_length, require_markers
 from pare_backends.progress import Report
 
 TOKENS_PER_BATCH = 32

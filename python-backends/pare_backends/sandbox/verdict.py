@@ -12,7 +12,7 @@ from typing import Any
 from pare_backends.failures import StageFailure
 from pare_backends.sandbox.bubblewrap import PACKAGE, missing
 from pare_backends.sandbox.guest import Guest, GuestFailure, NoGuest
-from pare_backends.sandbox.limits import Limits
+from pare_backends.sandbox.guest_limits import Limits
 from pare_backends.sandbox.room import ROOM
 
 PASSED = "passed"
