@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { SCHEMA_VERSION } from "../../tracker/store/index/migrate.ts";
+import { SCHEMA_VERSION } from "../../tracker/store/index/schema/files.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { contents, copyStore } from "../fixtures/stores/contents.ts";
 import { inDirectory, startChild } from "../fixtures/stores/processes.ts";

@@ -5,7 +5,7 @@ import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { checkStore } from "../../tracker/store/check_store.ts";
-import { SCHEMA_VERSION } from "../../tracker/store/index/migrate.ts";
+import { SCHEMA_VERSION } from "../../tracker/store/index/schema/files.ts";
 import { openStore, rebuildDatabase } from "../../tracker/store/store.ts";
 import { backupPath } from "../../tracker/store/index/upgrade.ts";
 import { contents } from "../fixtures/stores/contents.ts";
@@ -29,7 +29,7 @@ const ASKED = `SELECT (SELECT count(*) FROM trials) AS trials,
   (SELECT count(*) FROM problems) AS problems, (SELECT count(*) FROM energy_readings) AS energy,
   (SELECT string_agg(trial_id, ' ' ORDER BY rank) FROM leaderboard) AS board`;
 
-assert.deepEqual(RELEASED, [13, 14, 15, 16, 17, 18, 19]);
+assert.deepEqual(RELEASED, [13, 14, 15, 16, 17, 18, 19, 29]);
 
 /** Files that a store of the fixtures lacks, or that were changed: they are wrong wherever it lies. */
 const WRONG = [

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { JournalRecord } from "../../core/mod.ts";
-import { SCHEMA_VERSION } from "../../tracker/store/index/migrate.ts";
+import { SCHEMA_VERSION } from "../../tracker/store/index/schema/files.ts";
 import { RECORD_VERSION } from "../../tracker/store/journal/upgrade_record.ts";
 import { openStore, rebuildDatabase, type Store } from "../../tracker/store/store.ts";
 import { inDirectory, startChild } from "../fixtures/stores/processes.ts";

@@ -8,7 +8,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { SCHEMA_VERSION } from "../../tracker/store/index/migrate.ts";
+import { SCHEMA_VERSION } from "../../tracker/store/index/schema/files.ts";
 import { openStore, rebuildDatabase } from "../../tracker/store/store.ts";
 import { contents } from "../fixtures/stores/contents.ts";
 import { databaseHolder, inDirectory, startChild } from "../fixtures/stores/processes.ts";

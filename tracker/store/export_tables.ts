@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { schemaVersion } from "./index/migrate.ts";
+import { findSchema } from "./index/schema.ts";
 import { openingHere, reading } from "./query/reading_tasks.ts";
 import { sinkOffset } from "./index/sink.ts";
 import type { StorePaths } from "./store_paths.ts";
@@ -112,7 +112,7 @@ export function exportTables(
       tables.push(await writeTable(connection, directory, one));
     }
     return {
-      schema_version: await schemaVersion(connection),
+      schema_version: (await findSchema(connection)).version,
       journal_offset: await sinkOffset(connection),
       tables,
       stale,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { UsageError } from "../../core/mod.ts";
 import { isInUse } from "./index/database.ts";
-import { SCHEMA_VERSION } from "./index/migrate.ts";
+import { SCHEMA_VERSION } from "./index/schema/files.ts";
 import { newerFormatSentence } from "./index/obstacle.ts";
 import { storePaths } from "./store_paths.ts";
 import { RECORD_VERSION } from "./journal/upgrade_record.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { flushDatabase } from "./database_tasks.ts";
-import { pendingMigrations } from "./migrate.ts";
 import { type OpenDatabase, openPatiently } from "./open_database.ts";
+import { findSchemaToWrite } from "./schema.ts";
 import { carryOver, type Recovered } from "./carry_over.ts";
 import { exists } from "../../storage/set_aside.ts";
 import { sinkOffset } from "./sink.ts";
@@ -71,8 +71,8 @@ async function readIndex(
   const opened = await openIndex(paths);
   if (typeof opened === "string") return opened;
   try {
-    const { version, names } = await pendingMigrations(opened.connection, paths.database);
-    if (names.length > 0) return { old: version };
+    const { version, current } = await findSchemaToWrite(opened.connection, paths.database);
+    if (!current) return { old: version };
     const offset = await sinkOffset(opened.connection);
     return { contents: await contentsOf(opened.connection), offset };
   } catch (error) {

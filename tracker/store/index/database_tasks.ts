@@ -1,5 +1,5 @@
 import { UsageError } from "../../../core/mod.ts";
-import { migrate, pendingMigrations, schemaVersion } from "./migrate.ts";
+import { findSchema, findSchemaToWrite, makeSchema } from "./schema.ts";
 import { carryOver, readableOffset, type Recovered } from "./carry_over.ts";
 import { lockUpgrade, newDatabase } from "./new_database.ts";
 import {
@@ -46,10 +46,10 @@ async function bringUp(
   let reason: string;
   let internal: boolean;
   try {
-    const pending = await pendingMigrations(opened.connection, paths.database);
-    if (pending.foreign) return { damaged: `${paths.database} is another program's database` };
-    if (pending.old) return { old: true };
-    await migrate(opened.connection, paths.database);
+    const schema = await findSchemaToWrite(opened.connection, paths.database);
+    if (schema.foreign) return { damaged: `${paths.database} is another program's database` };
+    if (schema.old) return { old: true };
+    if (!schema.current) await makeSchema(opened.connection);
     return { reached: await catchUp(opened.connection, paths, to, limits) };
   } catch (error) {
     const damaged = error instanceof AheadOfJournal || isDamagedBlock(error) || isForeign(error);
@@ -158,7 +158,7 @@ export async function peekDatabase(paths: StorePaths): Promise<Peek> {
       : { reached: 0, held_by: null, damaged: opened.reason };
   }
   try {
-    const version = await schemaVersion(opened.connection);
+    const { version } = await findSchema(opened.connection);
     const reached = version === 0 ? 0 : await sinkOffset(opened.connection);
     return { reached, held_by: null, damaged: null };
   } catch (error) {

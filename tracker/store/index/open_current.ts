@@ -1,17 +1,18 @@
 import { isPlaceOf, sinkPlace } from "../journal/mark.ts";
-import { SCHEMA_VERSION, schemaVersion } from "./migrate.ts";
 import type { Obstacle } from "./obstacle.ts";
 import { type OpenDatabase, type OpenOptions, openPatiently } from "./open_database.ts";
+import { findSchema } from "./schema.ts";
 import type { StorePaths } from "../store_paths.ts";
 
-/** Whether there is nothing left to take over or to migrate. */
+/** Whether there is nothing left to take over or to make anew. */
 async function isCurrent(
   { connection }: OpenDatabase,
   { journal }: StorePaths,
   size: number,
 ): Promise<boolean> {
   try {
-    if (await schemaVersion(connection) < SCHEMA_VERSION) return false;
+    const schema = await findSchema(connection);
+    if (!schema.current && !schema.newer) return false;
     const place = await sinkPlace(connection);
     return place.offset >= size && await isPlaceOf(journal, place);
   } catch {

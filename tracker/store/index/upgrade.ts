@@ -1,9 +1,9 @@
 import { copyFile, open, rename, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
-import { pendingMigrations } from "./migrate.ts";
 import { lockUpgrade } from "./new_database.ts";
 import type { Obstacle } from "./obstacle.ts";
 import { openDatabase } from "./open_database.ts";
+import { findSchemaToWrite } from "./schema.ts";
 
 /** Where the database of an older schema is kept. */
 export function backupPath(database: string, version: number): string {
@@ -53,10 +53,10 @@ export async function upgradeDatabase(
   // Opening it empties its write-ahead log into the one file that is copied.
   const opened = await openDatabase(database, { readOnly: false });
   if ("obstacle" in opened) return opened;
-  const pending = await pendingMigrations(opened.connection, database)
+  const schema = await findSchemaToWrite(opened.connection, database)
     .finally(() => opened.close());
-  if (!pending.old) return null; // another process has done it meanwhile
-  await backUp(database, pending.version);
+  if (!schema.old) return null; // another process has done it meanwhile
+  await backUp(database, schema.version);
   await rebuild();
   return null;
 }

@@ -1,0 +1,49 @@
+/** What the index is made of. A table or a view is declared in its own file, with its comments. */
+
+/**
+ * Version of the schema that this pare writes: one more whenever a file below changes, so that indexes
+ * of before are made anew from their journals and earlier versions of pare refuse those of after.
+ */
+export const SCHEMA_VERSION = 30;
+
+/** Over the files below, as `schemaHash` has it: a test holds both to the files. */
+export const SCHEMA_HASH = "d30dd9399592cdbb";
+
+/** Tables by what they are about: `schema/tables/NAME.sql`. */
+export const TABLES = [
+  "journal",
+  "studies",
+  "trials",
+  "artifacts",
+  "measurements",
+  "samples",
+  "comparisons",
+  "episodes",
+  "logs",
+  "imported",
+] as const;
+
+/**
+ * Views, each in `schema/views/NAME.sql`, a view after those that it is made of: DuckDB refuses one
+ * that stands too early, and so a circle.
+ */
+export const VIEWS = [
+  "headline",
+  "baselines",
+  "trial_summary",
+  "leaderboard",
+  "failures",
+  "pareto",
+  "retention",
+  "stage_comparison",
+  "knob_effects",
+  "cost",
+  "lineage",
+  "metric_points",
+  "protocol_differences",
+  "flips",
+  "sample_pairs",
+  "imported_summary",
+  "imported_leaderboard",
+  "all_measurements",
+] as const;

@@ -1,0 +1,71 @@
+CREATE TABLE episodes (
+  study_id VARCHAR NOT NULL, number BIGINT NOT NULL, position BIGINT NOT NULL, happened_at TIMESTAMP,
+  trial_id VARCHAR, sampler VARCHAR NOT NULL, mode VARCHAR NOT NULL, hypervolume DOUBLE,
+  front_size BIGINT NOT NULL,
+  reward DOUBLE -- of the trial as the turn ended
+);
+
+CREATE TABLE episode_front (
+  study_id VARCHAR NOT NULL, number BIGINT NOT NULL, rank BIGINT NOT NULL,
+  trial_id VARCHAR NOT NULL
+);
+
+-- The reward of an episode's trial, term by term, as the turn ended.
+CREATE TABLE episode_rewards (
+  study_id VARCHAR NOT NULL, number BIGINT NOT NULL, term VARCHAR NOT NULL,
+  weight DOUBLE NOT NULL, normalised DOUBLE, contribution DOUBLE NOT NULL, note VARCHAR
+);
+
+CREATE TABLE refused (
+  study_id VARCHAR NOT NULL, number BIGINT NOT NULL, strategy VARCHAR NOT NULL,
+  reason VARCHAR NOT NULL
+);
+
+CREATE TABLE proposals (
+  study_id VARCHAR NOT NULL, position BIGINT NOT NULL, answered_at TIMESTAMP,
+  number BIGINT NOT NULL, ask BIGINT NOT NULL, sampler VARCHAR NOT NULL,
+  recipe VARCHAR, mode VARCHAR, reason VARCHAR, failure VARCHAR, seconds DOUBLE NOT NULL,
+  shown_hash VARCHAR NOT NULL, shown_trials VARCHAR[] NOT NULL, shown_front VARCHAR[] NOT NULL,
+  under_way VARCHAR[] NOT NULL, earlier_studies VARCHAR[] NOT NULL,
+  seconds_left DOUBLE, trials_left BIGINT, full_evaluations_left BIGINT NOT NULL
+);
+COMMENT ON TABLE proposals IS
+  'Every asking of a sampler: what it was shown and what it answered, also where the answer was refused. Strategies of the request and seeds are asked of nobody. Joins episodes by study_id and number.';
+COMMENT ON COLUMN proposals.study_id IS 'the study it belongs to';
+COMMENT ON COLUMN proposals.position IS 'of the record in the journal';
+COMMENT ON COLUMN proposals.answered_at IS 'UTC';
+COMMENT ON COLUMN proposals.number IS 'of the episode that it was asked for';
+COMMENT ON COLUMN proposals.ask IS
+  'from 0: how often samplers were asked before in this episode; a killed study that goes on may ask again where there was no answer';
+COMMENT ON COLUMN proposals.sampler IS 'who was asked';
+COMMENT ON COLUMN proposals.recipe IS
+  'the answer, such as quantization/rtn(bits=4) + quantization/rtn(targets=embedding); NULL: it had none';
+COMMENT ON COLUMN proposals.mode IS 'explore or exploit, as the sampler says; NULL: no answer';
+COMMENT ON COLUMN proposals.reason IS 'the sampler''s own; NULL: no answer';
+COMMENT ON COLUMN proposals.failure IS 'why it gave no answer; NULL: it did, or had nothing left';
+COMMENT ON COLUMN proposals.seconds IS 'that it took';
+COMMENT ON COLUMN proposals.shown_hash IS
+  'FNV-1a, 64 bits, over everything that it was shown as data: facts, spec, trials, costs, budget, earlier studies';
+COMMENT ON COLUMN proposals.shown_trials IS 'trial ids: closed ones, and held ones as proxy results';
+COMMENT ON COLUMN proposals.shown_front IS 'trial ids, best reward first';
+COMMENT ON COLUMN proposals.under_way IS 'trial ids: begun and not closed';
+COMMENT ON COLUMN proposals.earlier_studies IS
+  'studies of the same architecture whose trials it was shown, see earlier_trials';
+COMMENT ON COLUMN proposals.seconds_left IS 'of the budget or of the GPU hours; NULL: no limit';
+COMMENT ON COLUMN proposals.trials_left IS 'NULL: no limit';
+COMMENT ON COLUMN proposals.full_evaluations_left IS 'of max_full_evaluations';
+
+CREATE TABLE earlier_trials (
+  study_id VARCHAR NOT NULL, position BIGINT NOT NULL,
+  earlier_study_id VARCHAR NOT NULL, earlier_trial_id VARCHAR NOT NULL,
+  state VARCHAR NOT NULL, fidelity VARCHAR, reward DOUBLE
+);
+COMMENT ON TABLE earlier_trials IS
+  'Trials of earlier studies that the samplers of a study are shown; without a row: none. Figures are in the rows of the earlier trials themselves.';
+COMMENT ON COLUMN earlier_trials.study_id IS 'the study whose samplers are shown them';
+COMMENT ON COLUMN earlier_trials.position IS 'of the record in the journal';
+COMMENT ON COLUMN earlier_trials.earlier_study_id IS 'a study of a model of the same architecture';
+COMMENT ON COLUMN earlier_trials.earlier_trial_id IS 'joins trials';
+COMMENT ON COLUMN earlier_trials.state IS 'as it was when it was shown';
+COMMENT ON COLUMN earlier_trials.fidelity IS 'as far as it was evaluated then; NULL: not at all';
+COMMENT ON COLUMN earlier_trials.reward IS 'under the weights of its own study; NULL: it has none';

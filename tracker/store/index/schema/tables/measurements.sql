@@ -1,0 +1,43 @@
+CREATE TABLE measurements (
+  study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, position BIGINT NOT NULL,
+  metric VARCHAR NOT NULL, value DOUBLE NOT NULL, unit VARCHAR NOT NULL,
+  direction VARCHAR NOT NULL, n BIGINT NOT NULL, standard_error DOUBLE,
+  fidelity VARCHAR NOT NULL, provenance VARCHAR NOT NULL,
+  task VARCHAR, task_version VARCHAR, slice VARCHAR, runtime VARCHAR,
+  inference_precision VARCHAR, kv_precision VARCHAR, activation_group BIGINT,
+  device VARCHAR, method VARCHAR,
+  minimum DOUBLE,     -- of the repeats behind the value
+  lower_quartile DOUBLE,
+  upper_quartile DOUBLE,
+  maximum DOUBLE,
+  chance DOUBLE,      -- score of guessing; NULL: not known
+  stratum_rows BIGINT -- of a slice: rows of the part in the data
+);
+COMMENT ON COLUMN measurements.chance IS
+  'score of guessing on the samples that were asked; NULL: not known, or no accuracy';
+COMMENT ON COLUMN measurements.stratum_rows IS
+  'of a slice: rows of the part in the benchmark''s data, by which a mean over parts weighs';
+
+CREATE TABLE energy_readings (
+  study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, position BIGINT NOT NULL,
+  happened_at TIMESTAMP, stage VARCHAR NOT NULL, reader VARCHAR NOT NULL,
+  joules DOUBLE NOT NULL, seconds DOUBLE NOT NULL, idle_watts DOUBLE NOT NULL,
+  tokens BIGINT NOT NULL,
+  how VARCHAR,     -- what the reader counts
+  country VARCHAR, -- ISO 3166-1 alpha-3, or world
+  carbon_g_per_kwh DOUBLE,
+  carbon_year BIGINT,
+  carbon_source VARCHAR
+);
+
+-- Points that trials logged: metrics over steps. Their names stand once a series, as a row with
+-- three texts takes four times as long to write; read them through the view metric_points.
+CREATE TABLE metric_series (
+  series_id BIGINT NOT NULL, -- made from the place of its first record in the journal
+  study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, metric VARCHAR NOT NULL
+);
+
+CREATE TABLE metric_values (
+  series_id BIGINT NOT NULL, position BIGINT NOT NULL, step BIGINT NOT NULL,
+  happened_at TIMESTAMP NOT NULL, value DOUBLE NOT NULL
+);

@@ -1,0 +1,32 @@
+CREATE VIEW flips AS
+SELECT k.study_id, k.fidelity, k.task, k.sample_id, k.sample_hash,
+  k.trial_id AS kept_by, kt.readable_id AS kept_by_readable_id,
+  l.trial_id AS lost_by, lt.readable_id AS lost_by_readable_id,
+  k.gold, k.answer AS kept_answer, l.answer AS lost_answer,
+  k.score AS kept_score, l.score AS lost_score,
+  k.log_likelihood AS kept_log_likelihood, l.log_likelihood AS lost_log_likelihood
+FROM samples k
+JOIN samples l ON l.study_id = k.study_id AND l.fidelity = k.fidelity AND l.task = k.task
+  AND l.sample_hash = k.sample_hash AND l.prompt_hash = k.prompt_hash AND k.score = 1
+  AND l.score = 0
+JOIN trials kt ON kt.study_id = k.study_id AND kt.trial_id = k.trial_id
+JOIN trials lt ON lt.study_id = l.study_id AND lt.trial_id = l.trial_id;
+
+COMMENT ON VIEW flips IS
+  'Samples that one trial of a study answered right and another wrong, on the same prompt; name both trials.';
+COMMENT ON COLUMN flips.study_id IS 'the study it belongs to';
+COMMENT ON COLUMN flips.fidelity IS 'proxy or full';
+COMMENT ON COLUMN flips.task IS 'benchmark';
+COMMENT ON COLUMN flips.sample_id IS 'row number in the task''s data';
+COMMENT ON COLUMN flips.sample_hash IS 'over the document''s content';
+COMMENT ON COLUMN flips.kept_by IS 'trial_id of the one that was right';
+COMMENT ON COLUMN flips.kept_by_readable_id IS 'such as s01-rtn-8bit-g64, or baseline';
+COMMENT ON COLUMN flips.lost_by IS 'trial_id of the one that was wrong';
+COMMENT ON COLUMN flips.lost_by_readable_id IS 'such as s02-rtn-4bit-g64, or baseline';
+COMMENT ON COLUMN flips.gold IS 'the right answer';
+COMMENT ON COLUMN flips.kept_answer IS 'what the right one wrote or chose';
+COMMENT ON COLUMN flips.lost_answer IS 'what the wrong one wrote or chose';
+COMMENT ON COLUMN flips.kept_score IS '1';
+COMMENT ON COLUMN flips.lost_score IS '0';
+COMMENT ON COLUMN flips.kept_log_likelihood IS 'nats, of the right answer';
+COMMENT ON COLUMN flips.lost_log_likelihood IS 'nats, of the right answer';

@@ -1,0 +1,89 @@
+-- A chain's stages are its actions in order. What was measured after a stage stands with the trial
+-- that ended there: itself for the last, one that shares the prefix for those before.
+CREATE VIEW stage_comparison AS
+WITH stages AS (
+  SELECT a.study_id, a.trial_id, a.action_index + 1 AS stage, a.agent, a.method, a.artifact_id
+  FROM actions a WHERE a.artifact_id IS NOT NULL
+),
+ends AS (
+  SELECT study_id, trial_id, artifact_id FROM trials
+  WHERE artifact_id IS NOT NULL AND state IN ('completed', 'stopped')
+  QUALIFY row_number() OVER (
+    PARTITION BY study_id, artifact_id ORDER BY fidelity = 'full' DESC NULLS LAST, number
+  ) = 1
+),
+placed AS (
+  SELECT s.*,
+    CASE WHEN t.artifact_id = s.artifact_id AND t.state IN ('completed', 'stopped')
+      THEN s.trial_id ELSE e.trial_id END AS measured_in
+  FROM stages s
+  JOIN trials t ON t.study_id = s.study_id AND t.trial_id = s.trial_id
+  LEFT JOIN ends e ON e.study_id = s.study_id AND e.artifact_id = s.artifact_id
+),
+found AS (
+  SELECT p.*, m.fidelity, f.accuracy, f.perplexity, c.latency_ms, c.latency_ratio, f.memory_bytes
+  FROM placed p
+  LEFT JOIN trials m ON m.study_id = p.study_id AND m.trial_id = p.measured_in
+  LEFT JOIN trial_figures f ON f.study_id = p.study_id AND f.trial_id = p.measured_in
+  LEFT JOIN compared_trials c ON c.study_id = p.study_id AND c.trial_id = p.measured_in
+),
+bases AS (
+  SELECT t.study_id, t.trial_id, t.fidelity, f.accuracy, f.perplexity, c.latency_ms,
+    c.latency_ratio, f.memory_bytes
+  FROM trials t JOIN trial_figures f USING (study_id, trial_id)
+  LEFT JOIN compared_trials c ON c.study_id = t.study_id AND c.trial_id = t.trial_id
+  WHERE t.strategy_id IS NULL AND t.state = 'completed'
+),
+rows AS (
+  SELECT study_id, trial_id, stage, agent, method, artifact_id, measured_in, fidelity, accuracy,
+    perplexity, latency_ms, latency_ratio, memory_bytes, NULL::BIGINT AS size_bytes
+  FROM found
+  UNION ALL
+  SELECT t.study_id, t.trial_id, 0, NULL, 'baseline', NULL, b.trial_id, b.fidelity, b.accuracy,
+    b.perplexity, b.latency_ms, b.latency_ratio, b.memory_bytes, s.fp16_bytes
+  FROM (SELECT DISTINCT study_id, trial_id FROM stages) t
+  JOIN studies s USING (study_id)
+  LEFT JOIN bases b ON b.study_id = t.study_id
+),
+sized AS (
+  SELECT r.* EXCLUDE (size_bytes), coalesce(r.size_bytes, a.size_bytes) AS size_bytes
+  FROM rows r LEFT JOIN artifacts a ON a.artifact_id = r.artifact_id
+)
+SELECT r.study_id, r.trial_id, t.readable_id, r.stage, r.agent, r.method, r.artifact_id,
+  r.measured_in, r.fidelity, r.accuracy,
+  r.accuracy / nullif(q.accuracy, 0) AS accuracy_retention,
+  r.perplexity, r.latency_ms, 1 / r.latency_ratio AS speedup, r.memory_bytes, r.size_bytes,
+  lag(r.size_bytes) OVER chain / r.size_bytes AS stage_ratio,
+  s.fp16_bytes / r.size_bytes AS cumulative_ratio
+FROM sized r
+JOIN trials t ON t.study_id = r.study_id AND t.trial_id = r.trial_id
+JOIN studies s ON s.study_id = r.study_id
+LEFT JOIN baselines q ON q.study_id = r.study_id AND q.fidelity = r.fidelity
+WINDOW chain AS (PARTITION BY r.study_id, r.trial_id ORDER BY r.stage);
+
+COMMENT ON VIEW stage_comparison IS
+  'Each trial''s chain of actions, with what was measured after each: stage 0 is the baseline.';
+COMMENT ON COLUMN stage_comparison.study_id IS 'the study it belongs to';
+COMMENT ON COLUMN stage_comparison.trial_id IS
+  'readable and unique in the store, such as study/t03';
+COMMENT ON COLUMN stage_comparison.readable_id IS
+  'what the trial does, such as s03-gptq-4bit-g64; baseline for the first measurement';
+COMMENT ON COLUMN stage_comparison.stage IS 'actions so far; 0 is the baseline';
+COMMENT ON COLUMN stage_comparison.agent IS 'folder of the method; NULL for the baseline';
+COMMENT ON COLUMN stage_comparison.method IS 'method of the stages action';
+COMMENT ON COLUMN stage_comparison.artifact_id IS 'what the stage left; NULL for the baseline';
+COMMENT ON COLUMN stage_comparison.measured_in IS
+  'trial that ended at this artifact; NULL: nobody measured it alone';
+COMMENT ON COLUMN stage_comparison.fidelity IS 'of the quality figures';
+COMMENT ON COLUMN stage_comparison.accuracy IS 'unweighted mean over the primary tasks, 0 to 1';
+COMMENT ON COLUMN stage_comparison.accuracy_retention IS 'accuracy / the baselines';
+COMMENT ON COLUMN stage_comparison.perplexity IS 'of the study''s text; lower is better';
+COMMENT ON COLUMN stage_comparison.latency_ms IS
+  'milliseconds a generated token, in the runtime of the study';
+COMMENT ON COLUMN stage_comparison.speedup IS '1 / latency_ratio of the trial that ended there';
+COMMENT ON COLUMN stage_comparison.memory_bytes IS 'peak memory of the inference process';
+COMMENT ON COLUMN stage_comparison.size_bytes IS 'bytes of the weight files on disk';
+COMMENT ON COLUMN stage_comparison.stage_ratio IS
+  'bytes before the stage / bytes after; stage 1 begins at fp16';
+COMMENT ON COLUMN stage_comparison.cumulative_ratio IS
+  'fp16 bytes of the original / bytes after the stage';
