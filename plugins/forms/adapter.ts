@@ -17,6 +17,10 @@ export function adapterBytes({ rank }: AdapterForm, shapes: readonly LinearShape
   );
 }
 
+export function isAdapter(form: StoredForm): form is AdapterForm {
+  return form.form === "adapter";
+}
+
 /** A LoRA adapter in peft's own files, in a folder beside the weights. */
 export default defineForm({
   name: "adapter",

@@ -1,4 +1,5 @@
 import { type Change, defineRuntime, type Facts, type Support } from "../../core/mod.ts";
+import { isAdapter } from "../forms/adapter.ts";
 import { isBitmask } from "../forms/bitmask.ts";
 import { isGrid } from "../forms/grid.ts";
 
@@ -22,7 +23,7 @@ function supports({ model, device }: Facts): Support {
 
 function holds({ part, effect, form }: Change, { model }: Facts): Support {
   if (effect === "caches") return { ok: false, reason: "its file has no policy of a KV cache" };
-  if (form === null || isBitmask(form)) return { ok: true };
+  if (form === null || isBitmask(form) || isAdapter(form)) return { ok: true };
   if (!isGrid(form)) {
     return { ok: false, reason: `no GGUF file is written of weights stored as ${form.form}` };
   }

@@ -1,4 +1,5 @@
 import { type Change, defineRuntime, type Facts, type Support } from "../../core/mod.ts";
+import { isAdapter } from "../forms/adapter.ts";
 import { isBitmask } from "../forms/bitmask.ts";
 import { isGrid } from "../forms/grid.ts";
 
@@ -40,8 +41,9 @@ function supports({ model, device }: Facts): Support {
 
 function holds({ effect, form }: Change): Support {
   if (effect === "caches") return { ok: false, reason: "its graph keeps all keys and values" };
-  // Zeros of a bitmask are floats like others there: its graph gains nothing by them.
-  if (form === null || isGrid(form) || isBitmask(form)) return { ok: true };
+  // Zeros of a bitmask are floats like others there, and an adapter is added to its weights: the graph
+  // gains nothing by either.
+  if (form === null || isGrid(form) || isBitmask(form) || isAdapter(form)) return { ok: true };
   return { ok: false, reason: `its graph takes no weights stored as ${form.form}` };
 }
 

@@ -43,15 +43,17 @@ class Adapter:
         names = (name for name in self.tensors if name.endswith(end))
         return [name.removeprefix(PREFIX).removesuffix(end) for name in names]
 
+    def delta(self, module: str) -> np.ndarray:
+        """What it adds to a module's weight: (out, in) float32, however the model holds it."""
+        a, b = (
+            self.tensors[f"{PREFIX}{module}.lora_{half}.weight"].astype(np.float32) for half in "AB"
+        )
+        return float(self.config["lora_alpha"]) / int(self.config["r"]) * (b @ a)
+
     def deltas(self) -> Iterator[tuple[str, np.ndarray]]:
-        """What it adds to each module's weight: (out, in) float32, however the model holds it."""
-        scale = float(self.config["lora_alpha"]) / int(self.config["r"])
+        """Each module with what is added to its weight."""
         for module in self.modules():
-            a, b = (
-                self.tensors[f"{PREFIX}{module}.lora_{half}.weight"].astype(np.float32)
-                for half in "AB"
-            )
-            yield module, scale * (b @ a)
+            yield module, self.delta(module)
 
 
 def read_adapter(root: Path) -> Adapter | None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pare_backends.checkpoint.adapter import read_adapter
 from pare_backends.checkpoint.files import weight_files
 from pare_backends.checkpoint.forms import GridTensor, forms_by_layer, weight_name
 from pare_backends.checkpoint.forms.floats import half
@@ -80,6 +81,7 @@ class StoredWeights:
             {name: entry for path in paths for name, entry in file_entries(path).items()}
         )
         self._forms = forms_by_layer(self._stored.entries)
+        self._adapter = read_adapter(root)
 
     def names(self) -> list[str]:
         """Every weight and other tensor, each once whatever parts it is stored in."""
@@ -100,6 +102,22 @@ class StoredWeights:
         if form is None:
             return self._stored[tensor]
         return half(form.read(self._stored, layer, self.config).weight())
+
+    def added(self, tensor: str) -> np.ndarray | None:
+        """What an adapter beside the weights adds to one: (out, in) float32, also where the file
+        holds it as (in, out); None where none does."""
+        if self._adapter is None:
+            return None
+        layer = tensor.removesuffix(".weight")
+        # The files of a base model leave out the prefix that its modules have.
+        return next(
+            (
+                self._adapter.delta(module)
+                for module in self._adapter.modules()
+                if module == layer or module.endswith(f".{layer}")
+            ),
+            None,
+        )
 
     def input_group(self, tensor: str) -> int | None:
         """Columns of a weight's input that share a scale, -1 = the whole row; None where the

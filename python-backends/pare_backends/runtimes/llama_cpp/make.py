@@ -123,6 +123,8 @@ def held(name: str, weights: StoredWeights, layout: GgufLayout, exact: bool) -> 
             wide = f"{packed.bits}-bit integers run as {blocks.kind}, 4 bits each"
         return Tensor(blocks.kind, _ordered(blocks.data, order), blocks.scale_error, wide)
     values = weights.floats(name).astype(np.float32)
+    if (added := weights.added(name)) is not None:
+        values += added
     values = _ordered(values, layout.row_order(name, len(values)))
     if exact or values.ndim == 1:
         return Tensor("F32", values)

@@ -123,6 +123,9 @@ def _constant(
     values = np.ascontiguousarray(values.T) if transposed else values.reshape(shape)
     if list(values.shape) != shape:
         raise _wrong_shape(name, list(values.shape), shape)
+    if (added := weights.added(name)) is not None:
+        notes.add("an adapter runs as one matrix with the weights that it lies beside")
+        values = values.astype(np.float32) + added
     node = ops.constant(values)
     if values.dtype == np.float32:
         return node.output(0), values.nbytes
