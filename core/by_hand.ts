@@ -1,8 +1,10 @@
-import { UsageError } from "./errors.ts";
-import type { Action } from "./schemas/action.ts";
+import { type Calls, callsOf } from "./calls_by_hand.ts";
+import { unknownName, UsageError } from "./errors.ts";
+import { Action, type ActionInput } from "./schemas/action.ts";
 import type { GateDecision, Trial } from "./schemas/trial.ts";
 import type { Spec } from "./schemas/spec.ts";
 import { resolveActions } from "./strategies/resolve_action.ts";
+import { strategyKey } from "./strategies/strategy_names.ts";
 import { closeStudy } from "./loop/close_study.ts";
 import { closeTrial, endingOf } from "./loop/draft.ts";
 import { begin, learn, measure } from "./loop/episode.ts";
@@ -11,7 +13,7 @@ import { openStudy } from "./loop/open_study.ts";
 import { type Proposal, propose } from "./loop/propose.ts";
 import { ensureBaseline } from "./loop/run_baseline.ts";
 import { applyNext, evaluate, evaluateFirst, evaluateMidway, isWhole } from "./loop/run_trial.ts";
-import type { Stop } from "./loop/stop.ts";
+import { cancelled, limitReached, type Stop } from "./loop/stop.ts";
 import { baselineOf, currentFront, type Draft, type Study, visibleTrials } from "./loop/study.ts";
 import {
   fidelitiesOf,
@@ -47,8 +49,13 @@ export interface TrialByHand {
   abandon(reason: string): Promise<Trial>;
 }
 
-/** A study by hand: the arrows of the loop one by one, recorded as by the coordinator. */
-export interface StudyByHand {
+/**
+ * A study by hand: the arrows of the loop one by one, in any order that makes sense, recorded as by
+ * the coordinator. One call is made at a time; a pause of a second or more between two of them counts
+ * as nobody's work: not for the budget, nor as time of a trial that is open.
+ */
+export interface StudyByHand extends AsyncDisposable {
+  readonly study_id: string;
   readonly spec: Spec;
   /** Closed trials, and held ones as results of the proxy, by number. */
   trials(): readonly Trial[];
@@ -59,52 +66,68 @@ export interface StudyByHand {
   /** What the loop would run next: of the queue, then of the samplers; null: nothing is left. */
   propose(): Promise<Proposal | null>;
   /** A recipe of your own. */
-  recipe(actions: readonly Action[], reason?: string): Proposal;
+  recipe(actions: readonly ActionInput[], reason?: string): Proposal;
+  /** Opens a trial, unless a limit of the request is reached. */
   begin(proposal: Proposal): Promise<TrialByHand>;
-  /** Ends the study; trials that are open are closed, held ones evaluated in full as at any end. */
+  /**
+   * Ends the study; trials that are open are closed, held ones evaluated in full as at any end. A
+   * second time it gives the same result, and so does leaving the scope of `await using`.
+   */
   close(): Promise<StudyResult>;
 }
 
-const BY_HAND: Stop = { stop: "exhausted", message: "The study was driven by hand and closed." };
+const BY_HAND: Stop = { stop: "by_hand", message: "The study was driven by hand and closed." };
 
 /** Opens a study, or takes one up, to be driven by hand. */
 export async function openByHand(input: StudyInput, ports: StudyPorts): Promise<StudyByHand> {
   const study = await openStudy(input, ports);
-  const handles = new Map<Draft, TrialByHand>();
+  const calls = callsOf<StudyResult>(study);
+  const close = () => calls.end(() => closeByHand(study));
   return {
+    study_id: input.study_id,
     spec: study.spec,
     trials: () => visibleTrials(study),
     front: () => currentFront(study).ids,
     async baseline() {
-      const stop = await ensureBaseline(study);
+      const stop = await calls.make("measure the baseline", () => ensureBaseline(study));
       if (stop !== null) throw new UsageError(stop.message);
       return baselineOf(study)!; // there is one where nothing stopped it
     },
     async propose() {
+      calls.require("propose a recipe");
       requireBaseline(study, "propose a recipe");
-      const proposal = await propose(study);
+      const proposal = await calls.make("propose a recipe", () => propose(study));
       return typeof proposal === "string" ? null : proposal;
     },
-    recipe(actions, reason = "given by hand") {
-      const { methods, facts } = study.input;
-      const resolved = resolveActions(actions, methods, facts, "user");
-      return { actions, resolved, origin: { sampler: "user", mode: "user", reason } };
-    },
+    recipe: (actions, reason = "given by hand") => recipeOf(study, actions, reason),
     async begin(proposal) {
+      calls.require("begin a trial");
       requireBaseline(study, "begin a trial");
-      const draft = await begin(study, proposal);
-      const handle = trialByHand(study, draft);
-      handles.set(draft, handle);
-      return handle;
+      requireProposal(proposal);
+      requireRoom(study);
+      study.keys.add(strategyKey(proposal.resolved));
+      const draft = await calls.make("begin a trial", () => begin(study, proposal));
+      return trialByHand(study, draft, calls);
     },
-    async close() {
-      for (const draft of [...study.open]) {
-        if (!study.held.includes(draft)) await handles.get(draft)?.abandon("the study was closed");
-      }
-      await finishHeld(study, BY_HAND);
-      return await closeStudy(study, BY_HAND);
+    close,
+    async [Symbol.asyncDispose]() {
+      await close();
     },
   };
+}
+
+function recipeOf(study: Study, given: readonly ActionInput[], reason: string): Proposal {
+  const parsed = Action.array().min(1).safeParse(given);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new UsageError(
+      `Cannot take the recipe as ${issue!.path.join(".") || "it"} is wrong (${issue!.message}): ` +
+        "give a list of { agent, method, params }",
+    );
+  }
+  const { methods, facts } = study.input;
+  const resolved = resolveActions(parsed.data, methods, facts, "user");
+  return { actions: parsed.data, resolved, origin: { sampler: "user", mode: "user", reason } };
 }
 
 function requireBaseline(study: Study, what: string): void {
@@ -112,11 +135,49 @@ function requireBaseline(study: Study, what: string): void {
   throw new UsageError(`Cannot ${what} as the baseline is not measured: call baseline() first`);
 }
 
-function trialByHand(study: Study, draft: Draft): TrialByHand {
+/** A notebook's cells are not checked for types. */
+function requireProposal(proposal: Proposal | null): void {
+  if (Array.isArray(proposal?.resolved)) return;
+  throw new UsageError(
+    proposal === null
+      ? "Cannot begin a trial as propose() has nothing left: give a recipe([…]) of your own"
+      : "Cannot begin a trial of that: give what propose() or recipe([…]) gives",
+  );
+}
+
+/** A limit of the request holds by hand too: it is the user's own word. */
+function requireRoom(study: Study): void {
+  const limit = limitReached(study);
+  if (limit === null) return;
+  const next = limit.stop === "cancelled"
+    ? ""
+    : " Close the study and resume it with a larger limit.";
+  throw new UsageError(`Cannot begin a trial. ${limit.message}${next}`);
+}
+
+/** What is open is closed as cancelled; a study whose signal is set ends as any that is cancelled. */
+async function closeByHand(study: Study): Promise<StudyResult> {
+  const stop = cancelled(study) ?? BY_HAND;
+  for (const draft of [...study.open]) {
+    if (!study.held.includes(draft)) await abandon(study, draft, "The study was closed before it");
+  }
+  await finishHeld(study, stop);
+  return await closeStudy(study, stop);
+}
+
+async function abandon(study: Study, draft: Draft, message: string): Promise<Trial> {
+  const failure = { kind: "cancelled" as const, message, hint: null, stage: null };
+  return await closeTrial(study, draft, endingOf(failure));
+}
+
+function trialByHand(study: Study, draft: Draft, calls: Calls<StudyResult>): TrialByHand {
+  /** How far each stage was evaluated, by the number of actions applied. */
+  const reached = new Map<number, "proxy" | "full">();
   const refuse = (what: string, reason: string): never => {
     throw new UsageError(`Cannot ${what} ${draft.trial.trial_id} as ${reason}`);
   };
   const requireOpen = (what: string): void => {
+    calls.require(`${what} ${draft.trial.trial_id}`);
     if (!study.open.has(draft)) refuse(what, `it is closed: ${draft.trial.state}`);
     if (study.held.includes(draft)) refuse(what, "it is held until the study ends: call close()");
   };
@@ -129,6 +190,8 @@ function trialByHand(study: Study, draft: Draft): TrialByHand {
     const { artifact_ids, actions } = draft.trial;
     return `${artifact_ids.length} of ${actions.length} actions are applied: call apply() first`;
   };
+  const make = <T>(what: string, work: () => Promise<T>): Promise<T> =>
+    calls.make(`${what} ${draft.trial.trial_id}`, work);
   return {
     get trial() {
       return draft.trial;
@@ -139,22 +202,27 @@ function trialByHand(study: Study, draft: Draft): TrialByHand {
     async apply() {
       requireGoing("apply");
       if (isWhole(draft)) refuse("apply", "every action is applied: go on with evaluate()");
-      return await decided(draft, () => applyNext(study, draft));
+      return await make("apply", () => decided(draft, () => applyNext(study, draft)));
     },
     async evaluate(fidelity) {
       requireGoing("evaluate");
-      const [first] = fidelitiesOf(study.input.request);
-      const rung = fidelity ?? first;
       if (draft.trial.artifact_ids.length === 0) refuse("evaluate", applied());
-      if (!isWhole(draft)) return await decided(draft, () => evaluateMidway(study, draft, rung));
-      if (rung === first) return await decided(draft, () => evaluateFirst(study, draft));
-      study.fullEvaluations++;
-      return await decided(draft, () => evaluate(study, draft, rung));
+      const known = fidelitiesOf(study.input.request);
+      const rung = fidelity ?? known[0];
+      if (!known.includes(rung)) refuse("evaluate", unknownName("fidelity", rung, known));
+      const stage = draft.trial.artifact_ids.length;
+      const before = reached.get(stage);
+      if (before !== undefined && known.indexOf(rung) <= known.indexOf(before)) {
+        refuse("evaluate", `this stage is evaluated already: ${before}`);
+      }
+      reached.set(stage, rung);
+      return await make("evaluate", () => decided(draft, () => evaluateAt(study, draft, rung)));
     },
     async measure() {
       requireGoing("measure");
       if (!isWhole(draft)) refuse("measure", applied());
-      await measure(study, draft);
+      if (isTimed(draft)) refuse("measure", "its speed is measured: go on with learn()");
+      await make("measure", () => measure(study, draft));
     },
     async learn() {
       requireOpen("learn from");
@@ -163,19 +231,31 @@ function trialByHand(study: Study, draft: Draft): TrialByHand {
         if (draft.trial.fidelity === null) {
           refuse("learn from", "it is not evaluated: call evaluate()");
         }
-        const timed = draft.trial.measurements.some(({ runtime, metric }) =>
-          runtime !== null && !metric.startsWith("runtime_")
-        );
-        if (!timed) refuse("learn from", "its speed is not measured: call measure()");
+        if (!isTimed(draft)) refuse("learn from", "its speed is not measured: call measure()");
       }
-      return await learn(study, draft);
+      return await make("learn from", () => learn(study, draft));
     },
     async abandon(reason) {
       requireOpen("abandon");
-      const failure = { kind: "cancelled" as const, message: reason, hint: null, stage: null };
-      return await closeTrial(study, draft, endingOf(failure));
+      return await make("abandon", () => abandon(study, draft, reason));
     },
   };
+}
+
+/** The midst of a chain and its end; there the first fidelity has a gate. */
+async function evaluateAt(study: Study, draft: Draft, fidelity: "proxy" | "full") {
+  if (!isWhole(draft)) return await evaluateMidway(study, draft, fidelity);
+  const [first] = fidelitiesOf(study.input.request);
+  if (fidelity === first) return await evaluateFirst(study, draft);
+  study.fullEvaluations++;
+  return await evaluate(study, draft, fidelity);
+}
+
+/** Whether speed and memory are measured; what a runtime scores is neither. */
+function isTimed({ trial }: Draft): boolean {
+  return trial.measurements.some(({ runtime, metric }) =>
+    runtime !== null && !metric.startsWith("runtime_")
+  );
 }
 
 function endOf({ ended, trial }: Draft): { state: string; reason: string } {

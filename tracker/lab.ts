@@ -258,6 +258,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
   };
 
   const close = async () => {
+    await store.endStudies();
     stop.abort();
     await Promise.all([...clients.values()].map((client) => client.close()));
     artifacts.close();

@@ -15,8 +15,20 @@ export interface LabStore extends AsyncDisposable {
   readonly root: string;
   /** The store as it is open now, else opened for reading; null while nothing is recorded. */
   current(): Promise<Store | null>;
-  /** Takes it for writing; studies of this lab that run at the same time share it. */
-  use(): Promise<StoreInUse>;
+  /**
+   * Takes it for writing; studies of this lab that run at the same time share it, each once. One that
+   * is open is ended by `endStudies`.
+   */
+  use(study?: OpenStudy): Promise<StoreInUse>;
+  /** Ends the studies that are open, as if each had been cancelled. */
+  endStudies(): Promise<void>;
+}
+
+/** A study that uses a lab's store. */
+export interface OpenStudy {
+  readonly study_id: string;
+  /** Cancels it and resolves when it is closed. */
+  readonly end: () => Promise<unknown>;
 }
 
 /** The sentence for a second study, naming the process that runs the first. */
@@ -40,8 +52,17 @@ export function openLabStore(root: string): LabStore {
   let reader: Promise<Store> | null = null;
   let writer: Promise<Store> | null = null;
   let users = 0;
+  const open = new Map<string, OpenStudy>();
 
-  const giveBack = async () => {
+  const requireClosed = (study_id: string) => {
+    if (!open.has(study_id)) return;
+    throw new UsageError(
+      `Cannot open the study ${study_id} as it is open in this lab: close() it, or wait for its run()`,
+    );
+  };
+
+  const giveBack = async (study?: OpenStudy) => {
+    if (study !== undefined) open.delete(study.study_id);
     if (--users > 0) return;
     const closing = writer;
     writer = null;
@@ -61,7 +82,11 @@ export function openLabStore(root: string): LabStore {
         throw error;
       }
     },
-    async use() {
+    async use(study) {
+      if (study !== undefined) {
+        requireClosed(study.study_id);
+        open.set(study.study_id, study);
+      }
       users++;
       writer ??= openForStudy(root);
       try {
@@ -72,20 +97,24 @@ export function openLabStore(root: string): LabStore {
           async [Symbol.asyncDispose]() {
             if (given) return;
             given = true;
-            await giveBack();
+            await giveBack(study);
           },
         };
       } catch (error) {
+        if (study !== undefined) open.delete(study.study_id);
         users--;
         writer = null;
         throw error;
       }
     },
+    async endStudies() {
+      for (const study of [...open.values()]) await study.end();
+    },
     async [Symbol.asyncDispose]() {
-      const open = [writer, reader];
+      const kept = [writer, reader];
       writer = null;
       reader = null;
-      for (const store of open) await (await store)?.close();
+      for (const store of kept) await (await store)?.close();
     },
   };
 }

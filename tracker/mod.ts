@@ -3,6 +3,8 @@ export { notebookAsk, silentAsk } from "./terminal/ask.ts";
 export { type Lab, type LabOptions, openLab, type SqlValue } from "./lab.ts";
 export type { SqlRows } from "./sql_rows.ts";
 export type { RunStudyOptions, StudySession } from "./study_session.ts";
+export type { LabStudyByHand } from "./study_by_hand.ts";
+export type { ActionInput, GateDecision, Proposal, StudyResult, TrialByHand } from "../core/mod.ts";
 export { liveCell, showPlot, showReport, showTable } from "./notebook.ts";
 export type { StudyView } from "./view/study_view.ts";
 export type { TrialRow } from "./view/trial_rows.ts";

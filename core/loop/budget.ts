@@ -9,9 +9,9 @@ export function seconds(study: Study, since: number): number {
   return (study.ports.clock.now() - since) / 1000;
 }
 
-/** Wall time of the study over all its runs. */
+/** Wall time of the study over all its runs, without the pauses of one by hand. */
 export function spentSeconds(study: Study): number {
-  return study.spent_before + seconds(study, study.started);
+  return study.spent_before + seconds(study, study.started) - study.paused;
 }
 
 /** Infinity where no budget is set. */

@@ -47,6 +47,7 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
     seconds: phaseSeconds(trials),
     started: ports.clock.now(),
     spent_before: history?.study.spent_seconds ?? 0,
+    paused: 0,
     nextNumber,
     fullEvaluations:
       trials.filter((trial) => trial.strategy !== null && trial.fidelity === "full").length,
@@ -124,7 +125,8 @@ async function closeInterrupted(study: Study, history: StudyHistory): Promise<vo
 
 /** A trial whose process ended under it, as far as it is known: it took until its last record. */
 function interrupted(open: OpenTrial, study_id: string, seed: number): Trial {
-  const seconds = Math.max(0, Date.parse(open.last_at) - Date.parse(open.opened_at)) / 1000;
+  const wall = (Date.parse(open.last_at) - Date.parse(open.opened_at)) / 1000;
+  const seconds = Math.max(0, wall - open.paused_seconds);
   return {
     trial_id: open.trial_id,
     study_id,

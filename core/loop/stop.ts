@@ -93,10 +93,15 @@ function triedRecipes(study: Study): number {
   return tried.length - again.length;
 }
 
+/** Why no trial may be begun, whoever proposes it: a limit of the request, or a cancelled study. */
+export function limitReached(study: Study): Stop | null {
+  return cancelled(study) ?? trialCap(study) ?? timeIsUp(study);
+}
+
 /** Trials that may still be begun; null: as many as one likes. */
 export function trialsLeft(study: Study): number | null {
   const cap = study.input.request.max_trials;
-  return cap === undefined ? null : Math.max(0, cap - triedRecipes(study) - study.held.length);
+  return cap === undefined ? null : Math.max(0, cap - triedRecipes(study) - study.open.size);
 }
 
 function trialCap(study: Study): Stop | null {

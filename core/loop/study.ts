@@ -23,7 +23,8 @@ export interface Draft {
   artifact: Artifact;
   /** The model that the next action meets: the artifact's own facts, by formula where it has none. */
   model: ModelFacts;
-  readonly opened: number;
+  /** Moment of its opening, later by every pause of a study by hand. */
+  opened: number;
   /** Milliseconds spent waiting, for the backend or held: the rest is the loop's own. */
   waited: number;
   /** Why it goes no further; null: it may. */
@@ -62,6 +63,8 @@ export interface Study {
   readonly seconds: { proxy: number[]; full: number[]; speed: number[] };
   readonly started: number;
   readonly spent_before: number;
+  /** Seconds of this run between the calls of a study by hand: nobody's work. */
+  paused: number;
   /** Numbers are given once, over all runs of the study. */
   nextNumber: number;
   /** Trials evaluated in full, the baseline left out. */

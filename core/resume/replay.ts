@@ -18,6 +18,8 @@ export interface OpenTrial {
   readonly opened_at: string;
   /** Of the last record about it: it was alive then. */
   readonly last_at: string;
+  /** Seconds since it was opened in which a study by hand waited for its user. */
+  readonly paused_seconds: number;
 }
 
 /** A study as its journal tells it. */
@@ -33,7 +35,10 @@ export interface ReplayedStudy {
   readonly earlier: readonly EarlierTrial[];
   /** Where the samples lie; the store reads them. */
   readonly samples: readonly RecordOf<"samples_written">[];
-  /** Wall time of the runs so far: from each opening or resuming to its last record. */
+  /**
+   * Wall time of the runs so far: from each opening or resuming to its last record, without the
+   * pauses of a study by hand. A note is no sign of work: it may be made at any time.
+   */
   readonly spent_seconds: number;
 }
 
@@ -49,13 +54,14 @@ export function replayStudy(
   let answers: Proposed[] = [];
   let earlier: readonly EarlierTrial[] = [];
   const samples: RecordOf<"samples_written">[] = [];
-  const runs: { from: number; to: number }[] = [];
+  const runs: { from: number; to: number; paused: number }[] = [];
   for (const record of records) {
     if (studyOf(record) !== studyId) continue;
     const at = Date.parse(record.at);
     if (record.type === "study_opened" || record.type === "study_resumed") {
-      runs.push({ from: at, to: at });
+      runs.push({ from: at, to: at, paused: 0 });
     }
+    if (record.type === "note") continue;
     const run = runs.at(-1);
     if (run !== undefined) run.to = Math.max(run.to, at);
     const alive = "trial_id" in record && record.trial_id !== null && open.get(record.trial_id);
@@ -67,19 +73,13 @@ export function replayStudy(
       case "study_resumed":
         opened = resumedWith(opened, record.limits ?? {});
         break;
-      case "trial_opened": {
-        const { trial_id, number, strategy, provenance } = record;
-        const known = provenance === undefined ? {} : { provenance };
-        open.set(trial_id, {
-          trial_id,
-          number,
-          strategy,
-          ...known,
-          opened_at: record.at,
-          last_at: record.at,
-        });
+      case "trial_opened":
+        open.set(record.trial_id, openTrialOf(record));
         break;
-      }
+      case "pause_ended":
+        if (run !== undefined) run.paused += record.seconds;
+        for (const one of open.values()) open.set(one.trial_id, afterPause(one, record));
+        break;
       case "trial_closed":
         open.delete(record.trial.trial_id);
         trials.set(record.trial.trial_id, record.trial);
@@ -108,8 +108,29 @@ export function replayStudy(
     answers,
     earlier,
     samples,
-    spent_seconds: runs.reduce((sum, run) => sum + (run.to - run.from) / 1000, 0),
+    spent_seconds: runs.reduce(
+      (sum, run) => sum + Math.max(0, (run.to - run.from) / 1000 - run.paused),
+      0,
+    ),
   };
+}
+
+function openTrialOf(record: RecordOf<"trial_opened">): OpenTrial {
+  const { at, trial_id, number, strategy, provenance } = record;
+  const known = provenance === undefined ? {} : { provenance };
+  return {
+    trial_id,
+    number,
+    strategy,
+    ...known,
+    opened_at: at,
+    last_at: at,
+    paused_seconds: 0,
+  };
+}
+
+function afterPause(trial: OpenTrial, { at, seconds }: RecordOf<"pause_ended">): OpenTrial {
+  return { ...trial, last_at: at, paused_seconds: trial.paused_seconds + seconds };
 }
 
 function resumedWith(

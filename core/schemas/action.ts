@@ -13,6 +13,8 @@ export const Action = z.strictObject({
   ),
 });
 export type Action = z.infer<typeof Action>;
+/** As a user gives it: without parameters, the method's defaults. */
+export type ActionInput = z.input<typeof Action>;
 
 /** A knob's value and who put it there. */
 export const ResolvedKnob = z.strictObject({

@@ -36,6 +36,7 @@ export const StopReason = z.enum([
   "converged",
   "evaluated", // nothing was to be compressed, and the evaluation is done
   "exhausted", // the samplers have nothing left to try
+  "by_hand", // it was driven by hand, and closed by whoever did
   "cancelled",
   "failed",
 ]);
@@ -58,6 +59,14 @@ export const JournalRecord = z.discriminatedUnion("type", [
     study_id: z.string(),
     provenance: Provenance.optional().describe("of the run that goes on; absent in old records"),
     limits: StudyLimits.optional().describe("those that this run set anew; absent: none"),
+  }),
+  z.strictObject({
+    type: z.literal("pause_ended"),
+    at: z.string(),
+    study_id: z.string(),
+    seconds: z.number().describe(
+      "before `at` that a study by hand waited for its user's next call: no time of its budget",
+    ),
   }),
   z.strictObject({
     type: z.literal("trial_opened"),

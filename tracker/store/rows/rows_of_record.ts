@@ -70,6 +70,8 @@ function ownChanges(record: JournalRecord, position: number): Change[] {
       return earlierTrialRows(record, position);
     case "run_imported":
       return importedRows(record, position);
+    case "pause_ended": // it is an event, and no time of the study
+      return [];
     case "points": // columns, which the sink takes without making rows of them
       return [];
   }

@@ -1,0 +1,183 @@
+import { join } from "node:path";
+import {
+  type Artifact,
+  type Ask,
+  boundedMethods,
+  type EarlierTrial,
+  type Facts,
+  givenLimits,
+  heldMethods,
+  type Provenance,
+  type ReplayedStudy,
+  replayStudy,
+  type Spec,
+  type StoredEvaluation,
+  type StudyEvent,
+  type StudyHistory,
+  type StudyInput,
+  type StudyLimits,
+  type StudyPorts,
+  type StudyRequest,
+} from "../core/mod.ts";
+import { earlierTrials } from "./data/earlier_trials.ts";
+import type { LabStore, StoreInUse } from "./lab_store.ts";
+import type { RunningMirror } from "./mlflow/start_mirror.ts";
+import { keepLogIn } from "./runner/keep_log.ts";
+import { createLiveBackend } from "./runner/live_backend.ts";
+import { prepareStudy } from "./runner/prepare_study.ts";
+import { createStageRunner } from "./runner/stage_runner.ts";
+import { studyClock } from "./runner/study_clock.ts";
+import type { Tools, Workshop } from "./runner/workshop.ts";
+import { readSamples } from "./store/rows/sample_file.ts";
+import type { Store } from "./store/store.ts";
+
+/** Who proposes after the seeds where the request names nobody. */
+const DEFAULT_SAMPLER = "pareto_neighbourhood";
+
+/** How long a finished study waits for its mirror, where the server answers. */
+const MIRROR_MS = 20_000;
+
+/** A study whose facts are known. */
+export interface SessionInput {
+  readonly tools: Tools;
+  readonly store: LabStore;
+  /** Null: studies are not mirrored. */
+  readonly mirror: RunningMirror | null;
+  readonly study_id: string;
+  readonly request: StudyRequest;
+  readonly facts: Facts;
+  readonly baseline: Artifact;
+  readonly provenance: Provenance;
+  /** Limits that are set anew for a study taken up. */
+  readonly limits: StudyLimits;
+}
+
+/** Who is asked and told while a study is open, and what cancels it. */
+export interface StudyCompany {
+  readonly ask: Ask;
+  readonly signal: AbortSignal;
+  readonly onEvent: (event: StudyEvent) => void;
+}
+
+/** A study that has the store: what its loop is given, whoever drives it. */
+export interface StartedStudy {
+  readonly input: StudyInput;
+  readonly ports: StudyPorts;
+  /** Waits for the mirror, after a study that ended as it should, and gives the store back. */
+  end(finished: boolean): Promise<void>;
+}
+
+/** The samples of a study's evaluations, read back from the store. */
+async function evaluationsOf(
+  store: Store,
+  study: ReplayedStudy,
+): Promise<StoredEvaluation[]> {
+  const root = store.paths.root;
+  return await Promise.all(study.samples.map(async (record) => ({
+    trial_id: record.trial_id,
+    fidelity: record.fidelity,
+    samples: await readSamples(join(root, record.path), record.sha256),
+    protocol: record.protocol ?? {},
+    protocol_parts: record.protocol_parts,
+  })));
+}
+
+/** The journal of a study replayed, with its samples; undefined where it never ran. */
+async function historyOf(
+  store: Store,
+  study_id: string,
+): Promise<StudyHistory | undefined> {
+  const study = replayStudy(await store.journalOf(study_id), study_id);
+  return study === null ? undefined : { study, evaluations: await evaluationsOf(store, study) };
+}
+
+/** What samplers are shown of earlier studies; an index that cannot be asked shows nothing. */
+async function earlierOf(
+  store: Store,
+  { earlier_studies = true, evaluation }: StudyRequest,
+  facts: Facts,
+  study_id: string,
+): Promise<EarlierTrial[]> {
+  if (!earlier_studies || evaluation !== undefined) return [];
+  return await earlierTrials(store, facts, study_id).catch(() => []);
+}
+
+/** Prepares a new study, or one that goes on, in a store that was taken for it. */
+export async function startStudy(
+  session: SessionInput,
+  spec: Spec,
+  inUse: StoreInUse,
+  company: StudyCompany,
+): Promise<StartedStudy> {
+  try {
+    const started = await prepared(session, spec, inUse.store, company);
+    return {
+      ...started,
+      async end(finished) {
+        if (finished) await session.mirror?.finish(MIRROR_MS);
+        await inUse[Symbol.asyncDispose]();
+      },
+    };
+  } catch (error) {
+    await inUse[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function prepared(
+  session: SessionInput,
+  spec: Spec,
+  inUse: Store,
+  { ask, signal, onEvent }: StudyCompany,
+): Promise<{ input: StudyInput; ports: StudyPorts }> {
+  const { tools, mirror, study_id, request, facts, baseline, provenance } = session;
+  const { registry } = tools;
+  const history = await historyOf(inUse, study_id);
+  const isNew = history === undefined;
+  const store = await mirror?.attach(inUse, { study_id, isNew }) ?? inUse;
+  const workshop: Workshop = { ...tools, store };
+  const outOfTime = new AbortController();
+  const runner = createStageRunner({
+    client: workshop.client,
+    study_id,
+    signal: AbortSignal.any([signal, outOfTime.signal]),
+    onEvent,
+    record: (record) => store.record(record),
+    keepLog: keepLogIn(store, study_id),
+    timestamp: workshop.timestamp,
+    stall_minutes: request.stall_minutes,
+  });
+  const known = history?.study.opened.spec ?? spec;
+  const ready = await prepareStudy(workshop, runner, {
+    study_id,
+    request,
+    spec: known,
+    facts,
+    begun: history?.study.opened.facts ?? null,
+  });
+  const wanted = request.methods;
+  const methods = request.evaluation !== undefined ? [] : heldMethods(
+    boundedMethods(
+      registry.methods.filter(({ method }) => wanted === undefined || wanted.includes(method.name)),
+      ready.counts,
+    ),
+    registry.runtime(known.runtime),
+  );
+  const input: StudyInput = {
+    study_id,
+    request,
+    facts,
+    spec: ready.spec,
+    provenance,
+    methods,
+    samplers: [registry.sampler(request.sampler ?? DEFAULT_SAMPLER)],
+    baseline,
+    ...(history === undefined
+      ? { earlier: await earlierOf(inUse, request, facts, study_id) }
+      : { history }),
+    ...(givenLimits(session.limits).length === 0 ? {} : { limits: session.limits }),
+    onEvent,
+  };
+  const backend = createLiveBackend(workshop, ready, runner);
+  return { input, ports: { backend, tracker: store, ask, clock: studyClock(outOfTime), signal } };
+}
