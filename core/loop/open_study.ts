@@ -42,6 +42,7 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
     queue,
     keys: new Set(trials.filter(isFinished).map((trial) => strategyKey(trial.actions))),
     answers: (history?.study.answers ?? []).filter(({ answer }) => answer !== null),
+    asked: { number: 0, times: 0 },
     earlier: history?.study.earlier ?? input.earlier ?? [],
     refused: history === undefined ? [...refused] : [],
     seconds: phaseSeconds(trials),

@@ -46,10 +46,12 @@ export async function propose(study: Study): Promise<Proposal | "budget" | "exha
     const proposal = consider(next.actions, next.origin, true);
     if (proposal !== null) return proposal;
   }
-  let ask = kept.length;
+  // A study by hand may propose again before the episode is closed.
+  let ask = study.asked.number === number ? study.asked.times : kept.length;
   for (const sampler of inTurn(study)) {
     for (let attempt = 0; attempt < PATIENCE; attempt++) {
       const made = await askSampler(study, sampler, { number, ask: ask++ });
+      study.asked = { number, times: ask };
       if (made === null) break;
       const origin = { sampler: sampler.name, ...made.origin };
       const proposal = consider(made.actions, origin, false);

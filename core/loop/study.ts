@@ -55,6 +55,8 @@ export interface Study {
   readonly keys: Set<string>;
   /** Answers of an earlier run that no trial came of: they are taken in place of asking again. */
   readonly answers: Proposed[];
+  /** How often samplers were asked in the latest episode that asked any. */
+  asked: { number: number; times: number };
   /** Trials of earlier studies, as samplers are shown them. */
   readonly earlier: readonly EarlierTrial[];
   /** Refusals that no episode has told yet. */

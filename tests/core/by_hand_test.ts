@@ -1,7 +1,7 @@
 /** The loop's arrows taken by hand: the same records as the coordinator's, and refusals in words. */
 import assert from "node:assert/strict";
-import { openByHand, UsageError } from "../../core/mod.ts";
-import { run, world } from "./study_world.ts";
+import { openByHand, replayStudy, type TrialByHand, UsageError } from "../../core/mod.ts";
+import { run, type World, world } from "./study_world.ts";
 
 const refused = (pattern: RegExp) => (error: unknown) =>
   error instanceof UsageError && pattern.test(error.message);
@@ -116,7 +116,182 @@ Deno.test("closing a study by hand abandons what is open; a recipe of a wrong na
   assert.throws(() => study.recipe([{ ...chain[0]!, method: "tuen" }]), refused(/Did you mean/));
   const trial = await study.begin(study.recipe(chain));
   await trial.apply();
-  const { trials } = await study.close();
+  const { trials, stop, message } = await study.close();
   assert.equal(trials.at(-1)?.state, "cancelled");
   assert.equal(trial.trial.state, "cancelled");
+  assert.deepEqual([stop, message], ["by_hand", "The study was driven by hand and closed."]);
+});
+
+/** A study with its baseline, and a trial of the chain applied to its end. */
+async function applied(w: World) {
+  const study = await openByHand(w.input(), w.ports);
+  await study.baseline();
+  const trial = await study.begin(study.recipe(chain));
+  for (const _ of chain) await trial.apply();
+  return { study, trial };
+}
+
+/** The rest of a trial. */
+async function finished(trial: TrialByHand) {
+  await trial.evaluate();
+  await trial.measure();
+  return await trial.learn();
+}
+
+Deno.test("a closed study takes no call, gives its result again, and is left once", async () => {
+  const w = world();
+  const { study, trial } = await applied(w);
+  const result = await study.close();
+  assert.equal(await study.close(), result);
+  await study[Symbol.asyncDispose]();
+  assert.equal(w.records.filter(({ type }) => type === "study_closed").length, 1);
+  await assert.rejects(study.propose(), refused(/propose a recipe as the study is closed/));
+  await assert.rejects(trial.evaluate(), refused(/evaluate study\/t01 as the study is closed/));
+});
+
+Deno.test("a study by hand that is cancelled ends as any that is, and its recipe waits", async () => {
+  const w = world();
+  const { study, trial } = await applied(w);
+  w.abort.abort();
+  assert.equal(await trial.evaluate(), null);
+  assert.match(trial.ended!.reason, /cancelled during proxy/);
+  await assert.rejects(study.begin(study.recipe(chain)), refused(/was cancelled: .*goes on/));
+  assert.equal((await study.close()).stop, "cancelled");
+  assert.equal(trial.trial.state, "cancelled");
+  const more = world();
+  await run(more, { history: historyOf(w) });
+  const next = more.records.find(({ type }) => type === "trial_opened");
+  assert.deepEqual(next?.type === "trial_opened" && next.strategy?.actions, chain);
+});
+
+function historyOf(w: World) {
+  const evaluations = w.stored.map(({ trial_id, fidelity, evaluation }) => ({
+    ...{ trial_id, fidelity, samples: evaluation.samples, protocol: evaluation.protocol },
+  }));
+  return { study: replayStudy(w.records, "study")!, evaluations };
+}
+
+Deno.test("one call is made at a time; what is asked twice is refused", async () => {
+  const w = world();
+  const { study, trial } = await applied(w);
+  const going = trial.evaluate();
+  await assert.rejects(
+    trial.measure(),
+    refused(/measure study\/t01 as the call before it is not done.*was to evaluate study\/t01/),
+  );
+  await going;
+  await assert.rejects(trial.evaluate(), refused(/this stage is evaluated already: proxy/));
+  const wrong = "ful" as "full"; // a notebook's cells are not checked for types
+  await assert.rejects(trial.evaluate(wrong), refused(/Did you mean "full"/));
+  await trial.evaluate("full");
+  await assert.rejects(trial.evaluate("proxy"), refused(/evaluated already: full/));
+  await trial.measure();
+  await assert.rejects(trial.measure(), refused(/its speed is measured/));
+  const { measurements } = await trial.learn();
+  const names = measurements.map((row) => JSON.stringify([row.metric, row.task, row.fidelity]));
+  const speeds = measurements.filter(({ metric }) => metric === "latency_ms");
+  assert.equal(speeds.length, 1);
+  assert.ok(new Set(names).size > 5);
+  await study.close();
+});
+
+Deno.test("a stage in the midst of a chain is evaluated once at a fidelity", async () => {
+  const w = world();
+  const study = await openByHand(w.input(), w.ports);
+  await study.baseline();
+  const trial = await study.begin(study.recipe(chain));
+  await trial.apply();
+  await trial.evaluate();
+  await assert.rejects(trial.evaluate(), refused(/this stage is evaluated already: proxy/));
+  assert.equal((await trial.evaluate("full"))?.stage, 0);
+  await trial.apply();
+  assert.equal((await trial.evaluate())?.stage, 1);
+});
+
+Deno.test("a limit of the request holds by hand, and what is no recipe is refused", async () => {
+  const w = world({ max_trials: 1 });
+  const { study, trial } = await applied(w);
+  const full = /All 1 trials that were asked for are run. Close the study and resume it/;
+  await assert.rejects(study.begin(study.recipe(chain)), refused(full), "one is open");
+  await finished(trial);
+  await assert.rejects(study.begin(study.recipe(chain)), refused(full), "one is done");
+  assert.throws(() => study.recipe([]), refused(/Cannot take the recipe as it is wrong/));
+  const text = "rtn" as unknown as typeof chain;
+  assert.throws(() => study.recipe(text), refused(/give a list of \{ agent, method, params \}/));
+  await assert.rejects(study.begin(null!), refused(/propose\(\) has nothing left/));
+  const action = chain as unknown as ReturnType<typeof study.recipe>;
+  await assert.rejects(study.begin(action), refused(/give what propose\(\) or recipe/));
+});
+
+Deno.test("the loop does not propose again what was begun by hand", async () => {
+  const w = world();
+  const study = await openByHand(w.input(), w.ports);
+  await study.baseline();
+  const { actions } = (await study.propose())!;
+  const other = world();
+  const second = await openByHand(other.input(), other.ports);
+  await second.baseline();
+  await second.begin(second.recipe(actions));
+  assert.notDeepEqual((await second.propose())!.actions, actions);
+});
+
+Deno.test("proposals of one episode ask the samplers anew, each asking with its own number", async () => {
+  const w = world();
+  const study = await openByHand(w.input(), w.ports);
+  await study.baseline();
+  while (await study.propose() !== null);
+  const asks = w.records.flatMap((one) => one.type === "proposed" ? [[one.number, one.ask]] : []);
+  assert.ok(asks.length > 2);
+  assert.deepEqual(asks, asks.map((_, ask) => [1, ask]));
+});
+
+Deno.test("pauses between calls are nobody's work: not of the budget, nor of a trial", async () => {
+  const w = world({ budget_seconds: 1000 });
+  const study = await openByHand(w.input(), w.ports);
+  w.clock.advance(5000);
+  await study.baseline();
+  w.clock.advance(0.5); // a script's own time
+  const trial = await study.begin(study.recipe(chain));
+  for (const _ of chain) {
+    w.clock.advance(2000);
+    await trial.apply();
+  }
+  const closed = await finished(trial);
+  assert.equal(closed.state, "completed");
+  const paused = w.records.filter((record) => record.type === "pause_ended");
+  assert.deepEqual(paused.map(({ seconds }) => seconds), [5000, 2000, 2000]);
+  const spans = closed.spans.reduce((sum, { seconds }) => sum + seconds, 0);
+  assert.ok(spans < 1000, `${spans} s of the trial`);
+  w.clock.advance(10_000);
+  assert.ok(await study.propose() !== null, "the budget is not used");
+  w.clock.advance(10_000);
+  await study.close();
+  const day = w.clock.now() + 86_400_000;
+  const note = { type: "note", study_id: "study", trial_id: null, note_id: "n", text: "good" };
+  const at = new Date(day).toISOString();
+  const replayed = replayStudy(
+    [...w.records, { ...note, at } as typeof w.records[number]],
+    "study",
+  )!;
+  assert.ok(
+    replayed.spent_seconds > 10 && replayed.spent_seconds < 1000,
+    `${replayed.spent_seconds}`,
+  );
+});
+
+Deno.test("a trial that was killed in a pause took what was worked on it", async () => {
+  const w = world();
+  const study = await openByHand(w.input(), w.ports);
+  await study.baseline();
+  const trial = await study.begin(study.recipe(chain));
+  w.clock.advance(7000);
+  await trial.apply();
+  const [open] = replayStudy(w.records, "study")!.open;
+  assert.equal(open!.paused_seconds, 7000);
+  const more = world();
+  const { trials } = await run(more, { history: historyOf(w) });
+  const killed = trials.find(({ trial_id }) => trial_id === trial.trial.trial_id)!;
+  assert.equal(killed.state, "cancelled");
+  const [span] = killed.spans;
+  assert.ok(span!.seconds >= 10 && span!.seconds < 100, `${span!.seconds} s`);
 });
