@@ -30,6 +30,7 @@ import { studyClock } from "./runner/study_clock.ts";
 import type { Tools, Workshop } from "./runner/workshop.ts";
 import { readSamples } from "./store/rows/sample_file.ts";
 import type { Store } from "./store/store.ts";
+import { cellInterrupt } from "./terminal/interrupt.ts";
 
 /** Who proposes after the seeds where the request names nobody. */
 const DEFAULT_SAMPLER = "pareto_neighbourhood";
@@ -102,24 +103,33 @@ async function earlierOf(
   return await earlierTrials(store, facts, study_id).catch(() => []);
 }
 
-/** Prepares a new study, or one that goes on, in a store that was taken for it. */
+/**
+ * Prepares a new study, or one that goes on, in a store that was taken for it. An interrupted cell of
+ * a notebook cancels it.
+ */
 export async function startStudy(
   session: SessionInput,
   spec: Spec,
   inUse: StoreInUse,
   company: StudyCompany,
 ): Promise<StartedStudy> {
+  const interrupt = cellInterrupt();
+  const leave = async () => {
+    interrupt[Symbol.dispose]();
+    await inUse[Symbol.asyncDispose]();
+  };
   try {
-    const started = await prepared(session, spec, inUse.store, company);
+    const signal = AbortSignal.any([company.signal, interrupt.signal]);
+    const started = await prepared(session, spec, inUse.store, { ...company, signal });
     return {
       ...started,
       async end(finished) {
         if (finished) await session.mirror?.finish(MIRROR_MS);
-        await inUse[Symbol.asyncDispose]();
+        await leave();
       },
     };
   } catch (error) {
-    await inUse[Symbol.asyncDispose]();
+    await leave();
     throw error;
   }
 }

@@ -130,7 +130,20 @@ Deno.test("01_first_study runs in a real kernel on the tiny model and draws its 
   assert.match(report ?? "", /How it was measured/);
   const table = shownAs(outputs, "text/plain").join("\n");
   assert.match(table, /t02 /, "two trials were run");
-  assert.match(table, /rtn 8-bit/, "the recipe by hand was run");
+  assert.match(table, /t01 .*rtn 2-bit.*stopped/, "a gate stopped the first recipe by hand");
+  assert.match(table, /t02 .*rtn 8-bit/, "the second was run to its end");
+  const decisions = table.split("\n").filter((line) => line.startsWith("["))
+    .map((line) => JSON.parse(line) as Record<string, unknown>[])
+    .find(([row]) => row !== undefined && "decision" in row)!;
+  assert.deepEqual(decisions.map(({ gate, decision, stage }) => [gate, decision, stage]), [
+    ["verification", "pass", 0],
+    ["proxy_accuracy", "abort", 0],
+    ["verification", "pass", 0],
+    ["proxy_accuracy", "pass", 0],
+    ["verification", "pass", 1],
+    ["proxy_accuracy", "pass", 1],
+  ]);
+  assert.match(table, /driven by hand and closed/);
 });
 
 Deno.test("02_what_was_lost runs in a real kernel and pairs the trials' answers", async () => {

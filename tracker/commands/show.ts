@@ -7,6 +7,7 @@ import { writeOutputs } from "../reports_of_study.ts";
 import { openStore } from "../store/store.ts";
 import { textTable } from "../terminal/table.ts";
 import { trialTable } from "../terminal/trial_table.ts";
+import { endedBy } from "../view/ended_by.ts";
 import { evaluationText } from "./evaluation_output.ts";
 
 interface StoreOption {
@@ -27,7 +28,7 @@ export async function studiesCommand(options: StoreOption): Promise<void> {
     study.model_name,
     study.dataset,
     String(study.trials),
-    study.stop ?? "running or interrupted",
+    endedBy(study.stop) ?? "running or interrupted",
   ]);
   const imported = await store.query(IMPORTED);
   for (const { study_id, study_name, source, runs } of imported.rows) {

@@ -7,6 +7,7 @@ import { holdersOf } from "../storage/file_holders.ts";
 import { waitingNotes } from "../store/journal/notes_inbox.ts";
 import type { SinkStatus } from "../store/index/sink_schedule.ts";
 import { openStore, type Store, type StudySummary } from "../store/store.ts";
+import { endedBy } from "../view/ended_by.ts";
 import { bytes } from "../view/number_text.ts";
 import { limitsText } from "../view/limits_text.ts";
 
@@ -40,7 +41,7 @@ async function keptAside({ paths }: Store): Promise<string[]> {
 async function studyLine(store: Store, { study_id, stop }: StudySummary): Promise<string> {
   const study = replayStudy(await store.journalOf(study_id), study_id);
   const limits = study === null ? null : limitsText(study.opened.request);
-  const stands = stop === null ? "running or interrupted" : `ended by ${stop}`;
+  const stands = stop === null ? "running or interrupted" : `ended by ${endedBy(stop)}`;
   return `${study_id}, ${stands}; limits: ${limits ?? "none"}`;
 }
 

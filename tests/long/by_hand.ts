@@ -1,0 +1,147 @@
+/** A study by hand through every real process: what the notebook's user calls, and what is kept. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type Lab, openLab, silentAsk, type StudyResult } from "../../tracker/mod.ts";
+import { UsageError } from "../../core/mod.ts";
+import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
+import { reportBlocks } from "../../tracker/reports_of_study.ts";
+
+const NAME = "by-hand";
+const rtn = (params: Record<string, number | string>) => ({
+  agent: "quantization",
+  method: "rtn",
+  params,
+});
+const pruned = { agent: "pruning", method: "magnitude", params: { sparsity: 0.2 } };
+const request = {
+  model_name: "tiny",
+  dataset: "tiny",
+  fidelity: "proxy",
+  samples: { proxy: 24 },
+  max_trials: 3,
+} as const;
+
+const refused = (pattern: RegExp) => (error: unknown) =>
+  error instanceof UsageError && pattern.test(error.message);
+
+/** A chain by hand, evaluated in its midst; a second that a gate stops there; a third left open. */
+async function drive(lab: Lab): Promise<StudyResult> {
+  const session = await lab.open(request, NAME);
+  await using study = await session.byHand({ ask: silentAsk() });
+  const again = session.byHand({ ask: silentAsk() });
+  await assert.rejects(again, refused(/Cannot open the study by-hand as it is open in this lab/));
+  await assert.rejects(session.run(), refused(/as it is open in this lab: close\(\) it/));
+  const seen: string[] = [];
+  study.watch({ onEvent: (event) => event.event === "phase" && seen.push(event.phase) });
+  await study.baseline();
+  assert.ok(seen.includes("proxy"), "whoever watches now is told");
+
+  const chain = await study.begin(study.recipe([pruned, rtn({ bits: 8 })], "prune, then round"));
+  assert.equal((await chain.apply())?.gate, "verification");
+  const midway = await chain.evaluate();
+  assert.deepEqual([midway?.decision, midway?.stage], ["pass", 0], midway?.reason);
+  assert.deepEqual(chain.trial.measurements, []);
+  await chain.apply();
+  assert.equal((await chain.evaluate())?.stage, 1);
+  await chain.measure();
+  const { state, failure } = await chain.learn();
+  assert.equal(state, "completed", failure?.message);
+
+  const broken = await study.begin(
+    study.recipe([rtn({ bits: 2, group_size: 32 }), rtn({ targets: "embedding", bits: 8 })]),
+  );
+  await broken.apply();
+  assert.equal((await broken.evaluate())?.decision, "abort", "two bits cost it its answers");
+  assert.equal(broken.ended?.state, "stopped");
+  await broken.learn();
+
+  await study.begin(study.recipe([rtn({ bits: 8 })]));
+  return await study.close();
+}
+
+Deno.test("a study by hand on the tiny model: a stage is evaluated and gated, and the loop goes on", async (t) => {
+  const folder = await Deno.makeTempDir();
+  const store = join(folder, "store");
+  try {
+    await t.step("every arrow is called", async () => {
+      await using lab = await openLab({ store });
+      const { stop, trials } = await drive(lab);
+      assert.equal(stop, "by_hand");
+      const states = ["completed", "completed", "stopped", "cancelled"];
+      assert.deepEqual(trials.map(({ state }) => state), states);
+    });
+
+    await t.step("figures of a stage lie apart, gates name what they judged", async () => {
+      await using lab = await openLab({ store });
+      const trial_id = `${NAME}/t01`;
+      const staged = await lab.sql`
+        SELECT s.stage, s.attempt, s.fidelity, s.value, m.n AS finished_n, m.figures,
+          s.artifact_id = a.artifact_id AS of_first
+        FROM stage_measurements s
+        JOIN actions a ON a.trial_id = s.trial_id AND a.action_index = 0
+        JOIN (SELECT any_value(n) AS n, count(*) AS figures FROM measurements
+          WHERE trial_id = ${trial_id} AND metric = 'accuracy' AND task IS NULL) m ON true
+        WHERE s.trial_id = ${trial_id} AND s.metric = 'accuracy' AND s.task IS NULL`;
+      const [first] = staged;
+      assert.deepEqual([staged.length, first!["figures"]], [1, 1], "the trial's own is one");
+      assert.deepEqual([first!["stage"], first!["attempt"], first!["fidelity"]], [0, 1, "proxy"]);
+      assert.equal(first!["of_first"], true);
+      const gates = await lab.sql`
+        SELECT trial_id, gate, decision, g.stage, attempt, g.artifact_id = a.artifact_id AS judged,
+          parent_id = coalesce(before.artifact_id, base.artifact_id) AS goes_back, adjustment
+        FROM gate_decisions g
+        JOIN actions a USING (trial_id)
+        LEFT JOIN actions before ON before.trial_id = g.trial_id
+          AND before.action_index = a.action_index - 1
+        JOIN trial_artifacts base ON base.trial_id = ${`${NAME}/t00`}
+        WHERE a.action_index = g.stage ORDER BY trial_id, gate_index`;
+      const decided = gates.map((
+        one,
+      ) => [one["trial_id"], one["gate"], one["decision"], one["stage"]]);
+      assert.deepEqual(decided, [
+        [trial_id, "verification", "pass", 0],
+        [trial_id, "proxy_accuracy", "pass", 0],
+        [trial_id, "verification", "pass", 1],
+        [trial_id, "proxy_accuracy", "pass", 1],
+        [`${NAME}/t02`, "verification", "pass", 0],
+        [`${NAME}/t02`, "proxy_accuracy", "abort", 0],
+      ]);
+      for (const { attempt, judged, goes_back, adjustment } of gates) {
+        assert.deepEqual([attempt, judged, goes_back, adjustment], [1, true, true, null]);
+      }
+      const counts = await lab.sql`
+        SELECT trial_id, count(*) AS n FROM samples GROUP BY ALL ORDER BY ALL`;
+      assert.deepEqual(counts.map((one) => one["trial_id"]), [`${NAME}/t00`, trial_id]);
+      assert.equal(counts[0]!["n"], counts[1]!["n"], "those of a stage are not the trial's");
+    });
+
+    await t.step(
+      "the report says that it was driven by hand, and why the gate stopped",
+      async () => {
+        await using lab = await openLab({ store });
+        const report = renderMarkdown(reportBlocks(await lab.view(NAME), ""));
+        assert.match(report, /Ended: The study was driven by hand and closed/);
+        const told = /## Gates\n+(?<table>(?:\|.*\n)+)/.exec(report)?.groups?.["table"] ?? "";
+        const rows = told.split("\n").slice(2, -1).map((row) =>
+          row.split("|").map((c) => c.trim())
+        );
+        assert.deepEqual(rows.map((row) => [row[1], row[2], row[5], row[6]]), [
+          ["t01", "1 of 2: magnitude", "proxy_accuracy", "pass"],
+          ["t02", "1 of 2: rtn", "proxy_accuracy", "abort"],
+        ]);
+      },
+    );
+
+    await t.step("the coordinator goes on with the recipe that was left open", async () => {
+      await using lab = await openLab({ store });
+      const session = await lab.resume(NAME);
+      const { trials, stop } = await session.run({ ask: silentAsk() });
+      assert.equal(stop, "max_trials");
+      const last = trials.at(-1)!;
+      assert.deepEqual([trials.length, last.state], [5, "completed"], last.failure?.message);
+      assert.equal(last.strategy?.actions[0]?.params["bits"], 8);
+    });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
