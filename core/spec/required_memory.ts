@@ -10,7 +10,7 @@ const PROCESS_GB = 0.5;
  * Gigabytes to run the uncompressed model, which every study does for its baseline:
  *
  *   weights      parameters × b           b = 4 bytes on a CPU (fp32), 2 on a GPU (fp16)
- *   KV cache     2 × layers × kv_heads × (hidden / heads) × tokens × b
+ *   KV cache     2 × layers × kv_heads × head_dim × tokens × b
  *   logits       vocabulary × tokens × 4
  *   activations  4 × (hidden + intermediate) × tokens × b
  *   process      0.5 GB
@@ -19,7 +19,7 @@ const PROCESS_GB = 0.5;
  */
 export function requiredMemoryGb({ model, device }: Facts): number {
   const bytes = device.device === "cpu" ? 4 : 2;
-  const head = model.hidden_size / Math.max(1, model.heads);
+  const head = model.head_dim ?? model.hidden_size / Math.max(1, model.heads);
   const weights = model.parameters * bytes;
   const cache = 2 * model.layers * model.kv_heads * head * TOKENS * bytes;
   const logits = model.vocabulary * TOKENS * 4;

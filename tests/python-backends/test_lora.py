@@ -211,7 +211,7 @@ def test_a_pruned_layer_is_trained_as_it_is_merged(tmp_path: Path) -> None:
 def test_a_loss_that_is_no_number_is_a_failure_of_that_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pare_backends.quantization.context import Context
+    from pare_backends.methods.context import Context
 
     load = Context.load
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pare_backends.checkpoint.adapter import Adapter
+from pare_backends.checkpoint.empty_model import empty_model, trusts_remote_code
 from pare_backends.checkpoint.files import Checkpoint, read
-from pare_backends.checkpoint.forms import CONFIG_KEYS, GridTensor
+from pare_backends.checkpoint.forms import GridTensor
 from pare_backends.checkpoint.linear_modules import separate_experts
 from pare_backends.checkpoint.own_files import check_directory
 from pare_backends.checkpoint.setting import source_of
@@ -25,11 +25,6 @@ ROUNDS_INPUTS = "pare_rounds_inputs"
 """A model's attribute: whether its layers round what comes in."""
 
 
-def trusts_remote_code() -> bool:
-    """Whether the user allowed a checkpoint's own Python code to run (`--trust-remote-code`)."""
-    return os.environ.get("PARE_TRUST_REMOTE_CODE") == "1"
-
-
 def load_tokenizer(directory: str | Path) -> Any:
     """The tokenizer of a checkpoint directory, which holds no file of another place."""
     from transformers import AutoTokenizer
@@ -37,15 +32,6 @@ def load_tokenizer(directory: str | Path) -> Any:
     check_directory(directory)
 
     return AutoTokenizer.from_pretrained(
-        str(directory), trust_remote_code=trusts_remote_code(), local_files_only=True
-    )
-
-
-def load_config(directory: str | Path) -> Any:
-    """The configuration of a checkpoint directory."""
-    from transformers import AutoConfig
-
-    return AutoConfig.from_pretrained(
         str(directory), trust_remote_code=trusts_remote_code(), local_files_only=True
     )
 
@@ -70,7 +56,7 @@ def load_model(checkpoint: Checkpoint, directory: str | Path) -> Any:
     """The torch model of a checkpoint that was read from `directory`."""
     import torch
 
-    skeleton = meta_model(directory)
+    skeleton = empty_model(directory)
     state = {name: as_tensor(checkpoint.floats[name]) for name in checkpoint.floats}
     for layer in checkpoint.stored:
         state[f"{layer}.weight"] = as_tensor(checkpoint.weight(layer))
@@ -141,19 +127,6 @@ def by_module(model: Any, layers: Mapping[str, int]) -> dict[str, int]:
             "bad_input", f"Cannot round the inputs of {unknown[0]}: the model has no such layer"
         )
     return {layout.modules[layer]: group for layer, group in layers.items()}
-
-
-def meta_model(directory: str | Path) -> Any:
-    """The architecture of a checkpoint without its weights: costs no memory and little time."""
-    import torch
-    from transformers import AutoModelForCausalLM
-
-    config = load_config(directory)
-    for key in CONFIG_KEYS:
-        if hasattr(config, key):
-            delattr(config, key)
-    with torch.device("meta"):
-        return AutoModelForCausalLM.from_config(config, trust_remote_code=trusts_remote_code())
 
 
 def as_tensor(values: np.ndarray) -> torch.Tensor:

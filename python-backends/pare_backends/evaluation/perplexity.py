@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from pare_backends.evaluation.answers import Answers, split_apart
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome, mean_and_error
-from pare_backends.evaluation.task_needs import context_length, require_window
+from pare_backends.evaluation.task_needs import require_window
 from pare_backends.evaluation.tasks.documents import Documents, full_definition
 from pare_backends.evaluation.tasks.records import content_hash
 from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure
+from pare_backends.models.context_length import context_length
 from pare_backends.progress import Report
 
 if TYPE_CHECKING:

@@ -7,17 +7,6 @@ from typing import Any
 
 from pare_backends.failures import StageFailure
 
-UNKNOWN_CONTEXT = 2048
-
-
-def context_length(config: Any) -> int:
-    """How many tokens a model of this configuration reads and writes; where it does not say so,
-    lm-eval's default."""
-    text = config.get_text_config()
-    # Bloom's positions have no end: it names the length that it was trained on.
-    named = (getattr(text, name, None) for name in ("max_position_embeddings", "seq_length"))
-    return int(next((length for length in named if length), UNKNOWN_CONTEXT))
-
 
 def require_window(task: str, tokens: int, context: int | None) -> None:
     """Raises where the model reads fewer tokens than a window has; None: it is not known."""

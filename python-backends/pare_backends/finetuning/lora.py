@@ -14,7 +14,7 @@ from pare_backends.checkpoint.adapter import Adapter
 from pare_backends.failures import StageFailure
 from pare_backends.finetuning.steps import train
 from pare_backends.knobs import flag, integer, real
-from pare_backends.quantization.context import Context
+from pare_backends.methods.context import Context
 
 if TYPE_CHECKING:
     import torch

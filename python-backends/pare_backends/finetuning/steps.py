@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.failures import StageFailure
-from pare_backends.quantization.context import Context
+from pare_backends.methods.context import Context
 
 if TYPE_CHECKING:
     import torch

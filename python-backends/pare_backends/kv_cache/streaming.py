@@ -13,7 +13,7 @@ from pare_backends.knobs import integer
 if TYPE_CHECKING:
     import torch
 
-    from pare_backends.quantization.context import Context
+    from pare_backends.methods.context import Context
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from pare_backends.checkpoint.empty_model import empty_model, load_config
 from pare_backends.checkpoint.files import Checkpoint
-from pare_backends.checkpoint.load import load_config, meta_model
 from pare_backends.checkpoint.stored import Entry, StoredTensors
-from pare_backends.evaluation.task_needs import context_length
 from pare_backends.failures import StageFailure, one_line
 from pare_backends.models.checks import check_finite, check_shapes, check_tokenizer
+from pare_backends.models.context_length import context_length
 from pare_backends.models.grid import detect_grid
 from pare_backends.models.layout import Layout, model_layout
 from pare_backends.progress import Report
@@ -29,7 +29,7 @@ TORCH_NAMES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "f
 def find_layout(directory: Path, entries: dict[str, Entry]) -> Layout:
     """The architecture's layers; `StageFailure` where transformers or the files lack them."""
     try:
-        model = meta_model(directory)
+        model = empty_model(directory)
         layout = model_layout(model, entries)
     except Exception as error:
         # transformers' checks raise a dozen types, and a model's own code whatever it likes.

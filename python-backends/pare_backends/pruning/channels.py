@@ -18,7 +18,7 @@ from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.forms.floats import half
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import choice, real
-from pare_backends.quantization.context import Context
+from pare_backends.methods.context import Context
 
 MLP = ("mlp.gate_proj", "mlp.up_proj", "mlp.down_proj")
 ATTENTION = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj")

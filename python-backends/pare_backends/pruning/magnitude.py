@@ -13,7 +13,7 @@ import numpy as np
 from pare_backends.checkpoint import BitmaskTensor, Checkpoint
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import choice, real
-from pare_backends.quantization.context import Context
+from pare_backends.methods.context import Context
 
 PATTERNS = {"2:4": (2, 4), "4:8": (4, 8)}
 """(weights kept, of so many), by the pattern's name."""

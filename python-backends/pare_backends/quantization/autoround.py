@@ -9,8 +9,9 @@ from typing import Any
 from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import choice, flag, integer, real
-from pare_backends.quantization.context import Context, check_layers
+from pare_backends.methods.context import Context
 from pare_backends.quantization.extract import grid_tensor
+from pare_backends.quantization.layer_checks import check_layers
 
 GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 BATCH = 4

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.knobs import choice, flag
-from pare_backends.quantization.context import Context, check_layers
+from pare_backends.methods.context import Context
+from pare_backends.quantization.layer_checks import check_layers
 from pare_backends.quantization.rounding import round_matrix
 
 BITS = 8

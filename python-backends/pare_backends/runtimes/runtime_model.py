@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from pare_backends.checkpoint.load import load_config
+from pare_backends.checkpoint.empty_model import load_config
 from pare_backends.failures import StageFailure
 
 

@@ -22,11 +22,11 @@ from pare_backends.checkpoint.setting import NewSetting, Setting, methods_in, wr
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import build_params, unknown_name
 from pare_backends.method_file import load_method_file
+from pare_backends.methods.context import Context
 from pare_backends.models.artifact_notes import float_parts, left_in_floats, other_loaders
 from pare_backends.models.facts import checkpoint_shapes, own_facts
 from pare_backends.models.layout import Layout, layout_of
 from pare_backends.progress import Report
-from pare_backends.quantization.context import Context
 
 PACKAGE = Path(__file__).parents[1]
 

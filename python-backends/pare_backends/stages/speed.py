@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.load import load_config
+from pare_backends.checkpoint.empty_model import load_config
 from pare_backends.checkpoint.setting import Source, source_of
 from pare_backends.checkpoint.stored_form import stored_form
-from pare_backends.evaluation.task_needs import context_length
 from pare_backends.failures import StageFailure
 from pare_backends.measuring import energy
 from pare_backends.measuring.bandwidth import read_bandwidth
@@ -40,6 +39,7 @@ from pare_backends.measuring.speed_figures import (
     timing_rows,
 )
 from pare_backends.measuring.timing import read_energy, time_in_turn
+from pare_backends.models.context_length import context_length
 from pare_backends.progress import Report
 from pare_backends.runtimes.registry import open_session
 from pare_backends.runtimes.session import Session, TakesSetting

@@ -14,6 +14,7 @@ import numpy as np
 
 from pare_backends.checkpoint.forms.form import StoredTensor
 from pare_backends.checkpoint.forms.grid_config import (
+    Scheme,
     declared_bits,
     input_rounding,
     is_transposed,
@@ -58,6 +59,18 @@ class GridTensor(StoredTensor):
     @property
     def symmetric(self) -> bool:
         return self.zero_points is None
+
+    @property
+    def scheme(self) -> Scheme:
+        """The config group that it belongs to."""
+        return Scheme(
+            self.bits,
+            self.group_size,
+            self.symmetric,
+            self.activation_bits or 0,
+            self.activation_group_size,
+            self.transposed,
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -161,7 +174,8 @@ class GridTensor(StoredTensor):
 
     @classmethod
     def config_entry(cls, tensors: Mapping[str, Any]) -> dict[str, Any]:
-        return {"quantization_config": quantization_config(tensors)}
+        schemes = {layer: tensor.scheme for layer, tensor in tensors.items()}
+        return {"quantization_config": quantization_config(schemes)}
 
 
 def fits_half(scales: np.ndarray) -> bool:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pare_backends.checkpoint.forms.packing import packed_columns
 from pare_backends.failures import StageFailure
-
-if TYPE_CHECKING:
-    from pare_backends.checkpoint.forms.grid import GridTensor
 
 PACKED = "pack-quantized"
 INTEGERS = "int-quantized"
@@ -39,23 +36,11 @@ class Scheme:
         return f"{form}{TRANSPOSED}" if self.transposed else form
 
 
-def scheme_of(tensor: GridTensor) -> Scheme:
-    """The group that a tensor belongs to."""
-    return Scheme(
-        tensor.bits,
-        tensor.group_size,
-        tensor.symmetric,
-        tensor.activation_bits or 0,
-        tensor.activation_group_size,
-        tensor.transposed,
-    )
-
-
-def quantization_config(quantized: Mapping[str, GridTensor]) -> dict[str, Any]:
+def quantization_config(quantized: Mapping[str, Scheme]) -> dict[str, Any]:
     """The document for these layers, keyed by module name; every layer is named as a target."""
     layers: dict[Scheme, list[str]] = {}
-    for name, tensor in quantized.items():
-        layers.setdefault(scheme_of(tensor), []).append(name)
+    for name, scheme in quantized.items():
+        layers.setdefault(scheme, []).append(name)
     groups = {
         f"group_{number}": group_of(scheme, names)
         for number, (scheme, names) in enumerate(sorted(layers.items()))

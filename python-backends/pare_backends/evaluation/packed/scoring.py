@@ -22,7 +22,8 @@ from pare_backends.evaluation.packed.packing import (
     pack,
     split_prefix,
 )
-from pare_backends.evaluation.task_needs import context_length, require_markers
+from pare_backends.evaluation.task_needs import require_markers
+from pare_backends.models.context_length import context_length
 from pare_backends.progress import Report
 
 TOKENS_PER_BATCH = 32

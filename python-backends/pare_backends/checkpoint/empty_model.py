@@ -1,0 +1,36 @@
+"""A checkpoint's configuration, and its architecture without weights."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from pare_backends.checkpoint.forms import CONFIG_KEYS
+
+
+def trusts_remote_code() -> bool:
+    """Whether the user allowed a checkpoint's own Python code to run (`--trust-remote-code`)."""
+    return os.environ.get("PARE_TRUST_REMOTE_CODE") == "1"
+
+
+def load_config(directory: str | Path) -> Any:
+    """The configuration of a checkpoint directory."""
+    from transformers import AutoConfig
+
+    return AutoConfig.from_pretrained(
+        str(directory), trust_remote_code=trusts_remote_code(), local_files_only=True
+    )
+
+
+def empty_model(directory: str | Path) -> Any:
+    """The architecture of a checkpoint without its weights: costs no memory and little time."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    config = load_config(directory)
+    for key in CONFIG_KEYS:
+        if hasattr(config, key):
+            delattr(config, key)
+    with torch.device("meta"):
+        return AutoModelForCausalLM.from_config(config, trust_remote_code=trusts_remote_code())

@@ -1,0 +1,1 @@
+"""What every method works with, whatever its family."""
