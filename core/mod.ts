@@ -35,6 +35,7 @@ export * from "./evidence/task_comparison.ts";
 export { openByHand, type StudyByHand, type TrialByHand } from "./by_hand.ts";
 export type { Proposal } from "./loop/propose.ts";
 export * from "./resume/replay.ts";
+export { allowedMethods } from "./loop/queue.ts";
 export { runEvaluation } from "./loop/run_evaluation.ts";
 export * from "./loop/study_input.ts";
 export * from "./ports.ts";

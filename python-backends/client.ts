@@ -3,6 +3,7 @@ import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { demoVariables } from "./demo_model.ts";
+import type { PinsFolders } from "./environments/environment_pins.ts";
 import { ensureEnvironment, type OnEnvironmentProgress } from "./environments/environments.ts";
 import { exchange, type ExchangeOptions } from "./worker/exchange.ts";
 import { withFileLock } from "./file_lock.ts";
@@ -27,7 +28,7 @@ const QUIET_STAGES: ReadonlySet<StageName> = new Set<StageName>(["speed"]);
 const LOG_DAYS = 14;
 
 export interface RunOptions extends Omit<ExchangeOptions, "request_id" | "threads"> {
-  /** Folder under `envs/` whose interpreter runs the stage. */
+  /** The one whose interpreter runs the stage: a folder under `envs/`, or a plugin's own. */
   readonly environment: string;
   /** Default: the physical cores. */
   readonly threads?: number | null;
@@ -56,6 +57,8 @@ export interface ClientOptions {
   readonly home?: string;
   /** An environment that is not there is refused, not made. */
   readonly offline?: boolean;
+  /** Pins of the environments that plugins bring. */
+  readonly pins_folders?: PinsFolders;
   /** Ends every running stage and the spares. */
   readonly signal?: AbortSignal;
   readonly threads?: number | null;
@@ -80,10 +83,10 @@ export function createBackendClient(options: ClientOptions = {}): BackendClient 
     const known = pythons.get(environment);
     if (known !== undefined) return known;
     const made = ensureEnvironment(environment, {
+      ...options, // offline, signal
       home,
-      offline: options.offline ?? false,
-      ...(options.onEnvironmentProgress ? { onProgress: options.onEnvironmentProgress } : {}),
-      ...(signal ? { signal } : {}),
+      pins_directory: options.pins_folders?.get(environment),
+      onProgress: options.onEnvironmentProgress,
     }).then(({ python }) => python);
     pythons.set(environment, made);
     made.catch(() => pythons.delete(environment)); // the next call tries again

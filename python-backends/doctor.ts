@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, statfsSync } from "node:fs";
 import { totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { DEMO_PACKAGE, findGguf } from "./demo_model.ts";
-import { environmentNames, readPins, STUDY_ENVIRONMENTS } from "./environments/environment_pins.ts";
+import { environmentNames, type PinsFolders, readPins } from "./environments/environment_pins.ts";
 import { findEnvironment, overrideVariable } from "./environments/environments.ts";
 import { pareHome, PYTHON_ROOT } from "./home.ts";
 import { availableMemory } from "./memory.ts";
@@ -26,11 +26,29 @@ const OLDEST_DENO = [2, 9, 6] as const;
 const DISK_BYTES = 6e9;
 const MEMORY_BYTES = 6e9;
 
+/** The environments that are asked about beside all that ship. */
+export interface AskedEnvironments {
+  /** Those that a study needs; the others are optional. */
+  readonly required: readonly string[];
+  /** Pins that plugins bring. */
+  readonly pins_folders: PinsFolders;
+}
+
 /** Looks at everything that the set-up needs; changes nothing. */
-export async function doctor(home: string = pareHome()): Promise<Check[]> {
+export async function doctor(
+  home: string = pareHome(),
+  { required, pins_folders }: AskedEnvironments = { required: [], pins_folders: new Map() },
+): Promise<Check[]> {
   const python = await checkPython();
   const environments = await Promise.all(
-    environmentNames().map((name) => checkEnvironment(name, home, python.ok)),
+    [...environmentNames(), ...pins_folders.keys()].map((name) =>
+      checkEnvironment(name, {
+        home,
+        python: python.ok,
+        required: required.includes(name),
+        pins_directory: pins_folders.get(name),
+      })
+    ),
   );
   return [
     checkDeno(),
@@ -67,16 +85,26 @@ async function checkPython(): Promise<Check> {
   return { name: "python", ok: python !== null, required: true, found, fix };
 }
 
-async function checkEnvironment(name: string, home: string, python: boolean): Promise<Check> {
-  const required = STUDY_ENVIRONMENTS.includes(name);
+interface AskedEnvironment {
+  readonly home: string;
+  /** Whether there is a Python that could make it. */
+  readonly python: boolean;
+  readonly required: boolean;
+  readonly pins_directory: string | undefined;
+}
+
+async function checkEnvironment(
+  name: string,
+  { home, python, required, pins_directory }: AskedEnvironment,
+): Promise<Check> {
   const label = `environment ${name}`;
-  const pins = readPins(name);
-  const size = `about ${(pins.bytes / 1e9).toFixed(1)} GB`;
+  const pins = readPins(name, pins_directory);
+  const size = pins.bytes < 1e8 ? "megabytes" : `about ${gb(pins.bytes)}`;
   const make = pins.on_request === null
     ? `it is made on first use: ${size}, minutes`
     : `pare setup ${name}: ${size}; ${pins.on_request}`;
   try {
-    const there = python ? await findEnvironment(name, home) : null;
+    const there = python ? await findEnvironment(name, home, pins_directory) : null;
     if (there === null) {
       return { name: label, ok: false, required, found: "not made yet", fix: make };
     }

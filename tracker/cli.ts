@@ -206,12 +206,7 @@ function buildProgram(): Command {
     )
     .action(async (what) => (await import("./commands/schema.ts")).schemaCommand(what));
 
-  program.command("doctor").description("say what of the set-up is missing and how to get it")
-    .action(async () => (await import("./commands/setup.ts")).doctorCommand());
-
-  program.command("setup").description("make the Python environments and fetch the demo model")
-    .argument("[environment...]", "only these, such as llama_cpp; default: those of the demo")
-    .action(async (names: string[]) => (await import("./commands/setup.ts")).setupCommand(names));
+  addSetUpCommands(program);
 
   withStore(
     program.command("gc").description("remove artifacts and cached forms that can be made again")
@@ -220,6 +215,20 @@ function buildProgram(): Command {
   ).action(async (options) => (await import("./commands/gc.ts")).gcCommand(options));
 
   return program;
+}
+
+/** What a machine needs, looked at and made. */
+function addSetUpCommands(program: Command): void {
+  program.command("doctor").description("say what of the set-up is missing and how to get it")
+    .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
+    .action(async (options) => (await import("./commands/setup.ts")).doctorCommand(options));
+
+  program.command("setup").description("make the Python environments and fetch the demo model")
+    .argument("[environment...]", "only these, such as llama_cpp; default: those of a study")
+    .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
+    .action(async (names: string[], options) =>
+      (await import("./commands/setup.ts")).setupCommand(names, options)
+    );
 }
 
 /** Runs one command line; exit code 0, 2 for a mistake of the user's, 130 for Ctrl-C, 1 for ours. */

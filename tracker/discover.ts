@@ -2,6 +2,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { makeRegistry, type Plugin, type Registry, UsageError } from "../core/mod.ts";
 import { PROJECT_ROOT } from "./home.ts";
+import { checkEnvironments, pluginEnvironments } from "./plugin_environments.ts";
 
 const KINDS = new Set(["method", "agent", "task", "sampler", "runtime", "form"]);
 
@@ -45,7 +46,8 @@ async function builtInFiles(folder: string): Promise<string[]> {
 async function loadThirdParty(specifier: string, folder: string) {
   const isPath = !specifier.startsWith("npm:");
   const target = isPath ? pathToFileURL(resolve(folder, specifier)).href : specifier;
-  return { path: specifier, plugin: await load(target, specifier) };
+  const plugin = await load(target, specifier);
+  return { path: specifier, plugin, environments: pluginEnvironments(plugin, specifier, folder) };
 }
 
 /**
@@ -63,5 +65,7 @@ export async function discoverPlugins(
     })),
   );
   const thirdParty = await Promise.all(more.map((one) => loadThirdParty(one, folder)));
-  return makeRegistry([...builtIn, ...thirdParty]);
+  const registry = makeRegistry([...builtIn, ...thirdParty]);
+  checkEnvironments(registry);
+  return registry;
 }

@@ -1,8 +1,10 @@
 import { rmSync } from "node:fs";
 import {
+  evaluationSpec,
+  inferSpec,
   memoryRefusal,
   type Registry,
-  type Runtime,
+  type Spec,
   type StudyEvent,
   type StudyLimits,
   type StudyRequest,
@@ -12,10 +14,10 @@ import {
 import { type BackendClient, createBackendClient } from "../python-backends/client.ts";
 import { DEMO_VARIABLE, ensureDemoModel } from "../python-backends/demo_model.ts";
 import {
-  ensureEnvironment,
   type OnEnvironmentProgress,
+  usedHash,
 } from "../python-backends/environments/environments.ts";
-import { pinsHash, STUDY_ENVIRONMENTS } from "../python-backends/environments/environment_pins.ts";
+import { pinsHash } from "../python-backends/environments/environment_pins.ts";
 import { hasGpu } from "../python-backends/environments/torch_wheel.ts";
 import { OFFLINE_VARIABLES } from "../python-backends/offline.ts";
 import { openArtifactStore } from "./artifacts/artifact_store.ts";
@@ -30,6 +32,7 @@ import { checkHome, findHome, type Home } from "./home.ts";
 import { provenanceOf } from "./provenance.ts";
 import { gatherFacts } from "./runner/gather_facts.ts";
 import { createStageRunner, type StageRunner } from "./runner/stage_runner.ts";
+import { makeEnvironments, neededEnvironments } from "./runner/study_environments.ts";
 import { type LabMirror, openLabMirror } from "./mlflow/lab_mirror.ts";
 import { type LabStore, openLabStore } from "./lab_store.ts";
 import { newFolders } from "./new_folders.ts";
@@ -105,11 +108,6 @@ function refuseFetchedPlugins(plugins: readonly string[]): void {
   );
 }
 
-/** Those that a runtime runs in and that its form is made in. */
-function environmentsOf({ needs, form }: Runtime): string[] {
-  return [...new Set([needs.environment, form?.environment ?? needs.environment])];
-}
-
 /** Opens what is kept; a store for writing at once, so that another who writes is told at once. */
 async function openKept(home: Home, store: LabStore, write: boolean) {
   await checkHome(home, write);
@@ -135,16 +133,16 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const stop = new AbortController();
   options.signal?.addEventListener("abort", () => stop.abort(), { once: true });
   let gguf: string | undefined;
-  // A worker that may run a model's own code is never one that other studies use.
+  // A worker that may run a model's own code, or has a plugin's pins, is never another study's.
   const clients = new Map<string, BackendClient>();
 
   const toolsWith = (registry: Registry, freedom: Freedom): Tools => ({
     home,
     registry,
-    client: backend(freedom),
+    client: backend(freedom, registry.environments),
     artifacts,
     caches: openFolderCache(home.cache),
-    environmentHash: (name) => Promise.resolve(pinsHash(name)),
+    environmentHash: (name) => Promise.resolve(pinsHash(name, registry.environments.get(name))),
     timestamp: () => new Date().toISOString(),
     maxDiskBytes: options.maxDiskBytes ?? null,
   });
@@ -164,13 +162,17 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     }
   };
 
-  const backend = ({ offline, trusting = false }: Freedom): BackendClient => {
-    const kind = JSON.stringify([offline, trusting]);
+  const backend = (
+    { offline, trusting = false }: Freedom,
+    pins_folders: Registry["environments"],
+  ): BackendClient => {
+    const kind = JSON.stringify([offline, trusting, ...pins_folders]);
     const known = clients.get(kind);
     if (known !== undefined) return known;
     const client = createBackendClient({
       home: home.root,
       offline,
+      pins_folders,
       signal: stop.signal,
       env: {
         ...(gguf === undefined ? {} : { [DEMO_VARIABLE]: gguf }),
@@ -181,13 +183,6 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     });
     clients.set(kind, client);
     return client;
-  };
-
-  /** Those of the runtime: made before the study, so that minutes of pip are not its time. */
-  const makeEnvironments = async (plugins: Registry, runtime: string, offline: boolean) => {
-    for (const name of environmentsOf(plugins.runtime(runtime))) {
-      await ensureEnvironment(name, { home: home.root, offline, onProgress, signal: stop.signal });
-    }
   };
 
   const setUpRunner = (tools: Tools, study_id: string, request: StudyRequest): StageRunner =>
@@ -208,7 +203,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const sessionOf = async (
     request: StudyRequest,
     study_id: string,
-    limits: StudyLimits = {},
+    { limits = {}, begun }: { limits?: StudyLimits; begun?: Spec } = {},
   ): Promise<StudySession> => {
     const offline = request.offline ?? false;
     if (offline) refuseFetchedPlugins(request.plugins);
@@ -232,29 +227,26 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     const { facts, baseline } = await gatherFacts(tools, runner, request, gguf);
     const refusal = memoryRefusal(facts);
     if (refusal !== null) throw new UsageError(refusal);
+    const compresses = request.evaluation === undefined;
+    const inferSession = compresses ? inferSpec : evaluationSpec;
+    const spec = inferSession(request, facts, plugins);
+    const needed = neededEnvironments(plugins, begun ?? spec, compresses);
+    await makeEnvironments(tools.client, needed);
     const hashes: Record<string, string> = {};
-    // A runtime that is not asked for needs none but these.
-    const own = asked === null ? [] : environmentsOf(asked);
-    for (const name of new Set([...STUDY_ENVIRONMENTS, ...own])) {
-      hashes[name] = await tools.environmentHash(name);
-    }
+    for (const name of needed.keys()) hashes[name] = usedHash(name, plugins.environments.get(name));
     const command = options.command ?? "notebook";
-    const provenance = await provenanceOf(command, facts.model, hashes);
-    const session = openSession({
+    return openSession({
       tools,
       store,
       mirror: mlflow.mirror,
       study_id,
       request,
       facts,
+      spec,
       baseline,
-      provenance,
+      provenance: await provenanceOf(command, facts.model, hashes),
       limits,
     });
-    if (request.evaluation === undefined) {
-      await makeEnvironments(plugins, session.spec.runtime, offline);
-    }
-    return session;
   };
 
   const close = async () => {
@@ -279,8 +271,8 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     },
     async resume(study_id, limits = {}) {
       const { store: there, id } = await findStudy(await store.current(), study_id);
-      const { request } = openedRecord(await there.journalOf(id), id);
-      return await sessionOf(resumedRequest(request, limits, id), id, limits);
+      const { request, spec } = openedRecord(await there.journalOf(id), id);
+      return await sessionOf(resumedRequest(request, limits, id), id, { limits, begun: spec });
     },
     async view(study_id) {
       const { store: there, id } = await findStudy(await store.current(), study_id);

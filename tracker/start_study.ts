@@ -47,6 +47,8 @@ export interface SessionInput {
   readonly study_id: string;
   readonly request: StudyRequest;
   readonly facts: Facts;
+  /** Inferred of them; a study that goes on keeps the one that it began with. */
+  readonly spec: Spec;
   readonly baseline: Artifact;
   readonly provenance: Provenance;
   /** Limits that are set anew for a study taken up. */
@@ -109,7 +111,6 @@ async function earlierOf(
  */
 export async function startStudy(
   session: SessionInput,
-  spec: Spec,
   inUse: StoreInUse,
   company: StudyCompany,
 ): Promise<StartedStudy> {
@@ -120,7 +121,7 @@ export async function startStudy(
   };
   try {
     const signal = AbortSignal.any([company.signal, interrupt.signal]);
-    const started = await prepared(session, spec, inUse.store, { ...company, signal });
+    const started = await prepared(session, inUse.store, { ...company, signal });
     return {
       ...started,
       async end(finished) {
@@ -136,11 +137,10 @@ export async function startStudy(
 
 async function prepared(
   session: SessionInput,
-  spec: Spec,
   inUse: Store,
   { ask, signal, onEvent }: StudyCompany,
 ): Promise<{ input: StudyInput; ports: StudyPorts }> {
-  const { tools, mirror, study_id, request, facts, baseline, provenance } = session;
+  const { tools, mirror, study_id, request, facts, spec, baseline, provenance } = session;
   const { registry } = tools;
   const history = await historyOf(inUse, study_id);
   const isNew = history === undefined;

@@ -1,4 +1,4 @@
-import { openByHand, type Spec, type StudyByHand, type StudyResult } from "../core/mod.ts";
+import { openByHand, type StudyByHand, type StudyResult } from "../core/mod.ts";
 import { type SessionInput, startStudy, type StudyCompany } from "./start_study.ts";
 
 type Watcher = Pick<StudyCompany, "onEvent">;
@@ -12,7 +12,6 @@ export interface LabStudyByHand extends StudyByHand {
 /** Opens a study of a lab by hand, or takes it up. */
 export async function openLabStudyByHand(
   session: SessionInput,
-  spec: Spec,
   company: StudyCompany,
 ): Promise<LabStudyByHand> {
   const stop = new AbortController();
@@ -25,7 +24,7 @@ export async function openLabStudyByHand(
       await (open === null ? inUse[Symbol.asyncDispose]() : open.close());
     },
   });
-  const started = await startStudy(session, spec, inUse, {
+  const started = await startStudy(session, inUse, {
     ...company,
     signal: AbortSignal.any([company.signal, stop.signal]),
     onEvent: (event) => watcher.onEvent(event),

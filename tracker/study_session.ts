@@ -1,9 +1,7 @@
 import { join } from "node:path";
 import {
   type Ask,
-  evaluationSpec,
   type Facts,
-  inferSpec,
   type JournalRecord,
   runEvaluation,
   runStudy,
@@ -66,18 +64,17 @@ export async function viewStudy(store: Store | null, study_id: string): Promise<
 
 /** Makes the session of a study whose facts are known. */
 export function openSession(input: SessionInput): StudySession {
-  const { study_id, request, facts } = input;
+  const { study_id, request, facts, spec } = input;
   const onlyEvaluates = request.evaluation !== undefined;
-  const spec = (onlyEvaluates ? evaluationSpec : inferSpec)(request, facts, input.tools.registry);
   return {
     study_id,
     request,
     facts,
     spec,
     view: async () => await viewStudy(await input.store.current(), study_id),
-    run: (options = {}) => runSession(input, spec, companyOf(options)),
+    run: (options = {}) => runSession(input, companyOf(options)),
     async byHand(options = {}) {
-      if (!onlyEvaluates) return await openLabStudyByHand(input, spec, companyOf(options));
+      if (!onlyEvaluates) return await openLabStudyByHand(input, companyOf(options));
       throw new UsageError(`Cannot drive ${study_id} by hand as it only evaluates: call run()`);
     },
   };
@@ -94,7 +91,6 @@ function companyOf({ ask, signal, onEvent }: RunStudyOptions): StudyCompany {
 /** The study from its start to its end by the coordinator; a lab that is closed cancels it. */
 async function runSession(
   session: SessionInput,
-  spec: Spec,
   company: StudyCompany,
 ): Promise<StudyResult> {
   const stop = new AbortController();
@@ -106,7 +102,7 @@ async function runSession(
   const inUse = await session.store.use({ study_id: session.study_id, end });
   try {
     const signal = AbortSignal.any([company.signal, stop.signal]);
-    const started = await startStudy(session, spec, inUse, { ...company, signal });
+    const started = await startStudy(session, inUse, { ...company, signal });
     let finished = false;
     try {
       const loop = session.request.evaluation === undefined ? runStudy : runEvaluation;

@@ -85,7 +85,7 @@ export interface Method<K extends Knobs = Knobs> {
   readonly summary: string;
   readonly knobs: K;
   readonly needs: {
-    /** Folder under `python-backends/envs/`. */
+    /** Folder under `python-backends/envs/`, or under `envs/` of the agent's own `python_dir`. */
     readonly environment: string;
     /**
      * The text that it works on: windows that share nothing with evaluated samples. How many, and
@@ -147,7 +147,10 @@ export interface Agent {
   readonly summary: string;
   /** Given by a third party; built-in agents' methods are found in their folder. */
   readonly methods?: readonly Method[];
-  /** A third party's Python half: absolute path of a folder with one .py file a method. */
+  /**
+   * A third party's Python half: absolute path of a folder with one .py file a method. Folders under
+   * its `envs/` hold the pins of environments of its own, as those of `python-backends/envs/` do.
+   */
   readonly python_dir?: string;
   /** Its methods to try first, best first: for models above 10 GB at 16 bits and for the others. */
   readonly preferred?: { readonly large: readonly string[]; readonly small: readonly string[] };

@@ -16,6 +16,8 @@ import {
 export interface LoadedPlugin {
   readonly path: string;
   readonly plugin: Plugin;
+  /** Folders of the pins that it brings, by the environment's name. */
+  readonly environments?: ReadonlyMap<string, string>;
 }
 
 /** A method with its agent and, for a third party's, the file of its Python half. */
@@ -33,6 +35,8 @@ export interface Registry {
   readonly samplers: readonly Sampler[];
   readonly runtimes: readonly Runtime[];
   readonly forms: readonly Form[];
+  /** Folders of the pins that plugins bring, by the environment's name. */
+  readonly environments: ReadonlyMap<string, string>;
   agent(name: string): Agent;
   method(agent: string, name: string): RegisteredMethod;
   task(name: string): Task;
@@ -113,6 +117,23 @@ function nameKeeper(): (kind: string, name: string, path: string) => void {
   };
 }
 
+/** Environments of all plugins; two may share a folder, and no name stands for two. */
+function environmentsOf(loaded: readonly LoadedPlugin[]): Map<string, string> {
+  const found = new Map<string, { path: string; folder: string }>();
+  for (const { path, environments = new Map<string, string>() } of loaded) {
+    for (const [name, folder] of environments) {
+      const first = found.get(name);
+      if (first !== undefined && first.folder !== folder) {
+        throw new UsageError(
+          `Cannot register environment "${name}" of ${path} as ${first.path} has that name already`,
+        );
+      }
+      found.set(name, { path, folder });
+    }
+  }
+  return new Map([...found].map(([name, { folder }]) => [name, folder]));
+}
+
 /** The agent that a method's folder names. */
 function agentOf(method: Method, path: string, agents: readonly Agent[]): Agent {
   const folder = placeOf(path)?.folder ?? "";
@@ -176,6 +197,7 @@ export function makeRegistry(loaded: readonly LoadedPlugin[]): Registry {
     samplers,
     runtimes,
     forms,
+    environments: environmentsOf(loaded),
     agent: (name) => find("agent", agents, name),
     method: (agent, name) => findMethod(methods, agents, agent, name),
     task: (name) => find("task", tasks, name),

@@ -5,6 +5,7 @@ import type { Trial } from "../schemas/trial.ts";
 import { applyAnswers, missingKeyConstraints } from "../spec/questions.ts";
 import { strategyKey } from "../strategies/strategy_names.ts";
 import { checkUserStrategies, initialQueue } from "./queue.ts";
+import { alertOfChangedEnvironments } from "../resume/changed_environments.ts";
 import { isFinished, type OpenTrial } from "../resume/replay.ts";
 import { baselineOf, record, type Study } from "./study.ts";
 import {
@@ -63,6 +64,7 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
   } else {
     const limits = input.limits === undefined ? {} : { limits: input.limits };
     await record(study, { type: "study_resumed", study_id, provenance, ...limits });
+    await alertOfChangedEnvironments(study, history.study.opened.provenance);
     await closeInterrupted(study, history);
   }
   return study;

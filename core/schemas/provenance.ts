@@ -5,7 +5,9 @@ export const Provenance = z.strictObject({
   command: z.string(),
   code_commit: z.string().nullable(),
   pare_version: z.string(),
-  environments: z.record(z.string(), z.string()).describe("environment: hash of its pins"),
+  environments: z.record(z.string(), z.string()).describe(
+    'environment: hash of its pins; "override": an interpreter that the user names',
+  ),
   model_revision: z.string().nullable(),
 });
 export type Provenance = z.infer<typeof Provenance>;

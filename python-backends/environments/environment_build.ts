@@ -20,8 +20,14 @@ export function interpreter(directory: string): string {
     : join(directory, "bin", "python");
 }
 
+/** How many packages are installed, torch with them. */
+export function packagesOf({ packages, torch }: EnvironmentPins): number {
+  return packages.length + (torch === null ? 0 : 1);
+}
+
 interface Making {
-  readonly base: Python;
+  /** Makes the environment: the machine's, or that of the environment that it is built on. */
+  readonly python: Python;
   readonly directory: string;
   readonly gpu: boolean;
   readonly say: (line: string, done?: number) => void;
@@ -31,16 +37,19 @@ interface Making {
 /** Makes an environment in an empty folder; whatever fails leaves none behind. */
 export async function buildEnvironment(
   pins: EnvironmentPins,
-  { base, directory, gpu, say, signal }: Making,
+  { python: maker, directory, gpu, say, signal }: Making,
 ): Promise<void> {
   const started = performance.now();
   checkDisk(pins, directory);
   rmSync(directory, { recursive: true, force: true });
   try {
-    say(`making a virtual environment with Python ${base.version}`);
+    const on = pins.base === null ? "" : `, on the environment ${pins.base}`;
+    say(`making a virtual environment with Python ${maker.version}${on}`);
     if (pins.on_request !== null) say(pins.on_request);
-    const empty = pins.torch === null && pins.packages === 0;
-    await makeVenv(base.path, directory, pins.name, empty ? ["--without-pip"] : []);
+    const empty = pins.torch === null && pins.packages.length === 0;
+    // One that is built on another is filled by the pip of that one.
+    const bare = empty || pins.base !== null;
+    await makeVenv(maker.path, directory, pins.name, bare ? ["--without-pip"] : []);
     const python = interpreter(directory);
     let done = 0;
     const count = (line: string) => {
@@ -57,22 +66,30 @@ export async function buildEnvironment(
     const note = pins.on_request === null ? "" : ` (${pins.on_request})`;
     const attempt = `install the packages of the environment ${pins.name}${note}`;
     const options = { attempt, onLine: count, signal };
-    if (!empty) await pip(python, [...args, "-r", pins.requirements_path], options);
+    // The pins that were checked, not the file: pip reads more in one than lines of pins.
+    const install = [...args, ...pins.packages];
+    if (!empty && pins.base === null) await pip(python, install, options);
+    if (!empty && pins.base !== null) {
+      await pip(maker.path, ["--python", python, ...install], options);
+    }
+    // Afterwards: pip would take what the base has for what is installed here.
+    if (pins.base !== null) await addBase(python, maker.path, pins.name);
     say("importing what it holds", done);
     await checkImports(python, pins);
     const seconds = Math.round((performance.now() - started) / 1000);
     const facts = {
       name: pins.name,
       hash: pins.hash,
-      python: base.version,
-      minor: base.minor,
+      python: maker.version,
+      minor: maker.minor,
+      base: pins.base === null ? null : maker.path,
       gpu,
       platform: PLATFORM,
       seconds,
     };
     writeFileSync(join(directory, `${READY}.part`), `${JSON.stringify(facts)}\n`);
     renameSync(join(directory, `${READY}.part`), join(directory, READY));
-    say(`ready after ${seconds} s`, pins.packages + (pins.torch ? 1 : 0));
+    say(`ready after ${seconds} s`, packagesOf(pins));
   } catch (error) {
     rmSync(directory, { recursive: true, force: true });
     throw error;
@@ -101,6 +118,31 @@ async function makeVenv(
   if (!result.failed) return;
   const said = lastWords(`${result.stdout}\n${result.stderr}`);
   throw new UsageError(`Cannot make the Python environment ${name} with ${python}: ${said}`);
+}
+
+/** Folders of packages that an interpreter imports from. */
+const ASK_FOLDERS = "import json, os, sys\n" +
+  "ends = ('site-packages', 'dist-packages')\n" +
+  "print(json.dumps([p for p in sys.path if os.path.basename(p) in ends]))";
+
+/** Lets an environment import what another one holds, after its own packages. */
+async function addBase(python: string, base: string, name: string): Promise<void> {
+  const folders = async (interpreter: string): Promise<string[]> => {
+    const asked = await execa(interpreter, ["-I", "-c", ASK_FOLDERS], {
+      reject: false,
+      stdin: "ignore",
+    });
+    if (!asked.failed) return JSON.parse(asked.stdout);
+    const said = lastWords(asked.stderr);
+    throw new UsageError(`Cannot make the Python environment ${name} with ${interpreter}: ${said}`);
+  };
+  const [own] = await folders(python);
+  if (own === undefined) throw new Error(`Cannot find the folder of packages of ${python}`);
+  // site runs lines that begin so: files of the base that end in .pth are read too.
+  const lines = (await folders(base)).map((folder) =>
+    `import site; site.addsitedir(${JSON.stringify(folder)})\n`
+  );
+  writeFileSync(join(own, "pare_base.pth"), lines.join(""));
 }
 
 /** Imports every module that the environment promises, and sees that none is there that breaks it:

@@ -20,17 +20,18 @@ export interface EnvironmentPins {
   readonly on_request: string | null;
   /** Whether it is of use on a machine with an NVIDIA GPU alone. */
   readonly gpu: boolean;
-  readonly requirements_path: string;
-  /** Packages that requirements.txt names. */
-  readonly packages: number;
-  /** Over requirements and torch version, first 12 hex digits: changes with any pin. */
+  /** The environment that it is built on, whose packages it has beside its own; null: none. */
+  readonly base: string | null;
+  /** What requirements.txt names, such as numpy==2.4.6. */
+  readonly packages: readonly string[];
+  /** Over packages, torch version and the base's hash, first 12 hex digits: changes with any pin. */
   readonly hash: string;
 }
 
-const ENVIRONMENTS = join(PYTHON_ROOT, "envs");
+/** Folders of the pins that plugins bring, by the environment's name. */
+export type PinsFolders = ReadonlyMap<string, string>;
 
-/** Environments that studies need; the others are for developers, readers and a local server. */
-export const STUDY_ENVIRONMENTS: readonly string[] = ["default", "openvino_export"];
+const ENVIRONMENTS = join(PYTHON_ROOT, "envs");
 
 /** Names of the environments that ship. */
 export function environmentNames(): string[] {
@@ -52,16 +53,24 @@ export function readPins(
   if (!existsSync(path)) {
     throw new UsageError(unknownName("environment", name, environmentNames()));
   }
-  const requirements_path = join(directory, "requirements.txt");
-  const requirements = readFileSync(requirements_path, "utf8");
   const said = readDocument(path);
-  const pins = requirements.split("\n").filter((line) => /^[^#\s]/.test(line));
-  const loose = pins.find((line) => !/^[\w.-]+==[\w.!-]+$/.test(line.trim()));
-  if (loose !== undefined) {
-    throw new UsageError(`Cannot use ${requirements_path}: "${loose}" is no exact pin`);
-  }
-  const hash = createHash("sha256").update(JSON.stringify([said.torch, pins])).digest("hex");
-  return { name, ...said, requirements_path, packages: pins.length, hash: hash.slice(0, 12) };
+  const packages = readRequirements(join(directory, "requirements.txt"));
+  const parts = [said.torch, packages, ...(said.base === null ? [] : [readPins(said.base).hash])];
+  const hash = createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+  return { name, ...said, packages, hash: hash.slice(0, 12) };
+}
+
+/** The pins of a file: an exact version on every line that is no comment. */
+function readRequirements(path: string): string[] {
+  if (!existsSync(path)) throw new UsageError(`Cannot use ${path}: there is no such file`);
+  const lines = readFileSync(path, "utf8").split("\n").map((line) => line.trim());
+  const pins = lines.filter((line) => line !== "" && !line.startsWith("#"));
+  const loose = pins.find((line) => !/^[\w.-]+==[\w.!-]+$/.test(line));
+  if (loose === undefined) return pins;
+  throw new UsageError(
+    `Cannot use ${path}: "${loose}" is no exact pin; every line must name a package and its ` +
+      "version, such as numpy==2.4.6",
+  );
 }
 
 /** Hash of an environment's pins: what an artifact's key and a study's provenance name. */
@@ -69,24 +78,39 @@ export function pinsHash(name: string, directory?: string): string {
   return readPins(name, directory).hash;
 }
 
-function readDocument(
-  path: string,
-): Pick<
-  EnvironmentPins,
-  "summary" | "torch" | "imports" | "forbidden" | "bytes" | "on_request" | "gpu"
-> {
-  const said: Record<string, unknown> = JSON.parse(readFileSync(path, "utf8"));
+type Said = Omit<EnvironmentPins, "name" | "packages" | "hash">;
+
+function readDocument(path: string): Said {
+  const said = parsedDocument(path);
   const names = (value: unknown): value is string[] =>
     Array.isArray(value) && value.every((item) => typeof item === "string");
-  const { summary, torch, imports, forbidden, bytes, on_request = null, gpu = false } = said;
+  const { summary, torch = null, imports, forbidden = [], bytes, ...more } = said;
+  const { on_request = null, gpu = false, base = null } = more;
   const right = typeof summary === "string" && (torch === null || typeof torch === "string") &&
     names(imports) && names(forbidden) && typeof bytes === "number" &&
-    (on_request === null || typeof on_request === "string") && typeof gpu === "boolean";
+    (on_request === null || typeof on_request === "string") && typeof gpu === "boolean" &&
+    (base === null || typeof base === "string");
   if (!right) {
     throw new UsageError(
-      `Cannot use ${path}: it must hold summary, torch (text or null), imports, forbidden ` +
-        `(lists of names) and bytes, and may hold on_request (text) and gpu (true or false)`,
+      `Cannot use ${path}: it must hold summary, imports (a list), bytes (a number) and, where they ` +
+        "are wanted, base (text), torch (text), forbidden (a list), on_request (text) and gpu " +
+        "(true or false)",
     );
   }
-  return { summary, torch, imports, forbidden, bytes, on_request, gpu };
+  if (base !== null && torch !== null) {
+    throw new UsageError(
+      `Cannot use ${path}: torch is "${torch}" and base is "${base}", whose torch it has; give one ` +
+        "of both",
+    );
+  }
+  return { summary, torch, imports, forbidden, bytes, on_request, gpu, base };
+}
+
+function parsedDocument(path: string): Record<string, unknown> {
+  try {
+    return Object(JSON.parse(readFileSync(path, "utf8")));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`Cannot use ${path}: it is no JSON (${why})`);
+  }
 }

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { UsageError } from "../../core/mod.ts";
-import { buildEnvironment, interpreter, PLATFORM, READY } from "./environment_build.ts";
-import { type EnvironmentPins, readPins } from "./environment_pins.ts";
+import { buildEnvironment, interpreter, packagesOf, PLATFORM, READY } from "./environment_build.ts";
+import { type EnvironmentPins, pinsHash, readPins } from "./environment_pins.ts";
 import { withFileLock } from "../file_lock.ts";
 import { pareHome } from "../home.ts";
-import { requirePython } from "./python.ts";
+import { findPython, noPythonSentence, type Python, requirePython } from "./python.ts";
 import { hasGpu } from "./torch_wheel.ts";
 
 /** How far the making of an environment is: packages, and pip's own line. */
@@ -32,10 +32,10 @@ export interface EnsureOptions {
   readonly home?: string;
   /** Refuse to make one, as pip would fetch its packages. */
   readonly offline?: boolean;
-  /** A third party's folder with requirements.txt and environment.json. */
-  readonly pins_directory?: string;
-  readonly onProgress?: OnEnvironmentProgress;
-  readonly signal?: AbortSignal;
+  /** A third party's folder with requirements.txt and environment.json; undefined: one that ships. */
+  readonly pins_directory?: string | undefined;
+  readonly onProgress?: OnEnvironmentProgress | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Interpreter that `PARE_ENV_<NAME>` names, such as PARE_ENV_DEFAULT: for an environment that is
@@ -48,18 +48,37 @@ export function overriddenPython(name: string): string | null {
   return path;
 }
 
+/**
+ * Hash of the pins of what an environment's name stands for now; where a variable names an
+ * interpreter, of those that it was made of, or "override" where pare did not make it.
+ */
+export function usedHash(name: string, pins_directory?: string): string {
+  const override = overriddenPython(name);
+  if (override === null) return pinsHash(name, pins_directory);
+  const directory = join(dirname(override), "..");
+  return existsSync(join(directory, READY)) ? String(readyFacts(directory).hash) : "override";
+}
+
 /** The variable that names an environment's interpreter. */
 export function overrideVariable(name: string): string {
   return `PARE_ENV_${name.toUpperCase().replaceAll("-", "_")}`;
 }
 
-/** Where an environment lies or will lie: its name, and what its wheels depend on. */
+/** What an environment differs by beside its pins. */
+interface Place {
+  readonly home: string;
+  readonly minor: string;
+  readonly gpu: boolean;
+  /** Interpreter of the environment that it is built on; null: of none. */
+  readonly base: string | null;
+}
+
+/** Where an environment lies or will lie: its name, and what its packages depend on. */
 export function environmentDirectory(
   pins: EnvironmentPins,
-  { home, minor, gpu }: { home: string; minor: string; gpu: boolean },
+  { home, minor, gpu, base = null }: Omit<Place, "base"> & { base?: string | null },
 ): string {
-  // What wheels differ by.
-  const key = [pins.hash, minor, gpu, PLATFORM];
+  const key = [pins.hash, minor, gpu, PLATFORM, ...(base === null ? [] : [base])];
   const hash = createHash("sha256").update(JSON.stringify(key)).digest("hex").slice(0, 12);
   return join(home, "envs", `${pins.name}-${hash}`);
 }
@@ -80,17 +99,19 @@ export async function ensureEnvironment(
         "finds none",
     );
   }
+  const making = { home, offline, onProgress, signal };
+  const base = pins.base === null ? null : (await ensureEnvironment(pins.base, making)).python;
   // Asking which Python there is takes longer than all the rest; PARE_PYTHON asks for a certain one.
-  const asked = process.env.PARE_PYTHON ? await requirePython() : null;
-  const there = findReady(pins, { home, gpu, minor: asked?.minor ?? null });
+  const asked = base === null && process.env.PARE_PYTHON ? await requirePython() : null;
+  const there = findReady(pins, { home, gpu, base, minor: asked?.minor ?? null });
   if (there !== null) return there;
   if (offline) throw new UsageError(notMade(name, home));
-  const base = asked ?? await requirePython();
-  const directory = environmentDirectory(pins, { home, minor: base.minor, gpu });
+  const python = asked ?? (base === null ? await requirePython() : await pythonOfBase(base));
+  const directory = environmentDirectory(pins, { home, minor: python.minor, gpu, base });
   const environment = { name, python: interpreter(directory), hash: pins.hash, directory };
 
   const say = (line: string, done = 0) =>
-    onProgress({ environment: name, line, done, total: pins.packages + (pins.torch ? 1 : 0) });
+    onProgress({ environment: name, line, done, total: packagesOf(pins) });
   mkdirSync(join(home, "envs"), { recursive: true });
   await withFileLock(`${directory}.lock`, {
     signal,
@@ -98,9 +119,16 @@ export async function ensureEnvironment(
     onWait: () => say("another process is making it; waiting"),
   }, async () => {
     if (isReady(directory)) return; // made while we waited
-    await buildEnvironment(pins, { base, directory, gpu, say, signal });
+    await buildEnvironment(pins, { python, directory, gpu, say, signal });
   });
   return environment;
+}
+
+/** The interpreter of a base, which must be able to make environments too. */
+async function pythonOfBase(path: string): Promise<Python> {
+  const { python, tried } = await findPython([path]);
+  if (python === null) throw new UsageError(noPythonSentence(tried));
+  return { ...python, path }; // as it was named: what is built on it is found again by that
 }
 
 function notMade(name: string, home: string): string {
@@ -113,26 +141,31 @@ function notMade(name: string, home: string): string {
 export async function findEnvironment(
   name: string,
   home: string = pareHome(),
+  pins_directory?: string,
 ): Promise<Environment | null> {
   const override = overriddenPython(name);
   if (override !== null) return { name, python: override, hash: "override", directory: null };
-  const pins = readPins(name);
-  const asked = process.env.PARE_PYTHON ? await requirePython() : null;
+  const pins = readPins(name, pins_directory);
+  const base = pins.base === null ? null : await findEnvironment(pins.base, home);
+  if (pins.base !== null && base === null) return null;
+  const asked = base === null && process.env.PARE_PYTHON ? await requirePython() : null;
   const gpu = pins.torch !== null && await hasGpu();
-  return findReady(pins, { home, gpu, minor: asked?.minor ?? null });
+  const place = { home, gpu, base: base?.python ?? null, minor: asked?.minor ?? null };
+  return findReady(pins, place);
 }
 
 /** A ready environment of these pins, made with this minor version of Python or, null, any. */
 function findReady(
   pins: EnvironmentPins,
-  { home, gpu, minor }: { home: string; gpu: boolean; minor: string | null },
+  { home, gpu, base, minor }: Omit<Place, "minor"> & { minor: string | null },
 ): Environment | null {
   const folder = join(home, "envs");
   for (const entry of existsSync(folder) ? readdirSync(folder).sort() : []) {
     const directory = join(folder, entry);
     if (!entry.startsWith(`${pins.name}-`) || !isReady(directory)) continue;
     const facts = readyFacts(directory);
-    const fits = facts.hash === pins.hash && facts.gpu === gpu && facts.platform === PLATFORM;
+    const fits = facts.hash === pins.hash && facts.gpu === gpu && facts.platform === PLATFORM &&
+      (facts.base ?? null) === base;
     if (fits && (minor === null || facts.minor === minor)) {
       return { name: pins.name, python: interpreter(directory), hash: pins.hash, directory };
     }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   isFinished,
+  type Provenance,
   replayStudy,
   runStudy,
   type StudyHistory,
@@ -167,6 +168,32 @@ Deno.test("a study whose process was killed closes the open trial and runs it ag
   const again = named(result.trials.filter(({ number }) => number === 4), "");
   assert.deepEqual(again.strategy!.actions, killed.strategy!.actions);
   assert.equal(w.calls[0]!.trial_id, "study/t04");
+});
+
+Deno.test("a resumed study says which of its environments are others than when it began", async () => {
+  const provenance = (environments: Record<string, string>): Provenance => ({
+    command: "pare run",
+    code_commit: null,
+    pare_version: "0",
+    environments,
+    model_revision: null,
+  });
+  const first = world({ max_trials: 1 });
+  await run(first, { provenance: provenance({ default: "aa", usual: "bb", gone: "cc" }) });
+  const w = world({ max_trials: 1 });
+  const now = provenance({ default: "dd", usual: "bb", fresh: "ee" });
+  await run(w, { history: history(first), provenance: now });
+  const alerts = w.records.filter((record) => record.type === "alert");
+  assert.deepEqual(
+    alerts.map(({ trial_id, condition, evidence }) => [trial_id, condition, evidence]),
+    [
+      [
+        null,
+        "changed_environment",
+        "the environment default has the pins dd now; the study began with aa",
+      ],
+    ],
+  );
 });
 
 Deno.test("a finished study that is resumed finds nothing to do", async () => {

@@ -23,7 +23,6 @@ import {
   verificationGate,
 } from "../../core/mod.ts";
 import { workerVariables } from "../../python-backends/client.ts";
-import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { exchange } from "../../python-backends/worker/exchange.ts";
 import { readSetting } from "../../tracker/artifacts/artifact_files.ts";
 import { PYTHON_ROOT } from "../../python-backends/home.ts";
@@ -95,7 +94,8 @@ function checkPythonHalf({ agent, method, python_path }: RegisteredMethod): void
 async function checkKnobs(entry: RegisteredMethod, { client }: TinyWorld): Promise<void> {
   const { agent, method, python_path } = entry;
   const more = python_path === null ? {} : { python_path };
-  const { methods } = must(await client.run({ stage: "describe", ...more }, ENVIRONMENT));
+  const { environment } = method.needs;
+  const { methods } = must(await client.run({ stage: "describe", ...more }, { environment }));
   const described = methods.find((one) =>
     one.method === method.name && (python_path !== null || one.agent === agent)
   );
@@ -312,7 +312,7 @@ async function runApply(entry: RegisteredMethod, params: Action["params"], world
 
 /** The same without torch imported first: for what ends before it is needed. */
 async function runLightApply(entry: RegisteredMethod, params: Action["params"], world: TinyWorld) {
-  const { python } = await ensureEnvironment(entry.method.needs.environment);
+  const python = await world.client.pythonOf(entry.method.needs.environment);
   const worker = spawnWorker({
     python,
     args: ["-m", "pare_backends.worker", "--supervised"],

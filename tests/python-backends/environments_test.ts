@@ -1,3 +1,4 @@
+import { execa } from "execa";
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,21 +12,23 @@ import {
 import {
   ensureEnvironment,
   environmentDirectory,
+  findEnvironment,
   readyFacts,
+  usedHash,
 } from "../../python-backends/environments/environments.ts";
 import { withFileLock } from "../../python-backends/file_lock.ts";
 import { pareHome } from "../../python-backends/home.ts";
 import { lastWords } from "../../python-backends/environments/pip.ts";
 import { findPython, noPythonSentence } from "../../python-backends/environments/python.ts";
 import { isCpuBuild, readWheelReport } from "../../python-backends/environments/torch_wheel.ts";
-import { until, withVariables } from "./scripted_worker.ts";
+import { plainPython, until, withVariables } from "./scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
 /** A third party's environment that needs no network: no package at all. */
-function ownPins(imports: string[]): string {
+function ownPins(imports: string[], base: string | null = null): string {
   const directory = temporaryFolder("pins");
   writeFileSync(join(directory, "requirements.txt"), "# nothing\n");
-  const document = { summary: "empty", torch: null, imports, forbidden: [], bytes: 1e6 };
+  const document = { summary: "empty", base, imports, bytes: 1e6 };
   writeFileSync(join(directory, "environment.json"), JSON.stringify(document));
   return directory;
 }
@@ -68,6 +71,51 @@ Deno.test("ensureEnvironment() makes an environment once, also when two ask at o
   rmSync(first.python);
   await ask();
   assert(existsSync(first.python), "one whose Python has gone is made anew");
+});
+
+Deno.test("an environment on another one has its own packages first, then all of the base's", async () => {
+  const home = temporaryFolder("home");
+  const python = await plainPython();
+  const pins_directory = ownPins(["json"], "checks");
+  await withVariables({ PARE_ENV_CHECKS: python }, async () => {
+    const lines: string[] = [];
+    const onProgress = ({ line }: { line: string }) => lines.push(line);
+    const own = await ensureEnvironment("own", { home, pins_directory, onProgress });
+    assert.match(lines[0]!, /on the environment checks$/);
+    const ask = async (interpreter: string, code: string) =>
+      (await execa(interpreter, ["-I", "-c", code])).stdout;
+    const folders = "import sys; print([p for p in sys.path if p.endswith('-packages')])";
+    const [base, built] = [await ask(python, folders), await ask(own.python, folders)];
+    const [first, ...rest] = JSON.parse(built.replaceAll("'", '"'));
+    assert(first.startsWith(own.directory), built);
+    assert.deepEqual(rest, JSON.parse(base.replaceAll("'", '"')), "of the base, in its order");
+    assert.equal(readyFacts(own.directory!).base, python);
+    lines.length = 0;
+    assert.deepEqual(await ensureEnvironment("own", { home, pins_directory, onProgress }), own);
+    assert.deepEqual(lines, [], "found again by its pins and its base");
+    assert.deepEqual(await findEnvironment("own", home, pins_directory), own);
+  });
+  const alone = readPins("own", ownPins(["json"])).hash;
+  const hashes = [
+    alone,
+    ...["checks", "default"].map((on) => readPins("own", ownPins([], on)).hash),
+  ];
+  assert.equal(new Set(hashes).size, 3, "a hash is also of what it is built on");
+});
+
+Deno.test("usedHash() is of the pins that a named interpreter was made of, or says that none are known", async () => {
+  const home = temporaryFolder("home");
+  const pins_directory = ownPins(["json"]);
+  const { hash, python } = await ensureEnvironment("own", { home, pins_directory });
+  assert.equal(usedHash("own", pins_directory), hash);
+  await withVariables({ PARE_ENV_MLFLOW: python }, () => {
+    assert.equal(usedHash("mlflow"), hash);
+    return Promise.resolve();
+  });
+  await withVariables({ PARE_ENV_MLFLOW: await plainPython() }, () => {
+    assert.equal(usedHash("mlflow"), "override");
+    return Promise.resolve();
+  });
 });
 
 Deno.test("ensureEnvironment() removes a half-built environment and makes it anew", async () => {
@@ -150,11 +198,10 @@ Deno.test("every environment that ships has exact pins and no torchvision", () =
   for (const name of environmentNames()) {
     const pins = readPins(name);
     assert.match(pins.hash, /^[0-9a-f]{12}$/);
-    const text = Deno.readTextFileSync(pins.requirements_path);
+    const text = pins.packages.join("\n");
     assert.doesNotMatch(text, /^torch==/m, "torch is installed first");
     // Elsewhere than on a GPU pip would bring builds that do not fit torch's.
     if (!pins.gpu) assert.doesNotMatch(text, /^(torchvision|torchaudio)==/m);
-    assert.doesNotMatch(text, /file:|https?:/);
   }
   assert(readPins("openvino_export").forbidden.includes("torchvision"));
 });

@@ -1,14 +1,28 @@
-import { STUDY_ENVIRONMENTS } from "../../python-backends/environments/environment_pins.ts";
 import { ensureDemoModel } from "../../python-backends/demo_model.ts";
 import { doctor } from "../../python-backends/doctor.ts";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { UsageError } from "../../core/mod.ts";
+import { hasGpu } from "../../python-backends/environments/torch_wheel.ts";
+import { discoverPlugins } from "../discover.ts";
 import { findHome } from "../home.ts";
+import { usualEnvironments } from "../runner/study_environments.ts";
 import { createLiveView, standardScreen } from "../terminal/live_view.ts";
 
+interface PluginOption {
+  readonly plugin?: readonly string[];
+}
+
+/** What studies need that ask for nothing in particular, and the pins that plugins bring. */
+async function askedEnvironments({ plugin = [] }: PluginOption) {
+  const registry = await discoverPlugins(plugin);
+  const required = usualEnvironments(registry, await hasGpu());
+  return { required, pins_folders: registry.environments };
+}
+
 /** `pare doctor`: each part of the set-up, what was found, and how to get what is missing. */
-export async function doctorCommand(): Promise<void> {
-  const checks = await doctor(findHome(Deno.env.toObject()).root);
+export async function doctorCommand(options: PluginOption = {}): Promise<void> {
+  const asked = await askedEnvironments(options);
+  const checks = await doctor(findHome(Deno.env.toObject()).root, asked);
   for (const { name, ok, required, found, fix } of checks) {
     const state = ok ? "ok" : required ? "missing" : "optional";
     console.log(`${state.padEnd(8)}  ${name.padEnd(28)} ${found}`);
@@ -19,13 +33,18 @@ export async function doctorCommand(): Promise<void> {
   }
 }
 
-/** `pare setup [environment…]`: those that are named; else every one of the demo, and its model. */
-export async function setupCommand(names: readonly string[]): Promise<void> {
+/** `pare setup [environment…]`: those that are named; else all of a study, and the demo's model. */
+export async function setupCommand(
+  names: readonly string[],
+  options: PluginOption = {},
+): Promise<void> {
+  const { required, pins_folders } = await askedEnvironments(options);
   const home = findHome(Deno.env.toObject()).root;
   const view = createLiveView(standardScreen(), () => Date.now());
-  for (const name of names.length > 0 ? names : STUDY_ENVIRONMENTS) {
+  for (const name of names.length > 0 ? names : required) {
     const { python } = await ensureEnvironment(name, {
       home,
+      pins_directory: pins_folders.get(name),
       onProgress: ({ line }) => view.progressLine(`  ${name}: ${line}`),
     });
     view.say(`environment ${name}: ${python}`);

@@ -3,7 +3,7 @@ import { bytes, number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, table } from "./blocks.ts";
 
-const head = (cached: boolean): string[] => [
+const HEAD = [
   "trial",
   "decode ms/token (quartiles)",
   "roofline",
@@ -12,7 +12,6 @@ const head = (cached: boolean): string[] => [
   "prefill tokens/s (quartiles)",
   "host memory",
   "GPU memory",
-  ...(cached ? ["KV cache"] : []),
   "J/1k tokens ± SE",
   "g CO2/1k tokens",
 ];
@@ -35,7 +34,7 @@ function withError(row: Measurement | undefined): string {
   return `${number(row.value)}${error}`;
 }
 
-function speedRow(trial: Trial, cached: boolean): string[] {
+function speedRow(trial: Trial): string[] {
   const latency = rowOf(trial, "latency_ms");
   const roofline = rowOf(trial, "roofline_ms");
   const times = latency === undefined || roofline === undefined
@@ -50,7 +49,6 @@ function speedRow(trial: Trial, cached: boolean): string[] {
     withQuartiles(rowOf(trial, "prefill_tokens_per_s")),
     bytes(rowOf(trial, "memory_bytes")?.value ?? null),
     bytes(rowOf(trial, "gpu_memory_bytes")?.value ?? null),
-    ...(cached ? [bytes(rowOf(trial, "kv_bytes")?.value ?? null)] : []),
     withError(rowOf(trial, "energy_j_per_1k_tokens")),
     number(rowOf(trial, "co2_g_per_1k_tokens")?.value),
   ];
@@ -62,17 +60,14 @@ export function speedBlocks(view: StudyView): Block[] {
   const last = timed.at(-1);
   if (last === undefined) return [];
   const said = (metric: string) => rowOf(last, metric)?.method ?? "not measured";
-  const cache = timed.flatMap((trial) => rowOf(trial, "kv_bytes") ?? []).at(-1);
-  const cached = cache !== undefined;
   return [
     heading(2, "Speed, memory and energy"),
     table(
-      head(cached),
-      timed.map((trial) => speedRow(trial, cached)),
+      HEAD,
+      timed.map(speedRow),
       `Latency: ${said("latency_ms")}. Roofline: the time that reading the weights of a token ` +
         `takes, ${said("roofline_ms")}. Host memory: ${said("memory_bytes")}. Energy: ` +
-        `${said("energy_j_per_1k_tokens")}. CO2: ${said("co2_g_per_1k_tokens")}.` +
-        (cached ? ` KV cache: ${cache.method}.` : ""),
+        `${said("energy_j_per_1k_tokens")}. CO2: ${said("co2_g_per_1k_tokens")}.`,
     ),
   ];
 }

@@ -72,7 +72,7 @@ async function measureForms(
     ...proofRow(
       "roofline_ms",
       roofline_ms,
-      1,
+      { unit: "ms/token", direction: "minimize", n: 1 },
       runtime.name,
       numerics,
       `${measured.value.bytes_read_per_token} bytes a token over ` +

@@ -4,7 +4,6 @@ import {
   knownMetric,
   type Metric,
   metricOf,
-  METRICS,
   qualityMetric,
   type Spec,
 } from "../../core/mod.ts";
@@ -21,12 +20,6 @@ export interface TrialColumn {
 
 /** What every table shows of a trial, whatever the front is of. */
 const ALWAYS = ["latency_ms", "size_bytes", "memory_bytes"];
-
-/** What is measured of some trials alone and no front is of: shown where one has it. */
-function seldom(rows: readonly TrialRow[]): string[] {
-  return METRICS.filter(({ column, objective }) => column && !objective)
-    .map(({ name }) => name).filter((name) => rows.some(({ figures }) => name in figures));
-}
 
 /** A metric's figure as a table shows it: by its unit and scale. */
 function shown({ name, unit }: Metric, row: TrialRow): string {
@@ -48,7 +41,7 @@ export function qualityHeading({ tasks, objectives }: Pick<Spec, "tasks" | "obje
 
 /**
  * The figures of a table of trials: quality, what everybody asks for, parameters where they differ,
- * what else the front is of, and what only some trials have.
+ * and what else the front is of.
  */
 export function trialColumns(
   { rows, spec }: Pick<StudyView, "rows" | "spec">,
@@ -69,7 +62,7 @@ export function trialColumns(
       cell: (row) => number(row.perplexity?.value, 4),
     });
   }
-  for (const name of [...ALWAYS, ...costs, ...seldom(rows)]) {
+  for (const name of [...ALWAYS, ...costs]) {
     const metric = knownMetric(name, "metric");
     if (name === "size_bytes" && parametersDiffer(rows)) {
       const cell = ({ parameters }: TrialRow) => parameterCount(parameters);
