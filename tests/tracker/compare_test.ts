@@ -58,6 +58,7 @@ async function recordStudy(
     },
   ];
   for (const record of records) await store.record(record);
+  await store.flush();
 }
 
 Deno.test("trials of two studies are compared where their protocols are the same", () =>

@@ -32,6 +32,7 @@ Deno.test("by what energy is estimated and CO2 reckoned stands in columns; older
           : record,
     );
     for (const record of [...records, studyOpened("older")]) await store.record(record);
+    await store.flush();
     const { rows } = await store.query(`
       SELECT study_id, cpu_watts_per_thread, cpu_power_source, country, carbon_g_per_kwh,
         carbon_year FROM studies ORDER BY study_id`);
@@ -51,6 +52,7 @@ Deno.test("cost.joules says how it was read: a GPU's power, an estimate, or not 
     await inDirectory(async (root) => {
       await using store = await openStore(root, { write: true });
       for (const record of records) await store.record(record);
+      await store.flush();
       ({ rows: found } = await store.query(`
         SELECT cpu_minutes, joules, energy_reader, study_joules_per_point IS NULL AS unsummed
         FROM cost ORDER BY trial_id`));
@@ -94,6 +96,7 @@ Deno.test("cost adds cores and watts over each stage's time, in minutes and joul
       ];
     });
     for (const record of records) await store.record(record);
+    await store.flush();
     const { rows } = await store.query("SELECT * FROM cost WHERE trial_id = 'demo-1/t01'");
     const [row] = rows;
     const front = Number(row!["front_size"]);
@@ -125,6 +128,7 @@ Deno.test("repeats' spread and the reader's name are columns of the figures", ()
       }
     );
     for (const record of records) await store.record(record);
+    await store.flush();
     const { rows: [row] } = await store.query(`
       SELECT minimum, lower_quartile, upper_quartile, maximum FROM headline
       WHERE metric = 'prefill_tokens_per_s' LIMIT 1`);

@@ -31,6 +31,7 @@ Deno.test("A store of record version 1 gives the same rows today, and takes new 
     assert.deepEqual((await store.query("FROM problems")).rows, []);
     assert.equal((await store.journalOf(STUDY)).length, 33);
     await store.record({ type: "study_resumed", at: "2026-04-01T00:00:00Z", study_id: STUDY });
+    await store.flush();
     const { rows } = await store.query("SELECT resumed_at FROM studies");
     assert.deepEqual(rows, [{ resumed_at: new Date("2026-04-01T00:00:00Z") }]);
   }));

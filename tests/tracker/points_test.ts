@@ -22,6 +22,7 @@ async function recordsOf(store: Store): Promise<JournalRecord[]> {
 }
 
 async function pointsOf(store: Store, order = "metric, step"): Promise<unknown[][]> {
+  await store.flush();
   const { rows } = await store.query(
     `SELECT metric, step, value FROM metric_points ORDER BY ${order}`,
     { maxRows: 1_000_000 },
@@ -219,6 +220,7 @@ Deno.test("Store.series() keeps the ends, every peak and NaN of a long series, a
     await run.log({ short: 1 }, { step: 5, happened_at: 1000 });
     await run.log({ short: 2 }, { step: 5, happened_at: 0 });
     await run.log({ short: -0 }, { step: -7, happened_at: 2000 });
+    await store.flush();
     const thin = await store.series({ ...KEY, metric: "loss" }, { points: 200 });
     assert.deepEqual([thin.count, thin.nan_count, thin.stale], [rows, 1, null]);
     assert.ok(thin.points.length <= 200 && thin.points.length > 150, `${thin.points.length}`);
@@ -251,6 +253,7 @@ Deno.test("flushDatabase() gives the database back after its budget, and the res
     }
     assert.ok(reached.length >= 4, `${reached}`); // 245,760 points a commit at most
     quiet[Symbol.dispose]();
+    await store.flush();
     const { rows: found } = await store.query(
       "SELECT count(*) AS n, count(DISTINCT step) AS steps, sum(value) AS total FROM metric_points",
     );

@@ -57,6 +57,7 @@ function written(path: string, sha256: string, fidelity: "proxy" | "full" = "ful
 
 async function problemOf(store: Store, record: JournalRecord): Promise<string> {
   await store.record(record);
+  await store.flush();
   const { rows } = await store.query("SELECT problem FROM problems ORDER BY position DESC LIMIT 1");
   return String(rows[0]?.["problem"]);
 }
@@ -71,6 +72,7 @@ Deno.test("A worker's Parquet file reaches the table with every number and text 
     assert.deepEqual(await readSamples(absolute, sha256), ROWS);
     await store.record(written(relative, sha256));
     const columns = Object.keys(ROWS[0]!).join(", ");
+    await store.flush();
     const { rows } = await store.query(`SELECT ${columns} FROM samples ORDER BY sample_id`);
     assert.deepEqual(rows, ROWS);
   }));
@@ -106,6 +108,7 @@ Deno.test("Lines of JSON, as older versions wrote samples, are read for ever", (
     await Deno.mkdir(dirname(join(root, path)), { recursive: true });
     await Deno.writeTextFile(join(root, path), text);
     await store.record(written(path, hashOf(new TextEncoder().encode(text))));
+    await store.flush();
     const { rows } = await store.query("SELECT score, log_likelihood, seconds FROM samples");
     assert.deepEqual(rows, [
       { score: 1, log_likelihood: -0.25, seconds: null },

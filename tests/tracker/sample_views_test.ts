@@ -105,6 +105,7 @@ Deno.test("one question finds every sample that the 4-bit model lost and the 8-b
       scores: [1, 0, 0, 1, 0, 0],
       answers: "xefxgh",
     });
+    await store.flush();
     const { rows } = await store.query(`
       SELECT task, sample_id, gold, kept_answer, lost_answer,
         kept_log_likelihood - lost_log_likelihood AS nats_lost
@@ -138,6 +139,7 @@ Deno.test("figures of another protocol have no retention, and the store says wha
     await recordTrial(store, root, { number: 1, bits: 8, scores, answers: "xx" });
     const parts = { ...PARTS, samples: "5 rows bb" };
     await recordTrial(store, root, { number: 2, bits: 4, scores, answers: "xx", parts });
+    await store.flush();
     const { rows } = await store.query(`
       SELECT trial_id, list(metric || coalesce(' ' || task, '') ORDER BY metric, task) AS compared
       FROM retention GROUP BY trial_id ORDER BY trial_id`);
@@ -177,6 +179,7 @@ Deno.test("a sample's choices, cut tokens and lengths stand in columns", () =>
       rows: 2,
       sha256: createHash("sha256").update(text).digest("hex"),
     });
+    await store.flush();
     const { rows } = await store.query(`
       SELECT parsed_answer, answer_length, chosen, cut_tokens, choice_log_likelihoods[2] AS second
       FROM samples ORDER BY sample_id`);

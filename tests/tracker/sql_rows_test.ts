@@ -19,6 +19,7 @@ Deno.test("lab.sql binds its values and gives rows that a notebook shows as a ta
     await assert.rejects(lab.sql`SELECT 1`, /nothing is recorded there yet/);
     await using store = await openStore(root, { write: true });
     for (const record of studyRecords()) await store.record(record);
+    await store.flush();
     const hostile = `${STUDY}' OR true --`;
     assert.deepEqual(await lab.sql`SELECT * FROM trials WHERE study_id = ${hostile}`, []);
     const rows = await lab.sql<{ number: number; seconds: number; bad: number; when: Date }>`

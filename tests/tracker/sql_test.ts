@@ -201,6 +201,7 @@ Deno.test("The view pareto has the same members as the core's front, ties and al
       for (const i of paretoFront(points, directions)) expected.push(trialId(i, study_id));
       await Promise.all([studyOpened(study_id), ...trials.flatMap(trialRecords)].map(store.record));
     }
+    await store.flush();
     const { rows } = await store.query(
       "SELECT trial_id FROM pareto WHERE rank = 0 ORDER BY study_id, number",
     );

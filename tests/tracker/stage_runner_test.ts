@@ -52,6 +52,7 @@ raise StageFailure("invalid", "no")`;
       const outcome = await runner(trialId(1), verify, "default");
       assert.equal(outcome.ok, false);
     }
+    await store.flush();
     const { rows: alerts } = await store.query("SELECT condition, outcome FROM alerts");
     const alert = { condition: "memory nearly full", outcome: "verify ended: invalid" };
     assert.deepEqual(alerts, [alert, alert]);
@@ -85,6 +86,7 @@ Deno.test("A stage silent for the study's stall_minutes is ended, recorded and s
     const verify = { stage: "verify", artifact_dir: "/a", source_dir: "/b" } as const;
     const outcome = await runner(trialId(1), verify, "default");
     assert.equal(outcome.ok ? null : outcome.failure.kind, "stall");
+    await store.flush();
     const { rows: [alert] } = await store.query("SELECT condition, evidence, outcome FROM alerts");
     assert.equal(alert!["condition"], "no_progress");
     assert.match(

@@ -72,6 +72,7 @@ Deno.test("A damaged journal record is reported with its trial; the others stay"
     assert.deepEqual((await store.damagedRecords()).map((one) => one.trial_id), [trialId(0)]);
     assert.equal((await store.journalOf(STUDY)).length, studyRecords().length - 1);
     await rebuildDatabase(store);
+    await store.flush();
     const { rows } = await store.query("SELECT trial_id, problem FROM problems");
     assert.equal(rows[0]!["trial_id"], trialId(0));
     assert.match(String(rows[0]!["problem"]), /checksum does not match/);
@@ -159,6 +160,7 @@ Deno.test("Journal.append() on a full disk says so, and goes on when there is ro
     await using store = await openStore(root, { write: true });
     assert.equal(store.torn, null);
     await store.record(studyRecords()[0]!);
+    await store.flush();
     const { rows } = await store.query("SELECT count(*) AS n FROM studies");
     assert.deepEqual(rows, [{ n: stored + 1 }]);
     assert.ok(stored > 2);

@@ -88,6 +88,7 @@ Deno.test("recordChanges() names only columns that the tables have", () =>
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });
     await recordAll(store, studyRecords());
+    await store.flush();
     const { rows } = await store.query(
       "SELECT table_name || '.' || column_name AS c FROM duckdb_columns()",
     );
@@ -122,6 +123,7 @@ Deno.test("Store keeps NaN and infinities as true IEEE values", () =>
       trial_id: trialId(1),
       measurements: values.map((value) => measurement("perplexity", value)),
     });
+    await store.flush();
     const { rows } = await store.query("SELECT value, isnan(value) AS nan FROM measurements");
     assert.deepEqual(rows.map((row) => row["value"]), values);
     assert.deepEqual(rows.map((row) => row["nan"]), [true, false, false, false]);
@@ -151,6 +153,7 @@ Deno.test("A trial that is run again replaces its interrupted run, and a resumed
     const limits = "SELECT s.max_trials, s.gpu_hours, c.limit_name, c.value FROM studies s " +
       "JOIN limit_changes c USING (study_id) ORDER BY limit_name";
     const now = { max_trials: 9, gpu_hours: 0.5 };
+    await store.flush();
     assert.deepEqual((await store.query(limits)).rows, [
       { ...now, limit_name: "gpu_hours", value: 0.5 },
       { ...now, limit_name: "max_trials", value: 9 },
@@ -160,6 +163,7 @@ Deno.test("A trial that is run again replaces its interrupted run, and a resumed
     assert.deepEqual((await store.query(state)).rows, [{ state: "running", n: 0, knobs: 2 }]);
     assert.deepEqual((await store.query("SELECT stop FROM studies")).rows, [{ stop: null }]);
     await recordAll(store, trialRecords(figures));
+    await store.flush();
     assert.deepEqual((await store.query(state)).rows, [{ state: "completed", n: 3, knobs: 2 }]);
   }));
 
@@ -289,8 +293,10 @@ Deno.test("A query leaves the database to the sink and, after a second, to other
     const root = join(directory, "store");
     await using store = await openStore(root, { write: true });
     await recordAll(store, studyRecords("a"));
-    const count = async (): Promise<unknown> =>
-      (await store.query("SELECT count(*) AS n FROM studies")).rows[0]?.["n"];
+    const count = async (): Promise<unknown> => {
+      await store.flush();
+      return (await store.query("SELECT count(*) AS n FROM studies")).rows[0]?.["n"];
+    };
     assert.equal(await count(), 1);
     await recordAll(store, studyRecords("b"));
     assert.equal(await count(), 2); // written while the first query's database was still open

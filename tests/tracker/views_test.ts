@@ -35,6 +35,7 @@ Deno.test("Every view answers, and every column of every view says what it means
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });
     await Promise.all(studyRecords().map((record) => store.record(record)));
+    await store.flush();
     const { rows } = await store.query(`
       SELECT view_name AS view, list(c.column_name) FILTER (c.comment IS NULL) AS silent,
         any_value(v.comment) AS comment
@@ -82,6 +83,7 @@ Deno.test("trial_figures holds what the view headline chooses, also while a tria
     await store.record({ type: "trial_opened", at, study_id, trial_id, number, strategy });
     const proxy = measurements.filter(({ fidelity }) => fidelity === "proxy");
     await store.record({ type: "measured", at, study_id, trial_id, measurements: proxy });
+    await store.flush();
     for (const metric of ["accuracy", "perplexity", "latency_ms", "size_bytes", "memory_bytes"]) {
       const { rows } = await store.query(`
         SELECT count(*) AS n, count(h.value) AS headlines,
@@ -114,6 +116,7 @@ const SUMMARY = `
 Deno.test("trial_summary holds what its parts say, whatever changes: trials, the baseline, the front", () =>
   studied(async (store, { trials }) => {
     const same = async () => {
+      await store.flush();
       const { columns, rows } = await store.query(SUMMARY);
       const names = columns.map(({ name }) => name).join(", ");
       const summary = await store.query(`SELECT ${names} FROM trial_summary ORDER BY number`);
@@ -190,6 +193,7 @@ Deno.test("retention corrects accuracy for chance, and nothing else", () =>
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });
     await Promise.all(studyRecords().map((record) => store.record(record)));
+    await store.flush();
     const { rows } = await store.query(`
       SELECT metric, value, baseline, ratio, degradation, chance, chance_corrected
       FROM retention WHERE trial_id = 'demo-1/t02' ORDER BY metric`);

@@ -30,6 +30,7 @@ Deno.test("A clock set back an hour changes no order, no verdict and makes no ne
         );
       }
     }
+    await store.flush();
     const { rows } = await store.query(
       "SELECT trial_id, seconds, state FROM trials ORDER BY position",
     );

@@ -78,6 +78,7 @@ Deno.test("Hostile ids of studies and trials are kept as they are and change not
     for (const name of NAMES) {
       for (const record of studyRecords(name)) await store.record(record);
     }
+    await store.flush();
     const { rows } = await store.query("SELECT study_id FROM studies ORDER BY position");
     assert.deepEqual(rows.map((row) => row["study_id"]), NAMES);
     for (const name of NAMES) {
@@ -125,6 +126,7 @@ Deno.test("A samples file that a record names outside the store is not read", ()
       const own = { study_id: STUDY, trial_id: trialId(n), fidelity: "full" as const, rows: 1 };
       await store.record({ type: "samples_written", at: AT, ...own, path, sha256 });
     }
+    await store.flush();
     const { rows } = await store.query("SELECT trial_id FROM samples");
     assert.deepEqual(rows, [{ trial_id: trialId(hostile.length) }]);
     const { rows: problems } = await store.query("SELECT trial_id FROM problems ORDER BY position");

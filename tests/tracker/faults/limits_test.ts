@@ -70,6 +70,7 @@ Deno.test("Metric names at every limit are kept as they are; those beyond are re
     await Promise.all(
       NAMES.map((name, step) => run.log(Object.fromEntries([[name, step]]), { step })),
     );
+    await store.flush();
     for (const table of ["measurements", "metric_points"]) {
       const { rows } = await store.query(`SELECT metric, value FROM ${table} ORDER BY value`);
       assert.deepEqual(rows, NAMES.map((metric, value) => ({ metric, value })), table);
@@ -81,6 +82,7 @@ Deno.test("Metric names at every limit are kept as they are; those beyond are re
         JSON.stringify(name),
       );
     }
+    await store.flush();
     const { rows } = await store.query("SELECT count(*) AS n FROM metric_points");
     assert.deepEqual(rows, [{ n: NAMES.length }]);
   }));
@@ -92,6 +94,7 @@ Deno.test("Metric values at every limit come back bit for bit, also after a rebu
     await measured(store, VALUES.map((value) => measurement("metric", value)));
     await run.logBatch({ value: VALUES }, { step: 0 });
     const check = async (when: string) => {
+      await store.flush();
       const byOrder = "SELECT value FROM measurements ORDER BY rowid";
       const bySteps = "SELECT value FROM metric_points ORDER BY step";
       for (const sql of [byOrder, bySteps]) {
@@ -129,6 +132,7 @@ Deno.test("What is no number, no step and no moment is refused, and the run goes
     }
     const limits = [-(2 ** 53 - 1), -1, 0, 2 ** 53 - 1];
     for (const step of limits) await run.log({ loss: step }, { step });
+    await store.flush();
     const { rows } = await store.query("SELECT step FROM metric_points ORDER BY step");
     assert.deepEqual(rows.map((row) => row["step"]), limits);
   }));
@@ -144,6 +148,7 @@ Deno.test("An event of 100 MB is refused in a sentence, the next ones are kept",
     );
     await event("x".repeat(10_000_000));
     await event("small");
+    await store.flush();
     const { rows } = await store.query(
       "SELECT length(evidence) AS n FROM alerts ORDER BY position",
     );

@@ -55,6 +55,7 @@ const COUNTS = `SELECT
   (SELECT count(*) FROM imported_series) AS points, (SELECT count(*) FROM imported_tags) AS tags`;
 
 async function counts(store: Store): Promise<unknown[]> {
+  await store.flush();
   return Object.values((await store.query(COUNTS)).rows[0]!);
 }
 
@@ -99,6 +100,7 @@ Deno.test("importRuns() replaces a run that went on and keeps its place in the s
     const moved = { study_id: "mlflow-other-000000", number: 7 };
     const report = await importRuns(store, FROM, [run("a", { ...moved, params: [] }), run("c")]);
     assert.deepEqual([report.added, report.updated, report.unchanged], [1, 1, 0]);
+    await store.flush();
     const { rows } = await store.query(
       "SELECT source_id, trial_id, state FROM imported_runs ORDER BY number",
     );
@@ -128,6 +130,7 @@ Deno.test("importRuns() keeps a run's samples, and takes a run that was cut off 
     };
     const one = run("a", { samples: [sample, { ...sample, sample_id: "1", score: 1 }] });
     await importRuns(store, FROM, [one]);
+    await store.flush();
     const { rows } = await store.query("SELECT score, answer, log_likelihood AS l FROM samples");
     assert.deepEqual(rows.map((row) => Object.values(row)), [
       [NaN, "NaN", -Infinity],
@@ -166,6 +169,7 @@ Deno.test("importRuns() writes a long series in several records, whole and once"
     const whole = await importRuns(store, FROM, [run("a", { series })]);
     assert.equal(whole.updated, 1, "a run whose second record is missing is taken again");
     await importRuns(store, FROM, [run("a", { series, name: "renamed" })]);
+    await store.flush();
     const { rows } = await store.query(
       "SELECT count(*) AS n, max(value) AS top, (SELECT name FROM imported_runs) AS name FROM imported_series",
     );
@@ -187,6 +191,7 @@ Deno.test("imported_leaderboard ranks under each figure whose direction is known
       scored("d", 1, null),
       run("e", { state: "failed" }),
     ]);
+    await store.flush();
     const { rows } = await store.query(
       "SELECT rank, name FROM imported_leaderboard ORDER BY rank",
     );
