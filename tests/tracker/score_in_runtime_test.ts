@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { Measurement, Numerics, SampleResult } from "../../core/mod.ts";
 import { runtimeQualityRows } from "../../tracker/reports/runtime_quality.ts";
 import { changeRow, computesOtherwise } from "../../tracker/runner/forms/score_in_runtime.ts";
+import { firstAnswers } from "../../tracker/runner/live_backend.ts";
 import { buildView } from "../../tracker/view/build_view.ts";
 import { figure, run, world } from "../core/study_world.ts";
 
@@ -36,6 +37,17 @@ Deno.test("changeRow() pairs the runtime's scores with the evaluation's of the s
   assert.ok(Math.abs(change.standard_error! - 0.25) < 1e-12);
   assert.equal(change.runtime, "openvino");
   assert.deepEqual(changeRow(row, own, samples("other", [1])), []);
+});
+
+Deno.test("firstAnswers() keeps each artifact's own, also where another is evaluated in between", () => {
+  const answers = firstAnswers();
+  const [proxy, full, other] = [samples("a", [1]), samples("a", [1, 0]), samples("b", [0])];
+  answers.keep("first", proxy, true);
+  answers.keep("second", other, true);
+  answers.keep("first", full, false);
+  assert.deepEqual([answers.of("first"), answers.of("second")], [proxy, other]);
+  answers.keep("third", full, false);
+  assert.deepEqual([answers.of("third"), answers.of("none")], [full, []]);
 });
 
 Deno.test("the report shows what a trial scores as it runs, beside how far its logits are", async () => {

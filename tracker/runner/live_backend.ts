@@ -13,22 +13,40 @@ import type { PreparedStudy } from "./prepared_study.ts";
 import type { StageRunner } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";
 
+/** Samples of each artifact as it was evaluated first: what its runtime is asked again. */
+export interface FirstAnswers {
+  /** A later evaluation answers more than is asked again; the first fidelity stands above all. */
+  keep(artifact_id: string, samples: Evaluation["samples"], isFirst: boolean): void;
+  /** Empty where it was not evaluated. */
+  of(artifact_id: string): Evaluation["samples"];
+}
+
+/** By artifact: a study by hand may evaluate another before the speed of the first is measured. */
+export function firstAnswers(): FirstAnswers {
+  const kept = new Map<string, Evaluation["samples"]>();
+  return {
+    keep(artifact_id, samples, isFirst) {
+      if (isFirst || !kept.has(artifact_id)) kept.set(artifact_id, samples);
+    },
+    of: (artifact_id) => kept.get(artifact_id) ?? [],
+  };
+}
+
 /** The loop's backend on real processes: every call is one stage or a few. */
 export function createLiveBackend(
   workshop: Workshop,
   study: PreparedStudy,
   runner: StageRunner,
 ): Backend {
-  let first: { artifact_id: string; samples: Evaluation["samples"] } | null = null;
+  const answers = firstAnswers();
   return {
     apply: (trial_id: string, parent: Artifact, action: ResolvedAction) =>
       applyAction({ workshop, study, runner, trial_id, parent, action }),
     async evaluate(trial_id, artifact, fidelity, stage): Promise<Outcome<Evaluation>> {
       const input = { workshop, study, runner, trial_id, artifact, fidelity, stage };
       const evaluated = await evaluateArtifact(input);
-      // A full evaluation after the proxy answers more than the runtime is asked again.
-      if (evaluated.ok && (fidelity === "proxy" || first?.artifact_id !== artifact.artifact_id)) {
-        first = { artifact_id: artifact.artifact_id, samples: evaluated.value.samples };
+      if (evaluated.ok) {
+        answers.keep(artifact.artifact_id, evaluated.value.samples, fidelity === "proxy");
       }
       return evaluated;
     },
@@ -40,7 +58,7 @@ export function createLiveBackend(
         trial_id,
         artifact,
         baseline,
-        evaluated: first?.artifact_id === artifact.artifact_id ? first.samples : [],
+        evaluated: answers.of(artifact.artifact_id),
       }),
   };
 }
