@@ -90,7 +90,10 @@ export async function openByHand(input: StudyInput, ports: StudyPorts): Promise<
     front: () => currentFront(study).ids,
     async baseline() {
       const stop = await calls.make("measure the baseline", () => ensureBaseline(study));
-      if (stop !== null) throw new UsageError(stop.message);
+      if (stop !== null) {
+        calls.require("measure the baseline"); // where it was cancelled meanwhile
+        throw new UsageError(stop.message);
+      }
       return baselineOf(study)!; // there is one where nothing stopped it
     },
     async propose() {
@@ -149,10 +152,9 @@ function requireProposal(proposal: Proposal | null): void {
 function requireRoom(study: Study): void {
   const limit = limitReached(study);
   if (limit === null) return;
-  const next = limit.stop === "cancelled"
-    ? ""
-    : " Close the study and resume it with a larger limit.";
-  throw new UsageError(`Cannot begin a trial. ${limit.message}${next}`);
+  throw new UsageError(
+    `Cannot begin a trial. ${limit.message} Close the study and resume it with a larger limit.`,
+  );
 }
 
 /** What is open is closed as cancelled; a study whose signal is set ends as any that is cancelled. */

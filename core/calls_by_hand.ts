@@ -23,6 +23,9 @@ export function callsOf<Result>(study: Study): Calls<Result> {
 
   const require = (what: string): void => {
     if (ended !== null) throw new UsageError(`Cannot ${what} as the study is closed`);
+    if (study.ports.signal.aborted) {
+      throw new UsageError(`Cannot ${what} as the study was cancelled: close() it and resume it`);
+    }
     if (running === null) return;
     throw new UsageError(
       `Cannot ${what} as the call before it is not done: await it (it was to ${running.what})`,

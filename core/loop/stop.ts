@@ -93,9 +93,9 @@ function triedRecipes(study: Study): number {
   return tried.length - again.length;
 }
 
-/** Why no trial may be begun, whoever proposes it: a limit of the request, or a cancelled study. */
+/** The limit of the request that lets no trial begin, whoever proposes it; null: there is room. */
 export function limitReached(study: Study): Stop | null {
-  return cancelled(study) ?? trialCap(study) ?? timeIsUp(study);
+  return trialCap(study) ?? timeIsUp(study);
 }
 
 /** Trials that may still be begun; null: as many as one likes. */

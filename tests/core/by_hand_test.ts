@@ -150,18 +150,36 @@ Deno.test("a closed study takes no call, gives its result again, and is left onc
 });
 
 Deno.test("a study by hand that is cancelled ends as any that is, and its recipe waits", async () => {
-  const w = world();
+  const w: World = world({}, {
+    disturb: ({ call, trial_id }) => {
+      if (call === "evaluate" && trial_id.endsWith("t01")) w.abort.abort();
+    },
+  });
   const { study, trial } = await applied(w);
-  w.abort.abort();
   assert.equal(await trial.evaluate(), null);
   assert.match(trial.ended!.reason, /cancelled during proxy/);
-  await assert.rejects(study.begin(study.recipe(chain)), refused(/was cancelled: .*goes on/));
+  const before = w.records.length;
+  const over = refused(/as the study was cancelled: close\(\) it and resume it/);
+  for (const call of [study.baseline, study.propose, trial.learn, trial.measure]) {
+    await assert.rejects(call(), over);
+  }
+  await assert.rejects(study.begin(study.recipe(chain)), over);
+  assert.equal(w.records.length, before);
   assert.equal((await study.close()).stop, "cancelled");
   assert.equal(trial.trial.state, "cancelled");
   const more = world();
   await run(more, { history: historyOf(w) });
   const next = more.records.find(({ type }) => type === "trial_opened");
   assert.deepEqual(next?.type === "trial_opened" && next.strategy?.actions, chain);
+});
+
+Deno.test("a baseline that is cancelled says so, and another is not begun", async () => {
+  const w: World = world({}, { disturb: () => w.abort.abort() });
+  const study = await openByHand(w.input(), w.ports);
+  const over = refused(/measure the baseline as the study was cancelled: close\(\) it/);
+  await assert.rejects(study.baseline(), over);
+  await assert.rejects(study.baseline(), over);
+  assert.deepEqual((await study.close()).trials.map(({ state }) => state), ["cancelled"]);
 });
 
 function historyOf(w: World) {

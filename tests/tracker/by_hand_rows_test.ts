@@ -1,6 +1,7 @@
 /** What the store, the commands and the report keep of a study by hand and of what its gates decided. */
 import assert from "node:assert/strict";
 import type { GateDecision, JournalRecord } from "../../core/mod.ts";
+import { openLabStore } from "../../tracker/lab_store.ts";
 import { gateBlocks } from "../../tracker/reports/gate_blocks.ts";
 import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
 import { openStore, rebuildDatabase } from "../../tracker/store/store.ts";
@@ -105,4 +106,32 @@ Deno.test("a study by hand has its own stop reason, its pauses are events, and b
     const before = await contents(store);
     await rebuildDatabase(store);
     assert.deepEqual(await contents(store), before);
+  }));
+
+Deno.test("a study is open once in a lab, and a lab that is closed ends it", () =>
+  inDirectory(async (root) => {
+    await using store = openLabStore(root);
+    const ends: string[] = [];
+    const open = (study_id: string) =>
+      store.use({
+        study_id,
+        end: async () => {
+          ends.push(study_id);
+          await used.get(study_id)!();
+        },
+      });
+    const used = new Map<string, () => PromiseLike<void>>();
+    for (const name of ["a", "b"]) {
+      const inUse = await open(name);
+      used.set(name, () => inUse[Symbol.asyncDispose]());
+    }
+    const twice = /Cannot open the study a as it is open in this lab: close\(\) it, or wait/;
+    await assert.rejects(open("a"), twice);
+    await used.get("a")!();
+    const again = await open("a");
+    used.set("a", () => again[Symbol.asyncDispose]());
+    await store.endStudies();
+    assert.deepEqual(ends, ["b", "a"]);
+    await using other = await openStore(root, { write: true, wait_ms: 0 });
+    assert.deepEqual(await other.studies(), [], "it was given back");
   }));

@@ -18,3 +18,26 @@ Deno.test("shown() sends a display in a kernel, and lets the cell end only some 
   assert.deepEqual(sent, [["display_data", MEDIA]]);
   assert.ok(performance.now() - started >= 59);
 });
+
+Deno.test("an interrupted cell aborts its study and leaves the kernel alive", async () => {
+  const path = import.meta.resolve("../../tracker/terminal/interrupt.ts");
+  const script = `import { cellInterrupt } from "${path}";
+    using interrupt = cellInterrupt(true);
+    const alive = setInterval(() => {}, 1000);
+    interrupt.signal.addEventListener("abort", () => {
+      clearInterval(alive);
+      console.log("aborted");
+    });
+    Deno.kill(Deno.pid, "SIGINT");
+    await new Promise((done) => interrupt.signal.addEventListener("abort", done));
+    console.log("goes on");`;
+  const { code, stdout } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "--allow-all",
+      "--no-check",
+      "data:application/typescript," + encodeURIComponent(script),
+    ],
+  }).output();
+  assert.deepEqual([code, new TextDecoder().decode(stdout)], [0, "aborted\ngoes on\n"]);
+});
