@@ -1,14 +1,16 @@
+import { knownMetric } from "../metrics/metric_table.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 
 /** The size that counts: bytes of the weight files on disk. */
 export function sizeOf(artifact: Artifact): Measurement {
+  const { unit, direction } = knownMetric("size_bytes", "metric");
   return {
     metric: "size_bytes",
     value: artifact.size_bytes,
-    unit: "bytes",
-    direction: "minimize",
+    unit,
+    direction,
     n: 1,
     standard_error: 0,
     fidelity: "full",

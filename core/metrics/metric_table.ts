@@ -121,6 +121,8 @@ export const METRICS: readonly Metric[] = [
     column: true,
     objective: true,
   }),
+  // Of trials that set a policy of the cache, at the longest context measured: no front can be of it.
+  open("size", "kv_bytes", ["KV cache", "bytes"], { in_runtime: true, column: true }),
   open("energy", "energy_j_per_1k_tokens", ["J/1k tokens", "J/1k tokens"], {
     in_runtime: true,
     words: "energy",
@@ -146,6 +148,26 @@ const BY_NAME: ReadonlyMap<string, Metric> = new Map(METRICS.map((one) => [one.n
 /** The metric of that name; undefined: one that no rule is about, such as a runtime's own check. */
 export function metricOf(name: string): Metric | undefined {
   return BY_NAME.get(name);
+}
+
+/** What a figure's value is in, and which way is better. */
+export type Declared = Pick<Metric, "unit" | "direction">;
+
+/** Figures of a runtime that no rule is about and no table has a column of. */
+export const CHECKS = {
+  roofline_ms: { unit: "ms/token", direction: "minimize" },
+  runtime_strict_kl: { unit: "nats/token", direction: "minimize" },
+  runtime_kl: { unit: "nats/token", direction: "minimize" },
+  rounding_kl: { unit: "nats/token", direction: "minimize" },
+  runtime_agreement: { unit: "1", direction: "maximize" },
+} as const satisfies Record<string, Declared>;
+
+/** What is declared of a metric, or of a metric's ratio to the baseline; undefined: neither is it. */
+export function declared(name: string): Declared | undefined {
+  const metric = metricOf(name);
+  if (metric !== undefined) return { unit: metric.unit, direction: metric.direction };
+  const over = METRICS.find(({ ratio }) => ratio === name);
+  return over === undefined ? undefined : { unit: "1", direction: over.direction };
 }
 
 /** The metric of a name that a person or a plugin gave; an unknown one is refused. */

@@ -6,6 +6,7 @@ import { CarbonIntensity, CpuPower, EnergyReading } from "./energy.ts";
 import { DeviceFacts, ModelFacts, OwnFacts } from "./facts.ts";
 import { FailureKind } from "./failure.ts";
 import { FoundTask, GroupMember } from "./found_task.ts";
+import { declared } from "../metrics/metric_table.ts";
 import { Measurement, Numerics } from "./measurement.ts";
 
 /**
@@ -237,6 +238,16 @@ export const KnobDescription = z.strictObject({
 });
 export type KnobDescription = z.infer<typeof KnobDescription>;
 
+/** A figure by its name: what it is in and which way is better stands in the table of metrics. */
+const RuntimeFigure = Measurement.omit({ unit: true, direction: true }).transform(
+  (figure, context) => {
+    const known = declared(figure.metric);
+    if (known !== undefined) return { ...figure, ...known };
+    context.addIssue({ code: "custom", message: `no metric "${figure.metric}" is declared` });
+    return z.NEVER;
+  },
+);
+
 /** Results by stage. */
 export const StageResults = {
   inspect_device: DeviceFacts,
@@ -304,8 +315,8 @@ export const StageResults = {
   }),
   make_form: z.strictObject({ size_bytes: z.int(), notes: z.array(z.string()) }),
   speed: z.strictObject({
-    measurements: z.array(Measurement),
-    baseline_measurements: z.array(Measurement),
+    measurements: z.array(RuntimeFigure),
+    baseline_measurements: z.array(RuntimeFigure),
     numerics: Numerics,
     bytes_read_per_token: z.int(),
     memory_bandwidth_gb_s: z.number().describe("measured in the same run"),

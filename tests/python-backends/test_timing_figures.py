@@ -81,11 +81,6 @@ def test_times_of_a_token_and_rates_are_those_of_the_passes() -> None:
             "prefill_tokens_per_s": 20.0,
         }
     )
-    assert {m: r["direction"] for m, r in rows.items() if m.startswith(("lat", "pre"))} == {
-        "latency_ms": "minimize",
-        "prefill_ms_per_token": "minimize",
-        "prefill_tokens_per_s": "maximize",
-    }
 
 
 def test_energy_and_co2_are_of_a_thousand_tokens() -> None:
@@ -116,7 +111,7 @@ def test_ratios_are_those_of_the_passes_made_beside_each_other() -> None:
     rows = by_metric(ratio_rows(TIMING, own, base))
     latency, prefill = rows["latency_ratio"], rows["prefill_ratio"]
     assert latency["value"] == pytest.approx(0.5)
-    assert (latency["unit"], latency["direction"], latency["n"]) == ("1", "minimize", 5)
+    assert latency["n"] == 5
     assert latency["form"] == "form measured"
     # Four of five pairs agree, the fifth is 5 % off: a resampled median moves by ln 1.05, and only
     # where that one is drawn three times or more.

@@ -107,6 +107,43 @@ Deno.test("readResult() gives NaN and infinities back as numbers and leaves text
   assert.equal(evaluated.value.measurements[0]?.task, "NaN");
 });
 
+/** A stage speed's result with one figure. */
+function sped(figure: Record<string, unknown>) {
+  const numerics = { inference_precision: "f32", kv_precision: "f32", activation_group: 0 };
+  const row = {
+    ...{ value: 2, n: 1, standard_error: null, fidelity: "full", provenance: "measured" },
+    ...{ task: null, task_version: null, slice: null, runtime: "r", numerics, device: "cpu" },
+    method: null,
+    ...figure,
+  };
+  return readResult("speed", {
+    measurements: [row],
+    baseline_measurements: [],
+    numerics,
+    ...{ bytes_read_per_token: 1, memory_bandwidth_gb_s: 1, roofline_ms: 1, load_average: 0 },
+    energy: {
+      ...{ reader: "estimate", joules: 1, seconds: 1, idle_watts: 0, tokens: 1, how: "" },
+      carbon_intensity: null,
+    },
+  });
+}
+
+Deno.test("a runtime's figure has the unit and the direction that the table of metrics declares", () => {
+  const read = (figure: Record<string, unknown>) => {
+    const result = sped(figure);
+    if (!result.ok) return result.reason;
+    const [{ unit, direction, value } = assert.fail("no row")] = result.value.measurements;
+    return [unit, direction, value];
+  };
+  assert.deepEqual(read({ metric: "kv_bytes" }), ["bytes", "minimize", 2]);
+  assert.deepEqual(read({ metric: "prefill_tokens_per_s", value: "Infinity" }), [
+    ...["tokens/s", "maximize", Infinity],
+  ]);
+  assert.deepEqual(read({ metric: "latency_ratio" }), ["1", "minimize", 2]);
+  assert.match(String(read({ metric: "latency_s" })), /no metric "latency_s" is declared/);
+  assert.match(String(read({ metric: "kv_bytes", unit: "MB" })), /unit/);
+});
+
 Deno.test("NaN and infinities cross the wire", async () => {
   const values: number[] = [];
   const outcome = await runScripted(

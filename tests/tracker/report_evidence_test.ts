@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
-import type { JournalRecord } from "../../core/mod.ts";
+import { comparableStudy, type JournalRecord } from "../../core/mod.ts";
 import { benchmarkTable } from "../../tracker/reports/benchmark_blocks.ts";
 import { evaluationReport } from "../../tracker/reports/evaluation_report.ts";
 import { evidenceBlocks } from "../../tracker/reports/evidence_blocks.ts";
 import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
 import { speedBlocks } from "../../tracker/reports/speed_blocks.ts";
 import { buildView } from "../../tracker/view/build_view.ts";
+import { trialColumns } from "../../tracker/view/trial_columns.ts";
+import { trialRows } from "../../tracker/view/trial_rows.ts";
 import { figure, run, world } from "../core/study_world.ts";
 
 /** A study of the simulated world with its samples; `more` records stand at its end. */
@@ -102,6 +104,33 @@ Deno.test("the report puts decode and prefill with their quartiles beside the ro
   assert.match(report, /500\.0 MB \| – \| 70\.0 ± 1\.5 \| 0\.00900 \|/);
   assert.match(report, /Energy: estimate; 4 W a busy thread\. CO2: not measured\./);
   assert.deepEqual(speedBlocks({ ...view, trials: [] }), []);
+  assert.doesNotMatch(report, /KV cache/);
+});
+
+Deno.test("bytes of the KV cache have a column where a trial measured them, by the longest context", async () => {
+  const view = await viewWith(() => []);
+  const [first, ...rest] = view.trials;
+  const kv = { ...figure("kv_bytes", 3e6, "transformers", null), method: "after 4096 tokens" };
+  const measurements = [
+    figure("latency_ms", 10, "transformers", 0.1),
+    { ...kv, value: 1e6, slice: "128 tokens" },
+    kv,
+  ];
+  const trials = [{ ...first!, measurements }, ...rest];
+  const headings = (rows: typeof view.rows) =>
+    trialColumns({ rows, spec: view.spec }).map(({ heading }) => heading);
+  assert.ok(!headings(view.rows).includes("KV cache"));
+  const rows = trialRows(comparableStudy(trials, view.spec).trials, {
+    ...view,
+    probabilities: {},
+  });
+  const column = trialColumns({ rows, spec: view.spec }).at(-1)!;
+  assert.equal(column.heading, "KV cache");
+  assert.deepEqual(rows.slice(0, 2).map(column.cell), ["3.0 MB", "–"]);
+  const report = renderMarkdown(speedBlocks({ ...view, trials }));
+  assert.match(report, /\| GPU memory \| KV cache \| J\/1k tokens/);
+  assert.match(report, /\| – \| 3\.0 MB \| – \|/);
+  assert.match(report, /KV cache: after 4096 tokens\./);
 });
 
 Deno.test("the report shows a benchmark's means and parts, the front's trials beside the baseline", async () => {

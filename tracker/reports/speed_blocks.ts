@@ -3,7 +3,7 @@ import { bytes, number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, table } from "./blocks.ts";
 
-const HEAD = [
+const head = (cached: boolean): string[] => [
   "trial",
   "decode ms/token (quartiles)",
   "roofline",
@@ -12,6 +12,7 @@ const HEAD = [
   "prefill tokens/s (quartiles)",
   "host memory",
   "GPU memory",
+  ...(cached ? ["KV cache"] : []),
   "J/1k tokens ± SE",
   "g CO2/1k tokens",
 ];
@@ -34,7 +35,7 @@ function withError(row: Measurement | undefined): string {
   return `${number(row.value)}${error}`;
 }
 
-function speedRow(trial: Trial): string[] {
+function speedRow(trial: Trial, cached: boolean): string[] {
   const latency = rowOf(trial, "latency_ms");
   const roofline = rowOf(trial, "roofline_ms");
   const times = latency === undefined || roofline === undefined
@@ -49,6 +50,7 @@ function speedRow(trial: Trial): string[] {
     withQuartiles(rowOf(trial, "prefill_tokens_per_s")),
     bytes(rowOf(trial, "memory_bytes")?.value ?? null),
     bytes(rowOf(trial, "gpu_memory_bytes")?.value ?? null),
+    ...(cached ? [bytes(rowOf(trial, "kv_bytes")?.value ?? null)] : []),
     withError(rowOf(trial, "energy_j_per_1k_tokens")),
     number(rowOf(trial, "co2_g_per_1k_tokens")?.value),
   ];
@@ -60,14 +62,17 @@ export function speedBlocks(view: StudyView): Block[] {
   const last = timed.at(-1);
   if (last === undefined) return [];
   const said = (metric: string) => rowOf(last, metric)?.method ?? "not measured";
+  const cache = timed.flatMap((trial) => rowOf(trial, "kv_bytes") ?? []).at(-1);
+  const cached = cache !== undefined;
   return [
     heading(2, "Speed, memory and energy"),
     table(
-      HEAD,
-      timed.map(speedRow),
+      head(cached),
+      timed.map((trial) => speedRow(trial, cached)),
       `Latency: ${said("latency_ms")}. Roofline: the time that reading the weights of a token ` +
         `takes, ${said("roofline_ms")}. Host memory: ${said("memory_bytes")}. Energy: ` +
-        `${said("energy_j_per_1k_tokens")}. CO2: ${said("co2_g_per_1k_tokens")}.`,
+        `${said("energy_j_per_1k_tokens")}. CO2: ${said("co2_g_per_1k_tokens")}.` +
+        (cached ? ` KV cache: ${cache.method}.` : ""),
     ),
   ];
 }

@@ -72,7 +72,7 @@ async function measureForms(
     ...proofRow(
       "roofline_ms",
       roofline_ms,
-      { unit: "ms/token", direction: "minimize", n: 1 },
+      1,
       runtime.name,
       numerics,
       `${measured.value.bytes_read_per_token} bytes a token over ` +

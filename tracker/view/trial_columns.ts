@@ -4,6 +4,7 @@ import {
   knownMetric,
   type Metric,
   metricOf,
+  METRICS,
   qualityMetric,
   type Spec,
 } from "../../core/mod.ts";
@@ -20,6 +21,12 @@ export interface TrialColumn {
 
 /** What every table shows of a trial, whatever the front is of. */
 const ALWAYS = ["latency_ms", "size_bytes", "memory_bytes"];
+
+/** What is measured of some trials alone and no front is of: shown where one has it. */
+function seldom(rows: readonly TrialRow[]): string[] {
+  return METRICS.filter(({ column, objective }) => column && !objective)
+    .map(({ name }) => name).filter((name) => rows.some(({ figures }) => name in figures));
+}
 
 /** A metric's figure as a table shows it: by its unit and scale. */
 function shown({ name, unit }: Metric, row: TrialRow): string {
@@ -41,7 +48,7 @@ export function qualityHeading({ tasks, objectives }: Pick<Spec, "tasks" | "obje
 
 /**
  * The figures of a table of trials: quality, what everybody asks for, parameters where they differ,
- * and what else the front is of.
+ * what else the front is of, and what only some trials have.
  */
 export function trialColumns(
   { rows, spec }: Pick<StudyView, "rows" | "spec">,
@@ -62,7 +69,7 @@ export function trialColumns(
       cell: (row) => number(row.perplexity?.value, 4),
     });
   }
-  for (const name of [...ALWAYS, ...costs]) {
+  for (const name of [...ALWAYS, ...costs, ...seldom(rows)]) {
     const metric = knownMetric(name, "metric");
     if (name === "size_bytes" && parametersDiffer(rows)) {
       const cell = ({ parameters }: TrialRow) => parameterCount(parameters);

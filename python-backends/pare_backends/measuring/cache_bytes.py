@@ -41,7 +41,8 @@ def lengths_up_to(context: int) -> list[int]:
 def cache_rows(
     runtime: str, session: Session, context: int, vocabulary: int, seed: int
 ) -> list[dict[str, Any]]:
-    """`kv_bytes` at each context length, as measurements; none of a runtime that cannot tell.
+    """`kv_bytes` at each context length, as measurements; the last also as the trial's own. None of
+    a runtime that cannot tell.
 
     context: tokens that the model reads; seed: draws the tokens, of which no policy by places and
     no full cache depends
@@ -58,7 +59,7 @@ def cache_rows(
             read(tokens[start:end])
             start = end
         how = f"memory behind the cache's tensors after {length} drawn tokens, {BLOCK} at a time"
-        row = measurement(runtime, session, "kv_bytes", session.cache_bytes(), "bytes", how)
+        row = measurement(runtime, session, "kv_bytes", session.cache_bytes(), how)
         # It is what runs, whatever form the weights had on disk.
         rows.append({**row, "provenance": "measured", "slice": f"{length} tokens"})
-    return rows
+    return [*rows, {**rows[-1], "slice": None}]

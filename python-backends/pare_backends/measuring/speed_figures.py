@@ -56,37 +56,18 @@ def timing_rows(
     decode = f"{how}; {tokens} greedy tokens after {prompt}"
     prefill = f"{how}; prompt of {prompt}"
     rows = (
-        ("latency_ms", "ms/token", "minimize", [p.latency_ms(tokens) for p in passes], decode),
-        (
-            "decode_tokens_per_s",
-            "tokens/s",
-            "maximize",
-            [tokens / p.decode_seconds for p in passes],
-            decode,
-        ),
-        (
-            "prefill_ms_per_token",
-            "ms/token",
-            "minimize",
-            [p.prefill_seconds / prompt * 1000 for p in passes],
-            prefill,
-        ),
-        (
-            "prefill_tokens_per_s",
-            "tokens/s",
-            "maximize",
-            [prompt / p.prefill_seconds for p in passes],
-            prefill,
-        ),
+        ("latency_ms", [p.latency_ms(tokens) for p in passes], decode),
+        ("decode_tokens_per_s", [tokens / p.decode_seconds for p in passes], decode),
+        ("prefill_ms_per_token", [p.prefill_seconds / prompt * 1000 for p in passes], prefill),
+        ("prefill_tokens_per_s", [prompt / p.prefill_seconds for p in passes], prefill),
     )
     found = []
-    for metric, unit, direction, values, method in rows:
+    for metric, values, method in rows:
         value, error = median_with_error(values, timing.seed)
-        row = measurement(timing.runtime, session, metric, value, unit, method)
+        row = measurement(timing.runtime, session, metric, value, method)
         found.append(
             {
                 **row,
-                "direction": direction,
                 "n": len(values),
                 "standard_error": error,
                 "spread": spread(values),
@@ -106,20 +87,16 @@ def energy_rows(timing: Timing, session: Session, passes: Sequence[Pass]) -> lis
         f"{reader.method}; mean over {seconds:.1f} s of decoding, {timing.idle_watts:.1f} W idle "
         f"subtracted; {reader.how}"
     )
-    kinds: list[tuple[str, str, str, list[float]]] = [
-        ("energy_j_per_1k_tokens", "J/1k tokens", how, values)
-    ]
+    kinds: list[tuple[str, str, list[float]]] = [("energy_j_per_1k_tokens", how, values)]
     if carbon is not None:
         where = carbon.country or "world"
         factor = f"{carbon.g_per_kwh:g} g/kWh, {where} {carbon.year} ({carbon.source})"
         grams = [grams_of_co2(value, carbon.g_per_kwh) for value in values]
-        kinds.append(
-            ("co2_g_per_1k_tokens", "g/1k tokens", f"{reader.method}; {factor}", grams),
-        )
+        kinds.append(("co2_g_per_1k_tokens", f"{reader.method}; {factor}", grams))
     rows = []
-    for metric, unit, method, found in kinds:
+    for metric, method, found in kinds:
         value, error = mean_with_error(found)
-        row = measurement(timing.runtime, session, metric, value, unit, method)
+        row = measurement(timing.runtime, session, metric, value, method)
         rows.append(
             {
                 **row,
@@ -177,7 +154,7 @@ def _ratio_row(
     error: float | None,
     how: str,
 ) -> dict[str, Any]:
-    row = measurement(timing.runtime, own.session, metric, math.exp(log), "1", how)
+    row = measurement(timing.runtime, own.session, metric, math.exp(log), how)
     emulated = "emulated" in (own.session.provenance, base.session.provenance)
     return {
         **row,
@@ -213,14 +190,13 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 
 
 def measurement(
-    runtime: str, session: Session, metric: str, value: float, unit: str, method: str
+    runtime: str, session: Session, metric: str, value: float, method: str
 ) -> dict[str, Any]:
-    """A `Measurement` of `core/schemas/measurement.ts` of one reading."""
+    """One reading as a `RuntimeFigure` of `core/schemas/wire.ts`: its unit and better direction are
+    the table of metrics' to say."""
     return {
         "metric": metric,
         "value": value,
-        "unit": unit,
-        "direction": "minimize",
         "n": 1,
         "standard_error": None,
         "fidelity": "full",

@@ -198,4 +198,4 @@ def _peak_method(session: Session) -> str:
 def _memory(
     request: Request, session: Session, metric: str, value: int, method: str
 ) -> dict[str, Any]:
-    return measurement(request.runtime, session, metric, value, "bytes", method)
+    return measurement(request.runtime, session, metric, value, method)

@@ -1,5 +1,11 @@
 import { join } from "node:path";
-import type { Measurement, Numerics, Outcome, Span } from "../../../core/mod.ts";
+import {
+  CHECKS,
+  type Measurement,
+  type Numerics,
+  type Outcome,
+  type Span,
+} from "../../../core/mod.ts";
 import type { SpeedInput } from "../speed_input.ts";
 import { exactForm, formFailure, type MadeForms } from "./runtime_form.ts";
 import { failed } from "../stage_runner.ts";
@@ -9,9 +15,9 @@ const PROOF_TOKENS = 64;
 
 /** A figure of a runtime that is no timing. */
 export function proofRow(
-  metric: string,
+  metric: keyof typeof CHECKS,
   value: number,
-  options: { unit: string; direction: "maximize" | "minimize"; n: number },
+  n: number,
   runtime: string | null,
   numerics: Numerics | null,
   method: string,
@@ -19,7 +25,8 @@ export function proofRow(
   return {
     metric,
     value,
-    ...options,
+    ...CHECKS[metric],
+    n,
     standard_error: null,
     fidelity: "full",
     provenance: "measured",
@@ -98,16 +105,15 @@ function proofRows(
   },
   runtime: string,
 ): Measurement[] {
-  const kl = { unit: "nats/token", direction: "minimize", n: tokens } as const;
   const against = "against the dequantized model in transformers, fp32";
   const evaluated = "against the model as it is evaluated, in transformers";
   return [
-    proofRow("runtime_strict_kl", strict_kl, kl, runtime, null, `strict f32, ${against}`),
-    proofRow("runtime_kl", default_kl, kl, runtime, numerics, evaluated),
+    proofRow("runtime_strict_kl", strict_kl, tokens, runtime, null, `strict f32, ${against}`),
+    proofRow("runtime_kl", default_kl, tokens, runtime, numerics, evaluated),
     proofRow(
       "runtime_agreement",
       default_agreement,
-      { unit: "1", direction: "maximize", n: tokens },
+      tokens,
       runtime,
       numerics,
       `same best token, ${evaluated}`,
@@ -116,7 +122,7 @@ function proofRows(
       proofRow(
         "rounding_kl",
         rounding_kl,
-        kl,
+        tokens,
         null,
         null,
         "the evaluated model against itself with its embeddings a millionth larger: how far " +

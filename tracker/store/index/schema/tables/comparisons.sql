@@ -14,6 +14,7 @@ CREATE TABLE trial_figures (
   size_bytes DOUBLE,
   memory_bytes DOUBLE,
   gpu_memory_bytes DOUBLE,
+  kv_bytes DOUBLE,
   energy_j_per_1k_tokens DOUBLE,
   energy_reader VARCHAR,
   co2_g_per_1k_tokens DOUBLE
@@ -67,6 +68,7 @@ CREATE TABLE trial_summaries (
   compression_ratio DOUBLE,
   memory_bytes DOUBLE,
   gpu_memory_bytes DOUBLE,
+  kv_bytes DOUBLE,
   energy_j_per_1k_tokens DOUBLE,
   energy_reader VARCHAR,
   co2_g_per_1k_tokens DOUBLE,

@@ -41,6 +41,8 @@ COMMENT ON COLUMN leaderboard.size_bytes IS 'bytes of the weight files on disk';
 COMMENT ON COLUMN leaderboard.compression_ratio IS 'fp16 bytes of the original / size_bytes';
 COMMENT ON COLUMN leaderboard.memory_bytes IS 'peak memory of the inference process';
 COMMENT ON COLUMN leaderboard.gpu_memory_bytes IS 'peak memory allocated on the GPU';
+COMMENT ON COLUMN leaderboard.kv_bytes IS
+  'bytes of the KV cache at the longest context measured, each length in measurements; NULL: the trial sets no policy of the cache';
 COMMENT ON COLUMN leaderboard.energy_j_per_1k_tokens IS 'joules for 1,000 generated tokens';
 COMMENT ON COLUMN leaderboard.energy_reader IS
   'how energy was read: nvml-counter, nvml-power, rapl or estimate';

@@ -2,7 +2,7 @@ CREATE VIEW trial_summary AS
 SELECT study_id, trial_id, number, readable_id, methods, state, fidelity, reward, accuracy,
   accuracy_standard_error, accuracy_n, accuracy_drop, perplexity, latency_ms, latency_ratio,
   latency_ratio_low, latency_ratio_high, speedup,
-  prefill_tokens_per_s, size_bytes, compression_ratio, memory_bytes, gpu_memory_bytes,
+  prefill_tokens_per_s, size_bytes, compression_ratio, memory_bytes, gpu_memory_bytes, kv_bytes,
   energy_j_per_1k_tokens, energy_reader, co2_g_per_1k_tokens, violated, undecided,
   front_rank IS NOT DISTINCT FROM 0 AS on_front, front_rank, contribution, runtime, seconds,
   failure_kind, failure_message, strategy_id, sampler, mode, artifact_id, started_at, finished_at,
@@ -43,6 +43,8 @@ COMMENT ON COLUMN trial_summary.size_bytes IS 'bytes of the weight files on disk
 COMMENT ON COLUMN trial_summary.compression_ratio IS 'fp16 bytes of the original / size_bytes';
 COMMENT ON COLUMN trial_summary.memory_bytes IS 'peak memory of the inference process';
 COMMENT ON COLUMN trial_summary.gpu_memory_bytes IS 'peak memory allocated on the GPU';
+COMMENT ON COLUMN trial_summary.kv_bytes IS
+  'bytes of the KV cache at the longest context measured, each length in measurements; NULL: the trial sets no policy of the cache';
 COMMENT ON COLUMN trial_summary.energy_j_per_1k_tokens IS 'joules for 1,000 generated tokens';
 COMMENT ON COLUMN trial_summary.energy_reader IS
   'how energy was read: nvml-counter, nvml-power, rapl or estimate';
