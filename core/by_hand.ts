@@ -1,6 +1,7 @@
 import { type Calls, callsOf } from "./calls_by_hand.ts";
 import { unknownName, UsageError } from "./errors.ts";
 import { Action, type ActionInput } from "./schemas/action.ts";
+import { isDecisive } from "./schemas/fidelity.ts";
 import type { GateDecision, Trial } from "./schemas/trial.ts";
 import type { Spec } from "./schemas/spec.ts";
 import { resolveActions } from "./strategies/resolve_action.ts";
@@ -8,19 +9,14 @@ import { strategyKey } from "./strategies/strategy_names.ts";
 import { closeStudy } from "./loop/close_study.ts";
 import { closeTrial, endingOf } from "./loop/draft.ts";
 import { begin, learn, measure } from "./loop/episode.ts";
-import { finishHeld } from "./loop/full_evaluation.ts";
+import { finishHeld } from "./loop/climb_rungs.ts";
 import { openStudy } from "./loop/open_study.ts";
 import { type Proposal, propose } from "./loop/propose.ts";
 import { ensureBaseline } from "./loop/run_baseline.ts";
-import { applyNext, evaluate, evaluateFirst, evaluateMidway, isWhole } from "./loop/run_trial.ts";
+import { applyNext, evaluate, evaluateGated, evaluateMidway, isWhole } from "./loop/run_trial.ts";
 import { cancelled, limitReached, type Stop } from "./loop/stop.ts";
 import { baselineOf, currentFront, type Draft, type Study, visibleTrials } from "./loop/study.ts";
-import {
-  fidelitiesOf,
-  type StudyInput,
-  type StudyPorts,
-  type StudyResult,
-} from "./loop/study_input.ts";
+import { type StudyInput, type StudyPorts, type StudyResult } from "./loop/study_input.ts";
 
 /**
  * One trial by hand. Each call refuses in words what cannot be yet, and what comes after its end; a
@@ -34,10 +30,11 @@ export interface TrialByHand {
   /** Applies the next action, found or made. The gate's decision; null where it failed before. */
   apply(): Promise<GateDecision | null>;
   /**
-   * Measures quality after any action. In the midst of the chain its figures are recorded apart. The
-   * gate's decision; null where it failed, or at a full evaluation, which no gate judges.
+   * Measures quality after any action, on the study's first rung where none is named. In the midst of
+   * the chain its figures are recorded apart. The gate's decision; null where it failed, or on the
+   * last rung, which no gate judges.
    */
-  evaluate(fidelity?: "proxy" | "full"): Promise<GateDecision | null>;
+  evaluate(fidelity?: string): Promise<GateDecision | null>;
   /** Measures speed and memory of the finished model, the baseline in turn. */
   measure(): Promise<void>;
   /**
@@ -57,7 +54,7 @@ export interface TrialByHand {
 export interface StudyByHand extends AsyncDisposable {
   readonly study_id: string;
   readonly spec: Spec;
-  /** Closed trials, and held ones as results of the proxy, by number. */
+  /** Closed trials, and held ones as results of the rung that they reached, by number. */
   trials(): readonly Trial[];
   /** Trial ids of the front, best reward first. */
   front(): readonly string[];
@@ -174,7 +171,7 @@ async function abandon(study: Study, draft: Draft, message: string): Promise<Tri
 
 function trialByHand(study: Study, draft: Draft, calls: Calls<StudyResult>): TrialByHand {
   /** How far each stage was evaluated, by the number of actions applied. */
-  const reached = new Map<number, "proxy" | "full">();
+  const reached = new Map<number, string>();
   const refuse = (what: string, reason: string): never => {
     throw new UsageError(`Cannot ${what} ${draft.trial.trial_id} as ${reason}`);
   };
@@ -209,8 +206,8 @@ function trialByHand(study: Study, draft: Draft, calls: Calls<StudyResult>): Tri
     async evaluate(fidelity) {
       requireGoing("evaluate");
       if (draft.trial.artifact_ids.length === 0) refuse("evaluate", applied());
-      const known = fidelitiesOf(study.input.request);
-      const rung = fidelity ?? known[0];
+      const known = study.rungs;
+      const rung = fidelity ?? known[0]!; // a study has one at least
       if (!known.includes(rung)) refuse("evaluate", unknownName("fidelity", rung, known));
       const stage = draft.trial.artifact_ids.length;
       const before = reached.get(stage);
@@ -245,10 +242,11 @@ function trialByHand(study: Study, draft: Draft, calls: Calls<StudyResult>): Tri
 }
 
 /** The midst of a chain and its end; there the first fidelity has a gate. */
-async function evaluateAt(study: Study, draft: Draft, fidelity: "proxy" | "full") {
+async function evaluateAt(study: Study, draft: Draft, fidelity: string) {
   if (!isWhole(draft)) return await evaluateMidway(study, draft, fidelity);
-  const [first] = fidelitiesOf(study.input.request);
-  if (fidelity === first) return await evaluateFirst(study, draft);
+  if (fidelity === study.rungs[0] || !isDecisive(fidelity)) {
+    return await evaluateGated(study, draft, fidelity);
+  }
   study.fullEvaluations++;
   return await evaluate(study, draft, fidelity);
 }

@@ -1,7 +1,7 @@
 import { closeStudy } from "./loop/close_study.ts";
 import { earlierProposals } from "./resume/earlier_trials.ts";
 import { apply, begin, evaluate, learn, measure } from "./loop/episode.ts";
-import { finishHeld } from "./loop/full_evaluation.ts";
+import { finishHeld } from "./loop/climb_rungs.ts";
 import { openStudy } from "./loop/open_study.ts";
 import { type Proposal, propose } from "./loop/propose.ts";
 import { ensureBaseline } from "./loop/run_baseline.ts";

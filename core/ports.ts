@@ -11,7 +11,7 @@ export type Outcome<T> =
   | { ok: true; value: T; spans: Span[] }
   | { ok: false; failure: Failure; spans: Span[] };
 
-/** Quality of an artifact at one fidelity. */
+/** Quality of an artifact on one rung. */
 export interface Evaluation {
   measurements: Measurement[];
   samples: SampleResult[];
@@ -41,7 +41,7 @@ export interface Backend {
   evaluate(
     trial_id: string,
     artifact: Artifact,
-    fidelity: "proxy" | "full",
+    fidelity: string,
     /** Present in the midst of a chain: number of the last action applied, from 0. */
     stage?: number,
   ): Promise<Outcome<Evaluation>>;
@@ -72,7 +72,14 @@ export interface Clock {
 
 /** Shown while a study runs; never changes what is decided. */
 export type StudyEvent =
-  | { event: "phase"; trial_id: string; phase: string; detail: string }
+  | {
+    event: "phase";
+    trial_id: string;
+    phase: string;
+    detail: string;
+    /** The phase is the evaluation on the rung of this name. */
+    rung?: boolean;
+  }
   | {
     event: "progress";
     trial_id: string;

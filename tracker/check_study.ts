@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { StudyRequest, unknownName, UsageError } from "../core/mod.ts";
+import { checkRungs, StudyRequest, unknownName, UsageError } from "../core/mod.ts";
 
 /** A schema without the wrappers that say what happens where nothing is given. */
 function bare(schema: unknown): unknown {
@@ -57,7 +57,10 @@ export function checkStudy(document: unknown, from: string): StudyRequest {
     );
   }
   const parsed = StudyRequest.safeParse(document);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    checkRungs(parsed.data);
+    return parsed.data;
+  }
   const faults = parsed.error.issues.map((issue) => sentence(issue, document));
   throw new UsageError(`${from}: ${faults.join("; ")}`);
 }

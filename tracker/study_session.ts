@@ -2,6 +2,7 @@ import { join } from "node:path";
 import {
   type Ask,
   type Facts,
+  isDecisive,
   type JournalRecord,
   runEvaluation,
   runStudy,
@@ -55,7 +56,7 @@ export async function viewStudy(store: Store | null, study_id: string): Promise<
     const written = records.findLast((record) =>
       record.type === "samples_written" && record.trial_id === trialId &&
       record.stage === undefined &&
-      record.fidelity === "full"
+      isDecisive(record.fidelity)
     );
     if (written?.type !== "samples_written") return null;
     return await readSamples(join(root, written.path), written.sha256);

@@ -1,9 +1,11 @@
 import type { Facts } from "../schemas/facts.ts";
+import { isDecisive } from "../schemas/fidelity.ts";
 import type { StopReason } from "../schemas/journal.ts";
 import type { StudyLimits, StudyRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
 import { DEFAULT_FULL_EVALUATIONS, LIMIT_OPTIONS, type LimitName } from "../spec/limits.ts";
+import { onRung } from "../spec/rungs.ts";
 import { isQuality, PERPLEXITY_RISE_PER_ACCURACY_DROP } from "../evidence/constraints.ts";
 import { samplesToTake } from "./samples_to_take.ts";
 import { looksViolated, nameOf, shown, violations } from "./verdicts.ts";
@@ -117,24 +119,25 @@ function looserThreshold(compressed: readonly Trial[]): string[] {
 function fullEvaluations(input: AdviceInput): string[] {
   const { compressed, request, stop } = input;
   const waiting = compressed.filter((trial) =>
-    trial.state === "completed" && trial.fidelity === "proxy" && violations(trial).length === 0
+    trial.state === "completed" && trial.fidelity !== null && !isDecisive(trial.fidelity) &&
+    violations(trial).length === 0
   );
   if (waiting.length === 0) return [];
-  const names = `${waiting.map(nameOf).join(", ")} ${waiting.length === 1 ? "was" : "were"}`;
-  if (request?.fidelity === "proxy") {
+  const words = [...new Set(waiting.map(({ fidelity }) => onRung(fidelity!)))].join(" and ");
+  const names = `${waiting.map(nameOf).join(", ")} ${waiting.length === 1 ? "was" : "were"} ` +
+    `evaluated ${words} only`;
+  if (request?.fidelity !== undefined) {
     return [
-      `Leave --fidelity proxy out in a new study: ${names} evaluated on the proxy only, which ` +
-      "claims no front.",
+      `Leave --fidelity ${request.fidelity} out in a new study: ${names}, which claims no front.`,
     ];
   }
-  const full = compressed.filter((trial) => trial.fidelity === "full").length;
+  const full = compressed.filter((trial) => isDecisive(trial.fidelity)).length;
   const cap = request?.max_full_evaluations ?? DEFAULT_FULL_EVALUATIONS;
   // Fewer were taken than there might be, and there was time: those left cannot reach the front.
   if (full < cap && stop !== "budget") return [];
   const limit = full < cap ? "budget_seconds" : "max_full_evaluations";
   return [
-    `${resumeWith(input, limit)} to evaluate in full what may reach the front: ${names} ` +
-    "evaluated on the proxy only.",
+    `${resumeWith(input, limit)} to evaluate in full what may reach the front: ${names}.`,
   ];
 }
 

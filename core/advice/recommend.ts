@@ -1,4 +1,5 @@
 import type { Facts } from "../schemas/facts.ts";
+import { isDecisive } from "../schemas/fidelity.ts";
 import type { StopReason } from "../schemas/journal.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
@@ -64,7 +65,7 @@ export function recommend(input: RecommendInput): Recommendation {
     .filter((trial) => !isBaseline(trial) && rewardOf(trial) > rewardOf(baseline))
     .sort((a, b) => Math.sign(undecided(a).length) - Math.sign(undecided(b).length))[0];
   const full = compressed.filter(({ state, fidelity }) =>
-    state === "completed" && fidelity === "full"
+    state === "completed" && isDecisive(fidelity)
   );
   return {
     trial_id: (chosen ?? baseline).trial_id,

@@ -1,5 +1,7 @@
+import { FULL, isDecisive } from "../schemas/fidelity.ts";
 import type { Spec, TaskPlan } from "../schemas/spec.ts";
 import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
+import { samplesAt } from "../spec/rungs.ts";
 
 /** How many samples would decide a constraint. */
 export interface SamplesToTake {
@@ -19,20 +21,21 @@ interface Part {
 }
 
 /** Samples of a task that exist: as its data said, else all that a full evaluation of all took. */
-function existingOf(plan: TaskPlan, n: number): number {
-  if (plan.available_samples !== undefined) return plan.available_samples;
-  return plan.full_samples === null || n < plan.full_samples ? n : Infinity;
+function existingOf({ task, available_samples }: TaskPlan, n: number, spec: Spec): number {
+  if (available_samples !== undefined) return available_samples;
+  const planned = samplesAt(spec, FULL, task) ?? null;
+  return planned === null || n < planned ? n : Infinity;
 }
 
 /** The primary tasks of a trial that was evaluated in full, with the samples that they took. */
 function partsOf(trial: Trial, spec: Spec): Part[] {
   return spec.tasks.filter(({ primary }) => primary).flatMap((plan) => {
     const row = trial.measurements.findLast(({ task, fidelity, slice }) =>
-      task === plan.task && fidelity === "full" && slice === null
+      task === plan.task && isDecisive(fidelity) && slice === null
     );
     if (row === undefined) return [];
     const { task, weight = 1 } = plan;
-    return [{ task, n: row.n, weight, existing: existingOf(plan, row.n) }];
+    return [{ task, n: row.n, weight, existing: existingOf(plan, row.n, spec) }];
   });
 }
 
@@ -50,7 +53,7 @@ export function samplesToTake(
   const samples_to_decide = verdict.verdict === "undecided" ? verdict.samples_to_decide : null;
   const parts = partsOf(trial, spec);
   const n = parts.reduce((sum, part) => sum + part.n, 0);
-  if (samples_to_decide === null || trial.fidelity !== "full" || n === 0) return null;
+  if (samples_to_decide === null || !isDecisive(trial.fidelity) || n === 0) return null;
   const all = parts.reduce((sum, part) => sum + part.existing, 0);
   const existing = Number.isFinite(all) ? all : null;
   const counts = spread(parts, samples_to_decide / n);

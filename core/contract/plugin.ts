@@ -197,7 +197,7 @@ export interface Task {
 export interface TrialCost {
   readonly trial_id: string;
   /**
-   * Seconds by phase of the loop, such as apply, proxy, speed, full; `loop` is what no phase took. In
+   * Seconds by phase of the loop, such as apply, speed and the names of its rungs; `loop` is what no phase took. In
    * trials of earlier versions by the name of the work, such as load or quantize.
    */
   readonly seconds: Readonly<Record<string, number>>;
@@ -210,10 +210,10 @@ export interface TrialCost {
 export interface TrialUnderWay {
   readonly trial_id: string;
   readonly actions: readonly ResolvedAction[];
-  /** As far as it was evaluated; null: not yet. */
+  /** The highest rung that it reached; null: none yet. */
   readonly fidelity: string | null;
-  /** `full`: held until one of the last full evaluations is free; null: being worked on. */
-  readonly waits_for: "full" | null;
+  /** The rung that it is held for, until one of the last full evaluations is free; null: none. */
+  readonly waits_for: string | null;
 }
 
 /** What a sampler sees when it is asked for the next strategy. */
@@ -221,7 +221,7 @@ export interface SearchContext {
   readonly facts: Facts;
   readonly spec: Spec;
   readonly methods: readonly { agent: string; method: Method }[];
-  /** Closed trials, and those that are held, as results of the proxy. */
+  /** Closed trials, and those that are held, as results of the rung that they reached. */
   readonly trials: readonly Trial[];
   /** Trial ids of the front, best reward first. */
   readonly front: readonly string[];
@@ -233,8 +233,8 @@ export interface SearchContext {
   readonly earlier: readonly EarlierTrial[];
   /** Seconds that a recipe will take here, without a full evaluation; null where it cannot run. */
   predictSeconds(actions: readonly Action[]): number | null;
-  /** Scores sample by sample; undefined where the trial was not evaluated so. Default: as far as it was. */
-  samples(trial_id: string, fidelity?: "proxy" | "full"): readonly SampleResult[] | undefined;
+  /** Scores on a rung, sample by sample; undefined where the trial was not evaluated there. Default: the highest. */
+  samples(trial_id: string, fidelity?: string): readonly SampleResult[] | undefined;
   /** Aborted when the study is cancelled; a sampler that waits for something gives that up then. */
   readonly signal: AbortSignal;
   /** Uniform in [0, 1); the only randomness there is. */

@@ -47,7 +47,7 @@ export function countedTasks(
 export function qualityRow(
   measurements: readonly Measurement[],
   metric: string,
-  fidelity: "proxy" | "full",
+  fidelity: string,
   task: string | null = null,
 ): Measurement | undefined {
   return measurements.findLast((row) =>
@@ -147,7 +147,7 @@ function aggregate(metric: QualityMetric, parts: readonly Weighted[], spec: Spec
 /** How far a trial's quality lies below the baseline's on the same samples. */
 export interface QualityComparison {
   readonly metric: QualityMetric;
-  readonly fidelity: "proxy" | "full";
+  readonly fidelity: string;
   readonly n: number;
   /** Accuracy: baseline − trial, absolute. Perplexity: relative rise. Larger is worse. */
   readonly drop: number;
@@ -169,7 +169,7 @@ export function ofTask(evaluation: Pick<Evaluation, "samples">, task: string): S
  */
 export function compareQuality(
   spec: Spec,
-  fidelity: "proxy" | "full",
+  fidelity: string,
   reference: Evaluation,
   other: Evaluation,
 ): QualityComparison | null {

@@ -1,4 +1,5 @@
 import type { Facts } from "../schemas/facts.ts";
+import { FULL, isDecisive } from "../schemas/fidelity.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 import type { Objective, Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
@@ -12,6 +13,7 @@ import {
 import { hypervolume, hypervolumeContributions } from "./hypervolume.ts";
 import { type Direction, paretoFront, paretoRanks, type Point } from "./pareto.ts";
 import { qualityRow } from "../evidence/quality.ts";
+import { onRung } from "../spec/rungs.ts";
 import { isQualityMetric, isShare } from "../metrics/metric_table.ts";
 
 /**
@@ -46,7 +48,7 @@ export function objectiveFigure(
   { measurements, latency, in_turn }: Compared,
   metric: string,
   spec: Pick<Spec, "runtime">,
-  fidelity: "proxy" | "full" = "full",
+  fidelity: string = FULL,
 ): ObjectiveFigure | undefined {
   if (metric === "latency_ms") return latency === null ? undefined : latencyFigure(latency);
   if (isQualityMetric(metric)) {
@@ -65,14 +67,16 @@ export function objectiveFigure(
 export function pointOf(
   trial: Compared,
   spec: Pick<Spec, "runtime" | "objectives">,
-  fidelity: "proxy" | "full" = "full",
+  fidelity: string = FULL,
 ): { point: number[] } | { reason: string } {
   const point: number[] = [];
   for (const { metric } of spec.objectives) {
     const figure = objectiveFigure(trial, metric, spec, fidelity);
     if (figure === undefined || Number.isNaN(figure.value)) {
       return {
-        reason: `${metric} was not measured${isQualityMetric(metric) ? ` in ${fidelity}` : ""}`,
+        reason: `${metric} was not measured${
+          isQualityMetric(metric) ? ` ${onRung(fidelity)}` : ""
+        }`,
       };
     }
     point.push(figure.value);
@@ -92,7 +96,7 @@ export interface Front<T extends Comparand = Trial> {
 /**
  * The trials nothing beats, among those evaluated in full, by the objectives in force. A violated
  * constraint does not remove a trial (it is marked and never recommended); an invalid, stopped or
- * proxy-only trial is left out with its reason.
+ * trial below the last rung is left out with its reason.
  */
 export function frontOf<T extends Comparand, S extends ComparedSpec>(
   { trials, spec }: Pick<ComparableStudy<T, S>, "trials" | "spec">,
@@ -117,7 +121,10 @@ export function frontOf<T extends Comparand, S extends ComparedSpec>(
 
 function ineligible(trial: Comparand): string | null {
   if (trial.state !== "completed") return `its state is ${trial.state}`;
-  return trial.fidelity === "full" ? null : "it was evaluated on the proxy only";
+  if (isDecisive(trial.fidelity)) return null;
+  return trial.fidelity === null
+    ? "it was not evaluated"
+    : `it was evaluated ${onRung(trial.fidelity)} only`;
 }
 
 /** What a hypervolume is measured with: fixed for a study. */

@@ -3,21 +3,23 @@ import type { Spec } from "../schemas/spec.ts";
 import { type Compared, objectiveFigure } from "./objectives.ts";
 import { compareQuality } from "../evidence/quality.ts";
 import { isQualityMetric } from "../metrics/metric_table.ts";
+import { commonRung } from "../spec/rungs.ts";
 import { Z95 } from "../evidence/statistics.ts";
 
-/** What is known of a trial after its proxy. */
-export interface ProxyEvidence extends Compared {
-  readonly proxy: Evaluation;
+/** What is known of a trial on the rungs that it reached, by their names. */
+export interface RungEvidence extends Compared {
+  readonly evaluations: ReadonlyMap<string, Evaluation>;
 }
 
 /**
- * Whether a full evaluation may bring a trial to the front: no member of it is as good in every
+ * Whether the rungs that are left may bring a trial to the front: no member of it is as good in every
  * objective even against the better end of the trial's 95 % intervals. Quality is compared on the
- * proxy's own samples, paired, so that a proxy figure never stands against a full one.
+ * highest rung that both reached, sample by sample, so that figures of two rungs never stand against
+ * each other.
  */
 export function mayReachFront(
-  trial: ProxyEvidence,
-  front: readonly ProxyEvidence[],
+  trial: RungEvidence,
+  front: readonly RungEvidence[],
   spec: Spec,
 ): boolean {
   return !front.some((member) =>
@@ -29,14 +31,17 @@ export function mayReachFront(
   );
 }
 
-function surelyNotBetterQuality(trial: ProxyEvidence, member: ProxyEvidence, spec: Spec): boolean {
-  const compared = compareQuality(spec, "proxy", member.proxy, trial.proxy);
+function surelyNotBetterQuality(trial: RungEvidence, member: RungEvidence, spec: Spec): boolean {
+  const rung = commonRung(spec, member.evaluations, trial.evaluations);
+  if (rung === undefined) return false;
+  const [theirs, own] = [member, trial].map(({ evaluations }) => evaluations.get(rung)!);
+  const compared = compareQuality(spec, rung, theirs!, own!);
   return compared !== null && compared.interval !== null && compared.interval[0] >= 0;
 }
 
 function surelyNotBetter(
-  trial: ProxyEvidence,
-  member: ProxyEvidence,
+  trial: RungEvidence,
+  member: RungEvidence,
   metric: string,
   direction: "maximize" | "minimize",
   spec: Spec,

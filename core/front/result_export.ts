@@ -2,6 +2,7 @@ import { ownRow } from "../evidence/quality.ts";
 import { isShare, QUALITY } from "../metrics/metric_table.ts";
 import { z } from "zod";
 import type { Facts } from "../schemas/facts.ts";
+import { Fidelity } from "../schemas/fidelity.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
@@ -32,7 +33,7 @@ export type ResultVector = z.infer<typeof ResultVector>;
 /** A trial with its benchmarks; null = not measured. */
 export const ResultReport = z.strictObject({
   strategy_id: z.string(),
-  fidelity: z.enum(["proxy", "full"]).nullable(),
+  fidelity: Fidelity.nullable(),
   benchmark_results: z.record(
     z.string(),
     z.union(

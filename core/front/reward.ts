@@ -8,7 +8,7 @@ import { knownMetric, type Metric, METRICS, WEIGHTS } from "../metrics/metric_ta
 import { qualityMetric, qualityRow } from "../evidence/quality.ts";
 
 /**
- * What a violated quality constraint, or a stop at the proxy gate, takes off. The weighted terms
+ * What a violated quality constraint, or a stop at the gate of a rung, takes off. The weighted terms
  * stay within a few units of each other, so no saving makes up for it.
  */
 export const QUALITY_PENALTY = 10;
@@ -19,12 +19,12 @@ export const LIMIT_PENALTY = 1;
 export interface RewardInput {
   readonly spec: Spec;
   readonly facts: Facts;
-  readonly fidelity: "proxy" | "full";
+  readonly fidelity: string;
   /** Of the baseline trial. */
   readonly baseline: readonly Measurement[];
   readonly measurements: readonly Measurement[];
   readonly constraints: readonly ConstraintVerdict[];
-  /** The proxy gate ended the trial. */
+  /** The gate of a rung ended the trial. */
   readonly stopped?: boolean;
 }
 
@@ -183,7 +183,7 @@ function penalties({ constraints, stopped }: RewardInput): RewardTerm[] {
     ...(quality !== undefined
       ? [penalty(QUALITY_PENALTY, `${quality.constraint} is violated`)]
       : stopped
-      ? [penalty(QUALITY_PENALTY, "ended at the proxy gate")]
+      ? [penalty(QUALITY_PENALTY, "ended at a gate")]
       : []),
     ...violated.filter((verdict) => !isQuality(verdict))
       .map((verdict) => penalty(LIMIT_PENALTY, `${verdict.constraint} is violated`)),

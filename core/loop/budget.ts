@@ -64,22 +64,26 @@ export async function untilTimeIsUp<T>(study: Study, work: () => Promise<T>): Pr
   }
 }
 
+/** The phase of the timing. */
+export const SPEED = "speed";
+
 function expected(observed: readonly number[]): number {
   return observed.length === 0 ? 0 : mean(observed);
 }
 
-/** What a trial will take: its methods' own estimates, and the phases as they went so far. */
+/** What a trial will take: its methods' own estimates, its first rung and the timing as they went so far. */
 export function estimateTrial(study: Study, actions: readonly ResolvedAction[]): number {
   const { methods, facts } = study.input;
   const work = chainOf(actions, methods, facts).reduce(
     (sum, { action, entry, met }) => sum + entry.method.estimateSeconds(action.params, met),
     0,
   );
-  return work + expected(study.seconds.proxy) + expected(study.seconds.speed);
+  return work + estimatePhase(study, study.rungs[0]!) + estimatePhase(study, SPEED);
 }
 
-export function estimateFull(study: Study): number {
-  return expected(study.seconds.full);
+/** Seconds of an evaluation on a rung, or of the timing, as they went so far; 0: none went. */
+export function estimatePhase(study: Study, phase: string): number {
+  return expected(study.seconds.get(phase) ?? []);
 }
 
 /** Hours of the GPU so far: a trial holds it from its start to its end. 0 on a CPU. */

@@ -1,6 +1,7 @@
 import { comparableStudy } from "../front/comparable.ts";
 import { frontProbability } from "../front/front_probability.ts";
 import { frontOf } from "../front/objectives.ts";
+import { FULL } from "../schemas/fidelity.ts";
 import { recommend } from "../advice/recommend.ts";
 import { streamRandom } from "../random.ts";
 import type { Stop } from "./stop.ts";
@@ -39,7 +40,7 @@ function probabilities(study: Study): Record<string, number> {
   const compared = comparableStudy(study.trials, study.spec);
   const { members, dominated } = frontOf(compared);
   const contenders = [...members, ...dominated].flatMap(({ trial }) => {
-    const full = study.evaluations.get(trial.trial_id)?.full;
+    const full = study.evaluations.get(trial.trial_id)?.get(FULL);
     return full === undefined ? [] : [{ trial, samples: full.samples }];
   });
   const random = streamRandom(study.input.request.seed, "front probability");

@@ -122,7 +122,8 @@ export async function callBackend<T>(
 ): Promise<{ value: T } | { ending: Ending }> {
   for (let attempt = 1;; attempt++) {
     if (study.ports.signal.aborted) return { ending: cancelled(phase) };
-    study.input.onEvent?.({ event: "phase", trial_id: draft.trial.trial_id, phase, detail });
+    const rung = study.rungs.includes(phase);
+    study.input.onEvent?.({ event: "phase", trial_id: draft.trial.trial_id, phase, detail, rung });
     const outcome = await timed(study, draft, phase, call);
     if (outcome.ok) return { value: outcome.value };
     if (study.ports.signal.aborted) return { ending: cancelled(phase) };
@@ -172,9 +173,7 @@ async function timed<T>(
   const spans = [...outcome.spans, ...(outcome.ok ? [] : unfinished(phase, took, outcome.spans))]
     .map((span) => ({ ...span, phase }));
   draft.trial = { ...draft.trial, spans: [...draft.trial.spans, ...spans] };
-  if (outcome.ok && (phase === "proxy" || phase === "full" || phase === "speed")) {
-    study.seconds[phase].push(took);
-  }
+  if (outcome.ok) study.seconds.get(phase)?.push(took);
   return outcome;
 }
 

@@ -2,10 +2,10 @@ import { checkStrategy } from "../strategies/compatibility.ts";
 import { readableId, strategyKey } from "../strategies/strategy_names.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { closeTrial, endingOf, openTrial } from "./draft.ts";
-import { finishTrial } from "./full_evaluation.ts";
+import { finishTrial } from "./climb_rungs.ts";
 import type { Proposal } from "./propose.ts";
 import { isFinished } from "../resume/replay.ts";
-import { applyNext, evaluateFirst, isWhole, judge, measureSpeed } from "./run_trial.ts";
+import { applyNext, evaluateGated, isWhole, judge, measureSpeed } from "./run_trial.ts";
 import { closeEpisode, type Draft, type Ending, type Study } from "./study.ts";
 
 /** Opens the trial of a proposal; one that cannot run here has ended at once. */
@@ -23,9 +23,9 @@ export async function apply(study: Study, draft: Draft): Promise<void> {
   while (draft.ended === null && !isWhole(draft)) draft.ended = await applyNext(study, draft);
 }
 
-/** The first evaluation and its gate. */
+/** The first rung and its gate. */
 export async function evaluate(study: Study, draft: Draft): Promise<void> {
-  draft.ended ??= await evaluateFirst(study, draft);
+  draft.ended ??= await evaluateGated(study, draft, study.rungs[0]!); // a study has one at least
 }
 
 /** Speed and memory, the baseline in turn. */
@@ -34,7 +34,7 @@ export async function measure(study: Study, draft: Draft): Promise<void> {
 }
 
 /**
- * What the trial teaches: constraints and reward, the full evaluation where it may reach the front,
+ * What the trial teaches: constraints and reward, the rungs above where it may reach the front,
  * the front as it stands then. A trial that waits for a late full evaluation is not closed yet.
  */
 export async function learn(study: Study, draft: Draft): Promise<Trial> {

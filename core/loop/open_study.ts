@@ -1,19 +1,17 @@
 import { isQualityMetric } from "../metrics/metric_table.ts";
 import type { Evaluation } from "../ports.ts";
+import { isDecisive } from "../schemas/fidelity.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { applyAnswers, missingKeyConstraints } from "../spec/questions.ts";
+import { climbedRungs } from "../spec/rungs.ts";
 import { strategyKey } from "../strategies/strategy_names.ts";
+import { SPEED } from "./budget.ts";
 import { checkUserStrategies, initialQueue } from "./queue.ts";
 import { alertOfChangedEnvironments } from "../resume/changed_environments.ts";
 import { isFinished, type OpenTrial } from "../resume/replay.ts";
-import { baselineOf, record, type Study } from "./study.ts";
-import {
-  fidelitiesOf,
-  type StudyHistory,
-  type StudyInput,
-  type StudyPorts,
-} from "./study_input.ts";
+import { baselineOf, record, type Study, withRung } from "./study.ts";
+import type { StudyHistory, StudyInput, StudyPorts } from "./study_input.ts";
 
 /**
  * Opens a study, or takes it up again. A user's mistake is thrown before anything is written. A
@@ -24,6 +22,7 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
   checkUserStrategies(input);
   const { study_id, request, facts, provenance, history } = input;
   const spec = history?.study.opened.spec ?? await confirmed(input.spec, ports);
+  const rungs = climbedRungs(spec, request);
   const trials = history?.study.trials ?? [];
   const { queue, refused } = initialQueue(input, spec, [
     ...trials,
@@ -46,13 +45,14 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
     asked: { number: 0, times: 0 },
     earlier: history?.study.earlier ?? input.earlier ?? [],
     refused: history === undefined ? [...refused] : [],
-    seconds: phaseSeconds(trials),
+    rungs,
+    seconds: phaseSeconds(trials, rungs),
     started: ports.clock.now(),
     spent_before: history?.study.spent_seconds ?? 0,
     paused: 0,
     nextNumber,
     fullEvaluations:
-      trials.filter((trial) => trial.strategy !== null && trial.fidelity === "full").length,
+      trials.filter((trial) => trial.strategy !== null && isDecisive(trial.fidelity)).length,
     firstNumber: nextNumber,
   };
   requireBaselineSamples(study);
@@ -90,27 +90,27 @@ function restored(history: StudyHistory | undefined): Study["evaluations"] {
       row.fidelity === fidelity && (row.task !== null || isQualityMetric(row.metric))
     );
     const evaluation: Evaluation = { measurements, samples, ...kept };
-    evaluations.set(trial_id, { ...evaluations.get(trial_id) ?? {}, [fidelity]: evaluation });
+    evaluations.set(trial_id, withRung(evaluations.get(trial_id), fidelity, evaluation));
   }
   return evaluations;
 }
 
 /** What the phases of the earlier runs took: a study that goes on expects what it has seen. */
-function phaseSeconds(trials: readonly Trial[]): Study["seconds"] {
+function phaseSeconds(trials: readonly Trial[], rungs: readonly string[]): Study["seconds"] {
   const of = (phase: string): number[] =>
     trials.flatMap(({ state, spans }) => {
       const own = spans.filter((span) => span.phase === phase);
       if (state !== "completed" || own.length === 0) return [];
       return [own.reduce((sum, span) => sum + span.seconds, 0)];
     });
-  return { proxy: of("proxy"), full: of("full"), speed: of("speed") };
+  return new Map([...rungs, SPEED].map((phase) => [phase, of(phase)]));
 }
 
 function requireBaselineSamples(study: Study): void {
   const baseline = baselineOf(study);
   if (baseline === undefined) return;
   const known = study.evaluations.get(baseline.trial_id);
-  if (fidelitiesOf(study.input.request).every((one) => known?.[one] !== undefined)) return;
+  if (study.rungs.every((rung) => known?.has(rung))) return;
   throw new Error(
     `Cannot resume ${study.input.study_id} as the samples of its baseline ` +
       `${baseline.trial_id} are missing: restore them, or start a new study`,

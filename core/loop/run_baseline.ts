@@ -1,15 +1,15 @@
 import { resumeCommand } from "../advice/advice.ts";
 import { rewardOf } from "../front/reward.ts";
+import { FULL } from "../schemas/fidelity.ts";
 import { withinTime } from "./budget.ts";
 import { addMeasurements, closeTrial, endingOf, openTrial } from "./draft.ts";
 import { evaluate, measureSpeed } from "./run_trial.ts";
 import { baselineSize } from "./size.ts";
 import { cancelled, type Stop, timeIsUp } from "./stop.ts";
 import { baselineOf, type Draft, type Ending, record, type Study } from "./study.ts";
-import { fidelitiesOf } from "./study_input.ts";
 
 /**
- * Measures the uncompressed model at the study's fidelities and alone in the runtime: what every trial
+ * Measures the uncompressed model on the study's rungs and alone in the runtime: what every trial
  * is compared with. A study that has its baseline already keeps it. Null: there is one.
  */
 export async function ensureBaseline(study: Study): Promise<Stop | null> {
@@ -47,7 +47,7 @@ function nothingCompared({ input }: Study, { stop, message }: Stop): Stop {
 }
 
 async function measure(study: Study, draft: Draft): Promise<Ending | null> {
-  for (const fidelity of fidelitiesOf(study.input.request)) {
+  for (const fidelity of study.rungs) {
     const ended = outOfTime(study, fidelity) ?? await evaluate(study, draft, fidelity);
     if (ended !== null) return ended;
   }
@@ -70,7 +70,7 @@ function setReward(study: Study, draft: Draft): void {
   const reward = rewardOf({
     spec: study.spec,
     facts: study.input.facts,
-    fidelity: draft.trial.fidelity ?? "full",
+    fidelity: draft.trial.fidelity ?? FULL,
     baseline: measurements,
     measurements,
     constraints: [],

@@ -3,6 +3,7 @@ import { closeStudy } from "./close_study.ts";
 import { addMeasurements, closeTrial, openTrial } from "./draft.ts";
 import { openStudy } from "./open_study.ts";
 import { baselineSize } from "./size.ts";
+import { FULL } from "../schemas/fidelity.ts";
 import { evaluate } from "./run_trial.ts";
 import { cancelled, type Stop, timeIsUp } from "./stop.ts";
 import { baselineOf, type Draft, record, type Study } from "./study.ts";
@@ -23,7 +24,7 @@ const DONE: Stop = { stop: "evaluated", message: "Everything that was asked for 
 async function evaluateOnce(study: Study): Promise<Stop> {
   const draft = await openTrial(study, null, []);
   await recordModel(study, draft);
-  const ended = await withinTime(study, () => evaluate(study, draft, "full"));
+  const ended = await withinTime(study, () => evaluate(study, draft, FULL));
   await closeTrial(study, draft, ended ?? { state: "completed", failure: null });
   if (ended === null) return DONE;
   return cancelled(study) ?? timeIsUp(study) ??

@@ -1,11 +1,12 @@
 import { comparableStudy } from "../front/comparable.ts";
 import { checkConstraints } from "../evidence/constraints.ts";
-import { proxyGate } from "../evidence/gates.ts";
+import { rungGate } from "../evidence/gates.ts";
 import { isNotFinite, verificationGate } from "../evidence/verification_gate.ts";
 import { protocolMismatch } from "../evidence/protocol.ts";
 import { compareQuality, withAggregates } from "../evidence/quality.ts";
 import { rewardOf } from "../front/reward.ts";
 import type { Leaves } from "../contract/plugin.ts";
+import { higherRung } from "../spec/rungs.ts";
 import { findMethod } from "../strategies/resolve_action.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Artifact } from "../schemas/artifact.ts";
@@ -15,8 +16,15 @@ import { addMeasurements, callBackend, endingOf, hintOf, notANumber } from "./dr
 import { alertOfFindings, alertOfNaN } from "./health_alerts.ts";
 import { endOfRefused } from "./refused_tasks.ts";
 import { trialSize } from "./size.ts";
-import { addGate, baselineOf, type Draft, type Ending, record, type Study } from "./study.ts";
-import { fidelitiesOf } from "./study_input.ts";
+import {
+  addGate,
+  baselineOf,
+  type Draft,
+  type Ending,
+  record,
+  type Study,
+  withRung,
+} from "./study.ts";
 
 /** Whether every action of a trial is applied. */
 export function isWhole({ trial }: Draft): boolean {
@@ -75,11 +83,11 @@ function leavesOf(study: Study, { model }: Draft, action: ResolvedAction): Leave
   return method.leaves(action.params, { ...study.input.facts, model });
 }
 
-/** Quality at a fidelity, under the baseline's protocol or not at all. */
+/** Quality on a rung, under the baseline's protocol or not at all. */
 export async function evaluate(
   study: Study,
   draft: Draft,
-  fidelity: "proxy" | "full",
+  fidelity: string,
 ): Promise<Ending | null> {
   const { trial_id, strategy } = draft.trial;
   const evaluated = await callBackend(
@@ -114,9 +122,10 @@ export async function evaluate(
       : protocolMismatch(reference, evaluation);
     if (mismatch !== null) return endingOf(refusedComparison(mismatch, fidelity));
   }
-  draft.trial = { ...draft.trial, fidelity };
-  const known = study.evaluations.get(trial_id) ?? {};
-  study.evaluations.set(trial_id, { ...known, [fidelity]: evaluation });
+  const reached = higherRung(study.spec, draft.trial.fidelity, fidelity);
+  draft.trial = { ...draft.trial, fidelity: reached };
+  const known = study.evaluations.get(trial_id);
+  study.evaluations.set(trial_id, withRung(known, fidelity, evaluation));
   return null;
 }
 
@@ -129,20 +138,22 @@ function refusedComparison(message: string, stage: string): Failure {
   };
 }
 
-function baselineEvaluation(study: Study, fidelity: "proxy" | "full") {
+function baselineEvaluation(study: Study, fidelity: string) {
   const baseline = baselineOf(study);
-  return baseline === undefined ? undefined : study.evaluations.get(baseline.trial_id)?.[fidelity];
+  return baseline === undefined
+    ? undefined
+    : study.evaluations.get(baseline.trial_id)?.get(fidelity);
 }
 
-/**
- * A trial's first evaluation and its gate: a quality that fell too far ends the trial there. It is
- * the proxy, unless the study asks for full evaluations alone.
- */
-export async function evaluateFirst(study: Study, draft: Draft): Promise<Ending | null> {
-  const [first] = fidelitiesOf(study.input.request);
-  const ended = await evaluate(study, draft, first);
+/** Quality on a rung and its gate: a quality that fell too far ends the trial there. */
+export async function evaluateGated(
+  study: Study,
+  draft: Draft,
+  fidelity: string,
+): Promise<Ending | null> {
+  const ended = await evaluate(study, draft, fidelity);
   if (ended !== null) return ended;
-  const gate = proxyGate(study.spec, comparison(study, draft.trial));
+  const gate = rungGate(study.spec, fidelity, comparison(study, draft.trial));
   addGate(draft, gate);
   return gate.decision === "pass" ? null : { state: "stopped", failure: null };
 }
@@ -154,7 +165,7 @@ export async function evaluateFirst(study: Study, draft: Draft): Promise<Ending 
 export async function evaluateMidway(
   study: Study,
   draft: Draft,
-  fidelity: "proxy" | "full",
+  fidelity: string,
 ): Promise<Ending | null> {
   const { trial: { trial_id, study_id, artifact_ids }, artifact } = draft;
   const stage = artifact_ids.length - 1;
@@ -181,8 +192,9 @@ export async function evaluateMidway(
   if (reference === undefined || mismatch !== null) {
     return endingOf(refusedComparison(mismatch ?? "", fidelity));
   }
-  const gate = proxyGate(
+  const gate = rungGate(
     study.spec,
+    fidelity,
     compareQuality(study.spec, fidelity, reference, evaluation),
   );
   addGate(draft, gate);
@@ -241,13 +253,13 @@ function comparison(study: Study, trial: Trial) {
   const { fidelity } = trial;
   if (fidelity === null) return null;
   const reference = baselineEvaluation(study, fidelity);
-  const own = study.evaluations.get(trial.trial_id)?.[fidelity];
+  const own = study.evaluations.get(trial.trial_id)?.get(fidelity);
   if (reference === undefined || own === undefined) return null;
   return compareQuality(study.spec, fidelity, reference, own);
 }
 
 /**
- * Constraints and reward at the fidelity reached; without an evaluation there is nothing to judge.
+ * Constraints and reward on the highest rung reached; without an evaluation there is nothing to judge.
  * A trial that failed or is invalid has no reward: what it lacks would flatter it.
  */
 export function judge(study: Study, draft: Draft, ending: Ending | null): void {

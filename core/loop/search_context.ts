@@ -2,8 +2,10 @@ import type { SearchContext, TrialCost, TrialUnderWay } from "../contract/plugin
 import { DEFAULT_FULL_EVALUATIONS } from "../spec/limits.ts";
 import { fnv1a64, streamRandom } from "../random.ts";
 import type { Action } from "../schemas/action.ts";
+import { FULL } from "../schemas/fidelity.ts";
 import type { SearchBudget, Shown } from "../schemas/proposal.ts";
 import type { Trial } from "../schemas/trial.ts";
+import { rungNames } from "../spec/rungs.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
 import { estimateTrial, secondsLeft } from "./budget.ts";
 import { allowedMethods } from "./queue.ts";
@@ -32,7 +34,8 @@ export function searchContext(study: Study, number: number, ask: number): Search
     predictSeconds: (actions) => predict(study, actions),
     samples(trial_id, fidelity) {
       const known = study.evaluations.get(trial_id);
-      return (fidelity === undefined ? known?.full ?? known?.proxy : known?.[fidelity])?.samples;
+      const highest = rungNames(study.spec).findLast((rung) => known?.has(rung));
+      return known?.get(fidelity ?? highest ?? "")?.samples;
     },
     signal: study.ports.signal,
     random: streamRandom(request.seed, label),
@@ -64,7 +67,7 @@ function underWay({ held, open }: Study): TrialUnderWay[] {
     trial_id: draft.trial.trial_id,
     actions: draft.trial.actions,
     fidelity: draft.trial.fidelity,
-    waits_for: held.includes(draft) ? "full" : null,
+    waits_for: held.includes(draft) ? FULL : null,
   }));
 }
 

@@ -1,6 +1,7 @@
 import { knownMetric } from "../metrics/metric_table.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Facts } from "../schemas/facts.ts";
+import { FULL } from "../schemas/fidelity.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 
 /** The size that counts: bytes of the weight files on disk. */
@@ -13,7 +14,7 @@ export function sizeOf(artifact: Artifact): Measurement {
     direction,
     n: 1,
     standard_error: 0,
-    fidelity: "full",
+    fidelity: FULL,
     provenance: "measured",
     task: null,
     task_version: null,

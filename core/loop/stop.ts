@@ -1,4 +1,5 @@
 import type { Failure } from "../schemas/failure.ts";
+import { isDecisive } from "../schemas/fidelity.ts";
 import type { StopReason } from "../schemas/journal.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { strategyKey } from "../strategies/strategy_names.ts";
@@ -59,7 +60,7 @@ function targetReached(study: Study): Stop | null {
   const { max_latency_ms, max_size_gb } = study.input.request.constraints;
   if (max_latency_ms === undefined && max_size_gb === undefined) return null;
   const reached = study.trials.find((trial) =>
-    trial.strategy !== null && trial.state === "completed" && trial.fidelity === "full" &&
+    trial.strategy !== null && trial.state === "completed" && isDecisive(trial.fidelity) &&
     trial.constraints.every((verdict) => verdict.verdict === "met")
   );
   if (reached === undefined) return null;
@@ -84,9 +85,9 @@ function counts(trial: Trial): boolean {
 function triedRecipes(study: Study): number {
   const tried = study.trials.filter(counts);
   const again = tried.filter((trial) =>
-    trial.state === "completed" && trial.fidelity === "full" &&
+    trial.state === "completed" && isDecisive(trial.fidelity) &&
     tried.some((other) =>
-      other.number < trial.number && other.state === "completed" && other.fidelity === "proxy" &&
+      other.number < trial.number && other.state === "completed" && !isDecisive(other.fidelity) &&
       strategyKey(other.actions) === strategyKey(trial.actions)
     )
   );

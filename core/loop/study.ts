@@ -45,9 +45,12 @@ export interface Study {
   readonly trials: Trial[];
   /** Opened and not closed, by number. */
   readonly open: Set<Draft>;
-  /** Of those: measured on the proxy, waiting for one of the last full evaluations. */
+  /** Of those: measured below the last rung, waiting for one of the last full evaluations. */
   readonly held: Draft[];
-  readonly evaluations: Map<string, { proxy?: Evaluation; full?: Evaluation }>;
+  /** By trial, then by rung. */
+  readonly evaluations: Map<string, ReadonlyMap<string, Evaluation>>;
+  /** The rungs that trials climb, the cheapest first. */
+  readonly rungs: readonly string[];
   readonly episodes: Episode[];
   /** Strategies to run before the samplers are asked. */
   readonly queue: QueuedStrategy[];
@@ -61,8 +64,8 @@ export interface Study {
   readonly earlier: readonly EarlierTrial[];
   /** Refusals that no episode has told yet. */
   readonly refused: Episode["refused"];
-  /** Observed seconds of the phases every trial goes through. */
-  readonly seconds: { proxy: number[]; full: number[]; speed: number[] };
+  /** Observed seconds of what trials go through, by phase: each rung, and speed. */
+  readonly seconds: ReadonlyMap<string, number[]>;
   readonly started: number;
   readonly spent_before: number;
   /** Seconds of this run between the calls of a study by hand: nobody's work. */
@@ -73,6 +76,15 @@ export interface Study {
   fullEvaluations: number;
   /** The first number of this run: failures of an earlier one do not count against it. */
   readonly firstNumber: number;
+}
+
+/** What is known of a trial, with its evaluation on one more rung. */
+export function withRung(
+  known: ReadonlyMap<string, Evaluation> | undefined,
+  rung: string,
+  evaluation: Evaluation,
+): ReadonlyMap<string, Evaluation> {
+  return new Map([...known ?? [], [rung, evaluation]]);
 }
 
 /** Appends a record to the journal, then tells whoever watches. */
@@ -92,7 +104,7 @@ export function baselineOf(study: Study): Trial | undefined {
   return study.trials.find((trial) => trial.strategy === null && trial.state === "completed");
 }
 
-/** Trials as a sampler sees them: those that wait for a full evaluation as proxy results. */
+/** Trials as a sampler sees them: those that wait for a full evaluation as results of the rung they reached. */
 export function visibleTrials(study: Study): Trial[] {
   const waiting = study.held.map(({ trial }) => ({ ...trial, state: "completed" as const }));
   const { trials } = comparableStudy([...study.trials, ...waiting], study.spec);

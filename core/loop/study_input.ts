@@ -13,18 +13,10 @@ import type { AgentMethod } from "../strategies/resolve_action.ts";
 import type { Recommendation } from "../advice/recommend.ts";
 import type { ReplayedStudy } from "../resume/replay.ts";
 
-/** The evaluations of a study's baseline, the one that a trial begins with first. */
-export function fidelitiesOf(
-  { fidelity, evaluation }: StudyRequest,
-): readonly ["proxy" | "full", ...("full")[]] {
-  if (evaluation !== undefined) return ["full"];
-  return fidelity === undefined ? ["proxy", "full"] : [fidelity];
-}
-
 /** Samples of a finished evaluation with the protocol they were taken under. */
 export interface StoredEvaluation {
   readonly trial_id: string;
-  readonly fidelity: "proxy" | "full";
+  readonly fidelity: string;
   readonly samples: SampleResult[];
   /** Task to hash; empty where the store does not know: samples are then compared by their hashes. */
   readonly protocol: Record<string, string>;

@@ -1,17 +1,18 @@
+import { isDecisive } from "../schemas/fidelity.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
 import { strategyKey } from "../strategies/strategy_names.ts";
 import { DEFAULT_FULL_EVALUATIONS } from "../spec/limits.ts";
-import { estimateFull, estimateTrial, remainingSeconds } from "../loop/budget.ts";
-import { isPromising } from "../loop/full_evaluation.ts";
+import { estimatePhase, estimateTrial, remainingSeconds } from "../loop/budget.ts";
+import { isPromising } from "../loop/climb_rungs.ts";
 import type { Proposal } from "../loop/propose.ts";
 import type { Stop } from "../loop/stop.ts";
 import type { Study } from "../loop/study.ts";
 
 /**
- * What an earlier run of the study left on the proxy and its limits of today let through: those
+ * What an earlier run of the study left below the last rung and its limits of today let through: those
  * that may reach the front, best reward first. A closed trial is frozen, so that each is run under
- * a new number; its artifact and its proxy's answers are found, not made again.
+ * a new number; its artifact and its answers so far are found, not made again.
  */
 export function* earlierProposals(study: Study, { stop }: Stop): Generator<Proposal> {
   const { request, methods, facts } = study.input;
@@ -23,22 +24,28 @@ export function* earlierProposals(study: Study, { stop }: Stop): Generator<Propo
     const actions = trial.strategy!.actions;
     const resolved = resolveActions(actions, methods, facts, trial.strategy!.origin.mode);
     if (strategyKey(resolved) !== strategyKey(trial.actions)) continue; // "auto" is another today
-    if (estimateTrial(study, resolved) + estimateFull(study) > remainingSeconds(study)) continue;
+    if (estimateTrial(study, resolved) + estimateClimb(study) > remainingSeconds(study)) continue;
     const reason = `${trial.strategy!.strategy_id} again, now evaluated in full`;
     yield { actions, resolved, origin: { ...trial.strategy!.origin, reason } };
   }
 }
 
-/** Completed on the proxy in an earlier run, and in none evaluated in full. */
+/** Seconds of the rungs above the first. */
+function estimateClimb(study: Study): number {
+  return study.rungs.slice(1).reduce((sum, rung) => sum + estimatePhase(study, rung), 0);
+}
+
+/** Completed below the last rung in an earlier run, and in none evaluated in full. */
 function waiting(study: Study): Trial[] {
   const done = new Set(
-    study.trials.filter(({ fidelity }) => fidelity === "full").map(({ actions }) =>
+    study.trials.filter(({ fidelity }) => isDecisive(fidelity)).map(({ actions }) =>
       strategyKey(actions)
     ),
   );
   const reward = (trial: Trial) => trial.reward?.value ?? -Infinity;
   return study.trials.filter((trial) =>
     trial.number < study.firstNumber && trial.strategy !== null && trial.state === "completed" &&
-    trial.fidelity === "proxy" && !done.has(strategyKey(trial.actions))
+    trial.fidelity !== null && !isDecisive(trial.fidelity) &&
+    !done.has(strategyKey(trial.actions))
   ).sort((a, b) => reward(b) - reward(a));
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Artifact, LayerValue } from "./artifact.ts";
 import { EnergyReading } from "./energy.ts";
 import { Facts } from "./facts.ts";
+import { Fidelity } from "./fidelity.ts";
 import { RunImported } from "./imported.ts";
 import { Measurement } from "./measurement.ts";
 import { Points } from "./points.ts";
@@ -91,7 +92,7 @@ export const JournalRecord = z.discriminatedUnion("type", [
     at: z.string(),
     study_id: z.string(),
     trial_id: z.string(),
-    fidelity: z.enum(["proxy", "full"]),
+    fidelity: Fidelity,
     path: z.string().describe("relative to the store"),
     rows: z.int(),
     sha256: z.string(),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Fidelity } from "./fidelity.ts";
 
 /** Numerics under which a runtime executed: part of every speed figure. */
 export const Numerics = z.strictObject({
@@ -28,7 +29,7 @@ export const Measurement = z.strictObject({
   direction: z.enum(["maximize", "minimize"]),
   n: z.int().describe("samples or repeats behind the value"),
   standard_error: MeasuredNumber.nullable(),
-  fidelity: z.enum(["proxy", "full"]),
+  fidelity: Fidelity,
   provenance: z.enum(["measured", "estimated", "emulated"]),
   task: z.string().nullable(),
   task_version: z.string().nullable(),

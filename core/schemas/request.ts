@@ -2,6 +2,7 @@ import { z } from "zod";
 import { WEIGHTS } from "../metrics/metric_table.ts";
 import { Strategy } from "./action.ts";
 import { EvaluationOnly } from "./endpoint.ts";
+import { BetweenName, Fidelity } from "./fidelity.ts";
 
 const samplingFields = {
   strategy: z.enum(["stratified", "random", "sequential"]).default("stratified").describe(
@@ -37,11 +38,23 @@ const counts = {
   full: z.int().positive().optional(),
 };
 
-/** How many samples of a task each fidelity takes. */
+/** A rung between the proxy and the full evaluation; a task without a count takes no more there. */
+export const RungBetween = z.strictObject({
+  fidelity: BetweenName,
+  samples: z.int().positive().optional(),
+  by_task: z.record(z.string(), z.int().positive()).optional().describe("such as {mmlu: 300}"),
+});
+export type RungBetween = z.infer<typeof RungBetween>;
+
+/** How many samples of a task each rung takes. */
 export const SampleCounts = z.strictObject({
   ...counts,
   by_task: z.record(z.string(), z.strictObject(counts)).optional().describe(
     "counts of single benchmarks, such as {mmlu: {proxy: 100, full: 500}}",
+  ),
+  between: z.array(RungBetween).optional().describe(
+    "rungs between the proxy and the full evaluation, ascending, such as " +
+      "[{fidelity: half, samples: 400}]",
   ),
 });
 export type SampleCounts = z.infer<typeof SampleCounts>;
@@ -92,9 +105,9 @@ export const StudyRequest = z.strictObject({
   stall_minutes: z.number().positive().optional().describe(
     "a worker silent for so long is ended; default 30",
   ),
-  fidelity: z.enum(["proxy", "full"]).optional().describe(
-    "proxy: only the fast evaluation of fewer samples; full: every trial in full at once, without " +
-      "a proxy before. Default: the proxy, then the full evaluation of the promising",
+  fidelity: Fidelity.optional().describe(
+    "only this rung. proxy: the fast evaluation of fewer samples; full: every trial in full at " +
+      "once, without a proxy before. Default: rung by rung as far as a trial may reach the front",
   ),
   offline: z.boolean().optional().describe("nothing is fetched: no model, data or packages"),
   task_weights: z.record(z.string(), z.number().positive()).optional().describe(

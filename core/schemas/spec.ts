@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Fidelity, FULL, PROXY } from "./fidelity.ts";
 
 export const Objective = z.strictObject({
   metric: z.string(),
@@ -17,7 +18,7 @@ export const RewardWeights = z.strictObject({
 });
 export type RewardWeights = z.infer<typeof RewardWeights>;
 
-/** One benchmark of the study with how much of it each fidelity takes. */
+/** One benchmark of the study. How many of its samples are taken, its rungs say. */
 export const TaskPlan = z.strictObject({
   task: z.string(),
   task_version: z.string(),
@@ -25,8 +26,6 @@ export const TaskPlan = z.strictObject({
     "what it reports, such as accuracy or f1; absent in old records: accuracy or perplexity",
   ),
   primary: z.boolean().describe("counts for the primary quality"),
-  proxy_samples: z.int(),
-  full_samples: z.int().nullable().describe("null = all"),
   available_samples: z.int().optional().describe("that exist; absent in old records"),
   chance: z.number().optional().describe("score of guessing; absent in old records"),
   strata: z.literal("by_rows").optional().describe(
@@ -35,6 +34,48 @@ export const TaskPlan = z.strictObject({
   weight: z.number().positive().optional().describe("in the mean over tasks; absent: 1"),
 });
 export type TaskPlan = z.infer<typeof TaskPlan>;
+
+/** One rung of the evaluation ladder. */
+export const Rung = z.strictObject({
+  fidelity: Fidelity,
+  samples: z.record(z.string(), z.int().nullable()).describe("by task; null = all"),
+});
+export type Rung = z.infer<typeof Rung>;
+
+/** The ladder, cheapest first: each rung holds the samples of the one before it. */
+const Rungs = z.array(Rung).min(1)
+  .refine((rungs) => rungs.at(-1)?.fidelity === FULL, `the last rung must be ${FULL}`)
+  .refine(
+    (rungs) => new Set(rungs.map(({ fidelity }) => fidelity)).size === rungs.length,
+    "every rung must have a name of its own",
+  );
+
+/** Of a spec of before there were rungs: two counts with each task. */
+const TwoCounts = z.looseObject({
+  rungs: z.undefined().optional(),
+  tasks: z.array(z.looseObject({
+    task: z.string(),
+    proxy_samples: z.int(),
+    full_samples: z.int().nullable(),
+  })),
+});
+
+/** An older spec with the two rungs that it had; any other as it is. */
+function withRungs(value: unknown): unknown {
+  const old = TwoCounts.safeParse(value);
+  if (!old.success) return value;
+  const { tasks, ...spec } = old.data;
+  const counted = (count: "proxy_samples" | "full_samples") =>
+    Object.fromEntries(tasks.map((plan) => [plan.task, plan[count]]));
+  return {
+    ...spec,
+    tasks: tasks.map(({ proxy_samples: _, full_samples: __, ...plan }) => plan),
+    rungs: [
+      { fidelity: PROXY, samples: counted("proxy_samples") },
+      { fidelity: FULL, samples: counted("full_samples") },
+    ],
+  };
+}
 
 export const MethodVerdict = z.strictObject({
   agent: z.string(),
@@ -61,8 +102,7 @@ export const Constraints = z.strictObject({
 });
 export type Constraints = z.infer<typeof Constraints>;
 
-/** What the coordinator works to: inferred from facts and request by `inferSpec`. */
-export const Spec = z.strictObject({
+const SpecFields = z.strictObject({
   model_size_gb: z.number().describe("fp16 bytes / 1e9"),
   preferred_quant: z.array(z.string()).describe("method names in order of preference"),
   primary_objective: z.enum(["accuracy", "latency"]),
@@ -75,6 +115,7 @@ export const Spec = z.strictObject({
   objectives: z.array(Objective).describe("of the front; the first is the primary quality"),
   reward_weights: RewardWeights,
   tasks: z.array(TaskPlan),
+  rungs: Rungs,
   missing_tasks: z.array(z.strictObject({ task: z.string(), reason: z.string() })),
   methods: z.array(MethodVerdict),
   runtime: z.string(),
@@ -82,4 +123,7 @@ export const Spec = z.strictObject({
   assumptions: z.array(Assumption),
   warnings: z.array(z.string()),
 });
+
+/** What the coordinator works to: inferred from facts and request by `inferSpec`. */
+export const Spec = z.preprocess(withRungs, SpecFields);
 export type Spec = z.infer<typeof Spec>;

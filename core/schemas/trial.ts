@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { KnobValue, ResolvedAction, Strategy } from "./action.ts";
 import { Failure } from "./failure.ts";
+import { Fidelity } from "./fidelity.ts";
 import { Measurement } from "./measurement.ts";
 import { Provenance } from "./provenance.ts";
 
@@ -46,7 +47,7 @@ export const GateDecision = z.strictObject({
 });
 export type GateDecision = z.infer<typeof GateDecision>;
 
-/** `completed` was measured in full or proxy; `stopped` ended at a gate; `invalid` never ran. */
+/** `completed` was measured, on its last rung or an earlier one; `stopped` ended at a gate; `invalid` never ran. */
 export const TrialState = z.enum([
   "running",
   "completed",
@@ -63,7 +64,7 @@ export const Span = z.strictObject({
   seconds: z.number(),
   library: z.boolean().describe("true where the time is a library's own work"),
   phase: z.string().optional().describe(
-    "of the loop: apply, proxy, full or speed; absent in old records and of the loop's own time",
+    "of the loop: apply, speed or the rung of an evaluation; absent in old records and of the loop's own time",
   ),
 });
 export type Span = z.infer<typeof Span>;
@@ -77,7 +78,7 @@ export const Trial = z.strictObject({
   actions: z.array(ResolvedAction),
   artifact_ids: z.array(z.string()).describe("one an action, in order"),
   state: TrialState,
-  fidelity: z.enum(["proxy", "full"]).nullable(),
+  fidelity: Fidelity.nullable().describe("the highest rung that it reached"),
   failure: Failure.nullable(),
   measurements: z.array(Measurement),
   constraints: z.array(ConstraintVerdict),

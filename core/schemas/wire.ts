@@ -5,6 +5,7 @@ import { Endpoint, RefusedTask } from "./endpoint.ts";
 import { CarbonIntensity, CpuPower, EnergyReading } from "./energy.ts";
 import { DeviceFacts, ModelFacts, OwnFacts } from "./facts.ts";
 import { FailureKind } from "./failure.ts";
+import { Fidelity } from "./fidelity.ts";
 import { FoundTask, GroupMember } from "./found_task.ts";
 import { declared } from "../metrics/metric_table.ts";
 import { Measurement, Numerics } from "./measurement.ts";
@@ -149,13 +150,13 @@ export const StageRequest = z.discriminatedUnion("stage", [
     artifact_dir: z.string(),
     tasks: z.array(WireTask),
     selections: z.array(SampleSelection),
-    fidelity: z.enum(["proxy", "full"]),
+    fidelity: Fidelity,
     batch_size: z.int(),
     samples_path: z.string().describe("Parquet of SampleResult, written by the worker"),
     seed: z.int(),
     batched_apart: z.array(SampleSelection).describe(
-      "rows that an earlier evaluation may have answered: they share no forward pass with others, " +
-        "so that scores are the same to the last bit with and without its answers",
+      "rows that earlier rungs may have answered, rung by rung: those of one share no forward pass " +
+        "with others, so that scores are the same to the last bit with and without its answers",
     ),
     answers_path: z.string().nullable().describe(
       "answers of this artifact so far, read and added to; null: none are kept",

@@ -4,6 +4,7 @@ import type { Facts } from "../schemas/facts.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { inferSpec, type SpecPlugins } from "./infer_spec.ts";
+import { rungsOf } from "./rungs.ts";
 
 /** What answers where nothing is compressed and no speed is measured. */
 function answering(name: string): Runtime {
@@ -44,6 +45,7 @@ function withoutWindows(spec: Spec, { tasks }: SpecPlugins, dataset: string): Sp
   return {
     ...spec,
     tasks: left,
+    rungs: rungsOf(spec.rungs, left),
     missing_tasks: [...spec.missing_tasks, ...missing.map(({ task }) => ({ task, reason }))],
   };
 }

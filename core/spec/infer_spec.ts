@@ -3,9 +3,11 @@ import { qualityMetric } from "../evidence/quality.ts";
 import type { Agent, Runtime, Task } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import type { Facts } from "../schemas/facts.ts";
+import { isDecisive } from "../schemas/fidelity.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Assumption, MethodVerdict, Objective, Spec } from "../schemas/spec.ts";
 import { chooseTasks } from "../tasks/choose_tasks.ts";
+import { planRungs } from "../tasks/plan_rungs.ts";
 import { planTasks } from "../tasks/plan_tasks.ts";
 import { type Classified, classifyDataset } from "../tasks/dataset_class.ts";
 import { programsNote, runnableTasks, unsafeCodeWarning } from "../tasks/generated_code.ts";
@@ -133,7 +135,7 @@ function checkSomeMethod(methods: readonly MethodVerdict[], request: StudyReques
 /** What was inferred rather than given, beside the constraints. */
 function inferences(
   request: StudyRequest,
-  spec: Pick<Spec, "primary_objective" | "objectives" | "tasks" | "reward_weights">,
+  spec: Pick<Spec, "primary_objective" | "objectives" | "rungs" | "reward_weights">,
   classified: Classified,
   runtime: ChosenRuntime,
   carbon: Facts["device"]["carbon_intensity"],
@@ -161,9 +163,11 @@ function inferences(
   }
   const { limit, total_limit, limit_per_task } = request.sampling ?? {};
   const limited = [limit, total_limit, limit_per_task].some((one) => one !== undefined);
-  for (const fidelity of ["proxy", "full"] as const) {
-    if (request.samples[fidelity] !== undefined || (fidelity === "full" && limited)) continue;
-    const sizes = spec.tasks.map((task) => `${task.task}=${task[`${fidelity}_samples`] ?? "all"}`);
+  for (const { fidelity, samples } of spec.rungs) {
+    const given = new Map<string, unknown>(Object.entries(request.samples)).get(fidelity);
+    const between = request.samples.between?.some((rung) => rung.fidelity === fidelity) ?? false;
+    if (given !== undefined || between || (isDecisive(fidelity) && limited)) continue;
+    const sizes = Object.entries(samples).map(([task, count]) => `${task}=${count ?? "all"}`);
     const reason = limited ? "each task's own, within the limit" : "each task's own";
     const field = `samples.${fidelity}`;
     found.push({ field, value: sizes.join(","), source: "default", reason });
@@ -216,6 +220,7 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
   const primary_objective = primaryObjective(classified);
   const reward_weights = rewardWeights(primary_objective, request.objectives);
   const tasks = planTasks(choice, request);
+  const rungs = planRungs(choice.tasks, request);
   const runtime = chooseRuntime(request, facts, plugins.runtimes);
   const emulated = emulatesSome(
     runtime,
@@ -224,7 +229,7 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
   );
   const objectives = frontObjectives(choice.tasks, emulated, request, facts);
   const { constraints, assumptions } = constraintsOf(request, facts);
-  const parts = { primary_objective, objectives, tasks, reward_weights };
+  const parts = { primary_objective, objectives, tasks, rungs, reward_weights };
   const memory = memoryRefusal(facts);
   return {
     model_size_gb,
@@ -247,7 +252,7 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
     warnings: [
       ...choice.warnings,
       ...unsafeCodeWarning(request, choice.tasks),
-      ...programsNote(tasks, choice.tasks, facts.device, request),
+      ...programsNote(rungs, choice.tasks, facts.device, request),
       ...gridWarning(facts),
       ...energyWarning(request, facts),
       ...gpuHoursWarning(request, facts),

@@ -8,19 +8,16 @@ export interface SamplePool {
   readonly order: readonly number[];
   /** The group of every row, by row number, such as an MMLU subject; null: the task has none. */
   readonly groups: readonly string[] | null;
-  /** Samples of the fast evaluation, taken among those of the full one. */
-  readonly proxy: number;
-  /** Samples of the full evaluation; null: all. */
-  readonly full: number | null;
+  /** Samples of each rung, cheapest first; null: all. Each rung's are taken among the next one's. */
+  readonly counts: readonly (number | null)[];
   /** How this task is sampled where not as all are; its limits are counted already. */
   readonly sampling?: TaskSampling;
 }
 
-/** The rows of a task that each fidelity takes, ascending. */
+/** The rows of a task that each rung takes, ascending; rungs in the order of its counts. */
 export interface ChosenSamples {
   readonly task: string;
-  readonly proxy: number[];
-  readonly full: number[];
+  readonly rungs: readonly (readonly number[])[];
 }
 
 /** What a study does that says nothing of sampling. */
@@ -31,7 +28,7 @@ export const DEFAULT_SAMPLING: Sampling = { strategy: "stratified", shuffle: tru
  * the tasks equal shares of `total_limit`; `random` draws from all rows alike; `sequential` takes
  * the first. `limit_per_task` holds for each group of a task (for the task, where it has none);
  * `limit`, a task's own, is in the pools already. `shuffle: false` takes the first rows of each group instead of drawn ones.
- * The proxy's rows are chosen among the full ones by the same strategy. A task with a sampling of
+ * A rung's rows are chosen among those of the next one by the same strategy. A task with a sampling of
  * its own follows that one, and shares in the study's `total_limit` like the others.
  */
 export function chooseSamples(
@@ -40,7 +37,9 @@ export function chooseSamples(
 ): ChosenSamples[] {
   const rules = pools.map((pool) => pool.sampling ?? sampling);
   const limited = pools.map((pool, i) => limitedRows(pool, rules[i]!));
-  const counts = pools.map((pool, i) => Math.min(pool.full ?? Infinity, limited[i]!.length));
+  const counts = pools.map((pool, i) =>
+    Math.min(pool.counts.at(-1) ?? Infinity, limited[i]!.length)
+  );
   const shares = sampling.total_limit === undefined
     ? counts
     : shareOut(sampling.total_limit, counts, sampling.strategy);
@@ -51,10 +50,13 @@ export function chooseSamples(
           `${sampling.total_limit} for ${pools.length} tasks`,
       );
     }
-    const full = take(limited[i]!, shares[i]!, pool.groups, rules[i]!);
-    const proxy = take(full, Math.min(pool.proxy, full.length), pool.groups, rules[i]!);
-    const ascending = (rows: readonly number[]) => [...rows].sort((a, b) => a - b);
-    return { task: pool.task, proxy: ascending(proxy), full: ascending(full) };
+    const rungs = [take(limited[i]!, shares[i]!, pool.groups, rules[i]!)];
+    for (const count of pool.counts.slice(0, -1).reverse()) {
+      const above = rungs[0]!;
+      const wanted = Math.min(count ?? Infinity, above.length);
+      rungs.unshift(take(above, wanted, pool.groups, rules[i]!));
+    }
+    return { task: pool.task, rungs: rungs.map((rows) => rows.toSorted((a, b) => a - b)) };
   });
 }
 

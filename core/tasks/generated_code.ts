@@ -1,7 +1,8 @@
 import type { BenchmarkSet, Task } from "../contract/plugin.ts";
 import type { DeviceFacts } from "../schemas/facts.ts";
 import type { StudyRequest } from "../schemas/request.ts";
-import type { TaskPlan } from "../schemas/spec.ts";
+import { onRung } from "../spec/rungs.ts";
+import type { Rung } from "../schemas/spec.ts";
 
 /**
  * Without a sandbox, the tasks whose answers are programs cannot be had, and every set says why;
@@ -49,7 +50,7 @@ export function unsafeCodeWarning(
 
 /** Said at the start on a CPU, where programs take longer than all other tasks together. */
 export function programsNote(
-  plans: readonly TaskPlan[],
+  rungs: readonly Rung[],
   tasks: readonly Task[],
   { device }: DeviceFacts,
   { samples_per_problem, evaluation }: Pick<StudyRequest, "samples_per_problem" | "evaluation">,
@@ -57,12 +58,13 @@ export function programsNote(
   const drawn = tasks.filter((task) => task.runs_code === true);
   if (drawn.length === 0 || device !== "cpu" || evaluation?.endpoint !== undefined) return [];
   return drawn.map(({ name, definition }) => {
-    const plan = plans.find(({ task }) => task === name);
+    const counts = rungs.map(({ fidelity, samples }) =>
+      `${samples[name] ?? "all"} ${onRung(fidelity)}`
+    );
     const repeats = samples_per_problem ?? Number(definition?.["repeats"] ?? 1);
     const { max_gen_toks } = Object(definition?.["generation_kwargs"]);
-    const full = plan?.full_samples ?? "all";
     return `${name} draws ${repeats} programs of up to ${max_gen_toks} tokens for each problem ` +
-      `(${plan?.proxy_samples} on the proxy, ${full} in full) of every trial, which takes long ` +
+      `(${counts.join(", ")}) of every trial, which takes long ` +
       "on a CPU: its progress tells the time that remains, and --limit takes fewer problems";
   });
 }

@@ -19,7 +19,7 @@ function meant(name: string, tasks: readonly Task[]): Task[] {
 }
 
 /** Settings by a user's names as settings by task; a name of no task is refused. */
-function byTask<T>(
+export function byTask<T>(
   given: Readonly<Record<string, T>> | undefined,
   tasks: readonly Task[],
   kind: string,
@@ -49,6 +49,14 @@ function least(...limits: readonly (number | undefined)[]): number | undefined {
   return given.length === 0 ? undefined : Math.min(...given);
 }
 
+/** Samples that a task's own sampling, else the study's, lets through; undefined: all. */
+export function limitOf(
+  sampling: Sampling | undefined,
+  own: TaskSampling | undefined,
+): number | undefined {
+  return own === undefined ? sampling?.limit : least(own.limit, own.total_limit);
+}
+
 /**
  * The quality of a study of these tasks: what its front asks for, else the mean of scores from 0 to
  * 1, else perplexity.
@@ -74,37 +82,28 @@ function drawsByStrata(task: Task, sampling: TaskSampling = DEFAULT_SAMPLING): b
 }
 
 /**
- * How much of each task the proxy and the full evaluation take, and how much it counts: as the user
- * says of this task, else of all, else as its set does, else 1. A task counts for the primary
- * quality where it is scored from 0 to 1; perplexity does where no task is, or the front asks for it.
+ * What each task reports and how much it counts: as the user says, else as its set does, else 1. A
+ * task counts for the primary quality where it is scored from 0 to 1; perplexity does where no task
+ * is, or the front asks for it.
  */
 export function planTasks(
   { tasks, weights }: Pick<TaskChoice, "tasks" | "weights">,
-  { samples, sampling, task_weights, front }: Pick<
-    StudyRequest,
-    "samples" | "sampling" | "task_weights" | "front"
-  >,
+  { sampling, task_weights, front }: Pick<StudyRequest, "sampling" | "task_weights" | "front">,
 ): TaskPlan[] {
   const quality = qualityOf(tasks, front);
   const ownWeights = byTask(task_weights, tasks, "task to weigh");
-  const ownCounts = byTask(samples.by_task, tasks, "task to count samples of");
   const ownSampling = samplingByTask(sampling, tasks);
   return tasks.map((task) => {
-    const own = ownSampling.get(task.name);
-    const counts = ownCounts.get(task.name);
-    const limit = own === undefined ? sampling?.limit : least(own.limit, own.total_limit);
-    const full_samples = limit ?? counts?.full ?? samples.full ?? task.full_samples;
-    const proxy = counts?.proxy ?? samples.proxy ?? task.proxy_samples;
     const weight = ownWeights.get(task.name) ?? weights[task.name] ?? 1;
     return {
       task: task.name,
       task_version: task.version,
       metric: task.reported_metric,
       primary: overTasks(task.reported_metric) === quality,
-      proxy_samples: full_samples === null ? proxy : Math.min(proxy, full_samples),
-      full_samples,
       ...(isShare(task.reported_metric) && task.chance !== null ? { chance: task.chance } : {}),
-      ...(drawsByStrata(task, own ?? sampling) ? { strata: "by_rows" as const } : {}),
+      ...(drawsByStrata(task, ownSampling.get(task.name) ?? sampling)
+        ? { strata: "by_rows" as const }
+        : {}),
       ...(weight === 1 ? {} : { weight }),
     };
   });

@@ -1,5 +1,6 @@
 import { UsageError } from "../errors.ts";
 import type { Spec } from "../schemas/spec.ts";
+import { rungsOf } from "../spec/rungs.ts";
 
 /**
  * The spec without benchmarks whose data turned out to be broken: they are named as missing with
@@ -15,6 +16,7 @@ export function withoutTasks(spec: Spec, refused: Spec["missing_tasks"]): Spec {
   return {
     ...spec,
     tasks,
+    rungs: rungsOf(spec.rungs, tasks),
     missing_tasks: [...spec.missing_tasks, ...refused],
     warnings: [
       ...spec.warnings,

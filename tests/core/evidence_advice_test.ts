@@ -43,12 +43,10 @@ function plan(exist: readonly [number, number] | null, weights = [1, 1]): Spec {
     task,
     task_version: "1",
     primary: true,
-    proxy_samples: 50,
-    full_samples: [100, 300][i]!,
     weight: weights[i]!,
     ...(exist === null ? {} : { available_samples: exist[i]! }),
   }));
-  return { ...spec, tasks };
+  return { ...spec, tasks, rungs: [{ fidelity: "full", samples: { few: 100, many: 300 } }] };
 }
 
 Deno.test("samplesToTake() spreads samples over the tasks as they were, none beyond what exist", () => {
@@ -67,8 +65,8 @@ Deno.test("samplesToTake() of old records knows all that exist where all or fewe
   const [trial, verdict] = undecidedAt(800);
   const unknown = samplesToTake(verdict, trial, plan(null));
   assert.deepEqual([unknown?.existing, unknown?.total], [null, 800]);
-  const all = plan(null).tasks.map((task) => ({ ...task, full_samples: null }));
-  const none = samplesToTake(verdict, trial, { ...spec, tasks: all });
+  const rungs = [{ fidelity: "full", samples: { few: null, many: null } }];
+  const none = samplesToTake(verdict, trial, { ...plan(null), rungs });
   assert.deepEqual([none?.existing, none?.by_task], [400, null]);
 });
 

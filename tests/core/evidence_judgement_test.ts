@@ -9,9 +9,9 @@ import {
   frontProbability,
   mayReachFront,
   type Measurement,
-  proxyGate,
-  proxyThreshold,
   rewardOf,
+  rungGate,
+  rungThreshold,
   type SampleResult,
   type Spec,
   streamRandom,
@@ -149,17 +149,17 @@ Deno.test("a study of perplexity is judged by the relative rise, five times the 
   assert.equal(verdict!.verdict, "met");
   const large = compared((i) => 0.3 + (i % 2) / 100);
   assert.equal(checkConstraints(perplexitySpec, facts, [], large)[0]!.verdict, "violated");
-  assert.equal(proxyGate(perplexitySpec, small).decision, "pass");
-  assert.equal(proxyGate(perplexitySpec, large).decision, "abort");
-  assert.equal(proxyThreshold(perplexitySpec), 0.25);
+  assert.equal(rungGate(perplexitySpec, "proxy", small).decision, "pass");
+  assert.equal(rungGate(perplexitySpec, "proxy", large).decision, "abort");
+  assert.equal(rungThreshold(perplexitySpec), 0.25);
 });
 
-Deno.test("proxyGate() ends above a drop of 0.05, not at it, and later for a user who allows more", () => {
-  assert.equal(proxyGate(spec, drop(5, 100)).decision, "pass");
-  assert.equal(proxyGate(spec, drop(6, 100)).decision, "abort");
+Deno.test("rungGate() ends above a drop of 0.05, not at it, and later for a user who allows more", () => {
+  assert.equal(rungGate(spec, "proxy", drop(5, 100)).decision, "pass");
+  assert.equal(rungGate(spec, "proxy", drop(6, 100)).decision, "abort");
   const lax = { ...spec, constraints: { ...spec.constraints, max_accuracy_drop: 0.1 } };
-  assert.equal(proxyGate(lax, drop(6, 100)).decision, "pass");
-  assert.equal(proxyGate(spec, null).decision, "pass");
+  assert.equal(rungGate(lax, "proxy", drop(6, 100)).decision, "pass");
+  assert.equal(rungGate(spec, "proxy", null).decision, "pass");
 });
 
 Deno.test("verificationGate() reads old records by their bits, and never passes what was not verified", async () => {
@@ -266,7 +266,7 @@ Deno.test("mayReachFront() gives the benefit of the doubt, and only that", () =>
   const evidence = (right: number, bytes: number, n = 100) => ({
     measurements: [figure("size_bytes", bytes, null, 0)],
     latency: timed(bytes, 0.01 / bytes),
-    proxy: words(n, right),
+    evaluations: new Map([["proxy", words(n, right)]]),
   });
   const front = [evidence(60, 100)];
   assert.equal(mayReachFront(evidence(60, 90), front, spec), true, "smaller");

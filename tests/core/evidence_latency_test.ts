@@ -382,8 +382,9 @@ Deno.test("mayReachFront() sees no benefit of a doubt between two trials of one 
   };
   const { trials: compared } = comparableStudy(DEMO, spec);
   const [two, three] = [compared[2]!, compared[3]!];
-  const member = { ...two, proxy };
-  assert.equal(mayReachFront({ ...three, proxy: worse }, [member], spec), false);
+  const on = (one: typeof proxy) => ({ evaluations: new Map([["proxy", one]]) });
+  const member = { ...two, ...on(proxy) };
+  assert.equal(mayReachFront({ ...three, ...on(worse) }, [member], spec), false);
   const other = { ...three, latency: { ...three.latency!, form: "other" } };
-  assert.equal(mayReachFront({ ...other, proxy: worse }, [member], spec), true);
+  assert.equal(mayReachFront({ ...other, ...on(worse) }, [member], spec), true);
 });

@@ -24,8 +24,6 @@ function specOf(tasks: Record<string, { chance?: number; weight?: number }>): Sp
     task,
     task_version: "1",
     primary: true,
-    proxy_samples: 100,
-    full_samples: null,
     chance,
     weight,
   }));

@@ -40,10 +40,12 @@ Deno.test("a dataset's set decides its tasks: 100 and 1000 samples of the sums",
     task: "sums",
     task_version: "1",
     primary: true,
-    proxy_samples: 100,
-    full_samples: 1000,
     chance: 0,
   }]);
+  assert.deepEqual(specFor("gsm8k").rungs, [
+    { fidelity: "proxy", samples: { sums: 100 } },
+    { fidelity: "full", samples: { sums: 1000 } },
+  ]);
   assert.deepEqual(specFor("gsm8k").missing_tasks, []);
 });
 
@@ -121,8 +123,8 @@ Deno.test("a user's file takes the task of its lines, whatever its name", () => 
 
 Deno.test("a request's sample counts stand over the tasks', and a proxy is never the larger", () => {
   const counts = (samples: { proxy?: number; full?: number }) => {
-    const { tasks } = specFor("gsm8k", { samples });
-    return [tasks[0]?.proxy_samples, tasks[0]?.full_samples];
+    const { tasks, rungs } = specFor("gsm8k", { samples });
+    return rungs.map((rung) => rung.samples[tasks[0]!.task]);
   };
   assert.deepEqual(counts({ proxy: 20 }), [20, 1000]);
   assert.deepEqual(counts({ full: 50 }), [50, 50]);
@@ -203,8 +205,8 @@ Deno.test("a set says why a benchmark cannot be had", () => {
 
 Deno.test("a sampling limit stands over every task's own count", () => {
   const sampling = { strategy: "random", shuffle: true, limit: 30 } as const;
-  const [plan] = specFor("gsm8k", { sampling, samples: { full: 200 } }).tasks;
-  assert.deepEqual([plan?.proxy_samples, plan?.full_samples], [30, 30]);
+  const { tasks, rungs } = specFor("gsm8k", { sampling, samples: { full: 200 } });
+  assert.deepEqual(rungs.map(({ samples }) => samples[tasks[0]!.task]), [30, 30]);
   const assumed = (more: Parameters<typeof specFor>[1]) =>
     specFor("gsm8k", more).assumptions.map(({ field }) => field)
       .filter((field) => field.startsWith("sampl"));

@@ -5,6 +5,7 @@ import {
   type FoundTask,
   foundTask,
   inferSpec,
+  planRungs,
   planTasks,
   samplingByTask,
   type StudyRequestInput,
@@ -14,11 +15,9 @@ import { plugins, withDataset } from "./spec_fixtures.ts";
 
 const two = tasks.filter(({ name }) => name === "words" || name === "sums");
 const plan = (more: Partial<StudyRequestInput>) =>
-  planTasks({ tasks: two, weights: {} }, request(more)).map((one) => [
-    one.task,
-    one.proxy_samples,
-    one.full_samples,
-  ]);
+  two.map((
+    { name },
+  ) => [name, ...planRungs(two, request(more)).map(({ samples }) => samples[name])]);
 
 Deno.test("a benchmark's own counts stand over those of all, and its dataset's word names it", () => {
   const plain = plan({});
@@ -62,14 +61,14 @@ Deno.test("parts of a task count by their rows where a sample does not take them
 
 Deno.test("each task is taken by its own strategy, the proxy among the full", () => {
   const order = [7, 2, 9, 0, 5, 8, 1, 4, 6, 3];
-  const pool = { order, groups: null, proxy: 2, full: 4 };
+  const pool = { order, groups: null, counts: [2, 4] };
   const first = { strategy: "sequential", shuffle: true } as const;
   const [drawn, listed] = chooseSamples([
     { task: "drawn", ...pool },
     { task: "listed", ...pool, sampling: first },
   ]);
-  assert.deepEqual(drawn, { task: "drawn", proxy: [2, 7], full: [0, 2, 7, 9] });
-  assert.deepEqual(listed, { task: "listed", proxy: [0, 1], full: [0, 1, 2, 3] });
+  assert.deepEqual(drawn, { task: "drawn", rungs: [[2, 7], [0, 2, 7, 9]] });
+  assert.deepEqual(listed, { task: "listed", rungs: [[0, 1], [0, 1, 2, 3]] });
 });
 
 const PIQA: FoundTask = {

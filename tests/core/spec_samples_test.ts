@@ -5,25 +5,35 @@ import { chooseSamples, type ChosenSamples, type SamplePool, Sampling } from "..
 const ORDER = [7, 2, 9, 0, 5, 8, 1, 4, 6, 3];
 const GROUPS = [..."aaaaaabbbc"];
 
-function pool(more: Partial<SamplePool> = {}): SamplePool {
-  return { task: "t", order: ORDER, groups: null, proxy: 3, full: null, ...more };
+interface Counts {
+  readonly proxy?: number;
+  readonly full?: number | null;
+}
+
+function pool({ proxy = 3, full = null, ...more }: Partial<SamplePool> & Counts = {}): SamplePool {
+  return { task: "t", order: ORDER, groups: null, counts: [proxy, full], ...more };
 }
 
 function sampling(fields: Partial<Sampling> = {}): Sampling {
   return Sampling.parse(fields);
 }
 
-function only(pool: SamplePool, fields: Partial<Sampling> = {}): ChosenSamples {
-  return chooseSamples([pool], sampling(fields))[0]!;
+/** The rows of the first and of the last rung. */
+function ends({ task, rungs }: ChosenSamples) {
+  return { task, proxy: rungs[0]!, full: rungs.at(-1)! };
 }
 
-const sizes = (chosen: ChosenSamples[]) => chosen.map(({ full }) => full.length);
+function only(pool: SamplePool, fields: Partial<Sampling> = {}) {
+  return ends(chooseSamples([pool], sampling(fields))[0]!);
+}
+
+const sizes = (chosen: ChosenSamples[]) => chosen.map((one) => ends(one).full.length);
 
 Deno.test("without a word on sampling the first rows of the drawn order are taken", () => {
   const [chosen] = chooseSamples([pool({ full: 5 })]);
-  assert.deepEqual(chosen, { task: "t", proxy: [2, 7, 9], full: [0, 2, 5, 7, 9] });
-  assert.deepEqual(chooseSamples([pool()])[0]!.full, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-  assert.deepEqual(chooseSamples([pool({ proxy: 50, full: 50 })])[0]!.proxy.length, 10);
+  assert.deepEqual(chosen, { task: "t", rungs: [[2, 7, 9], [0, 2, 5, 7, 9]] });
+  assert.deepEqual(ends(chooseSamples([pool()])[0]!).full, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  assert.deepEqual(ends(chooseSamples([pool({ proxy: 50, full: 50 })])[0]!).proxy.length, 10);
 });
 
 Deno.test("stratified gives groups equal shares; what a small one lacks goes to the others", () => {
@@ -80,7 +90,7 @@ Deno.test("the proxy lies among the full samples, whatever the strategy and the 
         const pools = [pool({ groups: GROUPS, full: 8 }), pool({ task: "u" })];
         const fields = sampling({ strategy, total_limit: total_limit + 8, shuffle });
         const chosen = chooseSamples(pools, fields);
-        for (const { proxy, full } of chosen) {
+        for (const { proxy, full } of chosen.map(ends)) {
           assert.ok(proxy.every((row) => full.includes(row)));
           assert.equal(new Set(full).size, full.length);
           assert.equal(proxy.length, Math.min(3, full.length));
@@ -89,4 +99,28 @@ Deno.test("the proxy lies among the full samples, whatever the strategy and the 
       }
     }
   }
+});
+
+Deno.test("a rung between lies in the next one and holds the one before, which it does not change", () => {
+  for (const strategy of ["stratified", "random", "sequential"] as const) {
+    for (const shuffle of [true, false]) {
+      const asked = { groups: GROUPS, counts: [2, 4, 7, null] };
+      const fields = sampling({ strategy, shuffle });
+      const [{ rungs }] = chooseSamples([pool(asked)], fields) as [ChosenSamples];
+      assert.deepEqual(rungs.map((rows) => rows.length), [2, 4, 7, 10]);
+      for (const [i, rows] of rungs.entries()) {
+        const above = rungs[i + 1] ?? rows;
+        assert.ok(rows.every((row) => above.includes(row)), `${strategy}, rung ${i}`);
+      }
+      const [two] = chooseSamples([pool({ ...asked, counts: [2, null] })], fields);
+      assert.deepEqual(two!.rungs[0], rungs[0], "the proxy is the same without rungs between");
+    }
+  }
+});
+
+Deno.test("total_limit leaves no rung more than the last one has", () => {
+  const pools = [pool({ counts: [3, 6, null] }), pool({ task: "u", counts: [3, 6, null] })];
+  const chosen = chooseSamples(pools, sampling({ total_limit: 8 }));
+  const lengths = chosen.map(({ rungs }) => rungs.map((rows) => rows.length));
+  assert.deepEqual(lengths, [[3, 4, 4], [3, 4, 4]]);
 });

@@ -32,8 +32,9 @@ export interface WorldOptions {
   readonly facts?: Facts;
   readonly spec?: (spec: Spec) => Spec;
   /** Share of right answers that a recipe loses. */
-  readonly loss?: (bits: number, actions: readonly ResolvedAction[]) => number;
-  readonly samples?: { proxy: number; full: number };
+  readonly loss?: (bits: number, actions: readonly ResolvedAction[], rung: string) => number;
+  /** Words that each rung takes; texts are a tenth of them. */
+  readonly samples?: Readonly<Record<string, number>>;
   /** Called before each backend call; a failure makes it fail. */
   readonly disturb?: (call: Call) => Failure | null | void;
   readonly cosine?: number;
@@ -45,7 +46,7 @@ export interface Call {
   readonly call: "apply" | "evaluate" | "speed";
   readonly trial_id: string;
   readonly recipe: string;
-  readonly fidelity: "proxy" | "full" | null;
+  readonly fidelity: string | null;
   /** From 1. */
   readonly count: number;
 }
@@ -58,7 +59,7 @@ export interface World {
   readonly clock: { now(): number; advance(seconds: number): void };
   readonly backend: Backend;
   readonly abort: AbortController;
-  readonly stored: { trial_id: string; fidelity: "proxy" | "full"; evaluation: Evaluation }[];
+  readonly stored: { trial_id: string; fidelity: string; evaluation: Evaluation }[];
   readonly input: (more?: Partial<StudyInput>) => StudyInput;
   readonly ports: StudyPorts;
 }
@@ -99,7 +100,8 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
   const studyRequest = request(asked);
   const inferred = inferSpec(studyRequest, facts, plugins);
   const spec = options.spec?.(inferred) ?? inferred;
-  const amounts = options.samples ?? { proxy: 100, full: 400 };
+  const amounts: Readonly<Record<string, number>> = options.samples ??
+    { proxy: 100, half: 200, full: 400 };
 
   async function step<T>(
     about: Omit<Call, "count" | "recipe"> & { actions: readonly ResolvedAction[] },
@@ -152,11 +154,11 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
     },
     async evaluate(trial_id, artifact, fidelity, stage) {
       const actions = recipes.get(artifact.artifact_id)!;
-      const n = amounts[fidelity];
+      const n = amounts[fidelity]!;
       const about = { call: "evaluate" as const, trial_id, fidelity, actions };
       const outcome = await step(about, n / 20, (): Evaluation => {
         const bits = bitsOf(actions);
-        const loss = options.loss?.(bits, actions) ?? LOSS[bits] ?? 0.01;
+        const loss = options.loss?.(bits, actions, fidelity) ?? LOSS[bits] ?? 0.01;
         const samples = [...words(n, loss), ...texts(n / 10, loss)];
         const hash = options.protocol?.(calls.at(-1)!) ?? `${fidelity}-1`;
         return {
@@ -294,7 +296,7 @@ function sample(task: string, i: number, score: number): SampleResult {
 function qualityOf(
   task: string,
   samples: readonly SampleResult[],
-  fidelity: "proxy" | "full",
+  fidelity: string,
 ): Measurement {
   const scores = samples.filter((one) => one.task === task).map((one) => one.score);
   const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;

@@ -50,8 +50,7 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
         spec: null as never, // an evaluation reads none of these
         model: null as never,
         tasks: [task],
-        proxy: [],
-        full: [{ task: task.task, rows: ROWS }],
+        rungs: [{ fidelity: "full", selections: [{ task: task.task, rows: ROWS }] }],
         windows: { calibration: null, training: null },
         counts: { calibration: { windows: 0, tokens: 0 }, training: { windows: 0, tokens: 0 } },
         seed: 1,

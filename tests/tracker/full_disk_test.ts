@@ -78,8 +78,7 @@ async function prepare(client: BackendClient, disk: string, before: (stage: stri
     model: smallFacts().model,
     spec: null as never, // an action reads none of these
     tasks: [],
-    proxy: [],
-    full: [],
+    rungs: [],
     windows: { calibration: null, training: null },
     counts: { calibration: { windows: 0, tokens: 0 }, training: { windows: 0, tokens: 0 } },
     allow_unsafe_code: false,

@@ -3,16 +3,19 @@ import { parseSampleCounts, parseSampling } from "../../tracker/commands/input/p
 import { studyFromOptions } from "../../tracker/commands/study_document.ts";
 
 Deno.test("counts of samples are for all tasks, for one, or both", () => {
-  assert.deepEqual(parseSampleCounts("40", undefined), { proxy: 40 });
-  assert.deepEqual(parseSampleCounts("40,mmlu=100", "mmlu=500,gsm8k=9"), {
+  assert.deepEqual(parseSampleCounts("40", "proxy"), { proxy: 40 });
+  assert.deepEqual(parseSampleCounts("40,mmlu=100", "proxy"), {
     proxy: 40,
-    by_task: { mmlu: { proxy: 100, full: 500 }, gsm8k: { full: 9 } },
+    by_task: { mmlu: { proxy: 100 } },
   });
-  assert.throws(() => parseSampleCounts("mmlu=x", undefined), /--proxy-samples as a whole.*"x"/);
-  assert.throws(() => parseSampleCounts(undefined, "0"), /--full-samples .* at least 1/);
-  assert.throws(() => parseSampleCounts("1,2", undefined), /says a number twice/);
-  assert.throws(() => parseSampleCounts("a=1,a=2", undefined), /says a number twice/);
-  assert.throws(() => parseSampleCounts("=1", undefined), /TASK=NUMBER/);
+  assert.deepEqual(parseSampleCounts("mmlu=500,gsm8k=9", "full"), {
+    by_task: { mmlu: { full: 500 }, gsm8k: { full: 9 } },
+  });
+  assert.throws(() => parseSampleCounts("mmlu=x", "proxy"), /--proxy-samples as a whole.*"x"/);
+  assert.throws(() => parseSampleCounts("0", "full"), /--full-samples .* at least 1/);
+  assert.throws(() => parseSampleCounts("1,2", "proxy"), /says a number twice/);
+  assert.throws(() => parseSampleCounts("a=1,a=2", "proxy"), /says a number twice/);
+  assert.throws(() => parseSampleCounts("=1", "proxy"), /TASK=NUMBER/);
 });
 
 Deno.test("a field of --sampling with a task before it holds for that task", () => {
@@ -40,6 +43,6 @@ Deno.test("--limit, --fidelity and --offline are fields of the study, above the 
   assert.deepEqual(study.samples.by_task, { mmlu: { proxy: 5 }, gsm8k: { full: 3 } });
   assert.throws(
     () => studyFromOptions({ model: "tiny", dataset: "tiny", fidelity: "fast" }),
-    /"fidelity": "fast" is refused/,
+    /Unknown fidelity "fast"\. Known: full, proxy/,
   );
 });

@@ -26,8 +26,6 @@ function plansOf(random: Random): TaskPlan[] {
     task: `task_${i}`,
     task_version: "1",
     primary: true,
-    proxy_samples: 10,
-    full_samples: null,
     ...pick(random, {}, { chance: 0 }, { chance: 0.25 }, { chance: random() }),
     ...pick(random, {}, { weight: 0.5 }, { weight: random() * 9 + 0.1 }),
   }));

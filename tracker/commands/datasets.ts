@@ -1,4 +1,12 @@
-import { type BenchmarkSet, isShare, type Task, unknownName, UsageError } from "../../core/mod.ts";
+import {
+  type BenchmarkSet,
+  FULL,
+  isShare,
+  PROXY,
+  type Task,
+  unknownName,
+  UsageError,
+} from "../../core/mod.ts";
 import { discoverPlugins } from "../discover.ts";
 import { textTable } from "../terminal/table.ts";
 
@@ -62,7 +70,7 @@ export async function datasetsCommand(
     const head = ["--dataset", "benchmarks", "not to be had"];
     console.log(textTable(head, sets.map((set) => setRow(set, registry.tasks))) + "\n");
   }
-  const head = ["benchmark", "what it measures", "proxy", "full", "shots", "chance", "data"];
+  const head = ["benchmark", "what it measures", PROXY, FULL, "shots", "chance", "data"];
   if (tasks.length > 0) console.log(textTable(head, tasks.map(taskRow)));
   if (word !== undefined) return;
   console.log(

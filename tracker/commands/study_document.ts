@@ -1,6 +1,12 @@
-import { type StudyLimits, type StudyRequestInput, UsageError } from "../../core/mod.ts";
+import {
+  FULL,
+  PROXY,
+  type StudyLimits,
+  type StudyRequestInput,
+  UsageError,
+} from "../../core/mod.ts";
 import { checkStudy } from "../check_study.ts";
-import { parseSampleCounts, parseSampling } from "./input/parse_samples.ts";
+import { parseRungs, parseSampleCounts, parseSampling } from "./input/parse_samples.ts";
 import {
   parseDuration,
   parseObjectives,
@@ -45,9 +51,11 @@ function readWords(option: StudyOption, words: string | boolean | string[]): unk
     case "sampling":
       return parseSampling(words);
     case "proxy counts":
-      return parseSampleCounts(words, undefined);
+      return parseSampleCounts(words, PROXY);
     case "full counts":
-      return parseSampleCounts(undefined, words);
+      return parseSampleCounts(words, FULL);
+    case "rung counts":
+      return parseRungs(words);
     default:
       return parseWhole(words, flag, Number(option.reads.slice("whole from ".length)));
   }

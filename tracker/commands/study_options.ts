@@ -22,7 +22,9 @@ type Reads =
   | "objectives"
   | "task weights"
   | "sampling"
-  | `${"proxy" | "full"} counts`;
+  | "proxy counts"
+  | "full counts"
+  | "rung counts";
 
 /** An option of a study: all that `pare run`, `evaluate` and `resume` know of it. */
 export interface StudyOption {
@@ -275,8 +277,15 @@ export const STUDY_OPTIONS = [
     of: "study",
   },
   {
-    flag: "--fidelity <proxy|full>",
-    help: "proxy: only proxy evaluations, so no front; full: all in full, without a proxy first",
+    flag: "--samples <counts>",
+    help: "samples a task by rung: proxy=100,half=400,full=2000; mmlu.half=285 for one task",
+    reads: "rung counts",
+    field: "samples",
+    of: "study",
+  },
+  {
+    flag: "--fidelity <rung>",
+    help: "only this rung: proxy: no front; full: all in full, without a proxy first",
     reads: "text",
     field: "fidelity",
     of: "study",

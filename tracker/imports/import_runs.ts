@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import {
+  FULL,
   type ImportedRun,
   type ImportSource,
   type RunImported,
@@ -93,7 +94,7 @@ async function recordSamples(
   samples: readonly SampleResult[],
   at: string,
 ): Promise<void> {
-  const place = store.samplesPath(study_id, trial_id, "full");
+  const place = store.samplesPath(study_id, trial_id, FULL);
   const [relative, absolute] = [place.relative, place.absolute].map((path) =>
     path.replace(/\.parquet$/, ".jsonl")
   ) as [string, string]; // one for each
@@ -104,7 +105,7 @@ async function recordSamples(
     at,
     study_id,
     trial_id,
-    fidelity: "full",
+    fidelity: FULL,
     path: relative,
     rows: samples.length,
     sha256: createHash("sha256").update(text).digest("hex"),

@@ -45,7 +45,7 @@ function signs(document: Document, y: number) {
   const texts = [
     "baseline",
     "on the front",
-    "beaten, or proxy only",
+    "beaten, or not in full",
     "breaks a constraint",
     "recommended",
   ];
@@ -55,7 +55,7 @@ function signs(document: Document, y: number) {
     if (text === "baseline") group.append(label(document, "★", x - 6, y));
     else if (text === "on the front") {
       group.append(svgElement(document, "circle", { ...dot, cx: x, r: 5, fill: INK }));
-    } else if (text === "beaten, or proxy only") {
+    } else if (text === "beaten, or not in full") {
       group.append(svgElement(document, "circle", { ...dot, cx: x, r: 4.5 }));
     } else if (text === "recommended") {
       group.append(svgElement(document, "circle", { ...dot, cx: x, r: 8 }));

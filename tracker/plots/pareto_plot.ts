@@ -1,6 +1,6 @@
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
-import { isShare, knownMetric, metricOf, type QualityMetric } from "../../core/mod.ts";
+import { isDecisive, isShare, knownMetric, metricOf, type QualityMetric } from "../../core/mod.ts";
 import { drawnObjectives } from "../view/drawn_objectives.ts";
 import type { TrialRow } from "../view/trial_rows.ts";
 import { colourOf, FONT, INK, label, legend, svgElement } from "./legend.ts";
@@ -30,7 +30,8 @@ interface Point {
   label: string;
   methods: string;
   kind: "baseline" | "front" | "dominated" | "violated";
-  proxy: boolean;
+  /** It was not evaluated on the last rung. */
+  partial: boolean;
   recommended: boolean;
 }
 
@@ -59,7 +60,7 @@ function points(
         : row.on_front
         ? "front"
         : "dominated",
-      proxy: row.fidelity === "proxy",
+      partial: row.fidelity !== null && !isDecisive(row.fidelity),
       recommended: row.trial_id === recommended,
     }];
   });
@@ -67,7 +68,7 @@ function points(
 
 /** The staircase of the points that nothing beats in this panel's two dimensions. */
 function staircase(all: Point[], better: 1 | -1, ascending: boolean): { x: number; y: number }[] {
-  const valid = all.filter((p) => p.kind !== "violated" && !p.proxy)
+  const valid = all.filter((p) => p.kind !== "violated" && !p.partial)
     .sort((a, b) => ascending ? a.x - b.x : b.x - a.x);
   const steps: { x: number; y: number }[] = [];
   for (const point of valid) {

@@ -3,7 +3,7 @@ import { drawnObjectives } from "../view/drawn_objectives.ts";
 import { bytes, duration, number, percent } from "../view/number_text.ts";
 import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts";
 import { type TrialColumn, trialColumns } from "../view/trial_columns.ts";
-import { recipeText, standing, type TrialRow } from "../view/trial_rows.ts";
+import { recipeText, rungText, standing, type TrialRow } from "../view/trial_rows.ts";
 import { unsafeSentence } from "../view/unsafe_code.ts";
 import { type Block, heading, list, paragraph, table } from "./blocks.ts";
 import { evidenceBlocks } from "./evidence_blocks.ts";
@@ -50,7 +50,7 @@ function summaryTable(view: StudyView): Block {
     row.recipe,
     ...columns.map(({ cell }) => cell(row)),
     number(row.reward),
-    row.fidelity ?? "–",
+    rungText(row),
     percent(row.front_probability),
     standing(row, view.recommended),
   ]);

@@ -15,7 +15,7 @@ export interface EvaluateInput {
   readonly runner: StageRunner;
   readonly trial_id: string;
   readonly artifact: Artifact;
-  readonly fidelity: "proxy" | "full";
+  readonly fidelity: string;
   /** Of an evaluation in the midst of a chain: number of the last action applied. */
   readonly stage?: number | undefined;
 }
@@ -24,8 +24,8 @@ export interface EvaluateInput {
 export const BATCH_SIZE = 16;
 
 /**
- * Where the answers of an artifact are kept: by what made them, so that a full evaluation takes the
- * proxy's, a killed one goes on where it stopped, and a baseline is evaluated once for all studies.
+ * Where the answers of an artifact are kept: by what made them, so that a rung takes those of the
+ * rungs before it, a killed one goes on where it stopped, and a baseline is evaluated once for all studies.
  * What a server said is its study's alone: tomorrow it may serve other weights by the same name.
  */
 async function answersPath({ workshop, study, artifact }: EvaluateInput): Promise<string> {
@@ -43,12 +43,15 @@ async function answersPath({ workshop, study, artifact }: EvaluateInput): Promis
   return join(workshop.home.root, "answers", `${name}.jsonl`);
 }
 
-/** Quality at a fidelity: one process, its samples kept beside the journal. */
+/** Quality on a rung: one process, its samples kept beside the journal. */
 export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Evaluation>> {
   const { workshop, study, runner, trial_id, artifact, fidelity } = input;
   const place = await artifactPlace(workshop.artifacts, artifact, "evaluate");
   if (!place.ok) return place;
   const { stage } = input;
+  const height = study.rungs.findIndex((rung) => rung.fidelity === fidelity);
+  const { selections } = study.rungs[height]!; // the loop climbs the study's own rungs
+  const below = study.rungs.slice(0, height);
   const { relative, absolute } = workshop.store.samplesPath(
     study.study_id,
     stage === undefined ? trial_id : `${trial_id}-stage${stage}`,
@@ -58,12 +61,12 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
     stage: "evaluate",
     ...place.value,
     tasks: [...study.tasks],
-    selections: [...(fidelity === "proxy" ? study.proxy : study.full)],
+    selections: [...selections],
     fidelity,
     batch_size: BATCH_SIZE,
     samples_path: absolute,
     seed: study.seed,
-    batched_apart: fidelity === "proxy" ? [] : [...study.proxy],
+    batched_apart: below.flatMap((rung) => rung.selections),
     answers_path: await answersPath(input),
     answer_chars: study.answer_chars,
     runtime: null,

@@ -46,7 +46,8 @@ export function createLiveBackend(
       const input = { workshop, study, runner, trial_id, artifact, fidelity, stage };
       const evaluated = await evaluateArtifact(input);
       if (evaluated.ok) {
-        answers.keep(artifact.artifact_id, evaluated.value.samples, fidelity === "proxy");
+        const isFirst = fidelity === study.rungs[0]?.fidelity;
+        answers.keep(artifact.artifact_id, evaluated.value.samples, isFirst);
       }
       return evaluated;
     },

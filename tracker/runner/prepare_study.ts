@@ -9,6 +9,7 @@ import {
   type DataKind,
   type Facts,
   type SamplePool,
+  samplesAt,
   samplingByTask,
   type Spec,
   type StageResult,
@@ -216,8 +217,14 @@ async function prepareTasks(
     windows: made,
     counts: windowCounts(made),
     tasks,
-    proxy: chosen.map(({ task, proxy }) => ({ task, rows: proxy, ...weighingOf(spec, task) })),
-    full: chosen.map(({ task, full }) => ({ task, rows: full, ...weighingOf(spec, task) })),
+    rungs: spec.rungs.map(({ fidelity }, height) => ({
+      fidelity,
+      selections: chosen.map(({ task, rungs }) => ({
+        task,
+        rows: [...rungs[height]!],
+        ...weighingOf(spec, task),
+      })),
+    })),
     seed: request.seed,
     cpu_power: device.cpu_power ?? null,
     carbon_intensity: device.carbon_intensity ?? null,
@@ -264,13 +271,14 @@ function poolsOf(
   prepared: StageResult<"prepare_data">,
   own: ReadonlyMap<string, TaskSampling>,
 ): SamplePool[] {
-  return spec.tasks.map(({ task, proxy_samples: proxy, full_samples: full }) => {
+  return spec.tasks.map(({ task }) => {
     const read = prepared.tasks.find((one) => one.task === task);
     if (read === undefined) {
       throw new UsageError(`Cannot choose samples of ${task}: none were read`);
     }
     const sampling = own.get(task);
     const { order, groups } = read;
-    return { task, order, groups, proxy, full, ...(sampling === undefined ? {} : { sampling }) };
+    const counts = spec.rungs.map(({ fidelity }) => samplesAt(spec, fidelity, task) ?? null);
+    return { task, order, groups, counts, ...(sampling === undefined ? {} : { sampling }) };
   });
 }

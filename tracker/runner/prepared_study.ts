@@ -11,6 +11,12 @@ import type {
 } from "../../core/mod.ts";
 import type { PreparedWindows } from "./study_windows.ts";
 
+/** The samples of one rung. */
+export interface PreparedRung {
+  readonly fidelity: string;
+  readonly selections: readonly SampleSelection[];
+}
+
 /** What a study has ready before its first trial. */
 export interface PreparedStudy {
   readonly study_id: string;
@@ -18,8 +24,8 @@ export interface PreparedStudy {
   /** The uncompressed model's. */
   readonly model: ModelFacts;
   readonly tasks: readonly WireTask[];
-  readonly proxy: readonly SampleSelection[];
-  readonly full: readonly SampleSelection[];
+  /** The samples of each rung, cheapest first; every rung holds those of the one before it. */
+  readonly rungs: readonly PreparedRung[];
   /** The text that methods work on; null: none was made of that kind. */
   readonly windows: Readonly<Record<DataKind, PreparedWindows | null>>;
   /** How much of it there is; knobs take no more. */

@@ -11,6 +11,6 @@ export interface SpeedInput {
   readonly trial_id: string;
   readonly artifact: Artifact;
   readonly baseline: Artifact | null;
-  /** The proxy's samples as they were evaluated; empty where they are not known. */
+  /** The first rung's samples as they were evaluated; empty where they are not known. */
   readonly evaluated: readonly SampleResult[];
 }

@@ -64,7 +64,7 @@ export interface Store extends Tracker {
   samplesPath(
     study_id: string,
     trial_id: string,
-    fidelity: "proxy" | "full",
+    fidelity: string,
   ): { relative: string; absolute: string };
   /** Where a stage's log goes. */
   logPath(study_id: string, trial_id: string, stage: string): string;

@@ -46,12 +46,16 @@ export function pathComponent(name: string): string {
 export function samplesPath(
   study_id: string,
   trial_id: string,
-  fidelity: "proxy" | "full",
+  fidelity: string,
 ): string {
   const trial = trial_id.startsWith(`${study_id}/`)
     ? trial_id.slice(study_id.length + 1)
     : trial_id;
-  return join("samples", pathComponent(study_id), `${pathComponent(trial)}-${fidelity}.parquet`);
+  return join(
+    "samples",
+    pathComponent(study_id),
+    `${pathComponent(trial)}-${pathComponent(fidelity)}.parquet`,
+  );
 }
 
 /** Path of a trial's worker log, relative to the store. */

@@ -40,8 +40,6 @@ const PHASES: Readonly<Record<string, (detail: string) => string>> = {
   prepare_data: () => "choose samples and calibration text",
   apply: (method) => `compress with ${method}`,
   verify: () => "verify what was written",
-  proxy: () => "evaluate on the proxy sample",
-  full: () => "evaluate on the full sample",
   make_form: (runtime) => `make what ${runtime} loads`,
   runtime_logits: (runtime) => `compute the proof's logits in ${runtime}`,
   prove_runtime: () => "compare the runtime's logits with the model's",
@@ -49,9 +47,18 @@ const PHASES: Readonly<Record<string, (detail: string) => string>> = {
 };
 
 /** A phase of a trial as a line. */
-export function phaseLine(event: { trial_id: string; phase: string; detail: string }): string {
-  const where = event.trial_id.split("/").at(-1) ?? event.trial_id;
-  const words = PHASES[event.phase]?.(event.detail) ?? `${event.phase} ${event.detail}`;
+export function phaseLine(
+  { trial_id, phase, detail, rung = false }: {
+    trial_id: string;
+    phase: string;
+    detail: string;
+    rung?: boolean;
+  },
+): string {
+  const where = trial_id.split("/").at(-1) ?? trial_id;
+  const words = rung
+    ? `evaluate on the ${phase} sample`
+    : PHASES[phase]?.(detail) ?? `${phase} ${detail}`;
   return `  ${where}  ${words}`;
 }
 

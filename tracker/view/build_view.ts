@@ -7,6 +7,7 @@ import {
   frontHypervolume,
   frontOf,
   frontProbability,
+  isDecisive,
   type JournalRecord,
   objectivesSentence,
   type Protocolled,
@@ -15,6 +16,7 @@ import {
   type Recommendation,
   type ReplayedStudy,
   replayStudy,
+  rungNames,
   type SampleResult,
   type Span,
   type Spec,
@@ -86,18 +88,18 @@ async function evidenceOf(
 function protocolOf(study: ReplayedStudy, trial_id: string) {
   const { protocol = {}, protocol_parts } =
     study.samples.findLast((record) =>
-      record.trial_id === trial_id && record.fidelity === "full"
+      record.trial_id === trial_id && isDecisive(record.fidelity)
     ) ?? {};
   return { protocol, protocol_parts };
 }
 
-/** What a trial's figures depend on, those of its full evaluation before its proxy's. */
+/** What a trial's figures depend on: of each task as its highest rung tells it. */
 function partsOf(study: ReplayedStudy, trial_id: string): StudyView["protocol_parts"] {
   const own = study.samples.filter((record) => record.trial_id === trial_id);
-  const [proxy, full] = (["proxy", "full"] as const).map((fidelity) =>
-    own.findLast((record) => record.fidelity === fidelity)?.protocol_parts
+  const parts = rungNames(study.opened.spec).map((rung) =>
+    own.findLast(({ fidelity }) => fidelity === rung)?.protocol_parts
   );
-  return { ...proxy, ...full };
+  return Object.assign({}, ...parts);
 }
 
 /** Those that were evaluated as the baseline was; of the others, why they may not be compared. */

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import {
   compareTasks,
+  isDecisive,
   type Protocolled,
   protocolMismatch,
   replayStudy,
@@ -54,7 +55,7 @@ export async function compareTrials(
     refused.push(`Cannot compare ${task}: only ${names.other} measured it`);
   }
   const { trial: { measurements }, samples, spec } = reference;
-  const own = measurements.filter(({ fidelity }) => fidelity === "full");
+  const own = measurements.filter(({ fidelity }) => isDecisive(fidelity));
   const random = streamRandom(SEED, `comparison ${reference_id} ${other_id}`);
   return {
     comparisons: compareTasks(
@@ -96,7 +97,7 @@ async function evaluatedTrial(store: Store, trial_id: string): Promise<Evaluated
     throw new UsageError(unknownName("trial", trial_id, trials));
   }
   const written = study.samples.findLast((record) =>
-    record.trial_id === trial_id && record.fidelity === "full"
+    record.trial_id === trial_id && isDecisive(record.fidelity)
   );
   if (written === undefined) {
     throw new UsageError(`Cannot compare ${trial_id}: it has no full evaluation`);

@@ -2,6 +2,8 @@ import {
   type Artifact,
   type Comparable,
   type ConstraintVerdict,
+  FULL,
+  isDecisive,
   latencyFigure,
   type Measurement,
   METRICS,
@@ -21,7 +23,10 @@ export interface TrialRow {
   recipe: string;
   methods: string;
   state: Trial["state"];
-  fidelity: "proxy" | "full" | null;
+  /** The highest rung that it reached; null: it was not evaluated. */
+  fidelity: string | null;
+  /** Samples behind its quality, and those of the last rung; null: one of them is not known. */
+  samples: { n: number; of: number } | null;
   /** By metric, every one of the table of metrics that was measured; latency as it is compared. */
   figures: Readonly<Record<string, Figure>>;
   accuracy: Figure | null;
@@ -57,8 +62,16 @@ export function standing(row: TrialRow, recommended: string | null): string {
   if (row.baseline) return row.state === "completed" ? "baseline" : row.state;
   if (row.state !== "completed") return row.state;
   if (row.violated) return "breaks a constraint";
-  if (row.fidelity === "proxy") return "proxy only";
+  if (row.fidelity !== null && !isDecisive(row.fidelity)) return `${row.fidelity} only`;
   return (row.on_front ? "front" : "beaten") + (row.undecided ? ", undecided" : "");
+}
+
+/** How far a trial was evaluated: `full`, or `half, 64 of 400 samples`. */
+export function rungText({ fidelity, samples }: Pick<TrialRow, "fidelity" | "samples">): string {
+  if (fidelity === null) return "–";
+  return isDecisive(fidelity) || samples === null
+    ? fidelity
+    : `${fidelity}, ${samples.n} of ${samples.of} samples`;
 }
 
 /** What the rows add to the trials: who is on the front, how surely, and what was written. */
@@ -83,15 +96,21 @@ export function recipeText({ actions, strategy }: Pick<Trial, "actions" | "strat
     : strategy.actions.map(({ method }) => method).join(" + ");
 }
 
+/** Of a metric's figures the last rung's, else that of the highest one that the trial reached. */
+function highest(found: readonly Measurement[], reached: string | null): Measurement | null {
+  const on = (rung: string | null) => found.find(({ fidelity }) => fidelity === rung);
+  return on(FULL) ?? on(reached) ?? found[0] ?? null;
+}
+
 function pick(
-  trial: Pick<Trial, "measurements">,
+  trial: Pick<Trial, "measurements" | "fidelity">,
   metric: string,
   task: string | null = null,
 ): Measurement | null {
   const found = trial.measurements.filter((m) =>
     m.metric === metric && m.slice === null && (task === null ? m.task === null : m.task === task)
   );
-  return found.find((m) => m.fidelity === "full") ?? found[0] ?? null;
+  return highest(found, trial.fidelity);
 }
 
 function figure(measurement: Measurement | null): Figure | null {
@@ -102,7 +121,7 @@ function figure(measurement: Measurement | null): Figure | null {
 
 function anyTask(trial: Trial, metric: string): Measurement | null {
   const found = trial.measurements.filter((m) => m.metric === metric && m.slice === null);
-  return found.find((m) => m.fidelity === "full") ?? found[0] ?? null;
+  return highest(found, trial.fidelity);
 }
 
 /** What was measured of a trial, by metric. */
@@ -158,11 +177,22 @@ export function parametersDiffer(rows: readonly TrialRow[]): boolean {
 
 /** Trials as rows, in the order they were run. */
 export function trialRows(trials: readonly Comparable[], view: FrontView): TrialRow[] {
-  return [...trials].sort((a, b) => a.number - b.number).map((trial) => rowOf(trial, view));
+  const baseline = trials.find(({ strategy, state }) => strategy === null && state === "completed");
+  const all = baseline === undefined || !isDecisive(baseline.fidelity)
+    ? null
+    : quality(baseline)?.n ?? null;
+  return [...trials].sort((a, b) => a.number - b.number).map((trial) => rowOf(trial, view, all));
 }
 
-function rowOf(trial: Comparable, view: FrontView): TrialRow {
+/** The figure that says how many samples a trial was evaluated on. */
+function quality(trial: Trial): Measurement | null {
+  return pick(trial, "accuracy") ?? anyTask(trial, "perplexity");
+}
+
+/** `all`: samples of the last rung; null: not known. */
+function rowOf(trial: Comparable, view: FrontView, all: number | null): TrialRow {
   const latency = latencyColumns(trial);
+  const n = quality(trial)?.n;
   return {
     trial_id: trial.trial_id,
     number: trial.number,
@@ -171,6 +201,7 @@ function rowOf(trial: Comparable, view: FrontView): TrialRow {
     methods: [...new Set(trial.actions.map((a) => a.method))].join(" + ") || "baseline",
     state: trial.state,
     fidelity: trial.fidelity,
+    samples: n === undefined || all === null ? null : { n, of: all },
     accuracy: figure(pick(trial, "accuracy")),
     perplexity: figure(anyTask(trial, "perplexity")),
     ...latency,

@@ -71,7 +71,10 @@ class Answers:
         return answer, seconds
 
 
-def split_apart(rows: Sequence[int], apart: Container[int]) -> list[list[int]]:
-    """The rows in their order, those of `apart` in a part of their own; no part is empty."""
-    parts = [[row for row in rows if row in apart], [row for row in rows if row not in apart]]
+def split_apart(rows: Sequence[int], apart: Sequence[Container[int]] = ()) -> list[list[int]]:
+    """The rows in their order: a part for each of `apart`, of what no earlier one holds, then the
+    rest. No part is empty."""
+    parts: list[list[int]] = [[] for _ in range(len(apart) + 1)]
+    for row in rows:
+        parts[next((i for i, one in enumerate(apart) if row in one), -1)].append(row)
     return [part for part in parts if part]

@@ -64,10 +64,10 @@ def run_perplexity(
     batch_size: int,
     report: Report,
     answers: Answers | None = None,
-    apart: Container[int] = (),
+    apart: Sequence[Container[int]] = (),
 ) -> TaskOutcome:
-    """Perplexity of the model on the windows that `rows` numbers, those of `apart` in batches of
-    their own."""
+    """Perplexity of the model on the windows that `rows` numbers, those of each set of `apart` in
+    batches of their own."""
     answers = answers or Answers()
     before = answers.reused
     every = windows(task, documents, tokenizer)

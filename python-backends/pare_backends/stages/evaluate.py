@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.chat_template import use_chat_template
@@ -43,7 +44,8 @@ class EvaluateRequest:
     artifact_dir: str
     tasks: list[WireTask]
     selections: list[SampleSelection]
-    fidelity: Literal["proxy", "full"]
+    fidelity: str
+    """The rung's name: what the figures are marked with."""
     batch_size: int
     samples_path: str
     seed: int
@@ -61,6 +63,7 @@ class EvaluateRequest:
 
 def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
     """Measures every task on its selected rows; writes the samples as a Parquet file."""
+    _require_name(request.fidelity)
     rows = _selected(request)
     refusals = Refusals()
     left = runnable(request.tasks, request.allow_unsafe_code, report, refusals)
@@ -100,6 +103,15 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
         "protocol_parts": {outcome.task.task: outcome.protocol_parts for outcome in outcomes},
         "refused": refusals.rows,
     }
+
+
+def _require_name(fidelity: str) -> None:
+    if re.fullmatch("[a-z][a-z0-9_]{0,31}", fidelity) is None:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot evaluate on the rung {fidelity!r}: a name is at most 32 small letters, digits"
+            " and _",
+        )
 
 
 def _selected(request: EvaluateRequest) -> dict[str, list[int]]:
@@ -188,11 +200,13 @@ def _run_tasks(
     )
     if served and request.chat_template:
         use_chat_template(model, tokenizer)
-    apart = {selection.task: set(selection.rows) for selection in request.batched_apart}
+    apart: dict[str, list[set[int]]] = {}
+    for selection in request.batched_apart:
+        apart.setdefault(selection.task, []).append(set(selection.rows))
     outcomes: list[TaskOutcome] = []
     for task in request.tasks:
         chosen, read = rows[task.task], documents[task.task]
-        first = apart.get(task.task, set())
+        first = apart.get(task.task, [])
         with refusals.of(task):
             if task.evaluator == "perplexity":
                 size = request.batch_size

@@ -1,4 +1,6 @@
 import {
+  FULL,
+  PROXY,
   Sampling,
   type StudyRequestInput,
   TaskSampling,
@@ -32,23 +34,90 @@ function parseCounts(
   return found;
 }
 
-/** `--proxy-samples` and `--full-samples` as the study's field. */
-export function parseSampleCounts(proxy: string | undefined, full: string | undefined): Counts {
-  const counts: Counts = {};
-  const given = { proxy: [proxy, "--proxy-samples"], full: [full, "--full-samples"] } as const;
-  for (const fidelity of ["proxy", "full"] as const) {
-    const [text, option] = given[fidelity];
-    if (text === undefined) continue;
-    const { all, tasks } = parseCounts(text, option);
-    if (all !== undefined) counts[fidelity] = all;
-    for (const [task, count] of Object.entries(tasks)) {
-      counts.by_task = {
-        ...counts.by_task,
-        [task]: { ...counts.by_task?.[task], [fidelity]: count },
-      };
-    }
+/** `--proxy-samples` or `--full-samples` as the study's field. */
+export function parseSampleCounts(text: string, fidelity: EndRung): Counts {
+  const { all, tasks } = parseCounts(text, `--${fidelity}-samples`);
+  const by_task = Object.entries(tasks).map(([task, count]) => [task, { [fidelity]: count }]);
+  return {
+    ...(all === undefined ? {} : { [fidelity]: all }),
+    ...(by_task.length === 0 ? {} : { by_task: Object.fromEntries(by_task) }),
+  };
+}
+
+/** The rungs that every study has. */
+export type EndRung = typeof PROXY | typeof FULL;
+
+/** A count of `--samples`, of a rung, and of a task where one is named. */
+interface RungCount {
+  readonly rung: string;
+  readonly task: string | null;
+  readonly count: number;
+}
+
+function parseRungCount(part: string): RungCount {
+  const [name = "", count, ...more] = part.split("=").map((word) => word.trim());
+  const dot = name.lastIndexOf(".");
+  const rung = name.slice(dot + 1);
+  if (rung === "" || count === undefined || more.length > 0) {
+    throw new UsageError(
+      "Cannot take --samples as RUNG=NUMBER or TASK.RUNG=NUMBER, such as " +
+        `proxy=100,half=400,mmlu.half=285: current value is "${part}"`,
+    );
   }
-  return counts;
+  const task = dot < 0 ? null : name.slice(0, dot);
+  return { rung, task, count: parseWhole(count, `--samples ${name}`, 1) };
+}
+
+/**
+ * "proxy=100,half=400,full=2000,mmlu.half=285" as the study's field: rungs in ascending order, what
+ * is named between the proxy and the full evaluation being the user's own.
+ */
+export function parseRungs(text: string): Counts {
+  const given = text.split(",").map(parseRungCount);
+  const rungs = [...new Set(given.map(({ rung }) => rung))];
+  const misplaced = rungs.indexOf(PROXY) > 0 ||
+    (rungs.includes(FULL) && rungs.at(-1) !== FULL);
+  if (misplaced) {
+    throw new UsageError(
+      `Cannot take --samples "${text}": write its rungs in ascending order, ${PROXY} first and ` +
+        `${FULL} last`,
+    );
+  }
+  const all = new Map<string, number>();
+  const own = new Map<string, Record<string, number>>();
+  for (const { rung, task, count } of given) {
+    const before = task === null ? all.get(rung) : own.get(rung)?.[task];
+    if (before !== undefined) {
+      throw new UsageError(`Cannot take --samples "${text}" as it says a number twice`);
+    }
+    if (task === null) all.set(rung, count);
+    else own.set(rung, { ...own.get(rung), [task]: count });
+  }
+  const between = rungs.filter((rung) => rung !== PROXY && rung !== FULL).map((fidelity) => ({
+    fidelity,
+    samples: all.get(fidelity),
+    by_task: own.get(fidelity),
+  }));
+  const tasks = new Set([PROXY, FULL].flatMap((rung) => Object.keys(own.get(rung) ?? {})));
+  return withoutUndefined({
+    proxy: all.get(PROXY),
+    full: all.get(FULL),
+    by_task: tasks.size === 0 ? undefined : Object.fromEntries(
+      [...tasks].map((task) => [
+        task,
+        withoutUndefined({ proxy: own.get(PROXY)?.[task], full: own.get(FULL)?.[task] }),
+      ]),
+    ),
+    between: between.length === 0 ? undefined : between.map(withoutUndefined),
+  });
+}
+
+/** An object without the fields that nobody gave. */
+function withoutUndefined<T extends object>(
+  fields: T,
+): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
 /** A value as its schema takes it: true, false, a number, else the word. */

@@ -1,4 +1,4 @@
-import type { JournalRecord, Trial } from "../../../core/mod.ts";
+import { FULL, type JournalRecord, type Trial } from "../../../core/mod.ts";
 import { checkpointFiles, type Checkpoints } from "../checkpoints.ts";
 import { type Effect, jsonText, params, points, type Recipient, tags } from "./effects.ts";
 import { type KnownStudy, stageNames } from "./known_study.ts";
@@ -86,13 +86,13 @@ function secondsOf({ spans }: Trial): Record<string, number> {
   return sums;
 }
 
-/** Scores at the fidelity that a trial reached, under the names of a staged benchmark. */
+/** Scores on the highest rung that a trial reached, under the names of a staged benchmark. */
 function benchmarkFigures(study: KnownStudy, trial: Trial): Record<string, number> {
   if (trial.fidelity === null) return {};
   const scores = measuredScores(trial.measurements, trial.fidelity);
   const stage = stageNames(trial.actions).at(-1);
   if (stage === undefined) return baselineFigures(scores);
-  const baseline = study.baseline[trial.fidelity];
+  const baseline = study.baseline.get(trial.fidelity) ?? new Map();
   const max_accuracy_drop = study.opened?.spec.constraints.max_accuracy_drop ?? 0;
   return stageFigures(stage, { scores, baseline, max_accuracy_drop });
 }
@@ -143,7 +143,7 @@ export function describeTrialClosing(
 function baselineEffects(trial: Trial, time: number): Effect[] {
   if (trial.state !== "completed") return [];
   const to = { study_id: trial.study_id, trial_id: null };
-  const scores = measuredScores(trial.measurements, "full");
+  const scores = measuredScores(trial.measurements, FULL);
   return [
     { to, kind: "log", data: { metrics: points(baselineFigures(scores), time) } },
     { to, kind: "text", path: "baseline/results.json", text: jsonText(trial.measurements) },

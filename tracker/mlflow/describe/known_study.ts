@@ -22,8 +22,8 @@ export interface KnownStudy {
   readonly study_id: string;
   readonly first_at: string;
   opened: StudyOpened | null;
-  /** The baseline's scores by task, at each fidelity. */
-  readonly baseline: { proxy: Map<string, Score>; full: Map<string, Score> };
+  /** The baseline's scores by rung, then by task. */
+  readonly baseline: Map<string, Map<string, Score>>;
   readonly trials: Map<string, KnownTrial>;
   /** Every artifact that was written, by id: a setting names its weights by theirs. */
   readonly artifacts: Map<string, Artifact>;
@@ -53,7 +53,7 @@ export function newStudy(study_id: string, first_at: string): KnownStudy {
     study_id,
     first_at,
     opened: null,
-    baseline: { proxy: new Map(), full: new Map() },
+    baseline: new Map(),
     trials: new Map(),
     artifacts: new Map(),
     closed: new Map(),
@@ -115,10 +115,9 @@ export function learn(study: KnownStudy, record: JournalRecord): void {
     trial.artifact = artifact;
     study.artifacts.set(artifact.artifact_id, artifact);
   } else if (record.type === "measured" && trial.strategy === null && trial.number === 0) {
-    for (const fidelity of ["proxy", "full"] as const) {
-      for (const [task, score] of measuredScores(record.measurements, fidelity)) {
-        study.baseline[fidelity].set(task, score);
-      }
+    for (const fidelity of new Set(record.measurements.map((row) => row.fidelity))) {
+      const scores = measuredScores(record.measurements, fidelity);
+      study.baseline.set(fidelity, new Map([...study.baseline.get(fidelity) ?? [], ...scores]));
     }
   } else if (record.type === "note") trial.notes.push(record.text);
 }

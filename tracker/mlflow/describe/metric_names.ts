@@ -1,4 +1,4 @@
-import { isShare, type Measurement } from "../../../core/mod.ts";
+import { isDecisive, isShare, type Measurement } from "../../../core/mod.ts";
 import type { Metric } from "../client/log_batch.ts";
 
 /** A benchmark's figure. */
@@ -11,10 +11,10 @@ export interface Score {
 /** Share of the baseline's score that a benchmark without a limit of its own must keep. */
 const RETENTION = 0.95;
 
-/** Whole tasks' scores of one fidelity by task: the first metric of each, others as `task_metric`. */
+/** Whole tasks' scores on one rung by task: the first metric of each, others as `task_metric`. */
 export function measuredScores(
   measurements: readonly Measurement[],
-  fidelity: "proxy" | "full",
+  fidelity: string,
 ): Map<string, Score> {
   const scores = new Map<string, Score>();
   for (const { task, slice, metric, value, direction, ...row } of measurements) {
@@ -27,12 +27,12 @@ export function measuredScores(
 }
 
 /**
- * The key of a measurement: `[proxy/][task/][slice/]metric[/runtime]`, the runtime where it is
- * not the study's.
+ * The key of a measurement: `[rung/][task/][slice/]metric[/runtime]`: the rung where it is not
+ * the last one, such as proxy, the runtime where it is not the study's.
  */
 export function measurementKey(row: Measurement, runtime: string | null): string {
   const parts = [
-    row.fidelity === "proxy" ? "proxy" : null,
+    isDecisive(row.fidelity) ? null : row.fidelity,
     row.task,
     row.slice,
     row.metric,

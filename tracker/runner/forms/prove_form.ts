@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import {
   CHECKS,
+  FULL,
   type Measurement,
   type Numerics,
   type Outcome,
@@ -28,7 +29,7 @@ export function proofRow(
     ...CHECKS[metric],
     n,
     standard_error: null,
-    fidelity: "full",
+    fidelity: FULL,
     provenance: "measured",
     task: null,
     task_version: null,

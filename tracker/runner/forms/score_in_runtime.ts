@@ -51,7 +51,7 @@ export function changeRow(
 }
 
 /**
- * The primary tasks' proxy samples scored by the runtime itself: for numerics that are not those of
+ * The primary tasks' samples of the first rung, scored by the runtime itself: for numerics that are not those of
  * the evaluation. `evaluated`: the same samples as transformers scored them.
  */
 export async function scoreInRuntime(
@@ -68,15 +68,16 @@ export async function scoreInRuntime(
   const primary = new Set(
     study.spec.tasks.flatMap(({ task, primary }) => primary && !drawn.has(task) ? [task] : []),
   );
-  if (primary.size === 0) return { ok: true, value: [], spans: [] };
+  const [first] = study.rungs;
+  if (primary.size === 0 || first === undefined) return { ok: true, value: [], spans: [] };
   const folder = await mkdtemp(join(tmpdir(), "pare-runtime-"));
   try {
     const scored = await runner(trial_id, {
       stage: "evaluate",
       artifact_dir: artifact.location,
       tasks: study.tasks.filter(({ task }) => primary.has(task)),
-      selections: study.proxy.filter(({ task }) => primary.has(task)),
-      fidelity: "proxy",
+      selections: first.selections.filter(({ task }) => primary.has(task)),
+      fidelity: first.fidelity,
       batch_size: BATCH_SIZE,
       samples_path: join(folder, "samples.parquet"),
       seed: study.seed,

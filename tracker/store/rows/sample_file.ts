@@ -7,7 +7,7 @@ import { adds, type Cell, type Change, type Row } from "./change.ts";
 interface SamplesWritten {
   study_id: string;
   trial_id: string;
-  fidelity: "proxy" | "full";
+  fidelity: string;
   path: string;
   sha256: string;
 }

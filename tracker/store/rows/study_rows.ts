@@ -1,4 +1,4 @@
-import { givenLimits, type JournalRecord } from "../../../core/mod.ts";
+import { FULL, givenLimits, isDecisive, type JournalRecord, samplesAt } from "../../../core/mod.ts";
 import { adds, type Change, moment, type Row } from "./change.ts";
 import { runRows } from "./provenance_columns.ts";
 import { carbonColumns } from "./reading_rows.ts";
@@ -10,6 +10,7 @@ const TABLES = [
   "studies",
   "objectives",
   "study_tasks",
+  "rungs",
   "method_verdicts",
   "assumptions",
   "environments",
@@ -126,12 +127,25 @@ export function resumedRows(record: StudyResumed, position: number): Change[] {
   ];
 }
 
+/** The ladder: a row for each rung and task. */
+function rungRows({ study_id, spec }: StudyOpened): Row[] {
+  return spec.rungs.flatMap(({ fidelity, samples }, height) =>
+    Object.entries(samples).map(([task, count]) => ({
+      ...{ study_id, height, fidelity, task },
+      samples: count,
+    }))
+  );
+}
+
 /** A study's own rows: what was asked, found and decided before the first trial. */
 export function studyRows(record: StudyOpened, position: number): Change[] {
   const { study_id, spec } = record;
+  const proxy = spec.rungs.find(({ fidelity }) => !isDecisive(fidelity));
   const planned = spec.tasks.map((plan) => ({
     study_id,
     ...plan,
+    proxy_samples: proxy?.samples[plan.task] ?? null,
+    full_samples: samplesAt(spec, FULL, plan.task) ?? null,
     available_samples: plan.available_samples ?? null,
     metric: plan.metric ?? null,
     chance: plan.chance ?? null,
@@ -173,6 +187,7 @@ export function studyRows(record: StudyOpened, position: number): Change[] {
     }]),
     ...adds("objectives", spec.objectives.map((one, rank) => ({ study_id, rank, ...one }))),
     ...adds("study_tasks", [...planned, ...missing]),
+    ...adds("rungs", rungRows(record)),
     ...adds("method_verdicts", spec.methods.map((one) => ({ study_id, ...one }))),
     ...adds(
       "assumptions",

@@ -4,7 +4,7 @@
  * Version of the schema that this pare writes: one more whenever a file below changes, so that indexes
  * of before are made anew from their journals and earlier versions of pare refuse those of after.
  */
-export const SCHEMA_VERSION = 31;
+export const SCHEMA_VERSION = 32;
 
 /** Over the files below, as `schemaHash` has it: a test holds both to the files. */
 export const SCHEMA_HASH = "415bc6b3a61b3722";

@@ -46,7 +46,7 @@ COMMENT ON COLUMN proposals.failure IS 'why it gave no answer; NULL: it did, or 
 COMMENT ON COLUMN proposals.seconds IS 'that it took';
 COMMENT ON COLUMN proposals.shown_hash IS
   'FNV-1a, 64 bits, over everything that it was shown as data: facts, spec, trials, costs, budget, earlier studies';
-COMMENT ON COLUMN proposals.shown_trials IS 'trial ids: closed ones, and held ones as proxy results';
+COMMENT ON COLUMN proposals.shown_trials IS 'trial ids: closed ones, and held ones as results of the rung that they reached';
 COMMENT ON COLUMN proposals.shown_front IS 'trial ids, best reward first';
 COMMENT ON COLUMN proposals.under_way IS 'trial ids: begun and not closed';
 COMMENT ON COLUMN proposals.earlier_studies IS

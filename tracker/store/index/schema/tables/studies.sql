@@ -127,6 +127,8 @@ CREATE TABLE study_tasks (
   available_samples BIGINT,
   metric VARCHAR
 );
+COMMENT ON COLUMN study_tasks.proxy_samples IS 'of the first rung; rungs has every one';
+COMMENT ON COLUMN study_tasks.full_samples IS 'of the last rung; NULL: all';
 COMMENT ON COLUMN study_tasks.weight IS 'how much it counts in the mean over tasks';
 COMMENT ON COLUMN study_tasks.strata IS
   'by_rows: each part of the task counts by its rows; NULL: every sample alike';
@@ -134,6 +136,19 @@ COMMENT ON COLUMN study_tasks.available_samples IS
   'samples that exist; NULL: a study of an earlier version';
 COMMENT ON COLUMN study_tasks.metric IS
   'what the task reports, such as accuracy, f1 or perplexity; NULL of a missing task and in old records';
+
+-- The ladder of a study's evaluation, a row for each rung and benchmark.
+CREATE TABLE rungs (
+  study_id VARCHAR NOT NULL, height BIGINT NOT NULL, fidelity VARCHAR NOT NULL,
+  task VARCHAR NOT NULL, samples BIGINT
+);
+COMMENT ON TABLE rungs IS
+  'The ladder of a study''s evaluation, a row for each rung and benchmark: a rung holds the samples of the one before it, and the last one, full, alone decides.';
+COMMENT ON COLUMN rungs.study_id IS 'the study it belongs to';
+COMMENT ON COLUMN rungs.height IS 'from 0, the cheapest';
+COMMENT ON COLUMN rungs.fidelity IS 'its name; joins measurements, samples and trials by fidelity';
+COMMENT ON COLUMN rungs.task IS 'benchmark';
+COMMENT ON COLUMN rungs.samples IS 'that it takes; NULL: all';
 
 CREATE TABLE method_verdicts (
   study_id VARCHAR NOT NULL, agent VARCHAR NOT NULL, method VARCHAR NOT NULL,

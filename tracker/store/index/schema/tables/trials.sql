@@ -59,7 +59,7 @@ CREATE TABLE spans (
   phase VARCHAR
 );
 COMMENT ON COLUMN spans.phase IS
-  'of the loop: apply, proxy, full or speed; NULL: of the loop''s own time, or a trial of an earlier version';
+  'of the loop: apply, speed or the rung of an evaluation; NULL: of the loop''s own time, or a trial of an earlier version';
 
 CREATE TABLE gate_decisions (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, gate_index BIGINT NOT NULL,

@@ -1,4 +1,4 @@
--- What trials are compared with. The proxy's accuracy is of other samples than the full one's.
+-- What trials are compared with. Each rung's accuracy is of other samples than the next one's.
 CREATE VIEW baselines AS
 SELECT t.study_id, t.trial_id, q.fidelity, q.accuracy, c.latency_ms
 FROM trials t
@@ -17,7 +17,8 @@ COMMENT ON VIEW baselines IS
   'The uncompressed model''s figures that trials are compared with, one row a fidelity.';
 COMMENT ON COLUMN baselines.study_id IS 'the study it belongs to';
 COMMENT ON COLUMN baselines.trial_id IS 'the trial that measured it';
-COMMENT ON COLUMN baselines.fidelity IS 'proxy or full: how many samples quality was measured on';
+COMMENT ON COLUMN baselines.fidelity IS
+  'rung of the evaluation: proxy, full or the name of one between, which quality was measured on';
 COMMENT ON COLUMN baselines.accuracy IS 'unweighted mean over the primary tasks, 0 to 1';
 COMMENT ON COLUMN baselines.latency_ms IS
   'milliseconds a generated token: median over the sessions of the study';

@@ -15,7 +15,7 @@ JOIN trials lt ON lt.study_id = l.study_id AND lt.trial_id = l.trial_id;
 COMMENT ON VIEW flips IS
   'Samples that one trial of a study answered right and another wrong, on the same prompt; name both trials.';
 COMMENT ON COLUMN flips.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN flips.fidelity IS 'proxy or full';
+COMMENT ON COLUMN flips.fidelity IS 'rung of the evaluation: proxy, full or the name of one between';
 COMMENT ON COLUMN flips.task IS 'benchmark';
 COMMENT ON COLUMN flips.sample_id IS 'row number in the task''s data';
 COMMENT ON COLUMN flips.sample_hash IS 'over the document''s content';

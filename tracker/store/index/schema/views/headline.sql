@@ -1,4 +1,4 @@
--- Which of several figures of a trial and metric counts: full before proxy, measured before
+-- Which of several figures of a trial and metric counts: full before other rungs, measured before
 -- estimated, over all tasks before one task, the later one; speed, memory and energy in the study's
 -- own runtime only.
 CREATE VIEW headline AS
@@ -23,7 +23,8 @@ COMMENT ON COLUMN headline.unit IS 'such as 1, ms/token or bytes';
 COMMENT ON COLUMN headline.direction IS 'maximize or minimize';
 COMMENT ON COLUMN headline.n IS 'samples or repeats behind the value';
 COMMENT ON COLUMN headline.standard_error IS 'of the value; NULL where there is none';
-COMMENT ON COLUMN headline.fidelity IS 'proxy or full: how many samples quality was measured on';
+COMMENT ON COLUMN headline.fidelity IS
+  'rung of the evaluation: proxy, full or the name of one between, which quality was measured on';
 COMMENT ON COLUMN headline.provenance IS 'measured, estimated or emulated';
 COMMENT ON COLUMN headline.task IS 'benchmark; NULL: over all primary tasks, or of no task';
 COMMENT ON COLUMN headline.task_version IS 'version of the benchmark';

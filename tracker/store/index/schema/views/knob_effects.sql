@@ -40,7 +40,7 @@ COMMENT ON COLUMN knob_effects.knob_value IS 'as text, resolved';
 COMMENT ON COLUMN knob_effects.knob_number IS 'the value where it is a number or on/off (1, 0)';
 COMMENT ON COLUMN knob_effects.metric IS 'such as accuracy, latency_ratio or size_bytes';
 COMMENT ON COLUMN knob_effects.fidelity IS
-  'proxy or full: how many samples quality was measured on';
+  'rung of the evaluation: proxy, full or the name of one between, which quality was measured on';
 COMMENT ON COLUMN knob_effects.n IS 'trials';
 COMMENT ON COLUMN knob_effects.mean IS 'over those trials';
 COMMENT ON COLUMN knob_effects.median IS 'over those trials';

@@ -19,7 +19,7 @@ COMMENT ON COLUMN leaderboard.methods IS 'methods of the strategy in order';
 COMMENT ON COLUMN leaderboard.state IS
   'completed, stopped at a gate, invalid, failed, cancelled or running';
 COMMENT ON COLUMN leaderboard.fidelity IS
-  'proxy or full: how many samples quality was measured on';
+  'rung of the evaluation: proxy, full or the name of one between, which quality was measured on';
 COMMENT ON COLUMN leaderboard.reward IS
   'what steers the search, with the latency as it is compared; a claim rests on the front';
 COMMENT ON COLUMN leaderboard.accuracy IS 'unweighted mean over the primary tasks, 0 to 1';

@@ -77,7 +77,8 @@ COMMENT ON COLUMN retention.readable_id IS
 COMMENT ON COLUMN retention.metric IS 'such as accuracy, latency_ms or size_bytes';
 COMMENT ON COLUMN retention.task IS 'benchmark; NULL: over all primary tasks, or of no task';
 COMMENT ON COLUMN retention.slice IS 'part of a task, such as an MMLU subject';
-COMMENT ON COLUMN retention.fidelity IS 'proxy or full: how many samples quality was measured on';
+COMMENT ON COLUMN retention.fidelity IS
+  'rung of the evaluation: proxy, full or the name of one between, which quality was measured on';
 COMMENT ON COLUMN retention.runtime IS 'what executed the model';
 COMMENT ON COLUMN retention.value IS 'as measured; NaN and infinities are kept';
 COMMENT ON COLUMN retention.baseline IS

@@ -1,15 +1,20 @@
 -- A chain's stages are its actions in order. What was measured after a stage stands with the trial
--- that ended there: itself for the last, one that shares the prefix for those before.
+-- that ended there: itself for the last, one that shares the prefix for those before, the one that was
+-- evaluated furthest.
 CREATE VIEW stage_comparison AS
 WITH stages AS (
   SELECT a.study_id, a.trial_id, a.action_index + 1 AS stage, a.agent, a.method, a.artifact_id
   FROM actions a WHERE a.artifact_id IS NOT NULL
 ),
 ends AS (
-  SELECT study_id, trial_id, artifact_id FROM trials
-  WHERE artifact_id IS NOT NULL AND state IN ('completed', 'stopped')
+  SELECT t.study_id, t.trial_id, t.artifact_id
+  FROM trials t
+  LEFT JOIN (SELECT DISTINCT study_id, fidelity, height FROM rungs) r
+    ON r.study_id = t.study_id AND r.fidelity = t.fidelity
+  WHERE t.artifact_id IS NOT NULL AND t.state IN ('completed', 'stopped')
   QUALIFY row_number() OVER (
-    PARTITION BY study_id, artifact_id ORDER BY fidelity = 'full' DESC NULLS LAST, number
+    PARTITION BY t.study_id, t.artifact_id
+    ORDER BY t.fidelity = 'full' DESC NULLS LAST, r.height DESC NULLS LAST, t.number
   ) = 1
 ),
 placed AS (

@@ -21,7 +21,7 @@ COMMENT ON COLUMN trial_summary.methods IS 'methods of the strategy in order';
 COMMENT ON COLUMN trial_summary.state IS
   'completed, stopped at a gate, invalid, failed, cancelled or running';
 COMMENT ON COLUMN trial_summary.fidelity IS
-  'proxy or full: how many samples quality was measured on';
+  'rung of the evaluation: proxy, full or the name of one between, which quality was measured on';
 COMMENT ON COLUMN trial_summary.reward IS
   'what steers the search, with the latency as it is compared; a claim rests on the front';
 COMMENT ON COLUMN trial_summary.accuracy IS 'unweighted mean over the primary tasks, 0 to 1';
