@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,13 @@ FULL = {
     "custom_text": [0, 1, 2, 4],
     "generated": list(range(9)),
 }
-REQUESTS = {"proxy": 3 + 2 * 4 + 2 + 3, "full": 9 + 4 * 4 + 4 + 9}
+HALF = {
+    "custom_prompt_answer": [1, 2, 4, 5, 7],
+    "everyday_choice": [0, 1, 3],
+    "custom_text": [1, 2, 4],
+    "generated": [0, 3, 5, 7],
+}
+REQUESTS = {"proxy": 3 + 2 * 4 + 2 + 3, "half": 5 + 3 * 4 + 3 + 4, "full": 9 + 4 * 4 + 4 + 9}
 GENERATED = {
     "output_type": "generate_until",
     "doc_to_text": "{{prompt}}",
@@ -59,10 +66,15 @@ def tasks(folder: Path) -> list[WireTask]:
 
 
 def run(
-    tasks: list[WireTask], folder: Path, rows: dict[str, list[int]], answers: Path | None
+    tasks: list[WireTask],
+    folder: Path,
+    rows: dict[str, list[int]],
+    answers: Path | None,
+    below: Sequence[dict[str, list[int]]] | None = None,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Result and samples, without what a clock decides."""
-    apart = [] if rows is PROXY else [SampleSelection(name, one) for name, one in PROXY.items()]
+    """Result and samples, without what a clock decides. `below`: rungs, else the proxy."""
+    rungs = ([] if rows is PROXY else [PROXY]) if below is None else below
+    apart = [SampleSelection(name, one) for rung in rungs for name, one in rung.items()]
     path = None if answers is None else str(answers)
     result, samples, _ = evaluate(
         folder / "model", tasks, rows, folder, batched_apart=apart, answers_path=path
@@ -90,6 +102,21 @@ def test_a_full_evaluation_takes_the_proxys_answers(
     assert {**first, "method": plain["method"]} == plain
 
 
+def test_each_rung_takes_the_answers_of_those_below_to_the_last_bit(
+    tasks: list[WireTask], folder: Path
+) -> None:
+    ladder = [PROXY, HALF, FULL]
+    path = folder / "rungs.jsonl"
+    climbed = [run(tasks, folder, rung, path, ladder[:i]) for i, rung in enumerate(ladder)]
+    told = [(result["requests"], result["reused_requests"]) for result, _ in climbed]
+    proxy, half, full = (REQUESTS[name] for name in ("proxy", "half", "full"))
+    assert told == [(proxy, 0), (half, proxy), (full, half)]
+    for i, rung in enumerate(ladder):
+        alone, samples = run(tasks, folder, rung, None, ladder[:i])
+        assert alone["reused_requests"] == 0
+        assert samples == climbed[i][1]
+
+
 def test_a_killed_evaluation_goes_on_where_it_stopped(
     tasks: list[WireTask], folder: Path, fresh: tuple[dict[str, Any], list[dict[str, Any]]]
 ) -> None:
@@ -115,6 +142,8 @@ def test_the_seconds_of_a_reused_answer_are_those_it_took(tmp_path: Path) -> Non
 
 
 def test_rows_are_split_without_losing_one() -> None:
-    assert split_apart([1, 2, 3, 7], {2, 7, 9}) == [[2, 7], [1, 3]]
-    assert split_apart([1, 2], set()) == [[1, 2]]
-    assert split_apart([1, 2], {1, 2}) == [[1, 2]]
+    assert split_apart([1, 2, 3, 7], [{2, 7, 9}]) == [[2, 7], [1, 3]]
+    assert split_apart([1, 2], [set()]) == [[1, 2]]
+    assert split_apart([1, 2]) == [[1, 2]]
+    assert split_apart([1, 2], [{1, 2}]) == [[1, 2]]
+    assert split_apart([1, 2, 3, 4, 5], [{4}, {4, 2}, {4, 2, 1}]) == [[4], [2], [1], [3, 5]]

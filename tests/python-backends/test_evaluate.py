@@ -284,3 +284,16 @@ def test_a_wrong_request_is_refused(
     with pytest.raises(StageFailure, match=reason) as caught:
         evaluate(model_dir, [task], {task.task: rows}, tmp_path)
     assert caught.value.kind == "bad_input"
+
+
+@pytest.mark.parametrize("name", ["", "Half", "../up", "half-way", "a" * 33])
+def test_a_rung_of_no_name_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(StageFailure, match="Cannot evaluate on the rung") as caught:
+        evaluate(tmp_path, [], {}, tmp_path, fidelity=name)
+    assert caught.value.kind == "bad_input"
+
+
+def test_figures_are_of_the_rung_that_was_asked_for(model_dir: Path, tmp_path: Path) -> None:
+    task = wire_task("custom_prompt_answer", write_rows(tmp_path / "d.jsonl", prompt_rows(3)))
+    result, _, _ = evaluate(model_dir, [task], {task.task: [0, 2]}, tmp_path, fidelity="half")
+    assert {row["fidelity"] for row in result["measurements"]} == {"half"}

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { parseSampleCounts, parseSampling } from "../../tracker/commands/input/parse_samples.ts";
+import {
+  parseRungs,
+  parseSampleCounts,
+  parseSampling,
+} from "../../tracker/commands/input/parse_samples.ts";
 import { studyFromOptions } from "../../tracker/commands/study_document.ts";
 
 Deno.test("counts of samples are for all tasks, for one, or both", () => {
@@ -45,4 +49,49 @@ Deno.test("--limit, --fidelity and --offline are fields of the study, above the 
     () => studyFromOptions({ model: "tiny", dataset: "tiny", fidelity: "fast" }),
     /Unknown fidelity "fast"\. Known: full, proxy/,
   );
+});
+
+Deno.test("--samples names rungs in ascending order, for all tasks or for one", () => {
+  assert.deepEqual(parseRungs("proxy=100, half=400,full=2000,mmlu.half=285,mmlu.full=900"), {
+    proxy: 100,
+    full: 2000,
+    by_task: { mmlu: { full: 900 } },
+    between: [{ fidelity: "half", samples: 400, by_task: { mmlu: 285 } }],
+  });
+  assert.deepEqual(parseRungs("few=10,most=50"), {
+    between: [{ fidelity: "few", samples: 10 }, { fidelity: "most", samples: 50 }],
+  });
+  // A task may have a dot in its name.
+  assert.deepEqual(parseRungs("a.b.half=7"), {
+    between: [{ fidelity: "half", by_task: { "a.b": 7 } }],
+  });
+  for (const text of ["100", "half", "=5", "half=1=2", "mmlu.=5"]) {
+    assert.throws(() => parseRungs(text), /as RUNG=NUMBER or TASK\.RUNG=NUMBER/, text);
+  }
+  assert.throws(() => parseRungs("half=x"), /--samples half as a whole.*"x"/);
+  assert.throws(() => parseRungs("half=1,half=2"), /says a number twice/);
+  for (const text of ["half=9,proxy=1", "full=9,half=3", "full=9,proxy=3"]) {
+    assert.throws(() => parseRungs(text), /ascending order, proxy first and full last/, text);
+  }
+});
+
+Deno.test("--samples stands beside a document's counts and --proxy-samples; its rungs make a ladder", () => {
+  const needed = { model: "tiny", dataset: "tiny" };
+  const study = studyFromOptions(
+    { ...needed, samples: "half=40,full=90", proxySamples: "9", fidelity: "half" },
+    { samples: { by_task: { mmlu: { full: 95 } } } },
+  );
+  assert.deepEqual(study.samples, {
+    proxy: 9,
+    full: 90,
+    by_task: { mmlu: { full: 95 } },
+    between: [{ fidelity: "half", samples: 40 }],
+  });
+  assert.equal(study.fidelity, "half");
+  const asked = (samples: string, fidelity = "full") => () =>
+    studyFromOptions({ ...needed, samples, fidelity });
+  assert.throws(asked("half=40", "halves"), /Unknown fidelity "halves"\. Did you mean "half"/);
+  assert.throws(asked("half=40,full=20"), /Cannot take 20 samples on the rung full as half/);
+  assert.throws(asked("speed=40"), /"samples\.between\.0\.fidelity": "speed" is refused/);
+  assert.throws(asked("Half=40"), /"Half" is refused \(must be at most 32 small letters/);
 });

@@ -42,6 +42,7 @@ const WORDS: Readonly<
   sampling: ["strategy=random", { strategy: "random", shuffle: true }],
   "proxy counts": ["mmlu=9", { by_task: { mmlu: { proxy: 9 } } }],
   "full counts": ["30", { full: 30 }],
+  "rung counts": ["half=9", { between: [{ fidelity: "half", samples: 9 }] }],
 };
 
 Deno.test("every option's words become its own field, alone", () => {

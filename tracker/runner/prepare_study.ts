@@ -6,6 +6,7 @@ import {
   askedWindows,
   type Assumption,
   chooseSamples,
+  type ChosenSamples,
   type DataKind,
   type Facts,
   type SamplePool,
@@ -21,7 +22,7 @@ import {
   type WireTask,
   withoutTasks,
 } from "../../core/mod.ts";
-import type { PreparedStudy } from "./prepared_study.ts";
+import type { PreparedRung, PreparedStudy } from "./prepared_study.ts";
 import { packageSource } from "./source_closure.ts";
 import type { StageRunner } from "./stage_runner.ts";
 import {
@@ -217,14 +218,7 @@ async function prepareTasks(
     windows: made,
     counts: windowCounts(made),
     tasks,
-    rungs: spec.rungs.map(({ fidelity }, height) => ({
-      fidelity,
-      selections: chosen.map(({ task, rungs }) => ({
-        task,
-        rows: [...rungs[height]!],
-        ...weighingOf(spec, task),
-      })),
-    })),
+    rungs: rungsOf(spec, chosen),
     seed: request.seed,
     cpu_power: device.cpu_power ?? null,
     carbon_intensity: device.carbon_intensity ?? null,
@@ -263,6 +257,18 @@ function withFound(
 function weighingOf(spec: Spec, task: string): { weigh_strata?: true } {
   const plan = spec.tasks.find((one) => one.task === task);
   return plan?.strata === "by_rows" ? { weigh_strata: true } : {};
+}
+
+/** The samples of each rung. */
+function rungsOf(spec: Spec, chosen: readonly ChosenSamples[]): PreparedRung[] {
+  return spec.rungs.map(({ fidelity }, height) => ({
+    fidelity,
+    selections: chosen.map(({ task, rungs }) => ({
+      task,
+      rows: [...rungs[height]!], // as many as the spec has rungs
+      ...weighingOf(spec, task),
+    })),
+  }));
 }
 
 /** What the samples are chosen from, in the spec's order. */
