@@ -90,7 +90,7 @@ Deno.test("--samples stands beside a document's counts and --proxy-samples; its 
   assert.equal(study.fidelity, "half");
   const asked = (samples: string, fidelity = "full") => () =>
     studyFromOptions({ ...needed, samples, fidelity });
-  assert.throws(asked("half=40", "halves"), /Unknown fidelity "halves"\. Did you mean "half"/);
+  assert.throws(asked("half=40", "hlaf"), /Unknown fidelity "hlaf"\. Did you mean "half"/);
   assert.throws(asked("half=40,full=20"), /Cannot take 20 samples on the rung full as half/);
   assert.throws(asked("speed=40"), /"samples\.between\.0\.fidelity": "speed" is refused/);
   assert.throws(asked("Half=40"), /"Half" is refused \(must be at most 32 small letters/);

@@ -285,7 +285,7 @@ export const STUDY_OPTIONS = [
   },
   {
     flag: "--fidelity <rung>",
-    help: "only this rung: proxy: no front; full: all in full, without a proxy first",
+    help: "evaluate on this rung only: proxy (no front), full (no proxy first) or one between",
     reads: "text",
     field: "fidelity",
     of: "study",

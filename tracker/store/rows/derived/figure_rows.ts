@@ -1,4 +1,4 @@
-import { METRICS, QUALITY } from "../../../../core/mod.ts";
+import { FULL, METRICS, QUALITY } from "../../../../core/mod.ts";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { type ChangedTrials, someTrials } from "./changed_trials.ts";
 import { refreshSummaries } from "./summary_rows.ts";
@@ -32,7 +32,7 @@ function insertSql(which: string): string {
     WITH placed AS (
       SELECT m.study_id, m.trial_id, m.metric, m.value, m.standard_error, m.n, m.method,
         m.rowid + (1::BIGINT << 52) * ((m.task IS NULL)::BIGINT
-          + 2 * (m.provenance = 'measured')::BIGINT + 4 * (m.fidelity = 'full')::BIGINT) AS place
+          + 2 * (m.provenance = 'measured')::BIGINT + 4 * (m.fidelity = '${FULL}')::BIGINT) AS place
       FROM measurements m JOIN studies s USING (study_id)
       WHERE ${which} AND m.slice IS NULL
         AND (m.runtime IS NULL OR m.metric IN (${QUALITIES}) OR m.runtime = s.runtime)
