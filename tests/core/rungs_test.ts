@@ -167,11 +167,11 @@ Deno.test("by hand any rung of the study is taken by its name, and none below th
   await trial.apply();
   await assert.rejects(
     trial.evaluate("hlaf"),
-    refused(/Unknown rung "hlaf"\. Did you mean "half"\?/),
+    refused(/Unknown fidelity "hlaf"\. Did you mean "half"\?/),
   );
   assert.equal((await trial.evaluate("half"))?.gate, "half_accuracy");
   assert.equal(trial.trial.fidelity, "half");
-  await assert.rejects(trial.evaluate("proxy"), refused(/it reached half, which holds/));
+  await assert.rejects(trial.evaluate("proxy"), refused(/this stage is evaluated already: half/));
   await trial.measure();
   assert.equal((await trial.learn()).fidelity, "full", "learning climbs what is left");
   assert.deepEqual(climbs(w).get(trial.trial.trial_id), ["half", "full"]);

@@ -43,9 +43,8 @@ def run_harness(
     weigh_strata: bool = False,
 ) -> TaskOutcome:
     """The task's metric on the rows, by lm-eval's own templates, filters and metrics. A task of
-    groups runs group by group, as each has prompts of its own; rows of one set of `apart`
-    share no forward pass with others. `weigh_strata`: some rows stand for all, each group by its
-    rows."""
+    groups runs group by group, as each has prompts of its own; rows of one of `apart` share no
+    forward pass with others. `weigh_strata`: some stand for all, each group by its rows."""
     import lm_eval
 
     groups = groups_of(task.definition or {})
