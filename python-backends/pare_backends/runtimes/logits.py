@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from pare_backends.runtimes.decoder_session import SequenceDecoder
 from pare_backends.runtimes.session import Numerics
 
 
@@ -43,18 +44,6 @@ def load_logits(path: str) -> RuntimeLogits:
     with np.load(path, allow_pickle=False) as kept:
         numerics = json.loads(str(kept["numerics"]))
         return RuntimeLogits(kept["tokens"], kept["strict"], kept["timed"], numerics)
-
-
-class SequenceDecoder(Protocol):
-    """One sequence, appended to."""
-
-    def reset(self) -> None:
-        """Forgets the sequence."""
-        ...
-
-    def step(self, tokens: np.ndarray) -> np.ndarray:
-        """Appends tokens (n,) int64; logits whose last row is the last token's."""
-        ...
 
 
 def runtime_logits(

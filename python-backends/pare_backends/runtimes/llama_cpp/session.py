@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import llama_cpp as api
-import numpy as np
 
+from pare_backends.runtimes.decoder_session import DecoderSession
 from pare_backends.runtimes.llama_cpp.decoder import LlamaCppDecoder
 from pare_backends.runtimes.llama_cpp.gguf_directory import described_numerics, read_description
 
 
-class LlamaCppSession:
+class LlamaCppSession(DecoderSession):
     """`Session` of runtimes/session.py, of a directory that `make.py` filled."""
-
-    device = "cpu"
-    provenance = "measured"
-    imports_torch = False
 
     def __init__(self, directory: str, threads: int) -> None:
         self.weights_dir = directory
@@ -23,17 +19,7 @@ class LlamaCppSession:
         self.bytes_read_per_token = int(described["bytes_read_per_token"])
         version = f"llama-cpp-python {api.__version__}, {threads} threads"
         self.notes = (*described["notes"], version)
-        self._decoder = LlamaCppDecoder(directory, threads)
-
-    def prefill(self, tokens: np.ndarray) -> int:
-        self._decoder.reset()
-        return int(self._decoder.step(tokens)[-1].argmax())
-
-    def decode(self, token: int) -> int:
-        return int(self._decoder.step(np.array([token], np.int64))[-1].argmax())
-
-    def gpu_peak_bytes(self) -> int | None:
-        return None
+        super().__init__(LlamaCppDecoder(directory, threads))
 
 
 def open_session(artifact_dir: str, form_dir: str, threads: int) -> LlamaCppSession:

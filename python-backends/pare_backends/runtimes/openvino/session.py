@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import gc
 
-import numpy as np
-
+from pare_backends.runtimes.decoder_session import DecoderSession
 from pare_backends.runtimes.openvino.compiled import (
     Decoder,
     compile_graph,
@@ -26,12 +25,8 @@ from pare_backends.runtimes.openvino.compiled import (
 from pare_backends.runtimes.openvino.graph_weights import build_model
 
 
-class OpenvinoSession:
+class OpenvinoSession(DecoderSession):
     """`Session` of runtimes/session.py."""
-
-    device = "cpu"
-    provenance = "measured"
-    imports_torch = False
 
     def __init__(self, artifact_dir: str, form_dir: str, threads: int) -> None:
         self.weights_dir = artifact_dir
@@ -41,19 +36,9 @@ class OpenvinoSession:
         self.numerics = read_numerics(compiled)
         self.bytes_read_per_token = graph.bytes_read_per_token
         self.notes = graph.notes
-        self._decoder = Decoder(compiled)
+        super().__init__(Decoder(compiled))
         del graph
         gc.collect()  # the graph's nodes refer to each other
-
-    def prefill(self, tokens: np.ndarray) -> int:
-        self._decoder.reset()
-        return int(self._decoder.step(tokens)[-1].argmax())
-
-    def decode(self, token: int) -> int:
-        return int(self._decoder.step(np.array([token], np.int64))[-1].argmax())
-
-    def gpu_peak_bytes(self) -> int | None:
-        return None
 
 
 def open_session(artifact_dir: str, form_dir: str, threads: int) -> OpenvinoSession:
