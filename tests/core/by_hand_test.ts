@@ -1,7 +1,7 @@
 /** The loop's arrows taken by hand: the same records as the coordinator's, and refusals in words. */
 import assert from "node:assert/strict";
 import { openByHand, replayStudy, type TrialByHand, UsageError } from "../../core/mod.ts";
-import { run, type World, world } from "./study_world.ts";
+import { historyOf, run, type World, world } from "./study_world.ts";
 
 const refused = (pattern: RegExp) => (error: unknown) =>
   error instanceof UsageError && pattern.test(error.message);
@@ -181,13 +181,6 @@ Deno.test("a baseline that is cancelled says so, and another is not begun", asyn
   await assert.rejects(study.baseline(), over);
   assert.deepEqual((await study.close()).trials.map(({ state }) => state), ["cancelled"]);
 });
-
-function historyOf(w: World) {
-  const evaluations = w.stored.map(({ trial_id, fidelity, evaluation }) => ({
-    ...{ trial_id, fidelity, samples: evaluation.samples, protocol: evaluation.protocol },
-  }));
-  return { study: replayStudy(w.records, "study")!, evaluations };
-}
 
 Deno.test("one call is made at a time; what is asked twice is refused", async () => {
   const w = world();

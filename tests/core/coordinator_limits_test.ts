@@ -7,7 +7,7 @@ import {
   withLimits,
 } from "../../core/mod.ts";
 import { largeFacts, request, smallFacts } from "./spec_fixtures.ts";
-import { failure, run, type World, world, type WorldOptions } from "./study_world.ts";
+import { failure, historyOf, run, type World, world, type WorldOptions } from "./study_world.ts";
 
 /** A world whose clock rings: the call that runs past the moment fails as cancelled. */
 function ringing(asked: Partial<StudyRequestInput>, options: WorldOptions = {}) {
@@ -31,12 +31,8 @@ function ringing(asked: Partial<StudyRequestInput>, options: WorldOptions = {}) 
 
 /** A second process that goes on with what the first one recorded, with limits set anew. */
 async function goOn(first: World, asked: Partial<StudyRequestInput>, limits: StudyLimits) {
-  const study = replayStudy(first.records, "study")!;
-  const evaluations = first.stored.map(({ trial_id, fidelity, evaluation }) => ({
-    ...{ trial_id, fidelity, samples: evaluation.samples, protocol: evaluation.protocol },
-  }));
   const w = world({ ...asked, ...limits });
-  const result = await run(w, { history: { study, evaluations }, limits });
+  const result = await run(w, { history: historyOf(first), limits });
   return { w, result };
 }
 

@@ -4,27 +4,14 @@ import {
   type Provenance,
   replayStudy,
   runStudy,
-  type StudyHistory,
   type StudyRequestInput,
 } from "../../core/mod.ts";
-import { failure, named, run, type World, world } from "./study_world.ts";
-
-/** What the store gives back to go on with a study of this world. */
-function history(w: World, count = w.records.length): StudyHistory {
-  const study = replayStudy(w.records.slice(0, count), "study")!;
-  const evaluations = w.stored.map(({ trial_id, fidelity, evaluation }) => ({
-    trial_id,
-    fidelity,
-    samples: evaluation.samples,
-    protocol: evaluation.protocol,
-  }));
-  return { study, evaluations };
-}
+import { failure, historyOf, named, run, type World, world } from "./study_world.ts";
 
 /** A second process: a fresh world that knows the first one's journal alone. */
 async function resume(first: World, asked: Partial<StudyRequestInput> = {}, count?: number) {
   const w = world(asked);
-  const result = await run(w, { history: history(first, count) });
+  const result = await run(w, { history: historyOf(first, count) });
   return { w, result };
 }
 
@@ -182,7 +169,7 @@ Deno.test("a resumed study says which of its environments are others than when i
   await run(first, { provenance: provenance({ default: "aa", usual: "bb", gone: "cc" }) });
   const w = world({ max_trials: 1 });
   const now = provenance({ default: "dd", usual: "bb", fresh: "ee" });
-  await run(w, { history: history(first), provenance: now });
+  await run(w, { history: historyOf(first), provenance: now });
   const alerts = w.records.filter((record) => record.type === "alert");
   assert.deepEqual(
     alerts.map(({ trial_id, condition, evidence }) => [trial_id, condition, evidence]),
@@ -231,7 +218,7 @@ Deno.test("a study cannot be resumed without its baseline's samples, and says so
   const first = world({ max_trials: 1 });
   await run(first);
   const w = world();
-  const known = { ...history(first), evaluations: [] };
+  const known = { ...historyOf(first), evaluations: [] };
   await assert.rejects(runStudy(w.input({ history: known }), w.ports), /samples of its baseline/);
   assert.deepEqual(w.records, []);
 });

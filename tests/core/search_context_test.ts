@@ -4,13 +4,11 @@ import {
   type EarlierTrial,
   fnv1a64,
   type JournalRecord,
-  replayStudy,
   runStudy,
   type Sampler,
   type SearchContext,
-  type StudyHistory,
 } from "../../core/mod.ts";
-import { inOrder, RECIPES, run, type World, world } from "./study_world.ts";
+import { historyOf, inOrder, RECIPES, run, world } from "./study_world.ts";
 
 /** The sampler of the world that also keeps what it was shown. */
 function watching(seen: SearchContext[], sampler: Sampler = inOrder): Sampler {
@@ -25,17 +23,6 @@ function watching(seen: SearchContext[], sampler: Sampler = inOrder): Sampler {
 
 const proposedIn = (records: readonly JournalRecord[]) =>
   records.flatMap((one) => one.type === "proposed" ? [one] : []);
-
-function historyOf(w: World, count = w.records.length): StudyHistory {
-  const study = replayStudy(w.records.slice(0, count), "study")!;
-  const evaluations = w.stored.map(({ trial_id, fidelity, evaluation }) => ({
-    trial_id,
-    fidelity,
-    samples: evaluation.samples,
-    protocol: evaluation.protocol,
-  }));
-  return { study, evaluations };
-}
 
 const earlier: EarlierTrial = {
   study_id: "before",

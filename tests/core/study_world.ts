@@ -10,12 +10,14 @@ import {
   type Measurement,
   type Outcome,
   predictBytes,
+  replayStudy,
   type ResolvedAction,
   runStudy,
   type Sampler,
   type SampleResult,
   type Spec,
   streamRandom,
+  type StudyHistory,
   type StudyInput,
   type StudyPorts,
   type StudyRequestInput,
@@ -241,6 +243,15 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
 /** Runs a study of the world to its end. */
 export async function run(w: World, more: Partial<StudyInput> = {}) {
   return await runStudy(w.input(more), w.ports);
+}
+
+/** What the store gives back to go on with a study of this world, after so many records. */
+export function historyOf(w: World, count = w.records.length): StudyHistory {
+  const study = replayStudy(w.records.slice(0, count), "study")!;
+  const evaluations = w.stored.map(({ trial_id, fidelity, evaluation }) => ({
+    ...{ trial_id, fidelity, samples: evaluation.samples, protocol: evaluation.protocol },
+  }));
+  return { study, evaluations };
 }
 
 /** The trial whose strategy's name holds these words. */
