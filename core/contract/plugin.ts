@@ -274,6 +274,11 @@ export interface Runtime {
   readonly name: string;
   readonly summary: string;
   readonly needs: { readonly environment: string; readonly gpu: boolean };
+  /**
+   * A third party's Python half: absolute path of the folder with `session.py` and, for a form of its
+   * own, `make.py`, `logits.py` and `model.py`. Its `envs/` are as those of an agent's `python_dir`.
+   */
+  readonly python_dir?: string;
   /** What it loads in the place of a checkpoint; null: it loads the checkpoint itself. */
   readonly form: RuntimeForm | null;
   /** Whether it can run this model on this machine, and why not. */

@@ -66,6 +66,11 @@ export const SampleSelection = z.strictObject({
 });
 export type SampleSelection = z.infer<typeof SampleSelection>;
 
+/** Of a third party's runtime. */
+const RuntimeDir = z.string().optional().describe(
+  "folder of its Python half; absent: one of pare's",
+);
+
 /** A setting's file names no path: the artifact store resolves the id that it does name. */
 const WeightsDir = z.string().optional().describe(
   "where the weights of a setting lie; absent: artifact_dir holds its own",
@@ -166,6 +171,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
       name: z.string(),
       form_dir: z.string().describe("made by make_form"),
       python: z.string().describe("interpreter of its environment, which may lack lm-eval"),
+      runtime_dir: RuntimeDir,
     }).nullable().describe("scores in this runtime, as its speed is measured; null: transformers"),
     allow_unsafe_code: z.boolean().describe("programs that the model writes run without a sandbox"),
     endpoint: Endpoint.optional().describe("this server answers; artifact_dir is not read"),
@@ -180,6 +186,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     artifact_dir: z.string(),
     output_dir: z.string().describe("empty directory"),
     exact: z.boolean().describe("every weight multiplied out to float32: for the proof"),
+    runtime_dir: RuntimeDir,
   }),
   /** Latency, prefill, memory and energy of an artifact in a named runtime. */
   z.strictObject({
@@ -196,6 +203,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     cpu_power: CpuPower.nullable().describe("null: an unknown CPU's"),
     carbon_intensity: CarbonIntensity.nullable().describe("null: CO2 is not told"),
     weights_dir: WeightsDir,
+    runtime_dir: RuntimeDir,
   }),
   /** Logits of a text that a runtime samples itself, for prove_runtime. */
   z.strictObject({
@@ -207,6 +215,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     tokens: z.int(),
     seed: z.int(),
     output_path: z.string(),
+    runtime_dir: RuntimeDir,
   }),
   /** The runtime's logits, strict and as it is timed, against the dequantized model's. */
   z.strictObject({

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Change, type Runtime, type WireTask } from "../../core/mod.ts";
 import { findEnvironment } from "../../python-backends/environments/environments.ts";
 import { PYTHON_ROOT } from "../../python-backends/home.ts";
-import { runtimeFolder } from "../../tracker/runner/source_closure.ts";
+import { namedRuntime, runtimeFolder } from "../../tracker/runner/source_closure.ts";
 import { must, type TinyWorld } from "../tiny_model.ts";
 import type { Step } from "./conformance.ts";
 
@@ -58,11 +58,14 @@ export async function runtimeConformance(
   }
 }
 
-function checkPythonHalf({ name, summary, formats, needs, form }: Runtime): void {
-  const folder = runtimeFolder(name);
+function checkPythonHalf(runtime: Runtime): void {
+  const { name, summary, formats, needs, form } = runtime;
+  const folder = runtimeFolder(runtime);
   const package_file = join(folder, "__init__.py");
-  assert.ok(existsSync(package_file), `${name} has no Python half ${folder}`);
-  assert.match(readFileSync(package_file, "utf8"), new RegExp(`^NAME = "${name}"$`, "m"));
+  if (runtime.python_dir === undefined) {
+    assert.ok(existsSync(package_file), `${name} has no Python half ${folder}`);
+    assert.match(readFileSync(package_file, "utf8"), new RegExp(`^NAME = "${name}"$`, "m"));
+  }
   assert.ok(existsSync(join(folder, "session.py")), `${folder} has no session.py`);
   for (const file of OF_FORM) {
     assert.equal(existsSync(join(folder, file)), form !== null, `${file}: has ${name} a form?`);
@@ -109,7 +112,7 @@ async function checkRun(
   const speed = must(
     await client.run({
       stage: "speed",
-      runtime: runtime.name,
+      ...namedRuntime(runtime),
       artifact_dir,
       form_dir,
       baseline_dir: null,
@@ -133,7 +136,7 @@ async function checkRun(
   const { tokens } = must(
     await client.run({
       stage: "runtime_logits",
-      runtime: runtime.name,
+      ...namedRuntime(runtime),
       artifact_dir,
       form_dir,
       exact_form_dir: exact ?? form_dir,
@@ -157,21 +160,23 @@ async function checkRun(
 
 /** The runtime's form of an artifact; null: it loads the checkpoint itself. */
 async function madeForm(
-  { name, form }: Runtime,
+  runtime: Runtime,
   artifact_dir: string,
   { world }: RuntimeTrial,
   exact: boolean,
 ): Promise<string | null> {
+  const { form } = runtime;
   if (form === null) return null;
   const output_dir = await mkdtemp(join(world.folder, "made-"));
-  const request = { stage: "make_form", runtime: name, artifact_dir, output_dir, exact } as const;
+  const what = { stage: "make_form", ...namedRuntime(runtime) } as const;
+  const request = { ...what, artifact_dir, output_dir, exact };
   const { size_bytes } = must(await world.client.run(request, form));
   assert.ok(size_bytes > 0);
   return output_dir;
 }
 
 async function checkScores(
-  { name, needs }: Runtime,
+  { name, needs, python_dir }: Runtime,
   { artifact_dir, form_dir, own }: { artifact_dir: string; form_dir: string; own: string },
   { world, task }: RuntimeTrial,
 ): Promise<void> {
@@ -189,7 +194,12 @@ async function checkScores(
       batched_apart: [],
       answers_path: null,
       answer_chars: 20,
-      runtime: { name, form_dir, python },
+      runtime: {
+        name,
+        form_dir,
+        python,
+        ...(python_dir === undefined ? {} : { runtime_dir: python_dir }),
+      },
       allow_unsafe_code: false,
     }, ENVIRONMENT),
   );

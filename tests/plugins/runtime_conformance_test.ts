@@ -16,6 +16,10 @@ import { temporaryFolder } from "../temporary_folder.ts";
 import { must, type TinyWorld, tinyWorld } from "../tiny_model.ts";
 import { runtimeConformance } from "./runtime_conformance.ts";
 
+const THIRD_PARTY = fileURLToPath(
+  new URL("../fixtures/third_party/bfloat16/bfloat16.ts", import.meta.url),
+);
+
 /** Rounded to 4 bits, which every runtime holds that is run here. */
 const ROUNDED: Action = {
   agent: "quantization",
@@ -47,14 +51,14 @@ async function rounded({ client, folder, model_dir }: TinyWorld): Promise<string
   return output_dir;
 }
 
-Deno.test("every runtime keeps the contract on the tiny model", async (t) => {
+Deno.test("every runtime, a third party's too, keeps the contract on the tiny model", async (t) => {
   await shareDefaultEnvironment();
   await ensureEnvironment("openvino_export");
   const env = { HF_HUB_OFFLINE: "1" };
   const client = createBackendClient({ home: temporaryFolder("runtimes"), env });
   try {
     const world = await tinyWorld(client);
-    const registry = await discoverPlugins();
+    const registry = await discoverPlugins([THIRD_PARTY]);
     const task = registry.task("tiny_words");
     const trial = {
       world,

@@ -13,7 +13,11 @@ from runtime_fixtures import random_llama, worker_environment
 import pare_backends
 from pare_backends.failures import StageFailure
 from pare_backends.progress import silent_report
+from pare_backends.runtimes import registry
+from pare_backends.runtimes.logits import load_logits
 from pare_backends.runtimes.registry import make_form, open_model, open_session, runtime_packages
+from pare_backends.stages import make_form as make_stage
+from pare_backends.stages import runtime_logits as logits_stage
 
 PACKAGE = Path(pare_backends.__file__).parent
 RUNTIMES = PACKAGE / "runtimes"
@@ -45,6 +49,42 @@ def test_a_runtime_without_a_form_takes_and_makes_none(tmp_path: Path) -> None:
         make_form("transformers", source, str(tmp_path), False, silent_report())
     with pytest.raises(StageFailure, match=r"Cannot use model\.py of the runtime transformers"):
         open_model("transformers", source, str(tmp_path), sys.executable, 1)
+
+
+THEIRS = {
+    "session.py": "def open_session(artifact_dir, form_dir, threads):\n    return form_dir\n",
+    "words.py": "WORD = 'made by theirs'\n",
+    "make.py": "from .words import WORD\n"
+    "def make(artifact, output, exact, report):\n"
+    "    (output / 'form').write_text(WORD)\n    return [WORD]\n",
+    "logits.py": "import numpy as np\n"
+    "from pare_backends.runtimes.logits import RuntimeLogits\n"
+    "def compute_logits(asked, threads):\n"
+    "    tokens = np.arange(asked.tokens)\n"
+    "    flat = np.zeros((asked.tokens, 4), np.float32)\n"
+    "    return RuntimeLogits(tokens, flat, flat, {})\n",
+}
+
+
+def test_a_third_partys_runtime_is_found_in_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "THIRD_PARTY", {})
+    folder, output = tmp_path / "their runtime", tmp_path / "out"
+    folder.mkdir()
+    missing = make_stage.Request("their.own", "a", str(output), False, str(folder))
+    with pytest.raises(StageFailure, match=r"runtime their\.own: there is no file .*session\.py"):
+        make_stage.run(missing, silent_report())
+    for name, text in THEIRS.items():
+        (folder / name).write_text(text)
+    made = make_stage.run(missing, silent_report())
+    assert made == {"size_bytes": len("made by theirs"), "notes": ["made by theirs"]}
+    assert open_session("their.own", "a", str(output), 1) == str(output)
+    path = str(tmp_path / "logits.npz")
+    asked = logits_stage.Request("their.own", "a", "f", "e", 3, 1, path, str(folder))
+    assert logits_stage.run(asked, silent_report()) == {"tokens": 3}
+    assert load_logits(path).strict.shape == (3, 4)
+    assert "their.own" in runtime_packages()
 
 
 def test_no_file_outside_its_folder_names_a_runtime() -> None:

@@ -3,6 +3,7 @@ import { artifactPlace } from "./artifact_place.ts";
 import { proofRow, prove } from "./forms/prove_form.ts";
 import { type MadeForms, makeForms } from "./forms/runtime_form.ts";
 import { computesOtherwise, scoreInRuntime } from "./forms/score_in_runtime.ts";
+import { namedRuntime } from "./source_closure.ts";
 import type { SpeedInput } from "./speed_input.ts";
 import { failed } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";
@@ -40,7 +41,7 @@ async function measureForms(
   const measured = await timed(workshop, () =>
     runner(trial_id, {
       stage: "speed",
-      runtime: runtime.name,
+      ...namedRuntime(runtime),
       artifact_dir: artifact.location,
       baseline_dir: baseline?.location ?? null,
       ...forms,

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
+import type { Runtime } from "../../core/mod.ts";
 import { PROJECT_ROOT } from "../home.ts";
 
 const PACKAGE = join(PROJECT_ROOT, "python-backends", "pare_backends");
@@ -73,13 +74,22 @@ export async function stageSource(file: string): Promise<string> {
 }
 
 /** The folder of a runtime's Python half. */
-export function runtimeFolder(runtime: string): string {
-  return join(PACKAGE, "runtimes", runtime.replaceAll(".", "_"));
+export function runtimeFolder({ name, python_dir }: Pick<Runtime, "name" | "python_dir">): string {
+  return python_dir ?? join(PACKAGE, "runtimes", name.replaceAll(".", "_"));
 }
 
-/** The source that a runtime's form depends on: its `make.py` and its imports. */
-export async function formSource(runtime: string): Promise<string> {
-  return await hashFiles(await importClosure([join(runtimeFolder(runtime), "make.py")]), PACKAGE);
+/** The source that a runtime's form depends on: its `make.py` and its imports; of a third party all. */
+export async function formSource(runtime: Pick<Runtime, "name" | "python_dir">): Promise<string> {
+  const folder = runtimeFolder(runtime);
+  const own = runtime.python_dir === undefined
+    ? [join(folder, "make.py")]
+    : await pythonFiles(folder);
+  return await hashFiles(await importClosure(own), PACKAGE);
+}
+
+/** The fields of a stage's request that name a runtime. */
+export function namedRuntime({ name, python_dir }: Runtime) {
+  return { runtime: name, ...(python_dir === undefined ? {} : { runtime_dir: python_dir }) };
 }
 
 /** The source of a whole folder or file of the package, such as `models`. */

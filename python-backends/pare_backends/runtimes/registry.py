@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pare_backends.runtimes
@@ -24,6 +26,30 @@ if TYPE_CHECKING:
     from pare_backends.runtimes.session import Session
 
 
+THIRD_PARTY: dict[str, str] = {}
+"""Packages of the runtimes that this process was given a folder for, by their names."""
+
+
+def add_runtime(runtime: str, directory: str | None) -> None:
+    """A third party's runtime: its folder as a package, whose files may import each other.
+
+    directory: absolute; None: the runtime is one of this package
+    """
+    if directory is None:
+        return
+    folder = Path(directory)
+    if not folder.is_absolute() or not (folder / "session.py").is_file():
+        raise StageFailure(
+            "bad_input",
+            f"Cannot load the runtime {runtime}: there is no file {folder / 'session.py'}",
+            hint="python_dir of a runtime's plugin is the absolute path of its Python half",
+        )
+    package = ModuleType("pare_runtime_" + "".join(c if c.isalnum() else "_" for c in runtime))
+    package.__path__ = [str(folder)]
+    sys.modules[package.__name__] = package
+    THIRD_PARTY[runtime] = package.__name__
+
+
 def runtime_packages() -> dict[str, str]:
     """The package of each runtime by its name."""
     package = pare_backends.runtimes
@@ -32,7 +58,8 @@ def runtime_packages() -> dict[str, str]:
         for one in pkgutil.iter_modules(package.__path__)
         if one.ispkg
     ]
-    return {str(importlib.import_module(name).NAME): name for name in found}
+    own = {str(importlib.import_module(name).NAME): name for name in found}
+    return {**own, **THIRD_PARTY}
 
 
 def make_form(

@@ -23,7 +23,7 @@ from pare_backends.evaluation.tasks.records import file_sha256
 from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
-from pare_backends.runtimes.registry import open_model
+from pare_backends.runtimes.registry import add_runtime, open_model
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class EvaluationRuntime:
     """What `make_form` made for it."""
     python: str
     """The interpreter of its environment."""
+    runtime_dir: str | None = None
+    """Of a third party's runtime: the folder of its Python half."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,7 @@ def _load(request: EvaluateRequest, report: Report) -> tuple[Any, Any, str]:
                 f"Cannot score {source.setting.label()} in the runtime {runtime.name}:"
                 " it is known in transformers alone",
             )
+        add_runtime(runtime.name, runtime.runtime_dir)
         model = open_model(
             runtime.name, artifact_dir, runtime.form_dir, runtime.python, report.threads
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.progress import Report
-from pare_backends.runtimes.registry import make_form
+from pare_backends.runtimes.registry import add_runtime, make_form
 
 
 @dataclass(frozen=True)
@@ -20,12 +20,15 @@ class Request:
     artifact_dir: str
     output_dir: str
     exact: bool
+    runtime_dir: str | None = None
+    """Of a third party's runtime: the folder of its Python half."""
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
     """StageResults.make_form of `core/schemas/wire.ts`."""
     output = Path(request.output_dir)
     output.mkdir(parents=True, exist_ok=True)
+    add_runtime(request.runtime, request.runtime_dir)
     notes = make_form(
         request.runtime, request.artifact_dir, request.output_dir, request.exact, report
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 from pare_backends.progress import Report
 from pare_backends.runtimes.logits import AskedLogits
-from pare_backends.runtimes.registry import compute_logits
+from pare_backends.runtimes.registry import add_runtime, compute_logits
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,13 @@ class Request:
     tokens: int
     seed: int
     output_path: str
+    runtime_dir: str | None = None
+    """Of a third party's runtime: the folder of its Python half."""
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
     """StageResults.runtime_logits of `core/schemas/wire.ts`."""
+    add_runtime(request.runtime, request.runtime_dir)
     with report.span("logits", library=True):
         asked = AskedLogits(
             request.artifact_dir,

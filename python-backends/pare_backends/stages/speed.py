@@ -41,7 +41,7 @@ from pare_backends.measuring.speed_figures import (
 from pare_backends.measuring.timing import read_energy, time_in_turn
 from pare_backends.models.context_length import context_length
 from pare_backends.progress import Report
-from pare_backends.runtimes.registry import open_session
+from pare_backends.runtimes.registry import add_runtime, open_session
 from pare_backends.runtimes.session import Session, TakesSetting
 
 IDLE_SECONDS = 1.0
@@ -63,6 +63,8 @@ class Request:
     carbon_intensity: CarbonIntensity | None
     weights_dir: str | None = None
     """Of a setting: where its weights lie."""
+    runtime_dir: str | None = None
+    """Of a third party's runtime: the folder of its Python half."""
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
@@ -72,6 +74,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
             raise StageFailure(
                 "bad_input", f"Cannot time generation: {name} is {getattr(request, name)}, under 1"
             )
+    add_runtime(request.runtime, request.runtime_dir)
     own = source_of(request.artifact_dir, request.weights_dir)
     prompt = _prompt(Path(own.weights_dir), request.prompt_tokens, request.seed)
     with timing_lock(report):

@@ -41,7 +41,12 @@ export async function formKey(
   const owner = form.shared === "artifact"
     ? artifact_id
     : architectureOf(JSON.parse(await readFile(join(location, "config.json"), "utf8")));
-  const how = [artifact_id, owner, await formSource(name), await environmentHash(form.environment)];
+  const how = [
+    artifact_id,
+    owner,
+    await formSource(runtime),
+    await environmentHash(form.environment),
+  ];
   if (form.shared === "architecture") how.shift();
   return `${formLabel(name, owner)}-${sha256Text(how.join("-")).slice(0, 32)}`;
 }

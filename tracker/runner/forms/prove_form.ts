@@ -7,6 +7,7 @@ import {
   type Outcome,
   type Span,
 } from "../../../core/mod.ts";
+import { namedRuntime } from "../source_closure.ts";
 import type { SpeedInput } from "../speed_input.ts";
 import { exactForm, formFailure, type MadeForms } from "./runtime_form.ts";
 import { failed } from "../stage_runner.ts";
@@ -49,18 +50,18 @@ async function ownLogits(
   spans: Span[],
 ): Promise<Outcome<string>> {
   const { workshop, study, runner, trial_id, artifact } = input;
-  const { name: runtime, needs } = workshop.registry.runtime(study.spec.runtime);
+  const runtime = workshop.registry.runtime(study.spec.runtime);
   const output_path = join(scratch, "logits.npz");
   const computed = await runner(trial_id, {
     stage: "runtime_logits",
-    runtime,
+    ...namedRuntime(runtime),
     artifact_dir: artifact.location,
     form_dir,
     exact_form_dir: await exactForm(input, form_dir, { scratch, spans }),
     tokens: PROOF_TOKENS,
     seed: study.seed,
     output_path,
-  }, needs.environment);
+  }, runtime.needs.environment);
   spans.push(...computed.spans);
   return computed.ok ? { ok: true, value: output_path, spans: [] } : computed;
 }

@@ -4,6 +4,7 @@ import type { Artifact, Failure, Outcome, Runtime, Span } from "../../../core/mo
 import { storageFailure } from "../../storage/storage_error.ts";
 import { formKey } from "./form_key.ts";
 import type { SpeedInput } from "../speed_input.ts";
+import { namedRuntime } from "../source_closure.ts";
 import { failed } from "../stage_runner.ts";
 
 /** What the runtime loads of an artifact and of its baseline; null: the checkpoint itself. */
@@ -39,7 +40,7 @@ async function fill(
 ): Promise<void> {
   const made = await input.runner(input.trial_id, {
     stage: "make_form",
-    runtime: runtime.name,
+    ...namedRuntime(runtime),
     artifact_dir: location,
     output_dir,
     exact,

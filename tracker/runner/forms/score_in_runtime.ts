@@ -60,7 +60,7 @@ export async function scoreInRuntime(
   evaluated: readonly SampleResult[],
 ): Promise<Outcome<Measurement[]>> {
   const { workshop, study, runner, trial_id, artifact } = input;
-  const { name, needs } = workshop.registry.runtime(study.spec.runtime);
+  const { name, needs, python_dir } = workshop.registry.runtime(study.spec.runtime);
   // What is drawn by chance takes another turn at the first rounding: no figure of the runtime.
   const drawn = new Set(
     study.tasks.flatMap((one) => one.definition?.["repeats"] ? [one.task] : []),
@@ -88,6 +88,7 @@ export async function scoreInRuntime(
         name,
         form_dir,
         python: await workshop.client.pythonOf(needs.environment),
+        ...(python_dir === undefined ? {} : { runtime_dir: python_dir }),
       },
       allow_unsafe_code: study.allow_unsafe_code,
     }, "default");
