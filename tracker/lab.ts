@@ -166,7 +166,8 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     { offline, trusting = false }: Freedom,
     pins_folders: Registry["environments"],
   ): BackendClient => {
-    const kind = JSON.stringify([offline, trusting, ...pins_folders]);
+    const pins = [...pins_folders].map(([name, folder]) => [folder, pinsHash(name, folder)]);
+    const kind = JSON.stringify([offline, trusting, pins]);
     const known = clients.get(kind);
     if (known !== undefined) return known;
     const client = createBackendClient({
