@@ -124,7 +124,13 @@ Deno.test("what an earlier run left on any rung below the last is taken up by a 
   const { trials } = await run(w, { history: historyOf(first) });
   const again = trials.slice(before.trials.length)
     .filter(({ strategy }) => /again, now/.test(strategy!.origin.reason));
-  assert.ok(again.some(({ fidelity }) => fidelity === "full"));
+  const recipe = ({ actions }: Trial) => JSON.stringify(actions.map(({ params }) => params));
+  const taken = (rung: string) =>
+    again.filter((one) =>
+      one.fidelity === "full" &&
+      left.some((other) => other.fidelity === rung && recipe(other) === recipe(one))
+    );
+  assert.ok(taken("half").length > 0 && taken("proxy").length > 0);
   assert.deepEqual(trials.slice(0, before.trials.length), before.trials, "frozen");
   assert.ok(!climbs(w).has(trials[0]!.trial_id), "the baseline has every rung already");
 });
