@@ -1,13 +1,6 @@
 import assert from "node:assert/strict";
 import { circles, parseTypeScript, python, sayGone, SHIPPED, typeScript } from "./sources.ts";
 
-/** Circles that others are breaking, with the reason why each is there still: a group that is broken
- * goes from here: the test says so. */
-const KNOWN_CIRCLES: Record<string, string> = {
-  "core/loop/budget.ts core/loop/draft.ts core/loop/study.ts":
-    "types alone: the loop is taken apart",
-};
-
 /** Of `pare_backends`: which folders a folder's modules may import beside its own. */
 const GROUND = ["ground", "sandbox"];
 const LAYERS: Record<string, readonly string[]> = {
@@ -60,28 +53,15 @@ async function pythonEdges(): Promise<Map<string, string[]>> {
   }));
 }
 
-function unknown(found: readonly string[], known: Record<string, string>): void {
-  assert.deepEqual(found.filter((one) => known[one] === undefined), []);
-}
-
-/** What a list excepts of those of one language, and is there no more. */
-function goneFrom(known: Record<string, string>, found: readonly string[], own: RegExp): string[] {
-  return Object.keys(known).filter((one) => own.test(one) && !found.includes(one));
-}
-
 Deno.test("no TypeScript files import each other in a circle, types neither", async () => {
   const sources = await typeScript(SHIPPED);
   const edges = new Map([...sources].map(([path, { imports }]) => [path, imports]));
   assert.ok(edges.size > 300, `only ${edges.size} files were read`);
-  const found = circles(edges).map((group) => group.join(" "));
-  unknown(found, KNOWN_CIRCLES);
-  sayGone("imports_test.ts", goneFrom(KNOWN_CIRCLES, found, /\.ts/));
+  assert.deepEqual(circles(edges), []);
 });
 
 Deno.test("no Python modules import each other in a circle, late imports and types neither", async () => {
-  const found = circles(await pythonEdges()).map((group) => group.join(" "));
-  unknown(found, KNOWN_CIRCLES);
-  sayGone("imports_test.ts", goneFrom(KNOWN_CIRCLES, found, /^(?!.*\.ts)/));
+  assert.deepEqual(circles(await pythonEdges()), []);
 });
 
 Deno.test("Python's modules import the layers below them alone", async () => {
@@ -93,8 +73,8 @@ Deno.test("Python's modules import the layers below them alone", async () => {
       return from !== to && !LAYERS[from]!.includes(to);
     }).map((target) => `${own} ${target}`)
   );
-  unknown(wrong, KNOWN_EDGES);
-  sayGone("imports_test.ts", goneFrom(KNOWN_EDGES, wrong, /./));
+  assert.deepEqual(wrong.filter((one) => KNOWN_EDGES[one] === undefined), []);
+  sayGone("imports_test.ts", Object.keys(KNOWN_EDGES).filter((one) => !wrong.includes(one)));
 });
 
 Deno.test("circles() finds groups, and parseTypeScript() every form of import", () => {
