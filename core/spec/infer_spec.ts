@@ -1,7 +1,7 @@
 import { METRICS } from "../metrics/metric_table.ts";
 import { qualityMetric } from "../evidence/quality.ts";
 import type { Agent, Runtime, Task } from "../contract/plugin.ts";
-import { unknownName, UsageError } from "../errors.ts";
+import { UsageError } from "../errors.ts";
 import type { Facts } from "../schemas/facts.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
 import type { StudyRequest } from "../schemas/request.ts";
@@ -11,8 +11,10 @@ import { planRungs } from "../tasks/plan_rungs.ts";
 import { planTasks } from "../tasks/plan_tasks.ts";
 import { type Classified, classifyDataset } from "../tasks/dataset_class.ts";
 import { programsNote, runnableTasks, unsafeCodeWarning } from "../tasks/generated_code.ts";
+import { heldMethods } from "../strategies/held_methods.ts";
 import { methodVerdicts, preferenceOrder } from "../strategies/method_verdicts.ts";
 import { constraintsOf, MAX_ACCURACY_DROP } from "./constraints_in_force.ts";
+import { chooseRuntime } from "./choose_runtime.ts";
 import { memoryRefusal, requiredMemoryGb } from "./required_memory.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 import {
@@ -34,42 +36,6 @@ export interface SpecPlugins {
 
 function primaryObjective({ dataset_class }: Classified): Spec["primary_objective"] {
   return dataset_class === "math" || dataset_class === "code" ? "accuracy" : "latency";
-}
-
-function chooseRuntime(
-  request: StudyRequest,
-  facts: Facts,
-  runtimes: readonly Runtime[],
-): ChosenRuntime {
-  const names = runtimes.map((runtime) => runtime.name);
-  if (request.runtime !== undefined) {
-    const asked = runtimes.find((runtime) => runtime.name === request.runtime);
-    if (asked === undefined) {
-      throw new UsageError(unknownName("runtime", request.runtime, names));
-    }
-    const support = asked.supports(facts);
-    if (support.ok) return { name: asked.name, reason: "asked for", runtime: asked };
-    throw new UsageError(
-      `Cannot measure speed in ${asked.name} here: ${support.reason}; ` +
-        "leave --runtime out for the best one that runs here",
-    );
-  }
-  const ranked = [...runtimes].sort((a, b) => b.preference - a.preference);
-  const refused: string[] = [];
-  for (const runtime of ranked) {
-    const support = runtime.supports(facts);
-    if (!support.ok) {
-      refused.push(`${runtime.name}: ${support.reason}`);
-      continue;
-    }
-    const others = refused.length === 0 ? "" : `; refused ${refused.join("; ")}`;
-    const reason = `preferred among those that run it here${others}`;
-    return { name: runtime.name, reason, runtime };
-  }
-  throw new UsageError(
-    `Cannot measure speed as no runtime runs ${facts.model.architecture} on this machine: ` +
-      (refused.join("; ") || "none is installed"),
-  );
 }
 
 function gridWarning({ model }: Facts): string[] {
@@ -214,14 +180,15 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
   const { classified, choice } = classOf(request, facts, plugins);
   const model_size_gb = facts.model.fp16_bytes / 1e9;
   const order = preferenceOrder(plugins.agents, model_size_gb);
-  const methods = methodVerdicts(plugins.methods, facts, order, request.methods);
+  const runtime = chooseRuntime(request, facts, plugins);
+  const held = heldMethods(plugins.methods, runtime.runtime);
+  const methods = methodVerdicts(held, facts, order, request.methods);
   checkSomeMethod(methods, request);
   const usable = new Set(methods.filter((m) => m.supported).map((m) => m.method));
   const primary_objective = primaryObjective(classified);
   const reward_weights = rewardWeights(primary_objective, request.objectives);
   const tasks = planTasks(choice, request);
   const rungs = planRungs(choice.tasks, request);
-  const runtime = chooseRuntime(request, facts, plugins.runtimes);
   const emulated = emulatesSome(
     runtime,
     plugins.methods.filter(({ method }) => usable.has(method.name)),

@@ -19,9 +19,29 @@ export function checkHeld(
   return { ok: true };
 }
 
+/** The defaults, and for every choice and flag the defaults with another value of it. */
+function samplesOf({ method: { knobs } }: AgentMethod): ResolvedAction["params"][] {
+  const defaults = Object.fromEntries(
+    Object.entries(knobs).map(([name, knob]) => [name, knob.default]),
+  );
+  const others = Object.entries(knobs).flatMap(([name, knob]) => {
+    const values = knob.kind === "flag" ? [true, false] : knob.choices ?? [];
+    return values.filter((value) => value !== knob.default)
+      .map((value) => ({ ...defaults, [name]: value }));
+  });
+  return [defaults, ...others];
+}
+
+/** Whether a runtime can hold anything of what a method writes; no, with why not its defaults. */
+export function checkHeldAtAll(runtime: Runtime, entry: AgentMethod, facts: Facts): Support {
+  const held = samplesOf(entry).map((params) => checkHeld(runtime, entry, params, facts));
+  return held.find(({ ok }) => ok) ?? held[0]!;
+}
+
 /**
  * The methods as a study sees them: parameters whose result its runtime cannot hold are refused
- * before any work, like those that the method itself does not take.
+ * before any work, like those that the method itself does not take. Of a method of which
+ * it holds nothing, `held` says why.
  */
 export function heldMethods<M extends AgentMethod>(
   methods: readonly M[],
@@ -29,6 +49,7 @@ export function heldMethods<M extends AgentMethod>(
 ): M[] {
   return methods.map((entry) => ({
     ...entry,
+    held: (facts: Facts) => checkHeldAtAll(runtime, entry, facts),
     method: {
       ...entry.method,
       accepts(params: ResolvedAction["params"], facts: Facts) {

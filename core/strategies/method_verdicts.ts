@@ -15,7 +15,7 @@ export function preferenceOrder(agents: readonly Agent[], model_size_gb: number)
 }
 
 function verdictOf(
-  { agent, method }: AgentMethod,
+  { agent, method, held }: AgentMethod,
   facts: Facts,
   order: readonly string[],
   only: readonly string[] | undefined,
@@ -27,6 +27,10 @@ function verdictOf(
   }
   const support = checkMethod(method, facts);
   if (!support.ok) return { agent, method: name, supported: false, reason: support.reason };
+  const holding = held?.(facts);
+  if (holding?.ok === false) {
+    return { agent, method: name, supported: false, reason: holding.reason };
+  }
   const rank = order.indexOf(name);
   const size = `${(facts.model.fp16_bytes / 1e9).toFixed(2)} GB`;
   const reason = rank < 0

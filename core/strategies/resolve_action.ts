@@ -1,5 +1,5 @@
 import { type Knob, type Knobs, paramsSchema, resolvedSchema } from "../contract/knobs.ts";
-import type { Method } from "../contract/plugin.ts";
+import type { Method, Support } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import type { Action, KnobValue, Origin, ResolvedAction, ResolvedKnob } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
@@ -8,6 +8,8 @@ import type { Facts } from "../schemas/facts.ts";
 export interface AgentMethod {
   readonly agent: string;
   readonly method: Method;
+  /** Whether the study's runtime holds anything that it writes; absent: no runtime was asked. */
+  held?(facts: Facts): Support;
 }
 
 /** The method that an action names; a name that is not known is answered with the nearest one. */

@@ -5,6 +5,7 @@ import {
   checkStrategy,
   defineRuntime,
   heldMethods,
+  methodVerdicts,
   resolveActions,
   type Runtime,
 } from "../../core/mod.ts";
@@ -60,6 +61,20 @@ Deno.test("heldMethods() asks for each part that the parameters change, and no o
     form: { form: "packed", bits: 4.5 },
     least_cosine: 0.1,
   }]);
+});
+
+Deno.test("a method of which the runtime holds nothing is not supported, with the reason; one value is enough", () => {
+  const none = runtimeOf(() => ({ ok: false, reason: "its graph keeps all keys and values" }));
+  const round = methods.filter(({ method }) => method.name === "round");
+  const [refused] = methodVerdicts(heldMethods(round, none), facts, [], undefined);
+  assert.equal(refused!.supported, false);
+  assert.equal(
+    refused!.reason,
+    "its speed cannot be measured in narrow: its graph keeps all keys and values",
+  );
+  assert.equal(round[0]!.method.knobs.bits!.default, 4);
+  const [verdict] = methodVerdicts(heldMethods(round, narrow), facts, [], undefined);
+  assert.equal(verdict!.supported, true);
 });
 
 Deno.test("heldMethods() keeps a method's own refusal", () => {

@@ -188,6 +188,20 @@ Deno.test("inferSpec() chooses the preferred runtime that runs here, or the one 
     refusal(() => inferSpec(request({ runtime: "swfit" }), small, plugins)),
     /Did you mean "swift"/,
   );
+  const cold = runtimes.map((one) =>
+    one.name !== "swift"
+      ? one
+      : { ...one, holds: () => ({ ok: false as const, reason: "holds floats alone" }) }
+  );
+  const narrow = { ...plugins, runtimes: cold };
+  for (const methods of [undefined, ["round"]]) {
+    const chosen = inferSpec(request({ methods }), small, narrow);
+    assert.equal(chosen.runtime, "plain", "it holds what the methods write");
+  }
+  assert.match(
+    refusal(() => inferSpec(request({ methods: ["round"], runtime: "swift" }), small, narrow)),
+    /no method can run here: .*round: its speed cannot be measured in swift: holds floats alone/,
+  );
   const served = { ...plugins, runtimes: runtimes.filter((one) => one.name === "served") };
   assert.match(refusal(() => inferSpec(request(), small, served)), /no runtime runs Llama/);
 });

@@ -1,0 +1,62 @@
+import type { Runtime } from "../contract/plugin.ts";
+import { unknownName, UsageError } from "../errors.ts";
+import type { Facts } from "../schemas/facts.ts";
+import type { StudyRequest } from "../schemas/request.ts";
+import { checkHeldAtAll } from "../strategies/held_methods.ts";
+import type { AgentMethod } from "../strategies/resolve_action.ts";
+import type { ChosenRuntime } from "./front_objectives.ts";
+
+/** Why a runtime holds nothing of what the methods in play write; null: it holds some of it. */
+function holdsNone(
+  runtime: Runtime,
+  { methods: only }: StudyRequest,
+  methods: readonly AgentMethod[],
+  facts: Facts,
+): string | null {
+  const held = methods.filter(({ method }) => only?.includes(method.name) ?? true)
+    .filter(({ method }) => method.supports(facts).ok)
+    .map((entry) => checkHeldAtAll(runtime, entry, facts));
+  const [first] = held;
+  return first === undefined || held.some(({ ok }) => ok) ? null : first.reason ?? null;
+}
+
+export function chooseRuntime(
+  request: StudyRequest,
+  facts: Facts,
+  { runtimes, methods }: { runtimes: readonly Runtime[]; methods: readonly AgentMethod[] },
+): ChosenRuntime {
+  const names = runtimes.map((runtime) => runtime.name);
+  if (request.runtime !== undefined) {
+    const asked = runtimes.find((runtime) => runtime.name === request.runtime);
+    if (asked === undefined) {
+      throw new UsageError(unknownName("runtime", request.runtime, names));
+    }
+    const support = asked.supports(facts);
+    if (support.ok) return { name: asked.name, reason: "asked for", runtime: asked };
+    throw new UsageError(
+      `Cannot measure speed in ${asked.name} here: ${support.reason}; ` +
+        "leave --runtime out for the best one that runs here",
+    );
+  }
+  const ranked = [...runtimes].sort((a, b) => b.preference - a.preference);
+  const refused: string[] = [];
+  for (const runtime of ranked) {
+    const support = runtime.supports(facts);
+    if (!support.ok) {
+      refused.push(`${runtime.name}: ${support.reason}`);
+      continue;
+    }
+    const unheld = holdsNone(runtime, request, methods, facts);
+    if (unheld !== null) {
+      refused.push(`${runtime.name}: ${unheld}`);
+      continue;
+    }
+    const others = refused.length === 0 ? "" : `; refused ${refused.join("; ")}`;
+    const reason = `preferred among those that run it here${others}`;
+    return { name: runtime.name, reason, runtime };
+  }
+  throw new UsageError(
+    `Cannot measure speed as no runtime runs ${facts.model.architecture} on this machine: ` +
+      (refused.join("; ") || "none is installed"),
+  );
+}
