@@ -58,6 +58,23 @@ function warn(sentence: string): void {
   console.error(`pare: ${sentence}`);
 }
 
+/** The store, whose sink and mirror are quiet at the same times. */
+function pausedTogether(store: Store, ask: (message: MirrorAsk) => void): Store {
+  return {
+    ...store,
+    pauseSink() {
+      const paused = store.pauseSink();
+      ask({ kind: "pause" });
+      return {
+        [Symbol.dispose]() {
+          paused[Symbol.dispose]();
+          ask({ kind: "go" });
+        },
+      };
+    },
+  };
+}
+
 /**
  * Starts a mirror; it follows the studies whose stores are attached.
  *
@@ -113,19 +130,7 @@ export function startMirror(options: MirrorOptions): RunningMirror {
       const timer = setInterval(() => void look(store, false).catch(() => {}), POLL_MS);
       Deno.unrefTimer(Number(timer));
       timers.push(timer);
-      return {
-        ...store,
-        pauseSink() {
-          const paused = store.pauseSink();
-          ask({ kind: "pause" });
-          return {
-            [Symbol.dispose]() {
-              paused[Symbol.dispose]();
-              ask({ kind: "go" });
-            },
-          };
-        },
-      };
+      return pausedTogether(store, ask);
     },
     async finish(wait_ms) {
       if (current === null || state.ended) return { ...state, said, behind: state.ended };

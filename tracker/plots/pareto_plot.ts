@@ -89,6 +89,74 @@ function qualityLabel(metric: QualityMetric, { quality }: ParetoPlotOptions): st
   return isShare(metric) ? `${quality} (mean over tasks, 95 % interval)` : quality;
 }
 
+/** The line of the accuracy drop that is allowed. */
+function thresholdMarks(threshold: number, drop: number): Plot.Markish[] {
+  return [
+    Plot.ruleY([threshold], { stroke: "#b42318", strokeDasharray: "5,4", strokeOpacity: 0.8 }),
+    Plot.text([threshold], {
+      y: (d: number) => d,
+      frameAnchor: "right",
+      dy: 9,
+      fill: "#b42318",
+      fontSize: 10,
+      textAnchor: "end",
+      text: () => `allowed drop ${drop}`,
+    }),
+  ];
+}
+
+/** The points by what they are, their intervals and labels. */
+function pointMarks(all: Point[]): Plot.Markish[] {
+  const place = { x: "x", y: "y" } as const;
+  const measured = all.filter((point) => point.kind !== "baseline");
+  const of = (kind: Point["kind"]) => all.filter((point) => point.kind === kind);
+  return [
+    Plot.link(measured, {
+      x1: "x",
+      x2: "x",
+      y1: "low",
+      y2: "high",
+      stroke: "methods",
+      strokeOpacity: 0.45,
+    }),
+    Plot.dot(of("dominated"), {
+      ...place,
+      r: 5,
+      stroke: "methods",
+      strokeWidth: 1.8,
+      fill: "white",
+    }),
+    Plot.dot(of("front"), { ...place, r: 6, fill: "methods", stroke: "white", strokeWidth: 1 }),
+    Plot.dot(of("violated"), {
+      ...place,
+      r: 5,
+      symbol: "times",
+      stroke: "methods",
+      strokeWidth: 2,
+    }),
+    Plot.dot(measured.filter((p) => p.recommended), {
+      ...place,
+      r: 11,
+      stroke: INK,
+      strokeWidth: 1.6,
+    }),
+    ...of("baseline").slice(0, 1).map((one) =>
+      Plot.dot([one], { ...place, r: 7, symbol: "star", fill: INK })
+    ),
+    Plot.text(all, {
+      ...place,
+      text: "label",
+      dy: -14,
+      dx: 4,
+      textAnchor: "start",
+      fontSize: 11,
+      fill: INK,
+      stroke: "white",
+      strokeWidth: 3,
+    }),
+  ];
+}
+
 function panel(
   rows: TrialRow[],
   { label, x, ascending }: Panel,
@@ -102,9 +170,8 @@ function panel(
   const baseline = all.find((point) => point.kind === "baseline");
   const threshold = isShare(quality) && baseline !== undefined &&
       options.maxAccuracyDrop !== null
-    ? baseline.y - options.maxAccuracyDrop
+    ? { at: baseline.y - options.maxAccuracyDrop, drop: options.maxAccuracyDrop }
     : null;
-  const measured = all.filter((point) => point.kind !== "baseline");
   const range = methods.map((_, index) => colourOf(index));
   const scale = { domain: methods, range };
   return Plot.plot({
@@ -124,20 +191,7 @@ function panel(
     },
     color: scale,
     marks: [
-      threshold === null ? null : Plot.ruleY([threshold], {
-        stroke: "#b42318",
-        strokeDasharray: "5,4",
-        strokeOpacity: 0.8,
-      }),
-      threshold === null ? null : Plot.text([threshold], {
-        y: (d: number) => d,
-        frameAnchor: "right",
-        dy: 9,
-        fill: "#b42318",
-        fontSize: 10,
-        textAnchor: "end",
-        text: () => `allowed drop ${options.maxAccuracyDrop}`,
-      }),
+      ...(threshold === null ? [] : thresholdMarks(threshold.at, threshold.drop)),
       Plot.line(staircase(all, better, ascending), {
         x: "x",
         y: "y",
@@ -145,64 +199,7 @@ function panel(
         stroke: "#9aa5b1",
         strokeWidth: 1.5,
       }),
-      Plot.link(measured, {
-        x1: "x",
-        x2: "x",
-        y1: "low",
-        y2: "high",
-        stroke: "methods",
-        strokeOpacity: 0.45,
-      }),
-      Plot.dot(measured.filter((p) => p.kind === "dominated"), {
-        x: "x",
-        y: "y",
-        r: 5,
-        stroke: "methods",
-        strokeWidth: 1.8,
-        fill: "white",
-      }),
-      Plot.dot(measured.filter((p) => p.kind === "front"), {
-        x: "x",
-        y: "y",
-        r: 6,
-        fill: "methods",
-        stroke: "white",
-        strokeWidth: 1,
-      }),
-      Plot.dot(measured.filter((p) => p.kind === "violated"), {
-        x: "x",
-        y: "y",
-        r: 5,
-        symbol: "times",
-        stroke: "methods",
-        strokeWidth: 2,
-      }),
-      Plot.dot(measured.filter((p) => p.recommended), {
-        x: "x",
-        y: "y",
-        r: 11,
-        stroke: INK,
-        strokeWidth: 1.6,
-      }),
-      baseline === undefined ? null : Plot.dot([baseline], {
-        x: "x",
-        y: "y",
-        r: 7,
-        symbol: "star",
-        fill: INK,
-      }),
-      Plot.text(all, {
-        x: "x",
-        y: "y",
-        text: "label",
-        dy: -14,
-        dx: 4,
-        textAnchor: "start",
-        fontSize: 11,
-        fill: INK,
-        stroke: "white",
-        strokeWidth: 3,
-      }),
+      ...pointMarks(all),
     ],
   }) as unknown as Element; // Plot types its result as the DOM of a browser
 }

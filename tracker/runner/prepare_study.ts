@@ -13,6 +13,7 @@ import {
   samplesAt,
   samplingByTask,
   type Spec,
+  type StageRequest,
   type StageResult,
   StageResults,
   type StudyRequest,
@@ -144,6 +145,29 @@ function refuseChanged(
   }
 }
 
+/** What the stage prepares, from the cache where it was prepared before, and the folder it lies in. */
+async function preparedData(
+  workshop: Workshop,
+  runner: StageRunner,
+  key: string,
+  request: Omit<Extract<StageRequest, { stage: "prepare_data" }>, "output_dir">,
+): Promise<{ prepared: StageResult<"prepare_data">; folder: string }> {
+  const { directory: folder } = await workshop.caches.cached("data", key, async (temporary) => {
+    const prepared = await runner("setup", { ...request, output_dir: temporary }, "default");
+    if (!prepared.ok) {
+      const { message, hint } = prepared.failure;
+      throw new UsageError(hint === null ? message : `${message}. ${hint}`);
+    }
+    if (prepared.value.refused.length > 0) throw new BrokenTasks(prepared.value.refused);
+    // The folder is renamed when it is whole: only the names of its files stay right.
+    const path = basename(prepared.value.calibration_path);
+    const inside = { ...prepared.value, calibration_path: path };
+    await writeFile(join(temporary, "prepared.json"), JSON.stringify(inside));
+  });
+  const text = await readFile(join(folder, "prepared.json"), "utf8");
+  return { prepared: StageResults.prepare_data.parse(JSON.parse(text)), folder };
+}
+
 async function prepareTasks(
   workshop: Workshop,
   runner: StageRunner,
@@ -182,33 +206,18 @@ async function prepareTasks(
     sample_seeds,
     await packageSource("evaluation", "text", "stages/prepare_data.py"),
   ]));
-  const { directory: folder } = await workshop.caches.cached("data", key, async (temporary) => {
-    const prepared = await runner("setup", {
-      stage: "prepare_data",
-      model_dir,
-      tasks,
-      calibration_path: sources.calibration,
-      calibration_windows: windows,
-      calibration_tokens: tokens.calibration,
-      output_dir: temporary,
-      seed: request.seed,
-      sample_seed,
-      sample_seeds,
-      training,
-    }, "default");
-    if (!prepared.ok) {
-      const { message, hint } = prepared.failure;
-      throw new UsageError(hint === null ? message : `${message}. ${hint}`);
-    }
-    if (prepared.value.refused.length > 0) throw new BrokenTasks(prepared.value.refused);
-    // The folder is renamed when it is whole: only the names of its files stay right.
-    const path = basename(prepared.value.calibration_path);
-    const inside = { ...prepared.value, calibration_path: path };
-    await writeFile(join(temporary, "prepared.json"), JSON.stringify(inside));
+  const { prepared, folder } = await preparedData(workshop, runner, key, {
+    stage: "prepare_data",
+    model_dir,
+    tasks,
+    calibration_path: sources.calibration,
+    calibration_windows: windows,
+    calibration_tokens: tokens.calibration,
+    seed: request.seed,
+    sample_seed,
+    sample_seeds,
+    training,
   });
-  const prepared = StageResults.prepare_data.parse(
-    JSON.parse(await readFile(join(folder, "prepared.json"), "utf8")),
-  );
   const made = preparedWindows(prepared, folder, tokens, sources);
   const chosen = chooseSamples(poolsOf(spec, prepared, ownSampling), request.sampling);
   return {

@@ -78,39 +78,21 @@ def run_harness(
     value, error = mean_by(names, scores, sizes)
     weighing = how_weighed(groups, sampled) if groups is not None and sampled.weighed else None
     version = lm_eval.__version__
-    prompts = [sample.prompt_hash for sample in samples]
-    hashes = [documents.hashes[row] for row in rows]
-    definition = _plain({**full_definition(task), "dataset_kwargs": None, "dataset_path": None})
+    protocol, protocol_parts = _protocol(
+        task,
+        version,
+        [sample.prompt_hash for sample in samples],
+        [documents.hashes[row] for row in rows],
+        model.prompting,
+        (weighing, sampled.rows) if weighing else None,
+    )
     return TaskOutcome(
         task=task,
         value=value,
         standard_error=error,
         samples=samples,
-        protocol=content_hash(
-            [
-                task.task_version,
-                version,
-                task.metric,
-                task.few_shot,
-                definition,
-                prompts,
-                hashes,
-                *([model.prompting] if model.prompting else []),
-                *([[weighing, sampled.rows]] if weighing else []),
-            ]
-        ),
-        protocol_parts={
-            "task_version": task.task_version,
-            "evaluator": f"lm-eval {version}",
-            "metric": task.metric,
-            "few_shot": str(task.few_shot),
-            "decoding": json.dumps(definition.get("generation_kwargs"), sort_keys=True),
-            "template": content_hash({**definition, "generation_kwargs": None}),
-            "prompts": content_hash(prompts),
-            **({"prompting": model.prompting} if model.prompting else {}),
-            "samples": f"{len(hashes)} rows {content_hash(hashes)}",
-            **({"weighing": f"{weighing} {content_hash(sampled.rows)}"} if weighing else {}),
-        },
+        protocol=protocol,
+        protocol_parts=protocol_parts,
         how=f"lm-eval {version}, {task.metric}, {task.few_shot}-shot"
         + decoding(task, sandboxed)
         + (f", {model.prompting}" if model.prompting else "")
@@ -125,6 +107,41 @@ def run_harness(
             for metric in samples[0].beside
         ),
     )
+
+
+def _protocol(
+    task: WireTask,
+    version: str,
+    prompts: list[str],
+    hashes: list[str],
+    prompting: str,
+    weighing: tuple[str, Mapping[str, int]] | None,
+) -> tuple[str, dict[str, str]]:
+    """The hash over everything that an equal protocol has equal, and its parts by name.
+
+    version: of lm-eval; prompts, hashes: of each sample; prompting: how prompts were changed, or
+    nothing; weighing: how groups weigh, and their rows
+    """
+    definition = _plain({**full_definition(task), "dataset_kwargs": None, "dataset_path": None})
+    whole = [task.task_version, version, task.metric, task.few_shot, definition, prompts, hashes]
+    parts = {
+        "task_version": task.task_version,
+        "evaluator": f"lm-eval {version}",
+        "metric": task.metric,
+        "few_shot": str(task.few_shot),
+        "decoding": json.dumps(definition.get("generation_kwargs"), sort_keys=True),
+        "template": content_hash({**definition, "generation_kwargs": None}),
+        "prompts": content_hash(prompts),
+    }
+    if prompting:
+        whole.append(prompting)
+        parts["prompting"] = prompting
+    parts["samples"] = f"{len(hashes)} rows {content_hash(hashes)}"
+    if weighing is not None:
+        how, group_rows = weighing
+        whole.append([how, group_rows])
+        parts["weighing"] = f"{how} {content_hash(group_rows)}"
+    return content_hash(whole), parts
 
 
 def _plain(value: Any) -> Any:

@@ -54,8 +54,22 @@ function describeResources(to: Recipient, record: Of<"resources">): Effect {
   return { to, kind: "log", data: { metrics } };
 }
 
-function logged(to: Recipient, metrics: Metric[]): Effect {
+function describeEnergy(to: Recipient, record: Of<"energy_read">): Effect {
+  const { stage, joules, seconds, tokens } = record;
+  const figures = {
+    [`energy/${stage}/joules`]: joules,
+    [`energy/${stage}/seconds`]: seconds,
+    [`energy/${stage}/tokens`]: tokens,
+  };
+  return logged(to, points(figures, Date.parse(record.at)));
+}
+
+function logged(to: Recipient, metrics: readonly Metric[]): Effect {
   return { to, kind: "log", data: { metrics } };
+}
+
+function tagged(to: Recipient, key: string, value: string): Effect {
+  return { to, kind: "log", data: { tags: tags({ [key]: value }) } };
 }
 
 /** What describing needs to know besides the study. */
@@ -140,15 +154,8 @@ function effectsOf(
     }
     case "resources":
       return [describeResources(to, record)];
-    case "energy_read": {
-      const { stage, joules, seconds, tokens } = record;
-      const figures = {
-        [`energy/${stage}/joules`]: joules,
-        [`energy/${stage}/seconds`]: seconds,
-        [`energy/${stage}/tokens`]: tokens,
-      };
-      return [{ to, kind: "log", data: { metrics: points(figures, time) } }];
-    }
+    case "energy_read":
+      return [describeEnergy(to, record)];
     case "layer_sensitivities": {
       const text = jsonText(record.layers);
       return [{
@@ -174,20 +181,10 @@ function effectsOf(
         path: `logs/${record.stage}.log`,
         file: join(root, record.path),
       }];
-    case "alert": {
-      const said = `${record.evidence}; ${record.action}`;
-      return [{
-        to,
-        kind: "log",
-        data: { tags: tags({ [`pare.alert.${record.condition}`]: said }) },
-      }];
-    }
+    case "alert":
+      return [tagged(to, `pare.alert.${record.condition}`, `${record.evidence}; ${record.action}`)];
     case "note":
-      return [{
-        to,
-        kind: "log",
-        data: { tags: tags({ "mlflow.note.content": noteContent(study, trial_id) }) },
-      }];
+      return [tagged(to, "mlflow.note.content", noteContent(study, trial_id))];
     case "trial_closed":
       return describeTrialClosing(study, record, checkpoints);
     case "episode_closed":
