@@ -33,7 +33,7 @@ const refused = (pattern: RegExp) => (error: unknown) =>
 /** The README's lines by hand, on a study that is open. */
 async function readmeLines(folder: string): Promise<(study: StudySession) => Promise<void>> {
   const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
-  const lines = /^```ts\n(?<lines>const hand = await study\.byHand.*?)^```/ms.exec(readme);
+  const lines = /^(?<lines>const hand = await study\.byHand.*?)^```/ms.exec(readme);
   const path = join(folder, "readme.ts");
   const text = lines!.groups!["lines"]!;
   await Deno.writeTextFile(path, `export const drive = async (study: any) => {\n${text}};\n`);
