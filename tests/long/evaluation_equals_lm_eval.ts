@@ -13,14 +13,21 @@ const DATA = Deno.env.get("PARE_TEST_DATA") ??
 /** Of these a few rows of each of so many groups. */
 const GROUPS: Record<string, number> = { mmlu: 6, bigbench_hard: 3 };
 const SAMPLES: Record<string, number> = { mmlu: 6, bigbench_hard: 3, gsm8k: 2, lambada: 20 };
-/** Chains of thought end after 96 tokens of 1,024, on both sides: the minutes lie in the rest. */
+/** Long answers end early, on both sides: the minutes lie in the rest of them. */
 const SHORTER = {
   bigbench_hard: {
     generation_kwargs: {
-      max_gen_toks: 96,
+      max_gen_toks: 48,
       until: ["</s>", "Q", "\n\n"],
       do_sample: false,
       temperature: 0,
+    },
+  },
+  gsm8k: {
+    generation_kwargs: {
+      max_gen_toks: 64,
+      until: ["Q:", "</s>", "<|im_end|>"],
+      do_sample: false,
     },
   },
 };

@@ -6,7 +6,7 @@ import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
 import { answers, baseline, killAt, pare, taskFile } from "../fixtures/killed_study.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const SAMPLES = 120;
+const SAMPLES = 90;
 
 /** Log-likelihoods, generations and windows, in this order, of long enough texts to be killed in. */
 async function writeTasks(folder: string): Promise<string[]> {

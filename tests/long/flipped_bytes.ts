@@ -3,7 +3,7 @@ import { sayingSeed } from "../fixtures/stores/contents.ts";
 import { flipRounds } from "../fixtures/stores/flip_rounds.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 
-const ROUNDS = 40;
+const ROUNDS = 24;
 
 for (const file of ["pare.duckdb", "pare.duckdb.wal"] as const) {
   Deno.test(`A byte flipped in ${file} at ${ROUNDS} random places never changes an answer`, () =>

@@ -5,7 +5,7 @@ import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 import { answers, baseline, killAt, pare, taskFile } from "../fixtures/killed_study.ts";
 
-const PROBLEMS = 12;
+const PROBLEMS = 8;
 const PROGRAMS = 10;
 
 /** Problems in HumanEval's form; what the tiny model writes is a comment in every second one. */
@@ -72,7 +72,7 @@ Deno.test("kill -9 among a benchmark's programs: resume draws no program twice, 
   assert.ok(programs.length > 3 * PROBLEMS, "the programs of a problem differ");
 
   // Twice among the baseline's programs, once among their verdicts.
-  for (const [words, lines] of [[run, 4], [["resume"], 9], [["resume"], 18]] as const) {
+  for (const [words, lines] of [[run, 3], [["resume"], 6], [["resume"], 12]] as const) {
     await killAt(broken, words, lines);
   }
   const before = await answers(broken);
