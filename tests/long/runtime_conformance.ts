@@ -14,7 +14,7 @@ import { discoverPlugins } from "../../tracker/discover.ts";
 import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 import { must, type TinyWorld, tinyWorld } from "../tiny_model.ts";
-import { runtimeConformance } from "./runtime_conformance.ts";
+import { runtimeConformance } from "../plugins/runtime_conformance.ts";
 
 const THIRD_PARTY = fileURLToPath(
   new URL("../fixtures/third_party/bfloat16/bfloat16.ts", import.meta.url),

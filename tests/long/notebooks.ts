@@ -7,7 +7,7 @@ import { ensureEnvironment } from "../../python-backends/environments/environmen
 import { pareHome } from "../../python-backends/home.ts";
 
 const NOTEBOOKS = fileURLToPath(new URL("../../notebooks/", import.meta.url));
-const EXECUTE = fileURLToPath(new URL("execute.py", import.meta.url));
+const EXECUTE = fileURLToPath(new URL("../fixtures/execute_notebook.py", import.meta.url));
 const CELL_SECONDS = 900; // a busy machine makes a study five times as long
 
 interface Output {
