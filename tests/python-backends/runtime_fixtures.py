@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 
 import pare_backends
 from pare_backends.checkpoint import GridTensor, read, write
+from pare_backends.checkpoint.adapter import Adapter
 from pare_backends.progress import silent_report
 from pare_backends.runtimes.logits import AskedLogits
 from pare_backends.runtimes.registry import compute_logits
@@ -196,3 +198,20 @@ def artifact(
     directory = folder() / "-".join(str(name) for name in names)
     write(checkpoint.with_stored(made), directory)
     return directory
+
+
+def adapted(parent: Path, out: Path) -> Path:
+    """A random adapter of rank 4 beside the weights of two layers."""
+    names = ["model.layers.0.self_attn.q_proj", "model.layers.1.mlp.down_proj"]
+    checkpoint = read(parent)
+    draw = np.random.default_rng(5)
+    tensors = {}
+    for name in names:
+        rows, columns = checkpoint.shape(name)
+        for half, shape in (("A", (4, columns)), ("B", (rows, 4))):
+            tensors[f"base_model.model.{name}.lora_{half}.weight"] = draw.normal(
+                0, 0.2, shape
+            ).astype(np.float16)
+    config = {"peft_type": "LORA", "r": 4, "lora_alpha": 8}
+    write(replace(checkpoint, adapter=Adapter(config, tensors)), out)
+    return out

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gguf import GGUFReader
-from runtime_fixtures import artifact, folder, four_bit_model, random_llama, rounded
+from runtime_fixtures import adapted, artifact, folder, four_bit_model, random_llama, rounded
 
 from pare_backends.checkpoint import read, write
 from pare_backends.failures import StageFailure
@@ -234,3 +234,15 @@ def test_token_list_names_every_id() -> None:
     tokens, kinds = token_list(document, 5)
     assert tokens == ["a", "[PAD1]", "b", "<s>", "[PAD4]"]
     assert [kind.name for kind in kinds] == ["NORMAL", "UNUSED", "NORMAL", "CONTROL", "UNUSED"]
+
+
+def test_an_adapter_is_added_to_the_weights_that_it_lies_beside(tmp_path: Path) -> None:
+    directory = adapted(random_llama(3), tmp_path / "model")
+    output, _ = written(directory, exact=True)
+    name = "model.layers.1.mlp.down_proj.weight"
+    weights = StoredWeights(str(directory))
+    tensors = {tensor.name: tensor for tensor in GGUFReader(output / "model.gguf").tensors}
+    stored = np.asarray(tensors[GgufLayout(weights.config).name(name)].data)
+    added, plain = weights.added(name), weights.floats(name).astype(np.float32)
+    assert added is not None and np.abs(added).max() > 0.01
+    np.testing.assert_array_equal(stored, plain + added)

@@ -4,6 +4,7 @@ the integers, whose inputs llama.cpp rounds, near ones."""
 from __future__ import annotations
 
 import shutil
+import signal
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -154,8 +155,25 @@ def test_a_file_that_llama_cpp_does_not_load_is_said(directory: Path, tmp_path: 
         GgufModel(str(directory), str(tmp_path), interpreter(), 2)
 
 
-def test_a_process_that_ends_is_said(directory: Path, exact: Path) -> None:
+def test_a_process_that_has_ended_is_said(directory: Path, exact: Path) -> None:
     with closing(GgufModel(str(directory), str(exact), interpreter(), 2)) as model:
         model._process.kill()
+        model._process.wait()
+        with pytest.raises(StageFailure, match=r"Cannot score in llama\.cpp.*status -9"):
+            model(torch.zeros((1, 4), dtype=torch.long))
+
+
+def test_a_process_that_ends_while_it_computes_is_said(
+    directory: Path, exact: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(GgufModel(str(directory), str(exact), interpreter(), 2)) as model:
+        model._process.send_signal(signal.SIGSTOP)  # it takes the question and answers nothing
+        send = model._connection.send_bytes
+
+        def ask_and_end(asked: memoryview) -> None:
+            send(asked)
+            model._process.kill()
+
+        monkeypatch.setattr(model._connection, "send_bytes", ask_and_end)
         with pytest.raises(StageFailure, match=r"Cannot score in llama\.cpp.*status -9"):
             model(torch.zeros((1, 4), dtype=torch.long))

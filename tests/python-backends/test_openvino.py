@@ -6,12 +6,12 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from runtime_fixtures import (
+    adapted,
     artifact,
     exported_graph,
     graph_proof,
@@ -21,7 +21,6 @@ from runtime_fixtures import (
 )
 
 from pare_backends.checkpoint import read, write
-from pare_backends.checkpoint.adapter import Adapter
 from pare_backends.failures import StageFailure
 from pare_backends.runtimes.openvino import compiled as runtime
 from pare_backends.runtimes.openvino.graph_weights import build_model
@@ -65,23 +64,6 @@ def test_graph_computes_with_the_artifacts_own_weights(
 def test_graph_computes_with_float_weights() -> None:
     plain, _, _ = prove_runtime.torch_logits(str(random_llama(3)), TOKENS)
     assert np.abs(strict_logits(random_llama(3)) - plain).max() <= 1e-4
-
-
-def adapted(parent: Path, out: Path) -> Path:
-    """A random adapter of rank 4 beside the weights of two layers."""
-    names = ["model.layers.0.self_attn.q_proj", "model.layers.1.mlp.down_proj"]
-    checkpoint = read(parent)
-    draw = np.random.default_rng(5)
-    tensors = {}
-    for name in names:
-        rows, columns = checkpoint.shape(name)
-        for half, shape in (("A", (4, columns)), ("B", (rows, 4))):
-            tensors[f"base_model.model.{name}.lora_{half}.weight"] = draw.normal(
-                0, 0.2, shape
-            ).astype(np.float16)
-    config = {"peft_type": "LORA", "r": 4, "lora_alpha": 8}
-    write(replace(checkpoint, adapter=Adapter(config, tensors)), out)
-    return out
 
 
 def test_an_adapter_is_added_to_the_weights_that_it_lies_beside(tmp_path: Path) -> None:

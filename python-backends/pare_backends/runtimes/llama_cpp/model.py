@@ -70,11 +70,15 @@ class GgufModel(RuntimeModel):
 
     def _ask(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
         """Logits after each of the last `wanted` tokens. returns: (wanted, vocabulary) float32"""
-        self._connection.send_bytes(np.array([wanted, *tokens], np.int64).data)
-        return np.frombuffer(self._receive(), np.float32).reshape(wanted, self._vocabulary)
+        asked = np.array([wanted, *tokens], np.int64)
+        answer = np.frombuffer(self._receive(asked), np.float32)
+        return answer.reshape(wanted, self._vocabulary)
 
-    def _receive(self) -> bytes:
+    def _receive(self, asked: np.ndarray | None = None) -> bytes:
+        """The process's next answer, to `asked` or to its start; it may end at either end of both."""
         try:
+            if asked is not None:
+                self._connection.send_bytes(asked.data)
             failure = self._connection.recv_bytes()
             if not failure:
                 return self._connection.recv_bytes()

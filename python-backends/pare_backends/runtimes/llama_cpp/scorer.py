@@ -56,7 +56,7 @@ def serve(connection: Connection, directory: str, threads: int) -> None:
                 answer = scorer.logits(asked[1:], int(asked[0]))
     except StageFailure as failure:
         connection.send_bytes(json.dumps([failure.kind, failure.message, failure.hint]).encode())
-    except EOFError:
+    except (EOFError, ConnectionError):
         return
 
 
