@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { SCHEMA_VERSION } from "../../tracker/store/index/schema/files.ts";
 import { openStore } from "../../tracker/store/store.ts";
+import { rounds } from "../fixtures/campaign.ts";
 import { contents, copyStore } from "../fixtures/stores/contents.ts";
 import { inDirectory, startChild } from "../fixtures/stores/processes.ts";
 import { releasedStore } from "../fixtures/stores/released.ts";
 
 const STORE = import.meta.resolve("../../tracker/store/store.ts");
-const KILLS = 12;
+const KILLS = rounds(6, 20);
 
 /** The schema's version and the trials of the database as it lies there. */
 async function lies(root: string): Promise<{ version: number; trials: number }> {

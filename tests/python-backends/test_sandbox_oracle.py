@@ -1,6 +1,6 @@
 """Every reference solution of HumanEval and MBPP must pass in the sandbox, and a broken one fail.
 
-A few here; all of them where PARE_TEST_ALL_PROGRAMS is set, as the long tests do.
+A few here; every nth beside them where PARE_TEST_PROGRAMS_EVERY is n, as the long tests do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pare_backends.evaluation.tasks.records import Row, read_records
 from pare_backends.sandbox.verdict import CodeTest, judge, sandbox_problem
 
 pytestmark = pytest.mark.skipif(sandbox_problem() is not None, reason=str(sandbox_problem()))
-ALL = bool(os.environ.get("PARE_TEST_ALL_PROGRAMS"))
+EVERY = int(os.environ.get("PARE_TEST_PROGRAMS_EVERY", "0"))
 # Helpers in the prompt, loops with a reference, tolerances, assignments in the test.
 ODD_HUMANEVAL = {f"HumanEval/{n}" for n in (2, 32, 38, 44, 50, 53, 129, 151)}
 # A builtin's name, a tree made by the set-up, types as arguments, an import, a class.
@@ -38,6 +38,13 @@ def failures(
         return [found for found in threads.map(verdict, rows) if found[1] != "passed"]
 
 
+def chosen(rows: list[Row], odd: set[Any]) -> list[Row]:
+    """The odd ones, and every nth of all."""
+    some = [row for n, row in enumerate(rows) if row["task_id"] in odd or EVERY and n % EVERY == 0]
+    assert len(some) >= max(len(odd), len(rows) // (EVERY or len(rows)))
+    return some
+
+
 def solved(row: Row) -> tuple[str, CodeTest]:
     beginning, test = humaneval(row)
     return beginning + row["canonical_solution"], test
@@ -45,16 +52,13 @@ def solved(row: Row) -> tuple[str, CodeTest]:
 
 def test_reference_solutions_of_humaneval_pass() -> None:
     rows = read_records(benchmark_file("humaneval/test.jsonl.gz"))
-    chosen = [row for row in rows if ALL or row["task_id"] in ODD_HUMANEVAL]
-    assert len(chosen) == (164 if ALL else 8)
-    assert failures(chosen, solved) == []
+    assert failures(chosen(rows, ODD_HUMANEVAL), solved) == []
 
 
 def test_reference_solutions_of_mbpp_pass() -> None:
     rows = read_records(benchmark_file("mbpp/full.jsonl.gz"))
-    chosen = [row for row in rows if ALL or row["task_id"] in ODD_MBPP]
-    assert len(chosen) == (974 if ALL else 6)
-    assert failures(chosen, lambda row: (row["code"], mbpp(row)[1])) == []
+    solutions = chosen(rows, ODD_MBPP)
+    assert failures(solutions, lambda row: (row["code"], mbpp(row)[1])) == []
 
 
 def test_no_test_is_met_by_a_program_that_gives_nothing() -> None:
@@ -62,7 +66,7 @@ def test_no_test_is_met_by_a_program_that_gives_nothing() -> None:
     humans = read_records(benchmark_file("humaneval/test.jsonl.gz"))
     shorts = read_records(benchmark_file("mbpp/full.jsonl.gz"))
     nothing = "def {}(*_, **__):\n    return None"
-    some = humans if ALL else humans[:6]
+    some = chosen(humans, {f"HumanEval/{n}" for n in range(6)})
     empty = failures(some, lambda row: (nothing.format(row["entry_point"]), humaneval(row)[1]))
     assert len(empty) == len(some)
 
@@ -70,5 +74,5 @@ def test_no_test_is_met_by_a_program_that_gives_nothing() -> None:
         test = mbpp(row)[1]
         return "\n".join(nothing.format(name) for name in test.names), test
 
-    some = shorts if ALL else shorts[10:16]
+    some = chosen(shorts, {row["task_id"] for row in shorts[10:16]})
     assert len(failures(some, said_nothing)) == len(some)

@@ -7,13 +7,15 @@
  *     deno task ok --long   # all of these in one run
  *     deno task test tests/core tests/tracker/sql   # of the tests those whose paths begin so
  *
- * With `--measure` the seconds of each file are written to tests/run/seconds.json, by which runs are
- * planned: on a machine with nothing else to do.
+ * With `--all` the campaigns of faults among the long tests go their whole length. With `--measure`
+ * the seconds of each file are written to tests/run/seconds.json, by which runs are planned: on a
+ * machine with nothing else to do.
  */
 import { availableParallelism } from "node:os";
 import process from "node:process";
 import { usualEnvironments } from "../../python-backends/environments/environment_pins.ts";
 import { budgetLines } from "./budgets.ts";
+import { onceMoreAlone } from "./alone.ts";
 import { addCounts, closingLines, type Counts } from "./counts.ts";
 import {
   type Asked,
@@ -49,15 +51,21 @@ async function run(mode: Mode, below: readonly string[], measure: boolean): Prom
   const started = performance.now();
   const lanes = Math.max(2, Math.min(availableParallelism(), 4));
   const jobs = await jobsOf(mode, { below, measure });
-  const ended: Ended[] = [];
-  const all = await runInLanes(jobs, lanes, (one) => {
-    ended.push(one);
+  const first: Ended[] = [];
+  const say = (one: Ended) =>
     console.log(`${one.output.trimEnd()}\n[${one.seconds.toFixed(0)} s]\n`);
+  await runInLanes(jobs, lanes, (one) => {
+    first.push(one);
+    say(one);
   });
+  const { ended, unsteady } = mode === "gate"
+    ? await onceMoreAlone(jobs, first, say)
+    : { ended: first, unsteady: [] };
   const seconds = (performance.now() - started) / 1000;
-  console.log([...budgetLines(mode, jobs, ended, seconds), "", ...failureLines(ended)].join("\n"));
+  const lines = [...budgetLines(mode, jobs, ended, seconds), "", ...unsteady];
+  console.log([...lines, ...failureLines(ended)].join("\n"));
   if (measure) await keepSeconds(ended);
-  return addCounts(all);
+  return addCounts(ended.map(({ counts }) => counts));
 }
 
 async function keepSeconds(ended: readonly Ended[]): Promise<void> {
@@ -82,6 +90,7 @@ if (import.meta.main) {
     console.error(`Cannot run "${asked}": say ${MODES.join(", ")}`);
     process.exit(2);
   }
+  if (words.includes("--all")) Deno.env.set("PARE_TEST_ALL", "1"); // every job is a process of this one
   const below = words.filter((word) => !word.startsWith("--"));
   const measure = words.includes("--measure");
   const counts = await inTemporaryFolder(() => run(mode, below, measure));
