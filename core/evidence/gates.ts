@@ -16,6 +16,22 @@ export function rungThreshold(spec: Spec): number {
   return qualityMetric(spec) === "accuracy" ? drop : drop * PERPLEXITY_RISE_PER_ACCURACY_DROP;
 }
 
+/**
+ * The same in the midst of a chain. What an action behind it is there to win back ends nothing yet:
+ * its own gate decides.
+ */
+export function midwayGate(
+  spec: Spec,
+  fidelity: string,
+  quality: QualityComparison | null,
+  winner_back: string | null,
+): GateDecision {
+  const gate = rungGate(spec, fidelity, quality);
+  if (gate.decision === "pass" || winner_back === null) return gate;
+  const reason = `${gate.reason}: ${winner_back} is still to win it back`;
+  return { ...gate, decision: "pass", reason };
+}
+
 /** Ends a trial whose quality fell too far on a rung: by its value, the interval only shown. */
 export function rungGate(
   spec: Spec,

@@ -170,8 +170,9 @@ async function timed<T>(
   }));
   const took = seconds(study, started);
   draft.waited += 1000 * took;
+  const { stage } = phase === "apply" ? beingApplied(draft) : {};
   const spans = [...outcome.spans, ...(outcome.ok ? [] : unfinished(phase, took, outcome.spans))]
-    .map((span) => ({ ...span, phase }));
+    .map((span) => ({ ...span, phase, ...(stage === undefined ? {} : { stage }) }));
   draft.trial = { ...draft.trial, spans: [...draft.trial.spans, ...spans] };
   if (outcome.ok) study.seconds.get(phase)?.push(took);
   return outcome;

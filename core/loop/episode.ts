@@ -5,7 +5,14 @@ import { closeTrial, endingOf, openTrial } from "./draft.ts";
 import { finishTrial } from "./climb_rungs.ts";
 import type { Proposal } from "./propose.ts";
 import { isFinished } from "../resume/replay.ts";
-import { applyNext, evaluateGated, isWhole, judge, measureSpeed } from "./run_trial.ts";
+import {
+  applyNext,
+  evaluateGated,
+  evaluateMidway,
+  isWhole,
+  judge,
+  measureSpeed,
+} from "./run_trial.ts";
 import { closeEpisode, type Draft, type Ending, type Study } from "./study.ts";
 
 /** Opens the trial of a proposal; one that cannot run here has ended at once. */
@@ -18,9 +25,17 @@ export async function begin(study: Study, proposal: Proposal): Promise<Draft> {
   return draft;
 }
 
-/** The actions that are left, each with its gate. What has ended stays as it is, here and below. */
+/**
+ * The actions that are left, each with its gate; where the study asks for it, quality has one after
+ * each as well. What has ended stays as it is, here and below.
+ */
 export async function apply(study: Study, draft: Draft): Promise<void> {
-  while (draft.ended === null && !isWhole(draft)) draft.ended = await applyNext(study, draft);
+  const gated = study.input.request.gate_actions === true;
+  while (draft.ended === null && !isWhole(draft)) {
+    draft.ended = await applyNext(study, draft);
+    if (!gated || draft.ended !== null || isWhole(draft)) continue;
+    draft.ended = await evaluateMidway(study, draft, study.rungs[0]!);
+  }
 }
 
 /** The first rung and its gate. */

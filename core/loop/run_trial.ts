@@ -1,6 +1,6 @@
 import { comparableStudy } from "../front/comparable.ts";
 import { checkConstraints } from "../evidence/constraints.ts";
-import { rungGate } from "../evidence/gates.ts";
+import { midwayGate, rungGate } from "../evidence/gates.ts";
 import { isNotFinite, verificationGate } from "../evidence/verification_gate.ts";
 import { protocolMismatch } from "../evidence/protocol.ts";
 import { compareQuality, withAggregates } from "../evidence/quality.ts";
@@ -192,13 +192,22 @@ export async function evaluateMidway(
   if (reference === undefined || mismatch !== null) {
     return endingOf(refusedComparison(mismatch ?? "", fidelity));
   }
-  const gate = rungGate(
+  const gate = midwayGate(
     study.spec,
     fidelity,
     compareQuality(study.spec, fidelity, reference, evaluation),
+    winnerBack(study, draft),
   );
   addGate(draft, gate);
   return gate.decision === "pass" ? null : { state: "stopped", failure: null };
+}
+
+/** Which of the actions still to come trains what is left; null: none does. */
+function winnerBack(study: Study, { trial: { actions, artifact_ids } }: Draft): string | null {
+  const trains = actions.slice(artifact_ids.length).find(({ agent, method }) =>
+    findMethod(study.input.methods, agent, method).method.order.effect === "trains"
+  );
+  return trains?.method ?? null;
 }
 
 /** Speed and memory, the baseline measured in turn; more memory than there may be is invalid. */

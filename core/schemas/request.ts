@@ -85,6 +85,9 @@ export const StudyRequest = z.strictObject({
   gpu_hours: z.number().positive().optional().describe("hours of the GPU; none without one"),
   max_trials: z.int().positive().optional(),
   max_full_evaluations: z.int().positive().optional(),
+  gate_actions: z.boolean().optional().describe(
+    "evaluate on the first rung, and gate, after every action of a chain; default: after the last",
+  ),
   convergence_episodes: z.int().positive().optional().describe(
     "stop after so many episodes without a gain in hypervolume",
   ),

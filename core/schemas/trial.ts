@@ -66,6 +66,9 @@ export const Span = z.strictObject({
   phase: z.string().optional().describe(
     "of the loop: apply, speed or the rung of an evaluation; absent in old records and of the loop's own time",
   ),
+  stage: z.int().optional().describe(
+    "number of the action that it worked on, from 0; absent in old records and where all are done",
+  ),
 });
 export type Span = z.infer<typeof Span>;
 

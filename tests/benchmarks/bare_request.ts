@@ -9,6 +9,7 @@ import { USUAL_WINDOWS } from "../../tracker/runner/study_windows.ts";
 import { readSamples } from "../../tracker/store/rows/sample_file.ts";
 import { architectureOf, formLabel } from "../../tracker/runner/forms/form_key.ts";
 import { wireTasks } from "../../tracker/runner/task_data.ts";
+import { METHODS } from "./bare_methods.ts";
 import type { MeasuredStudy } from "./measured_study.ts";
 import { stagesOf } from "./span_account.ts";
 
@@ -52,8 +53,6 @@ export interface BareResult {
   }[];
 }
 
-const METHODS = new Set(["rtn", "int8", "gptq", "autoround"]);
-
 /** Why the bare script cannot repeat a study, or null. */
 export function bareRefusal(
   tasks: readonly WireTask[],
@@ -65,11 +64,13 @@ export function bareRefusal(
   if (task !== undefined) {
     return `the bare script cannot run ${task.task}: its data or template do not ship with pare`;
   }
-  const method = trials.flatMap(({ actions }) => actions).find(({ method }) => !METHODS.has(method))
+  const method = trials.flatMap(({ actions }) => actions).find(({ method }) =>
+    !METHODS.includes(method)
+  )
     ?.method;
   return method === undefined
     ? null
-    : `the bare script does not know the method ${method}: it knows ${[...METHODS].join(", ")}`;
+    : `the bare script does not know the method ${method}: it knows ${METHODS.join(", ")}`;
 }
 
 /** How many of a trial's actions were carried out, by its spans, or found done by its artifacts. */

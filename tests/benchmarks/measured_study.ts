@@ -8,6 +8,7 @@ import { ensureDemoModel } from "../../python-backends/demo_model.ts";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { findHome, type Home } from "../../tracker/home.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
+import { METHODS } from "./bare_methods.ts";
 import { buildView } from "../../tracker/view/build_view.ts";
 import type { StudyView } from "../../tracker/view/study_view.ts";
 
@@ -68,7 +69,11 @@ async function emptyHome(): Promise<string> {
   return home;
 }
 
-const DEMO = ["demo", "--yes"];
+/** Of the methods that the bare script knows, so that it can repeat every trial. */
+const DEMO = [
+  ...["run", "--model", "demo", "--dataset", "demo", "--max-trials", "5", "--budget", "600s"],
+  ...["--methods", METHODS.join(","), "--yes"],
+];
 /** The same line on the model that is trained in seconds: to try the benchmark itself. */
 const QUICK = ["run", "--model", "tiny", "--dataset", "tiny", "--max-trials", "3", "--yes"];
 

@@ -42,6 +42,8 @@ export interface WorldOptions {
   readonly cosine?: number;
   readonly memory?: (bytes: number) => number;
   readonly protocol?: (call: Call) => string;
+  /** Default: those of spec_fixtures.ts. */
+  readonly methods?: typeof methods;
 }
 
 export interface Call {
@@ -87,6 +89,7 @@ export function failure(kind: Failure["kind"], message = `the world says ${kind}
 
 export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOptions = {}): World {
   const facts = options.facts ?? smallFacts();
+  const known = options.methods ?? methods;
   const records: JournalRecord[] = [];
   const calls: Call[] = [];
   const stored: World["stored"] = [];
@@ -124,7 +127,7 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
   }
 
   const sizeOf = (actions: readonly ResolvedAction[]) =>
-    actions.length === 0 ? base.size_bytes : Math.round(predictBytes(actions, methods, facts));
+    actions.length === 0 ? base.size_bytes : Math.round(predictBytes(actions, known, facts));
 
   const backend: Backend = {
     apply(trial_id, parent, action) {
@@ -225,7 +228,7 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
       request: studyRequest,
       facts,
       spec,
-      methods,
+      methods: known,
       samplers: [inOrder],
       provenance: {
         command: "pare run",

@@ -186,6 +186,13 @@ export const STUDY_OPTIONS = [
     of: "limit",
   },
   {
+    flag: "--gate-actions",
+    help: "evaluate and gate after every action of a chain, not after the last alone",
+    reads: "flag",
+    field: "gate_actions",
+    of: "study",
+  },
+  {
     flag: "--convergence-episodes <n>",
     help: "end after so many without a gain; default: 6",
     reads: "whole from 1",

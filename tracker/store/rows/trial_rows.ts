@@ -211,10 +211,11 @@ export function closedTrialRows(trial: Trial, position: number): Change[] {
     ...adds("reward_terms", (trial.reward?.terms ?? []).map((one) => ({ ...key, ...one }))),
     ...adds(
       "spans",
-      trial.spans.map(({ phase = null, ...one }, span_index) => ({
+      trial.spans.map(({ phase = null, stage = null, ...one }, span_index) => ({
         ...key,
         span_index,
         phase,
+        stage,
         ...one,
       })),
     ),

@@ -56,8 +56,11 @@ COMMENT ON COLUMN knobs.resolved_by IS
 CREATE TABLE spans (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, span_index BIGINT NOT NULL,
   name VARCHAR NOT NULL, seconds DOUBLE NOT NULL, library BOOLEAN NOT NULL,
-  phase VARCHAR
+  phase VARCHAR,
+  stage BIGINT
 );
+COMMENT ON COLUMN spans.stage IS
+  'action_index of the action that it worked on; NULL: of none, or a trial of an earlier version';
 COMMENT ON COLUMN spans.phase IS
   'of the loop: apply, speed or the rung of an evaluation; NULL: of the loop''s own time, or a trial of an earlier version';
 

@@ -1,6 +1,6 @@
 -- A chain's stages are its actions in order. What was measured after a stage stands with the trial
 -- that ended there: itself for the last, one that shares the prefix for those before, the one that was
--- evaluated furthest.
+-- evaluated furthest. Where none ended there, it stands with the trial's own evaluation in its midst.
 CREATE VIEW stage_comparison AS
 WITH stages AS (
   SELECT a.study_id, a.trial_id, a.action_index + 1 AS stage, a.agent, a.method, a.artifact_id
@@ -25,12 +25,25 @@ placed AS (
   JOIN trials t ON t.study_id = s.study_id AND t.trial_id = s.trial_id
   LEFT JOIN ends e ON e.study_id = s.study_id AND e.artifact_id = s.artifact_id
 ),
+midway AS (
+  SELECT study_id, trial_id, stage + 1 AS stage, arg_max(fidelity, position) AS fidelity,
+    arg_max(value, position) FILTER (metric = 'accuracy') AS accuracy,
+    arg_max(value, position) FILTER (metric = 'perplexity') AS perplexity
+  FROM stage_measurements WHERE task IS NULL AND slice IS NULL
+  GROUP BY ALL
+),
 found AS (
-  SELECT p.*, m.fidelity, f.accuracy, f.perplexity, c.latency_ms, c.latency_ratio, f.memory_bytes
+  SELECT p.* REPLACE (coalesce(p.measured_in, w.trial_id) AS measured_in),
+    coalesce(m.fidelity, w.fidelity) AS fidelity,
+    CASE WHEN p.measured_in IS NULL THEN w.accuracy ELSE f.accuracy END AS accuracy,
+    CASE WHEN p.measured_in IS NULL THEN w.perplexity ELSE f.perplexity END AS perplexity,
+    c.latency_ms, c.latency_ratio, f.memory_bytes
   FROM placed p
   LEFT JOIN trials m ON m.study_id = p.study_id AND m.trial_id = p.measured_in
   LEFT JOIN trial_figures f ON f.study_id = p.study_id AND f.trial_id = p.measured_in
   LEFT JOIN compared_trials c ON c.study_id = p.study_id AND c.trial_id = p.measured_in
+  LEFT JOIN midway w
+    ON w.study_id = p.study_id AND w.trial_id = p.trial_id AND w.stage = p.stage
 ),
 bases AS (
   SELECT t.study_id, t.trial_id, t.fidelity, f.accuracy, f.perplexity, c.latency_ms,
@@ -53,17 +66,27 @@ rows AS (
 sized AS (
   SELECT r.* EXCLUDE (size_bytes), coalesce(r.size_bytes, a.size_bytes) AS size_bytes
   FROM rows r LEFT JOIN artifacts a ON a.artifact_id = r.artifact_id
+),
+took AS (
+  SELECT study_id, trial_id, stage + 1 AS stage, sum(seconds) AS seconds
+  FROM spans WHERE stage IS NOT NULL GROUP BY ALL
 )
 SELECT r.study_id, r.trial_id, t.readable_id, r.stage, r.agent, r.method, r.artifact_id,
   r.measured_in, r.fidelity, r.accuracy,
   r.accuracy / nullif(q.accuracy, 0) AS accuracy_retention,
+  CASE
+    WHEN r.stage = 1 THEN r.accuracy - q.accuracy
+    WHEN r.fidelity = lag(r.fidelity) OVER chain THEN r.accuracy - lag(r.accuracy) OVER chain
+  END AS accuracy_gain,
   r.perplexity, r.latency_ms, 1 / r.latency_ratio AS speedup, r.memory_bytes, r.size_bytes,
   lag(r.size_bytes) OVER chain / r.size_bytes AS stage_ratio,
-  s.fp16_bytes / r.size_bytes AS cumulative_ratio
+  s.fp16_bytes / r.size_bytes AS cumulative_ratio,
+  k.seconds
 FROM sized r
 JOIN trials t ON t.study_id = r.study_id AND t.trial_id = r.trial_id
 JOIN studies s ON s.study_id = r.study_id
 LEFT JOIN baselines q ON q.study_id = r.study_id AND q.fidelity = r.fidelity
+LEFT JOIN took k ON k.study_id = r.study_id AND k.trial_id = r.trial_id AND k.stage = r.stage
 WINDOW chain AS (PARTITION BY r.study_id, r.trial_id ORDER BY r.stage);
 
 COMMENT ON VIEW stage_comparison IS
@@ -78,10 +101,12 @@ COMMENT ON COLUMN stage_comparison.agent IS 'folder of the method; NULL for the 
 COMMENT ON COLUMN stage_comparison.method IS 'method of the stages action';
 COMMENT ON COLUMN stage_comparison.artifact_id IS 'what the stage left; NULL for the baseline';
 COMMENT ON COLUMN stage_comparison.measured_in IS
-  'trial that ended at this artifact; NULL: nobody measured it alone';
+  'trial that ended at this artifact, or the trial itself where it was evaluated in its midst; NULL: nobody measured it';
 COMMENT ON COLUMN stage_comparison.fidelity IS 'of the quality figures';
 COMMENT ON COLUMN stage_comparison.accuracy IS 'unweighted mean over the primary tasks, 0 to 1';
 COMMENT ON COLUMN stage_comparison.accuracy_retention IS 'accuracy / the baselines';
+COMMENT ON COLUMN stage_comparison.accuracy_gain IS
+  'accuracy - that of the stage before, on the same rung: what a recovery wins back is above 0; NULL: other rungs';
 COMMENT ON COLUMN stage_comparison.perplexity IS 'of the study''s text; lower is better';
 COMMENT ON COLUMN stage_comparison.latency_ms IS
   'milliseconds a generated token, in the runtime of the study';
@@ -92,3 +117,5 @@ COMMENT ON COLUMN stage_comparison.stage_ratio IS
   'bytes before the stage / bytes after; stage 1 begins at fp16';
 COMMENT ON COLUMN stage_comparison.cumulative_ratio IS
   'fp16 bytes of the original / bytes after the stage';
+COMMENT ON COLUMN stage_comparison.seconds IS
+  'of the action in this trial, its verification with it: next to none where the artifact was found; NULL of the baseline and in old records';

@@ -1,0 +1,2 @@
+/** Methods that the bare script knows as well. */
+export const METHODS: readonly string[] = ["rtn", "int8", "gptq", "autoround"];

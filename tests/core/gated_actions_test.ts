@@ -1,0 +1,37 @@
+/** A study that gates quality after every action of a chain. */
+import assert from "node:assert/strict";
+import { chained } from "./recovery_world.ts";
+
+Deno.test("each action has a gate of quality where the study asks for it, the last one alone elsewhere", async () => {
+  const of = async (asked: boolean) => {
+    const { trial } = await chained(asked, "heal", "tune");
+    return trial.gates.map(({ gate, stage, decision }) => `${stage} ${gate} ${decision}`);
+  };
+  const first = ["0 verification pass"];
+  const rest = ["1 verification pass", "1 proxy_accuracy pass"];
+  assert.deepEqual(await of(true), [...first, "0 proxy_accuracy pass", ...rest]);
+  assert.deepEqual(await of(false), [...first, ...rest]);
+});
+
+Deno.test("a loss that nothing behind it can win back ends the chain there, before its next action", async () => {
+  const { w, trial } = await chained(true, "thin", "tune");
+  assert.equal(trial.state, "stopped");
+  assert.deepEqual(trial.artifact_ids.length, 1);
+  assert.equal(trial.gates.at(-1)?.decision, "abort");
+  assert.ok(w.calls.every(({ call, recipe }) => call !== "apply" || !recipe.includes("tune")));
+});
+
+Deno.test("a loss that a later action is there to win back is told, and its own gate decides", async () => {
+  const { w, trial } = await chained(true, "thin", "heal", "tune");
+  assert.equal(trial.state, "completed");
+  const told = trial.gates.find(({ stage, gate }) => stage === 0 && gate === "proxy_accuracy")!;
+  assert.equal(told.decision, "pass");
+  assert.match(told.reason, /above 0\.05: heal is still to win it back$/);
+  assert.ok(told.value! > 0.4);
+  const stages = w.records.flatMap((one) => one.type === "stage_evaluated" ? [one.stage] : []);
+  assert.deepEqual(stages, [0, 1]);
+  assert.deepEqual(
+    trial.spans.filter(({ phase }) => phase === "apply").map(({ stage }) => stage),
+    [0, 1, 2],
+  );
+});
