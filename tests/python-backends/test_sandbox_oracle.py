@@ -40,7 +40,9 @@ def failures(
 
 def chosen(rows: list[Row], odd: set[Any]) -> list[Row]:
     """The odd ones, and every nth of all."""
-    some = [row for n, row in enumerate(rows) if row["task_id"] in odd or EVERY and n % EVERY == 0]
+    some = [
+        row for n, row in enumerate(rows) if row["task_id"] in odd or (EVERY and n % EVERY == 0)
+    ]
     assert len(some) >= max(len(odd), len(rows) // (EVERY or len(rows)))
     return some
 
