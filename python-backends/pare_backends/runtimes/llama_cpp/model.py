@@ -75,7 +75,7 @@ class GgufModel(RuntimeModel):
         return answer.reshape(wanted, self._vocabulary)
 
     def _receive(self, asked: np.ndarray | None = None) -> bytes:
-        """The next answer of the process, to `asked` or to its start; it may end before or after."""
+        """The next answer of the process, to `asked` or to its start; it may have ended."""
         try:
             if asked is not None:
                 self._connection.send_bytes(asked.data)
