@@ -188,6 +188,6 @@ async function prepared(
     ...(givenLimits(session.limits).length === 0 ? {} : { limits: session.limits }),
     onEvent,
   };
-  const backend = createLiveBackend(workshop, ready, runner);
+  const backend = createLiveBackend(workshop, ready, runner, baseline);
   return { input, ports: { backend, tracker: store, ask, clock: studyClock(outOfTime), signal } };
 }

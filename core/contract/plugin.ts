@@ -93,6 +93,8 @@ export interface Method<K extends Knobs = Knobs> {
      * Absent: it works without.
      */
     readonly data?: DataKind;
+    /** It learns from the study's uncompressed model, which is a part of what its key hashes. */
+    readonly teacher?: true;
     readonly gpu: boolean;
   };
   /** What these parameters leave: a number for everything, also where `accepts` refuses them. */

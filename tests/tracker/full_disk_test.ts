@@ -88,7 +88,10 @@ async function prepare(client: BackendClient, disk: string, before: (stage: stri
     carbon_intensity: null,
   };
   const apply = () =>
-    applyAction({ workshop, study, runner, trial_id: "study/t01", parent, action });
+    applyAction({
+      ...{ workshop, study, runner, trial_id: "study/t01" },
+      ...{ parent, original: parent, action },
+    });
   return { apply, artifacts, ran, store };
 }
 

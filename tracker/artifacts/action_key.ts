@@ -13,6 +13,8 @@ export interface ActionInputs {
   data_sha256: string | null;
   source_closure_sha256: string;
   environment_hash: string;
+  /** Of the study's uncompressed model, where the method learns from it; absent: it does not. */
+  original_id?: string;
 }
 
 /** JSON with sorted keys: equal values give equal text. Numbers that JSON lacks are refused. */

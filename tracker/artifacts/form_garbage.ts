@@ -25,6 +25,9 @@ export function cachePaths(root: string): CachePaths {
  * Other kinds are what an artifact is made of.
  */
 const FORMS = "forms";
+/** What uncompressed models answered on training text, for methods that learn from them: computed
+ * again in minutes. */
+export const TEACHERS = "teachers";
 /** What forms were kept under before: nothing loads them any more. */
 const EARLIER = ["gguf", "graphs"];
 
@@ -63,14 +66,14 @@ async function namesIn(directory: string): Promise<string[]> {
 
 async function storedForms(root: string): Promise<Form[]> {
   const forms: Form[] = [];
-  for (const kind of [...EARLIER, FORMS]) {
+  for (const kind of [...EARLIER, FORMS, TEACHERS]) {
     for (const key of await namesIn(join(root, kind))) {
       const home = join(root, kind, key);
       const { mtime } = await Deno.stat(home);
       forms.push({ kind, key, home, bytes: await bytesOf(home), used: mtime?.getTime() ?? 0 });
     }
   }
-  const earlier = ({ kind }: Form) => kind === FORMS ? 1 : 0;
+  const earlier = ({ kind }: Form) => EARLIER.includes(kind) ? 0 : 1;
   return forms.sort((a, b) =>
     earlier(a) - earlier(b) || a.used - b.used || b.bytes - a.bytes || (a.key < b.key ? -1 : 1)
   );
@@ -100,7 +103,7 @@ export async function collectForms(paths: CachePaths, maxBytes: number): Promise
   let total_bytes = forms.reduce((sum, { bytes }) => sum + bytes, 0);
   const removed: FormReport["removed"] = [];
   for (const { kind, key, home, bytes } of forms) {
-    if (kind === FORMS && total_bytes <= maxBytes) continue;
+    if (!EARLIER.includes(kind) && total_bytes <= maxBytes) continue;
     if (used.has(leaseLabel(kind, key))) continue;
     const going = join(temporary, ownedName(crypto.randomUUID()));
     await Deno.rename(home, going);

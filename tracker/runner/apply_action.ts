@@ -10,6 +10,7 @@ import {
 } from "../../core/mod.ts";
 import { readSetting } from "../artifacts/artifact_files.ts";
 import { actionKey } from "../artifacts/action_key.ts";
+import { TEACHERS } from "../artifacts/form_garbage.ts";
 import { makeRoom } from "../artifacts/make_room.ts";
 import { artifactClaims } from "../kept_artifacts.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
@@ -25,6 +26,8 @@ export interface ApplyInput {
   readonly runner: StageRunner;
   readonly trial_id: string;
   readonly parent: Artifact;
+  /** The study's uncompressed model. */
+  readonly original: Artifact;
   readonly action: ResolvedAction;
 }
 
@@ -46,7 +49,17 @@ async function keyOf(input: ApplyInput): Promise<string> {
     data_sha256: dataOf(input)?.used.sha256 ?? null,
     source_closure_sha256: await methodSource(action.agent, action.method, python_path),
     environment_hash: await workshop.environmentHash(method.needs.environment),
+    ...(method.needs.teacher === true ? { original_id: input.original.artifact_id } : {}),
   });
+}
+
+/** The uncompressed model for a method that learns from it, and the folder of what it answers. */
+async function originalOf({ workshop, original, action }: ApplyInput) {
+  const { needs } = workshop.registry.method(action.agent, action.method).method;
+  if (needs.teacher !== true) return {};
+  const key = `${original.artifact_id}-${await workshop.environmentHash(needs.environment)}`;
+  const { directory } = await workshop.caches.cached(TEACHERS, key, () => Promise.resolve());
+  return { original_dir: original.location, original_cache: directory };
 }
 
 /** Why the disk cannot hold the compressed model, which is at most as large as its parent; null: it can. */
@@ -203,6 +216,7 @@ async function makeIn(
       training_path: data?.used.kind === "training" ? data.path : null,
       work_dir,
       parent_id: parent.artifact_id,
+      ...await originalOf(input),
     }, method.needs.environment);
     spans.push(...applied.spans);
     if (!applied.ok) return failed(applied.failure, spans);

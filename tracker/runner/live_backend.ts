@@ -37,11 +37,12 @@ export function createLiveBackend(
   workshop: Workshop,
   study: PreparedStudy,
   runner: StageRunner,
+  original: Artifact,
 ): Backend {
   const answers = firstAnswers();
   return {
     apply: (trial_id: string, parent: Artifact, action: ResolvedAction) =>
-      applyAction({ workshop, study, runner, trial_id, parent, action }),
+      applyAction({ workshop, study, runner, trial_id, parent, original, action }),
     async evaluate(trial_id, artifact, fidelity, stage): Promise<Outcome<Evaluation>> {
       const input = { workshop, study, runner, trial_id, artifact, fidelity, stage };
       const evaluated = await evaluateArtifact(input);

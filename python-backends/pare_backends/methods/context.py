@@ -30,6 +30,11 @@ class Context:
     work_dir: Path | None = None
     """The action's own folder, which outlives a killed process: what a long action writes here, it
     finds again when it is begun anew with the same inputs. None: there is none."""
+    original_dir: Path | None = None
+    """The study's uncompressed model, of a method that asks for it (`needs.teacher`)."""
+    original_cache: Path | None = None
+    """A folder for what that model answers, kept for every action that learns from it: the method
+    names its files by their content, and writes each whole or not at all."""
     notes: list[str] = field(default_factory=list)  # what a method has to say of its artifact
 
     def calibration(self, samples: int, tokens: int | None = None) -> torch.Tensor:

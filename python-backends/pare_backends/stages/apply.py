@@ -47,6 +47,10 @@ class ApplyRequest:
     work_dir: str | None = None
     parent_id: str | None = None
     """Id of the artifact in `parent_dir`: a setting names its weights by it."""
+    original_dir: str | None = None
+    """The study's uncompressed model, for a method that learns from it."""
+    original_cache: str | None = None
+    """What that model answers, kept for every action that learns from it."""
 
 
 def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
@@ -61,13 +65,7 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
         parent = read(request.parent_dir)
     with report.span("layout", library=True):
         layout = layout_of(request.parent_dir)
-    calibration, training, work = (
-        None if path is None else Path(path)
-        for path in (request.calibration_path, request.training_path, request.work_dir)
-    )
-    context = Context(
-        Path(request.parent_dir), layout, report, request.seed, calibration, training, work
-    )
+    context = context_of(request, layout, report)
     made: Checkpoint | NewSetting = module.apply(parent, params, context)
     child = parent if isinstance(made, NewSetting) else made
     check_child(parent, child)
@@ -97,6 +95,25 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
         "loader": "pare" if own_loader else "transformers",
         "model": model,
     }
+
+
+def context_of(request: ApplyRequest, layout: Layout, report: Report) -> Context:
+    """What the method is given beside the checkpoint and its knobs."""
+
+    def path(name: str | None) -> Path | None:
+        return None if name is None else Path(name)
+
+    return Context(
+        Path(request.parent_dir),
+        layout,
+        report,
+        request.seed,
+        calibration_path=path(request.calibration_path),
+        training_path=path(request.training_path),
+        work_dir=path(request.work_dir),
+        original_dir=path(request.original_dir),
+        original_cache=path(request.original_cache),
+    )
 
 
 def setting_of(request: ApplyRequest, made: NewSetting) -> Setting:
