@@ -4,7 +4,7 @@ import { Action, type ActionInput } from "./schemas/action.ts";
 import { isDecisive } from "./schemas/fidelity.ts";
 import type { GateDecision, Trial } from "./schemas/trial.ts";
 import type { Spec } from "./schemas/spec.ts";
-import { resolveActions } from "./strategies/resolve_action.ts";
+import { resolveActions, withOwnNames } from "./strategies/resolve_action.ts";
 import { strategyKey } from "./strategies/strategy_names.ts";
 import { closeStudy } from "./loop/close_study.ts";
 import { closeTrial, endingOf } from "./loop/draft.ts";
@@ -127,7 +127,8 @@ function recipeOf(study: Study, given: readonly ActionInput[], reason: string): 
   }
   const { methods, facts } = study.input;
   const resolved = resolveActions(parsed.data, methods, facts, "user");
-  return { actions: parsed.data, resolved, origin: { sampler: "user", mode: "user", reason } };
+  const actions = withOwnNames(parsed.data, methods);
+  return { actions, resolved, origin: { sampler: "user", mode: "user", reason } };
 }
 
 function requireBaseline(study: Study, what: string): void {

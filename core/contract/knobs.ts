@@ -14,6 +14,8 @@ export interface Knob<V extends KnobValue = KnobValue> {
   readonly log: boolean;
   /** It counts windows of calibration data, or tokens of one: no more than a study has. */
   readonly takes?: "windows" | "tokens";
+  /** Other names that a strategy may give it, such as one of the literature. */
+  readonly aliases?: readonly string[];
   /** Why the maximum is what it is, as the end of a sentence, where a study lowered it. */
   readonly bound?: string;
 }
@@ -33,7 +35,7 @@ export type SomeParamsOf<K extends Knobs> = string extends keyof K ? Record<stri
 /** One of a few values. */
 export function choice<const V extends KnobValue>(
   choices: readonly V[],
-  options: { default: NoInfer<V>; unit: string; description: string },
+  options: { default: NoInfer<V>; unit: string; description: string; aliases?: readonly string[] },
 ): Knob<V> {
   return { kind: "choice", choices, minimum: null, maximum: null, log: false, ...options };
 }
@@ -47,6 +49,7 @@ export function integer(options: {
   description: string;
   log?: boolean;
   takes?: "windows" | "tokens";
+  aliases?: readonly string[];
 }): Knob<number> {
   return { kind: "integer", choices: null, log: false, ...options };
 }
@@ -59,6 +62,7 @@ export function real(options: {
   unit: string;
   description: string;
   log?: boolean;
+  aliases?: readonly string[];
 }): Knob<number> {
   return { kind: "real", choices: null, log: false, ...options };
 }

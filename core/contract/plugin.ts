@@ -59,6 +59,11 @@ export interface Change {
    * files, judging is the evaluation's work. Null: they cannot be compared, as shapes change.
    */
   readonly least_cosine: number | null;
+  /**
+   * What to know of the speed in a runtime that computes with all of it as if nothing had been left
+   * out, as a sentence without a full stop. Absent: nothing is to be said.
+   */
+  readonly no_faster?: string;
 }
 
 /** What an action leaves behind. */
@@ -294,6 +299,8 @@ export interface Runtime {
   readonly emulates?: string;
   /** Whether it can run what an action leaves, and why not: asked before any work. */
   holds(change: Change, facts: Facts): Support;
+  /** Whether it computes less for what a change left out, such as zeros; absent: it never does. */
+  skips?(change: Change): boolean;
   /** Larger is preferred where several fit; below 10, it runs only where it is asked for. */
   readonly preference: number;
 }

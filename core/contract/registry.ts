@@ -74,6 +74,15 @@ function checkFileName({ path, plugin }: LoadedPlugin): void {
 }
 
 function checkKnobs(method: Method, path: string): void {
+  const names = Object.entries(method.knobs).flatMap((
+    [name, { aliases = [] }],
+  ) => [name, ...aliases]);
+  const twice = names.find((name, place) => names.indexOf(name) < place);
+  if (twice !== undefined) {
+    throw new UsageError(
+      `Cannot register method "${method.name}" of ${path} as ${twice} names two of its knobs`,
+    );
+  }
   for (const [name, knob] of Object.entries(method.knobs)) {
     const check = resolvedSchema({ [name]: knob }).safeParse({ [name]: knob.default });
     if (!check.success) {

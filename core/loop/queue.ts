@@ -1,7 +1,7 @@
 import type { Action, Origin } from "../schemas/action.ts";
 import type { Episode } from "../schemas/journal.ts";
 import type { Trial } from "../schemas/trial.ts";
-import { type AgentMethod, resolveActions } from "../strategies/resolve_action.ts";
+import { type AgentMethod, resolveActions, withOwnNames } from "../strategies/resolve_action.ts";
 import { seedStrategies } from "../strategies/seed_strategies.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { isFinished } from "../resume/replay.ts";
@@ -27,7 +27,7 @@ export function initialQueue(
     trial.strategy === null || isFinished(trial) ? [] : [trial.strategy]
   );
   const users = request.strategies.map(({ actions }): QueuedStrategy => ({
-    actions,
+    actions: withOwnNames(actions, methods),
     origin: { sampler: "user", mode: "user", reason: "given with the request" },
   }));
   const { seeds, refused } = seedStrategies(spec, facts, methods);

@@ -13,6 +13,20 @@ export type FileChecksum = z.infer<typeof FileChecksum>;
 export const LayerValue = z.strictObject({ layer: z.string(), value: z.number() });
 export type LayerValue = z.infer<typeof LayerValue>;
 
+/** How many figures a method may tell of one artifact: some for each layer of a large mixture. */
+export const MAX_FIGURES = 50_000;
+
+/** What a method tells of the artifact that it left, as a number: the core knows none of the names. */
+export const ArtifactFigure = z.strictObject({
+  metric: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/).describe("the method's own name for it"),
+  layer: z.string().min(1).max(256).nullable().describe(
+    "module's name, as in the checkpoint; null: of the whole model",
+  ),
+  value: z.number(),
+  unit: z.string().min(1).max(64).describe("1 where it has none"),
+});
+export type ArtifactFigure = z.infer<typeof ArtifactFigure>;
+
 /** What was found of one part of a written model beside its source's. */
 export const VerifiedPart = z.strictObject({
   part: z.string().describe("linear, embedding (with the output head), norm, bias or other"),
@@ -60,6 +74,9 @@ export const ArtifactChange = z.strictObject({
   ),
   least_cosine: z.number().nullable().describe(
     "that sound weights of the part have with their source's; null: they cannot be compared",
+  ),
+  no_faster: z.string().optional().describe(
+    "why the study's runtime is no faster by it, as a sentence; absent: it may be, or old",
   ),
 });
 export type ArtifactChange = z.infer<typeof ArtifactChange>;
@@ -123,6 +140,9 @@ export const Artifact = z.strictObject({
   ),
   layer_cosines: z.array(LayerValue).optional().describe(
     "of each layer's weights with its source's",
+  ),
+  figures: z.array(ArtifactFigure).max(MAX_FIGURES).optional().describe(
+    "what its method tells of it; absent: old, or a baseline",
   ),
   data: UsedData.nullable().optional().describe("null: its method works without; absent: old"),
   created_at: z.string(),

@@ -153,9 +153,13 @@ export const JournalRecord = z.discriminatedUnion("type", [
     study_id: z.string(),
     trial_id: z.string().describe("the trial that made the artifact"),
     artifact_id: z.string(),
-    metric: z.string().describe("such as cosine: of a layer's weights with the parent's"),
+    metric: z.string().describe(
+      "cosine: of a layer's weights with the parent's; any other is the method's own",
+    ),
     unit: z.string(),
-    layers: z.array(LayerValue),
+    layers: z.array(LayerValue.extend({
+      layer: z.string().nullable().describe("null: of the whole model"),
+    })),
   }),
   z.strictObject({
     type: z.literal("energy_read"),

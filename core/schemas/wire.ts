@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { KnobValue } from "./action.ts";
-import { FloatPart, LayerValue, Verification } from "./artifact.ts";
+import { ArtifactFigure, FloatPart, LayerValue, MAX_FIGURES, Verification } from "./artifact.ts";
 import { Endpoint, RefusedTask } from "./endpoint.ts";
 import { CarbonIntensity, CpuPower, EnergyReading } from "./energy.ts";
 import { DeviceFacts, ModelFacts, OwnFacts } from "./facts.ts";
@@ -311,6 +311,7 @@ export const StageResults = {
     floats: z.array(FloatPart),
     loader: z.string(),
     model: OwnFacts.describe("the model that was written"),
+    figures: z.array(ArtifactFigure).max(MAX_FIGURES).describe("what the method tells of it"),
   }),
   verify: Verification.extend({
     cosines: z.array(LayerValue).describe("of each layer's weights with the source's"),

@@ -1,4 +1,4 @@
-import type { Runtime, Support } from "../contract/plugin.ts";
+import type { Change, Runtime, Support } from "../contract/plugin.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { AgentMethod } from "./resolve_action.ts";
@@ -38,6 +38,12 @@ export function checkHeldAtAll(runtime: Runtime, entry: AgentMethod, facts: Fact
   return held.find(({ ok }) => ok) ?? held[0]!;
 }
 
+/** A change without the sentence on its speed, where the runtime does gain by it. */
+function saidOfSpeed(change: Change, runtime: Runtime): Change {
+  const { no_faster, ...own } = change;
+  return no_faster === undefined || runtime.skips?.(change) === true ? own : change;
+}
+
 /**
  * The methods as a study sees them: parameters whose result its runtime cannot hold are refused
  * before any work, like those that the method itself does not take. Of a method of which
@@ -52,6 +58,10 @@ export function heldMethods<M extends AgentMethod>(
     held: (facts: Facts) => checkHeldAtAll(runtime, entry, facts),
     method: {
       ...entry.method,
+      leaves(params: ResolvedAction["params"], facts: Facts) {
+        const { changes, ...left } = entry.method.leaves(params, facts);
+        return { ...left, changes: changes.map((change) => saidOfSpeed(change, runtime)) };
+      },
       accepts(params: ResolvedAction["params"], facts: Facts) {
         const own = entry.method.accepts(params, facts);
         return own.ok ? checkHeld(runtime, entry, params, facts) : own;

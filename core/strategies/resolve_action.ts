@@ -37,8 +37,36 @@ export function knobRange(knob: Knob): string {
   return `${number} from ${knob.minimum} to ${knob.maximum}${because}`;
 }
 
+/** The parameters under the knobs' own names, where a strategy gives an alias of one. */
+function ownNames(name: string, knobs: Knobs, given: Action["params"]): Action["params"] {
+  const params = new Map<string, KnobValue>();
+  for (const [key, value] of Object.entries(given)) {
+    const own = Object.hasOwn(knobs, key)
+      ? key
+      : Object.keys(knobs).find((knob) => knobs[knob]!.aliases?.includes(key)) ?? key;
+    if (params.has(own)) {
+      const names = [own, ...knobs[own]!.aliases ?? []].join(" and ");
+      throw new UsageError(`Cannot use ${name} with ${own} given twice: ${names} are one knob`);
+    }
+    params.set(own, value);
+  }
+  return Object.fromEntries(params);
+}
+
+/** The actions with every knob under its own name, as they are recorded. */
+export function withOwnNames(
+  actions: readonly Action[],
+  methods: readonly AgentMethod[],
+): Action[] {
+  return actions.map((action) => {
+    const { method } = findMethod(methods, action.agent, action.method);
+    return { ...action, params: ownNames(method.name, method.knobs, action.params) };
+  });
+}
+
 /** Refuses a knob that the method has not, or a value that the knob does not take. */
-export function checkParams(name: string, knobs: Knobs, params: Action["params"]): void {
+export function checkParams(name: string, knobs: Knobs, given: Action["params"]): void {
+  const params = ownNames(name, knobs, given);
   const check = paramsSchema(knobs).safeParse(params);
   if (check.success) return;
   for (const [key, value] of Object.entries(params)) {
@@ -96,10 +124,11 @@ export function resolveAction(
 ): ResolvedAction {
   const { agent, method } = findMethod(methods, action.agent, action.method);
   checkParams(method.name, method.knobs, action.params);
-  const wanted = Object.values(action.params).includes("auto");
+  const given = ownNames(method.name, method.knobs, action.params);
+  const wanted = Object.values(given).includes("auto");
   const chosen = wanted ? method.auto?.(facts) ?? {} : {};
   const resolved = Object.entries(method.knobs).map(([name, knob]) =>
-    resolveKnob(name, knob, action.params[name], chosen[name], giverOf(mode))
+    resolveKnob(name, knob, given[name], chosen[name], giverOf(mode))
   );
   const params = Object.fromEntries(resolved.map(({ knob, value }) => [knob, value]));
   const check = resolvedSchema(method.knobs).safeParse(params);

@@ -110,6 +110,14 @@ Deno.test("makeRegistry() takes an agent's own methods, with the file of their P
   assert.equal(builtIn.method("shrinking", "round").python_path, null);
 });
 
+Deno.test("makeRegistry() refuses a name that stands for two knobs", () => {
+  const knobs = { ...round.knobs, wide: { ...round.knobs["bits"]!, aliases: ["bits"] } };
+  assert.match(
+    refusal(agentFile, at("shrinking/round.ts", { ...round, knobs })),
+    /Cannot register method "round" of .* as bits names two of its knobs/,
+  );
+});
+
 Deno.test("makeRegistry() refuses a knob whose default lies outside its own range", () => {
   const bits = { ...round.knobs["bits"]!, default: 5 };
   const broken = { ...round, knobs: { bits } };

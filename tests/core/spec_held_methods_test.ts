@@ -90,3 +90,32 @@ Deno.test("heldMethods() keeps a method's own refusal", () => {
   assert.equal(verdict.ok, false);
   assert.match(verdict.ok ? "" : verdict.reason, /groups of 32 do not divide/);
 });
+
+Deno.test("what a method says of a speed that does not come is left out where the runtime gains by it", () => {
+  const sentence = "what is left out is computed all the same";
+  const saying = methods.map(({ agent, method }) => ({
+    agent,
+    method: {
+      ...method,
+      leaves: (...given: Parameters<typeof method.leaves>) => {
+        const { changes, model } = method.leaves(...given);
+        return { model, changes: changes.map((one) => ({ ...one, no_faster: sentence })) };
+      },
+    },
+  }));
+  const said = (runtime: Runtime) => {
+    const [action] = resolveActions(
+      [{ agent: "shrinking", method: "round", params: { bits: 8, targets: "both" } }],
+      saying,
+      facts,
+    );
+    const { method } = heldMethods(saying, runtime).find(({ method }) => method.name === "round")!;
+    return method.leaves(action!.params, facts).changes.map(({ part, no_faster }) =>
+      `${part}: ${no_faster}`
+    );
+  };
+  const plain = runtimeOf(() => ({ ok: true }));
+  assert.deepEqual(said(plain), [`linear: ${sentence}`, `embedding: ${sentence}`]);
+  const skipping = { ...plain, skips: ({ part }: Change) => part === "linear" };
+  assert.deepEqual(said(skipping), ["linear: undefined", `embedding: ${sentence}`]);
+});

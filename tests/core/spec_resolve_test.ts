@@ -6,6 +6,7 @@ import {
   resolveActions,
   ResolvedAction,
   UsageError,
+  withOwnNames,
 } from "../../core/mod.ts";
 import { methods, smallFacts, solve } from "./spec_fixtures.ts";
 
@@ -95,4 +96,37 @@ Deno.test("resolveActions() keeps the order of the recipe", () => {
   const recipe = ["tune", "round"].map((method) => ({ agent: "shrinking", method, params: {} }));
   const resolved = resolveActions(recipe, methods, facts);
   assert.deepEqual(resolved.map((one) => one.method), ["tune", "round"]);
+});
+
+Deno.test("a knob may be given by an alias, once, and is recorded by its own name", () => {
+  const aliased = {
+    ...solve,
+    knobs: {
+      bits: choice([4, 8], {
+        ...{ default: 4, unit: "bits", description: "a weight", aliases: ["n_bits", "width"] },
+      }),
+    },
+  };
+  const own = [{ agent: "shrinking", method: aliased }];
+  const given = (params: Action["params"]) => [{ agent: "shrinking", method: "solve", params }];
+  const [action] = resolveActions(given({ n_bits: 8 }), own, facts);
+  assert.deepEqual(action!.params, { bits: 8 });
+  assert.deepEqual(action!.resolved, [{ knob: "bits", value: 8, by: "user", reason: null }]);
+  assert.deepEqual(withOwnNames(given({ width: 8 }), own)[0]!.params, { bits: 8 });
+  for (const params of [{ bits: 4, width: 8 }, { n_bits: 8, bits: 4 }]) {
+    assert.throws(
+      () => resolveActions(given(params), own, facts),
+      /solve with bits given twice: bits and n_bits and width are one knob/,
+    );
+  }
+  assert.throws(() => resolveActions(given({ width: 5 }), own, facts), /bits is one of 4, 8/);
+  assert.throws(
+    () =>
+      resolveActions(
+        JSON.parse('[{"agent":"shrinking","method":"solve","params":{"__proto__":1}}]'),
+        own,
+        facts,
+      ),
+    /Unknown knob of solve "__proto__"/,
+  );
 });

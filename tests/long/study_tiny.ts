@@ -109,7 +109,8 @@ Deno.test("a study on the tiny model: run, stop, resume, ask, and nothing is don
           created_at::VARCHAR AS made_at,
           minimum_cosine, (SELECT min(value) FROM layer_sensitivities l
             WHERE l.artifact_id = t.artifact_id) AS least,
-          (SELECT count(*) FROM layer_sensitivities l WHERE l.artifact_id = t.artifact_id) AS layers
+          (SELECT count(*) FROM artifact_figures f WHERE f.trial_id = t.trial_id
+            AND f.metric = 'cosine' AND f.stage = 1) AS layers
         FROM trials t JOIN artifacts USING (artifact_id) WHERE trial_id = ${trial_id}`;
       assert.match(String(trial!["readable_id"]), /^s01-rtn-8bit/);
       assert.equal(trial!["seed"], 42);

@@ -71,6 +71,7 @@ Deno.test("readResult() gives NaN and infinities back as numbers and leaves text
     floats: [{ part: "norm", tensors: 1, bytes: 2 }],
     loader: "pare",
     model: ownFacts(smallFacts().model),
+    figures: [{ metric: "sparsity", layer: null, value: 0.5, unit: "1" }],
   });
   assert(speed.ok);
   assert.deepEqual(speed.value.notes, ["NaN"]);

@@ -107,6 +107,27 @@ Deno.test("the report puts decode and prefill with their quartiles beside the ro
   assert.doesNotMatch(report, /KV cache/);
 });
 
+Deno.test("the report says why trials are no faster, a sentence once with all of them", async () => {
+  const view = await viewWith(() => []);
+  const [, first, second, third] = view.trials;
+  const no_faster = "zeros are multiplied too";
+  const change = { part: "linear", effect: "prunes", form: null, least_cosine: null, no_faster };
+  const artifacts = new Map(
+    [...view.artifacts].map(([id, one]) => {
+      const pruned = [first, second].some((trial) => trial!.artifact_ids.includes(id));
+      return [id, pruned ? { ...one, changes: [change] } : one];
+    }),
+  );
+  const trials = [first!, second!, third!].map((trial, n) => ({
+    ...trial,
+    number: n + 1,
+    measurements: [figure("latency_ms", 10, "openvino", 0.1)],
+  }));
+  const report = renderMarkdown(speedBlocks({ ...view, trials, artifacts }));
+  assert.match(report, /- t01, t02: zeros are multiplied too\.\n/);
+  assert.doesNotMatch(renderMarkdown(speedBlocks({ ...view, trials })), /multiplied too/);
+});
+
 Deno.test("bytes of the KV cache have a column where a trial measured them, by the longest context", async () => {
   const view = await viewWith(() => []);
   const [first, ...rest] = view.trials;

@@ -5,6 +5,7 @@ import { benchmarkTable, partBlocks, protocolBlocks } from "./benchmark_blocks.t
 import { type Block, heading, list, table } from "./blocks.ts";
 import { comparisonBlocks } from "./comparison_blocks.ts";
 import { assumptionBlocks, modelBlocks, runAgainBlocks } from "./provenance_blocks.ts";
+import { figureBlocks } from "./figure_blocks.ts";
 import { gateBlocks } from "./gate_blocks.ts";
 import { speedBlocks } from "./speed_blocks.ts";
 import { RUNTIME_QUALITY_HEAD, runtimeQualityRows } from "./runtime_quality.ts";
@@ -113,6 +114,7 @@ export function evidenceBlocks(view: StudyView): Block[] {
       "95 % interval",
       "verdict",
     ]),
+    ...figureBlocks(view),
     ...speedBlocks(view),
     ...whenAny(runtimeQualityRows(view), "Scored as they run", RUNTIME_QUALITY_HEAD),
     ...gateBlocks(view),

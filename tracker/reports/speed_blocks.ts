@@ -1,7 +1,7 @@
 import type { Measurement, Trial } from "../../core/mod.ts";
 import { bytes, number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
-import { type Block, heading, table } from "./blocks.ts";
+import { type Block, heading, list, table } from "./blocks.ts";
 
 const head = (cached: boolean): string[] => [
   "trial",
@@ -16,6 +16,8 @@ const head = (cached: boolean): string[] => [
   "J/1k tokens ± SE",
   "g CO2/1k tokens",
 ];
+
+const nameOf = (number: number) => `t${String(number).padStart(2, "0")}`;
 
 function rowOf({ measurements }: Trial, metric: string): Measurement | undefined {
   return measurements.findLast((one) => one.metric === metric && one.slice === null);
@@ -42,7 +44,7 @@ function speedRow(trial: Trial, cached: boolean): string[] {
     ? null
     : latency.value / roofline.value;
   return [
-    `t${String(trial.number).padStart(2, "0")}`,
+    nameOf(trial.number),
     withQuartiles(latency),
     number(roofline?.value),
     number(times),
@@ -54,6 +56,18 @@ function speedRow(trial: Trial, cached: boolean): string[] {
     withError(rowOf(trial, "energy_j_per_1k_tokens")),
     number(rowOf(trial, "co2_g_per_1k_tokens")?.value),
   ];
+}
+
+/** Why trials are no faster though less of them is left, a sentence each with the trials it is of. */
+function noFaster({ artifacts }: StudyView, timed: readonly Trial[]): Block[] {
+  const said = new Map<string, Set<string>>();
+  for (const { artifact_ids, number } of timed) {
+    for (const { no_faster } of artifact_ids.flatMap((id) => artifacts.get(id)?.changes ?? [])) {
+      if (no_faster === undefined) continue;
+      said.set(no_faster, (said.get(no_faster) ?? new Set()).add(nameOf(number)));
+    }
+  }
+  return list([...said].map(([sentence, trials]) => `${[...trials].join(", ")}: ${sentence}.`));
 }
 
 /** How each trial ran: prefill and decode apart, beside what memory's bandwidth allows. */
@@ -74,5 +88,6 @@ export function speedBlocks(view: StudyView): Block[] {
         `${said("energy_j_per_1k_tokens")}. CO2: ${said("co2_g_per_1k_tokens")}.` +
         (cached ? ` KV cache: ${cache.method}.` : ""),
     ),
+    ...noFaster(view, timed),
   ];
 }

@@ -2,6 +2,7 @@ import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type Artifact,
+  type ArtifactFigure,
   dataNeed,
   type FailureKind,
   type Outcome,
@@ -128,20 +129,29 @@ async function recordNotes({ workshop, study, trial_id }: ApplyInput, artifact: 
   }
 }
 
-/** How far each layer is from its source, in every store that uses the artifact, also one made before. */
-async function recordLayers({ workshop, study, trial_id }: ApplyInput, artifact: Artifact) {
-  const { artifact_id, layer_cosines } = artifact;
-  if (layer_cosines === undefined) return;
-  await workshop.store.record({
-    type: "layer_sensitivities",
-    at: workshop.timestamp(),
-    study_id: study.study_id,
-    trial_id,
-    artifact_id,
-    metric: "cosine",
-    unit: "1",
-    layers: layer_cosines,
-  });
+/** All that is known of an artifact in numbers: how far each layer is from its source, and its method's own. */
+function figuresOf({ layer_cosines = [], figures = [] }: Artifact): readonly ArtifactFigure[] {
+  return [
+    ...layer_cosines.map((one) => ({ ...one, metric: "cosine", unit: "1" })),
+    ...figures,
+  ];
+}
+
+/** An artifact's figures, in every store that uses it, also where it was made before. */
+async function recordFigures({ workshop, study, trial_id }: ApplyInput, artifact: Artifact) {
+  const { artifact_id } = artifact;
+  for (const [metric, found] of Map.groupBy(figuresOf(artifact), (one) => one.metric)) {
+    await workshop.store.record({
+      type: "layer_sensitivities",
+      at: workshop.timestamp(),
+      study_id: study.study_id,
+      trial_id,
+      artifact_id,
+      metric,
+      unit: found[0]!.unit,
+      layers: found.map(({ layer, value }) => ({ layer, value })),
+    });
+  }
 }
 
 /** Makes, writes and verifies the child of an artifact; or finds it by its key. */
@@ -156,7 +166,7 @@ export async function applyAction(input: ApplyInput): Promise<Applied> {
       : { ok: true, value: { artifact: found, cached: true }, spans };
     if (applied.ok) {
       worksOn(input, input.parent, applied.value.artifact);
-      await recordLayers(input, applied.value.artifact);
+      await recordFigures(input, applied.value.artifact);
       await recordNotes(input, applied.value.artifact);
     }
     return applied;
@@ -227,7 +237,8 @@ async function makeIn(
       ...(await readSetting(directory) === null ? {} : { weights_dir: parent.location }),
     }, "default");
     if (!verified.ok) return failed(verified.failure, [...spans, ...verified.spans]);
-    const { formula_bytes, weight_bits, activation_bits, notes, floats, loader } = applied.value;
+    const { formula_bytes, weight_bits, activation_bits, notes, floats, loader, figures } =
+      applied.value;
     const { cosines, ...verification } = verified.value;
     const committing = performance.now();
     const artifact = await workshop.artifacts.commit(directory, {
@@ -243,6 +254,7 @@ async function makeIn(
       model: { ...(parent.model ?? study.model), ...applied.value.model },
       verification,
       layer_cosines: cosines,
+      figures,
       data: data?.used ?? null,
       created_at: workshop.timestamp(),
     });

@@ -10,6 +10,7 @@ import numpy as np
 
 from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.failures import StageFailure
+from pare_backends.methods.figures import Figure
 from pare_backends.models.layout import Layout
 from pare_backends.progress import Report
 
@@ -36,6 +37,18 @@ class Context:
     """A folder for what that model answers, kept for every action that learns from it: the method
     names its files by their content, and writes each whole or not at all."""
     notes: list[str] = field(default_factory=list)  # what a method has to say of its artifact
+    figures: list[Figure] = field(default_factory=list)
+    """The same in numbers; `figure` adds one. SQL: the view artifact_figures."""
+
+    def figure(self, metric: str, value: float, unit: str = "1", layer: str | None = None) -> None:
+        """Tells a number of the artifact: of one layer, or of the whole model.
+
+        metric: the method's own name of small letters, digits and "_", always in one unit
+        layer: the module's name, as in `layout.linear`
+        All are checked when the method is done (`figures.checked`): one that is not finite, or is
+        told twice, is the method's error.
+        """
+        self.figures.append(Figure(metric, layer, float(value), unit))
 
     def calibration(self, samples: int, tokens: int | None = None) -> torch.Tensor:
         """The first `samples` calibration windows, of each the first `tokens`; None: all of them.

@@ -10,13 +10,12 @@ from functools import partial
 
 import numpy as np
 
-from pare_backends.checkpoint import BitmaskTensor, Checkpoint
-from pare_backends.failures import StageFailure
+from pare_backends.checkpoint import Checkpoint
+from pare_backends.checkpoint.forms.floats import half
 from pare_backends.knobs import choice, real
 from pare_backends.methods.context import Context
+from pare_backends.pruning.unstructured import PATTERNS, STORED_AS, check_layers, stored
 
-PATTERNS = {"2:4": (2, 4), "4:8": (4, 8)}
-"""(weights kept, of so many), by the pattern's name."""
 LOW_BITS = 16
 
 
@@ -29,6 +28,7 @@ class Params:
         "unstructured", choices=("unstructured", *PATTERNS), unit="where zeros may lie"
     )
     scope: str = choice("layer", choices=("layer", "global"), unit="what the share is of")
+    stored_as: str = choice("bitmask", choices=STORED_AS, unit="how weights are stored")
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,11 @@ class Cut:
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
-    """Prunes the linear layers and stores what is left behind a bitmask."""
+    """Prunes the linear layers, each by itself or all by one threshold."""
     layers = context.layout.linear
-    check(checkpoint, params, context)
-    tensors: dict[str, BitmaskTensor] = {}
+    spread = None if params.scope == "layer" else f"the scope {params.scope}"
+    check_layers(checkpoint, context, params.sparsity, params.pattern, spread)
+    made: dict[str, np.ndarray] = {}
     with context.report.span("prune"):
         shared = None
         if params.scope == "global":
@@ -63,38 +64,9 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
                 pruned, taken = cut_away(pruned, shared)
                 shared = Cut(shared.threshold, shared.ties - taken)
             turned = layer in context.layout.transposed
-            tensors[layer] = BitmaskTensor.of(pruned.T if turned else pruned)
+            made[layer] = half(pruned.T if turned else pruned)
             context.report.progress("prune", done, len(layers), "layers")
-    return checkpoint.with_stored(tensors)
-
-
-def check(checkpoint: Checkpoint, params: Params, context: Context) -> None:
-    """Raises, before any work, where these knobs cannot be had on this checkpoint."""
-    layers = context.layout.linear
-    checkpoint.check_replaceable(layers)
-    if context.layout.problems:
-        raise StageFailure(
-            "invalid", f"Cannot prune this model's linear layers: {context.layout.problems[0]}"
-        )
-    if params.pattern not in PATTERNS:
-        return
-    kept, width = PATTERNS[params.pattern]
-    if params.scope != "layer" or params.sparsity != 1 - kept / width:
-        raise StageFailure(
-            "invalid",
-            f"Cannot prune {params.pattern} at a sparsity of {params.sparsity} and the scope"
-            f" {params.scope}: the pattern leaves {1 - kept / width} in every layer",
-            hint=f"Take a sparsity of {1 - kept / width} and the scope layer, or no pattern",
-        )
-    for layer in layers:
-        columns = checkpoint.shape(layer)[0 if layer in context.layout.transposed else 1]
-        if columns % width != 0:
-            raise StageFailure(
-                "invalid",
-                f"Cannot prune {layer} {params.pattern}: {width} does not divide its rows of"
-                f" {columns} weights",
-                hint="Choose the pattern unstructured",
-            )
+    return stored(checkpoint, made, params.stored_as, context)
 
 
 def zeros_of(sparsity: float, weights: int) -> int:

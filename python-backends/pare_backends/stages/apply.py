@@ -23,6 +23,7 @@ from pare_backends.failures import StageFailure
 from pare_backends.knobs import build_params, unknown_name
 from pare_backends.method_file import load_method_file
 from pare_backends.methods.context import Context
+from pare_backends.methods.figures import checked
 from pare_backends.models.artifact_notes import float_parts, left_in_floats, other_loaders
 from pare_backends.models.facts import checkpoint_shapes, own_facts
 from pare_backends.models.layout import Layout, layout_of
@@ -69,6 +70,7 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
     made: Checkpoint | NewSetting = module.apply(parent, params, context)
     child = parent if isinstance(made, NewSetting) else made
     check_child(parent, child)
+    figures = checked(context.figures)
     with report.span("write"):
         report.progress("write", 0, 1, "checkpoints")
         if isinstance(made, NewSetting):
@@ -94,6 +96,7 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
         "floats": floats,
         "loader": "pare" if own_loader else "transformers",
         "model": model,
+        "figures": figures,
     }
 
 

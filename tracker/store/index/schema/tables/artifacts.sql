@@ -29,9 +29,13 @@ CREATE TABLE trial_artifacts (
   position BIGINT NOT NULL, cached BOOLEAN NOT NULL
 );
 
--- How a written artifact differs from its parent, layer by layer.
+-- What is known of an artifact in numbers, layer by layer and of the whole; the view artifact_figures
+-- has each trial's.
 CREATE TABLE layer_sensitivities (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, artifact_id VARCHAR NOT NULL,
-  position BIGINT NOT NULL, layer_index BIGINT NOT NULL, layer VARCHAR NOT NULL,
+  position BIGINT NOT NULL, layer_index BIGINT NOT NULL, layer VARCHAR,
   metric VARCHAR NOT NULL, value DOUBLE NOT NULL, unit VARCHAR NOT NULL
 );
+COMMENT ON COLUMN layer_sensitivities.layer IS 'module''s name; NULL: of the whole model';
+COMMENT ON COLUMN layer_sensitivities.metric IS
+  'cosine: of a layer''s weights with the parent''s; any other is what the artifact''s method tells of it';

@@ -1,0 +1,47 @@
+"""Figures of an artifact: what a method tells of it in numbers crosses the wire, or is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tiny_model import act, tiny_dir
+
+from pare_backends.failures import StageFailure
+from pare_backends.methods.figures import MAX_FIGURES, Figure, checked
+from pare_backends.models.layout import layout_of
+
+SOUND = Figure("heads_cut", "model.layers.0.self_attn", 3.0, "heads")
+
+
+def test_a_method_s_figures_are_those_of_the_stage(tmp_path: Path) -> None:
+    result = act(tmp_path / "child", "magnitude", {"sparsity": 0.5}, agent="pruning")
+    assert result["figures"] == [
+        {"metric": "sparsity", "layer": layer, "value": 0.5, "unit": "1"}
+        for layer in layout_of(tiny_dir()).linear
+    ]
+
+
+def test_figures_keep_their_order() -> None:
+    whole = Figure("heads_cut", None, 6.0, "heads")
+    assert [one["layer"] for one in checked([SOUND, whole])] == [SOUND.layer, None]
+
+
+@pytest.mark.parametrize(
+    ("figures", "why"),
+    [
+        ([Figure("Heads cut", None, 1.0, "1")], "small letters"),
+        ([Figure("cosine", None, 1.0, "1")], "pare measures that itself"),
+        ([Figure("loss", None, float("nan"), "nats")], "no finite number"),
+        ([Figure("loss", None, 1.0, "")], "its unit has 0 characters"),
+        ([Figure("loss", "l" * 257, 1.0, "nats")], "its layer's name has 257"),
+        ([SOUND, SOUND], "'heads_cut' of model.layers.0.self_attn: it was told before"),
+        ([SOUND, Figure("heads_cut", None, 1.0, "1")], "in 1 here and in heads before"),
+        ([Figure(f"kind_{n}", None, 1.0, "1") for n in range(65)], "64 kinds"),
+        ([Figure("rank", f"l{n}", 1.0, "1") for n in range(MAX_FIGURES + 1)], "is the most"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(figures: list[Figure], why: str) -> None:
+    with pytest.raises(StageFailure, match=why) as caught:
+        checked(figures)
+    assert caught.value.kind == "crash"
