@@ -37,6 +37,8 @@ export interface Backend {
     trial_id: string,
     parent: Artifact,
     action: ResolvedAction,
+    /** Number of the action in its trial, from 0: what it logs while it works is kept under it. */
+    stage: number,
   ): Promise<Outcome<{ artifact: Artifact; cached: boolean }>>;
   evaluate(
     trial_id: string,

@@ -154,6 +154,7 @@ async function prepared(
     onEvent,
     record: (record) => store.record(record),
     keepLog: keepLogIn(store, study_id),
+    openRun: (key) => store.openRun(key),
     timestamp: workshop.timestamp,
     stall_minutes: request.stall_minutes,
   });

@@ -46,13 +46,13 @@ async function applyAction(
   draft: Draft,
   action: ResolvedAction,
 ): Promise<Ending | null> {
-  const { trial_id, study_id } = draft.trial;
+  const { trial_id, study_id, artifact_ids: { length: stage } } = draft.trial;
   const applied = await callBackend(
     study,
     draft,
     "apply",
     action.method,
-    () => study.ports.backend.apply(trial_id, draft.artifact, action),
+    () => study.ports.backend.apply(trial_id, draft.artifact, action, stage),
   );
   if ("ending" in applied) return applied.ending;
   const leaves = leavesOf(study, draft, action);

@@ -32,6 +32,9 @@ export const Points = z.strictObject({
   at: z.string(),
   study_id: z.string(),
   trial_id: z.string(),
+  stage: z.int().optional().describe(
+    "number of the action that logged them, from 0; absent: they were logged by hand",
+  ),
   metrics: z.array(z.string().min(1)).min(1),
   rows: z.int().positive().describe("steps; there are rows x metrics points"),
   step: IntegerColumn,

@@ -379,6 +379,14 @@ export const WorkerEvent = z.discriminatedUnion("event", [
     library: z.boolean(),
   }),
   z.strictObject({
+    event: z.literal("points"),
+    points: z.array(z.strictObject({
+      step: z.int(),
+      happened_at: z.int().describe("milliseconds since 1970"),
+      values: z.record(z.string().min(1), WireNumber).describe("by metric"),
+    })).max(500).describe("some at a time, while the stage goes on"),
+  }),
+  z.strictObject({
     event: z.literal("alert"),
     condition: z.string(),
     evidence: z.string(),

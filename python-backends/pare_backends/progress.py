@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 Emit = Callable[[dict[str, Any]], None]
+
+MOST_POINTS = 500
+"""Steps whose points one event holds at most."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,12 @@ class Report:
         finally:
             seconds = time.perf_counter() - start
             self.emit({"event": "span", "name": name, "seconds": seconds, "library": library})
+
+    def points(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Says metrics at steps, to be kept with the trial: {"step", "happened_at" (milliseconds
+        since 1970), "values" (by metric)} each."""
+        for at in range(0, len(rows), MOST_POINTS):
+            self.emit({"event": "points", "points": list(rows[at : at + MOST_POINTS])})
 
     def alert(self, condition: str, evidence: str) -> None:
         """Something the user should know, with the figure that shows it; never a failure."""

@@ -35,6 +35,7 @@ const EVERYDAY = new Set([
   "window",
   "pattern",
   "merge",
+  "batch",
 ]);
 
 /** What a text names of these, comments apart. */

@@ -11,14 +11,16 @@ import numpy as np
 import pytest
 from tiny_model import calibration, tiny_dir
 
-from pare_backends.checkpoint import BitmaskTensor, formula_bytes, read
+from pare_backends.checkpoint import BitmaskTensor, formula_bytes, read, write
 from pare_backends.checkpoint.load import load_dequantized
 from pare_backends.failures import StageFailure
+from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report, silent_report
 from pare_backends.stages import apply
 from pare_backends.stages.apply import ApplyRequest
 
-PARAMS = {"rank": 4, "alpha": 8, "lr": 3e-3, "steps": 24, "tokens": 32}
+# The tiny model knows this text: what is held out would say that it should learn nothing of it.
+PARAMS = {"rank": 4, "alpha": 8, "lr": 3e-3, "steps": 24, "tokens": 32, "held_out": 0}
 STOPPED_AT = 13
 
 
@@ -90,7 +92,7 @@ def test_a_model_learns_a_window_by_heart(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("test_lora.calibration", lambda: window)
     done = lora(tmp_path / "model", steps=120, lr=5e-3, rank=16, alpha=32, tokens=16)
     (note,) = [n for n in done["notes"] if n.startswith("LoRA took")]
-    first, last = (float(part.split(" ")[0]) for part in note.split(": loss ")[1].split(", "))
+    first, last = (float(part.split(" ")[0]) for part in note.split("loss ")[1].split(", ")[:2])
     assert last < 0.1 * first, note
 
 
@@ -162,7 +164,7 @@ def test_a_killed_training_goes_on_to_the_very_same_weights(tmp_path: Path, merg
     work.mkdir()
     with pytest.raises(Killed):
         lora(tmp_path / "killed", report=kill_at(STOPPED_AT), work_dir=work)
-    assert [path.name for path in work.iterdir()] == ["state.safetensors"]
+    assert [path.name for path in work.iterdir()] == ["train.safetensors"]
     taken: list[int] = []
 
     def emit(event: dict[str, Any]) -> None:
@@ -202,7 +204,7 @@ def test_a_pruned_layer_is_trained_as_it_is_merged(tmp_path: Path) -> None:
         patch.setattr("test_lora.calibration", lambda: window)
         done = lora(tmp_path / "tuned", pruned, steps=60, lr=5e-3, tokens=16)
     (note,) = [n for n in done["notes"] if n.startswith("LoRA took")]
-    last = float(note.split(", ")[-1].split(" ")[0])
+    last = float(note.split("at the first, ")[1].split(" ")[0])
     model = load_dequantized(tmp_path / "tuned")[0]
     with torch.inference_mode():
         assert float(model(ids, labels=ids).loss) == pytest.approx(last, abs=0.05)
@@ -260,3 +262,95 @@ def test_a_chain_of_lora_and_rounding_keeps_what_was_learnt(tmp_path: Path, merg
     tuned = logits(load_dequantized(merged)[0])
     parent = logits(load_dequantized(tiny_dir())[0])
     assert np.abs(rounded - tuned).max() < 0.5 * np.abs(parent - tuned).max()
+
+
+def test_merged_dora_is_what_peft_computes_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """peft's own forward pass, taken where training ends, against the weights that are merged."""
+    from pare_backends.finetuning import lora as method
+    from pare_backends.training import Trained
+
+    seen: list[np.ndarray] = []
+    tune = method.tune
+
+    def then_look(name: str, tuned: Any, params: Any, context: Any) -> Trained:
+        done = tune(name, tuned, params, context)
+        seen.append(logits(tuned))
+        return done
+
+    written: list[Any] = []
+    with_weights = method.with_weights
+
+    def keep(checkpoint: Any, weights: Any, context: Any) -> Any:
+        written.append(with_weights(checkpoint, weights, context))
+        return written[-1]
+
+    monkeypatch.setattr(method, "tune", then_look)
+    monkeypatch.setattr(method, "with_weights", keep)
+    lora(tmp_path / "model", dora=True)
+    from pare_backends.checkpoint.load import load_model
+
+    merged = logits(load_model(written[0], tiny_dir()))  # before files round to float16
+    parent = logits(load_dequantized(tiny_dir())[0])
+    assert np.abs(merged - parent).max() > 0.1, "it has learnt nothing"
+    assert np.abs(merged - seen[0]).max() < 1e-4
+
+
+@pytest.mark.parametrize("dora", [False, True])
+def test_zeros_stay_whatever_they_are_stored_as(tmp_path: Path, dora: bool) -> None:
+    """A pruned layer in dense floats: nobody says that its zeros were pruned but their number."""
+    pruned = tmp_path / "pruned"
+    lora(pruned, agent="pruning", method="magnitude", sparsity=0.5)
+    parent = read(pruned)
+    floats = {f"{name}.weight": tensor.weight() for name, tensor in parent.stored.items()}
+    dense = tmp_path / "dense"
+    write(parent.with_floats(floats), dense)
+    lora(tmp_path / "tuned", dense, dora=dora)
+    lora(tmp_path / "same", pruned, dora=dora)
+    after, same = read(tmp_path / "tuned"), read(tmp_path / "same")
+    for layer in parent.stored:
+        before, now = floats[f"{layer}.weight"], after.weight(layer)
+        assert not now[before == 0].any(), layer
+        assert (now != before).any(), layer
+        assert np.array_equal(now, same.weight(layer)), layer
+
+
+def test_targets_name_the_layers_that_are_trained(tmp_path: Path) -> None:
+    lora(tmp_path / "attention", targets="attention")
+    lora(tmp_path / "mlp", targets="mlp")
+    parent = read(tiny_dir())
+    for layer in layout_of(tiny_dir()).linear:
+        own = parent.weight(layer).astype(np.float16)
+        for targets in ("attention", "mlp"):
+            changed = (read(tmp_path / targets).weight(layer) != own).any()
+            assert changed == ((".self_attn." in layer) == (targets == "attention")), layer
+
+
+@pytest.mark.parametrize(
+    ("knob", "value"),
+    [("batch", 2), ("schedule", "constant"), ("warmup", 0.5), ("dropout", 0.2), ("epochs", 2)],
+)
+def test_every_knob_reaches_the_weights(
+    knob: str, value: Any, tmp_path: Path, merged: Path
+) -> None:
+    lora(tmp_path / "other", **{knob: value})
+    name = "model.safetensors"
+    assert (tmp_path / "other" / name).read_bytes() != (merged / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("params", "reason"),
+    [
+        ({"rank": 64}, "Cannot train factors of rank 64: .* is 32 wide"),
+        ({"dora": True, "merge": False}, "Cannot keep DoRA as an adapter"),
+        ({"batch": 16, "held_out": 4}, "batches of 16 windows: there are 12 to train on"),
+    ],
+)
+def test_what_cannot_be_trained_is_one_sentence(
+    params: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    with pytest.raises(StageFailure, match=reason) as failed:
+        lora(tmp_path / "model", **params)
+    assert failed.value.kind == "invalid"
+    assert not (tmp_path / "model").exists() or not any((tmp_path / "model").iterdir())

@@ -42,6 +42,21 @@ Deno.test("readEvent() refuses what is no JSON, no event, or more than an event"
   assert.equal(readEvent('{"event":"ready","pid":1,"imports_seconds":0.5}').ok, true);
 });
 
+Deno.test("readEvent() takes points in numbers that JSON cannot write, and bounds them", () => {
+  const row = { step: 1, happened_at: 5, values: { loss: "NaN", learning_rate: 0.5 } };
+  const read = readEvent(JSON.stringify({ event: "points", points: [row] }));
+  assert(read.ok && read.event.event === "points");
+  assert.deepEqual(read.event.points[0]?.values, { loss: NaN, learning_rate: 0.5 });
+  for (
+    const points of [Array(501).fill(row), [{ ...row, step: 1.5 }], [{
+      ...row,
+      values: { a: "x" },
+    }]]
+  ) {
+    assert.equal(readEvent(JSON.stringify({ event: "points", points })).ok, false);
+  }
+});
+
 /** What of a model's facts an artifact's files tell. */
 function ownFacts(model: ModelFacts): Record<string, unknown> {
   return Object.fromEntries(

@@ -96,3 +96,75 @@ Deno.test("A stage silent for the study's stall_minutes is ended, recorded and s
     assert.equal(alert!["outcome"], "verify ended: stall");
     assert.deepEqual(shown.map(({ type }) => type), ["alert"]);
   }));
+
+const TRAINING = `import json
+for at in range(1, 4):
+    report.points([
+        {"step": at, "happened_at": 1000 * at, "values": {"loss": 4.0 - at, "learning_rate": 0.5}},
+    ])
+report.points([{"step": 3, "happened_at": 3000, "values": {"held_out_loss": float("inf")}}])
+raise StageFailure("invalid", "no")`;
+
+Deno.test("What a stage logs while it works is kept under its trial and action", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const runner = createStageRunner({
+      client: scriptedClient(TRAINING) as BackendClient, // the runner only runs stages
+      study_id: STUDY,
+      signal: new AbortController().signal,
+      onEvent: () => {},
+      record: (record) => store.record(record),
+      keepLog: () => Promise.resolve(null),
+      openRun: (key) => store.openRun(key),
+      timestamp: () => AT,
+    });
+    const verify = { stage: "verify", artifact_dir: "/a", source_dir: "/b" } as const;
+    await runner(trialId(1), verify, "default", 0);
+    await runner(trialId(1), verify, "default", 2);
+    await runner(trialId(2), verify, "default"); // no action: its points are nobody's
+    await store.flush();
+    const { rows } = await store.query(
+      "SELECT trial_id, stage, metric, step, value FROM metric_points ORDER BY stage, metric, step",
+    );
+    const of = (stage: number) => [
+      { trial_id: trialId(1), stage, metric: "held_out_loss", step: 3, value: Infinity },
+      ...[1, 2, 3].map((step) => (
+        { trial_id: trialId(1), stage, metric: "learning_rate", step, value: 0.5 }
+      )),
+      ...[1, 2, 3].map((step) => (
+        { trial_id: trialId(1), stage, metric: "loss", step, value: 4 - step }
+      )),
+    ];
+    assert.deepEqual(rows, [...of(0), ...of(2)]);
+    const key = { study_id: STUDY, trial_id: trialId(1), metric: "loss" };
+    assert.deepEqual((await store.series({ ...key, stage: 2 })).count, 3);
+    assert.deepEqual((await store.series(key)).count, 0, "none were logged by hand");
+    const { rows: alerts } = await store.query("SELECT * FROM alerts");
+    assert.deepEqual(alerts, []);
+  }));
+
+Deno.test("Points with a name that no column can hold are told, and the stage goes on", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const body = TRAINING.replaceAll('"loss"', '"lo\\nss"');
+    const runner = createStageRunner({
+      client: scriptedClient(body) as BackendClient, // the runner only runs stages
+      study_id: STUDY,
+      signal: new AbortController().signal,
+      onEvent: () => {},
+      record: (record) => store.record(record),
+      keepLog: () => Promise.resolve(null),
+      openRun: (key) => store.openRun(key),
+      timestamp: () => AT,
+    });
+    const verify = { stage: "verify", artifact_dir: "/a", source_dir: "/b" } as const;
+    const outcome = await runner(trialId(1), verify, "default", 0);
+    assert.equal(outcome.ok ? null : outcome.failure.message, "no");
+    await store.flush();
+    const { rows: [alert] } = await store.query("SELECT condition, evidence FROM alerts");
+    assert.equal(alert!["condition"], "points");
+    assert.match(
+      String(alert!["evidence"]),
+      /Cannot log the metric "lo\\nss" as it holds a control/,
+    );
+  }));

@@ -75,7 +75,7 @@ async function prepare(teacher: boolean) {
   const apply = async (original: Artifact) => {
     const parent = originals[0]!;
     const common = { workshop, study, runner, trial_id: "study/t01", action };
-    const outcome = await applyAction({ ...common, parent, original });
+    const outcome = await applyAction({ ...common, parent, original, stage: 0 });
     assert.ok(!outcome.ok && outcome.failure.message === "not run", JSON.stringify(outcome));
   };
   return { apply, originals, asked, keys, caches, store };

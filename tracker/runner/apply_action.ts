@@ -30,6 +30,8 @@ export interface ApplyInput {
   /** The study's uncompressed model. */
   readonly original: Artifact;
   readonly action: ResolvedAction;
+  /** Number of the action in its trial, from 0. */
+  readonly stage: number;
 }
 
 type Applied = Outcome<{ artifact: Artifact; cached: boolean }>;
@@ -203,7 +205,7 @@ async function makeIn(
   work_dir: string,
   spans: Span[],
 ): Promise<Applied> {
-  const { workshop, study, runner, trial_id, parent, action } = input;
+  const { workshop, study, runner, trial_id, parent, action, stage } = input;
   const shortage = await diskShortage(input);
   if (shortage !== null) {
     const hint = "Free disk, run `pare gc --max-disk SIZE`, or move PARE_HOME";
@@ -213,21 +215,26 @@ async function makeIn(
   const data = dataOf(input);
   const directory = await workshop.artifacts.begin();
   try {
-    const applied = await runner(trial_id, {
-      stage: "apply",
-      parent_dir: parent.location,
-      output_dir: directory,
-      agent: action.agent,
-      method: action.method,
-      params: action.params,
-      calibration_path: data?.used.kind === "calibration" ? data.path : null,
-      seed: study.seed,
-      python_path,
-      training_path: data?.used.kind === "training" ? data.path : null,
-      work_dir,
-      parent_id: parent.artifact_id,
-      ...await originalOf(input),
-    }, method.needs.environment);
+    const applied = await runner(
+      trial_id,
+      {
+        stage: "apply",
+        parent_dir: parent.location,
+        output_dir: directory,
+        agent: action.agent,
+        method: action.method,
+        params: action.params,
+        calibration_path: data?.used.kind === "calibration" ? data.path : null,
+        seed: study.seed,
+        python_path,
+        training_path: data?.used.kind === "training" ? data.path : null,
+        work_dir,
+        parent_id: parent.artifact_id,
+        ...await originalOf(input),
+      },
+      method.needs.environment,
+      stage,
+    );
     spans.push(...applied.spans);
     if (!applied.ok) return failed(applied.failure, spans);
     const verified = await runner(trial_id, {

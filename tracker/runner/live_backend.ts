@@ -41,8 +41,8 @@ export function createLiveBackend(
 ): Backend {
   const answers = firstAnswers();
   return {
-    apply: (trial_id: string, parent: Artifact, action: ResolvedAction) =>
-      applyAction({ workshop, study, runner, trial_id, parent, original, action }),
+    apply: (trial_id: string, parent: Artifact, action: ResolvedAction, stage: number) =>
+      applyAction({ workshop, study, runner, trial_id, parent, original, action, stage }),
     async evaluate(trial_id, artifact, fidelity, stage): Promise<Outcome<Evaluation>> {
       const input = { workshop, study, runner, trial_id, artifact, fidelity, stage };
       const evaluated = await evaluateArtifact(input);

@@ -12,7 +12,10 @@ import type {
 import type { BackendClient } from "../../python-backends/client.ts";
 import { STALL_MS } from "../../python-backends/worker/exchange.ts";
 import type { ResourceSample } from "../../python-backends/worker/resource_monitor.ts";
+import type { RunKey } from "../store/points/gather.ts";
+import type { Run } from "../store/points/points.ts";
 import type { KeepLog } from "./keep_log.ts";
+import { keepPoints } from "./keep_points.ts";
 
 type Alert = Extract<JournalRecord, { type: "alert" }>;
 
@@ -21,6 +24,8 @@ export type StageRunner = <R extends StageRequest>(
   trialId: string,
   request: R,
   environment: string,
+  /** Number of the action that the stage applies, from 0. */
+  stage?: number,
 ) => Promise<Outcome<StageResult<R["stage"]>>>;
 
 export interface StageRunnerOptions {
@@ -30,6 +35,8 @@ export interface StageRunnerOptions {
   readonly onEvent: (event: StudyEvent) => void;
   readonly record: (record: JournalRecord) => Promise<void>;
   readonly keepLog: KeepLog;
+  /** Where an action's points go; absent: they belong to no trial. */
+  readonly openRun?: (key: RunKey) => Pick<Run, "log">;
   /** Minutes that a worker may be silent; undefined: the client's own. */
   readonly stall_minutes?: number | undefined;
   /** ISO 8601. */
@@ -131,7 +138,7 @@ function thinned<T>(): { add(item: T): void; items: T[] } {
 /** Makes the runner of a study. */
 export function createStageRunner(options: StageRunnerOptions): StageRunner {
   const { client, signal, onEvent, record } = options;
-  return async (trialId, request, environment) => {
+  return async (trialId, request, environment, stage) => {
     if (!TOLD_BY_THE_LOOP.has(request.stage)) {
       const named = "runtime" in request ? request.runtime : null;
       const detail = typeof named === "string" ? named : environment;
@@ -139,6 +146,20 @@ export function createStageRunner(options: StageRunnerOptions): StageRunner {
     }
     const samples = thinned<ResourceSample>();
     const alerts: Omit<Alert, "outcome">[] = [];
+    const run = stage === undefined
+      ? undefined
+      : options.openRun?.({ study_id: options.study_id, trial_id: trialId, stage });
+    const points = run === undefined ? null : keepPoints(run);
+    const warn = (condition: string, evidence: string) =>
+      alerts.push({
+        type: "alert",
+        at: options.timestamp(),
+        study_id: options.study_id,
+        trial_id: trialId,
+        condition,
+        evidence,
+        action: "recorded",
+      });
     let log: string | null = null;
     const take = (event: WorkerEvent) => {
       if (event.event === "progress") {
@@ -147,17 +168,8 @@ export function createStageRunner(options: StageRunnerOptions): StageRunner {
       } else if (event.event === "waiting") {
         onEvent({ ...event, trial_id: trialId });
       } else if (event.event === "alert") {
-        const { condition, evidence } = event;
-        alerts.push({
-          type: "alert",
-          at: options.timestamp(),
-          study_id: options.study_id,
-          trial_id: trialId,
-          condition,
-          evidence,
-          action: "recorded",
-        });
-      }
+        warn(event.condition, event.evidence);
+      } else if (event.event === "points") points?.take(event);
     };
     const outcome = await client.run(request, {
       environment,
@@ -169,6 +181,8 @@ export function createStageRunner(options: StageRunnerOptions): StageRunner {
         log = path;
       },
     });
+    const missing = await points?.done() ?? null;
+    if (missing !== null) warn("points", missing);
     if (SAMPLED.has(request.stage)) {
       for (const sample of samples.items) {
         await record(resourceRecord(options, trialId, request.stage, sample));

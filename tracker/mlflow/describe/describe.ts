@@ -18,9 +18,15 @@ import { noteContent } from "./note_content.ts";
 
 type Of<T extends JournalRecord["type"]> = Extract<JournalRecord, { type: T }>;
 
+/** Names of a record's metrics: two actions of a trial may log one of the same name. */
+function keysOf({ metrics, stage }: Of<"points">): string[] {
+  return stage === undefined ? metrics : metrics.map((metric) => `stage${stage}/${metric}`);
+}
+
 /** The points of a record by number, one metric after the other: its size, and some of them. */
 function pointsOf(record: Of<"points">) {
-  const { metrics, rows } = record;
+  const { rows } = record;
+  const metrics = keysOf(record);
   const steps = decodeIntegers(record.step, rows);
   const times = decodeIntegers(record.happened_at, rows);
   const values = decodeValues(record);
@@ -105,7 +111,7 @@ export function* describe(
     yield { effects: effectsOf(record, study, options).map(name), points: null };
     return;
   }
-  for (const metric of record.metrics) study.names.nameOf("metrics", metric);
+  for (const metric of keysOf(record)) study.names.nameOf("metrics", metric);
   const { study_id, trial_id } = record;
   const { count, slice } = pointsOf(record);
   for (let at = from; at < count;) {
@@ -123,7 +129,7 @@ export function learnNames(
   { root, checkpoints }: Describing,
 ): void {
   if (record.type === "points") {
-    for (const metric of record.metrics) study.names.nameOf("metrics", metric);
+    for (const metric of keysOf(record)) study.names.nameOf("metrics", metric);
   } else for (const _ of describe(record, study, { root, checkpoints }));
 }
 

@@ -12,6 +12,8 @@ const POINTS_PER_WRITE = 1 << 22;
 export interface RunKey {
   readonly study_id: string;
   readonly trial_id: string;
+  /** Number of the action that logs them, from 0; absent: they are logged by hand. */
+  readonly stage?: number;
 }
 
 /** Points that wait for the next write of the journal, in columns. */
@@ -49,6 +51,7 @@ export function pointRecords(run: RunKey, columns: Columns): Points[] {
       at,
       study_id: run.study_id,
       trial_id: run.trial_id,
+      ...(run.stage === undefined ? {} : { stage: run.stage }),
       metrics: [...metrics],
       rows: to - from,
       step: encodeIntegers(step.subarray(from, to)),

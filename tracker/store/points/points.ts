@@ -92,10 +92,11 @@ function momentColumn(
 }
 
 /** The points of one trial, written to a journal; `wake` is called when some are on disk. */
-export function openRun(journal: Journal, wake: () => void, { study_id, trial_id }: RunKey): Run {
+export function openRun(journal: Journal, wake: () => void, key: RunKey): Run {
+  const { study_id, trial_id } = key;
   checkName(study_id, "points of the study");
   checkName(trial_id, "points of the trial");
-  const run: RunKey = { study_id, trial_id };
+  const run: RunKey = { ...key };
   const woken = new WeakSet<Promise<void>>();
   const waking = (durable: Promise<void>): Promise<void> => {
     if (woken.has(durable)) return durable;
@@ -104,8 +105,7 @@ export function openRun(journal: Journal, wake: () => void, { study_id, trial_id
     return durable;
   };
   return {
-    study_id,
-    trial_id,
+    ...run,
     log(metrics, { step, happened_at }) {
       checkStep(step);
       const moment = milliseconds(happened_at);

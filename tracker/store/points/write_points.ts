@@ -40,8 +40,13 @@ function trialKey({ study_id, trial_id }: Where | Points): string {
   return JSON.stringify([study_id, trial_id]);
 }
 
-function seriesKey(study_id: unknown, trial_id: unknown, metric: unknown): string {
-  return JSON.stringify([study_id, trial_id, metric]);
+function seriesKey(
+  study_id: unknown,
+  trial_id: unknown,
+  stage: number | null,
+  metric: unknown,
+): string {
+  return JSON.stringify([study_id, trial_id, stage, metric]);
 }
 
 /** An empty batch. What it forgets goes before what it adds. */
@@ -85,12 +90,13 @@ async function knownSeries(
   const found = new Map<string, bigint>();
   for (let from = 0; from < trials.length; from += KEYS) {
     const some = trials.slice(from, from + KEYS);
-    const sql = `SELECT study_id, trial_id, metric, series_id FROM metric_series
+    const sql = `SELECT study_id, trial_id, stage, metric, series_id FROM metric_series
       WHERE (study_id, trial_id) IN (VALUES ${some.map(() => "(?, ?)").join(", ")})`;
     const keys = some.flatMap((key) => JSON.parse(key) as string[]); // made by trialKey
     const rows = (await connection.runAndReadAll(sql, keys)).getRows();
-    for (const [study_id, trial_id, metric, series_id] of rows) {
-      found.set(seriesKey(study_id, trial_id, metric), series_id as bigint); // BIGINT
+    for (const [study_id, trial_id, stage, metric, series_id] of rows) {
+      const key = seriesKey(study_id, trial_id, stage === null ? null : Number(stage), metric);
+      found.set(key, series_id as bigint); // BIGINT
     }
   }
   return found;
@@ -118,14 +124,17 @@ async function seriesOf(
   const series = await knownSeries(connection, trials);
   const appender = await connection.createAppender("metric_series");
   try {
-    for (const { points: { study_id, trial_id, metrics }, position } of pending) {
+    for (const { points: { study_id, trial_id, stage, metrics }, position } of pending) {
       metrics.forEach((metric, place) => {
-        const key = seriesKey(study_id, trial_id, metric);
+        const key = seriesKey(study_id, trial_id, stage ?? null, metric);
         if (series.has(key)) return;
         const series_id = (BigInt(position) << PLACE_BITS) + BigInt(place);
         series.set(key, series_id);
         appender.appendBigInt(series_id);
-        for (const text of [study_id, trial_id, metric]) appender.appendVarchar(text);
+        for (const text of [study_id, trial_id]) appender.appendVarchar(text);
+        if (stage === undefined) appender.appendNull();
+        else appender.appendBigInt(BigInt(stage));
+        appender.appendVarchar(metric);
         appender.endRow();
       });
     }
@@ -147,13 +156,13 @@ function* pieces(
   series: ReadonlyMap<string, bigint>,
 ): Generator<Piece> {
   for (const { points, position } of pending) {
-    const { study_id, trial_id, metrics, rows } = points;
+    const { study_id, trial_id, stage = null, metrics, rows } = points;
     const places = constant(BigInt(position), rows);
     const step = toInt64(decodeIntegers(points.step, rows));
     const happened_at = toInt64(decodeIntegers(points.happened_at, rows), 1000); // microseconds
     const values = decodeValues(points);
     for (const [i, metric] of metrics.entries()) {
-      const series_id = series.get(seriesKey(study_id, trial_id, metric))!; // made by seriesOf
+      const series_id = series.get(seriesKey(study_id, trial_id, stage, metric))!; // made by seriesOf
       yield [constant(series_id, rows), places, step, happened_at, values[i]!];
     }
   }

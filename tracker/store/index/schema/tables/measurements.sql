@@ -34,7 +34,9 @@ CREATE TABLE energy_readings (
 -- three texts takes four times as long to write; read them through the view metric_points.
 CREATE TABLE metric_series (
   series_id BIGINT NOT NULL, -- made from the place of its first record in the journal
-  study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, metric VARCHAR NOT NULL
+  study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL,
+  stage BIGINT,             -- number of the action that logged it, from 0; NULL: logged by hand
+  metric VARCHAR NOT NULL
 );
 
 CREATE TABLE metric_values (

@@ -1,0 +1,54 @@
+"""What every method of this family does around the training loop: windows, steps, what is said."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from pare_backends.methods.context import Context
+from pare_backends.training import (
+    Schedule,
+    Trained,
+    held_out_loss,
+    hold_out,
+    next_token_loss,
+    train,
+)
+from pare_backends.training.schedule import steps_of
+
+
+class Knobs(Protocol):
+    """The knobs that the methods of this family share."""
+
+    @property
+    def lr(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def batch(self) -> int: ...
+    @property
+    def schedule(self) -> str: ...
+    @property
+    def warmup(self) -> float: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def held_out(self) -> int: ...
+
+
+def tune(name: str, model: Any, params: Knobs, context: Context) -> Trained:
+    """Trains what asks for a gradient on the study's training windows; notes and figures say what
+    it took. name: the method's, for the note"""
+    windows, held = hold_out(context.training(params.tokens), params.held_out, context)
+    epochs, batch = params.epochs, params.batch
+    steps = steps_of(epochs, len(windows), batch) if epochs > 0 else params.steps
+    schedule = Schedule(params.lr, steps, batch, params.schedule, params.warmup)
+    look = None if held is None else held_out_loss(held, batch)
+    trained = train(model, next_token_loss, windows, schedule, context, look)
+    spared = "" if held is None else f", {len(held)} more held out"
+    context.notes.append(
+        f"{name} took {trained.steps} steps on {len(windows)} training windows of {params.tokens}"
+        f" tokens{spared}: {trained.sentence()}"
+    )
+    return trained
