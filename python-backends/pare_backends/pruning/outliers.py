@@ -1,0 +1,30 @@
+"""How zeros are spread over blocks by their outliers: OWL (Yin et al. 2023, arXiv 2310.05175).
+
+llm-compressor's own `sparsity_profile="owl"` cannot be used: it gives each decoder layer a share by
+name, and its hooks then take the whole table for one layer's share and fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+OUTLIER = 5.0
+"""An outlier's score is beyond so many times the mean score of its block (the paper's M)."""
+MOST_APART = 0.08
+"""A block's share of zeros is at most so far from the mean share (the paper's lambda)."""
+
+
+def spread_by_outliers(
+    ratios: Mapping[str, float], weights: Mapping[str, int], sparsity: float
+) -> dict[str, float]:
+    """The share of zeros of each block: the more outliers, the fewer zeros. The mean over all
+    weights is the share that is asked for.
+
+    ratios: share of outliers by block; weights: how many it has
+    """
+    least, most = min(ratios.values()), max(ratios.values())
+    if most == least:
+        return dict.fromkeys(ratios, sparsity)
+    scaled = {name: 2 * MOST_APART * (r - least) / (most - least) for name, r in ratios.items()}
+    mean = sum(scaled[name] * weights[name] for name in scaled) / sum(weights.values())
+    return {name: sparsity + mean - value for name, value in scaled.items()}

@@ -1,0 +1,98 @@
+"""SparseGPT (Frantar and Alistarh 2023, arXiv 2301.00774): weights go column by column, those that
+cost the outputs least by the second moments of the inputs, and later columns make up for the error.
+llm-compressor's arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pare_backends.checkpoint import Checkpoint
+from pare_backends.failures import StageFailure
+from pare_backends.knobs import choice, integer, real
+from pare_backends.methods.context import Context
+from pare_backends.pruning.block_pass import Inputs
+from pare_backends.pruning.calibrated import LAYER_SPARSITY, Rule, prune
+from pare_backends.pruning.unstructured import PATTERNS, STORED_AS
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class Params:
+    """Knobs; the same as in plugins/pruning/sparsegpt.ts."""
+
+    sparsity: float = real(0.5, minimum=0.1, maximum=0.7, unit="share of the weights that is zero")
+    pattern: str = choice(
+        "unstructured", choices=("unstructured", *PATTERNS), unit="where zeros may lie"
+    )
+    layer_sparsity: str = choice("uniform", choices=LAYER_SPARSITY, unit="how the share is spread")
+    samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
+    tokens: int = integer(256, minimum=16, maximum=4096, unit="tokens of a window")
+    stored_as: str = choice("bitmask", choices=STORED_AS, unit="how weights are stored")
+    block_size: int = choice(128, choices=(32, 64, 128, 256, 512), unit="columns")
+    dampening: float = real(
+        0.01, minimum=0.001, maximum=0.2, unit="share of the Hessian's mean diagonal"
+    )
+
+
+def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
+    """Prunes the linear layers, block after block, on the calibration windows."""
+    rule = Rule(second_moments, partial(sparsify, params))
+    return prune(checkpoint, params, context, rule)
+
+
+def second_moments(module: Any, values: torch.Tensor, sums: Any, windows: int) -> tuple[Any, int]:
+    """X X^T of the inputs, a window's mean, twice. returns: ((in, in) float32, windows)"""
+    from llmcompressor.modifiers.pruning.sparsegpt import sgpt_sparsify as library
+
+    so_far = library.make_empty_hessian(module) if sums is None else sums
+    added: tuple[Any, int] = library.accumulate_hessian(values, module, so_far, windows)
+    return added
+
+
+def sparsify(
+    params: Params, layer: str, module: Any, inputs: Inputs, share: float, zeros: tuple[int, int]
+) -> torch.Tensor:
+    """The weight with the share of zeros in every `block_size` columns. returns: (out, in)"""
+    from llmcompressor.modifiers.pruning.sparsegpt import sgpt_sparsify as library
+
+    with inverted(layer):
+        _, made = library.sparsify_weight(
+            module,
+            {module: inputs.sums.clone()},  # it inverts them in place, and layers share them
+            share,
+            prune_n=zeros[0],
+            prune_m=zeros[1],
+            block_size=params.block_size,
+            dampening_frac=params.dampening,
+            preserve_sparsity_mask=False,
+        )
+    weight: torch.Tensor = made
+    return weight
+
+
+@contextmanager
+def inverted(layer: str) -> Iterator[None]:
+    """Raises where the library could not invert the second moments: it says so in its log alone and
+    prunes by magnitude."""
+    from loguru import logger
+
+    said: list[str] = []
+    handler = logger.add(
+        lambda text: said.append(str(text)), level="WARNING", filter="llmcompressor"
+    )
+    try:
+        yield
+    finally:
+        logger.remove(handler)
+    if any("invert" in text for text in said):
+        raise StageFailure(
+            "not_a_number",
+            f"Cannot prune {layer}: the second moments of its inputs cannot be inverted",
+            hint="Raise dampening, or take more calibration windows",
+        )
