@@ -1,0 +1,187 @@
+import {
+  type Change,
+  choice,
+  defineMethod,
+  type Facts,
+  integer,
+  type Leaves,
+  real,
+  type Support,
+} from "../../core/mod.ts";
+import { factorLeaves } from "../finetuning/_factors.ts";
+import {
+  factorWeights,
+  lengthLabel,
+  nextTraining,
+  PROCESS_BYTES,
+  rankFits,
+  trainable,
+  TRAINING_KNOBS,
+  trainingBytes,
+  trainingSeconds,
+} from "../finetuning/_training.ts";
+
+/** The teacher's forward pass on windows that are read once, in forward and backward passes. */
+const TEACHER_SHARE = 1 / 3;
+/** Log-probabilities of a token beside its logits: of all tokens, and with the teacher's left out. */
+const LOGIT_COPIES = 2;
+/** Above this size at 16 bits, factors are trained: all weights take eight times their bytes. */
+const ALL_BYTES = 2e9;
+const LEAST_COSINE = 0.5;
+const LEAST_LR = 0.000001;
+
+type StudentWeights = "all" | "factors" | "adapter";
+
+/** Every part is trained; `block` reaches norms, biases and whatever else a block holds. */
+function trainedParts(weights: StudentWeights): Change[] {
+  const parts = weights === "all" ? ["linear", "embedding", "block"] : ["linear"];
+  return parts.map((part) => ({
+    part,
+    effect: "trains",
+    form: null,
+    least_cosine: LEAST_COSINE,
+  }));
+}
+
+function leaves(
+  { student_weights, rank }: { student_weights: StudentWeights; rank: number },
+  facts: Facts,
+): Leaves {
+  if (student_weights === "adapter") return factorLeaves({ rank, merge: false }, facts);
+  return { changes: trainedParts(student_weights), model: facts.model };
+}
+
+/** Knowledge distillation, with the study's uncompressed model as the teacher. */
+export default defineMethod({
+  name: "distill",
+  summary: "Trains the chain's model, cut or thinned, by what the uncompressed one answers",
+  knobs: {
+    kd_temperature: real({
+      minimum: 1,
+      maximum: 5,
+      default: 2,
+      unit: "divisor of the logits",
+      description: "How much unlikely tokens count in what the teacher says",
+    }),
+    kd_share: real({
+      minimum: 0.1,
+      maximum: 1,
+      default: 0.5,
+      unit: "share of the loss",
+      description: "How much the teacher counts; the rest is the text's own next tokens",
+    }),
+    divergence: choice(["forward_kl", "reverse_kl", "jensen_shannon"], {
+      default: "forward_kl",
+      unit: "name",
+      description: "KL from the teacher, KL from the student, or the generalised one between them",
+    }),
+    jsd_beta: real({
+      minimum: 0,
+      maximum: 1,
+      default: 0.5,
+      unit: "share of the teacher",
+      description: "Of the mixture in jensen_shannon: 0 is forward KL, 1 is reverse KL",
+    }),
+    hidden_weight: real({
+      minimum: 0,
+      maximum: 1,
+      default: 0,
+      unit: "times the distance",
+      description: "How much the distance of hidden states counts, where the widths are equal",
+    }),
+    reward_strength: real({
+      minimum: 0,
+      maximum: 2,
+      default: 0,
+      unit: "standard deviations",
+      description: "How much more windows count that the teacher finds likely; 0: all alike",
+    }),
+    top_k: integer({
+      minimum: 1,
+      maximum: 4096,
+      default: 64,
+      log: true,
+      unit: "tokens",
+      description: "Most likely tokens of the teacher that are kept, the others as one mass",
+    }),
+    student_weights: choice(["all", "factors", "adapter"], {
+      default: "all",
+      unit: "weights",
+      description: "All weights, low-rank factors merged into them, or factors kept beside them",
+    }),
+    rank: integer({
+      minimum: 1,
+      maximum: 64,
+      default: 8,
+      log: true,
+      unit: "columns of each low-rank factor",
+      description: "Of factors: how many directions a matrix may be changed in",
+    }),
+    alpha: integer({
+      minimum: 1,
+      maximum: 128,
+      default: 16,
+      log: true,
+      unit: "scale of the product, times the rank",
+      description: "Of factors: their product is multiplied by alpha / rank",
+    }),
+    lr: real({
+      minimum: LEAST_LR,
+      maximum: 0.005,
+      default: 0.0001,
+      log: true,
+      unit: "step of AdamW at its highest",
+      description: "How far a step goes; factors take two to five times as much",
+    }),
+    ...TRAINING_KNOBS,
+    steps: { ...TRAINING_KNOBS.steps, default: 40 },
+  },
+  needs: { environment: "default", data: "training", teacher: true, gpu: false },
+  leaves,
+  order: {
+    effect: "trains",
+    follows: ["trains", "prunes", "resizes"],
+    precedes: ["trains", "prunes", "rounds", "encodes"],
+    reason: "it trains float weights of the shapes that they have then",
+  },
+  label: (params) => [
+    ...(params.divergence === "forward_kl" ? [] : [params.divergence.replace("_", " ")]),
+    ...(params.student_weights === "all" ? [] : [params.student_weights]),
+    ...lengthLabel(params),
+  ],
+  hint: (about) => about === "quality" ? "Take more steps, or text like that of the tasks" : null,
+  supports: trainable,
+  accepts({ top_k, student_weights, rank }, facts): Support {
+    const { vocabulary } = facts.model;
+    if (top_k > vocabulary) {
+      return { ok: false, reason: `top_k is ${top_k}: the teacher has ${vocabulary} tokens` };
+    }
+    return student_weights === "all" ? trainable(facts) : rankFits(rank, facts);
+  },
+  auto: ({ model }) => {
+    const factors = model.fp16_bytes > ALL_BYTES;
+    const why = factors
+      ? "all weights with their moments would take too much memory"
+      : "it is small";
+    return {
+      student_weights: { value: factors ? "factors" : "all", reason: why },
+      top_k: {
+        value: Math.min(64, model.vocabulary),
+        reason: "the likeliest 64 tokens hold most of the mass",
+      },
+    };
+  },
+  // Alone it would learn from the uncompressed model what that model knows: it follows on a cut.
+  seed: () => null,
+  next: (params, finding) => nextTraining(params, finding, LEAST_LR),
+  estimateSeconds: (params, facts) => (1 + TEACHER_SHARE) * trainingSeconds(params, facts),
+  // The student in float32, what is trained, and a batch's passes. The teacher is in memory before
+  // it, alone.
+  estimateMemory(params, facts) {
+    const { model } = facts;
+    const { student_weights, rank, batch, tokens } = params;
+    const trained = student_weights === "all" ? model.parameters : factorWeights(rank, facts);
+    const copies = 4 * batch * tokens * LOGIT_COPIES * model.vocabulary;
+    return PROCESS_BYTES + 4 * model.parameters + trainingBytes(trained, params, facts) + copies;
+  },
+});
