@@ -60,7 +60,8 @@ export function checkRequest(
   if (request.target !== undefined) findTarget(request.target);
   askedFront(request.front);
   if (request.objectives !== undefined) rewardWeights("accuracy", request.objectives);
-  for (const { actions } of request.strategies) {
+  const recipes = [...request.strategies, ...(request.rules ?? []).flatMap((one) => one.recipes)];
+  for (const { actions } of recipes) {
     for (const action of actions) {
       const { method } = registry.method(action.agent, action.method);
       checkParams(method.name, method.knobs, action.params);

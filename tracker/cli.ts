@@ -206,6 +206,9 @@ function buildProgram(): Command {
     )
     .action(async (what) => (await import("./commands/schema.ts")).schemaCommand(what));
 
+  program.command("rules").description("print what a study tries first in which case, as YAML")
+    .action(async () => (await import("./commands/rules.ts")).rulesCommand());
+
   addSetUpCommands(program);
 
   withStore(

@@ -30,6 +30,7 @@ import { studyClock } from "./runner/study_clock.ts";
 import type { Tools, Workshop } from "./runner/workshop.ts";
 import { readSamples } from "./store/rows/sample_file.ts";
 import type { Store } from "./store/store.ts";
+import { shippedRules } from "./strategy_rules.ts";
 import { cellInterrupt } from "./terminal/interrupt.ts";
 
 /** Who proposes after the seeds where the request names nobody. */
@@ -181,6 +182,7 @@ async function prepared(
     spec: ready.spec,
     provenance,
     methods,
+    rules: shippedRules(),
     samplers: [registry.sampler(request.sampler ?? DEFAULT_SAMPLER)],
     baseline,
     ...(history === undefined

@@ -2,6 +2,7 @@ import type { Action, Origin } from "../schemas/action.ts";
 import type { Episode } from "../schemas/journal.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { type AgentMethod, resolveActions, withOwnNames } from "../strategies/resolve_action.ts";
+import { ruleStrategies } from "../strategies/rule_strategies.ts";
 import { seedStrategies } from "../strategies/seed_strategies.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { isFinished } from "../resume/replay.ts";
@@ -15,7 +16,7 @@ export interface QueuedStrategy {
 
 /**
  * What runs first, in order: strategies that an earlier run of the study left unfinished, the
- * user's own, the seeds. Doubles are dropped where they are taken from the queue.
+ * user's own, what rules ask for, the seeds. Doubles are dropped where they are taken from the queue.
  */
 export function initialQueue(
   input: StudyInput,
@@ -30,8 +31,13 @@ export function initialQueue(
     actions: withOwnNames(actions, methods),
     origin: { sampler: "user", mode: "user", reason: "given with the request" },
   }));
+  const rules = request.rules ?? input.rules ?? [];
+  const ruled = ruleStrategies(rules, request, spec, facts, methods);
   const { seeds, refused } = seedStrategies(spec, facts, methods);
-  return { queue: [...unfinished, ...users, ...seeds], refused };
+  return {
+    queue: [...unfinished, ...users, ...ruled.strategies, ...seeds],
+    refused: [...ruled.refused, ...refused],
+  };
 }
 
 /** Fails on the user's strategies before anything is written: a wrong name or value. */

@@ -7,6 +7,7 @@ import type { SampleResult } from "../schemas/measurement.ts";
 import type { EarlierTrial } from "../schemas/proposal.ts";
 import type { Provenance } from "../schemas/provenance.ts";
 import type { StudyLimits, StudyRequest } from "../schemas/request.ts";
+import type { StrategyRule } from "../schemas/rules.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
@@ -37,6 +38,8 @@ export interface StudyInput {
   readonly spec: Spec;
   readonly provenance: Provenance;
   readonly methods: readonly AgentMethod[];
+  /** Which recipes are tried first in which case, where the request names none. */
+  readonly rules?: readonly StrategyRule[];
   /** Asked in turn, one an episode; one that has nothing to propose is passed over. */
   readonly samplers: readonly Sampler[];
   /** The imported, uncompressed model. */

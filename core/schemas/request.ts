@@ -3,6 +3,7 @@ import { WEIGHTS } from "../metrics/metric_table.ts";
 import { Strategy } from "./action.ts";
 import { EvaluationOnly } from "./endpoint.ts";
 import { BetweenName, Fidelity } from "./fidelity.ts";
+import { StrategyRules } from "./rules.ts";
 
 const samplingFields = {
   strategy: z.enum(["stratified", "random", "sequential"]).default("stratified").describe(
@@ -119,6 +120,10 @@ export const StudyRequest = z.strictObject({
   methods: z.array(z.string()).optional().describe("only these methods"),
   strategies: z.array(Strategy.omit({ strategy_id: true, origin: true })).default([]).describe(
     "strategies to run first, before the seeds",
+  ),
+  rules: StrategyRules.optional().describe(
+    "what is tried after those, before the seeds, in which case; default: plugins/search/rules.yaml; " +
+      "[]: none",
   ),
   sampler: z.string().optional().describe("who proposes after the seeds"),
   earlier_studies: z.boolean().optional().describe(

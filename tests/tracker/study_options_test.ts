@@ -1,8 +1,10 @@
 /** The table of options against the request that they fill and the limits that the core names. */
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { LIMIT_OPTIONS, StudyRequest } from "../../core/mod.ts";
 import { studyFromOptions } from "../../tracker/commands/study_document.ts";
 import { flagName, optionName, STUDY_OPTIONS } from "../../tracker/commands/study_options.ts";
+import { SHIPPED_RULES, shippedRules } from "../../tracker/strategy_rules.ts";
 
 /** Fields that a document alone can give, and why no option does. */
 const DOCUMENT_ONLY: Readonly<Record<string, string>> = {
@@ -42,6 +44,7 @@ const WORDS: Readonly<
   sampling: ["strategy=random", { strategy: "random", shuffle: true }],
   "proxy counts": ["mmlu=9", { by_task: { mmlu: { proxy: 9 } } }],
   "full counts": ["30", { full: 30 }],
+  "rules file": [SHIPPED_RULES, shippedRules()],
   "rung counts": ["half=9", { between: [{ fidelity: "half", samples: 9 }] }],
 };
 
@@ -79,4 +82,28 @@ Deno.test("--limit stands above --sampling, and counts of a document stay beside
     proxy: 5,
     by_task: { mmlu: { proxy: 3, full: 6 }, gsm8k: { full: 4 } },
   });
+});
+
+Deno.test("a file of rules that cannot be read or taken is refused by its place", async () => {
+  const folder = await Deno.makeTempDir();
+  const ruled = async (text: string) => {
+    const path = join(folder, "rules.yaml");
+    await Deno.writeTextFile(path, text);
+    return () => studyFromOptions({ rules: path }, { model_name: "demo", dataset: "demo" });
+  };
+  try {
+    const needed = { model_name: "demo", dataset: "demo" };
+    assert.throws(
+      () => studyFromOptions({ rules: join(folder, "none.yaml") }, needed),
+      /Cannot read the rules .*none\.yaml: .*No such file/i,
+    );
+    assert.throws(await ruled("- name: [a"), /Cannot read the rules .*: /);
+    assert.throws(
+      await ruled("- {name: a, reason: b, when: [{memory: {below: 3}}], recipes: []}"),
+      /rules\.0\.when\.0/,
+    );
+    assert.deepEqual((await ruled(""))().rules, []);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });

@@ -6,6 +6,7 @@ import {
   UsageError,
 } from "../../core/mod.ts";
 import { checkStudy } from "../check_study.ts";
+import { readRules } from "../strategy_rules.ts";
 import { parseRungs, parseSampleCounts, parseSampling } from "./input/parse_samples.ts";
 import {
   parseDuration,
@@ -56,6 +57,8 @@ function readWords(option: StudyOption, words: string | boolean | string[]): unk
       return parseSampleCounts(words, FULL);
     case "rung counts":
       return parseRungs(words);
+    case "rules file":
+      return readRules(words);
     default:
       return parseWhole(words, flag, Number(option.reads.slice("whole from ".length)));
   }

@@ -24,7 +24,8 @@ type Reads =
   | "sampling"
   | "proxy counts"
   | "full counts"
-  | "rung counts";
+  | "rung counts"
+  | "rules file";
 
 /** An option of a study: all that `pare run`, `evaluate` and `resume` know of it. */
 export interface StudyOption {
@@ -184,6 +185,13 @@ export const STUDY_OPTIONS = [
     reads: "whole from 1",
     field: "max_full_evaluations",
     of: "limit",
+  },
+  {
+    flag: "--rules <file>",
+    help: "what is tried first in which case; default: what `pare rules` prints",
+    reads: "rules file",
+    field: "rules",
+    of: "study",
   },
   {
     flag: "--gate-actions",

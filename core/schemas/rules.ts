@@ -1,0 +1,40 @@
+import { z } from "zod";
+import { Action } from "./action.ts";
+
+/** What a rule may ask about a study, each with its unit in its name. */
+export const RULE_FACTS = [
+  "memory_gb",
+  "model_gb",
+  "samples",
+  "budget_minutes",
+  "accuracy_weight",
+  "latency_weight",
+  "memory_weight",
+] as const;
+export type RuleFact = typeof RULE_FACTS[number];
+
+const Bounds = z.strictObject({
+  below: z.number().optional(),
+  at_least: z.number().optional(),
+}).refine(
+  ({ below, at_least }) => below !== undefined || at_least !== undefined,
+  "it must name below, at_least or both",
+);
+
+/** What a study tries first where it is short of something, or asks for something. */
+export const StrategyRule = z.strictObject({
+  name: z.string().regex(/^[a-z][a-z0-9_]*$/, "a name is of small letters, digits and _"),
+  reason: z.string().min(1).describe("one clause; it stands with every recipe in the report"),
+  when: z.array(z.partialRecord(z.enum(RULE_FACTS), Bounds)).min(1).describe(
+    "the rule holds where all bounds of one entry hold",
+  ),
+  recipes: z.array(z.strictObject({ actions: z.array(Action).min(1) })).min(1).describe(
+    "in the order in which they are tried; one that cannot run is told with its reason",
+  ),
+});
+export type StrategyRule = z.infer<typeof StrategyRule>;
+
+export const StrategyRules = z.array(StrategyRule).refine(
+  (rules) => new Set(rules.map(({ name }) => name)).size === rules.length,
+  "every rule must have a name of its own",
+);

@@ -1,0 +1,107 @@
+import type { Action, Origin } from "../schemas/action.ts";
+import type { Facts } from "../schemas/facts.ts";
+import type { StudyRequest } from "../schemas/request.ts";
+import type { RuleFact, StrategyRule } from "../schemas/rules.ts";
+import type { Spec } from "../schemas/spec.ts";
+import { checkStrategy } from "./compatibility.ts";
+import { type AgentMethod, resolveActions, withOwnNames } from "./resolve_action.ts";
+import type { RefusedStrategy } from "./seed_strategies.ts";
+import { readableId } from "./strategy_names.ts";
+
+/** A recipe that a rule asks for. */
+export interface RuleStrategy {
+  readonly actions: Action[];
+  readonly origin: Origin;
+}
+
+type Known = Readonly<Record<RuleFact, number>>;
+
+/** What the rules ask about, of one study. A study without a budget has all the time there is. */
+export function ruleFacts(request: StudyRequest, spec: Spec, { model, device }: Facts): Known {
+  const last = spec.rungs.at(-1)!.samples;
+  const samples = spec.tasks.filter(({ primary }) => primary)
+    .map(({ task, available_samples }) => available_samples ?? last[task] ?? Infinity);
+  const { accuracy, latency, memory } = spec.reward_weights;
+  return {
+    memory_gb: device.vram_gb ?? device.memory_gb,
+    model_gb: model.fp16_bytes / 1e9,
+    samples: samples.reduce((sum, count) => sum + count, 0),
+    budget_minutes: (request.budget_seconds ?? Infinity) / 60,
+    accuracy_weight: accuracy,
+    latency_weight: latency,
+    memory_weight: memory,
+  };
+}
+
+/** The bounds that made a rule hold, in words; null: it does not. */
+function whyHolds({ when }: StrategyRule, known: Known): string | null {
+  const held = when.find((entry) =>
+    Object.entries(entry).every(([fact, { below = Infinity, at_least = -Infinity } = {}]) => {
+      const value = known[fact as RuleFact];
+      return value >= at_least && (value < below || below === Infinity);
+    })
+  );
+  if (held === undefined) return null;
+  return Object.keys(held).map((fact) => `${fact} ${short(known[fact as RuleFact])}`).join(", ");
+}
+
+function short(value: number): string {
+  return Number.isFinite(value) ? String(Math.round(100 * value) / 100) : "unlimited";
+}
+
+/**
+ * The recipes of every rule that holds, in the rules' order. One that cannot run here is refused with
+ * its reason; one of methods that the user left out of this study is not for it.
+ */
+export function ruleStrategies(
+  rules: readonly StrategyRule[],
+  request: StudyRequest,
+  spec: Spec,
+  facts: Facts,
+  methods: readonly AgentMethod[],
+): { strategies: RuleStrategy[]; refused: RefusedStrategy[] } {
+  const strategies: RuleStrategy[] = [];
+  const refused: RefusedStrategy[] = [];
+  const known = ruleFacts(request, spec, facts);
+  for (const rule of rules) {
+    const why = whyHolds(rule, known);
+    if (why === null) continue;
+    for (const { actions } of rule.recipes) {
+      if (!inPlay(actions, request)) continue;
+      const reason = refusal(actions, spec, facts, methods);
+      const words = actions.map(({ method }) => method).join("-");
+      if (reason !== null) refused.push({ strategy: `rule ${rule.name}: ${words}`, reason });
+      else {
+        const told = `rule ${rule.name} (${why}): ${rule.reason}`;
+        strategies.push({
+          actions: withOwnNames(actions, methods),
+          origin: { sampler: "rule", mode: "seed", reason: told },
+        });
+      }
+    }
+  }
+  return { strategies, refused };
+}
+
+/** Whether the user left none of its methods out. */
+function inPlay(actions: readonly Action[], { methods }: StudyRequest): boolean {
+  return actions.every(({ method }) => methods === undefined || methods.includes(method));
+}
+
+/** Why a rule's recipe cannot run in this study; null: it can. */
+function refusal(
+  actions: readonly Action[],
+  spec: Spec,
+  facts: Facts,
+  methods: readonly AgentMethod[],
+): string | null {
+  for (const { agent, method } of actions) {
+    const verdict = spec.methods.find((one) => one.agent === agent && one.method === method);
+    if (verdict === undefined) return `there is no method ${method} of ${agent}`;
+    if (!verdict.supported) return `${method}: ${verdict.reason}`;
+  }
+  const resolved = resolveActions(actions, methods, facts);
+  const limits = { max_vram_gb: spec.constraints.max_vram_gb };
+  const support = checkStrategy(resolved, methods, facts, limits);
+  return support.ok ? null : `${readableId(0, resolved).replace(/^s00-/, "")}: ${support.reason}`;
+}
