@@ -45,7 +45,7 @@ function refusal(actions: Action[], runtimeName = "transformers"): string {
   return verdict.ok ? "" : verdict.reason;
 }
 
-Deno.test("distill follows what prunes or resizes and precedes what rounds", () => {
+Deno.test("distill follows what prunes or resizes and precedes what rounds; factors may lie beside integers", () => {
   assert.equal(refusal([channels, distill(), rtn]), "");
   assert.equal(refusal([magnitude, distill(), rtn]), "");
   assert.equal(refusal([channels, distill({ student_weights: "factors" }), rtn]), "");
@@ -54,6 +54,9 @@ Deno.test("distill follows what prunes or resizes and precedes what rounds", () 
     refusal([channels, distill({ student_weights: "adapter" }), rtn]),
     /an adapter lies beside its weights/,
   );
+  for (const name of ["transformers", "openvino", "llama.cpp"]) {
+    assert.equal(refusal([rtn, distill({ student_weights: "adapter" })], name), "");
+  }
 });
 
 Deno.test("distill leaves the sizes that it met, factors beside them counted by their rank", () => {

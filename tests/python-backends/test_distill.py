@@ -222,12 +222,19 @@ def test_cut_distil_round_is_a_chain_that_keeps_what_was_learnt(
     assert kl_to_original(rounded) < 0.5 * kl_to_original(raw)
 
 
-def test_a_rounded_parent_is_refused_before_any_work(tmp_path: Path) -> None:
-    rounding = {"bits": 8, "group_size": 32}
+def test_beside_a_rounded_parent_factors_learn_and_its_integers_stay(tmp_path: Path) -> None:
+    rounding = {"bits": 3, "group_size": 32}
     rounded = act(tmp_path / "rounded", tiny_dir(), "quantization", "rtn", **rounding)
-    with pytest.raises(StageFailure, match="it is quantized already in the parent") as refused:
-        distill(tmp_path / "model", rounded)
-    assert refused.value.kind == "invalid"
+    for weights in ("all", "factors"):
+        with pytest.raises(StageFailure, match="it is quantized already in the parent") as refused:
+            distill(tmp_path / weights, rounded, student_weights=weights)
+        assert refused.value.kind == "invalid"
+    distill(tmp_path / "model", rounded, student_weights="adapter", lr=5e-3, kd_share=0.9)
+    assert kl_to_original(tmp_path / "model") < 0.8 * kl_to_original(rounded)
+    before, after = read(rounded), read(tmp_path / "model")
+    for layer, tensor in before.stored.items():
+        for part, values in tensor.parts().items():
+            assert np.array_equal(after.stored[layer].parts()[part], values), layer
 
 
 def renamed(folder: Path, change: dict[str, int]) -> Path:

@@ -236,8 +236,12 @@ def test_token_list_names_every_id() -> None:
     assert [kind.name for kind in kinds] == ["NORMAL", "UNUSED", "NORMAL", "CONTROL", "UNUSED"]
 
 
-def test_an_adapter_is_added_to_the_weights_that_it_lies_beside(tmp_path: Path) -> None:
-    directory = adapted(random_llama(3), tmp_path / "model")
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_adapter_is_added_to_the_weights_that_it_lies_beside(
+    tmp_path: Path, packed: bool
+) -> None:
+    parent = artifact(4, 32, True, None) if packed else random_llama(3)
+    directory = adapted(parent, tmp_path / "model")
     output, _ = written(directory, exact=True)
     name = "model.layers.1.mlp.down_proj.weight"
     weights = StoredWeights(str(directory))

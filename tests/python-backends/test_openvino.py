@@ -74,6 +74,14 @@ def test_an_adapter_is_added_to_the_weights_that_it_lies_beside(tmp_path: Path) 
     assert np.abs(strict_logits(directory) - plain).max() <= 1e-4
 
 
+def test_an_adapter_over_packed_weights_is_added_to_what_they_stand_for(tmp_path: Path) -> None:
+    directory = adapted(artifact(4, 32, True, None), tmp_path / "model")
+    plain, _, _ = prove_runtime.torch_logits(str(directory), TOKENS)
+    without, _, _ = prove_runtime.torch_logits(str(artifact(4, 32, True, None)), TOKENS)
+    assert np.abs(plain - without).max() > 0.1
+    assert np.abs(strict_logits(directory) - plain).max() <= 1e-3
+
+
 @pytest.mark.parametrize("columns", [64, 72, 90])
 @pytest.mark.parametrize("bits", [2, 3, 4, 8])
 @pytest.mark.parametrize("symmetric", [True, False])

@@ -88,32 +88,38 @@ class StoredWeights:
         return sorted({weight_name(name) for name in self._stored})
 
     def is_packed(self, tensor: str) -> bool:
-        """Whether a weight, such as lm_head.weight, is stored as integers with scales."""
-        return self._forms.get(tensor.removesuffix(".weight")) is GridTensor
+        """Whether a weight, such as lm_head.weight, runs as integers with scales: it is stored so,
+        and no adapter adds floats to it."""
+        stored = self._forms.get(tensor.removesuffix(".weight")) is GridTensor
+        return stored and self._adapted(tensor) is None
 
     def has(self, tensor: str) -> bool:
-        return tensor in self._stored or self.is_packed(tensor)
+        return tensor in self._stored or tensor.removesuffix(".weight") in self._forms
 
     def floats(self, tensor: str) -> np.ndarray:
-        """A tensor that is not packed: plain floats in their stored type, bf16 as float32; another
-        stored form decoded to what plain floats would be."""
+        """A tensor that does not run packed: plain floats in their stored type, bf16 as float32;
+        another stored form decoded to what plain floats would be, integers exactly."""
         layer = tensor.removesuffix(".weight")
         form = self._forms.get(layer)
         if form is None:
             return self._stored[tensor]
-        return half(form.read(self._stored, layer, self.config).weight())
+        weight: np.ndarray = form.read(self._stored, layer, self.config).weight()
+        return weight if form is GridTensor else half(weight)
 
     def added(self, tensor: str) -> np.ndarray | None:
         """What an adapter beside the weights adds to one: (out, in) float32, also where the file
         holds it as (in, out); None where none does."""
-        if self._adapter is None:
-            return None
+        module = self._adapted(tensor)
+        return None if module is None or self._adapter is None else self._adapter.delta(module)
+
+    def _adapted(self, tensor: str) -> str | None:
+        """The module of a weight, by its name in the adapter; None where it adds nothing to it."""
         layer = tensor.removesuffix(".weight")
         # The files of a base model leave out the prefix that its modules have.
         return next(
             (
-                self._adapter.delta(module)
-                for module in self._adapter.modules()
+                module
+                for module in (() if self._adapter is None else self._adapter.modules())
                 if module == layer or module.endswith(f".{layer}")
             ),
             None,
