@@ -59,6 +59,7 @@ export * from "./schemas/rules.ts";
 export * from "./schemas/spec.ts";
 export * from "./schemas/trial.ts";
 export * from "./schemas/wire.ts";
+export * from "./schemas/worker_event.ts";
 export * from "./strategies/action_order.ts";
 export * from "./strategies/chain.ts";
 export * from "./tasks/choose_samples.ts";

@@ -68,7 +68,9 @@ export function real(options: {
 }
 
 /** On or off. */
-export function flag(options: { default: boolean; description: string }): Knob<boolean> {
+export function flag(
+  options: { default: boolean; description: string; aliases?: readonly string[] },
+): Knob<boolean> {
   return {
     kind: "flag",
     choices: null,

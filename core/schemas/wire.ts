@@ -4,7 +4,6 @@ import { ArtifactFigure, FloatPart, LayerValue, MAX_FIGURES, Verification } from
 import { Endpoint, RefusedTask } from "./endpoint.ts";
 import { CarbonIntensity, CpuPower, EnergyReading } from "./energy.ts";
 import { DeviceFacts, ModelFacts, OwnFacts } from "./facts.ts";
-import { FailureKind } from "./failure.ts";
 import { Fidelity } from "./fidelity.ts";
 import { FoundTask, GroupMember } from "./found_task.ts";
 import { declared } from "../metrics/metric_table.ts";
@@ -13,22 +12,9 @@ import { Measurement, Numerics } from "./measurement.ts";
 /**
  * The wire between the core and a Python worker: one JSON request on stdin, events as
  * newline-delimited JSON on stdout. NaN and infinities travel as the strings "NaN", "Infinity",
- * "-Infinity" (see `WireNumber`). Paths are absolute.
+ * "-Infinity" (see `WireNumber` of worker_event.ts). Paths are absolute.
  */
 export const PROTOCOL = 1;
-
-/** A number that may be NaN or infinite, as JSON can carry it. */
-export const WireNumber = z.preprocess(
-  (value) =>
-    value === "NaN"
-      ? NaN
-      : value === "Infinity"
-      ? Infinity
-      : value === "-Infinity"
-      ? -Infinity
-      : value,
-  z.number().or(z.nan()).or(z.literal(Infinity)).or(z.literal(-Infinity)),
-);
 
 /** A benchmark as the Python evaluator needs it; comes from a task plugin. */
 export const WireTask = z.strictObject({
@@ -355,49 +341,3 @@ export const StageResults = {
   runtime_logits: z.strictObject({ tokens: z.int() }),
 } as const satisfies Record<StageName, z.ZodType>;
 export type StageResult<S extends StageName> = z.infer<(typeof StageResults)[S]>;
-
-/** What a worker says, one JSON object a line. */
-export const WorkerEvent = z.discriminatedUnion("event", [
-  z.strictObject({ event: z.literal("ready"), pid: z.int(), imports_seconds: z.number() }),
-  z.strictObject({ event: z.literal("started"), request_id: z.string(), stage: z.string() }),
-  z.strictObject({
-    event: z.literal("progress"),
-    label: z.string(),
-    done: z.number(),
-    total: z.number().nullable(),
-    unit: z.string(),
-  }),
-  z.strictObject({
-    event: z.literal("waiting"),
-    seconds: z.number().nonnegative().describe("until it goes on by itself"),
-    why: z.string(),
-  }),
-  z.strictObject({
-    event: z.literal("span"),
-    name: z.string(),
-    seconds: z.number(),
-    library: z.boolean(),
-  }),
-  z.strictObject({
-    event: z.literal("points"),
-    points: z.array(z.strictObject({
-      step: z.int(),
-      happened_at: z.int().describe("milliseconds since 1970"),
-      values: z.record(z.string().min(1), WireNumber).describe("by metric"),
-    })).max(500).describe("some at a time, while the stage goes on"),
-  }),
-  z.strictObject({
-    event: z.literal("alert"),
-    condition: z.string(),
-    evidence: z.string(),
-  }),
-  z.strictObject({ event: z.literal("result"), stage: z.string(), result: z.unknown() }),
-  z.strictObject({
-    event: z.literal("failure"),
-    kind: FailureKind,
-    message: z.string(),
-    hint: z.string().nullable(),
-    traceback: z.string().nullable(),
-  }),
-]);
-export type WorkerEvent = z.infer<typeof WorkerEvent>;

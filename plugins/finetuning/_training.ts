@@ -39,6 +39,7 @@ export const TRAINING_KNOBS = {
     log: true,
     unit: "steps, a batch each",
     description: "Steps of the optimizer; beyond the last training window it begins anew",
+    aliases: ["max_steps"],
   }),
   epochs: integer({
     minimum: 0,
@@ -46,6 +47,7 @@ export const TRAINING_KNOBS = {
     default: 0,
     unit: "times that every window is read",
     description: "How often the training text is read; 0: as many steps as steps says",
+    aliases: ["num_train_epochs"],
   }),
   batch: integer({
     minimum: 1,
@@ -54,11 +56,13 @@ export const TRAINING_KNOBS = {
     log: true,
     unit: "windows a step",
     description: "Windows whose mean gradient a step follows",
+    aliases: ["batch_size"],
   }),
   schedule: choice(["linear", "cosine", "constant"], {
     default: "linear",
     unit: "name",
     description: "How the learning rate falls to 0, or that it stays",
+    aliases: ["lr_scheduler_type"],
   }),
   warmup: real({
     minimum: 0,
@@ -66,6 +70,7 @@ export const TRAINING_KNOBS = {
     default: 0,
     unit: "share of the steps",
     description: "Steps at the start in which the learning rate rises",
+    aliases: ["warmup_ratio"],
   }),
   tokens: integer({
     minimum: 16,
@@ -94,6 +99,7 @@ export const FACTOR_KNOBS = {
     log: true,
     unit: "columns of each low-rank factor",
     description: "How many directions a matrix may be changed in",
+    aliases: ["lora_rank", "r"],
   }),
   alpha: integer({
     minimum: 1,
@@ -102,6 +108,7 @@ export const FACTOR_KNOBS = {
     log: true,
     unit: "scale of the product, times the rank",
     description: "The factors' product is multiplied by alpha / rank",
+    aliases: ["lora_alpha"],
   }),
   lr: real({
     minimum: 0.00001,
@@ -110,6 +117,7 @@ export const FACTOR_KNOBS = {
     log: true,
     unit: "step of AdamW at its highest",
     description: "How far a step goes",
+    aliases: ["learning_rate"],
   }),
   ...TRAINING_KNOBS,
   dropout: real({
@@ -118,7 +126,12 @@ export const FACTOR_KNOBS = {
     default: 0,
     unit: "share of the inputs",
     description: "Inputs of the factors left out at random while they are trained",
+    aliases: ["lora_dropout"],
   }),
+};
+
+/** The same as in lora.py and qlora.py. */
+export const MERGE_KNOB = {
   merge: flag({
     default: true,
     description: "Add what was trained to the weights; off: keep it beside them as an adapter",

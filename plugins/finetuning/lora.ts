@@ -5,6 +5,7 @@ import {
   factorWeights,
   isSmall,
   lengthLabel,
+  MERGE_KNOB,
   nextTraining,
   PROCESS_BYTES,
   rankFits,
@@ -23,12 +24,14 @@ export default defineMethod({
     dora: flag({
       default: false,
       description: "Train the length of every row of a weight apart from its direction (DoRA)",
+      aliases: ["use_dora"],
     }),
     targets: choice(["all", "attention", "mlp"], {
       default: "all",
       unit: "layers",
       description: "The linear layers that get factors",
     }),
+    ...MERGE_KNOB,
   },
   needs: { environment: "default", data: "training", gpu: false },
   leaves: factorLeaves,

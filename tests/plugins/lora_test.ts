@@ -69,3 +69,62 @@ Deno.test("lora trains on every training window, of each as many tokens as it sa
   const need = dataNeed(entry.method, { tokens: 64 });
   assert.deepEqual(need, { kind: "training", windows: null, tokens: 64 });
 });
+
+Deno.test("names of the requirements and of the literature are the knobs'", () => {
+  const given = {
+    lora_rank: 4,
+    lora_alpha: 8,
+    learning_rate: 0.001,
+    max_steps: 30,
+    use_dora: true,
+  };
+  const [action] = resolveActions([lora(given)], methods, facts);
+  const { rank, alpha, lr, steps, dora } = action!.params;
+  assert.deepEqual({ rank, alpha, lr, steps, dora }, {
+    rank: 4,
+    alpha: 8,
+    lr: 0.001,
+    steps: 30,
+    dora: true,
+  });
+});
+
+Deno.test("factors above a layer's width, and DoRA kept as an adapter, are refused before any work", () => {
+  const narrow = { ...facts.model.linear_shapes[0]!, out_features: 16 };
+  const model = { ...facts.model, linear_shapes: [narrow] };
+  const verdict = entry.method.accepts(
+    resolveActions([lora({ rank: 32 })], methods, facts)[0]!.params,
+    { ...facts, model },
+  );
+  assert.match(verdict.reason ?? "", /a rank of 32 is above 16, the narrowest layer's width/);
+  assert.match(refusal([lora({ dora: true, merge: false })]), /it is merged, or left out/);
+  assert.equal(refusal([lora({ dora: true })]), "");
+});
+
+Deno.test("full fine-tuning is refused above a size in one sentence, and takes its memory", () => {
+  const { method } = methods.find((one) => one.method.name === "full")!;
+  const params = Object.fromEntries(
+    Object.entries(method.knobs).map(([name, { default: value }]) => [name, value]),
+  );
+  const large = { ...facts, model: { ...facts.model, parameters: 7_000_000_000 } };
+  assert.match(
+    method.supports(large).reason ?? "",
+    /at most 500 million, the model has 7000: lora trains a few beside them/,
+  );
+  const small = { ...facts, model: { ...facts.model, parameters: 135_000_000 } };
+  assert.equal(method.supports(small).ok, true);
+  // Weights, gradients, two moments and the best weights, in float32, and a copy of most while saved.
+  const bytes = method.estimateMemory(params, small) / 135e6;
+  assert.ok(bytes > 36 && bytes < 60, `${bytes} bytes a weight`);
+});
+
+Deno.test("what is trained may be rounded afterwards, and a mixture of experts is refused", () => {
+  for (const name of ["lora", "qlora", "full"]) {
+    const action = { agent: "finetuning", method: name, params: {} };
+    assert.equal(refusal([action, rtn]), "");
+    assert.match(refusal([rtn, action]), /cannot follow|comes last there/);
+    const { method } = methods.find((one) => one.method.name === name)!;
+    const mixture = { ...facts, model: { ...facts.model, expert_parameters: 5 } };
+    assert.match(method.supports(mixture).reason ?? "", /not those of experts/);
+  }
+});

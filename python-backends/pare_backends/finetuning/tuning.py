@@ -51,4 +51,6 @@ def tune(name: str, model: Any, params: Knobs, context: Context) -> Trained:
         f"{name} took {trained.steps} steps on {len(windows)} training windows of {params.tokens}"
         f" tokens{spared}: {trained.sentence()}"
     )
+    for metric, value, unit in trained.rows():
+        context.figure(metric, value, unit)
     return trained

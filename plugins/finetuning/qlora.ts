@@ -1,0 +1,54 @@
+import { defineMethod } from "../../core/mod.ts";
+import {
+  FACTOR_KNOBS,
+  factorWeights,
+  isSmall,
+  lengthLabel,
+  MERGE_KNOB,
+  nextTraining,
+  PROCESS_BYTES,
+  rankFits,
+  trainable,
+  trainingBytes,
+  trainingSeconds,
+} from "./_training.ts";
+import { factorLeaves } from "./_factors.ts";
+
+/** Every weight is multiplied out anew, forward and backward: measured on the demo's model. */
+const SLOWER = 1.5;
+
+/** QLoRA: the weights in NF4 of pare's own, the factors by peft. */
+export default defineMethod({
+  name: "qlora",
+  summary: "LoRA beside weights that are held in four bits (NF4) while it trains",
+  knobs: { ...FACTOR_KNOBS, ...MERGE_KNOB },
+  needs: { environment: "default", data: "training", gpu: false },
+  leaves: factorLeaves,
+  order: {
+    effect: "trains",
+    follows: ["trains", "resizes"],
+    precedes: ["trains", "prunes", "rounds", "encodes"],
+    reason: "it trains beside float weights, none of them pruned, which it holds in four bits",
+  },
+  label: ({ rank, merge, ...length }) => [
+    `r${rank}`,
+    ...lengthLabel(length),
+    ...(merge ? [] : ["adapter"]),
+  ],
+  hint: (about) => about === "quality" ? "Take a lower lr or text like that of the tasks" : null,
+  supports: trainable,
+  accepts: ({ rank }, facts) => rankFits(rank, facts),
+  seed(boldness, facts) {
+    return boldness === "conservative" && isSmall(facts) ? {} : null;
+  },
+  next: (params, finding) => nextTraining(params, finding, 0.00001),
+  estimateSeconds: (params, facts) => SLOWER * trainingSeconds(params, facts),
+  // At its peak while it loads: the model in float32; what trains later stands beside four bits.
+  estimateMemory: (params, facts) =>
+    PROCESS_BYTES + Math.max(
+      4 * facts.model.parameters,
+      4 * (facts.model.parameters - facts.model.linear_parameters) +
+        0.57 * facts.model.linear_parameters +
+        trainingBytes(factorWeights(params.rank, facts), params, facts),
+    ),
+});

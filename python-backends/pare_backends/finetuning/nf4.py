@@ -1,0 +1,106 @@
+"""NF4 (Dettmers et al. 2023, arXiv 2305.14314): four bits a weight, at the quantiles of a normal
+distribution, with a scale for each block of 64; a linear layer that multiplies them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+BLOCK = 64
+"""Weights in a row that share a scale, as in bitsandbytes."""
+OFFSET = 0.9677083
+"""Probability at which the outermost values lie, as bitsandbytes' create_normal_map has it."""
+
+
+def code_book() -> torch.Tensor:
+    """The 16 values from -1 to 1: quantiles of the normal distribution, eight above zero and seven
+    below, and zero itself. returns: (16,) float32, rising"""
+    normal = torch.distributions.Normal(0.0, 1.0)
+    above = normal.icdf(torch.linspace(OFFSET, 0.5, 9, dtype=torch.float64)[:-1])
+    below = -normal.icdf(torch.linspace(OFFSET, 0.5, 8, dtype=torch.float64)[:-1])
+    values = torch.cat([above, below, torch.zeros(1, dtype=torch.float64)]).sort().values
+    return (values / values.max()).float()
+
+
+@dataclass(frozen=True)
+class NF4:
+    """A matrix in four bits a weight and a float32 scale a block."""
+
+    codes: torch.Tensor  # (blocks, BLOCK / 2) uint8: two weights a byte, the first one high
+    scales: torch.Tensor  # (blocks,) float32: each block's largest absolute value
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, weight: torch.Tensor) -> NF4:
+        """The nearest values. weight: (out, in) float; the last block is filled with zeros"""
+        flat = weight.detach().float().reshape(-1)
+        padded = torch.nn.functional.pad(flat, (0, -flat.numel() % BLOCK)).reshape(-1, BLOCK)
+        scales = padded.abs().amax(dim=1)
+        shares = padded / torch.where(scales == 0, 1.0, scales).unsqueeze(1)
+        book = code_book()
+        nearest = torch.bucketize(shares, (book[1:] + book[:-1]) / 2).to(torch.uint8)
+        codes = nearest[:, 0::2] * 16 + nearest[:, 1::2]
+        return cls(codes, scales, (weight.shape[0], weight.shape[1]))
+
+    def weight(self) -> torch.Tensor:
+        """The values that it stands for: (out, in) float32"""
+        book = code_book().to(self.codes.device)
+        pairs = torch.stack([self.codes >> 4, self.codes & 15], dim=-1)
+        values = book[pairs.reshape(len(self.scales), BLOCK).int()] * self.scales.unsqueeze(1)
+        out, into = self.shape
+        return values.reshape(-1)[: out * into].reshape(out, into)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes in memory."""
+        return int(self.codes.numel() + 4 * self.scales.numel())
+
+
+class MultipliedOut(torch.autograd.Function):
+    """inputs · weightᵀ with the weight multiplied out for the product alone, once forward and once
+    backward: autograd would keep it between the two."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: torch.Tensor, held: NF4) -> torch.Tensor:  # type: ignore[override]
+        ctx.held = held
+        return inputs @ held.weight().T
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:  # type: ignore[override]
+        return gradient @ ctx.held.weight(), None
+
+
+class NF4Linear(torch.nn.Linear):
+    """A linear layer that holds its weight in NF4; the weight itself gets no gradient."""
+
+    held: NF4
+
+    @classmethod
+    def over(cls, linear: torch.nn.Linear) -> NF4Linear:
+        """The layer in the place of a plain one, whose bias it takes."""
+        made = cls(linear.in_features, linear.out_features, device="meta")
+        made.held = NF4.of(linear.weight)
+        made.weight = torch.nn.Parameter(torch.empty(0), requires_grad=False)
+        made.bias = linear.bias
+        return made
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """inputs: (…, in); returns: (…, out)"""
+        out: torch.Tensor = MultipliedOut.apply(inputs, self.held)
+        return out if self.bias is None else out + self.bias
+
+
+def hold_in_nf4(model: torch.nn.Module, modules: Collection[str]) -> int:
+    """Replaces these plain linear modules, one after another; returns the bytes that they take."""
+    taken = 0
+    for name in modules:
+        parent, _, own = name.rpartition(".")
+        held = NF4Linear.over(model.get_submodule(name))  # type: ignore[arg-type]
+        setattr(model.get_submodule(parent), own, held)
+        taken += held.held.nbytes
+    return taken

@@ -1,0 +1,74 @@
+"""QLoRA (Dettmers et al. 2023, arXiv 2305.14314): LoRA beside weights that are held in NF4 while it
+trains; then the factors are added to the float weights, or kept beside them."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass, replace
+
+from pare_backends.checkpoint import Checkpoint
+from pare_backends.failures import StageFailure
+from pare_backends.finetuning.factors import (
+    adapter_of,
+    check_trainable,
+    kept_weights,
+    tuned_weights,
+    with_weights,
+    wrap,
+)
+from pare_backends.finetuning.tuning import tune
+from pare_backends.knobs import choice, flag, integer, real
+from pare_backends.methods.context import Context
+from pare_backends.training.schedule import SHAPES
+
+
+@dataclass(frozen=True)
+class Params:
+    """Knobs; the same as in plugins/finetuning/qlora.ts."""
+
+    rank: int = integer(8, minimum=1, maximum=64, unit="columns of each low-rank factor")
+    alpha: int = integer(16, minimum=1, maximum=128, unit="scale of the product, times the rank")
+    lr: float = real(2e-4, minimum=1e-5, maximum=5e-3, unit="step of AdamW at its highest")
+    steps: int = integer(20, minimum=20, maximum=2000, unit="steps, a batch each")
+    epochs: int = integer(0, minimum=0, maximum=10, unit="times that every window is read")
+    batch: int = integer(1, minimum=1, maximum=16, unit="windows a step")
+    schedule: str = choice("linear", choices=SHAPES, unit="name")
+    warmup: float = real(0.0, minimum=0.0, maximum=0.5, unit="share of the steps")
+    tokens: int = integer(256, minimum=16, maximum=2048, unit="tokens of a window")
+    held_out: int = integer(4, minimum=0, maximum=64, unit="windows")
+    dropout: float = real(0.0, minimum=0.0, maximum=0.2, unit="share of the inputs")
+    merge: bool = flag(True)
+
+
+def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
+    """The checkpoint with the trained factors in its float weights, or beside them."""
+    from pare_backends.finetuning.nf4 import hold_in_nf4
+
+    check_trainable(checkpoint, context, params.merge)
+    layers = context.layout.linear
+    if context.layout.transposed or context.layout.own_forward:
+        name = min(context.layout.transposed | context.layout.own_forward)
+        raise StageFailure(
+            "invalid",
+            f"Cannot hold {name} in NF4: it is no plain linear layer",
+            hint="Take lora, which trains beside the weights as they are",
+        )
+    kept = kept_weights(checkpoint, layers, context)
+    if kept:
+        raise StageFailure(
+            "invalid",
+            f"Cannot hold {min(kept)} in NF4: it is pruned, and NF4 takes four bits of zeros too",
+            hint="Take lora, which trains beside the weights as they are",
+        )
+    model, _ = context.load(checkpoint)
+    tuned = wrap(model, layers, context, params.rank, params.alpha, params.dropout)
+    bases = [f"base_model.model.{context.layout.modules[layer]}.base_layer" for layer in layers]
+    held = hold_in_nf4(tuned, bases)
+    gc.collect()
+    context.notes.append(f"The linear weights were held in {held / 1e6:.1f} MB of NF4 meanwhile")
+    context.figure("nf4_bytes", held, "bytes")
+    tune("QLoRA", tuned, params, context)
+    if not params.merge:
+        return replace(checkpoint, adapter=adapter_of(tuned))
+    weights = tuned_weights(tuned, checkpoint, layers, {}, context)
+    return with_weights(checkpoint, weights, context)
