@@ -50,7 +50,8 @@ export const sparsityKnobs = {
 export const stored_as = choice(["bitmask", "dense"], {
   default: "bitmask",
   unit: "how weights are stored",
-  description: "Without the zeros, which pare alone reads, or all in float16, which others do too",
+  description:
+    "Without the zeros, which later actions keep and pare alone reads, or all in float16",
 });
 
 export interface SparsityParams {

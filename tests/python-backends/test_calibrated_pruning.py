@@ -16,6 +16,10 @@ from pare_backends.checkpoint import load_dequantized, read, weight_files
 from pare_backends.failures import StageFailure
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import silent_report
+from pare_backends.pruning import sparsegpt, wanda
+from pare_backends.pruning.block_pass import Inputs
+from pare_backends.pruning.calibrated import row_norms
+from pare_backends.pruning.magnitude import keep_pattern
 from pare_backends.pruning.outliers import MOST_APART, spread_by_outliers
 from pare_backends.stages import apply
 from pare_backends.stages.apply import ApplyRequest
@@ -129,7 +133,7 @@ def output_error(parent: Path, child: Path, ids: torch.Tensor) -> float:
 
 
 @pytest.mark.parametrize("params", [{"sparsity": 0.5}, {"pattern": "2:4"}, {"pattern": "4:8"}])
-def test_output_error_on_held_out_text_falls_from_magnitude_to_wanda_to_sparsegpt(
+def test_output_error_on_held_out_text_is_least_by_sparsegpt(
     tmp_path: Path, params: dict[str, Any]
 ) -> None:
     act(tmp_path / "magnitude", "magnitude", params, agent="pruning")
@@ -138,7 +142,38 @@ def test_output_error_on_held_out_text_falls_from_magnitude_to_wanda_to_sparsegp
     held_out = windows(DATA["samples"], 8)
     names = ("magnitude", "wanda", "sparsegpt")
     errors = [output_error(tiny_dir(), tmp_path / name, held_out) for name in names]
-    assert errors[2] < errors[1] < errors[0], dict(zip(names, errors, strict=True))
+    # The tiny model's inputs are nearly of one size: Wanda gains little there (see below).
+    assert errors[2] < 0.8 * min(errors[:2]) and errors[1] < 1.05 * errors[0], errors
+
+
+def correlated(tokens: int, width: int, seed: int) -> torch.Tensor:
+    """Inputs as a model's: of unequal sizes, and each like its neighbours. returns: (1, t, w)"""
+    sizes = torch.logspace(-1, 1, width)[torch.randperm(width, generator=torch.manual_seed(5))]
+    drawn = torch.randn(tokens, width + 8, generator=torch.manual_seed(seed))
+    return (drawn.unfold(1, 9, 1).mean(dim=-1) * sizes)[None]
+
+
+@pytest.mark.parametrize(("pattern", "zeros"), [("unstructured", (0, 0)), ("2:4", (2, 4))])
+def test_output_error_falls_from_magnitude_to_wanda_to_sparsegpt(
+    pattern: str, zeros: tuple[int, int]
+) -> None:
+    layer = torch.nn.Linear(96, 48, bias=False)
+    torch.nn.init.normal_(layer.weight, generator=torch.manual_seed(7))
+    source, seen = layer.weight.detach(), correlated(400, 96, 1)
+    held_out = correlated(400, 96, 2)[0]
+    with torch.no_grad():
+        by_wanda = wanda.sparsify("q", layer, Inputs(*row_norms(layer, seen, None, 0)), 0.5, zeros)
+        moments = Inputs(*sparsegpt.second_moments(layer, seen, None, 0))
+        made = sparsegpt.sparsify(sparsegpt.Params(), "q", layer, moments, 0.5, zeros)
+    if pattern == "2:4":
+        smallest = torch.from_numpy(keep_pattern(source.numpy(), 2, 4))
+    else:
+        smallest = torch.where(source.abs() > source.abs().median(), source, 0.0)
+    errors = [
+        float(((weight - source) @ held_out.T).square().sum())
+        for weight in (smallest, by_wanda, made)
+    ]
+    assert errors[2] < 0.8 * errors[1] < 0.6 * errors[0], errors
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -219,26 +254,20 @@ def test_spread_by_outliers_keeps_the_mean_of_blocks_of_unequal_size() -> None:
 
 
 def test_sparsegpt_with_inputs_of_no_pattern_is_magnitude_pruning() -> None:
-    from pare_backends.pruning.block_pass import Inputs
-    from pare_backends.pruning.sparsegpt import Params, sparsify
-
     torch.manual_seed(3)
     layer = torch.nn.Linear(64, 48, bias=False)
-    params = Params(block_size=128)
+    params = sparsegpt.Params(block_size=128)
     with torch.no_grad():
-        made = sparsify(params, "layer", layer, Inputs(torch.eye(64), 1), 0.5, (0, 0))
+        made = sparsegpt.sparsify(params, "layer", layer, Inputs(torch.eye(64), 1), 0.5, (0, 0))
     smallest = layer.weight.abs().flatten().sort().values[48 * 32]
     kept = layer.weight.abs() > smallest
     assert torch.equal(made, torch.where(kept, layer.weight, torch.zeros(())))
 
 
 def test_second_moments_that_cannot_be_inverted_are_refused() -> None:
-    from pare_backends.pruning.block_pass import Inputs
-    from pare_backends.pruning.sparsegpt import Params, sparsify
-
     layer = torch.nn.Linear(16, 8, bias=False)
     with pytest.raises(StageFailure, match="of its inputs cannot be inverted") as caught:
-        sparsify(Params(), "q", layer, Inputs(-torch.eye(16), 1), 0.5, (0, 0))
+        sparsegpt.sparsify(sparsegpt.Params(), "q", layer, Inputs(-torch.eye(16), 1), 0.5, (0, 0))
     assert "dampening" in (caught.value.hint or "")
 
 

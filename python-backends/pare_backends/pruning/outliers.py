@@ -1,7 +1,7 @@
 """How zeros are spread over blocks by their outliers: OWL (Yin et al. 2023, arXiv 2310.05175).
 
-llm-compressor's own `sparsity_profile="owl"` cannot be used: it gives each decoder layer a share by
-name, and its hooks then take the whole table for one layer's share and fail.
+llm-compressor's own `sparsity_profile="owl"` fails in the pinned version: it takes its activations
+before its session is initialized ("Cannot invoke event before initializing").
 """
 
 from __future__ import annotations
