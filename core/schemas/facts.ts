@@ -53,6 +53,9 @@ export const ModelFacts = z.strictObject({
   expert_parameters: z.int().optional().describe(
     "of linear_parameters, those of a mixture's experts",
   ),
+  block_parameters: z.int().nullable().optional().describe(
+    "of the decoder's blocks, all together; null: they are no row of equals",
+  ),
   unpackable: z.string().nullable().optional().describe(
     "why some weight matrices cannot be packed, with the name of one; null: all can",
   ),

@@ -4,19 +4,17 @@ import {
   defineMethod,
   type Facts,
   type Finding,
-  type LinearShape,
+  integer,
   type ModelFacts,
   real,
   type Support,
-  weightBytes,
-  withWeightBytes,
 } from "../../core/mod.ts";
+import { calibrationWindows, passSeconds, trainingMemory } from "./_weighing.ts";
+import { hasChannels, hasHeads, narrowed, type Widths, widthsOf } from "./_decoder.ts";
 
 const MOST = 0.5;
 /** What a further try adds or takes away. */
 const STEP = 0.125;
-/** Group sizes that a row may be cut into. */
-const GROUP_SIZES = [16, 32, 48, 64, 96, 128, 192, 256];
 /** Weights a second on one core: norms in double precision, and one copy. */
 const WEIGHTS_A_SECOND = 20e6;
 const START_SECONDS = 6;
@@ -25,14 +23,11 @@ const PROCESS_BYTES = 0.8e9;
 interface Params {
   readonly mlp_ratio: number;
   readonly attention_ratio: number;
+  readonly attention_unit: "kv_heads" | "query_heads";
+  readonly importance: "weight" | "taylor" | "taylor_mixed";
+  readonly samples: number;
+  readonly rounds: number;
   readonly round_to: 8 | 16 | 32 | 64;
-}
-
-/** What the blocks of a plain decoder are wide. */
-interface Widths {
-  readonly channels: number;
-  readonly heads: number;
-  readonly kv_heads: number;
 }
 
 /** As channels.py: the nearest multiple of `round_to`, of two as near the wider one. */
@@ -47,131 +42,41 @@ export function keptGroups(groups: number, ratio: number): number {
   return Math.max(1, Math.floor(groups * (1 - ratio) + 0.5));
 }
 
-function headDim({ head_dim, hidden_size, heads }: ModelFacts): number {
-  return head_dim ?? Math.floor(hidden_size / heads);
-}
-
-function widthsOf({ intermediate_size, heads, kv_heads }: ModelFacts): Widths {
-  return { channels: intermediate_size, heads, kv_heads };
-}
-
 function widthsAfter(params: Params, model: ModelFacts): Widths {
-  const kv_heads = keptGroups(model.kv_heads, params.attention_ratio);
-  return {
-    channels: keptChannels(model.intermediate_size, params.mlp_ratio, params.round_to),
-    heads: Math.floor(model.heads / model.kv_heads) * kv_heads,
-    kv_heads,
-  };
-}
-
-/** (out, in) of a block's linear layers: q, k, v, o, gate, up and down. */
-function blockShapes(model: ModelFacts, { channels, heads, kv_heads }: Widths) {
-  const [hidden, width] = [model.hidden_size, headDim(model)];
-  const keys = [kv_heads * width, hidden] as const;
-  const gate = [channels, hidden] as const;
-  return [
-    ...[[heads * width, hidden] as const, keys, keys, [hidden, heads * width] as const],
-    ...[gate, gate, [hidden, channels] as const],
-  ];
-}
-
-const named = ([rows, columns]: readonly [number, number]) => `${rows}x${columns}`;
-
-/** Shapes with their counts, most first, as the facts of a model have them; biases left aside. */
-function counted(model: ModelFacts, widths: Widths): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const shape of blockShapes(model, widths)) {
-    counts.set(named(shape), (counts.get(named(shape)) ?? 0) + model.layers);
+  const { mlp_ratio, attention_ratio, attention_unit, round_to } = params;
+  const channels = keptChannels(model.intermediate_size, mlp_ratio, round_to);
+  const group = Math.floor(model.heads / model.kv_heads);
+  if (attention_unit === "query_heads") {
+    const heads = model.kv_heads * keptGroups(group, attention_ratio);
+    return { channels, heads, kv_heads: model.kv_heads };
   }
-  return counts;
+  const kv_heads = keptGroups(model.kv_heads, attention_ratio);
+  return { channels, heads: group * kv_heads, kv_heads };
 }
 
-/** Whether the linear layers are those of plain decoder blocks, and these widths say it all. */
 function supports({ model }: Facts): Support {
-  const expected = counted(model, widthsOf(model));
-  const found = new Map<string, number>();
-  for (const { out_features, in_features, count } of model.linear_shapes) {
-    const name = named([out_features, in_features]);
-    found.set(name, (found.get(name) ?? 0) + count);
-  }
-  const same = expected.size === found.size &&
-    [...expected].every(([name, count]) => found.get(name) === count);
-  if (same && model.heads % model.kv_heads === 0) return { ok: true };
-  const reason = `${model.architecture} is not built of plain decoder layers: q, k, v and o ` +
-    "beside gate, up and down, as in Llama";
-  return { ok: false, reason };
+  return hasChannels(model);
 }
 
 function accepts(params: Params, { model }: Facts): Support {
+  if (params.importance === "weight" && params.rounds > 1) {
+    const reason = `norms of weights are the same in each of ${params.rounds} rounds, which ` +
+      "would cut what one does";
+    return { ok: false, reason };
+  }
+  const heads = params.attention_ratio > 0 ? hasHeads(model) : { ok: true } as const;
+  if (!heads.ok) return heads;
   const [before, after] = [widthsOf(model), widthsAfter(params, model)];
-  if (before.channels > after.channels || before.kv_heads > after.kv_heads) return { ok: true };
-  const reason = `${before.channels} MLP channels and ${before.kv_heads} KV heads are left as ` +
-    `they are by mlp_ratio ${params.mlp_ratio}, attention_ratio ${params.attention_ratio} and ` +
-    `round_to ${params.round_to}`;
+  if (before.channels > after.channels || before.heads > after.heads) return { ok: true };
+  const reason = `${before.channels} MLP channels, ${before.kv_heads} KV heads and ` +
+    `${before.heads} query heads are left as they are by mlp_ratio ${params.mlp_ratio}, ` +
+    `attention_ratio ${params.attention_ratio} and round_to ${params.round_to}`;
   return { ok: false, reason };
 }
 
-/** The linear layers after the cut: each shape of a block takes the place of its own. */
-function shapesAfter(model: ModelFacts, after: Widths): LinearShape[] {
-  const [old, cut] = [blockShapes(model, widthsOf(model)), blockShapes(model, after)];
-  const left = new Map(
-    model.linear_shapes.map((shape) => {
-      const key = `${named([shape.out_features, shape.in_features])} ${shape.bias ?? false}`;
-      const open: { count: number } = { ...shape };
-      return [key, open] as const;
-    }),
-  );
-  const made = new Map<string, LinearShape>();
-  old.forEach((shape, place) => {
-    // Where a model has biases, q, k and v have them before o and the MLP do.
-    const bias = [true, false].find((one) =>
-      (left.get(`${named(shape)} ${one}`)?.count ?? 0) >= model.layers
-    ) ?? false;
-    const taken = left.get(`${named(shape)} ${bias}`);
-    if (taken !== undefined) {
-      taken.count -= model.layers;
-    }
-    const [out_features, in_features] = cut[place]!;
-    const key = `${named(cut[place]!)} ${bias}`;
-    const count = (made.get(key)?.count ?? 0) + model.layers;
-    made.set(key, { out_features, in_features, count, ...(bias ? { bias } : {}) });
-  });
-  return [...made.values()].sort((a, b) => b.count - a.count);
-}
-
-const weights = (shapes: readonly LinearShape[]) =>
-  shapes.reduce((sum, shape) => sum + shape.count * shape.out_features * shape.in_features, 0);
-const biases = (shapes: readonly LinearShape[]) =>
-  shapes.reduce((sum, shape) => sum + (shape.bias ? shape.count * shape.out_features : 0), 0);
-
 function leaves(params: Params, { model }: Facts) {
   const change: Change = { part: "linear", effect: "resizes", form: null, least_cosine: null };
-  const after = widthsAfter(params, model);
-  const linear_shapes = shapesAfter(model, after);
-  const linear_parameters = weights(linear_shapes);
-  const gone = model.linear_parameters - linear_parameters;
-  const biasesGone = biases(model.linear_shapes) - biases(linear_shapes);
-  const parameters = model.parameters - gone - biasesGone;
-  const columns = linear_shapes.map(({ in_features }) => in_features);
-  const narrowed: ModelFacts = {
-    ...model,
-    parameters,
-    linear_parameters,
-    fp16_bytes: 2 * parameters,
-    intermediate_size: after.channels,
-    heads: after.heads,
-    kv_heads: after.kv_heads,
-    head_dim: headDim(model),
-    linear_shapes,
-    group_sizes: GROUP_SIZES.filter((size) => columns.every((width) => width % size === 0)),
-  };
-  const bytes = weightBytes(model);
-  const model_after = withWeightBytes(narrowed, {
-    ...bytes,
-    linear: 2 * linear_parameters,
-    rest: bytes.rest - 2 * biasesGone,
-  });
-  return { changes: [change], model: model_after };
+  return { changes: [change], model: narrowed(model, widthsAfter(params, model)) };
 }
 
 /** The widest step, up to what runtimes like, that an eighth of the channels is not less than. */
@@ -185,24 +90,52 @@ function next(params: Params, finding: Finding): Params | null {
   return mlp_ratio < STEP || mlp_ratio > MOST ? null : { ...params, mlp_ratio };
 }
 
-/** Structured pruning by weight norm: no calibration data, one pass over the weights. */
+function estimateSeconds({ importance, samples, rounds }: Params, { model, device }: Facts) {
+  const passes = importance === "weight" ? 0 : rounds * samples * passSeconds(model, device, true);
+  return START_SECONDS + model.linear_parameters / WEIGHTS_A_SECOND + passes;
+}
+
+/** Structured pruning in LLM-Pruner's manner, by weight norm or by gradients on some windows. */
 export default defineMethod({
   name: "channels",
-  summary: "Cuts whole MLP channels and attention groups of least norm away",
+  summary: "Cuts the MLP channels and attention heads that matter least away, as many everywhere",
   knobs: {
     mlp_ratio: real({
       minimum: 0,
       maximum: MOST,
       default: 0.25,
       unit: "share of the MLP channels",
-      description: "How many of every layer's MLP channels go",
+      description:
+        "How many of every layer's MLP channels go: one config.json holds one width for all layers",
     }),
     attention_ratio: real({
       minimum: 0,
       maximum: MOST,
       default: 0,
-      unit: "share of the KV heads",
-      description: "How many of every layer's KV heads go, each with all its query heads",
+      unit: "share of the heads",
+      description: "How many of every layer's KV heads go, or of each KV head's query heads",
+    }),
+    attention_unit: choice(["kv_heads", "query_heads"], {
+      default: "kv_heads",
+      unit: "what of the attention goes",
+      description:
+        "KV heads, each with all its query heads, or as many query heads of every KV head",
+    }),
+    importance: choice(["weight", "taylor", "taylor_mixed"], {
+      default: "taylor",
+      unit: "what weighs a channel or head",
+      description:
+        "Norms of its weights, or what the loss would change without them: by gradients, to first " +
+        "or second order",
+    }),
+    samples: calibrationWindows,
+    rounds: integer({
+      minimum: 1,
+      maximum: 8,
+      default: 1,
+      unit: "rounds",
+      description:
+        "Rounds that cut the same share of what they meet, the gradients taken anew in each",
     }),
     round_to: choice([8, 16, 32, 64], {
       default: 32,
@@ -210,17 +143,25 @@ export default defineMethod({
       description: "The channels that are left are a multiple of this, which runtimes like",
     }),
   },
-  needs: { environment: "default", gpu: false },
+  needs: { environment: "default", data: "calibration", gpu: false },
   leaves,
   order: {
     effect: "resizes",
-    follows: ["trains"],
-    precedes: ["trains", "prunes", "rounds", "encodes"],
-    reason: "it cuts rows and columns of float weights, once",
+    follows: ["trains", "resizes"],
+    precedes: ["trains", "resizes", "prunes", "rounds", "encodes"],
+    reason: "it cuts rows and columns of plain float weights",
   },
-  label: ({ mlp_ratio, attention_ratio }) => [
+  label: ({ mlp_ratio, attention_ratio, attention_unit, importance, rounds }) => [
     ...(mlp_ratio > 0 ? [`${Math.round(100 * mlp_ratio)}% of MLP`] : []),
-    ...(attention_ratio > 0 ? [`${Math.round(100 * attention_ratio)}% of heads`] : []),
+    ...(attention_ratio > 0
+      ? [
+        `${Math.round(100 * attention_ratio)}% of ${
+          attention_unit === "kv_heads" ? "heads" : "query heads"
+        }`,
+      ]
+      : []),
+    importance === "taylor_mixed" ? "taylor mixed" : importance,
+    ...(rounds > 1 ? [`${rounds} rounds`] : []),
   ],
   hint: (about) => about === "quality" ? "Cut less, or train after it" : "Cut more",
   supports,
@@ -237,8 +178,10 @@ export default defineMethod({
     return boldness === "balanced" ? { mlp_ratio: 2 * STEP, round_to } : null;
   },
   next,
-  estimateSeconds: (_params, { model }) =>
-    START_SECONDS + model.linear_parameters / WEIGHTS_A_SECOND,
-  // What is left as float16, and one layer's norms in double precision.
-  estimateMemory: (_params, { model }) => PROCESS_BYTES + 4 * model.linear_parameters,
+  estimateSeconds,
+  // What is left as float16, one layer's norms in double precision; the model with its gradients.
+  estimateMemory({ importance }, { model }) {
+    if (importance === "weight") return PROCESS_BYTES + 4 * model.linear_parameters;
+    return trainingMemory(model, importance === "taylor" ? 1 : 3);
+  },
 });

@@ -3,102 +3,123 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
+import pruning_fixtures as fixtures
 import pytest
-from random_models import write_model
-from runtime_fixtures import worker_environment
+from pruning_fixtures import logits, model_dir, plain_logits
 
-from pare_backends.checkpoint import load_dequantized, read, write
+from pare_backends.checkpoint import read, write
 from pare_backends.failures import StageFailure
 from pare_backends.progress import silent_report
 from pare_backends.pruning.channels import Params, kept_channels, kept_groups
 from pare_backends.stages import apply
 
-TOKENS = [[1, 5, 9, 17, 33, 40, 3, 8]]
-PLAIN = ("gemma3", "granite", "llama", "mistral", "qwen2", "qwen3")
-OTHERS = ("bloom", "falcon", "gpt2", "gpt_neox", "mixtral", "opt", "phi3", "qwen3_moe")
-KNOBS = {"mlp_ratio": 0.25, "attention_ratio": 0.5, "round_to": 8}
-
-
-@cache
-def model_dir(architecture: str) -> Path:
-    return write_model(architecture, Path(mkdtemp(prefix=f"pare-{architecture}-")))
+PLAIN = ("gemma3", "granite", "llama", "mistral", "phi3", "qwen2", "qwen3")
+MLP_ALONE = ("falcon", "gpt2", "gpt_neox", "gptj", "opt")
+MIXTURES = ("mixtral", "qwen2_moe", "qwen3_moe", "granitemoe")
+KNOBS = {"mlp_ratio": 0.25, "attention_ratio": 0.5, "round_to": 8, "importance": "weight"}
 
 
 def pruned(source: Path, output: Path, **knobs: Any) -> dict[str, Any]:
-    request = apply.ApplyRequest(
-        str(source), str(output), "pruning", "channels", {**KNOBS, **knobs}, None, 0, None
-    )
-    return apply.run(request, silent_report())
+    return fixtures.pruned(source, output, "channels", **{**KNOBS, **knobs})
 
 
-def logits(directory: Path) -> np.ndarray:
-    import torch
-
-    model, _ = load_dequantized(directory)
-    with torch.inference_mode():
-        return model(torch.tensor(TOKENS)).logits[0].numpy()
+ROWS = {
+    "gate_proj": [slice(64, None)],
+    "up_proj": [slice(64, None)],
+    "gate_up_proj": [slice(64, 128), slice(192, None)],
+    "v_proj": [slice(0, 16)],
+    "qkv_proj": [slice(96, 112)],
+    "dense_h_to_4h": [slice(64, None)],
+    "c_fc": [slice(64, None)],
+    "fc_in": [slice(64, None)],
+    "fc1": [slice(64, None)],
+}
+COLUMNS = {
+    "down_proj": slice(64, None),
+    "o_proj": slice(0, 32),
+    "dense_4h_to_h": slice(64, None),
+    "mlp.c_proj": slice(64, None),
+    "fc_out": slice(64, None),
+    "fc2": slice(64, None),
+}
 
 
 def with_zeros(source: Path, target: Path) -> Path:
-    """A copy in which the second half of the channels, and the first of two groups, add nothing."""
+    """A copy in which all but the first 64 channels, and the first of two groups, add nothing."""
     checkpoint = read(source)
     made = {}
     for name in checkpoint.floats:
+        layer, _, kind = name.rpartition(".")
         values = np.array(checkpoint.floats[name])
-        if name.endswith(("gate_proj.weight", "up_proj.weight")):
-            values[64:] = 0
-        elif name.endswith("down_proj.weight"):
-            values[:, 64:] = 0
-        elif name.endswith(("v_proj.weight", "v_proj.bias")):
-            values[:16] = 0
-        elif name.endswith("o_proj.weight"):
-            values[:, :32] = 0
+        matrix = values.T if kind == "weight" and ".h." in name and "gpt2" in str(source) else values
+        for end, runs in ROWS.items():
+            for rows in runs if layer.endswith(end) else ():
+                matrix[rows] = 0
+        for end, columns in COLUMNS.items():
+            if layer.endswith(end) and kind == "weight":
+                matrix[:, columns] = 0
         made[name] = values
     write(checkpoint.with_floats(made), target)
     return target
 
 
-@pytest.mark.parametrize("architecture", PLAIN)
+@pytest.mark.parametrize(
+    ("architecture", "importance"),
+    [*((one, "weight") for one in PLAIN), ("phi3", "taylor"), ("qwen2", "taylor_mixed")],
+)
 def test_cutting_what_is_zero_leaves_the_logits_as_they_were(
-    architecture: str, tmp_path: Path
+    architecture: str, importance: str, tmp_path: Path
 ) -> None:
     source = with_zeros(model_dir(architecture), tmp_path / "zeros")
-    pruned(source, tmp_path / "out", mlp_ratio=0.5)
+    pruned(source, tmp_path / "out", mlp_ratio=0.5, importance=importance)
     before = logits(source)
     assert before.std() > 0.1
     assert np.abs(logits(tmp_path / "out") - before).max() <= 1e-5
 
 
-@pytest.mark.parametrize("architecture", PLAIN)
-def test_the_narrower_model_is_a_plain_checkpoint(architecture: str, tmp_path: Path) -> None:
-    """Transformers' own loader, in a process that never heard of pare, gives the same logits."""
-    result = pruned(model_dir(architecture), tmp_path / "out")
-    config = json.loads((tmp_path / "out" / "config.json").read_text())
-    assert (config["intermediate_size"], config["head_dim"]) == (96, 16)
-    assert (config["num_attention_heads"], config["num_key_value_heads"]) == (2, 1)
-    own = result["model"]
-    assert (own["intermediate_size"], own["heads"], own["kv_heads"]) == (96, 2, 1)
-    assert result["loader"] == "transformers"
-    program = f"""
-import torch
-from transformers import AutoModelForCausalLM
-model = AutoModelForCausalLM.from_pretrained({str(tmp_path / "out")!r}, dtype=torch.float32)
-with torch.inference_mode():
-    torch.save(model.eval()(torch.tensor({TOKENS})).logits[0], {str(tmp_path / "logits.pt")!r})
-"""
-    subprocess.run([sys.executable, "-c", program], check=True, env=worker_environment())
-    import torch
+@pytest.mark.parametrize(
+    ("architecture", "importance"),
+    [*((one, "weight") for one in MLP_ALONE), ("gpt2", "taylor"), ("gpt_neox", "taylor_mixed")],
+)
+def test_an_mlp_of_two_layers_becomes_narrower_beside_any_attention(
+    architecture: str, importance: str, tmp_path: Path
+) -> None:
+    source = with_zeros(model_dir(architecture), tmp_path / "zeros")
+    width = 256 if architecture in ("falcon", "gpt2", "gptj") else 128
+    knobs = {"attention_ratio": 0.0, "mlp_ratio": 0.5, "importance": importance}
+    result = pruned(source, tmp_path / "out", **knobs)
+    assert result["model"]["intermediate_size"] == width // 2
+    before = logits(source)
+    assert before.std() > 0.1
+    assert np.abs(logits(tmp_path / "out") - before).max() <= 1e-5
+    with pytest.raises(StageFailure, match="heads go from q, k, v and o beside gate, up and down"):
+        pruned(source, tmp_path / "heads", attention_ratio=0.5)
+    assert not (tmp_path / "heads").exists()
 
-    plain = torch.load(tmp_path / "logits.pt", weights_only=True).numpy()
-    assert np.abs(plain - logits(tmp_path / "out")).max() <= 1e-5
+
+def test_narrower_models_are_plain_checkpoints(tmp_path: Path) -> None:
+    """Transformers' own loader, in a process that never heard of pare, gives the same logits."""
+    made = {name: tmp_path / name for name in (*PLAIN, *MLP_ALONE)}
+    for architecture, directory in made.items():
+        ratio = 0.5 if architecture in PLAIN else 0.0
+        result = pruned(model_dir(architecture), directory, attention_ratio=ratio)
+        assert result["loader"] == "transformers"
+        assert 0 <= result["size_bytes"] - result["formula_bytes"] < 20_000, "headers alone"
+        own = result["model"]
+        heads = (2, 1) if architecture in PLAIN else (4, 2 if architecture == "falcon" else 4)
+        assert (own["heads"], own["kv_heads"]) == heads
+        wide = architecture in ("falcon", "gpt2", "gptj")
+        assert own["intermediate_size"] == (192 if wide else 96)
+        if architecture in PLAIN:
+            assert json.loads((directory / "config.json").read_text())["head_dim"] == 16
+    for directory, plain in zip(
+        made.values(), plain_logits(list(made.values()), tmp_path), strict=True
+    ):
+        assert np.abs(plain - logits(directory)).max() <= 1e-5
 
 
 def test_the_channels_that_go_are_those_of_least_norm(tmp_path: Path) -> None:
@@ -118,12 +139,13 @@ def test_the_channels_that_go_are_those_of_least_norm(tmp_path: Path) -> None:
     assert kept == sorted(kept)
 
 
-@pytest.mark.parametrize("architecture", OTHERS)
+@pytest.mark.parametrize("architecture", [*MIXTURES, "bloom"])
 def test_a_model_that_is_built_otherwise_is_refused_before_work(
     architecture: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(StageFailure, match="must be built of plain decoder layers") as caught:
-        pruned(model_dir(architecture), tmp_path / "out")
+    why = "names no width of the MLP" if architecture == "bloom" else "are a mixture's experts"
+    with pytest.raises(StageFailure, match=why) as caught:
+        pruned(model_dir(architecture), tmp_path / "out", attention_ratio=0.0)
     assert caught.value.kind == "invalid"
     assert not (tmp_path / "out").exists()
 

@@ -14,6 +14,7 @@ from pare_backends.checkpoint.empty_model import empty_model, load_config
 from pare_backends.checkpoint.files import Checkpoint
 from pare_backends.checkpoint.stored import Entry, StoredTensors
 from pare_backends.failures import StageFailure, one_line
+from pare_backends.models.blocks import block_parameters
 from pare_backends.models.checks import check_finite, check_shapes, check_tokenizer
 from pare_backends.models.context_length import context_length
 from pare_backends.models.grid import detect_grid
@@ -21,6 +22,8 @@ from pare_backends.models.layout import Layout, model_layout
 from pare_backends.progress import Report
 
 GROUP_SIZES = (16, 32, 48, 64, 96, 128, 192, 256)
+WIDTH_KEYS = ("intermediate_size", "ffn_dim", "ffn_hidden_size", "n_inner")
+"""What configurations call the width of an MLP."""
 Shapes = Mapping[str, tuple[int, ...]]
 """By tensor, such as model.embed_tokens.weight, as the model has it, whatever its file holds."""
 TORCH_NAMES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64"}
@@ -150,7 +153,9 @@ def own_facts(
         "tied_embeddings": layout.head is None,
         "layers": int(text.num_hidden_layers),
         "hidden_size": hidden,
-        "intermediate_size": int(getattr(text, "intermediate_size", None) or 4 * hidden),
+        "intermediate_size": int(
+            next((width for key in WIDTH_KEYS if (width := getattr(text, key, None))), 4 * hidden)
+        ),
         "heads": heads,
         "head_dim": int(getattr(text, "head_dim", None) or hidden // heads),
         "kv_heads": int(getattr(text, "num_key_value_heads", None) or heads),
@@ -159,6 +164,7 @@ def own_facts(
         "linear_shapes": weight_shapes(layout, shapes),
         "group_sizes": [g for g in GROUP_SIZES if all(c % g == 0 for c in columns)],
         "expert_parameters": experts,
+        "block_parameters": block_parameters(layout, shapes, counted),
         "unpackable": layout.problems[0] if layout.problems else None,
         "custom_code": bool(config.get("auto_map")),
     }

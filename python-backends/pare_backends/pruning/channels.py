@@ -1,29 +1,46 @@
-"""Structured pruning by weight norm: whole MLP channels and whole attention groups go, so that the
-child is a plain, narrower checkpoint. No calibration data.
+"""Structured pruning in LLM-Pruner's manner (arXiv 2305.11627): whole MLP channels and whole
+attention heads go, so that the child is a plain, narrower checkpoint.
 
-A channel is a row of gate and up with its column of down; a group is a KV head with all its query
-heads, and their columns of o_proj. Every layer keeps as many, so that one config.json says it all.
+A channel is a row of gate and up with its column of down (of an MLP without a gate, its row of the
+first layer); a KV head goes with all its query heads and their columns of o_proj, or as many query
+heads of each KV head go. Every layer keeps as many, so that one config.json says it all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.checkpoint.forms.floats import half
 from pare_backends.failures import StageFailure
-from pare_backends.knobs import choice, real
+from pare_backends.knobs import choice, integer, real
 from pare_backends.methods.context import Context
+from pare_backends.models.blocks import blocks_of
+from pare_backends.models.facts import WIDTH_KEYS
+from pare_backends.pruning.importance import IMPORTANCES, Taylor, weight_scores
+from pare_backends.pruning.plain_config import check_built, check_floats, config_object
+from pare_backends.pruning.rounds import left_by_round
+from pare_backends.pruning.units import (
+    FUSED,
+    SEPARATE,
+    Units,
+    Widths,
+    channel_units,
+    cut_shapes,
+    cut_tensors,
+    gone_features,
+    kv_units,
+    mlp_of,
+    own_layers,
+    query_units,
+    strongest,
+)
 
-MLP = ("mlp.gate_proj", "mlp.up_proj", "mlp.down_proj")
-ATTENTION = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj")
-INPUTS = ("mlp.down_proj", "self_attn.o_proj")
-"""Layers whose columns go; of the others, rows and biases."""
+UNITS = ("kv_heads", "query_heads")
 
 
 @dataclass(frozen=True)
@@ -31,29 +48,28 @@ class Params:
     """Knobs; the same as in plugins/pruning/channels.ts."""
 
     mlp_ratio: float = real(0.25, minimum=0.0, maximum=0.5, unit="share of the MLP channels")
-    attention_ratio: float = real(0.0, minimum=0.0, maximum=0.5, unit="share of the KV heads")
+    attention_ratio: float = real(0.0, minimum=0.0, maximum=0.5, unit="share of the heads")
+    attention_unit: str = choice("kv_heads", choices=UNITS, unit="what of the attention goes")
+    importance: str = choice("taylor", choices=IMPORTANCES, unit="what weighs a channel or head")
+    samples: int = integer(16, minimum=8, maximum=64, unit="calibration windows")
+    rounds: int = integer(1, minimum=1, maximum=8, unit="rounds")
     round_to: int = choice(32, choices=(8, 16, 32, 64), unit="channels")
 
 
 @dataclass(frozen=True)
-class Widths:
-    """What a block of a plain decoder is wide."""
+class Plan:
+    """What is cut: the widths before and after, and the units of every block."""
 
-    layers: int
-    intermediate: int
-    heads: int
-    kv_heads: int
-    head_dim: int
+    before: Widths
+    after: Widths
+    config: Mapping[str, Any]
+    units: tuple[Units, ...]
 
-    def narrowed(self, params: Params) -> Widths:
-        """The widths that are left: the nearest that the knobs allow, never none."""
-        kept = kept_groups(self.kv_heads, params.attention_ratio)
-        return replace(
-            self,
-            intermediate=kept_channels(self.intermediate, params.mlp_ratio, params.round_to),
-            heads=self.heads // self.kv_heads * kept,
-            kv_heads=kept,
-        )
+    def kept(self, units: Units) -> int:
+        """How many of these units stay."""
+        if units.kind == "channels":
+            return self.after.channels
+        return self.after.kv_heads if units.kind == "kv_heads" else self.after.heads
 
 
 def kept_channels(channels: int, ratio: float, round_to: int) -> int:
@@ -65,196 +81,214 @@ def kept_channels(channels: int, ratio: float, round_to: int) -> int:
 
 
 def kept_groups(groups: int, ratio: float) -> int:
-    """Attention groups that are left: the nearest number, of two as near the larger one."""
+    """Heads that are left: the nearest number, of two as near the larger one."""
     return max(1, math.floor(groups * (1 - ratio) + 0.5))
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
-    """Cuts the channels and groups of least norm away, layer by layer."""
-    before, prefixes = plain_blocks(checkpoint, context)
-    after = before.narrowed(params)
+    """Cuts the channels and heads that matter least away, layer by layer."""
+    plan = planned(checkpoint, params, context)
+    windows = None if params.importance == "weight" else context.calibration(params.samples)
+    if windows is None:
+        scores = by_weight(checkpoint, plan, context)
+        kept = [
+            strongest(own, plan.kept(units), units.strata)
+            for own, units in zip(scores, plan.units, strict=True)
+        ]
+    else:
+        scores, kept = by_gradients(checkpoint, plan, params, windows, context)
+    made: dict[str, np.ndarray] = {}
+    with context.report.span("prune"):
+        for done, (units, own) in enumerate(zip(plan.units, kept, strict=True), start=1):
+            gone = gone_features(units, own)
+            made |= cut_tensors(checkpoint, gone, context.layout.transposed)
+            context.report.progress("prune", done, len(plan.units), "parts")
+    tell(plan, scores, kept, context)
+    return replace(checkpoint.with_floats(made), config=plan.config)
+
+
+def by_weight(checkpoint: Checkpoint, plan: Plan, context: Context) -> list[np.ndarray]:
+    """Scores of all units by the norms of their weights."""
+    scores: list[np.ndarray] = []
+    with context.report.span("weigh"):
+        for done, units in enumerate(plan.units, start=1):
+            scores.append(weight_scores(checkpoint, units, context))
+            context.report.progress("weigh", done, len(plan.units), "parts")
+    return scores
+
+
+def by_gradients(
+    checkpoint: Checkpoint, plan: Plan, params: Params, windows: Any, context: Context
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """(scores of all units before the first cut, places of those that stay), the scores taken anew
+    in each round without what the rounds before it cut."""
+    model, _ = context.load(checkpoint)
+    taylor = Taylor(model, context, plan.units, params.importance == "taylor_mixed")
+    steps = [left_by_round(u.count, plan.kept(u), params.rounds, u.strata) for u in plan.units]
+    kept = [np.arange(units.count) for units in plan.units]
+    first: list[np.ndarray] = []
+    with context.report.span("weigh", library=True):
+        for number in range(params.rounds):
+            label = "weigh" if params.rounds == 1 else f"weigh, round {number + 1}"
+            scores = taylor.scores(plan.units, windows, label)
+            first = first or scores
+            for place, units in enumerate(plan.units):
+                alive = np.full(units.count, -np.inf)
+                alive[kept[place]] = scores[place][kept[place]]
+                kept[place] = strongest(alive, steps[place][number], units.strata)
+                if number < params.rounds - 1:
+                    taylor.silence(units, np.setdiff1d(np.arange(units.count), kept[place]))
+    return first, kept
+
+
+def planned(checkpoint: Checkpoint, params: Params, context: Context) -> Plan:
+    """What these knobs cut of this model.
+
+    Raises, before any heavy work, where the model is built otherwise, where its weights are no
+    plain floats, and where the knobs leave it as it is.
+    """
+    layout = context.layout
+    if layout.experts or layout.problems:
+        raise not_plain("its MLPs are a mixture's experts")
+    check_floats(checkpoint, "channels")
+    if params.importance == "weight" and params.rounds > 1:
+        raise StageFailure(
+            "invalid",
+            f"Cannot cut in {params.rounds} rounds by the importance weight: the norms are the same"
+            " in each, so that the rounds would cut what one does",
+            hint="Take 1 round, or the importance taylor",
+        )
+    units, before = blocks_units(checkpoint, params, context)
+    after = narrowed(before, params)
     if after == before:
         raise StageFailure(
             "invalid",
-            f"Cannot prune channels: {before.intermediate} MLP channels and {before.kv_heads} KV"
-            f" heads are left as they are by mlp_ratio {params.mlp_ratio}, attention_ratio"
-            f" {params.attention_ratio} and round_to {params.round_to}",
+            f"Cannot prune channels: {before.channels} MLP channels, {before.kv_heads} KV heads and"
+            f" {before.heads} query heads are left as they are by mlp_ratio {params.mlp_ratio},"
+            f" attention_ratio {params.attention_ratio} and round_to {params.round_to}",
             hint="Raise a ratio, or round to fewer channels",
         )
-    config = narrowed_config(checkpoint.config, after)
-    check_architecture(checkpoint, config, before, after, prefixes)
-    made: dict[str, np.ndarray] = {}
-    with context.report.span("prune"):
-        for done, prefix in enumerate(prefixes, start=1):
-            if after.intermediate < before.intermediate:
-                kept = strongest(channel_norms(checkpoint, prefix), after.intermediate)
-                made |= cut_layers(checkpoint, prefix, MLP, {name: kept for name in MLP})
-            if after.kv_heads < before.kv_heads:
-                groups = strongest(group_norms(checkpoint, prefix, before), after.kv_heads)
-                made |= cut_layers(checkpoint, prefix, ATTENTION, head_rows(groups, before))
-            context.report.progress("prune", done, len(prefixes), "layers")
-    context.notes.append(
-        f"every layer keeps {after.intermediate} of {before.intermediate} MLP channels and"
-        f" {after.kv_heads} of {before.kv_heads} KV heads, with {after.heads} query heads"
-    )
-    return replace(checkpoint.with_floats(made), config=config)
+    config = narrowed_config(checkpoint.config, before, after)
+    plan = Plan(before, after, config, ())
+    plan = replace(plan, units=tuple(one for one in units if plan.kept(one) < one.count))
+    shapes = {name: checkpoint.float_shape(name) for name in checkpoint.floats}
+    for one in plan.units:
+        gone = gone_features(one, np.arange(plan.kept(one)))
+        shapes |= cut_shapes(shapes, gone, layout.transposed)
+    check_built(config, shapes)
+    return plan
 
 
-def plain_blocks(checkpoint: Checkpoint, context: Context) -> tuple[Widths, list[str]]:
-    """(widths, prefixes of the blocks such as model.layers.0.) of a plain decoder's linear layers.
+def blocks_units(
+    checkpoint: Checkpoint, params: Params, context: Context
+) -> tuple[list[Units], Widths]:
+    """(units of every block, those of the attention where its ratio is not 0; the widths).
 
-    Raises, before any work, where the model is built otherwise or its layers are no plain floats.
+    Raises where the blocks have no MLP, or no attention, of a kind that is known.
     """
-    config, linear = checkpoint.config, context.layout.linear
-    prefixes = sorted(
-        {name.removesuffix(MLP[2]) for name in linear if name.endswith(f".{MLP[2]}")},
-        key=lambda prefix: [int(word) for word in prefix.split(".") if word.isdigit()],
-    )
-    expected = {f"{prefix}{name}" for prefix in prefixes for name in (*MLP, *ATTENTION)}
-    odd = sorted(expected ^ set(linear)) or sorted(context.layout.transposed)
-    if odd or not prefixes:
-        raise not_plain(
-            f"it has the linear layer {odd[0]}"
-            if odd and odd[0] in linear
-            else f"it has no {odd[0] if odd else MLP[2]}"
-        )
-    held = [name for name in linear if name in checkpoint.stored]
-    if held:
-        raise StageFailure(
-            "invalid",
-            f"Cannot prune channels of {held[0]}: it is {checkpoint.stored[held[0]].STATE} already"
-            " in the parent, and channels are cut from plain floats",
-            hint="Prune channels first",
-        )
-    rows = checkpoint.shape(f"{prefixes[0]}{ATTENTION[0]}")[0]
-    heads = int(config.get("num_attention_heads") or 0)
-    kv_heads = int(config.get("num_key_value_heads") or heads)
-    if heads == 0 or rows % heads or heads % kv_heads:
-        raise not_plain(f"its {rows} query features are no {heads} heads in {kv_heads} groups")
-    intermediate = checkpoint.shape(f"{prefixes[0]}{MLP[0]}")[0]
-    return Widths(len(prefixes), intermediate, heads, kv_heads, rows // heads), prefixes
+    layout = context.layout
+    blocks = blocks_of(layout)
+    if blocks is None:
+        raise not_plain("its linear layers do not lie in one row of numbered blocks")
+    rows = own_layers(blocks, layout.linear)
+    mlp = mlp_of(rows[0])
+    if mlp is None or any(mlp_of(row) != mlp for row in rows):
+        raise not_plain(f"it has no such MLP in every block, but {', '.join(sorted(rows[0]))}")
+    channels = side(checkpoint, f"{blocks.name(0)}.{mlp.outer}", context)
+    widths = attention_widths(checkpoint, channels)
+    fused = mlp.fused
+    units: list[Units] = []
+    for number, row in enumerate(rows):
+        prefix = f"{blocks.name(number)}."
+        units.append(channel_units(prefix, mlp, channels))
+        if params.attention_ratio > 0:
+            names = FUSED if fused else SEPARATE
+            if row != {*names, *mlp.inner, mlp.outer} or len(mlp.inner) + fused != 2:
+                raise not_plain(
+                    "heads go from q, k, v and o beside gate, up and down alone, and its blocks"
+                    f" have {', '.join(sorted(row))}",
+                    hint="Leave attention_ratio at 0: MLP channels can be cut",
+                )
+            make = kv_units if params.attention_unit == "kv_heads" else query_units
+            units.append(make(prefix, widths, fused))
+    return units, widths
 
 
-def not_plain(why: str) -> StageFailure:
+def side(checkpoint: Checkpoint, layer: str, context: Context) -> int:
+    """Columns of a layer's (out, in) matrix."""
+    return checkpoint.shape(layer)[0 if layer in context.layout.transposed else 1]
+
+
+def attention_widths(checkpoint: Checkpoint, channels: int) -> Widths:
+    """The widths that the configuration tells, beside the channels that the tensors have."""
+    text = config_object(checkpoint.config).get_text_config()
+    heads = int(text.num_attention_heads)
+    kv_heads = int(getattr(text, "num_key_value_heads", None) or heads)
+    head_dim = int(getattr(text, "head_dim", None) or text.hidden_size // heads)
+    return Widths(channels, heads, kv_heads, head_dim)
+
+
+def narrowed(before: Widths, params: Params) -> Widths:
+    """The widths that are left: the nearest that the knobs allow, never none."""
+    channels = kept_channels(before.channels, params.mlp_ratio, params.round_to)
+    group = before.heads // before.kv_heads
+    if params.attention_unit == "query_heads":
+        heads = before.kv_heads * kept_groups(group, params.attention_ratio)
+        return replace(before, channels=channels, heads=heads)
+    kept = kept_groups(before.kv_heads, params.attention_ratio)
+    return replace(before, channels=channels, heads=group * kept, kv_heads=kept)
+
+
+def narrowed_config(config: Mapping[str, Any], before: Widths, after: Widths) -> dict[str, Any]:
+    """config.json of the narrower model; with fewer heads `head_dim` is written out, as hidden_size
+    / heads no longer gives it."""
+    found = dict(config)
+    if after.channels < before.channels:
+        text = config_object(config).get_text_config()
+        named = [
+            key
+            for key in WIDTH_KEYS
+            if getattr(text, key, before.channels + 1) in (before.channels, None)
+        ]
+        if not named:
+            raise not_plain(
+                f"the configuration of {config['model_type']} names no width of the MLP: it is"
+                " always a multiple of the hidden size"
+            )
+        found[named[0]] = after.channels
+    if after.heads < before.heads:
+        heads = {"num_attention_heads": after.heads, "num_key_value_heads": after.kv_heads}
+        found |= {**heads, "head_dim": after.head_dim}
+    return found
+
+
+def not_plain(why: str, hint: str | None = None) -> StageFailure:
     """The refusal of a model that is built otherwise."""
     return StageFailure(
         "invalid",
         "Cannot prune channels: the model must be built of plain decoder layers (q, k, v and o"
-        f" beside gate, up and down, as in Llama), and {why}",
+        " beside gate, up and down, as in Llama, or an MLP of two layers, as in GPT-2), and"
+        f" {why}",
+        hint=hint,
     )
 
 
-def narrowed_config(config: Mapping[str, Any], after: Widths) -> dict[str, Any]:
-    """config.json of the narrower model; `head_dim` is written out, as hidden_size / heads no
-    longer gives it."""
-    return {
-        **config,
-        "intermediate_size": after.intermediate,
-        "num_attention_heads": after.heads,
-        "num_key_value_heads": after.kv_heads,
-        "head_dim": after.head_dim,
-    }
-
-
-def check_architecture(
-    checkpoint: Checkpoint,
-    config: Mapping[str, Any],
-    before: Widths,
-    after: Widths,
-    prefixes: list[str],
+def tell(
+    plan: Plan, scores: Sequence[np.ndarray], kept: Sequence[np.ndarray], context: Context
 ) -> None:
-    """Raises where transformers would build the narrower config with other shapes than the cut
-    tensors have: where something else in a block depends on its widths too."""
-    shapes = {name: checkpoint.float_shape(name) for name in checkpoint.floats}
-    for prefix in prefixes:
-        shapes |= cut_shapes(shapes, prefix, before, after)
-    for name, shape in built_shapes(config).items():
-        if name in shapes and shapes[name] != shape:
-            raise not_plain(
-                f"{name} would need the shape {list(shape)} in the narrower one, where cutting"
-                f" leaves {list(shapes[name])}"
-            )
-
-
-def built_shapes(config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Shapes of the parameters that transformers builds of a configuration, without weights."""
-    import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
-
-    kind = str(config["model_type"])
-    own = {key: value for key, value in config.items() if key != "model_type"}
-    try:
-        with torch.device("meta"):
-            model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **own))
-    except Exception as error:
-        # transformers' checks raise a dozen types.
-        raise not_plain(f"transformers builds no narrower {kind} ({error})") from error
-    return {name: tuple(values.shape) for name, values in model.named_parameters()}
-
-
-def cut_shapes(
-    shapes: Mapping[str, tuple[int, ...]], prefix: str, before: Widths, after: Widths
-) -> dict[str, tuple[int, ...]]:
-    """Shapes of a block's tensors after the cut."""
-    query, keys = after.heads * after.head_dim, after.kv_heads * after.head_dim
-    channels = after.intermediate
-    widths = dict(zip((*MLP, *ATTENTION), (*[channels] * 3, query, keys, keys, query), strict=True))
-    found: dict[str, tuple[int, ...]] = {}
-    for name, width in widths.items():
-        weight, bias = f"{prefix}{name}.weight", f"{prefix}{name}.bias"
-        rows, columns = shapes[weight]
-        found[weight] = (rows, width) if name in INPUTS else (width, columns)
-        if bias in shapes and name not in INPUTS:
-            found[bias] = (width,)
-    return found
-
-
-def strongest(norms: np.ndarray, count: int) -> np.ndarray:
-    """Places of the `count` largest, in their order; of equals the earlier ones. norms: (n,)"""
-    return np.sort(np.argsort(-norms, kind="stable")[:count])
-
-
-def channel_norms(checkpoint: Checkpoint, prefix: str) -> np.ndarray:
-    """What each channel can add at most: the product of the norms of its row of gate, its row of
-    up and its column of down. returns: (intermediate,) float64"""
-    gate, up, down = (squares(checkpoint, f"{prefix}{name}") for name in MLP)
-    return np.sqrt(gate.sum(axis=1) * up.sum(axis=1) * down.sum(axis=0))
-
-
-def group_norms(checkpoint: Checkpoint, prefix: str, widths: Widths) -> np.ndarray:
-    """What each group can add at most: the norm of its value head times that of its columns of
-    o_proj. returns: (kv_heads,) float64"""
-    value = squares(checkpoint, f"{prefix}{ATTENTION[2]}").sum(axis=1)
-    output = squares(checkpoint, f"{prefix}{ATTENTION[3]}").sum(axis=0)
-    groups = widths.kv_heads
-    return np.sqrt(value.reshape(groups, -1).sum(axis=1) * output.reshape(groups, -1).sum(axis=1))
-
-
-def squares(checkpoint: Checkpoint, layer: str) -> np.ndarray:
-    """Squares of a layer's weights. returns: (out, in) float64"""
-    return np.square(checkpoint.weight(layer), dtype=np.float64)
-
-
-def head_rows(groups: np.ndarray, widths: Widths) -> dict[str, np.ndarray]:
-    """Features of q, k, v and o that belong to these groups. groups: (kept,) int"""
-
-    def features(width: int) -> np.ndarray:
-        return (groups[:, None] * width + np.arange(width)).reshape(-1)
-
-    keys = features(widths.head_dim)
-    queries = features(widths.heads // widths.kv_heads * widths.head_dim)
-    return dict(zip(ATTENTION, (queries, keys, keys, queries), strict=True))
-
-
-def cut_layers(
-    checkpoint: Checkpoint, prefix: str, names: tuple[str, ...], kept: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray]:
-    """A block's tensors with these features left, in the type that they are written in."""
-    made: dict[str, np.ndarray] = {}
-    for name in names:
-        weight, bias = f"{prefix}{name}.weight", f"{prefix}{name}.bias"
-        axis = 1 if name in INPUTS else 0
-        made[weight] = half(np.take(checkpoint.floats[weight], kept[name], axis=axis))
-        if axis == 0 and bias in checkpoint.floats:
-            made[bias] = half(np.take(checkpoint.floats[bias], kept[name], axis=0))
-    return made
+    """Figures and a note of what was cut."""
+    for units, own, left in zip(plan.units, scores, kept, strict=True):
+        context.figure(f"{units.kind}_cut", units.count - len(left), units.kind, units.name)
+        total = float(own.sum())
+        share = 1 - float(own[left].sum()) / total if total > 0 else 0.0
+        context.figure(f"{units.kind}_importance_cut", share, "share", units.name)
+        if units.kind != "channels":
+            for head in sorted(set(range(units.count)) - set(left.tolist())):
+                metric = f"cut_{units.kind.removesuffix('s')}"
+                context.figure(metric, head, "number", f"{units.name}.{head}")
+    before, after = plan.before, plan.after
+    context.notes.append(
+        f"every layer keeps {after.channels} of {before.channels} MLP channels and"
+        f" {after.kv_heads} of {before.kv_heads} KV heads, with {after.heads} of {before.heads}"
+        " query heads"
+    )
