@@ -36,6 +36,8 @@ const EVERYDAY = new Set([
   "pattern",
   "merge",
   "batch",
+  "blocks",
+  "rounds",
 ]);
 
 /** What a text names of these, comments apart. */

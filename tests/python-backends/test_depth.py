@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -26,7 +27,7 @@ KNOBS: dict[str, Any] = {"samples": 8}
 
 
 def four_blocks(name: str, config: Any) -> Path:
-    """A random model whose blocks are all unlike."""
+    """A random model of this configuration."""
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -34,8 +35,13 @@ def four_blocks(name: str, config: Any) -> Path:
 
     directory = Path(mkdtemp(prefix=f"pare-{name}-"))
     vocabulary = len(write_tokenizer(directory))
-    torch.manual_seed(3)
-    AutoModelForCausalLM.from_config(config(vocabulary)).save_pretrained(str(directory))
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(3)
+        model = AutoModelForCausalLM.from_config(config(vocabulary))
+        for parameter in model.parameters():
+            # As it is written: what differs afterwards is the cut alone.
+            parameter.copy_(parameter.half().float())
+    model.save_pretrained(str(directory))
     return directory
 
 
@@ -81,23 +87,30 @@ def test_every_architecture_loses_a_block_and_computes_as_if_it_passed_by(tmp_pa
 
 @pytest.mark.parametrize("importance", ["block_influence", "perplexity"])
 def test_a_block_that_does_nothing_is_cut_first(importance: str, tmp_path: Path) -> None:
-    source = four_blocks("identity", llama)
-    checkpoint = read(source)
-    zeros = {
-        name: np.zeros_like(checkpoint.floats[name])
-        for name in checkpoint.floats
-        if name.startswith("model.layers.2.") and name.endswith(("o_proj.weight", "down_proj.weight"))
-    }
-    write(checkpoint.with_floats(zeros), tmp_path / "source")
-    result = pruned(tmp_path / "source", tmp_path / "out", "depth", importance=importance, **KNOBS)
-    assert cut_blocks(result) == [2]
-    assert np.abs(logits(tmp_path / "out") - logits(tmp_path / "source")).max() <= 1e-5
+    source = with_an_idle_block(tmp_path / "source")
+    result = pruned(source, tmp_path / "out", "depth", importance=importance, **KNOBS)
+    assert cut_blocks(result) == [1]
+    assert np.abs(logits(tmp_path / "out") - logits(source)).max() <= 1e-5
     score = "block_influence" if importance == "block_influence" else "loss_rise"
     scores = {one["layer"]: one["value"] for one in result["figures"] if one["metric"] == score}
-    assert sorted(scores) == [f"model.layers.{n}" for n in range(4)]
-    assert abs(scores["model.layers.2"]) < 1e-6 < min(
-        abs(value) for layer, value in scores.items() if layer != "model.layers.2"
-    )
+    assert sorted(scores) == [f"model.layers.{n}" for n in range(3)]
+    idle = scores.pop("model.layers.1")
+    assert abs(idle) < 1e-6 and min(scores.values()) > 0.01
+
+
+def with_an_idle_block(target: Path) -> Path:
+    """The trained tiny model with a block between its two that adds nothing to the stream."""
+    checkpoint = read(tiny_dir())
+    floats = {}
+    for name in checkpoint.floats:
+        values = np.asarray(checkpoint.floats[name])
+        floats[name.replace("layers.1.", "layers.2.")] = values
+        if "layers.1." in name:
+            adds = name.endswith(("o_proj.weight", "down_proj.weight"))
+            floats[name] = np.zeros_like(values) if adds else values
+    config = {**checkpoint.config, "num_hidden_layers": 3}
+    write(replace(checkpoint, config=config, floats=floats), target)
+    return target
 
 
 def test_what_the_config_says_of_each_layer_is_cut_along(tmp_path: Path) -> None:

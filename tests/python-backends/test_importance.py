@@ -1,4 +1,4 @@
-"""What a channel or head is worth by gradients: against the loss without it, and what is refused."""
+"""What a channel or head is worth by gradients, against the loss without it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ WINDOWS = 8
 
 
 def context(directory: Path) -> Context:
-    return Context(
-        directory, layout_of(directory), silent_report(), 0, calibration(), None, None
-    )
+    return Context(directory, layout_of(directory), silent_report(), 0, calibration(), None, None)
 
 
 def ranks(values: np.ndarray) -> np.ndarray:
@@ -67,7 +65,7 @@ def test_scores_are_ordered_as_the_loss_without_each_channel(mixed: bool, least:
 
 
 def test_a_score_is_the_sum_over_the_weights_of_the_unit() -> None:
-    """First order by hand: |w g| of gate, up and down; mixed adds half of w² g², window by window."""
+    """First order by hand: |w g| of gate, up and down; mixed adds half of w² g², by window."""
     import torch
 
     own = context(tiny_dir())
@@ -107,9 +105,7 @@ def test_a_score_is_the_sum_over_the_weights_of_the_unit() -> None:
         gate, up, down, query, output = terms(mixed)
         expected = gate.sum(1) + up.sum(1) + down.sum(0)
         np.testing.assert_allclose(channels, expected, rtol=1e-3)
-        heads_by_hand = (
-            query.sum(1).reshape(4, 16).sum(1) + output.sum(0).reshape(4, 16).sum(1)
-        )
+        heads_by_hand = query.sum(1).reshape(4, 16).sum(1) + output.sum(0).reshape(4, 16).sum(1)
         np.testing.assert_allclose(queries, heads_by_hand, rtol=1e-3)
         assert groups.shape == (2,) and (groups > queries.reshape(2, 2).sum(1)).all()
 
@@ -147,9 +143,7 @@ def test_a_unit_that_a_round_cut_is_gone_from_the_next(tmp_path: Path) -> None:
         taylor.silence(one, np.argsort(score, kind="stable")[:32])
     again = taylor.scores(units, windows, "weigh")
     assert all((score > 0).sum() == 96 for score in again)
-    pruned(
-        tiny_dir(), tmp_path / "out", "channels", mlp_ratio=0.25, round_to=8, samples=WINDOWS
-    )
+    pruned(tiny_dir(), tmp_path / "out", "channels", mlp_ratio=0.25, round_to=8, samples=WINDOWS)
     narrow, _ = load_dequantized(tmp_path / "out")
     with torch.inference_mode():
         apart = (model(windows).logits - narrow(windows).logits).abs().max()
@@ -158,16 +152,17 @@ def test_a_unit_that_a_round_cut_is_gone_from_the_next(tmp_path: Path) -> None:
 
 def test_query_heads_go_in_equal_numbers_from_every_group(tmp_path: Path) -> None:
     knobs: dict[str, Any] = {"mlp_ratio": 0.0, "attention_ratio": 0.5, "samples": 8}
-    result = pruned(
-        tiny_dir(), tmp_path / "out", "channels", attention_unit="query_heads", **knobs
-    )
+    result = pruned(tiny_dir(), tmp_path / "out", "channels", attention_unit="query_heads", **knobs)
     own = result["model"]
     assert (own["heads"], own["kv_heads"], own["head_dim"]) == (2, 2, 16)
     figures = {(one["metric"], one["layer"]): one["value"] for one in result["figures"]}
     for layer in ("model.layers.0.self_attn", "model.layers.1.self_attn"):
         assert figures["query_heads_cut", layer] == 2
-        gone = sorted(value for (metric, where), value in figures.items()
-                      if metric == "cut_query_head" and where.startswith(layer))
+        gone = sorted(
+            value
+            for (metric, where), value in figures.items()
+            if metric == "cut_query_head" and where.startswith(layer)
+        )
         assert [head // 2 for head in gone] == [0, 1], "one of each group"
 
 

@@ -1,5 +1,5 @@
-"""Depth pruning: whole decoder blocks go, and those after them take their numbers, so that the child
-is a plain, shallower checkpoint.
+"""Depth pruning: whole decoder blocks go, and those after them take their numbers, so that the
+child is a plain, shallower checkpoint.
 
 A block matters by its influence, 1 - cos(what comes in, what goes out) over the tokens of some
 calibration windows (ShortGPT, arXiv 2403.03853), or by the loss on them without it.
