@@ -1,5 +1,5 @@
-"""Prints the facts of random models before and after cuts, a JSON line each, for the test that holds
-the formulas against them. Argument: a JSON list of architecture, method and params."""
+"""Prints the facts of random models before and after cuts, a JSON line each, for the test that
+holds the formulas against them. Argument: a JSON list of architecture, method and params."""
 
 from __future__ import annotations
 
