@@ -1,14 +1,13 @@
 import { execa } from "execa";
-import { mkdir, rm, symlink } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type JournalRecord, unknownName, UsageError } from "../../core/mod.ts";
-import { ensureDemoModel } from "../../python-backends/demo_model.ts";
-import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { findHome, type Home } from "../../tracker/home.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
 import { METHODS } from "./bare_methods.ts";
+import { benchmarkHome } from "./benchmark_home.ts";
 import { buildView } from "../../tracker/view/build_view.ts";
 import type { StudyView } from "../../tracker/view/study_view.ts";
 
@@ -51,24 +50,6 @@ export async function readStudy(
   return { home, store_root: store.paths.root, records, view };
 }
 
-/**
- * A PARE_HOME whose environments, caches and demo model are the real one's, and whose store and
- * artifacts are empty: so that nothing is found that the demo should make.
- */
-async function emptyHome(): Promise<string> {
-  const real = findHome(Deno.env.toObject()).root;
-  await ensureEnvironment("default");
-  await ensureEnvironment("openvino_export");
-  await ensureDemoModel(real);
-  const home = join(real, "benchmarks", `run-${process.pid}`);
-  await mkdir(home, { recursive: true });
-  for (const name of ["envs", "cache", "demo-model"]) {
-    await mkdir(join(real, name), { recursive: true });
-    await symlink(join(real, name), join(home, name));
-  }
-  return home;
-}
-
 /** Of the methods that the bare script knows, so that it can repeat every trial. */
 const DEMO = [
   ...["run", "--model", "demo", "--dataset", "demo", "--max-trials", "5", "--budget", "600s"],
@@ -85,7 +66,7 @@ export async function withDemo<T>(
   { quick, keep }: { readonly quick: boolean; readonly keep: boolean },
   use: (study: MeasuredStudy) => Promise<T>,
 ): Promise<T> {
-  const root = await emptyHome();
+  const root = await benchmarkHome(`run-${process.pid}`);
   try {
     const load = Deno.loadavg()[0]!;
     const started = performance.now();

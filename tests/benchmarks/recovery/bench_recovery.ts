@@ -1,0 +1,198 @@
+/**
+ * Measures what LoRA and distillation win back of what cuts cost, on the demo's model; prints a
+ * table and keeps it. It goes on where it was stopped.
+ *
+ *     deno task bench:recovery                # 15 minutes of training a recipe: some six hours
+ *     deno task bench:recovery --minutes 2    # less training
+ *     deno task bench:recovery --quick        # the tiny model: tries the benchmark itself
+ *     deno task bench:recovery --fresh        # forgets what an earlier run measured
+ */
+import { execa } from "execa";
+import { existsSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
+import { PYTHON_ROOT } from "../../../python-backends/home.ts";
+import { benchmarkHome } from "../benchmark_home.ts";
+import { probes, type Recipe, recipes, type Steps } from "./recipes.ts";
+import { type Measured, recoveryRows, recoveryTable } from "./recovery_rows.ts";
+
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+const SCRIPT = fileURLToPath(new URL("./heldout_kl.py", import.meta.url));
+const TABLE = fileURLToPath(new URL("./recovery.json", import.meta.url));
+const TEXTS = { demo: "demo_text.jsonl", tiny: "tiny_text.jsonl" };
+const PROBE_STEPS = 20;
+/** Steps that a method takes at most, and at least. */
+const MOST_STEPS = 2000;
+const LEAST_STEPS = 20;
+
+const say = (text: string) => console.error(`bench: ${text}`);
+
+interface Place {
+  readonly home: string;
+  readonly model: "demo" | "tiny";
+}
+
+type Row = Record<string, unknown>;
+
+async function pare({ home }: Place, words: readonly string[], shown = true): Promise<string> {
+  const { stdout } = await execa(
+    Deno.execPath(),
+    ["run", "--allow-all", "tracker/cli.ts", ...words],
+    {
+      cwd: ROOT,
+      env: { PARE_HOME: home, NO_COLOR: "1" },
+      stdin: "ignore",
+      stderr: shown ? "inherit" : "pipe",
+    },
+  );
+  return stdout;
+}
+
+async function sql(place: Place, store: string, query: string): Promise<Row[]> {
+  const words = ["sql", query, "--format", "json", "--store", store];
+  return JSON.parse(await pare(place, words, false));
+}
+
+/** Runs the recipes as one study in a store of its own, or goes on with it. */
+async function study(place: Place, name: string, asked: readonly Recipe[]): Promise<string> {
+  const store = join(place.home, name);
+  if (existsSync(join(store, "journal.jsonl"))) {
+    await pare(place, ["resume", "--store", store, "--yes"]);
+    return store;
+  }
+  const document = join(place.home, `${name}.json`);
+  const request = {
+    ...{ model_name: place.model, dataset: place.model, fidelity: "full", rules: [] },
+    strategies: asked.map(({ actions }) => ({ actions })),
+    max_trials: asked.length,
+    max_full_evaluations: asked.length,
+    constraints: { max_accuracy_drop: 1 },
+  };
+  await writeFile(document, JSON.stringify(request, null, 2));
+  await pare(place, ["run", document, "--store", store, "--yes"]);
+  return store;
+}
+
+/** What training took in each trial: its steps, and what the teacher answered before them. */
+const TRAINING = `SELECT trial_id, sum(seconds) AS seconds FROM spans
+  WHERE phase = 'apply' AND name IN ('train', 'teacher') GROUP BY ALL`;
+
+/** Steps of each recovery that take so many minutes, by a few timed ones. */
+async function equalSteps(place: Place, minutes: number): Promise<Steps> {
+  const asked = probes(PROBE_STEPS);
+  const store = await study(place, "probe", asked);
+  const found = await sql(
+    place,
+    store,
+    `SELECT t.number, s.seconds FROM (${TRAINING}) s JOIN trials t USING (trial_id) ORDER BY 1`,
+  );
+  const steps = asked.map(({ recovery }, n) => {
+    const took = Number(found.find(({ number }) => number === n + 1)?.["seconds"]);
+    if (!(took > 0)) throw new Error(`${recovery} was not timed: look at ${store}`);
+    const wanted = Math.round(60 * minutes / (took / PROBE_STEPS));
+    return [recovery, Math.min(MOST_STEPS, Math.max(LEAST_STEPS, wanted))] as const;
+  });
+  return Object.fromEntries(steps) as Steps;
+}
+
+async function heldOutKl(
+  { home, model }: Place,
+  original: string,
+  models: Readonly<Record<string, string>>,
+): Promise<Record<string, number[]>> {
+  const { python } = await ensureEnvironment("default");
+  const text = join(ROOT, "plugins", "evaluation", "data", TEXTS[model]);
+  const shape = model === "demo" ? { windows: 20, tokens: 256 } : { windows: 8, tokens: 64 };
+  const { stdout } = await execa(python, [SCRIPT], {
+    input: JSON.stringify({ original, models, text, ...shape }),
+    env: { PARE_HOME: home, PYTHONPATH: PYTHON_ROOT, HF_HUB_OFFLINE: "1" },
+    stderr: "inherit",
+  });
+  return JSON.parse(stdout);
+}
+
+const number = (value: unknown) => typeof value === "number" ? value : null;
+
+async function measured(place: Place, store: string, asked: readonly Recipe[]) {
+  const rows = await sql(
+    place,
+    store,
+    `SELECT t.number, t.trial_id, t.state, t.failure_message, t.accuracy, t.accuracy_drop,
+      c.interval_low, c.interval_high, t.perplexity, t.latency_ratio, t.size_bytes, a.location,
+      s.seconds
+    FROM trial_summary t
+    LEFT JOIN artifacts a USING (artifact_id)
+    LEFT JOIN constraint_verdicts c
+      ON c.trial_id = t.trial_id AND c.constraint_name = 'max_accuracy_drop'
+    LEFT JOIN (${TRAINING}) s ON s.trial_id = t.trial_id
+    ORDER BY t.number`,
+  );
+  const [baseline, ...trials] = rows;
+  const [{ location } = { location: null }] = await sql(
+    place,
+    store,
+    "SELECT location FROM artifacts WHERE parent_id IS NULL",
+  );
+  const models = trials.flatMap((row): [string, string][] =>
+    typeof row["location"] === "string" ? [[String(row["number"]), row["location"]]] : []
+  );
+  say(`KL of ${models.length} models on held-out text`);
+  const kl = await heldOutKl(place, String(location), Object.fromEntries(models));
+  const all = trials.map((row): readonly [Recipe, Measured] => {
+    const n = Number(row["number"]);
+    const failed = row["state"] !== "completed";
+    if (failed) say(`${asked[n - 1]?.cut}: ${row["state"]}: ${row["failure_message"]}`);
+    return [asked[n - 1]!, {
+      state: String(row["state"]),
+      accuracy: number(row["accuracy"]),
+      accuracy_drop: number(row["accuracy_drop"]),
+      drop_low: number(row["interval_low"]),
+      drop_high: number(row["interval_high"]),
+      perplexity: number(row["perplexity"]),
+      latency_ratio: number(row["latency_ratio"]),
+      size_bytes: number(row["size_bytes"]),
+      training_seconds: number(row["seconds"]),
+      kl: kl[String(n)] ?? null,
+    }];
+  });
+  return recoveryRows(all, number(baseline?.["perplexity"]));
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: "string", default: "15" },
+      quick: { type: "boolean", default: false },
+      fresh: { type: "boolean", default: false },
+    },
+  });
+  const minutes = values.quick ? 0.01 : Number(values.minutes);
+  if (!(minutes > 0)) {
+    console.error(`Cannot train for --minutes ${values.minutes}: say a number above 0`);
+    process.exit(2);
+  }
+  const name = values.quick ? "recovery-quick" : `recovery-${minutes}`;
+  const home = await benchmarkHome(name);
+  if (values.fresh) {
+    for (const part of ["probe", "study", "artifacts"]) {
+      await rm(join(home, part), { recursive: true, force: true });
+    }
+  }
+  const place: Place = { home, model: values.quick ? "tiny" : "demo" };
+  const steps = await equalSteps(place, minutes);
+  say(`${minutes} minutes: ${steps.lora} steps of LoRA, ${steps.distill} of distillation`);
+  const asked = recipes(steps);
+  const store = await study(place, "study", asked);
+  const rows = await measured(place, store, asked);
+  console.log(recoveryTable(rows));
+  if (!values.quick) {
+    const kept = { minutes, steps, cores: navigator.hardwareConcurrency, rows };
+    await writeFile(TABLE, `${JSON.stringify(kept, null, 1)}\n`);
+  }
+}
+
+if (import.meta.main) await main();

@@ -1,0 +1,122 @@
+/** What the benchmark says of each recipe, as rows that are kept and a table that is read. */
+import type { Recipe, Recovery } from "./recipes.ts";
+
+/** What the store and the KL script have of a trial. */
+export interface Measured {
+  readonly state: string;
+  readonly accuracy: number | null;
+  readonly accuracy_drop: number | null;
+  readonly drop_low: number | null;
+  readonly drop_high: number | null;
+  readonly perplexity: number | null;
+  readonly latency_ratio: number | null;
+  readonly size_bytes: number | null;
+  /** Of the recovery's steps, and of what a teacher answered before them. */
+  readonly training_seconds: number | null;
+  /** KL from the original on each window, nats a token. */
+  readonly kl: readonly number[] | null;
+}
+
+export interface RecoveryRow extends Omit<Measured, "kl"> {
+  readonly cut: string;
+  readonly recovery: Recovery;
+  readonly rounding: string | null;
+  readonly kl: number | null;
+  /** 95 % interval over windows, Student's t on the log scale. */
+  readonly kl_low: number | null;
+  readonly kl_high: number | null;
+  /** Share of the log-likelihood lost by the cut that the recovery has won back; null: no recovery. */
+  readonly won_back: number | null;
+}
+
+/** Quantiles of Student's t at 97.5 % by degrees of freedom, and that of the normal beyond. */
+const T_975: Readonly<Record<number, number>> = {
+  7: 2.365,
+  11: 2.201,
+  15: 2.131,
+  19: 2.093,
+  23: 2.069,
+};
+const Z_975 = 1.96;
+
+/** Mean and 95 % interval of windows' KL, on the log scale: tails are long to the right. */
+export function meanKl(windows: readonly number[]): { mean: number; low: number; high: number } {
+  const n = windows.length;
+  const mean = windows.reduce((sum, one) => sum + one, 0) / n;
+  if (n < 2 || mean === 0) return { mean, low: mean, high: mean };
+  const variance = windows.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (n - 1);
+  const half = (T_975[n - 1] ?? Z_975) * Math.sqrt(variance / n) / mean;
+  return { mean, low: mean * Math.exp(-half), high: mean * Math.exp(half) };
+}
+
+/** Of the nats a token that a cut lost, the share that is back. */
+export function wonBack(original: number, cut: number, recovered: number): number {
+  return (Math.log(cut) - Math.log(recovered)) / (Math.log(cut) - Math.log(original));
+}
+
+function wonBackBy(
+  recipe: Recipe,
+  own: Measured,
+  all: readonly (readonly [Recipe, Measured])[],
+  original: number | null,
+): number | null {
+  if (recipe.recovery === "none" || recipe.rounding !== null) return null;
+  const cut =
+    all.find(([other]) =>
+      other.cut === recipe.cut && other.recovery === "none" && other.rounding === null
+    )?.[1].perplexity ?? null;
+  if (cut === null || original === null || own.perplexity === null) return null;
+  return wonBack(original, cut, own.perplexity);
+}
+
+/** A row a recipe that was measured; `original`: the baseline's perplexity. */
+export function recoveryRows(
+  all: readonly (readonly [Recipe, Measured])[],
+  original: number | null,
+): RecoveryRow[] {
+  return all.map(([recipe, measured]) => {
+    const { kl, ...figures } = measured;
+    const { mean = null, low = null, high = null } = kl === null ? {} : meanKl(kl);
+    const { cut, recovery, rounding } = recipe;
+    const won_back = wonBackBy(recipe, measured, all, original);
+    return { cut, recovery, rounding, ...figures, kl: mean, kl_low: low, kl_high: high, won_back };
+  });
+}
+
+const digits = (value: number | null, count: number) => value === null ? "–" : value.toFixed(count);
+
+function significant(value: number | null): string {
+  if (value === null) return "–";
+  return Math.abs(value) >= 1000 ? value.toExponential(1) : String(Number(value.toPrecision(3)));
+}
+
+/** The table as Markdown. */
+export function recoveryTable(rows: readonly RecoveryRow[]): string {
+  const head = [
+    ...["cut", "then", "KL", "perplexity", "won back", "accuracy", "drop (95 %)", "latency ×"],
+    ...["MB", "training, min"],
+  ];
+  const lines = rows.map((row) => {
+    const then = [
+      ...(row.recovery === "none" ? [] : [row.recovery]),
+      ...(row.rounding === null ? [] : [row.rounding]),
+    ].join(", ");
+    const range = row.drop_low === null
+      ? ""
+      : ` (${digits(row.drop_low, 3)} to ${digits(row.drop_high, 3)})`;
+    const size = row.size_bytes === null ? null : row.size_bytes / 1e6;
+    const minutes = row.training_seconds === null ? null : row.training_seconds / 60;
+    return [
+      ...[row.cut, then, significant(row.kl), significant(row.perplexity)],
+      row.won_back === null ? "" : `${digits(100 * row.won_back, 0)} %`,
+      ...[digits(row.accuracy, 3), `${digits(row.accuracy_drop, 3)}${range}`],
+      ...[
+        digits(row.latency_ratio, 2),
+        digits(size, 0),
+        row.recovery === "none" ? "" : digits(minutes, 1),
+      ],
+    ];
+  });
+  const text = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  return [text(head), text(head.map(() => "---")), ...lines.map(text)].join("\n");
+}
