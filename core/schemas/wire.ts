@@ -127,12 +127,10 @@ export const StageRequest = z.discriminatedUnion("stage", [
       "the action's own folder: what a killed run left in it is found by the next one",
     ),
     parent_id: z.string().optional().describe("the parent's: a setting names its weights by it"),
-    original_dir: z.string().nullable().optional().describe(
-      "the study's uncompressed model, for a method that learns from it",
-    ),
-    original_cache: z.string().nullable().optional().describe(
-      "what that model answers, kept for every action that learns from it",
-    ),
+    original_dir: z.string().nullable().optional().describe("the study's uncompressed model"),
+    original_cache: z.string().nullable().optional().describe("what that model answers, kept"),
+    device: z.enum(["cpu", "cuda"]).optional().describe("whose energy is counted; absent: cpu"),
+    cpu_power: CpuPower.nullable().optional().describe("by which an estimate of it counts"),
   }),
   /** Reloads a written artifact in this fresh process and compares it with its source. */
   z.strictObject({

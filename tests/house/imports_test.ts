@@ -14,7 +14,7 @@ const LAYERS: Record<string, readonly string[]> = {
   families: [...GROUND, "checkpoint", "models", "methods", "training", "text"],
   evaluation: [...GROUND, "checkpoint", "models", "text"],
   runtimes: [...GROUND, "checkpoint", "models", "text"],
-  measuring: [...GROUND, "checkpoint", "models", "runtimes", "evaluation", "text"],
+  measuring: [...GROUND, "checkpoint", "models", "methods", "runtimes", "evaluation", "text"],
   stages: [
     ...[...GROUND, "checkpoint", "models", "methods", "families", "evaluation", "runtimes"],
     ...["measuring", "text"],

@@ -8,6 +8,8 @@ import pytest
 from tiny_model import act, tiny_dir
 
 from pare_backends.failures import StageFailure
+from pare_backends.measuring.action_energy import METRICS, ActionEnergy
+from pare_backends.measuring.energy_tables import CpuPower
 from pare_backends.methods.figures import MAX_FIGURES, Figure, checked
 from pare_backends.models.layout import layout_of
 
@@ -16,10 +18,23 @@ SOUND = Figure("heads_cut", "model.layers.0.self_attn", 3.0, "heads")
 
 def test_a_method_s_figures_are_those_of_the_stage(tmp_path: Path) -> None:
     result = act(tmp_path / "child", "magnitude", {"sparsity": 0.5}, agent="pruning")
-    assert result["figures"] == [
+    *own, energy = result["figures"]
+    assert energy["metric"] in METRICS.values() and energy["unit"] == "J"
+    assert own == [
         {"metric": "sparsity", "layer": layer, "value": 0.5, "unit": "1"}
         for layer in layout_of(tiny_dir()).linear
     ]
+
+
+def test_an_action_s_joules_are_its_cpu_time_by_the_watts_of_a_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seconds = iter([3.0, 5.5])
+    monkeypatch.setattr("pare_backends.measuring.energy._packages", lambda: None)
+    monkeypatch.setattr("time.process_time", lambda: next(seconds))
+    figure, how = ActionEnergy("cpu", CpuPower(4.0, "a table")).so_far()
+    assert figure == Figure("estimated_energy_j", None, 10.0, "J")
+    assert how == ("estimated_energy_j is the action's own: estimate, 4 W a busy thread: a table")
 
 
 def test_figures_keep_their_order() -> None:
@@ -32,6 +47,7 @@ def test_figures_keep_their_order() -> None:
     [
         ([Figure("Heads cut", None, 1.0, "1")], "small letters"),
         ([Figure("cosine", None, 1.0, "1")], "pare measures that itself"),
+        ([Figure("energy_j", None, 1.0, "J")], "pare measures that itself"),
         ([Figure("loss", None, float("nan"), "nats")], "no finite number"),
         ([Figure("loss", None, 1.0, "")], "its unit has 0 characters"),
         ([Figure("loss", "l" * 257, 1.0, "nats")], "its layer's name has 257"),

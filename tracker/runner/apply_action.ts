@@ -231,6 +231,8 @@ async function makeIn(
         work_dir,
         parent_id: parent.artifact_id,
         ...await originalOf(input),
+        device: study.device,
+        cpu_power: study.cpu_power,
       },
       method.needs.environment,
       stage,

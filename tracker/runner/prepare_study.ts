@@ -229,6 +229,7 @@ async function prepareTasks(
     tasks,
     rungs: rungsOf(spec, chosen),
     seed: request.seed,
+    device: device.device,
     cpu_power: device.cpu_power ?? null,
     carbon_intensity: device.carbon_intensity ?? null,
     answer_chars: request.answer_chars ?? ANSWER_CHARS,

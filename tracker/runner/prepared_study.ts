@@ -32,6 +32,7 @@ export interface PreparedStudy {
   readonly counts: StudyWindows;
   readonly seed: number;
   /** What energy is estimated and CO2 reckoned with; null where an old study does not say. */
+  readonly device: "cpu" | "cuda";
   readonly cpu_power: CpuPower | null;
   readonly carbon_intensity: CarbonIntensity | null;
   /** Of each answer that the store keeps. */

@@ -15,7 +15,7 @@ MAX_FIGURES = 50_000
 MAX_METRICS = 64
 MAX_LAYER = 256
 MAX_UNIT = 64
-OWN_METRICS = ("cosine",)
+OWN_METRICS = ("cosine", "energy_j", "estimated_energy_j")
 """Names that pare gives figures of its own."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import resource
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,6 +21,8 @@ from pare_backends.checkpoint.forms import GridTensor
 from pare_backends.checkpoint.setting import NewSetting, Setting, methods_in, write_setting
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import build_params, unknown_name
+from pare_backends.measuring.action_energy import ActionEnergy
+from pare_backends.measuring.energy_tables import CpuPower
 from pare_backends.method_file import load_method_file
 from pare_backends.methods.context import Context
 from pare_backends.methods.figures import checked
@@ -52,6 +54,10 @@ class ApplyRequest:
     """The study's uncompressed model, for a method that learns from it."""
     original_cache: str | None = None
     """What that model answers, kept for every action that learns from it."""
+    device: str = "cpu"
+    """Whose energy is counted: cpu or cuda."""
+    cpu_power: CpuPower | None = None
+    """By which an estimate of it counts; None: an unknown processor."""
 
 
 def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
@@ -67,10 +73,12 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
     with report.span("layout", library=True):
         layout = layout_of(request.parent_dir)
     context = context_of(request, layout, report)
+    energy = ActionEnergy(request.device, request.cpu_power)
     made: Checkpoint | NewSetting = module.apply(parent, params, context)
+    joules, how = energy.so_far()
     child = parent if isinstance(made, NewSetting) else made
     check_child(parent, child)
-    figures = checked(context.figures)
+    figures = [*checked(context.figures), asdict(joules)]
     with report.span("write"):
         report.progress("write", 0, 1, "checkpoints")
         if isinstance(made, NewSetting):
@@ -92,7 +100,7 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
         "activation_bits": min(declared) if declared else None,
         "stored_layers": sum(t is not parent.stored.get(n) for n, t in child.stored.items()),
         "peak_memory_bytes": peak_memory(),
-        "notes": [*others, *context.notes, left_in_floats(floats, formula_bytes(child))],
+        "notes": [*others, *context.notes, how, left_in_floats(floats, formula_bytes(child))],
         "floats": floats,
         "loader": "pare" if own_loader else "transformers",
         "model": model,

@@ -70,6 +70,12 @@ sized AS (
 took AS (
   SELECT study_id, trial_id, stage + 1 AS stage, sum(seconds) AS seconds
   FROM spans WHERE stage IS NOT NULL GROUP BY ALL
+),
+joules AS (
+  -- An artifact that was found in the cache cost what it cost when it was made.
+  SELECT artifact_id, max(value) AS energy_j
+  FROM layer_sensitivities WHERE layer IS NULL AND metric IN ('energy_j', 'estimated_energy_j')
+  GROUP BY ALL
 )
 SELECT r.study_id, r.trial_id, t.readable_id, r.stage, r.agent, r.method, r.artifact_id,
   r.measured_in, r.fidelity, r.accuracy,
@@ -81,12 +87,13 @@ SELECT r.study_id, r.trial_id, t.readable_id, r.stage, r.agent, r.method, r.arti
   r.perplexity, r.latency_ms, 1 / r.latency_ratio AS speedup, r.memory_bytes, r.size_bytes,
   lag(r.size_bytes) OVER chain / r.size_bytes AS stage_ratio,
   s.fp16_bytes / r.size_bytes AS cumulative_ratio,
-  k.seconds
+  k.seconds, j.energy_j
 FROM sized r
 JOIN trials t ON t.study_id = r.study_id AND t.trial_id = r.trial_id
 JOIN studies s ON s.study_id = r.study_id
 LEFT JOIN baselines q ON q.study_id = r.study_id AND q.fidelity = r.fidelity
 LEFT JOIN took k ON k.study_id = r.study_id AND k.trial_id = r.trial_id AND k.stage = r.stage
+LEFT JOIN joules j ON j.artifact_id = r.artifact_id
 WINDOW chain AS (PARTITION BY r.study_id, r.trial_id ORDER BY r.stage);
 
 COMMENT ON VIEW stage_comparison IS
@@ -119,3 +126,5 @@ COMMENT ON COLUMN stage_comparison.cumulative_ratio IS
   'fp16 bytes of the original / bytes after the stage';
 COMMENT ON COLUMN stage_comparison.seconds IS
   'of the action in this trial, its verification with it: next to none where the artifact was found; NULL of the baseline and in old records';
+COMMENT ON COLUMN stage_comparison.energy_j IS
+  'joules of the action when its artifact was made, measured or estimated: artifact_figures says which; NULL of the baseline and in old records';

@@ -1,0 +1,26 @@
+"""What an action cost in joules, as a figure of the artifact that it made."""
+
+from __future__ import annotations
+
+from pare_backends.measuring.energy import energy_reader
+from pare_backends.measuring.energy_tables import UNKNOWN_CPU, CpuPower
+from pare_backends.methods.figures import Figure
+
+METRICS = {"measured": "energy_j", "estimated": "estimated_energy_j"}
+"""By a reader's provenance: an estimate never stands under the name of a measurement."""
+
+
+class ActionEnergy:
+    """Counts from here on. A device's counter has in it all that runs there, idle power too; an
+    estimate has the CPU time of this process alone."""
+
+    def __init__(self, device: str, power: CpuPower | None) -> None:
+        self._reader = energy_reader(device, power or UNKNOWN_CPU)
+        self._begun = self._reader.now()
+
+    def so_far(self) -> tuple[Figure, str]:
+        """Joules since the start, and the sentence that says how they were counted."""
+        metric = METRICS[self._reader.provenance]
+        joules = self._reader.now() - self._begun
+        how = f"{metric} is the action's own: {self._reader.method}, {self._reader.how}"
+        return Figure(metric, None, joules, "J"), how
