@@ -56,6 +56,7 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
         seed: 1,
         answer_chars: 100,
         allow_unsafe_code: false,
+        device: "cpu" as const,
         cpu_power: null,
         carbon_intensity: null,
       });

@@ -84,6 +84,7 @@ async function prepare(client: BackendClient, disk: string, before: (stage: stri
     allow_unsafe_code: false,
     seed: 1,
     answer_chars: 100,
+    device: "cpu" as const,
     cpu_power: null,
     carbon_intensity: null,
   };

@@ -66,6 +66,7 @@ async function prepare(teacher: boolean) {
   const study = {
     ...{ study_id: "study", seed: 1, answer_chars: 100, allow_unsafe_code: false },
     ...{ model: smallFacts().model, spec: null as never, tasks: [], rungs: [] },
+    device: "cpu" as const,
     windows: { calibration: null, training: null },
     counts: { calibration: { windows: 0, tokens: 0 }, training: { windows: 0, tokens: 0 } },
     ...{ cpu_power: null, carbon_intensity: null },
