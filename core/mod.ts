@@ -87,6 +87,7 @@ export * from "./spec/rungs.ts";
 export * from "./strategies/seed_strategies.ts";
 export * from "./strategies/strategy_names.ts";
 export * from "./spec/targets.ts";
+export * from "./strategies/recovery.ts";
 export * from "./strategies/untried.ts";
 export * from "./strategies/weight_bytes.ts";
 export * from "./tasks/without_tasks.ts";

@@ -1,4 +1,4 @@
-import type { Action, ResolvedAction } from "../schemas/action.ts";
+import type { Action, KnobValue, ResolvedAction } from "../schemas/action.ts";
 import type { DataKind } from "../schemas/artifact.ts";
 import type { Facts, ModelFacts } from "../schemas/facts.ts";
 import type { GroupMember } from "../schemas/found_task.ts";
@@ -147,6 +147,20 @@ export interface BenchmarkSet {
   readonly reasons?: Readonly<Record<string, string>>;
 }
 
+/**
+ * How an agent wins back what others cost: after a trial that lost too much quality, the same recipe
+ * with this action in it is proposed, once.
+ */
+export interface Recovery {
+  /** A recipe is recovered where one of its actions has one of these effects, and none trains yet. */
+  readonly after: readonly Effect[];
+  /** The agent's own method and its parameters; those left out take their defaults. */
+  readonly method: string;
+  readonly params: Readonly<Record<string, KnobValue>>;
+  /** Why it may help, as the end of a sentence: "low-rank factors win back what a cut took". */
+  readonly reason: string;
+}
+
 /** A group of methods; built-in ones are the files of one folder under `plugins/`. */
 export interface Agent {
   readonly kind: "agent";
@@ -161,6 +175,8 @@ export interface Agent {
   readonly python_dir?: string;
   /** Its methods to try first, best first: for models above 10 GB at 16 bits and for the others. */
   readonly preferred?: { readonly large: readonly string[]; readonly small: readonly string[] };
+  /** How it wins back quality that a recipe lost; tried in this order. */
+  readonly recovers?: readonly Recovery[];
   /** The benchmark sets that it knows; a set may name tasks that do not exist yet. */
   readonly benchmark_sets?: readonly BenchmarkSet[];
 }
@@ -228,6 +244,8 @@ export interface SearchContext {
   readonly facts: Facts;
   readonly spec: Spec;
   readonly methods: readonly { agent: string; method: Method }[];
+  /** What the agents declare to win back lost quality with; `recoveryOf` makes recipes of it. */
+  readonly recoveries: readonly ({ agent: string } & Recovery)[];
   /** Closed trials, and those that are held, as results of the rung that they reached. */
   readonly trials: readonly Trial[];
   /** Trial ids of the front, best reward first. */

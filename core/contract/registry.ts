@@ -1,6 +1,6 @@
 import { QUALITY } from "../metrics/metric_table.ts";
 import { unknownName, UsageError } from "../errors.ts";
-import { resolvedSchema } from "./knobs.ts";
+import { paramsSchema, resolvedSchema } from "./knobs.ts";
 import {
   type Agent,
   EFFECTS,
@@ -106,6 +106,25 @@ function checkOrderOf(method: Method, path: string): void {
   );
 }
 
+/** What an agent recovers with must be a method of its own, with parameters that it takes. */
+function checkRecoveries(agent: Agent, path: string, all: readonly RegisteredMethod[]): void {
+  const own = all.filter((one) => one.agent === agent.name).map(({ method }) => method);
+  for (const { method: name, params, after } of agent.recovers ?? []) {
+    const method = own.find((one) => one.name === name);
+    const reason = method === undefined
+      ? unknownName(`method of ${agent.name}`, name, own.map((one) => one.name))
+      : !paramsSchema(method.knobs).safeParse(params).success
+      ? `${name} does not take ${JSON.stringify(params)}`
+      : after.every((effect) => EFFECTS.includes(effect))
+      ? null
+      : `its after must be of ${EFFECTS.join(", ")}: it is ${JSON.stringify(after)}`;
+    if (reason === null) continue;
+    throw new UsageError(
+      `Cannot register what agent "${agent.name}" of ${path} recovers: ${reason}`,
+    );
+  }
+}
+
 /** What a task reports must be a metric of the table: its unit, direction and scale are known by it. */
 function checkMetric({ name, reported_metric }: Task, path: string): void {
   if (QUALITY.some((metric) => metric.name === reported_metric)) return;
@@ -199,6 +218,9 @@ export function makeRegistry(loaded: readonly LoadedPlugin[]): Registry {
     checkOrderOf(entry.method, path);
   }
   const methods = found.map(({ entry }) => entry);
+  for (const { path, plugin } of loaded) {
+    if (plugin.kind === "agent") checkRecoveries(plugin, path, methods);
+  }
   return {
     agents,
     methods,

@@ -25,6 +25,7 @@ export function searchContext(study: Study, number: number, ask: number): Search
     facts,
     spec: study.spec,
     methods: allowed,
+    recoveries: study.input.recoveries ?? [],
     trials,
     front: currentFront(study).ids,
     costs: trials.map((trial) => costOf(trial, facts.device.device)),

@@ -10,6 +10,7 @@ import type { StudyLimits, StudyRequest } from "../schemas/request.ts";
 import type { StrategyRule } from "../schemas/rules.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
+import type { AgentRecovery } from "../strategies/recovery.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 import type { Recommendation } from "../advice/recommend.ts";
 import type { ReplayedStudy } from "../resume/replay.ts";
@@ -38,6 +39,8 @@ export interface StudyInput {
   readonly spec: Spec;
   readonly provenance: Provenance;
   readonly methods: readonly AgentMethod[];
+  /** What its agents declare to win back lost quality with; absent: nothing. */
+  readonly recoveries?: readonly AgentRecovery[];
   /** Which recipes are tried first in which case, where the request names none. */
   readonly rules?: readonly StrategyRule[];
   /** Asked in turn, one an episode; one that has nothing to propose is passed over. */

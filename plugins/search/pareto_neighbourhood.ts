@@ -3,9 +3,9 @@ import {
   type AgentMethod,
   type Answer,
   defineSampler,
-  type ResolvedAction,
-  resolvedSchema,
+  recoveryOf,
   type SearchContext,
+  stillFits,
   type Trial,
   untried,
   usableMethods,
@@ -40,14 +40,6 @@ function parents({ front, trials, random }: SearchContext): Trial[] {
     drawn.push(...left.splice(at < 0 ? left.length - 1 : at, 1));
   }
   return [...drawn, ...stopped.filter((trial) => trial.actions.length > 0)];
-}
-
-/** False for an action of a method that this study may not use, or whose knobs have changed since. */
-function stillFits(action: ResolvedAction, methods: readonly AgentMethod[]): boolean {
-  const entry = methods.find(({ agent, method }) =>
-    agent === action.agent && method.name === action.method
-  );
-  return entry !== undefined && resolvedSchema(entry.method.knobs).safeParse(action.params).success;
 }
 
 /** One move from a member of the front: first the kind of move is drawn, then the move. */
@@ -107,7 +99,8 @@ function exploreProposal(
 }
 
 /**
- * Exploits the front's neighbourhood, or explores: a move from a front member changes one knob by
+ * First what an agent declares to win back what the latest recipes lost. Then it exploits the front's
+ * neighbourhood, or explores: a move from a front member changes one knob by
  * one step, adds or removes the embedding's action, swaps the method at the same bits, or is what
  * the method itself would try next; from a recipe that lost too much only that is tried, and only
  * where the front leaves nothing. The chance of exploring falls with the recipes tried, and drawing
@@ -119,6 +112,8 @@ export default defineSampler({
   propose(context) {
     const methods = usableMethods(context);
     const admissible = untried(context);
+    const recovery = recoveryOf(context, admissible);
+    if (recovery !== null) return recovery;
     const recipes = context.trials.filter((trial) => trial.strategy !== null).length;
     const exploring = context.random() < Math.max(FLOOR, DECAY ** recipes);
     return exploring

@@ -143,3 +143,22 @@ Deno.test("makeRegistry() makes what inferSpec() takes", () => {
   const registry = makeRegistry(agents.map((one) => at(`${one.name}/agent.ts`, one)));
   assert.deepEqual(registry.agents, agents);
 });
+
+Deno.test("makeRegistry() refuses a recovery by a method, a value or an effect that there is not", () => {
+  const recovering = (method: string, params: Record<string, number>, after: string[]) =>
+    refusal(
+      at(
+        "shrinking/agent.ts",
+        // A third party's may be plain JavaScript: its effects are any text.
+        { ...agent, recovers: [{ method, params, after: after as never[], reason: "so" }] },
+      ),
+      at("shrinking/octet.ts", octet),
+      at("shrinking/round.ts", round),
+    );
+  assert.match(
+    recovering("rond", {}, ["prunes"]),
+    /recovers: Unknown method.*Did you mean "round"/,
+  );
+  assert.match(recovering("round", { bits: 5 }, ["prunes"]), /round does not take {"bits":5}/);
+  assert.match(recovering("round", {}, ["prune"]), /its after must be of trains, .* \["prune"\]/);
+});

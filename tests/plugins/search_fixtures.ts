@@ -62,6 +62,7 @@ export function context(more: Partial<SearchContext> = {}, own = methods): Searc
     facts,
     spec,
     methods: own,
+    recoveries: [],
     trials: [],
     front: [],
     costs: [],
