@@ -105,11 +105,13 @@ Deno.test("the report sums layers up, however many there are", () => {
   const many = layers("sparsity", Array.from({ length: 1001 }, (_, n) => n / 1000));
   assert.equal(
     figuresText([...many, ...whole]),
-    "sparsity 0.500; 0 to 1.00, median 0.500, in 1001 layers; teacher bytes 2.5 MB",
+    "sparsity: 0.500; 0 to 1.00, median 0.500, in 1001 layers; teacher bytes: 2.5 MB",
   );
-  assert.equal(figuresText(layers("rank", [8, 8, 8])), "rank 8.00 in each of 3 layers");
+  assert.equal(figuresText(layers("rank", [8, 8, 8])), "rank: 8.00 in each of 3 layers");
+  const near = layers("sparsity", [0.5, 0.50001]);
+  assert.equal(figuresText(near), "sparsity: 0.500 in each of 2 layers");
   const kinds = Array.from({ length: 13 }, (_, n) => layers(`kind_${n}`, [n])).flat();
-  assert.match(figuresText(kinds), /kind 9 9\.00 in each of 1 layers; 3 more in SQL$/);
+  assert.match(figuresText(kinds), /kind 9: 9\.00 in each of 1 layers; 3 more in SQL$/);
 });
 
 Deno.test("the report names an artifact's figures once, with every trial that went through it", () => {
@@ -124,7 +126,7 @@ Deno.test("the report names an artifact's figures once, with every trial that we
   assert.match(report, /## What the actions left/);
   assert.match(
     report,
-    /\| t01, t02 \| gptq \| sparsity 0\.200 to 0\.400, median 0\.300, in 2 layers \|/,
+    /\| t01, t02 \| gptq \| sparsity: 0\.200 to 0\.400, median 0\.300, in 2 layers \|/,
   );
   assert.doesNotMatch(report, /t00/);
   assert.deepEqual(

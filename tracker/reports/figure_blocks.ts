@@ -19,20 +19,21 @@ function median(sorted: readonly number[]): number {
 /** Of many layers the least, the median and the most. */
 function layersText(values: readonly number[], unit: string): string {
   const sorted = [...values].sort((a, b) => a - b);
-  const [least, most] = [sorted[0]!, sorted.at(-1)!];
-  if (least === most) return `${withUnit(least, unit)} in each of ${sorted.length} layers`;
-  const [low, middle, high] = [least, median(sorted), most].map((one) => withUnit(one, unit));
-  return `${low} to ${high}, median ${middle}, in ${sorted.length} layers`;
+  const told = [sorted[0]!, median(sorted), sorted.at(-1)!].map((one) => withUnit(one, unit));
+  const [low, middle, high] = told;
+  return low === high
+    ? `${low} in each of ${sorted.length} layers`
+    : `${low} to ${high}, median ${middle}, in ${sorted.length} layers`;
 }
 
-/** A metric's own figure, then that of its layers: `sparsity 0.5; 0.31 to 0.62, median 0.5, in 210 layers`. */
+/** A metric's own figure, then that of its layers: `sparsity: 0.5; 0.31 to 0.62, median 0.5, in 210 layers`. */
 function metricText(metric: string, found: readonly ArtifactFigure[]): string {
   const whole = found.filter(({ layer }) => layer === null).map((one) =>
     withUnit(one.value, one.unit)
   );
   const layers = found.filter(({ layer }) => layer !== null).map(({ value }) => value);
   const summed = layers.length === 0 ? [] : [layersText(layers, found[0]!.unit)];
-  return `${metric.replaceAll("_", " ")} ${[...whole, ...summed].join("; ")}`;
+  return `${metric.replaceAll("_", " ")}: ${[...whole, ...summed].join("; ")}`;
 }
 
 /** What a method tells of its artifact, in a few words a metric. */
