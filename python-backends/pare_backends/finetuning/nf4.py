@@ -3,6 +3,7 @@ distribution, with a scale for each block of 64; a linear layer that multiplies 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,13 @@ def code_book() -> torch.Tensor:
     return (values / values.max()).float()
 
 
+@functools.cache
+def pairs() -> torch.Tensor:
+    """The two values of every byte: one look-up in place of two. returns: (256, 2) float32"""
+    book = code_book()
+    return torch.stack([book.repeat_interleave(16), book.repeat(16)], dim=1)
+
+
 @dataclass(frozen=True)
 class NF4:
     """A matrix in four bits a weight and a float32 scale a block."""
@@ -49,11 +57,11 @@ class NF4:
 
     def weight(self) -> torch.Tensor:
         """The values that it stands for: (out, in) float32"""
-        book = code_book().to(self.codes.device)
-        pairs = torch.stack([self.codes >> 4, self.codes & 15], dim=-1)
-        values = book[pairs.reshape(len(self.scales), BLOCK).int()] * self.scales.unsqueeze(1)
+        table = pairs().to(self.codes.device)
+        values = table.index_select(0, self.codes.reshape(-1).int())  # two weights a byte
+        blocks = values.view(-1, BLOCK).mul_(self.scales.unsqueeze(1))
         out, into = self.shape
-        return values.reshape(-1)[: out * into].reshape(out, into)
+        return blocks.view(-1)[: out * into].view(out, into)
 
     @property
     def nbytes(self) -> int:
