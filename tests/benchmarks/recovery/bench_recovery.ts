@@ -5,6 +5,7 @@
  *     deno task bench:recovery                # 15 minutes of training a recipe: some six hours
  *     deno task bench:recovery --minutes 2    # less training
  *     deno task bench:recovery --quick        # the tiny model: tries the benchmark itself
+ *     deno task bench:recovery --only "2 blocks"   # cuts named so, in a study of their own
  *     deno task bench:recovery --fresh        # forgets what an earlier run measured
  */
 import { execa } from "execa";
@@ -168,6 +169,7 @@ async function main(): Promise<void> {
       minutes: { type: "string", default: "15" },
       quick: { type: "boolean", default: false },
       fresh: { type: "boolean", default: false },
+      only: { type: "string", default: "" },
     },
   });
   const minutes = values.quick ? 0.01 : Number(values.minutes);
@@ -175,21 +177,24 @@ async function main(): Promise<void> {
     console.error(`Cannot train for --minutes ${values.minutes}: say a number above 0`);
     process.exit(2);
   }
-  const name = values.quick ? "recovery-quick" : `recovery-${minutes}`;
+  const part = values.only.replace(/[^a-z0-9]+/gi, "_");
+  const name = [values.quick ? "recovery-quick" : `recovery-${minutes}`, part].filter(Boolean)
+    .join("-");
   const home = await benchmarkHome(name);
   if (values.fresh) {
-    for (const part of ["probe", "study", "artifacts"]) {
-      await rm(join(home, part), { recursive: true, force: true });
+    for (const made of ["probe", "study", "artifacts"]) {
+      await rm(join(home, made), { recursive: true, force: true });
     }
   }
   const place: Place = { home, model: values.quick ? "tiny" : "demo" };
   const steps = await equalSteps(place, minutes);
   say(`${minutes} minutes: ${steps.lora} steps of LoRA, ${steps.distill} of distillation`);
-  const asked = recipes(steps);
+  const asked = recipes(steps).filter(({ cut }) => cut.includes(values.only));
+  if (asked.length === 0) throw new Error(`No cut is named like "${values.only}"`);
   const store = await study(place, "study", asked);
   const rows = await measured(place, store, asked);
   console.log(recoveryTable(rows));
-  if (!values.quick) {
+  if (!values.quick && values.only === "") {
     const kept = { minutes, steps, cores: navigator.hardwareConcurrency, rows };
     await writeFile(TABLE, `${JSON.stringify(kept, null, 1)}\n`);
   }
