@@ -225,7 +225,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     }
     const tools = toolsWith(plugins, { offline, trusting: request.trust_remote_code });
     const runner = setUpRunner(tools, study_id, request);
-    const { facts, baseline } = await gatherFacts(tools, runner, request, gguf);
+    const { facts, baseline, student } = await gatherFacts(tools, runner, request, gguf);
     const refusal = memoryRefusal(facts);
     if (refusal !== null) throw new UsageError(refusal);
     const compresses = request.evaluation === undefined;
@@ -245,6 +245,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
       facts,
       spec,
       baseline,
+      student,
       provenance: await provenanceOf(command, facts.model, hashes),
       limits,
     });

@@ -52,6 +52,8 @@ export interface SessionInput {
   /** Inferred of them; a study that goes on keeps the one that it began with. */
   readonly spec: Spec;
   readonly baseline: Artifact;
+  /** The smaller model that the user named; null: none. */
+  readonly student: Artifact | null;
   readonly provenance: Provenance;
   /** Limits that are set anew for a study taken up. */
   readonly limits: StudyLimits;
@@ -142,7 +144,7 @@ async function prepared(
   inUse: Store,
   { ask, signal, onEvent }: StudyCompany,
 ): Promise<{ input: StudyInput; ports: StudyPorts }> {
-  const { tools, mirror, study_id, request, facts, spec, baseline, provenance } = session;
+  const { tools, mirror, study_id, request, facts, spec, baseline, student, provenance } = session;
   const { registry } = tools;
   const history = await historyOf(inUse, study_id);
   const isNew = history === undefined;
@@ -193,6 +195,6 @@ async function prepared(
     ...(givenLimits(session.limits).length === 0 ? {} : { limits: session.limits }),
     onEvent,
   };
-  const backend = createLiveBackend(workshop, ready, runner, baseline);
+  const backend = createLiveBackend(workshop, ready, runner, { original: baseline, student });
   return { input, ports: { backend, tracker: store, ask, clock: studyClock(outOfTime), signal } };
 }

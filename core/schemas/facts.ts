@@ -124,6 +124,9 @@ export type DatasetFacts = z.infer<typeof DatasetFacts>;
 
 export const Facts = z.strictObject({
   model: ModelFacts,
+  student: ModelFacts.optional().describe(
+    "the smaller model that the user named, which may take the untouched model's place",
+  ),
   device: DeviceFacts,
   dataset: DatasetFacts,
 });

@@ -98,6 +98,10 @@ export const StudyRequest = z.strictObject({
   training_data: z.string().optional().describe(
     "file of {text} or {prompt, answer} that methods train on; default: the calibration text",
   ),
+  student: z.string().min(1).optional().describe(
+    "a smaller model with the same tokenizer, which distillation may train in the model's place: " +
+      "directory, GGUF file or Hugging Face name",
+  ),
   samples: SampleCounts.default({}).describe("samples a task; default: the task's own"),
   sampling: Sampling.optional(),
   country: z.string().optional().describe(

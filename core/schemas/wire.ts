@@ -75,6 +75,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     model_name: z.string(),
     output_dir: z.string().describe("empty directory; used where weights must be converted"),
     trust_remote_code: z.boolean(),
+    tokenizer_dir: z.string().optional().describe("of the model whose tokenizer it must have"),
   }),
   /** Knobs of every Python method: for the conformance test. */
   z.strictObject({
@@ -129,6 +130,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     parent_id: z.string().optional().describe("the parent's: a setting names its weights by it"),
     original_dir: z.string().nullable().optional().describe("the study's uncompressed model"),
     original_cache: z.string().nullable().optional().describe("what that model answers, kept"),
+    student_dir: z.string().nullable().optional().describe("the smaller one that was named"),
     device: z.enum(["cpu", "cuda"]).optional().describe("whose energy is counted; absent: cpu"),
     cpu_power: CpuPower.nullable().optional().describe("by which an estimate of it counts"),
   }),

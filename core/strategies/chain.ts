@@ -1,6 +1,7 @@
 import type { Leaves } from "../contract/plugin.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Facts, ModelFacts } from "../schemas/facts.ts";
+import { metAfter } from "./met_facts.ts";
 import { type AgentMethod, findMethod } from "./resolve_action.ts";
 import { totalBytes } from "./weight_bytes.ts";
 
@@ -22,7 +23,7 @@ export function chainOf(
   return actions.map((action) => {
     const entry = findMethod(methods, action.agent, action.method);
     const link = { action, entry, met, leaves: entry.method.leaves(action.params, met) };
-    met = { ...met, model: link.leaves.model };
+    met = metAfter(met, link.leaves.model);
     return link;
   });
 }

@@ -3,6 +3,7 @@ import type { Method, Support } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import type { Action, KnobValue, Origin, ResolvedAction, ResolvedKnob } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
+import { metAfter } from "./met_facts.ts";
 
 /** A method with the agent that it belongs to. */
 export interface AgentMethod {
@@ -158,7 +159,7 @@ export function resolveActions(
   return actions.map((action) => {
     const resolved = resolveAction(action, methods, met, mode);
     const { method } = findMethod(methods, action.agent, action.method);
-    met = { ...met, model: method.leaves(resolved.params, met).model };
+    met = metAfter(met, method.leaves(resolved.params, met).model);
     return resolved;
   });
 }

@@ -30,6 +30,7 @@ const ALL_BYTES = 2e9;
 const LEAST_COSINE = 0.5;
 const LEAST_LR = 0.000001;
 
+type StudentFrom = "chain" | "named";
 type StudentWeights = "all" | "factors" | "adapter";
 
 /** Every part is trained; `block` reaches norms, biases and whatever else a block holds. */
@@ -43,12 +44,32 @@ function trainedParts(weights: StudentWeights): Change[] {
   }));
 }
 
-function leaves(
-  { student_weights, rank }: { student_weights: StudentWeights; rank: number },
-  facts: Facts,
-): Leaves {
-  if (student_weights === "adapter") return factorLeaves({ rank, merge: false }, facts);
-  return { changes: trainedParts(student_weights), model: facts.model };
+/** The facts of what is trained: a named student's own; what the user gave is the model. */
+function studentFacts({ student_from }: { student_from: StudentFrom }, facts: Facts): Facts {
+  const { model, student } = facts;
+  if (student_from === "chain" || student === undefined) return facts;
+  const { model_name, source, path, revision, dtype, original_bytes, grid, chat_template } = model;
+  const given = { model_name, source, path, revision, dtype, original_bytes, grid, chat_template };
+  return { ...facts, model: { ...student, ...given } };
+}
+
+interface Left {
+  readonly student_from: StudentFrom;
+  readonly student_weights: StudentWeights;
+  readonly rank: number;
+}
+
+function leaves(params: Left, facts: Facts): Leaves {
+  const { student_from, student_weights, rank } = params;
+  const trained = studentFacts(params, facts);
+  const own = student_weights === "adapter"
+    ? factorLeaves({ rank, merge: false }, trained)
+    : { changes: trainedParts(student_weights), model: trained.model };
+  if (student_from === "chain") return own;
+  // Another model's weights: nothing of them can be compared with the original's.
+  const other = trainedParts("all").map((change) => ({ ...change, least_cosine: null }));
+  const beside = own.changes.filter(({ part }) => part === "adapter");
+  return { changes: [...other, ...beside], model: own.model };
 }
 
 /** Knowledge distillation, with the study's uncompressed model as the teacher. */
@@ -104,6 +125,11 @@ export default defineMethod({
       unit: "tokens",
       description: "Most likely tokens of the teacher that are kept, the others as one mass",
     }),
+    student_from: choice(["chain", "named"], {
+      default: "chain",
+      unit: "model",
+      description: "What is trained: the model as the chain left it, or the study's named student",
+    }),
     student_weights: choice(["all", "factors", "adapter"], {
       default: "all",
       unit: "weights",
@@ -145,18 +171,26 @@ export default defineMethod({
     reason: "it trains float weights of the shapes that they have then",
   },
   label: (params) => [
+    ...(params.student_from === "named" ? ["named student"] : []),
     ...(params.divergence === "forward_kl" ? [] : [params.divergence.replace("_", " ")]),
     ...(params.student_weights === "all" ? [] : [params.student_weights]),
     ...lengthLabel(params),
   ],
   hint: (about) => about === "quality" ? "Take more steps, or text like that of the tasks" : null,
   supports: trainable,
-  accepts({ top_k, student_weights, rank }, facts): Support {
+  accepts(params, facts): Support {
+    const { top_k, student_from, student_weights, rank } = params;
     const { vocabulary } = facts.model;
     if (top_k > vocabulary) {
       return { ok: false, reason: `top_k is ${top_k}: the teacher has ${vocabulary} tokens` };
     }
-    return student_weights === "all" ? trainable(facts) : rankFits(rank, facts);
+    if (student_from === "named" && facts.student === undefined) {
+      const reason = "a named student takes the untouched model's place: name one with --student " +
+        "and let distill be the first action";
+      return { ok: false, reason };
+    }
+    const trained = studentFacts(params, facts);
+    return student_weights === "all" ? trainable(trained) : rankFits(rank, trained);
   },
   auto: ({ model }) => {
     const factors = model.fp16_bytes > ALL_BYTES;
@@ -171,17 +205,27 @@ export default defineMethod({
       },
     };
   },
-  // Alone it would learn from the uncompressed model what that model knows: it follows on a cut.
-  seed: () => null,
+  // Alone it would learn from the uncompressed model what that model knows: it follows on a cut, or
+  // trains a smaller model.
+  seed: (boldness, { student }) =>
+    boldness === "balanced" && student !== undefined ? { student_from: "named" } : null,
   next: (params, finding) => nextTraining(params, finding, LEAST_LR),
-  estimateSeconds: (params, facts) => (1 + TEACHER_SHARE) * trainingSeconds(params, facts),
-  // The student in float32, what is trained, and a batch's passes. The teacher is in memory before
-  // it, alone.
+  estimateSeconds(params, facts) {
+    const { model: { linear_parameters, embedding_parameters } } = facts;
+    const trained = studentFacts(params, facts);
+    const weights = trained.model.linear_parameters + trained.model.embedding_parameters;
+    const teacher = TEACHER_SHARE * (linear_parameters + embedding_parameters) / weights;
+    return (1 + teacher) * trainingSeconds(params, trained);
+  },
+  // The teacher is in memory first, alone; then the student in float32, what is trained, and a
+  // batch's passes.
   estimateMemory(params, facts) {
-    const { model } = facts;
+    const trained = studentFacts(params, facts);
     const { student_weights, rank, batch, tokens } = params;
-    const trained = student_weights === "all" ? model.parameters : factorWeights(rank, facts);
-    const copies = 4 * batch * tokens * LOGIT_COPIES * model.vocabulary;
-    return PROCESS_BYTES + 4 * model.parameters + trainingBytes(trained, params, facts) + copies;
+    const { parameters, vocabulary } = trained.model;
+    const weights = student_weights === "all" ? parameters : factorWeights(rank, trained);
+    const copies = 4 * batch * tokens * LOGIT_COPIES * vocabulary;
+    const student = 4 * parameters + trainingBytes(weights, params, trained) + copies;
+    return PROCESS_BYTES + Math.max(4 * facts.model.parameters, student);
   },
 });

@@ -3,6 +3,7 @@ import {
   type Action,
   checkStrategy,
   dataNeed,
+  type Facts,
   heldMethods,
   resolveActions,
   totalBytes,
@@ -97,6 +98,24 @@ Deno.test("distill takes training windows and the original, and begins no study 
   const large = { ...facts, model: { ...facts.model, fp16_bytes: 3e9 } };
   assert.equal(method.auto!(facts)["student_weights"]!.value, "all");
   assert.equal(method.auto!(large)["student_weights"]!.value, "factors");
+});
+
+Deno.test("a named student takes the untouched model's place, and no other", () => {
+  const named = distill({ student_from: "named" });
+  const student = { ...plain.model, ...{ layers: 1, parameters: 50_000, fp16_bytes: 100_000 } };
+  const check = (actions: Action[], known: Facts) => {
+    const verdict = checkStrategy(resolveActions(actions, methods, known), methods, known);
+    return verdict.ok ? "" : verdict.reason;
+  };
+  assert.match(check([named], plain), /name one with --student and let distill be the first/);
+  assert.equal(check([named, rtn], { ...plain, student }), "");
+  assert.match(check([magnitude, named], { ...plain, student }), /the untouched model's place/);
+  const [resolved] = resolveActions([named], methods, plain);
+  const { model, changes } = method.leaves(resolved!.params, { ...plain, student });
+  assert.deepEqual([model.layers, model.parameters], [1, 50_000]);
+  assert.equal(model.model_name, plain.model.model_name);
+  assert.ok(changes.every(({ least_cosine }) => least_cosine === null));
+  assert.deepEqual(method.seed("balanced", { ...plain, student }), { student_from: "named" });
 });
 
 Deno.test("twice the steps where quality was kept, a third of the learning rate where it was lost", () => {

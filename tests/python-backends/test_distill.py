@@ -15,15 +15,16 @@ import numpy as np
 import pytest
 from tiny_model import calibration, tiny_copy, tiny_dir
 
-from pare_backends.checkpoint import BitmaskTensor, read
+from pare_backends.checkpoint import BitmaskTensor, formula_bytes, read
 from pare_backends.checkpoint.load import load_dequantized
 from pare_backends.distillation.weights import open_weights
 from pare_backends.failures import StageFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report, silent_report
-from pare_backends.stages import apply
+from pare_backends.stages import apply, import_model
 from pare_backends.stages.apply import ApplyRequest
+from pare_backends.stages.import_model import ImportModelRequest
 
 TAUGHT = {"lr": 1e-3, "steps": 40, "tokens": 32, "top_k": 16, "batch": 2}
 WEIGHTS = "model.safetensors"
@@ -262,6 +263,33 @@ def test_a_student_with_another_tokenizer_is_refused_with_the_first_difference(
     with pytest.raises(StageFailure, match=r"'unheard-of' is .* missing in the teacher's"):
         distill(tmp_path / "model", more)
     assert not (tmp_path / "model").exists()
+
+
+def test_a_named_student_is_trained_in_the_place_of_the_untouched_model(
+    tmp_path: Path, narrow: Path
+) -> None:
+    asked = request(tmp_path / "m", tiny_dir(), "distillation", "distill", student_from="named")
+    asked = dataclasses.replace(asked, params={**TAUGHT, **asked.params}, student_dir=str(narrow))
+    done = apply.run(asked, silent_report())
+    assert done["model"]["intermediate_size"] == 64 < 128
+    assert done["formula_bytes"] == formula_bytes(read(narrow))
+    assert kl_to_original(tmp_path / "m") < 0.5 * kl_to_original(narrow)
+    with pytest.raises(StageFailure, match="the study names none, or an action before"):
+        distill(tmp_path / "none", tiny_dir(), student_from="named")
+
+
+def test_a_student_is_imported_with_the_teachers_tokenizer_alone(
+    tmp_path: Path, narrow: Path
+) -> None:
+    def imported(directory: Path) -> dict[str, Any]:
+        asked = ImportModelRequest(str(directory), str(tmp_path / "unused"), False, str(tiny_dir()))
+        return import_model.run(asked, silent_report())
+
+    assert imported(narrow)["intermediate_size"] == 64
+    vocabulary = json.loads((tiny_dir() / "tokenizer.json").read_text())["model"]["vocab"]
+    more = renamed(tmp_path / "more", {"unheard-of": len(vocabulary)})
+    with pytest.raises(StageFailure, match="its tokenizer is another one than the teacher's"):
+        imported(more)
 
 
 def test_hidden_states_of_another_width_are_refused(tmp_path: Path) -> None:

@@ -181,7 +181,17 @@ async function apply(root: string, storeName: string, trial_id: string) {
   } as unknown as Parameters<typeof applyAction>[0]["study"];
   const params = { sparsity: 0.5, pattern: "unstructured", scope: "layer" };
   const action = { agent: "pruning", method: "magnitude", params, resolved: [] };
-  const input = { workshop, study, runner, trial_id, original: parent, parent, action, stage: 0 };
+  const input = {
+    workshop,
+    study,
+    runner,
+    trial_id,
+    original: parent,
+    student: null,
+    parent,
+    action,
+    stage: 0,
+  };
   const outcome = await applyAction(input);
   assert.ok(outcome.ok, JSON.stringify(outcome));
   const told = (await store.journalOf(STUDY)).filter(({ type }) => type === "layer_sensitivities");

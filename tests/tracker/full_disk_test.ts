@@ -91,7 +91,7 @@ async function prepare(client: BackendClient, disk: string, before: (stage: stri
   const apply = () =>
     applyAction({
       ...{ workshop, study, runner, trial_id: "study/t01" },
-      ...{ parent, original: parent, action, stage: 0 },
+      ...{ parent, original: parent, student: null, action, stage: 0 },
     });
   return { apply, artifacts, ran, store };
 }

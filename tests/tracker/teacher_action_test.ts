@@ -73,10 +73,10 @@ async function prepare(teacher: boolean) {
   };
   const rtn = { agent: "quantization", method: "rtn", params: { bits: 8, group_size: 32 } };
   const action = resolveAction(rtn, plugins.methods, smallFacts());
-  const apply = async (original: Artifact) => {
+  const apply = async (original: Artifact, student: Artifact | null = null) => {
     const parent = originals[0]!;
     const common = { workshop, study, runner, trial_id: "study/t01", action };
-    const outcome = await applyAction({ ...common, parent, original, stage: 0 });
+    const outcome = await applyAction({ ...common, parent, original, student, stage: 0 });
     assert.ok(!outcome.ok && outcome.failure.message === "not run", JSON.stringify(outcome));
   };
   return { apply, originals, asked, keys, caches, store };
@@ -98,6 +98,16 @@ Deno.test("a method that learns from the original is given it, and is another ac
   assert.ok(existsSync(first!) && existsSync(elsewhere!));
   await caches.gc(0);
   assert.ok(existsSync(first!), "this process uses it");
+  await store.close();
+});
+
+Deno.test("a named student is given in the place of the untouched original, and is another action", async () => {
+  const { apply, originals: [one, other], asked, keys, store } = await prepare(true);
+  await apply(one!);
+  await apply(one!, other!);
+  await apply(other!, one!); // the parent is not the original any more: a cut of it
+  assert.deepEqual(asked.map(({ student_dir }) => student_dir), [null, other!.location, null]);
+  assert.equal(new Set(keys).size, 3);
   await store.close();
 });
 

@@ -271,6 +271,13 @@ export const STUDY_OPTIONS = [
     of: "study",
   },
   {
+    flag: "--student <model>",
+    help: "smaller model with the same tokenizer, which distill may train in the model's place",
+    reads: "text",
+    field: "student",
+    of: "study",
+  },
+  {
     flag: "--runtime <name>",
     help: "runtime for speed and memory",
     reads: "text",

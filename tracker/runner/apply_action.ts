@@ -21,14 +21,20 @@ import { failed, type StageRunner } from "./stage_runner.ts";
 import { usedData } from "./study_windows.ts";
 import type { Workshop } from "./workshop.ts";
 
-export interface ApplyInput {
+/** The models that a study begins with. */
+export interface ActionModels {
+  /** The uncompressed model. */
+  readonly original: Artifact;
+  /** The smaller one that the user named, which may take its place; null: none. */
+  readonly student: Artifact | null;
+}
+
+export interface ApplyInput extends ActionModels {
   readonly workshop: Workshop;
   readonly study: PreparedStudy;
   readonly runner: StageRunner;
   readonly trial_id: string;
   readonly parent: Artifact;
-  /** The study's uncompressed model. */
-  readonly original: Artifact;
   readonly action: ResolvedAction;
   /** Number of the action in its trial, from 0. */
   readonly stage: number;
@@ -45,6 +51,7 @@ function dataOf({ workshop, study, action }: ApplyInput) {
 async function keyOf(input: ApplyInput): Promise<string> {
   const { workshop, study, parent, action } = input;
   const { method, python_path } = workshop.registry.method(action.agent, action.method);
+  const student = studentOf(input);
   return actionKey({
     parent_id: parent.artifact_id,
     action,
@@ -53,16 +60,26 @@ async function keyOf(input: ApplyInput): Promise<string> {
     source_closure_sha256: await methodSource(action.agent, action.method, python_path),
     environment_hash: await workshop.environmentHash(method.needs.environment),
     ...(method.needs.teacher === true ? { original_id: input.original.artifact_id } : {}),
+    ...(student === null ? {} : { student_id: student.artifact_id }),
   });
 }
 
+/** The named student where the action may train it: in the place of the untouched model. */
+function studentOf({ workshop, parent, original, student, action }: ApplyInput): Artifact | null {
+  const { needs } = workshop.registry.method(action.agent, action.method).method;
+  const untouched = parent.artifact_id === original.artifact_id;
+  return needs.teacher === true && untouched ? student : null;
+}
+
 /** The uncompressed model for a method that learns from it, and the folder of what it answers. */
-async function originalOf({ workshop, original, action }: ApplyInput) {
+async function originalOf(input: ApplyInput) {
+  const { workshop, original, action } = input;
   const { needs } = workshop.registry.method(action.agent, action.method).method;
   if (needs.teacher !== true) return {};
   const key = `${original.artifact_id}-${await workshop.environmentHash(needs.environment)}`;
   const { directory } = await workshop.caches.cached(TEACHERS, key, () => Promise.resolve());
-  return { original_dir: original.location, original_cache: directory };
+  const student_dir = studentOf(input)?.location ?? null;
+  return { original_dir: original.location, original_cache: directory, student_dir };
 }
 
 /** Why the disk cannot hold the compressed model, which is at most as large as its parent; null: it can. */

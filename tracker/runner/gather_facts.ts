@@ -20,6 +20,8 @@ import type { Tools } from "./workshop.ts";
 export interface Start {
   readonly facts: Facts;
   readonly baseline: Artifact;
+  /** The smaller model that the user named; null: none. */
+  readonly student: Artifact | null;
 }
 
 async function fileHash(path: string): Promise<string> {
@@ -39,7 +41,7 @@ async function conversionKey(name: string, ggufOfDemo: string | undefined): Prom
 }
 
 /** A path as Python needs it: absolute where the user named something on this disk, or meant to. */
-function modelName({ model_name }: StudyRequest): string {
+function modelName(model_name: string): string {
   const meant = /^\.{1,2}\/|\.gguf$/.test(model_name);
   return meant || existsSync(model_name) ? resolve(model_name) : model_name;
 }
@@ -50,16 +52,22 @@ function refused({ message, hint }: Failure): UsageError {
   return new UsageError(hint === null ? message : `${message}${end} ${hint}`);
 }
 
+/** A model as the user named it, and the one whose tokenizer it must have. */
+type NamedModel = Pick<StudyRequest, "model_name" | "trust_remote_code"> & {
+  readonly tokenizer_dir?: string;
+};
+
 async function runImport(
   runner: StageRunner,
-  request: StudyRequest,
+  { model_name, trust_remote_code, tokenizer_dir }: NamedModel,
   output_dir: string,
 ): Promise<ModelFacts> {
   const imported = await runner("setup", {
     stage: "import_model",
-    model_name: modelName(request),
+    model_name: modelName(model_name),
     output_dir,
-    trust_remote_code: request.trust_remote_code,
+    trust_remote_code,
+    ...(tokenizer_dir === undefined ? {} : { tokenizer_dir }),
   }, "default");
   if (imported.ok) return imported.value;
   throw refused(imported.failure);
@@ -69,7 +77,7 @@ async function runImport(
 async function importModel(
   workshop: Tools,
   runner: StageRunner,
-  request: StudyRequest,
+  request: NamedModel,
   ggufOfDemo: string | undefined,
 ): Promise<ModelFacts> {
   const key = await conversionKey(request.model_name, ggufOfDemo);
@@ -106,10 +114,27 @@ export async function gatherFacts(
   if (endpoint !== undefined) {
     const model = servedFacts(request.model_name, endpoint);
     const baseline = servedArtifact(endpoint, workshop.timestamp());
-    return { facts: { model, device: device.value, dataset }, baseline };
+    return { facts: { model, device: device.value, dataset }, baseline, student: null };
   }
   const model = await importModel(workshop, runner, request, ggufOfDemo);
-  const baseline = await workshop.artifacts.adopt(model.path, {
+  const facts: Facts = { model, device: device.value, dataset };
+  const baseline = await adopted(workshop, model);
+  const { student: model_name, trust_remote_code } = request;
+  if (model_name === undefined) return { facts, baseline, student: null };
+  const named = { model_name, trust_remote_code, tokenizer_dir: model.path };
+  const student = await importModel(workshop, runner, named, ggufOfDemo);
+  if (student.parameters >= model.parameters) {
+    throw new UsageError(
+      `Cannot take ${model_name} as the student: it has ${student.parameters} parameters, the ` +
+        `model ${model.parameters}; name a smaller one`,
+    );
+  }
+  return { facts: { ...facts, student }, baseline, student: await adopted(workshop, student) };
+}
+
+/** A model that lies ready as an artifact without a parent. */
+function adopted(workshop: Tools, model: ModelFacts): Promise<Artifact> {
+  return workshop.artifacts.adopt(model.path, {
     action_key: createHash("sha256").update(`import ${model.path}`).digest("hex"),
     parent_id: null,
     action: null,
@@ -120,5 +145,4 @@ export async function gatherFacts(
     verification: null,
     created_at: workshop.timestamp(),
   });
-  return { facts: { model, device: device.value, dataset }, baseline };
 }

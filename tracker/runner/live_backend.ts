@@ -6,7 +6,7 @@ import type {
   ResolvedAction,
   Speed,
 } from "../../core/mod.ts";
-import { applyAction } from "./apply_action.ts";
+import { type ActionModels, applyAction } from "./apply_action.ts";
 import { evaluateArtifact } from "./evaluate_artifact.ts";
 import { measureSpeed } from "./measure_speed.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
@@ -37,12 +37,12 @@ export function createLiveBackend(
   workshop: Workshop,
   study: PreparedStudy,
   runner: StageRunner,
-  original: Artifact,
+  models: ActionModels,
 ): Backend {
   const answers = firstAnswers();
   return {
     apply: (trial_id: string, parent: Artifact, action: ResolvedAction, stage: number) =>
-      applyAction({ workshop, study, runner, trial_id, parent, original, action, stage }),
+      applyAction({ workshop, study, runner, trial_id, parent, action, stage, ...models }),
     async evaluate(trial_id, artifact, fidelity, stage): Promise<Outcome<Evaluation>> {
       const input = { workshop, study, runner, trial_id, artifact, fidelity, stage };
       const evaluated = await evaluateArtifact(input);

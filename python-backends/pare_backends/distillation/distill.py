@@ -2,12 +2,13 @@
 original so far learns the original's next-token distributions.
 
 The student is the parent: pruned, narrowed or shallower, initialised from the teacher by whatever
-cut it. Own code, for what trl's GKDTrainer (1.16, in `trl.experimental`) does not do: it keeps the
-teacher in memory beside the student and asks it anew at every step, its temperature is that of
-sampling and not the loss's, weights that pruning made zero would come back, and a killed run does
-not come to the same bytes. The divergences are trl's own to the last digits (a test holds recorded
-values of its `generalized_jsd_loss`). Intel Neural Compressor, which names a distillation too, has
-none since version 3.
+cut it; or a smaller model of the same tokenizer that the user named. Own code, for what trl's
+GKDTrainer (1.16, in `trl.experimental`) does not do: it keeps the teacher in memory beside the
+student and asks it anew at every step, its temperature is that of sampling and not the loss's,
+weights that pruning made zero would come back, and a killed run does not come to the same bytes.
+The divergences are trl's own to the last digits (a test holds recorded values of its
+`generalized_jsd_loss`). Intel Neural Compressor, which names a distillation too, has none since
+version 3.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pare_backends.checkpoint import Checkpoint
+from pare_backends.checkpoint import Checkpoint, read
 from pare_backends.checkpoint.empty_model import load_config
 from pare_backends.distillation.divergence import DIVERGENCES, FORWARD
 from pare_backends.distillation.loss import DistillationLoss, Mix, layer_map, reward_weights
@@ -34,12 +35,14 @@ from pare_backends.finetuning.factors import (
 )
 from pare_backends.knobs import choice, integer, real
 from pare_backends.methods.context import Context
+from pare_backends.models.layout import layout_of
 from pare_backends.training import Schedule, Trained, held_out_loss, hold_out, train
 from pare_backends.training.schedule import SHAPES, steps_of
 
 if TYPE_CHECKING:
     import torch
 
+CHAIN, NAMED = "chain", "named"
 ALL, FACTORS, ADAPTER = "all", "factors", "adapter"
 
 
@@ -54,6 +57,7 @@ class Params:
     hidden_weight: float = real(0.0, minimum=0.0, maximum=1.0, unit="times the distance")
     reward_strength: float = real(0.0, minimum=0.0, maximum=2.0, unit="standard deviations")
     top_k: int = integer(64, minimum=1, maximum=4096, unit="tokens")
+    student_from: str = choice(CHAIN, choices=(CHAIN, NAMED), unit="model")
     student_weights: str = choice(ALL, choices=(ALL, FACTORS, ADAPTER), unit="weights")
     rank: int = integer(8, minimum=1, maximum=64, unit="columns of each low-rank factor")
     alpha: int = integer(16, minimum=1, maximum=128, unit="scale of the product, times the rank")
@@ -70,6 +74,7 @@ class Params:
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
     """The student after its steps: the trained weights in the parent's own forms, or factors beside
     them as an adapter."""
+    checkpoint, context = student_of(checkpoint, params, context)
     check(checkpoint, params, context)
     windows, held = hold_out(windows_of(params, context), params.held_out, context)
     mix, kept = terms(params, context)
@@ -91,6 +96,25 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     trained = train(student, loss, windows, schedule, context, look)
     tell(params, trained, answers, context)
     return closed(student, checkpoint, params, context)
+
+
+def student_of(
+    checkpoint: Checkpoint, params: Params, context: Context
+) -> tuple[Checkpoint, Context]:
+    """What is trained, and the context with its directory and layers: the parent, or the smaller
+    model that the user named."""
+    if params.student_from == CHAIN:
+        return checkpoint, context
+    directory = context.student_dir
+    if directory is None:
+        raise StageFailure(
+            "bad_input",
+            "Cannot distill into a named student: the study names none, or an action before has"
+            " changed the model whose place it takes",
+            hint="Name one with --student, and let distill be the first action",
+        )
+    layout = layout_of(directory)
+    return read(directory), replace(context, parent_dir=directory, layout=layout)
 
 
 def windows_of(params: Params, context: Context) -> torch.Tensor:

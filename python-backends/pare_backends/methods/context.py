@@ -36,6 +36,9 @@ class Context:
     original_cache: Path | None = None
     """A folder for what that model answers, kept for every action that learns from it: the method
     names its files by their content, and writes each whole or not at all."""
+    student_dir: Path | None = None
+    """The smaller model that the user named, where it may take the original's place; None: there is
+    none, or an action has changed the original already."""
     notes: list[str] = field(default_factory=list)  # what a method has to say of its artifact
     figures: list[Figure] = field(default_factory=list)
     """The same in numbers; `figure` adds one. SQL: the view artifact_figures."""

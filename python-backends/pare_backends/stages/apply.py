@@ -52,6 +52,8 @@ class ApplyRequest:
     """Id of the artifact in `parent_dir`: a setting names its weights by it."""
     original_dir: str | None = None
     """The study's uncompressed model, for a method that learns from it."""
+    student_dir: str | None = None
+    """The smaller model that the user named, where it may take the original's place."""
     original_cache: str | None = None
     """What that model answers, kept for every action that learns from it."""
     device: str = "cpu"
@@ -124,6 +126,7 @@ def context_of(request: ApplyRequest, layout: Layout, report: Report) -> Context
         work_dir=path(request.work_dir),
         original_dir=path(request.original_dir),
         original_cache=path(request.original_cache),
+        student_dir=path(request.student_dir),
     )
 
 

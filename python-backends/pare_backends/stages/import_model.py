@@ -23,6 +23,8 @@ class ImportModelRequest:
     model_name: str
     output_dir: str
     trust_remote_code: bool
+    tokenizer_dir: str | None = None
+    """Of the model whose tokenizer it must have."""
 
 
 def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
@@ -39,6 +41,10 @@ def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
         config = read_config(directory)
         check_config(directory, config, request.trust_remote_code)
         entries = read_entries(directory)
+        if request.tokenizer_dir is not None:
+            from pare_backends.distillation.student import check_tokenizers
+
+            check_tokenizers(directory, Path(request.tokenizer_dir))
         check_memory(request.model_name, values(entries) * FLOAT_BYTES)
         facts = model_facts(directory, config, entries, report)
     facts["model_name"] = request.model_name
