@@ -33,15 +33,11 @@ const LEAST_LR = 0.000001;
 type StudentFrom = "chain" | "named";
 type StudentWeights = "all" | "factors" | "adapter";
 
-/** Every part is trained; `block` reaches norms, biases and whatever else a block holds. */
+/** The parts that are trained; biases and positions stay as they are. */
 function trainedParts(weights: StudentWeights): Change[] {
-  const parts = weights === "all" ? ["linear", "embedding", "block"] : ["linear"];
-  return parts.map((part) => ({
-    part,
-    effect: "trains",
-    form: null,
-    least_cosine: LEAST_COSINE,
-  }));
+  const trained = { effect: "trains", form: null } as const;
+  const parts = weights === "all" ? ["linear", "embedding", "norm"] : ["linear"];
+  return parts.map((part) => ({ ...trained, part, least_cosine: LEAST_COSINE }));
 }
 
 /** The facts of what is trained: a named student's own; what the user gave is the model. */
@@ -67,7 +63,9 @@ function leaves(params: Left, facts: Facts): Leaves {
     : { changes: trainedParts(student_weights), model: trained.model };
   if (student_from === "chain") return own;
   // Another model's weights: nothing of them can be compared with the original's.
-  const other = trainedParts("all").map((change) => ({ ...change, least_cosine: null }));
+  const other = ["linear", "embedding", "block"].map((part): Change => (
+    { part, effect: "trains", form: null, least_cosine: null }
+  ));
   const beside = own.changes.filter(({ part }) => part === "adapter");
   return { changes: [...other, ...beside], model: own.model };
 }
@@ -83,6 +81,7 @@ export default defineMethod({
       default: 2,
       unit: "divisor of the logits",
       description: "How much unlikely tokens count in what the teacher says",
+      aliases: ["KD_temperature"],
     }),
     kd_share: real({
       minimum: 0.1,
@@ -158,6 +157,7 @@ export default defineMethod({
       log: true,
       unit: "step of AdamW at its highest",
       description: "How far a step goes; factors take two to five times as much",
+      aliases: ["learning_rate"],
     }),
     ...TRAINING_KNOBS,
     steps: { ...TRAINING_KNOBS.steps, default: 40 },

@@ -17,7 +17,7 @@ import { context, proposed, trial } from "./search_fixtures.ts";
 const plugins = await discoverPlugins();
 const methods = heldMethods(plugins.methods, plugins.runtime("openvino"));
 const facts = smallFacts();
-const recoveries = recoveriesOf(plugins.agents);
+const recoveries = recoveriesOf(plugins.agents.filter(({ name }) => name === "finetuning"));
 const spec = inferSpec(request(), facts, { ...plugins, methods });
 
 const magnitude: Action = { agent: "pruning", method: "magnitude", params: {} };
@@ -107,4 +107,20 @@ Deno.test("what an agent declares can run: its method and parameters are its own
     assert.equal(action?.method, method);
   }
   assert.equal(untried(after([]))([magnitude, lora]), true);
+});
+
+Deno.test("distillation recovers first: a cut by its teacher, what is rounded by factors beside it", () => {
+  const all = recoveriesOf(plugins.agents);
+  const ways = (trials: Trial[]) => proposal(trials, "pareto_neighbourhood", { recoveries: all });
+  const cut = ways([lost(1, [magnitude, rtn])]);
+  assert.deepEqual(cut.names, ["magnitude", "distill", "rtn"]);
+  assert.match(cut.answer!.origin.reason, /distillation recovers it by distill: the uncompressed/);
+  const rounded = ways([lost(1, [rtn])]);
+  assert.deepEqual(rounded.names, ["rtn", "distill"]);
+  assert.equal(rounded.answer!.actions[1]!.params["student_weights"], "adapter");
+  const again = ways([
+    lost(1, [magnitude]),
+    lost(2, [...ways([lost(1, [magnitude])]).answer!.actions]),
+  ]);
+  assert.deepEqual(again.names, ["magnitude", "lora"], "another agent's way is next");
 });

@@ -101,7 +101,8 @@ def kl_to_original(directory: Path) -> float:
 def narrow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny model with half of its MLP channels."""
     out = tmp_path_factory.mktemp("narrow") / "model"
-    return act(out, tiny_dir(), "pruning", "channels", mlp_ratio=0.5, round_to=32)
+    cut = {"mlp_ratio": 0.5, "round_to": 32, "importance": "weight"}
+    return act(out, tiny_dir(), "pruning", "channels", **cut)
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,9 @@ from pare_backends.failures import StageFailure
 from pare_backends.finetuning.factors import kept_weights
 from pare_backends.methods.context import Context
 
+TRAINED = ("linear", "embedding", "head", "norm")
+"""Roles of the tensors that are trained."""
+
 
 def check_floats(checkpoint: Checkpoint, context: Context) -> None:
     """Raises, before any work, where the parent's weights cannot all be trained and stored as they
@@ -24,10 +27,15 @@ def check_floats(checkpoint: Checkpoint, context: Context) -> None:
 
 
 def open_weights(model: Any, checkpoint: Checkpoint, context: Context) -> None:
-    """Lets all weights be trained, but those that pruning made zero."""
+    """Lets all matrices and norms be trained, but what pruning made zero; biases and positions stay
+    as they are."""
     import torch
 
-    model.requires_grad_(True)
+    names = [*checkpoint.floats, *(f"{layer}.weight" for layer in checkpoint.stored)]
+    places = filled_parameters(model, names)
+    opened = {p.parameter for name, p in places.items() if context.layout.role(name) in TRAINED}
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(name in opened)
     for layer, mask in kept_weights(checkpoint, context.layout.linear, context).items():
         own = mask.T if layer in context.layout.transposed else mask
         kept = torch.from_numpy(np.ascontiguousarray(own, dtype=np.float32))
