@@ -159,11 +159,13 @@ def kill_at(step: int) -> Report:
     return Report(emit)
 
 
-def test_a_killed_training_goes_on_to_the_very_same_weights(tmp_path: Path, merged: Path) -> None:
+@pytest.mark.parametrize("dropout", [0.0, 0.2])
+def test_a_killed_training_goes_on_to_the_very_same_weights(tmp_path: Path, dropout: float) -> None:
+    lora(tmp_path / "whole", dropout=dropout)
     work = tmp_path / "work"
     work.mkdir()
     with pytest.raises(Killed):
-        lora(tmp_path / "killed", report=kill_at(STOPPED_AT), work_dir=work)
+        lora(tmp_path / "killed", report=kill_at(STOPPED_AT), work_dir=work, dropout=dropout)
     assert [path.name for path in work.iterdir()] == ["train.safetensors"]
     taken: list[int] = []
 
@@ -171,10 +173,10 @@ def test_a_killed_training_goes_on_to_the_very_same_weights(tmp_path: Path, merg
         if event["event"] == "progress" and event["label"] == "train":
             taken.append(event["done"])
 
-    lora(tmp_path / "done", report=Report(emit), work_dir=work)
+    lora(tmp_path / "done", report=Report(emit), work_dir=work, dropout=dropout)
     assert taken == list(range(11, PARAMS["steps"] + 1)), "steps before the saved one are not taken"
     name = "model.safetensors"
-    assert (tmp_path / "done" / name).read_bytes() == (merged / name).read_bytes()
+    assert (tmp_path / "done" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 def test_what_pruning_made_zero_stays_zero_in_its_form(tmp_path: Path) -> None:

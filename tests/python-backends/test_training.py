@@ -154,7 +154,9 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from pare_backends.progress import Report
+from pare_backends.training import loop
 from test_training import run
+loop.SAVING_SHARE = 0  # however long a loaded machine takes to write a file
 def emit(event):
     if event["event"] == "progress" and event["done"] == {at}:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -203,7 +205,14 @@ def test_a_kill_forgets_nothing_of_the_early_stop(tmp_path: Path) -> None:
     assert expected.stopped == "held_out"
     assert 0 < expected.kept < 20, "the case is none: choose another rate"
     kill_at(23, tmp_path, ", **" + repr(rising))
-    again, done = run(tmp_path, **rising)
+    taken: list[int] = []
+
+    def emit(event: dict[str, Any]) -> None:
+        if event["event"] == "progress":
+            taken.append(event["done"])
+
+    again, done = run(tmp_path, Report(emit), **rising)
+    assert taken[0] == 21
     assert done == expected
     assert same(weights(again), weights(whole))
 
