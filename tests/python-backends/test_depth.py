@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from pruning_fixtures import TOKENS, logits, loss, model_dir, plain_logits, pruned
 from random_models import common, configurations, llama_like
+from runtime_fixtures import adapted
 from tiny_model import act, tiny_copy, tiny_dir
 
 from pare_backends.checkpoint import load_dequantized, read, write
@@ -66,6 +67,15 @@ def without_blocks(directory: Path, gone: list[int]) -> np.ndarray:
 
 def cut_blocks(result: dict[str, Any]) -> list[int]:
     return [int(one["value"]) for one in result["figures"] if one["metric"] == "cut_block"]
+
+
+def rises(result: dict[str, Any]) -> dict[int, float]:
+    """Nats a token without each block, by its number."""
+    return {
+        int(one["layer"].rpartition(".")[2]): one["value"]
+        for one in result["figures"]
+        if one["metric"] == "loss_rise"
+    }
 
 
 def test_every_architecture_loses_a_block_and_computes_as_if_it_passed_by(tmp_path: Path) -> None:
@@ -143,7 +153,10 @@ def test_rounds_weigh_anew_and_cut_as_many(tmp_path: Path) -> None:
     chain = pruned(tmp_path / "one", tmp_path / "two", "depth", importance="perplexity", **KNOBS)
     assert set(cut_blocks(first)) <= set(cut_blocks(one_by_one))
     assert chain["model"]["layers"] == 2
-    assert abs(loss(tmp_path / "two") - loss(tmp_path / "greedy")) < 1e-2
+    assert abs(loss(tmp_path / "two") - loss(tmp_path / "greedy")) < 1e-4
+    # The second round weighs what the first one left: as a chain's second cut does.
+    left = [value for block, value in rises(one_by_one).items() if block not in cut_blocks(first)]
+    np.testing.assert_allclose(left, list(rises(chain).values()), atol=1e-6)
     assert spread(left_by_round(30, 26, 4), 30) == [29, 28, 27, 26]
     assert spread(left_by_round(30, 20, 2), 30) == [24, 20]
 
@@ -165,6 +178,9 @@ def test_what_cannot_be_cut_is_refused_before_work(tmp_path: Path) -> None:
     act(tmp_path / "packed", "rtn", {"bits": 4, "group_size": 32})
     with pytest.raises(StageFailure, match="already in the parent"):
         pruned(tmp_path / "packed", out, "depth", **KNOBS)
+    for method in ("depth", "channels"):
+        with pytest.raises(StageFailure, match="an adapter lies beside the parent's weights"):
+            pruned(adapted(tiny_dir(), tmp_path / f"a-{method}"), out, method, **KNOBS)
     assert not out.exists()
 
 

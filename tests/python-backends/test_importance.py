@@ -17,7 +17,14 @@ from pare_backends.models.layout import layout_of
 from pare_backends.progress import silent_report
 from pare_backends.pruning.importance import Taylor
 from pare_backends.pruning.rounds import left_by_round
-from pare_backends.pruning.units import Widths, channel_units, kv_units, mlp_of, query_units
+from pare_backends.pruning.units import (
+    Widths,
+    channel_units,
+    kv_units,
+    mlp_of,
+    query_units,
+    strongest,
+)
 
 WINDOWS = 8
 
@@ -148,6 +155,12 @@ def test_a_unit_that_a_round_cut_is_gone_from_the_next(tmp_path: Path) -> None:
     with torch.inference_mode():
         apart = (model(windows).logits - narrow(windows).logits).abs().max()
     assert float(apart) < 0.05  # the child is written in float16
+
+
+def test_the_strongest_are_taken_from_each_stratum_alike() -> None:
+    scores = np.array([5.0, 4.0, 1.0, 2.0, 9.0, 9.0])
+    assert strongest(scores, 3).tolist() == [0, 4, 5]
+    assert strongest(scores, 3, strata=3).tolist() == [0, 3, 4]
 
 
 def test_query_heads_go_in_equal_numbers_from_every_group(tmp_path: Path) -> None:
