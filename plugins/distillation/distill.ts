@@ -201,7 +201,7 @@ export default defineMethod({
       student_weights: { value: factors ? "factors" : "all", reason: why },
       top_k: {
         value: Math.min(64, model.vocabulary),
-        reason: "the likeliest 64 tokens hold most of the mass",
+        reason: "the likeliest 64 tokens, or all that there are",
       },
     };
   },

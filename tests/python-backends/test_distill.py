@@ -224,6 +224,15 @@ def test_cut_distil_round_is_a_chain_that_keeps_what_was_learnt(
     assert kl_to_original(rounded) < 0.5 * kl_to_original(raw)
 
 
+def test_a_shallower_student_starts_from_the_teachers_own_blocks(tmp_path: Path) -> None:
+    """Cut in depth, then distil: hidden states are matched too, though the blocks are fewer."""
+    asked = request(tmp_path / "shallow", tiny_dir(), "pruning", "depth", blocks=1, samples=8)
+    asked = dataclasses.replace(asked, calibration_path=str(calibration()))
+    assert apply.run(asked, silent_report())["model"]["layers"] == 1
+    distill(tmp_path / "model", tmp_path / "shallow", hidden_weight=0.1)
+    assert kl_to_original(tmp_path / "model") < 0.8 * kl_to_original(tmp_path / "shallow")
+
+
 def test_beside_a_rounded_parent_factors_learn_and_its_integers_stay(tmp_path: Path) -> None:
     rounding = {"bits": 3, "group_size": 32}
     rounded = act(tmp_path / "rounded", tiny_dir(), "quantization", "rtn", **rounding)
