@@ -127,3 +127,13 @@ def test_the_cosine_of_a_large_matrix_is_exact() -> None:
     values = np.random.default_rng(0).standard_normal((8192, 512)).astype(np.float32) + 3
     assert cosine(values.astype(np.float16).astype(np.float32), values) > 1 - 1e-6
     assert cosine(values, values) == pytest.approx(1, abs=1e-12)
+
+
+def test_blocks_that_moved_up_are_compared_with_none(tmp_path: Path) -> None:
+    act(tmp_path / "child", "depth", {"blocks": 1, "samples": 8}, agent="pruning")
+    result = verified(tmp_path / "child")
+    compared = {row["layer"] for row in rows(result["cosines"])}
+    assert compared == {"model.embed_tokens", "model.norm"}
+    assert result["minimum_cosine"] == pytest.approx(1, abs=1e-6)
+    missing = {part["part"]: part["missing"] for part in rows(result["parts"])}
+    assert missing["linear"] == 7

@@ -5,6 +5,7 @@ for the gate to say, which knows what the action was to do."""
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ PROMPT = "The capital of France is"
 TINY_PROMPT = "where does the red fox live ? the red fox lives in the"
 NEW_TOKENS = 12
 NOT_FINITE = "its logits are not finite"
+BLOCK = re.compile(r"([^0-9]*\.)(\d+)\.")
+"""`model.layers.` and 12 of model.layers.12.mlp.up_proj: the first number is the block's."""
 CHUNK_VALUES = 1 << 16
 """Products summed in float32 at a time: 28 million, of an embedding, are off in the fifth digit."""
 
@@ -145,6 +148,7 @@ def compare(
     for name in [one for one in wanted if one not in set(held) | set(copies)]:
         parts[part_of(name, source, layout)].note("missing", f"{name} is missing")
     known = set(wanted)
+    moved = renumbered(held, wanted)
     for done, name in enumerate(held, start=1):
         part = parts[part_of(name, artifact, layout)]
         values = values_of(artifact, name)
@@ -153,6 +157,8 @@ def compare(
             broken = broken or name
         if name not in known:
             part.note("added", f"{name} is new")
+        elif row_of(name) in moved:
+            pass  # its name was another block's: a cosine of both would say nothing
         elif values.shape != shape_of(source, name):
             was = by_sides(shape_of(source, name))
             part.note("reshaped", f"{name} is {by_sides(values.shape)}, its source {was}")
@@ -160,6 +166,28 @@ def compare(
             part.cosines[name] = cosine(values, values_of(source, name))
         report.progress("verify: compare", done, len(held), "layers")
     return parts, broken
+
+
+def row_of(name: str) -> tuple[str, int] | None:
+    """What stands before the number of the block that a tensor lies in, and that number."""
+    found = BLOCK.match(name)
+    return None if found is None else (found[1], int(found[2]))
+
+
+def renumbered(held: Collection[str], wanted: Collection[str]) -> set[tuple[str, int] | None]:
+    """Blocks of the artifact in rows of which blocks are gone: those behind them moved up, and no
+    name tells which one a block was."""
+
+    def rows(names: Collection[str]) -> dict[str, set[int]]:
+        found: dict[str, set[int]] = {}
+        for one in names:
+            if (place := row_of(one)) is not None:
+                found.setdefault(place[0], set()).add(place[1])
+        return found
+
+    own, source = rows(held), rows(wanted)
+    shorter = [row for row in own if len(own[row]) < len(source.get(row, ()))]
+    return {(row, number) for row in shorter for number in own[row]}
 
 
 def part_of(name: str, checkpoint: Checkpoint, layout: Layout) -> str:
