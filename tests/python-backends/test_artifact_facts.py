@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -60,3 +61,19 @@ def test_linear_layers_with_a_bias_are_told_from_those_without(tmp_path: Path) -
     assert biased == [(32, 4), (64, 2)]  # keys and values of two layers, and queries
     plain = rounded(model_dir("llama"), tmp_path / "plain")["model"]["linear_shapes"]
     assert all("bias" not in shape for shape in plain)
+
+
+@pytest.mark.parametrize(
+    ("config", "kv_heads"),
+    [
+        ({"num_key_value_heads": 2}, 2),
+        ({}, 4),
+        ({"multi_query": True, "new_decoder_architecture": False, "num_kv_heads": 4}, 1),
+        ({"multi_query": True, "new_decoder_architecture": True, "num_kv_heads": 2}, 2),
+        ({"multi_query": True}, 1),
+    ],
+)
+def test_heads_of_keys_are_those_that_the_architecture_has(
+    config: dict[str, Any], kv_heads: int
+) -> None:
+    assert facts.kv_heads_of(SimpleNamespace(**config), 4) == kv_heads

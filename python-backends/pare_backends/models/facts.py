@@ -124,6 +124,16 @@ def model_facts(
     }
 
 
+def kv_heads_of(text: Any, heads: int) -> int:
+    """Heads of keys and values, by whatever name the architecture has for them."""
+    if (named := getattr(text, "num_key_value_heads", None)) is not None:
+        return int(named)
+    # Falcon and GPT-BigCode: one for all queries, but in Falcon's newer architecture.
+    if getattr(text, "multi_query", False) and not getattr(text, "new_decoder_architecture", False):
+        return 1
+    return int(getattr(text, "num_kv_heads", None) or heads)
+
+
 def own_facts(
     directory: str | Path, config: Mapping[str, Any], layout: Layout, shapes: Shapes
 ) -> dict[str, Any]:
@@ -158,7 +168,7 @@ def own_facts(
         ),
         "heads": heads,
         "head_dim": int(getattr(text, "head_dim", None) or hidden // heads),
-        "kv_heads": int(getattr(text, "num_key_value_heads", None) or heads),
+        "kv_heads": kv_heads_of(text, heads),
         "vocabulary": int(text.vocab_size),
         "context_length": context_length(full),
         "linear_shapes": weight_shapes(layout, shapes),
