@@ -5,19 +5,30 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { wireTask } from "../../core/mod.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
+import { rounds } from "../fixtures/campaign.ts";
 import { type AskedTask, measureEvaluation } from "../benchmarks/evaluation/run_evaluation.ts";
 
 const DATA = Deno.env.get("PARE_TEST_DATA") ??
   fileURLToPath(new URL("../../../shared/data", import.meta.url));
 
 /** Of these a few rows of each of so many groups. */
-const GROUPS: Record<string, number> = { mmlu: 6, bigbench_hard: 3 };
-const SAMPLES: Record<string, number> = { mmlu: 6, bigbench_hard: 3, gsm8k: 2, lambada: 20 };
+const GROUPS: Record<string, number> = { mmlu: rounds(3, 6), bigbench_hard: rounds(2, 3) };
+/** Those whose prompts or answers are long take a minute a few samples, on both sides. */
+const SAMPLES: Record<string, number> = {
+  arc_challenge: rounds(1, 3),
+  bigbench_hard: rounds(2, 3),
+  gsm8k: rounds(1, 2),
+  hellaswag: rounds(1, 3),
+  lambada: 20,
+  mmlu: rounds(3, 6),
+  truthfulqa_generation: rounds(1, 3),
+  truthfulqa_mc2: rounds(1, 3),
+};
 /** Long answers end early, on both sides: the minutes lie in the rest of them. */
 const SHORTER = {
   bigbench_hard: {
     generation_kwargs: {
-      max_gen_toks: 48,
+      max_gen_toks: 32,
       until: ["</s>", "Q", "\n\n"],
       do_sample: false,
       temperature: 0,
@@ -25,7 +36,7 @@ const SHORTER = {
   },
   gsm8k: {
     generation_kwargs: {
-      max_gen_toks: 64,
+      max_gen_toks: 48,
       until: ["Q:", "</s>", "<|im_end|>"],
       do_sample: false,
     },
