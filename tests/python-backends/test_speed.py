@@ -18,7 +18,7 @@ from pare_backends.checkpoint.stored_form import stored_form
 from pare_backends.failures import StageFailure
 from pare_backends.measuring import timing
 from pare_backends.measuring.energy import EnergyReader
-from pare_backends.measuring.quiet import alert_if_busy, timing_lock
+from pare_backends.measuring.quiet import VARIABLE, alert_if_busy, timing_lock, wait_until_quiet
 from pare_backends.measuring.timing import mean_with_error, median_with_error, time_in_turn
 from pare_backends.progress import Report, silent_report
 from pare_backends.protocol import build
@@ -222,7 +222,8 @@ def test_median_with_error_ignores_one_outlier() -> None:
     assert spread == pytest.approx(1.2533 / 20, rel=0.25)
 
 
-def test_timing_lock_lets_one_timing_in_at_a_time() -> None:
+def test_timing_lock_lets_one_timing_in_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
     waited = threading.Event()
     entered = threading.Event()
     report = Report(lambda event: waited.set())
@@ -238,6 +239,19 @@ def test_timing_lock_lets_one_timing_in_at_a_time() -> None:
         assert not entered.is_set()
     thread.join(10)
     assert entered.is_set()
+
+
+def test_a_timing_that_waits_for_nobody_takes_the_machine_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(VARIABLE, "0")
+    told: list[dict[str, Any]] = []
+    with timing_lock(Report(told.append)), timing_lock(Report(told.append)):
+        wait_until_quiet(Report(told.append))
+    assert told == []
+    monkeypatch.setenv(VARIABLE, "soon")
+    with pytest.raises(StageFailure, match="PARE_QUIET_SECONDS is 'soon', no number of seconds"):
+        wait_until_quiet(silent_report())
 
 
 def test_alert_if_busy_names_the_cores_that_others_took() -> None:
