@@ -14,7 +14,7 @@ const ENVIRONMENT = {
   HF_HUB_OFFLINE: "1",
   // Lanes share the cores, and a tiny model is slower with two threads than with one.
   OMP_NUM_THREADS: "1",
-  // No test looks at a latency: none waits for the other lane to be quiet.
+  // Latencies are looked at in none but one, which says so: no lane waits for the other to be quiet.
   PARE_QUIET_SECONDS: "0",
 };
 

@@ -18,8 +18,8 @@ BUSY_CORES = 0.25
 WAIT_SECONDS = 4.0
 VARIABLE = "PARE_QUIET_SECONDS"
 """How long a timing waits for a quiet machine, where not WAIT_SECONDS. 0: it takes the machine as
-it is, another timing beside it too: for a machine that is never quiet, and for tests that look at no
-figure."""
+it is, another timing beside it too: for a machine that is never quiet, and for tests that look at
+no figure."""
 SAMPLE_SECONDS = 0.4
 
 
