@@ -108,7 +108,7 @@ Deno.test("a study on the tiny model: run, stop, resume, ask, and nothing is don
         SELECT readable_id, seed, command, environment_lock, t.artifact_id, verified_layers,
           created_at::VARCHAR AS made_at,
           minimum_cosine, (SELECT min(value) FROM layer_sensitivities l
-            WHERE l.artifact_id = t.artifact_id) AS least,
+            WHERE l.artifact_id = t.artifact_id AND metric = 'cosine') AS least,
           (SELECT count(*) FROM artifact_figures f WHERE f.trial_id = t.trial_id
             AND f.metric = 'cosine' AND f.stage = 1) AS layers
         FROM trials t JOIN artifacts USING (artifact_id) WHERE trial_id = ${trial_id}`;
