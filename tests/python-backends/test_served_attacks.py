@@ -137,9 +137,15 @@ def test_an_endless_reply_is_left_at_what_was_asked_for(headers: bytes, piece: b
 
 
 def test_a_refusal_without_an_end_is_quoted_and_left() -> None:
-    sent = [0]
     begin = b"HTTP/1.1 400 Bad\r\nconnection: close\r\n\r\nno such thing: "
-    with speaking(endless(begin, b"na " * 20000, sent)) as url:
+    more = endless(b"", b"na " * 20000, [0])
+
+    def speak(connection: socket.socket) -> None:
+        connection.sendall(begin)
+        time.sleep(0.3)  # what comes next is a piece of its own, longer than what is kept
+        more(connection)
+
+    with speaking(speak) as url:
         failure = said_by(client_of(url, timeout=20))
     assert "400, no such thing: na na" in failure.message
 

@@ -130,14 +130,14 @@ class Exchanges:
 
 async def _receive(response: httpx.Response, pieces: list[bytes], limit: int, cut: bool) -> None:
     """Takes the body as it comes over the wire; at its limit it is cut, or fails."""
-    received = 0
+    left = limit
     async for piece in response.aiter_raw():
-        received += len(piece)
-        if received > limit:
-            if cut:
-                return
+        if len(piece) > left and not cut:
             raise TooLong
-        pieces.append(piece)
+        pieces.append(piece[:left])
+        left -= len(pieces[-1])
+        if left == 0 and cut:
+            return
 
 
 def _plain(content: bytes, headers: httpx.Headers, limit: int) -> bytes:
