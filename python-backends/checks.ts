@@ -63,7 +63,7 @@ export async function testPython(
   const llama = await findEnvironment("llama_cpp"); // compiles for minutes: tested where it is
   const files = args.some((arg) => arg.endsWith(".py")) ? [] : [TESTS];
   const words = [...files, ...args.map((arg) => arg.endsWith(".py") ? resolve(arg) : arg)];
-  const result = await execa(python, ["-m", "pytest", "-rs", "-c", CONFIG, ...words], {
+  const result = await execa(python, ["-m", "pytest", "-rsfE", "-c", CONFIG, ...words], {
     cwd: PYTHON_ROOT,
     reject: false,
     env: {
