@@ -65,6 +65,21 @@ for (const sampler of ["pareto_neighbourhood", "random"]) {
   });
 }
 
+Deno.test("a recovery that the time left does not hold gives way to what it holds", () => {
+  const budget = { seconds_left: 60, trials_left: null, full_evaluations_left: 8 };
+  const trains = (actions: readonly Action[]) => actions.some(({ method }) => method === "lora");
+  const took = (seconds: number) => ({
+    budget,
+    predictSeconds: (actions: readonly Action[]) => trains(actions) ? seconds : 1,
+  });
+  assert.deepEqual(proposal([lost(1, [magnitude])], undefined, took(60)).names, [
+    ...["magnitude", "lora"],
+  ]);
+  const { answer } = proposal([lost(1, [magnitude])], undefined, took(61));
+  assert.ok(answer !== null);
+  assert.doesNotMatch(answer.origin.reason, /recovers it/);
+});
+
 Deno.test("a violated quality constraint counts as lost; an undecided one, or memory, does not", () => {
   const verdict = (constraint: string, one: "violated" | "undecided") =>
     [{
