@@ -67,6 +67,7 @@ export * from "./tasks/choose_tasks.ts";
 export * from "./strategies/compatibility.ts";
 export * from "./spec/constraints_in_force.ts";
 export * from "./tasks/dataset_class.ts";
+export * from "./strategies/earlier_strategies.ts";
 export * from "./strategies/embedding_actions.ts";
 export * from "./spec/evaluation_spec.ts";
 export * from "./strategies/held_methods.ts";

@@ -15,6 +15,7 @@ import {
 } from "../core/mod.ts";
 
 import { withoutData } from "./runner/task_data.ts";
+import { studySamplers } from "./search/study_samplers.ts";
 
 function known(kind: string, name: string, names: readonly string[]): void {
   if (!names.includes(name)) throw new UsageError(unknownName(kind, name, names));
@@ -56,7 +57,7 @@ export function checkRequest(
   const methods = registry.methods.map(({ method }) => method.name);
   for (const name of request.methods ?? []) known("method", name, methods);
   if (request.runtime !== undefined) registry.runtime(request.runtime);
-  if (request.sampler !== undefined) registry.sampler(request.sampler);
+  studySamplers(request, registry);
   if (request.target !== undefined) findTarget(request.target);
   askedFront(request.front);
   if (request.objectives !== undefined) rewardWeights("accuracy", request.objectives);

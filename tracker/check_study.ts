@@ -43,6 +43,9 @@ function sentence(issue: z.core.$ZodIssue, document: unknown): string {
   }
   const value = valueAt(document, issue.path);
   if (value === undefined) return `Cannot start without "${field}": it is not given`;
+  if (issue.code === "invalid_value" && typeof value === "string") {
+    return unknownName(`value of "${field}"`, value, issue.values.map(String));
+  }
   const shown = JSON.stringify(value).slice(0, 60);
   const why = issue.message.replace(/^Invalid input: /, "");
   return `Cannot take "${field}": ${shown} is refused (${why})`;

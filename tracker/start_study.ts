@@ -31,11 +31,9 @@ import { studyClock } from "./runner/study_clock.ts";
 import type { Tools, Workshop } from "./runner/workshop.ts";
 import { readSamples } from "./store/rows/sample_file.ts";
 import type { Store } from "./store/store.ts";
-import { shippedRules } from "./strategy_rules.ts";
+import { shippedRules } from "./search/strategy_rules.ts";
+import { studySamplers } from "./search/study_samplers.ts";
 import { cellInterrupt } from "./terminal/interrupt.ts";
-
-/** Who proposes after the seeds where the request names nobody. */
-const DEFAULT_SAMPLER = "pareto_neighbourhood";
 
 /** How long a finished study waits for its mirror, where the server answers. */
 const MIRROR_MS = 20_000;
@@ -187,7 +185,7 @@ async function prepared(
     methods,
     recoveries: recoveriesOf(registry.agents),
     rules: shippedRules(),
-    samplers: [registry.sampler(request.sampler ?? DEFAULT_SAMPLER)],
+    samplers: studySamplers(request, registry),
     baseline,
     ...(history === undefined
       ? { earlier: await earlierOf(inUse, request, facts, study_id) }

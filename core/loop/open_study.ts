@@ -24,10 +24,11 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
   const spec = history?.study.opened.spec ?? await confirmed(input.spec, ports);
   const rungs = climbedRungs(spec, request);
   const trials = history?.study.trials ?? [];
+  const earlier = history?.study.earlier ?? input.earlier ?? [];
   const { queue, refused } = initialQueue(input, spec, [
     ...trials,
     ...(history?.study.open ?? []).map((open) => interrupted(open, study_id, request.seed)),
-  ]);
+  ], earlier);
   const numbers = [...trials, ...(history?.study.open ?? [])].map(({ number }) => number);
   const nextNumber = Math.max(-1, ...numbers) + 1;
   const study: Study = {
@@ -43,7 +44,7 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
     keys: new Set(trials.filter(isFinished).map((trial) => strategyKey(trial.actions))),
     answers: (history?.study.answers ?? []).filter(({ answer }) => answer !== null),
     asked: { number: 0, times: 0 },
-    earlier: history?.study.earlier ?? input.earlier ?? [],
+    earlier,
     refused: history === undefined ? [...refused] : [],
     rungs,
     seconds: phaseSeconds(trials, rungs),

@@ -1,6 +1,8 @@
 import type { Action, Origin } from "../schemas/action.ts";
 import type { Episode } from "../schemas/journal.ts";
+import type { EarlierTrial } from "../schemas/proposal.ts";
 import type { Trial } from "../schemas/trial.ts";
+import { earlierStrategies } from "../strategies/earlier_strategies.ts";
 import { type AgentMethod, resolveActions, withOwnNames } from "../strategies/resolve_action.ts";
 import { ruleStrategies } from "../strategies/rule_strategies.ts";
 import { seedStrategies } from "../strategies/seed_strategies.ts";
@@ -16,12 +18,14 @@ export interface QueuedStrategy {
 
 /**
  * What runs first, in order: strategies that an earlier run of the study left unfinished, the
- * user's own, what rules ask for, the seeds. Doubles are dropped where they are taken from the queue.
+ * user's own, the best of earlier studies, what rules ask for, the seeds. Doubles are dropped where they
+ * are taken from the queue.
  */
 export function initialQueue(
   input: StudyInput,
   spec: Spec,
   trials: readonly Trial[],
+  earlier: readonly EarlierTrial[],
 ): { queue: QueuedStrategy[]; refused: Episode["refused"] } {
   const { request, facts, methods } = input;
   const unfinished = trials.flatMap((trial) =>
@@ -33,9 +37,10 @@ export function initialQueue(
   }));
   const rules = request.rules ?? input.rules ?? [];
   const ruled = ruleStrategies(rules, request, spec, facts, methods);
+  const known = earlierStrategies(earlier, spec, facts, methods);
   const { seeds, refused } = seedStrategies(spec, facts, methods);
   return {
-    queue: [...unfinished, ...users, ...ruled.strategies, ...seeds],
+    queue: [...unfinished, ...users, ...known, ...ruled.strategies, ...seeds],
     refused: [...ruled.refused, ...refused],
   };
 }

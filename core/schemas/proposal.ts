@@ -26,6 +26,10 @@ export const EarlierTrial = z.strictObject({
     z.string(),
     z.strictObject({ value: z.number(), baseline: z.number().nullable() }),
   ).describe("by metric: the trial's figure and its own baseline's"),
+  // Absent in old records.
+  parameters: z.number().optional().describe("of its model"),
+  dataset_class: z.string().optional(),
+  max_accuracy_drop: z.number().optional().describe("that its study allowed"),
 });
 export type EarlierTrial = z.infer<typeof EarlierTrial>;
 

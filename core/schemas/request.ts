@@ -126,13 +126,15 @@ export const StudyRequest = z.strictObject({
     "strategies to run first, before the seeds",
   ),
   rules: StrategyRules.optional().describe(
-    "what is tried after those, before the seeds, in which case; default: plugins/search/rules.yaml; " +
+    "what is tried after those, before the seeds, in which case; default: what `pare rules` prints; " +
       "[]: none",
   ),
-  sampler: z.string().optional().describe("who proposes after the seeds"),
+  sampler: z.string().optional().describe(
+    "who proposes after the first tries; several, separated by commas, take turns",
+  ),
   earlier_studies: z.boolean().optional().describe(
-    "whether samplers are shown trials of earlier studies of the same architecture, which are then " +
-      "recorded; default: true. False: the seed alone decides, whatever the store holds",
+    "whether a study begins with the best recipes of earlier ones of the same architecture, and its " +
+      "samplers are shown their trials, which are then recorded; default: true. False: the seed alone decides, whatever the store holds",
   ),
   runtime: z.string().optional().describe("runtime for speed and memory"),
   evaluation: EvaluationOnly.optional().describe("only evaluate: nothing is compressed"),

@@ -102,6 +102,17 @@ export const Constraints = z.strictObject({
 });
 export type Constraints = z.infer<typeof Constraints>;
 
+/** What a dataset may be: benchmarks are chosen, and rules asked, by it. */
+export const DATASET_CLASSES = [
+  "math",
+  "code",
+  "reasoning",
+  "general",
+  "language",
+  "chat",
+  "custom",
+] as const;
+
 const SpecFields = z.strictObject({
   model_size_gb: z.number().describe("fp16 bytes / 1e9"),
   preferred_quant: z.array(z.string()).describe("method names in order of preference"),
@@ -110,7 +121,7 @@ const SpecFields = z.strictObject({
     max_accuracy_drop: z.number(),
     max_vram_gb: z.number().nullable(),
   }),
-  dataset_class: z.enum(["math", "code", "reasoning", "general", "language", "chat", "custom"]),
+  dataset_class: z.enum(DATASET_CLASSES),
   constraints: Constraints.describe("in force: defaults, target and the user's own"),
   objectives: z.array(Objective).describe("of the front; the first is the primary quality"),
   reward_weights: RewardWeights,

@@ -1,7 +1,13 @@
 import type { Action, Origin } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { StudyRequest } from "../schemas/request.ts";
-import type { RuleFact, StrategyRule } from "../schemas/rules.ts";
+import {
+  RULE_FACTS,
+  RULE_WORDS,
+  type RuleFact,
+  type RuleWord,
+  type StrategyRule,
+} from "../schemas/rules.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { checkStrategy } from "./compatibility.ts";
 import { type AgentMethod, resolveActions, withOwnNames } from "./resolve_action.ts";
@@ -14,7 +20,7 @@ export interface RuleStrategy {
   readonly origin: Origin;
 }
 
-type Known = Readonly<Record<RuleFact, number>>;
+type Known = Readonly<Record<RuleFact, number> & Record<RuleWord, string>>;
 
 /** What the rules ask about, of one study. A study without a budget has all the time there is. */
 export function ruleFacts(request: StudyRequest, spec: Spec, { model, device }: Facts): Known {
@@ -30,19 +36,34 @@ export function ruleFacts(request: StudyRequest, spec: Spec, { model, device }: 
     accuracy_weight: accuracy,
     latency_weight: latency,
     memory_weight: memory,
+    family: model.model_type,
+    dataset_class: spec.dataset_class,
   };
 }
 
-/** The bounds that made a rule hold, in words; null: it does not. */
+/** What made a rule hold, in words; null: it does not. */
 function whyHolds({ when }: StrategyRule, known: Known): string | null {
   const held = when.find((entry) =>
-    Object.entries(entry).every(([fact, { below = Infinity, at_least = -Infinity } = {}]) => {
-      const value = known[fact as RuleFact];
-      return value >= at_least && (value < below || below === Infinity);
-    })
+    RULE_FACTS.every((fact) => within(entry[fact], known[fact])) &&
+    RULE_WORDS.every((word) => isOne(entry[word], known[word]))
   );
   if (held === undefined) return null;
-  return Object.keys(held).map((fact) => `${fact} ${short(known[fact as RuleFact])}`).join(", ");
+  const facts = RULE_FACTS.filter((fact) => held[fact] !== undefined)
+    .map((fact) => `${fact} ${short(known[fact])}`);
+  const words = RULE_WORDS.filter((word) => held[word] !== undefined)
+    .map((word) => `${word} ${known[word]}`);
+  return [...words, ...facts].join(", ") || "always";
+}
+
+function within(bounds: StrategyRule["when"][number][RuleFact], value: number): boolean {
+  const { below = Infinity, at_least = -Infinity } = bounds ?? {};
+  return value >= at_least && (value < below || below === Infinity);
+}
+
+/** Names of families are told in any case, with "-" or "_". */
+function isOne(wanted: readonly string[] | undefined, value: string): boolean {
+  const plain = (word: string) => word.toLowerCase().replaceAll("-", "_");
+  return wanted === undefined || wanted.some((word) => plain(word) === plain(value));
 }
 
 function short(value: number): string {
@@ -68,7 +89,7 @@ export function ruleStrategies(
     if (why === null) continue;
     for (const { actions } of rule.recipes) {
       if (!inPlay(actions, request)) continue;
-      const reason = refusal(actions, spec, facts, methods);
+      const reason = recipeRefusal(actions, spec, facts, methods);
       const words = actions.map(({ method }) => method).join("-");
       if (reason !== null) refused.push({ strategy: `rule ${rule.name}: ${words}`, reason });
       else {
@@ -88,9 +109,9 @@ function inPlay(actions: readonly Action[], { methods }: StudyRequest): boolean 
   return actions.every(({ method }) => methods === undefined || methods.includes(method));
 }
 
-/** Why a rule's recipe cannot run in this study; null: it can. */
-function refusal(
-  actions: readonly Action[],
+/** Why a recipe of before the study cannot run in it; null: it can. */
+export function recipeRefusal(
+  actions: readonly Pick<Action, "agent" | "method" | "params">[],
   spec: Spec,
   facts: Facts,
   methods: readonly AgentMethod[],

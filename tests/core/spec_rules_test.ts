@@ -54,6 +54,32 @@ Deno.test("a rule holds where all bounds of one of its cases hold, and says whic
   assert.deepEqual(names(ruled([either])), ["octet", "round"]);
 });
 
+Deno.test("a profile holds for families, sizes and classes of dataset; words and numbers of a case all hold", () => {
+  const facts = smallFacts(); // a llama of 0.27 GB
+  const profile = (when: StrategyRule["when"]) => names(ruled([rule({ when })], {}, facts));
+  assert.deepEqual(profile([{ family: ["gpt2", "LLaMA"] }]), ["octet", "round"]);
+  assert.deepEqual(profile([{ family: ["qwen2"] }]), []);
+  assert.deepEqual(profile([{ family: ["llama"], model_gb: { at_least: 1 } }]), []);
+  assert.deepEqual(profile([{ dataset_class: ["math"] }]), []);
+  assert.deepEqual(profile([{ dataset_class: ["math"] }, { dataset_class: ["language"] }]), [
+    "octet",
+    "round",
+  ]);
+  const both = rule({ when: [{ family: ["llama"], model_gb: { below: 1 } }] });
+  assert.equal(
+    ruled([both], {}, facts).strategies[0]!.origin.reason,
+    `rule scarce (family llama, model_gb ${short(facts.model.fp16_bytes / 1e9)}): cheap first`,
+  );
+  const glm = smallFacts();
+  glm.model.model_type = "gpt-neox";
+  assert.deepEqual(names(ruled([rule({ when: [{ family: ["gpt_neox"] }] })], {}, glm)), [
+    "octet",
+    "round",
+  ]);
+});
+
+const short = (value: number) => String(Math.round(100 * value) / 100);
+
 Deno.test("a rule's recipe that cannot run is told; one of methods left out is not for the study", () => {
   const rules = [rule({
     recipes: [recipe("gpu_only"), recipe("octet"), {

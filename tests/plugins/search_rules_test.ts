@@ -1,8 +1,16 @@
 import assert from "node:assert/strict";
-import { checkStrategy, heldMethods, resolveActions } from "../../core/mod.ts";
+import {
+  checkStrategy,
+  heldMethods,
+  inferSpec,
+  resolveActions,
+  ruleStrategies,
+  seedStrategies,
+  strategyKey,
+} from "../../core/mod.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
-import { shippedRules } from "../../tracker/strategy_rules.ts";
-import { smallFacts } from "../core/spec_fixtures.ts";
+import { shippedRules } from "../../tracker/search/strategy_rules.ts";
+import { request, smallFacts } from "../core/spec_fixtures.ts";
 
 /** Shapes of SmolLM2-135M. */
 const DECODER = {
@@ -16,17 +24,66 @@ const DECODER = {
   ...{ linear_parameters: 106_168_320, group_sizes: [16, 32, 48, 64, 96, 192] },
 };
 
+/** Shapes of Llama-3.2-1B. */
+const WIDE = {
+  ...{
+    layers: 16,
+    hidden_size: 2048,
+    intermediate_size: 8192,
+    heads: 32,
+    kv_heads: 8,
+    head_dim: 64,
+  },
+  linear_shapes: [
+    { out_features: 2048, in_features: 2048, count: 32 },
+    { out_features: 512, in_features: 2048, count: 32 },
+    { out_features: 8192, in_features: 2048, count: 32 },
+    { out_features: 2048, in_features: 8192, count: 16 },
+  ],
+  ...{ linear_parameters: 973_078_528, group_sizes: [16, 32, 64, 128, 256] },
+};
+
 Deno.test("every recipe of the rules that ship can run on a plain decoder, in OpenVINO and transformers", async () => {
   const registry = await discoverPlugins();
   const rules = shippedRules();
-  assert.deepEqual(rules.map(({ name }) => name), ["scarce", "accuracy_first"]);
-  const facts = smallFacts();
-  facts.model = { ...facts.model, ...DECODER };
-  for (const runtime of ["openvino", "transformers"]) {
-    const methods = heldMethods(registry.methods, registry.runtime(runtime));
-    for (const { actions } of rules.flatMap(({ recipes }) => recipes)) {
-      const verdict = checkStrategy(resolveActions(actions, methods, facts), methods, facts);
-      assert.deepEqual(verdict, { ok: true }, JSON.stringify(actions));
+  assert.deepEqual(rules.map(({ name }) => name), [
+    ...["scarce", "accuracy_first"],
+    ...["exact_answers", "short_answers"],
+    ...["small_model", "decoder_of_some_billions", "large_decoder", "outliers_in_activations"],
+  ]);
+  // Groups of 128 divide no row of the small one: its profiles ask for none.
+  const wide_alone = ["decoder_of_some_billions", "large_decoder"];
+  for (const shapes of [DECODER, WIDE]) {
+    const facts = smallFacts();
+    facts.model = { ...facts.model, ...shapes };
+    for (const runtime of ["openvino", "transformers"]) {
+      const methods = heldMethods(registry.methods, registry.runtime(runtime));
+      const meant = rules.filter(({ name }) => shapes === WIDE || !wide_alone.includes(name));
+      for (const { actions } of meant.flatMap(({ recipes }) => recipes)) {
+        const verdict = checkStrategy(resolveActions(actions, methods, facts), methods, facts);
+        assert.deepEqual(verdict, { ok: true }, JSON.stringify(actions));
+      }
     }
   }
+});
+
+Deno.test("the profiles of a small model are its methods' own first tries: they add no trial to a study", async () => {
+  const registry = await discoverPlugins();
+  const facts = smallFacts();
+  facts.model = { ...facts.model, ...DECODER };
+  const asked = request({ dataset: "demo" });
+  facts.dataset = { ...facts.dataset, dataset: "demo" };
+  const spec = inferSpec(asked, facts, registry);
+  const methods = heldMethods(registry.methods, registry.runtime(spec.runtime));
+  const { strategies, refused } = ruleStrategies(shippedRules(), asked, spec, facts, methods);
+  assert.deepEqual(refused, []);
+  assert.deepEqual(
+    strategies.map(({ origin }) => origin.reason.split(":")[0]!.split(" (")[0]),
+    ["rule short_answers", "rule small_model", "rule small_model"],
+  );
+  const { seeds } = seedStrategies(spec, facts, methods);
+  const key = ({ actions }: typeof seeds[number] | typeof strategies[number]) =>
+    strategyKey(resolveActions(actions, methods, facts));
+  const own = seeds.map(key);
+  assert.deepEqual(strategies.map(key).filter((one) => !own.includes(one)), []);
 });

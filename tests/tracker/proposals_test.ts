@@ -138,6 +138,9 @@ Deno.test("the store tells of trials of the same architecture, and of no other",
         latency_ms: { value: 5, baseline: 10 },
         size_bytes: { value: 60_000, baseline: 200_000 },
       },
+      parameters: 100_000,
+      dataset_class: "language",
+      max_accuracy_drop: 0.02,
     });
     assert.deepEqual(await earlierTrials(store, other.facts, "new"), []);
   }));

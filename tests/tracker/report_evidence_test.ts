@@ -210,3 +210,15 @@ Deno.test("the report of an evaluation says nothing of trials, fronts and reward
   assert.match(report, /## Run it again/);
   assert.doesNotMatch(report, /recommended|front|[Rr]eward|ms\/token|What to try next/);
 });
+
+Deno.test("the report says of every trial who proposed it and why", async () => {
+  const view = await viewWith(() => []);
+  const lines = renderMarkdown(evidenceBlocks(view)).split("\n");
+  for (const { number, strategy } of view.trials.filter((trial) => trial.strategy !== null)) {
+    const id = `t${String(number).padStart(2, "0")}`;
+    const row = lines.find((line) =>
+      line.startsWith(`| ${id} `) && line.includes(strategy!.origin.reason)
+    );
+    assert.ok(row?.includes(strategy!.origin.sampler.replaceAll("_", " ")), `${id}: ${row}`);
+  }
+});

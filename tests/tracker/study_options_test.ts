@@ -1,15 +1,19 @@
 /** The table of options against the request that they fill and the limits that the core names. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { LIMIT_OPTIONS, StudyRequest } from "../../core/mod.ts";
+import { LIMIT_OPTIONS, StrategyRules, StudyRequest } from "../../core/mod.ts";
 import { studyFromOptions } from "../../tracker/commands/study_document.ts";
 import { flagName, optionName, STUDY_OPTIONS } from "../../tracker/commands/study_options.ts";
-import { SHIPPED_RULES, shippedRules } from "../../tracker/strategy_rules.ts";
+import {
+  readRules,
+  SHIPPED_RULES,
+  shippedRules,
+  shippedText,
+} from "../../tracker/search/strategy_rules.ts";
 
 /** Fields that a document alone can give, and why no option does. */
 const DOCUMENT_ONLY: Readonly<Record<string, string>> = {
   strategies: "recipes are too long for a command line",
-  sampler: "chosen in documents and notebooks",
   evaluation: "made by pare evaluate of options of its own",
 };
 
@@ -44,7 +48,7 @@ const WORDS: Readonly<
   sampling: ["strategy=random", { strategy: "random", shuffle: true }],
   "proxy counts": ["mmlu=9", { by_task: { mmlu: { proxy: 9 } } }],
   "full counts": ["30", { full: 30 }],
-  "rules file": [SHIPPED_RULES, shippedRules()],
+  "rules file": [SHIPPED_RULES[0]!, StrategyRules.parse(readRules(SHIPPED_RULES[0]!))],
   "rung counts": ["half=9", { between: [{ fidelity: "half", samples: 9 }] }],
 };
 
@@ -102,7 +106,16 @@ Deno.test("a file of rules that cannot be read or taken is refused by its place"
       await ruled("- {name: a, reason: b, when: [{memory: {below: 3}}], recipes: []}"),
       /rules\.0\.when\.0/,
     );
+    const when = (one: string) => ruled(`- {name: a, reason: b, when: [${one}], recipes: []}`);
+    assert.throws(
+      await when("{dataset_class: [mth]}"),
+      /Unknown value of "rules\.0\.when\.0\.dataset_class\.0" "mth"\. Did you mean "math"\?/,
+    );
+    assert.throws(await when("{familly: [llama]}"), /"familly"\. Did you mean "family"\?/);
+    assert.throws(await when("{family: llama}"), /"llama" is refused \(expected array/);
     assert.deepEqual((await ruled(""))().rules, []);
+    const all = (await ruled(shippedText()))().rules;
+    assert.deepEqual(all, shippedRules(), "what `pare rules` prints is taken back");
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

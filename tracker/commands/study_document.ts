@@ -6,7 +6,7 @@ import {
   UsageError,
 } from "../../core/mod.ts";
 import { checkStudy } from "../check_study.ts";
-import { readRules } from "../strategy_rules.ts";
+import { readRules } from "../search/strategy_rules.ts";
 import { parseRungs, parseSampleCounts, parseSampling } from "./input/parse_samples.ts";
 import {
   parseDuration,

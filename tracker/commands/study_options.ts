@@ -285,8 +285,15 @@ export const STUDY_OPTIONS = [
     of: "study",
   },
   {
+    flag: "--sampler <names>",
+    help: "who proposes after the first tries, see `pare plugins`; several take turns",
+    reads: "text",
+    field: "sampler",
+    of: "study",
+  },
+  {
     flag: "--no-earlier-studies",
-    help: "show samplers no trials of earlier studies of the architecture",
+    help: "begin with nothing of earlier studies of the architecture, and show samplers none",
     reads: "off",
     field: "earlier_studies",
     of: "study",

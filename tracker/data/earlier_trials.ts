@@ -6,7 +6,7 @@ export const MOST_TRIALS = 200;
 
 const TRIALS = `
   SELECT t.study_id, t.trial_id, s.model_name, s.dataset, t.state, t.fidelity, t.failure_kind,
-    t.reward
+    t.reward, s.parameters, s.dataset_class, s.max_accuracy_drop
   FROM trials t JOIN studies s USING (study_id)
   WHERE s.architecture = $architecture AND t.study_id <> $study_id
     AND t.strategy_id IS NOT NULL AND t.state <> 'running'
@@ -83,6 +83,7 @@ export async function earlierTrials(
   return trials.map((row) =>
     EarlierTrial.parse({
       ...row,
+      parameters: Number(row["parameters"]),
       actions: actionsOf(actions.get(row["trial_id"]) ?? []),
       figures: figuresOf(figures.get(row["trial_id"]) ?? []),
     })

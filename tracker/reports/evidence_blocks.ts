@@ -7,6 +7,7 @@ import { comparisonBlocks } from "./comparison_blocks.ts";
 import { assumptionBlocks, modelBlocks, runAgainBlocks } from "./provenance_blocks.ts";
 import { figureBlocks } from "./figure_blocks.ts";
 import { gateBlocks } from "./gate_blocks.ts";
+import { searchBlocks } from "./search_blocks.ts";
 import { speedBlocks } from "./speed_blocks.ts";
 import { RUNTIME_QUALITY_HEAD, runtimeQualityRows } from "./runtime_quality.ts";
 
@@ -103,6 +104,7 @@ export function evidenceBlocks(view: StudyView): Block[] {
   const { spec } = view;
   const refused = spec.methods.filter((m) => !m.supported).map((m) => [m.method, m.reason]);
   return [
+    ...searchBlocks(view),
     ...comparisonBlocks(view),
     ...whenAny(refusedRows(view), "Not compared", ["trial", "why"]),
     ...alertBlocks(view),
