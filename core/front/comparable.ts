@@ -1,3 +1,4 @@
+import { trialName } from "../strategies/strategy_names.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { type ComparedLatency, compareLatencies } from "./compared_latency.ts";
@@ -131,7 +132,7 @@ function unmeasured(
   const named = (some: typeof judged) =>
     some.length === judged.length && some.length > 1
       ? `all ${some.length} trials`
-      : some.map(({ number }) => `t${String(number).padStart(2, "0")}`).join(", ");
+      : some.map(({ number }) => trialName(number)).join(", ");
   if (emulated.length > 0) {
     return `${runtime} does not run the stored form of ${named(emulated)}, so that its speed is ` +
       "only emulated";

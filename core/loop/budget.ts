@@ -71,14 +71,19 @@ function expected(observed: readonly number[]): number {
   return observed.length === 0 ? 0 : mean(observed);
 }
 
-/** What a trial will take: its methods' own estimates, its first rung and the timing as they went so far. */
+/**
+ * What a trial will take: its methods' own estimates, and the evaluations on its first rung and the
+ * timing as they went so far.
+ */
 export function estimateTrial(study: Study, actions: readonly ResolvedAction[]): number {
   const { methods, facts } = study.input;
   const work = chainOf(actions, methods, facts).reduce(
     (sum, { action, entry, met }) => sum + entry.method.estimateSeconds(action.params, met),
     0,
   );
-  return work + estimatePhase(study, study.rungs[0]!) + estimatePhase(study, SPEED);
+  // With a gate after each action, all but the last are evaluated in the trial's midst.
+  const evaluations = study.input.request.gate_actions === true ? Math.max(1, actions.length) : 1;
+  return work + evaluations * estimatePhase(study, study.rungs[0]!) + estimatePhase(study, SPEED);
 }
 
 /** Seconds of an evaluation on a rung, or of the timing, as they went so far; 0: none went. */

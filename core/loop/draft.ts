@@ -1,3 +1,4 @@
+import { trialName } from "../strategies/strategy_names.ts";
 import { seconds, secondsLeft } from "./budget.ts";
 import type { HintAbout } from "../contract/plugin.ts";
 import type { Outcome } from "../ports.ts";
@@ -23,7 +24,7 @@ export async function openTrial(
   actions: ResolvedAction[],
 ): Promise<Draft> {
   const number = study.nextNumber++;
-  const trial_id = `${study.input.study_id}/t${String(number).padStart(2, "0")}`;
+  const trial_id = `${study.input.study_id}/${trialName(number)}`;
   const opened = study.ports.clock.now();
   const { provenance, request: { seed } } = study.input;
   const trial: Trial = {

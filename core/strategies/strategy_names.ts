@@ -23,6 +23,11 @@ function actionWords({ method, label = [] }: Pick<ResolvedAction, "method" | "la
   return [name, ...label.map((word) => word.toLowerCase().replace(/[^a-z0-9]+/g, ""))].join("-");
 }
 
+/** What a trial is called within its study, such as `t03`. */
+export function trialName(number: number): string {
+  return `t${String(number).padStart(2, "0")}`;
+}
+
 /**
  * A name that a reader recognises, such as `s03-gptq-4bit-g64+rtn-embedding-8bit`; the number
  * makes it unique in its study.

@@ -42,7 +42,9 @@ export default defineMethod({
   leaves: ({ activation_group_size }, facts) =>
     leavesRounded(["linear"], { ...gridForm(ROWS), activation_group_size }, facts),
   order: roundsOnce,
-  label: ({ activation_group_size: group }) => group > 0 ? [`inputs by ${group}`] : [],
+  label: (
+    { activation_group_size: group },
+  ) => [group > 0 ? `inputs by ${group}` : "inputs by token"],
   hint: (about) => about === "quality" ? "Take the clip or smaller groups" : "Take fewer bits",
   supports: packsLinearLayers,
   accepts: (params, facts) => dividesRows(params.activation_group_size, linearRows(facts)),

@@ -1,4 +1,4 @@
-import type { Trial } from "../../core/mod.ts";
+import { type Trial, trialName } from "../../core/mod.ts";
 import { textTable } from "../../tracker/terminal/table.ts";
 import { recipeText } from "../../tracker/view/trial_rows.ts";
 import type { StudyView } from "../../tracker/view/study_view.ts";
@@ -120,7 +120,7 @@ export function rooflineRows(view: StudyView): BenchRow[] {
       : trial === baseline
       ? "baseline"
       : "front";
-    const number = `t${String(trial.number).padStart(2, "0")}`;
+    const number = trialName(trial.number);
     return [{
       what: `latency ${number} ${recipeText(trial)} (${role})`,
       figure: latency.value,
@@ -147,7 +147,7 @@ export function answersTable(view: StudyView, { trials }: BareResult): string {
       );
       const first = index === 0;
       return [
-        first ? `t${String(trial.number).padStart(2, "0")}` : "",
+        first ? trialName(trial.number) : "",
         first ? recipeText(trial) : "",
         task,
         shown(own?.value, 3),

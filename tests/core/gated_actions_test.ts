@@ -1,6 +1,6 @@
 /** A study that gates quality after every action of a chain. */
 import assert from "node:assert/strict";
-import { chained } from "./recovery_world.ts";
+import { chained, foretold } from "./recovery_world.ts";
 
 Deno.test("each action has a gate of quality where the study asks for it, the last one alone elsewhere", async () => {
   const of = async (asked: boolean) => {
@@ -34,4 +34,15 @@ Deno.test("a loss that a later action is there to win back is told, and its own 
     trial.spans.filter(({ phase }) => phase === "apply").map(({ stage }) => stage),
     [0, 1, 2],
   );
+});
+
+Deno.test("a study that gates every action foretells an evaluation after each", async () => {
+  const [plain, gated] = [
+    await foretold(false, "heal", "tune"),
+    await foretold(true, "heal", "tune"),
+  ];
+  assert.ok(plain.proxy > 0);
+  assert.ok(Math.abs(gated.seconds - plain.seconds - plain.proxy) < 1e-9);
+  const [one, alone] = [await foretold(false, "tune"), await foretold(true, "tune")];
+  assert.equal(one.seconds, alone.seconds);
 });

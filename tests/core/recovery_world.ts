@@ -1,5 +1,5 @@
 /** A world in which pruning costs most answers until something has trained after it. */
-import { defineMethod, type Method, type ResolvedAction } from "../../core/mod.ts";
+import { defineMethod, defineSampler, type Method, type ResolvedAction } from "../../core/mod.ts";
 import { methods, thin, tune } from "./spec_fixtures.ts";
 import { run, world } from "./study_world.ts";
 
@@ -34,6 +34,23 @@ const chain = (...names: string[]) => ({
 function lossOf(_bits: number, actions: readonly ResolvedAction[]): number {
   const names = actions.map(({ method }) => method);
   return names.includes("thin") && !names.includes("heal") ? 0.6 : 0;
+}
+
+/** Seconds that a study foretells for these methods in turn, and those of its proxy. */
+export async function foretold(asked: boolean, ...names: string[]) {
+  const told: (number | null)[] = [];
+  const w = world(asked ? { gate_actions: true } : {}, { methods: all });
+  const asks = defineSampler({
+    name: "asks",
+    summary: "Asks how long the recipe would take, and proposes nothing",
+    propose(context) {
+      told.push(context.predictSeconds(chain(...names).actions));
+      return null;
+    },
+  });
+  const { trials } = await run(w, { samplers: [asks] });
+  const proxy = trials[0]!.spans.find(({ phase }) => phase === "proxy")!.seconds;
+  return { seconds: told[0]!, proxy };
 }
 
 /** One recipe of these methods in turn, gated after each action where that is asked. */

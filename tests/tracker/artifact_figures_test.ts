@@ -101,11 +101,13 @@ Deno.test("the report sums layers up, however many there are", () => {
   const whole: ArtifactFigure[] = [
     { metric: "sparsity", layer: null, value: 0.5, unit: "1" },
     { metric: "teacher_bytes", layer: null, value: 2.5e6, unit: "bytes" },
+    { metric: "estimated_energy_j", layer: null, value: 12, unit: "J" },
   ];
   const many = layers("sparsity", Array.from({ length: 1001 }, (_, n) => n / 1000));
   assert.equal(
     figuresText([...many, ...whole]),
-    "sparsity: 0.500; 0 to 1.00, median 0.500, in 1001 layers; teacher bytes: 2.5 MB",
+    "sparsity: 0.500; 0 to 1.00, median 0.500, in 1001 layers; teacher bytes: 2.5 MB; " +
+      "estimated energy: 12.0 J",
   );
   assert.equal(figuresText(layers("rank", [8, 8, 8])), "rank: 8.00 in each of 3 layers");
   const near = layers("sparsity", [0.5, 0.50001]);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { comparableStudy, type JournalRecord } from "../../core/mod.ts";
+import { comparableStudy, type JournalRecord, trialName } from "../../core/mod.ts";
 import { benchmarkTable } from "../../tracker/reports/benchmark_blocks.ts";
 import { evaluationReport } from "../../tracker/reports/evaluation_report.ts";
 import { evidenceBlocks } from "../../tracker/reports/evidence_blocks.ts";
@@ -74,7 +74,7 @@ Deno.test("the report lists alerts with their evidence, what was done and what b
     .find((one) => one.includes("empty_answers"));
   assert.equal(
     line,
-    `| t${String(number.number).padStart(2, "0")} | empty_answers | words, full: 41 of 400 ` +
+    `| ${trialName(number.number)} | empty_answers | words, full: 41 of 400 ` +
       "answers (10 %) are empty | recorded | the trial went on |",
   );
 });
@@ -175,7 +175,7 @@ Deno.test("the report shows a benchmark's means and parts, the front's trials be
   const report = renderMarkdown(evidenceBlocks({ ...view, trials }));
   const rows = report.slice(report.indexOf("### Parts of words")).split("\n").slice(2, 7);
   const column = rows[0]!.split(" | ").findIndex((cell) =>
-    cell.startsWith(`t${String(member.number).padStart(2, "0")}`)
+    cell.startsWith(trialName(member.number))
   );
   assert.deepEqual(
     rows.slice(2).map((row) => row.split(" | ").slice(0, 3).join(" ")),

@@ -9,9 +9,16 @@ Deno.test("stage_comparison has each stage's seconds and gain, from the midst wh
     const { w, trial } = await chained(true, "thin", "heal", "tune");
     await using store = await openStore(root, { write: true });
     for (const one of w.records) await store.record(one);
+    const { study_id, trial_id, artifact_ids: [artifact_id] } = trial;
+    await store.record({
+      ...{ type: "layer_sensitivities", at: "2026-11-22T12:00:00.000Z", study_id, trial_id },
+      ...{ artifact_id: artifact_id!, metric: "estimated_energy_j", unit: "J" },
+      layers: [{ layer: null, value: 12 }],
+    });
     await store.flush({ wait_ms: 60_000 });
     const { rows } = await store.query(`
       SELECT stage, method, measured_in, fidelity, accuracy, accuracy_gain, seconds,
+        energy_j, energy_provenance,
         accuracy - lag(accuracy) OVER (ORDER BY stage) AS difference
       FROM stage_comparison WHERE trial_id = '${trial.trial_id}' ORDER BY stage`);
     assert.deepEqual(rows.map(({ stage, method }) => `${stage} ${method}`), [
@@ -22,6 +29,11 @@ Deno.test("stage_comparison has each stage's seconds and gain, from the midst wh
       ...Array(3).fill(trial.trial_id),
     ]);
     assert.deepEqual(rows.map(({ seconds }) => seconds), [null, 10, 10, 10]);
+    assert.deepEqual(rows.map((row) => [row["energy_j"], row["energy_provenance"]]), [
+      [null, null],
+      [12, "estimated"],
+      ...Array(2).fill([null, null]),
+    ]);
     const [, pruned, healed, rounded] = rows.map((row) => Number(row["accuracy_gain"]));
     assert.ok(pruned! < -0.4, `pruning cost ${pruned}`);
     assert.ok(Math.abs(pruned! + healed!) < 0.05, `${healed} were won back of ${pruned}`);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { JournalRecord, Strategy } from "../../core/mod.ts";
+import { type JournalRecord, type Strategy, trialName } from "../../core/mod.ts";
 import { buildView } from "../../tracker/view/build_view.ts";
 import { plotOf, writeOutputs } from "../../tracker/reports_of_study.ts";
 import { comparisonBlocks } from "../../tracker/reports/comparison_blocks.ts";
@@ -72,7 +72,7 @@ Deno.test("the plot marks every drawn trial once in each panel", async () => {
   const { view } = await viewOf();
   const svg = plotOf(view);
   for (const row of view.rows.filter((one) => one.accuracy !== null && one.latency_ms !== null)) {
-    const label = row.baseline ? "baseline" : `t${String(row.number).padStart(2, "0")}`;
+    const label = row.baseline ? "baseline" : trialName(row.number);
     const drawn = svg.match(new RegExp(`>${label}</text>`, "g")) ?? [];
     // The legend explains the baseline's sign once more.
     assert.equal(drawn.length, row.baseline ? 3 : 2, label);
@@ -119,6 +119,10 @@ Deno.test("the report shows what was noted of the study and its trials, each not
       { type: "note", ...of_trial, note_id: "1", text: "load it with <care>" },
       { type: "note", at, study_id, trial_id: null, note_id: "2", text: "a second try" },
       { type: "note", ...of_trial, note_id: "1", text: "load it with <care>" },
+      {
+        ...{ type: "note", at, study_id, trial_id: `${study_id}/t02` },
+        ...{ note_id: "3", text: "load it with <care>" },
+      },
     ];
   });
   const folder = await Deno.makeTempDir();
@@ -126,8 +130,11 @@ Deno.test("the report shows what was noted of the study and its trials, each not
     const files = await writeOutputs(view, folder);
     const markdown = await Deno.readTextFile(files.markdown);
     assert.equal(markdown.split("load it with <care>").length, 2, "once");
-    assert.match(markdown, /## Notes\n\n- t01: load it with <care>\n- the study: a second try\n/);
-    assert.match(await Deno.readTextFile(files.html), /t01: load it with &lt;care&gt;/);
+    assert.match(
+      markdown,
+      /## Notes\n\n- t01, t02: load it with <care>\n- the study: a second try\n/,
+    );
+    assert.match(await Deno.readTextFile(files.html), /t01, t02: load it with &lt;care&gt;/);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

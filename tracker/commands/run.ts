@@ -6,6 +6,7 @@ import {
   type StudyRequestInput,
   type StudyResult,
   type Trial,
+  trialName,
   UsageError,
 } from "../../core/mod.ts";
 import { parseJson, withoutMark } from "../data/parse_json.ts";
@@ -123,7 +124,7 @@ function announce(say: (text: string) => void, event: StudyEvent): void {
       latency_ms === null || row.latency_emulated ? "" : latencySaid(trial, latency_ms.value),
       row.size_bytes === null ? "" : bytes(row.size_bytes),
     ].filter((text) => text !== "").join(", ");
-  const name = `t${String(trial.number).padStart(2, "0")}`;
+  const name = trialName(trial.number);
   say(`${name}  ${recipeText(trial)}: ${trial.state}, ${figures} (${duration(seconds)})`);
 }
 

@@ -6,6 +6,7 @@ import {
   type ImportSource,
   type RunImported,
   type SampleResult,
+  trialName,
   UsageError,
 } from "../../core/mod.ts";
 import { toJson } from "../store/journal/record_line.ts";
@@ -139,7 +140,7 @@ export async function importRuns(
     }
     const number = before?.number ?? run.number ?? next.get(study_id) ?? 0;
     next.set(study_id, Math.max(next.get(study_id) ?? 0, number + 1));
-    const trial_id = `${study_id}/t${String(number).padStart(2, "0")}`;
+    const trial_id = `${study_id}/${trialName(number)}`;
     const { samples = [], ...content } = run;
     const place = { source, location, study_id, trial_id, number };
     const at = now().toISOString();

@@ -1,6 +1,13 @@
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
-import { isDecisive, isShare, knownMetric, metricOf, type QualityMetric } from "../../core/mod.ts";
+import {
+  isDecisive,
+  isShare,
+  knownMetric,
+  metricOf,
+  type QualityMetric,
+  trialName,
+} from "../../core/mod.ts";
 import { drawnObjectives } from "../view/drawn_objectives.ts";
 import type { TrialRow } from "../view/trial_rows.ts";
 import { colourOf, FONT, INK, label, legend, svgElement } from "./legend.ts";
@@ -51,7 +58,7 @@ function points(
       y: y.value,
       low: y.value - spread,
       high: y.value + spread,
-      label: row.baseline ? "baseline" : `t${String(row.number).padStart(2, "0")}`,
+      label: row.baseline ? "baseline" : trialName(row.number),
       methods: row.methods,
       kind: row.baseline
         ? "baseline"

@@ -1,4 +1,4 @@
-import { chanceOf, type Measurement, type Trial } from "../../core/mod.ts";
+import { chanceOf, type Measurement, type Trial, trialName } from "../../core/mod.ts";
 import { number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, list, table } from "./blocks.ts";
@@ -73,10 +73,6 @@ function inOrder(slices: readonly Measurement[]): Measurement[] {
   ];
 }
 
-function trialName({ number: count }: Trial): string {
-  return `t${String(count).padStart(2, "0")}`;
-}
-
 /**
  * The parts of every benchmark that has some (MMLU's subjects, both of its means), the baseline's
  * beside those of the first trials on the front.
@@ -102,7 +98,12 @@ export function partBlocks(view: StudyView, reference: Trial): Block[] {
     ]);
     return [
       heading(3, `Parts of ${task}`),
-      table(["part", "n", trialName(reference), ...beside.map(trialName)], rows),
+      table([
+        "part",
+        "n",
+        trialName(reference.number),
+        ...beside.map(({ number: count }) => trialName(count)),
+      ], rows),
     ];
   });
 }

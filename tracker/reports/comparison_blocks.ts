@@ -1,4 +1,4 @@
-import type { TaskComparison } from "../../core/mod.ts";
+import { type TaskComparison, trialName } from "../../core/mod.ts";
 import { number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, table } from "./blocks.ts";
@@ -47,7 +47,7 @@ export function comparisonBlocks(view: StudyView): Block[] {
   );
   const rows = view.trials.flatMap(({ trial_id, number: count }) =>
     (view.comparisons.get(trial_id) ?? []).map((one) =>
-      row(`t${String(count).padStart(2, "0")}`, one, existing.get(one.task))
+      row(trialName(count), one, existing.get(one.task))
     )
   );
   if (rows.length === 0) return [];

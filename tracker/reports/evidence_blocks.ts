@@ -1,4 +1,4 @@
-import { weightsText, whatDecides } from "../../core/mod.ts";
+import { trialName, weightsText, whatDecides } from "../../core/mod.ts";
 import { number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { benchmarkTable, partBlocks, protocolBlocks } from "./benchmark_blocks.ts";
@@ -32,7 +32,7 @@ function numericsLines(view: StudyView): string[] {
 function verdictRows(view: StudyView): string[][] {
   return view.trials.flatMap((trial) =>
     trial.constraints.map((c) => [
-      `t${String(trial.number).padStart(2, "0")}`,
+      trialName(trial.number),
       c.constraint,
       number(c.threshold),
       number(c.value),
@@ -45,7 +45,7 @@ function verdictRows(view: StudyView): string[][] {
 
 function failedRows(view: StudyView): string[][] {
   return view.trials.filter((trial) => trial.state !== "completed").map((trial) => [
-    `t${String(trial.number).padStart(2, "0")}`,
+    trialName(trial.number),
     trial.strategy?.strategy_id ?? "baseline",
     trial.state,
     trial.failure?.message ?? trial.gates.find((g) => g.decision !== "pass")?.reason ?? "",
@@ -54,9 +54,7 @@ function failedRows(view: StudyView): string[][] {
 
 function nameOf(view: StudyView, trial_id: string | null): string {
   const trial = view.trials.find((one) => one.trial_id === trial_id);
-  return trial === undefined
-    ? trial_id ?? "the study"
-    : `t${String(trial.number).padStart(2, "0")}`;
+  return trial === undefined ? trial_id ?? "the study" : trialName(trial.number);
 }
 
 /** What looked wrong, as it was recorded. */

@@ -1,4 +1,4 @@
-import type { ArtifactFigure, Trial } from "../../core/mod.ts";
+import { type ArtifactFigure, type Trial, trialName } from "../../core/mod.ts";
 import { bytes, number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, table } from "./blocks.ts";
@@ -26,6 +26,12 @@ function layersText(values: readonly number[], unit: string): string {
     : `${low} to ${high}, median ${middle}, in ${sorted.length} layers`;
 }
 
+/** A metric's name as a reader says it: a unit's symbol that ends it stands behind the figure. */
+function metricWords(metric: string, unit: string): string {
+  const end = unit === "bytes" ? " " : `_${unit.toLowerCase()}`;
+  return (metric.endsWith(end) ? metric.slice(0, -end.length) : metric).replaceAll("_", " ");
+}
+
 /** A metric's own figure, then that of its layers: `sparsity: 0.5; 0.31 to 0.62, median 0.5, in 210 layers`. */
 function metricText(metric: string, found: readonly ArtifactFigure[]): string {
   const whole = found.filter(({ layer }) => layer === null).map((one) =>
@@ -33,7 +39,7 @@ function metricText(metric: string, found: readonly ArtifactFigure[]): string {
   );
   const layers = found.filter(({ layer }) => layer !== null).map(({ value }) => value);
   const summed = layers.length === 0 ? [] : [layersText(layers, found[0]!.unit)];
-  return `${metric.replaceAll("_", " ")}: ${[...whole, ...summed].join("; ")}`;
+  return `${metricWords(metric, found[0]!.unit)}: ${[...whole, ...summed].join("; ")}`;
 }
 
 /** What a method tells of its artifact, in a few words a metric. */
@@ -44,10 +50,6 @@ export function figuresText(figures: readonly ArtifactFigure[]): string {
   return [...told, ...(left === 0 ? [] : [`${left} more in SQL`])].join("; ");
 }
 
-function nameOf({ number }: Trial): string {
-  return `t${String(number).padStart(2, "0")}`;
-}
-
 /** What the actions left, in numbers, an artifact once however many trials went through it. */
 export function figureBlocks({ trials, artifacts }: StudyView): Block[] {
   const users = new Map<string, Trial[]>();
@@ -56,11 +58,14 @@ export function figureBlocks({ trials, artifacts }: StudyView): Block[] {
   }
   const rows = [...users].flatMap(([id, by]) => {
     const { action, figures = [] } = artifacts.get(id) ?? {};
-    return figures.length === 0
-      ? []
-      : [[by.map(nameOf).join(", "), action?.method ?? "–", figuresText(figures)]];
+    return figures.length === 0 ? [] : [[
+      by.map(({ number }) => trialName(number)).join(", "),
+      action?.method ?? "–",
+      figuresText(figures),
+    ]];
   });
   if (rows.length === 0) return [];
-  const note = "Told by the methods themselves; every layer: `artifact_figures` in SQL.";
+  const note = "Told by the methods themselves, but the energy, which pare counts; every layer: " +
+    "`artifact_figures` in SQL.";
   return [heading(2, "What the actions left"), table(["trial", "action", "figures"], rows, note)];
 }

@@ -1,4 +1,4 @@
-import type { GateDecision, Trial } from "../../core/mod.ts";
+import { type GateDecision, type Trial, trialName } from "../../core/mod.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, table } from "./blocks.ts";
 
@@ -26,7 +26,7 @@ function decisionWords({ decision, attempt, adjustment }: GateDecision): string 
 export function gateBlocks(view: StudyView): Block[] {
   const rows = view.trials.flatMap((trial) =>
     trial.gates.filter((one) => isTold(one, trial)).map((one) => [
-      `t${String(trial.number).padStart(2, "0")}`,
+      trialName(trial.number),
       afterWords(one, trial),
       one.artifact_id ?? "–",
       one.parent_id ?? "–",

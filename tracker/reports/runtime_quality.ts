@@ -1,4 +1,4 @@
-import type { Measurement, Trial } from "../../core/mod.ts";
+import { type Measurement, type Trial, trialName } from "../../core/mod.ts";
 import { number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 
@@ -30,7 +30,7 @@ function valueOf(trial: Trial, metric: string): string {
 function unscored(trial: Trial): string[][] {
   const kl = trial.measurements.findLast(({ metric }) => metric === "runtime_kl");
   if (kl === undefined || kl.value < SAME_NUMERICS) return [];
-  const name = `t${String(trial.number).padStart(2, "0")}`;
+  const name = trialName(trial.number);
   const rounding = valueOf(trial, "rounding_kl");
   return [[name, "not scored there", "–", "–", "–", valueOf(trial, "runtime_kl"), rounding]];
 }
@@ -43,7 +43,7 @@ export function runtimeQualityRows({ trials }: StudyView): string[][] {
     );
     if (scores.length === 0) return unscored(trial);
     return scores.map((row) => [
-      `t${String(trial.number).padStart(2, "0")}`,
+      trialName(trial.number),
       row.task ?? "mean over tasks",
       withError(row),
       String(row.n),

@@ -1,4 +1,4 @@
-import type { Measurement, Trial } from "../../core/mod.ts";
+import { type Measurement, type Trial, trialName } from "../../core/mod.ts";
 import { bytes, number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, list, table } from "./blocks.ts";
@@ -16,8 +16,6 @@ const head = (cached: boolean): string[] => [
   "J/1k tokens ± SE",
   "g CO2/1k tokens",
 ];
-
-const nameOf = (number: number) => `t${String(number).padStart(2, "0")}`;
 
 function rowOf({ measurements }: Trial, metric: string): Measurement | undefined {
   return measurements.findLast((one) => one.metric === metric && one.slice === null);
@@ -44,7 +42,7 @@ function speedRow(trial: Trial, cached: boolean): string[] {
     ? null
     : latency.value / roofline.value;
   return [
-    nameOf(trial.number),
+    trialName(trial.number),
     withQuartiles(latency),
     number(roofline?.value),
     number(times),
@@ -64,7 +62,7 @@ function noFaster({ artifacts }: StudyView, timed: readonly Trial[]): Block[] {
   for (const { artifact_ids, number } of timed) {
     for (const { no_faster } of artifact_ids.flatMap((id) => artifacts.get(id)?.changes ?? [])) {
       if (no_faster === undefined) continue;
-      said.set(no_faster, (said.get(no_faster) ?? new Set()).add(nameOf(number)));
+      said.set(no_faster, (said.get(no_faster) ?? new Set()).add(trialName(number)));
     }
   }
   return list([...said].map(([sentence, trials]) => `${[...trials].join(", ")}: ${sentence}.`));

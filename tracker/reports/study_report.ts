@@ -1,4 +1,11 @@
-import { type Artifact, knownMetric, metricOf, type Spec, type Trial } from "../../core/mod.ts";
+import {
+  type Artifact,
+  knownMetric,
+  metricOf,
+  type Spec,
+  type Trial,
+  trialName,
+} from "../../core/mod.ts";
 import { drawnObjectives } from "../view/drawn_objectives.ts";
 import { bytes, duration, number, percent } from "../view/number_text.ts";
 import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts";
@@ -12,10 +19,6 @@ function ratio(row: TrialRow, view: StudyView): string {
   return row.size_bytes === null
     ? "–"
     : `${(view.facts.model.fp16_bytes / row.size_bytes).toFixed(2)}×`;
-}
-
-function name(row: TrialRow): string {
-  return row.baseline ? "t00" : `t${String(row.number).padStart(2, "0")}`;
 }
 
 const ENERGY = knownMetric("energy_j_per_1k_tokens", "metric");
@@ -46,7 +49,7 @@ function summaryTable(view: StudyView): Block {
     energyColumn,
   ].filter(({ metric }, i, all) => all.findIndex((one) => one.metric === metric) === i);
   const rows = view.rows.map((row) => [
-    name(row),
+    trialName(row.number),
     row.recipe,
     ...columns.map(({ cell }) => cell(row)),
     number(row.reward),
@@ -87,7 +90,7 @@ function outcome(view: StudyView, loader: string): Block[] {
   }
   const artifact = checkpointOf(view, row.trial_id);
   const blocks: Block[] = [
-    paragraph(`**Recommended: ${name(row)}, ${row.recipe}.**`),
+    paragraph(`**Recommended: ${trialName(row.number)}, ${row.recipe}.**`),
     ...list([...view.reasons]),
   ];
   if (artifact !== undefined) {
@@ -120,11 +123,13 @@ function knobLines(trial: Trial): string[] {
     const chosen = Object.entries(action.params).filter(([knob]) => !auto.has(knob));
     const filled = filledIn
       .map((k) => `${k.knob}=${k.value} (${k.by}${k.reason === null ? "" : `: ${k.reason}`})`);
-    const given = chosen.map(([knob, value]) => `${knob}=${value}`).join(", ") || "nothing";
     const by = new Set(action.resolved.filter((k) => !auto.has(k.knob)).map((k) => k.by));
-    const who = by.size === 0 ? "" : ` by ${[...by].join(", ")}`;
-    return `\`${action.method}\`: chosen${who} ${given}; filled in automatically ` +
-      (filled.join(", ") || "nothing");
+    const given = chosen.map(([knob, value]) => `${knob}=${value}`).join(", ");
+    const parts = [
+      ...(given === "" ? [] : [`${given} (chosen by ${[...by].join(", ")})`]),
+      ...(filled.length === 0 ? [] : [`filled in: ${filled.join(", ")}`]),
+    ];
+    return `\`${action.method}\`: ${parts.join("; ") || "it has no knobs"}`;
   });
 }
 
@@ -136,19 +141,22 @@ function frontSection(view: StudyView, best: number): Block[] {
   });
   if (members.length === 0) return [paragraph("No trial is on the front beside the baseline.")];
   return members.flatMap(({ trial, row }) => [
-    heading(3, `${name(row)}: ${recipeText(trial)}`),
+    heading(3, `${trialName(row.number)}: ${recipeText(trial)}`),
     paragraph(trial.strategy?.origin.reason ?? ""),
     ...list(knobLines(trial)),
   ]);
 }
 
-/** What was noted of the study and its trials, by a method or by hand. */
+/** What was noted of the study and its trials, by a method or by hand; what several share, once. */
 function notesSection(view: StudyView): Block[] {
   if (view.notes.length === 0) return [];
-  const lines = view.notes.map(({ trial_id, text }) => {
+  const of = (trial_id: string | null) => {
     const row = view.rows.find((one) => one.trial_id === trial_id);
-    return `${row === undefined ? trial_id ?? "the study" : name(row)}: ${text}`;
-  });
+    return row === undefined ? trial_id ?? "the study" : trialName(row.number);
+  };
+  const lines = [...Map.groupBy(view.notes, ({ text }) => text)].map(([text, notes]) =>
+    `${[...new Set(notes.map(({ trial_id }) => of(trial_id)))].join(", ")}: ${text}`
+  );
   return [heading(2, "Notes"), ...list(lines)];
 }
 

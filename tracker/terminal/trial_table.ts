@@ -1,3 +1,4 @@
+import { trialName } from "../../core/mod.ts";
 import { duration, number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { trialColumns } from "../view/trial_columns.ts";
@@ -12,7 +13,7 @@ export function trialTable(
   return textTable(
     ["trial", "recipe", ...columns.map(({ heading }) => heading), "reward", "took", ""],
     rows.map((row) => [
-      `t${String(row.number).padStart(2, "0")}`,
+      trialName(row.number),
       row.recipe,
       ...columns.map(({ cell }) => cell(row)),
       number(row.reward),

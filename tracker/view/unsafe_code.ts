@@ -1,3 +1,4 @@
+import { trialName } from "../../core/mod.ts";
 import type { StudyView } from "./study_view.ts";
 
 /** What ran outside the sandbox and in which trials, in a sentence; null: nothing did. */
@@ -6,6 +7,6 @@ export function unsafeSentence({ alerts, trials }: Pick<StudyView, "alerts" | "t
   if (told.length === 0) return null;
   const evidence = [...new Set(told.map((alert) => alert.evidence))].join("; ");
   const names = trials.filter(({ trial_id }) => told.some((alert) => alert.trial_id === trial_id))
-    .map(({ number }) => `t${String(number).padStart(2, "0")}`);
+    .map(({ number }) => trialName(number));
   return `UNSAFE CODE (--unsafe-code): ${evidence}, in ${names.join(", ")}.`;
 }

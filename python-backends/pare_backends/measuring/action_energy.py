@@ -11,8 +11,10 @@ METRICS = {"measured": "energy_j", "estimated": "estimated_energy_j"}
 
 
 class ActionEnergy:
-    """Counts from here on. A device's counter has in it all that runs there, idle power too; an
-    estimate has the CPU time of this process alone."""
+    """Counts from here on: of an action that goes on after a kill, only what it took since.
+
+    A device's counter has in it all that runs there, idle power too; an estimate has the CPU time
+    of this process alone."""
 
     def __init__(self, device: str, power: CpuPower | None) -> None:
         self._reader = energy_reader(device, power or UNKNOWN_CPU)

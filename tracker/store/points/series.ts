@@ -36,11 +36,10 @@ type Bounds = { series_id: bigint; count: number; nan_count: number; first: bigi
 
 async function boundsOf(connection: DuckDBConnection, key: SeriesKey): Promise<Bounds | null> {
   const { study_id, trial_id, stage, metric } = key;
-  const of = stage === undefined ? "IS NULL" : `= ${Math.trunc(stage)}`;
   const named = await connection.runAndReadAll(
     `SELECT series_id FROM metric_series
-     WHERE study_id = ? AND trial_id = ? AND stage ${of} AND metric = ?`,
-    [study_id, trial_id, metric],
+     WHERE study_id = ? AND trial_id = ? AND stage IS NOT DISTINCT FROM ?::INTEGER AND metric = ?`,
+    [study_id, trial_id, stage ?? null, metric],
   );
   const series_id = named.getRows()[0]?.[0] as bigint | undefined; // BIGINT
   if (series_id === undefined) return null;

@@ -73,7 +73,8 @@ took AS (
 ),
 joules AS (
   -- An artifact that was found in the cache cost what it cost when it was made.
-  SELECT artifact_id, max(value) AS energy_j
+  SELECT artifact_id, max(value) AS energy_j,
+    any_value(CASE metric WHEN 'energy_j' THEN 'measured' ELSE 'estimated' END) AS energy_provenance
   FROM layer_sensitivities WHERE layer IS NULL AND metric IN ('energy_j', 'estimated_energy_j')
   GROUP BY ALL
 )
@@ -87,7 +88,7 @@ SELECT r.study_id, r.trial_id, t.readable_id, r.stage, r.agent, r.method, r.arti
   r.perplexity, r.latency_ms, 1 / r.latency_ratio AS speedup, r.memory_bytes, r.size_bytes,
   lag(r.size_bytes) OVER chain / r.size_bytes AS stage_ratio,
   s.fp16_bytes / r.size_bytes AS cumulative_ratio,
-  k.seconds, j.energy_j
+  k.seconds, j.energy_j, j.energy_provenance
 FROM sized r
 JOIN trials t ON t.study_id = r.study_id AND t.trial_id = r.trial_id
 JOIN studies s ON s.study_id = r.study_id
@@ -127,4 +128,6 @@ COMMENT ON COLUMN stage_comparison.cumulative_ratio IS
 COMMENT ON COLUMN stage_comparison.seconds IS
   'of the action in this trial, its verification with it: next to none where the artifact was found; NULL of the baseline and in old records';
 COMMENT ON COLUMN stage_comparison.energy_j IS
-  'joules of the action when its artifact was made, measured or estimated: artifact_figures says which; NULL of the baseline and in old records';
+  'joules of the action when its artifact was made; after a kill those since it went on; NULL of the baseline and in old records';
+COMMENT ON COLUMN stage_comparison.energy_provenance IS
+  'measured by a device''s counter, with all else that ran there, or estimated from CPU time';
