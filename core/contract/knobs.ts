@@ -16,6 +16,8 @@ export interface Knob<V extends KnobValue = KnobValue> {
   readonly takes?: "windows" | "tokens";
   /** Other names that a strategy may give it, such as one of the literature. */
   readonly aliases?: readonly string[];
+  /** It counts only where another knob of the method has one of these values; elsewhere its default stands. */
+  readonly only_where?: { readonly knob: string; readonly is: readonly KnobValue[] };
   /** Why the maximum is what it is, as the end of a sentence, where a study lowered it. */
   readonly bound?: string;
 }
@@ -35,7 +37,13 @@ export type SomeParamsOf<K extends Knobs> = string extends keyof K ? Record<stri
 /** One of a few values. */
 export function choice<const V extends KnobValue>(
   choices: readonly V[],
-  options: { default: NoInfer<V>; unit: string; description: string; aliases?: readonly string[] },
+  options: {
+    default: NoInfer<V>;
+    unit: string;
+    description: string;
+    aliases?: readonly string[];
+    only_where?: NonNullable<Knob["only_where"]>;
+  },
 ): Knob<V> {
   return { kind: "choice", choices, minimum: null, maximum: null, log: false, ...options };
 }
@@ -50,6 +58,7 @@ export function integer(options: {
   log?: boolean;
   takes?: "windows" | "tokens";
   aliases?: readonly string[];
+  only_where?: NonNullable<Knob["only_where"]>;
 }): Knob<number> {
   return { kind: "integer", choices: null, log: false, ...options };
 }
@@ -63,13 +72,19 @@ export function real(options: {
   description: string;
   log?: boolean;
   aliases?: readonly string[];
+  only_where?: NonNullable<Knob["only_where"]>;
 }): Knob<number> {
   return { kind: "real", choices: null, log: false, ...options };
 }
 
 /** On or off. */
 export function flag(
-  options: { default: boolean; description: string; aliases?: readonly string[] },
+  options: {
+    default: boolean;
+    description: string;
+    aliases?: readonly string[];
+    only_where?: NonNullable<Knob["only_where"]>;
+  },
 ): Knob<boolean> {
   return {
     kind: "flag",
@@ -95,19 +110,31 @@ function valueSchema(knob: Knob): z.ZodType<KnobValue> {
   }
 }
 
+type ParamsSchema = z.ZodType<Record<string, KnobValue>>;
+
+/** A schema made once for each knobs object: a search checks thousands of recipes. */
+function madeOnce(make: (knobs: Knobs) => ParamsSchema): (knobs: Knobs) => ParamsSchema {
+  const made = new WeakMap<Knobs, ParamsSchema>();
+  return (knobs) => {
+    const schema = made.get(knobs) ?? make(knobs);
+    made.set(knobs, schema);
+    return schema;
+  };
+}
+
 /** The zod schema of a method's parameters as a strategy may write them: values or "auto". */
-export function paramsSchema(knobs: Knobs): z.ZodType<Record<string, KnobValue>> {
+export const paramsSchema = madeOnce((knobs) => {
   const shape: Record<string, z.ZodType> = {};
   for (const [name, knob] of Object.entries(knobs)) {
     shape[name] = valueSchema(knob).or(z.literal("auto")).optional()
       .meta({ description: `${knob.description} (${knob.unit})`, default: knob.default });
   }
-  return z.strictObject(shape) as unknown as z.ZodType<Record<string, KnobValue>>;
-}
+  return z.strictObject(shape) as unknown as ParamsSchema;
+});
 
 /** The zod schema of parameters after resolution: every knob a value. */
-export function resolvedSchema(knobs: Knobs): z.ZodType<Record<string, KnobValue>> {
+export const resolvedSchema = madeOnce((knobs) => {
   const shape: Record<string, z.ZodType> = {};
   for (const [name, knob] of Object.entries(knobs)) shape[name] = valueSchema(knob);
-  return z.strictObject(shape) as unknown as z.ZodType<Record<string, KnobValue>>;
-}
+  return z.strictObject(shape) as unknown as ParamsSchema;
+});

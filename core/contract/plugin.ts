@@ -262,6 +262,8 @@ export interface SearchContext {
   samples(trial_id: string, fidelity?: string): readonly SampleResult[] | undefined;
   /** Aborted when the study is cancelled; a sampler that waits for something gives that up then. */
   readonly signal: AbortSignal;
+  /** Of the study: the same at every asking, where `random` goes on. */
+  readonly seed: number;
   /** Uniform in [0, 1); the only randomness there is. */
   readonly random: () => number;
 }

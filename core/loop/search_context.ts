@@ -39,6 +39,7 @@ export function searchContext(study: Study, number: number, ask: number): Search
       return known?.get(fidelity ?? highest ?? "")?.samples;
     },
     signal: study.ports.signal,
+    seed: request.seed,
     random: streamRandom(request.seed, label),
   };
 }

@@ -15,6 +15,10 @@ export interface Dimension {
   readonly log?: boolean;
   /** Of `ordinal`, in order, and of `choice`. */
   readonly choices?: readonly PointValue[];
+  /** How often each choice is drawn where nothing is known; they sum to 1. Absent: all alike. */
+  readonly shares?: readonly number[];
+  /** What it is where nobody says otherwise; absent: nothing is usual. */
+  readonly default?: PointValue;
   readonly when?: { readonly name: string; readonly is: readonly PointValue[] };
 }
 
@@ -56,6 +60,8 @@ export interface SearchState {
   readonly initial?: readonly SpacePoint[];
   /** How many points will be tried in all, as far as anybody knows. */
   readonly budget?: number;
+  /** Of the study: the same at every asking, where `random` goes on. Absent: 0. */
+  readonly seed?: number;
   /** Uniform in [0, 1); the only randomness there is. */
   readonly random: () => number;
 }

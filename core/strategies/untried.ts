@@ -16,6 +16,11 @@ const WORTH_A_RETRY: ReadonlySet<FailureKind> = new Set([
   "cancelled",
 ]);
 
+/** Whether a failure is the machine's, so that the same recipe may do better the next time. */
+export function isWorthARetry(kind: FailureKind): boolean {
+  return WORTH_A_RETRY.has(kind);
+}
+
 /** The key of what a trial ran, or would have run; null for the baseline. */
 function keyOf(trial: Trial, { methods, facts }: SearchContext): string | null {
   const written = trial.strategy?.actions ?? [];
@@ -40,7 +45,7 @@ function closedKeys(context: SearchContext): Set<string> {
     if (key !== null) runs.set(key, [...runs.get(key) ?? [], trial]);
   }
   const retriable = ([only, ...more]: Trial[]): boolean =>
-    more.length === 0 && only?.failure != null && WORTH_A_RETRY.has(only.failure.kind);
+    more.length === 0 && only?.failure != null && isWorthARetry(only.failure.kind);
   const closed = [...runs].filter(([, trials]) => !retriable(trials));
   return new Set(closed.map(([key]) => key));
 }

@@ -101,6 +101,7 @@ export default defineMethod({
       default: 0.5,
       unit: "share of the teacher",
       description: "Of the mixture in jensen_shannon: 0 is forward KL, 1 is reverse KL",
+      only_where: { knob: "divergence", is: ["jensen_shannon"] },
     }),
     hidden_weight: real({
       minimum: 0,
@@ -141,6 +142,7 @@ export default defineMethod({
       log: true,
       unit: "columns of each low-rank factor",
       description: "Of factors: how many directions a matrix may be changed in",
+      only_where: { knob: "student_weights", is: ["factors", "adapter"] },
     }),
     alpha: integer({
       minimum: 1,
@@ -149,6 +151,7 @@ export default defineMethod({
       log: true,
       unit: "scale of the product, times the rank",
       description: "Of factors: their product is multiplied by alpha / rank",
+      only_where: { knob: "student_weights", is: ["factors", "adapter"] },
     }),
     lr: real({
       minimum: LEAST_LR,

@@ -40,6 +40,7 @@ export const TRAINING_KNOBS = {
     unit: "steps, a batch each",
     description: "Steps of the optimizer; beyond the last training window it begins anew",
     aliases: ["max_steps"],
+    only_where: { knob: "epochs", is: [0] },
   }),
   epochs: integer({
     minimum: 0,

@@ -25,6 +25,7 @@ export default defineMethod({
       default: false,
       description: "Train the length of every row of a weight apart from its direction (DoRA)",
       aliases: ["use_dora"],
+      only_where: { knob: "merge", is: [true] },
     }),
     targets: choice(["all", "attention", "mlp"], {
       default: "all",

@@ -24,6 +24,7 @@ export const calibratedKnobs = {
     default: "uniform",
     unit: "how the share is spread",
     description: "The same in every layer, or fewer zeros in blocks with many outliers (OWL)",
+    only_where: { knob: "pattern", is: ["unstructured"] },
   }),
   samples: integer({
     minimum: 1,

@@ -39,6 +39,7 @@ export const sparsityKnobs = {
     unit: "share of the weights that is zero",
     description: "How many of the linear layers' weights become zero",
     aliases: ["sparsity_ratio"],
+    only_where: { knob: "pattern", is: ["unstructured"] },
   }),
   pattern: choice(PATTERNS, {
     default: "unstructured",

@@ -20,6 +20,9 @@ const WEIGHTS_A_SECOND = 20e6;
 const START_SECONDS = 6;
 const PROCESS_BYTES = 0.8e9;
 
+/** Norms of weights read no text, and are the same in every round. */
+const byGradients = { knob: "importance", is: ["taylor", "taylor_mixed"] };
+
 interface Params {
   readonly mlp_ratio: number;
   readonly attention_ratio: number;
@@ -128,7 +131,7 @@ export default defineMethod({
         "Norms of its weights, or what the loss would change without them: by gradients, to first " +
         "or second order",
     }),
-    samples: calibrationWindows,
+    samples: { ...calibrationWindows, only_where: byGradients },
     rounds: integer({
       minimum: 1,
       maximum: 8,
@@ -136,6 +139,7 @@ export default defineMethod({
       unit: "rounds",
       description:
         "Rounds that cut the same share of what they meet, the gradients taken anew in each",
+      only_where: byGradients,
     }),
     round_to: choice([8, 16, 32, 64], {
       default: 32,

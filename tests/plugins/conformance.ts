@@ -66,6 +66,15 @@ export async function methodConformance(
   await step("an unknown knob is refused in words on both sides", () => {
     return checkUnknownKnob(entry, world);
   });
+  await step("a knob that counts only under a condition names another knob and its values", () => {
+    for (const [name, { only_where }] of Object.entries(entry.method.knobs)) {
+      if (only_where === undefined) continue;
+      const { knob, is } = only_where;
+      assert.ok(knob in entry.method.knobs && knob !== name, `${name} hangs on ${knob}`);
+      const above = { [knob]: entry.method.knobs[knob]! };
+      for (const value of is) assert.ok(resolvedSchema(above).safeParse({ [knob]: value }).success);
+    }
+  });
   await step("the same facts give the same proposals, which fit its knobs and the model", () => {
     checkProposals(entry, world);
   });

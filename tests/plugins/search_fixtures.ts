@@ -72,6 +72,7 @@ export function context(more: Partial<SearchContext> = {}, own = methods): Searc
     predictSeconds: () => 0,
     samples: () => undefined,
     signal: new AbortController().signal,
+    seed: 1,
     random: seededRandom(1),
     ...more,
   };

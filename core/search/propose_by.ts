@@ -1,0 +1,40 @@
+import type { SearchContext } from "../contract/plugin.ts";
+import type { Answer } from "../schemas/proposal.ts";
+import { recoveryOf } from "../strategies/recovery.ts";
+import { untried, usableMethods } from "../strategies/untried.ts";
+import { checkPoint } from "./points.ts";
+import type { Algorithm, SearchState, Seen } from "./space.ts";
+import { studySearch } from "./study_search.ts";
+
+/** Points that cannot be, or were tried, which an algorithm may name in one asking. */
+const PATIENCE = 20;
+
+/**
+ * What a search algorithm proposes for a study. First comes what an agent declares to win back lost
+ * quality. A point that is forbidden is refused before any work and shown to the algorithm as
+ * infeasible; null where it has nothing left, or names nothing else.
+ */
+export function proposeBy(
+  context: SearchContext,
+  algorithm: Algorithm,
+  more: Pick<SearchState, "initial"> = {},
+): Answer | null {
+  if (usableMethods(context).length === 0) return null;
+  const recovery = recoveryOf(context, untried(context));
+  if (recovery !== null) return recovery;
+  const { state, space, left_out } = studySearch(context, more);
+  const refused: Seen[] = [];
+  for (let attempt = 0; attempt < PATIENCE; attempt++) {
+    const made = algorithm({ ...state, seen: [...state.seen, ...refused] });
+    if (made === null) return null;
+    if (checkPoint(space, made.point) === null) {
+      const beside = left_out.length === 0
+        ? ""
+        : `; ${left_out.length} of the recipes tried have no place in its space`;
+      const reason = made.reason + beside;
+      return { actions: space.actionsOf(made.point), origin: { mode: made.mode, reason } };
+    }
+    refused.push({ point: made.point, state: "infeasible", values: null });
+  }
+  return null;
+}

@@ -1,0 +1,185 @@
+/** A study's history as a search algorithm is shown it, and what becomes of its suggestion. */
+import assert from "node:assert/strict";
+import {
+  type Algorithm,
+  type Measurement,
+  proposeBy,
+  type SearchState,
+  studySearch,
+  type Trial,
+  type TrialState,
+} from "../../../core/mod.ts";
+import { baseline, context, only, recipe, trial } from "../../plugins/search_fixtures.ts";
+
+function row(metric: string, value: number, more: Partial<Measurement> = {}): Measurement {
+  return {
+    metric,
+    value,
+    unit: "1",
+    direction: metric === "size_bytes" ? "minimize" : "maximize",
+    n: 100,
+    standard_error: 0.01,
+    fidelity: "full",
+    provenance: "measured",
+    task: null,
+    task_version: null,
+    slice: null,
+    runtime: null,
+    numerics: null,
+    device: null,
+    method: "",
+    ...more,
+  };
+}
+
+const base = context();
+const spec = {
+  ...base.spec,
+  objectives: [
+    { metric: "accuracy", direction: "maximize" as const, unit: "share" },
+    { metric: "size_bytes", direction: "minimize" as const, unit: "bytes" },
+  ],
+};
+const measured = (accuracy: number, bytes: number, fidelity = "full") => [
+  row("accuracy", accuracy, { fidelity }),
+  row("size_bytes", bytes, { standard_error: 0 }),
+];
+
+function state(trials: Trial[], more: Parameters<typeof context>[0] = {}): SearchState {
+  return studySearch(context({ spec, trials, ...more })).state;
+}
+
+const rounded = recipe(["round", { bits: 8 }]);
+const failed = (kind: string) => ({
+  state: "failed" as const,
+  failure: { kind, message: "", hint: null, stage: null } as Trial["failure"],
+});
+
+Deno.test("a measured trial is a point with its values and their errors; the baseline is none", () => {
+  const { seen, directions, space } = state([
+    { ...baseline, measurements: measured(0.6, 9e8) },
+    trial(1, rounded, { measurements: measured(0.5, 1e8) }),
+  ]);
+  assert.deepEqual(directions, ["maximize", "minimize"]);
+  assert.equal(seen.length, 1);
+  const [only] = seen;
+  assert.deepEqual([only!.state, only!.values, only!.errors], ["done", [0.5, 1e8], [0.01, 0]]);
+  assert.equal(only!.point["rounds.bits"], 8);
+  assert.match(space.forbidden!(only!.point)!, /tried before/);
+});
+
+Deno.test("what became of a trial is told apart: its own fault, the machine's, a lower rung", () => {
+  const states: [Partial<Trial>, string][] = [
+    [failed("not_a_number"), "infeasible"],
+    [failed("verification"), "infeasible"],
+    [failed("crash"), "failed"],
+    [failed("out_of_memory"), "failed"],
+    [{ state: "invalid" as TrialState }, "infeasible"],
+    [{ state: "cancelled" as TrialState }, "failed"],
+    [{ state: "stopped" as TrialState, fidelity: "proxy" }, "stopped"],
+    [{ state: "completed" as TrialState, fidelity: "proxy" }, "stopped"],
+    [{ state: "running" as TrialState }, "pending"],
+  ];
+  for (const [more, wanted] of states) {
+    assert.equal(state([trial(1, rounded, more)]).seen[0]!.state, wanted, JSON.stringify(more));
+  }
+});
+
+Deno.test("values of a lower rung are that rung's; a missing or broken one leaves none", () => {
+  const low = { fidelity: "proxy", state: "stopped" as const };
+  const values = (measurements: Measurement[], more: Partial<Trial> = low) =>
+    state([trial(1, rounded, { ...more, measurements })]).seen[0]!.values;
+  assert.deepEqual(values(measured(0.4, 1e8, "proxy")), [0.4, 1e8]);
+  assert.equal(values([row("size_bytes", 1e8)]), null);
+  assert.equal(values(measured(NaN, 1e8), {}), null);
+  assert.equal(values(measured(Infinity, 1e8), {}), null);
+});
+
+Deno.test("a limit is exceeded by its share; one that is not measured by nothing", () => {
+  const verdict = (value: number | null, verdict: "violated" | "met" | "unmeasured") => ({
+    ...{ constraint: "max_accuracy_drop", threshold: 0.02, value, verdict },
+    ...{ interval: null, samples_to_decide: null },
+  });
+  const violations = (...constraints: ReturnType<typeof verdict>[]) =>
+    state([trial(1, rounded, { constraints })]).seen[0]!.violations;
+  const [over, under, none] = violations(
+    verdict(0.03, "violated"),
+    verdict(0.01, "met"),
+    verdict(null, "unmeasured"),
+  )!;
+  assert.ok(Math.abs(over! - 0.5) < 1e-9 && under! < 0 && none === 0);
+  assert.equal(violations(), undefined);
+});
+
+Deno.test("trials under way are pending points, each once", () => {
+  const open = trial(2, recipe(["octet"]));
+  const { seen } = state([trial(1, rounded)], {
+    under_way: [
+      { trial_id: "t1", actions: trial(1, rounded).actions, fidelity: null, waits_for: null },
+      { trial_id: "t2", actions: open.actions, fidelity: null, waits_for: null },
+    ],
+  });
+  assert.deepEqual(seen.map((one) => one.state), ["done", "pending"]);
+});
+
+Deno.test("bytes are known of a point before it is tried, quality is not", () => {
+  const { known, seen } = state([trial(1, rounded, { measurements: measured(0.5, 1e8) })]);
+  const [quality, bytes] = known!(seen[0]!.point)!;
+  assert.equal(quality, null);
+  const { linear_parameters, embedding_parameters } = base.facts.model;
+  const rest = base.facts.model.parameters - linear_parameters - embedding_parameters;
+  const bits = 8 + 16 / 64;
+  assert.equal(bytes, linear_parameters * bits / 8 + 2 * embedding_parameters + 2 * rest);
+});
+
+Deno.test("recipes without a point are counted, never shown, and said with the answer", () => {
+  const stranger = trial(
+    1,
+    recipe(["octet"], ["round", { targets: "embedding" }]),
+    {},
+    base.methods,
+  );
+  const odd = { ...stranger, actions: stranger.actions.toReversed() };
+  const given = context({ spec, trials: [odd] });
+  const { state: { seen }, left_out } = studySearch(given);
+  assert.equal(seen.length, 0);
+  assert.match(left_out[0]!.reason, /octet has no place/);
+  const answer = proposeBy(given, first)!;
+  assert.match(answer.origin.reason, /the first; 1 of the recipes tried have no place/);
+});
+
+/** Names the same point again and again. */
+const first: Algorithm = ({ space }) => {
+  const choose = (name: string) => space.dimensions.find((one) => one.name === name)!.choices!;
+  const octet = choose("rounds").find((one) => String(one).endsWith("octet"))!;
+  return {
+    point: { "rounds": octet, "rounds embedding": "none" },
+    mode: "explore",
+    reason: "the first",
+  };
+};
+
+Deno.test("a point that cannot be or was tried is refused, and shown as infeasible", () => {
+  assert.equal(proposeBy(context({ trials: [trial(1, recipe(["octet"]))] }), first), null);
+  const shown: number[] = [];
+  const learning: Algorithm = (given) => {
+    shown.push(given.seen.filter((one) => one.state === "infeasible").length);
+    return shown.length < 3 ? { ...first(given)!, point: {} } : first(given);
+  };
+  const answer = proposeBy(context(), learning);
+  assert.deepEqual(shown, [0, 1, 2]);
+  assert.equal(answer?.actions[0]?.method, "octet");
+});
+
+Deno.test("an algorithm is told how many trials there will be, and the study's seed", () => {
+  const budget = { seconds_left: null, trials_left: 7, full_evaluations_left: 8 };
+  const given = state([trial(1, rounded)], { budget, seed: 11 });
+  assert.equal(given.budget, 8);
+  assert.equal(given.seed, 11);
+  assert.equal(state([]).budget, undefined);
+});
+
+Deno.test("without a method there is nothing to propose", () => {
+  assert.equal(proposeBy({ ...context(), methods: [] }, first), null);
+  assert.equal(proposeBy(context({}, only("octet")), () => null), null);
+});
