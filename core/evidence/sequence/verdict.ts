@@ -1,0 +1,91 @@
+import {
+  countTaken,
+  type DrawnSequence,
+  logCapitals,
+  meanTaken,
+  shareTaken,
+  type Side,
+} from "./capital.ts";
+
+/** Of each verdict's error: "met" and "violated" cannot both be wrong, so neither is halved. */
+export const LEVEL = 0.05;
+
+const BISECTIONS = 50;
+
+/** A hair of slack: 0.92 - 0.90 is not exactly 0.02. */
+const SLACK = 1e-12;
+
+/** Whether a mean difference stays within its limit, as far as a sequence of batches says. */
+export interface SequentialVerdict {
+  readonly verdict: "met" | "violated" | "undecided";
+  /** Samples at the look that decided; all that were taken where none did. */
+  readonly n: number;
+  /** All of the population was taken: the verdict is its own mean's, without an error. */
+  readonly exact: boolean;
+  /** Valid at any look: of "within" being wrong, and of "beyond" being wrong. */
+  readonly p_within: number;
+  readonly p_beyond: number;
+}
+
+function pValue(capitals: readonly number[]): number {
+  return Math.min(1, Math.exp(-Math.max(...capitals, 0)));
+}
+
+/**
+ * The verdict on "the mean is at most `limit`": the first that a look reached stands, whatever comes
+ * after it. Where the whole population is taken, its mean decides.
+ */
+export function judgeSequence(
+  sequence: DrawnSequence,
+  limit: number,
+  level = LEVEL,
+): SequentialVerdict {
+  const threshold = Math.log(1 / level);
+  const beyond = logCapitals(sequence, limit, 1);
+  const within = logCapitals(sequence, limit, -1);
+  const values = { p_within: pValue(within), p_beyond: pValue(beyond) };
+  const look = beyond.findIndex((capital, i) => Math.max(capital, within[i]!) >= threshold);
+  const exact = shareTaken(sequence) === 1;
+  if (look < 0 && exact) {
+    const verdict = meanTaken(sequence) <= limit + SLACK ? "met" : "violated";
+    return { verdict, n: countTaken(sequence), exact, ...values };
+  }
+  if (look < 0) return { verdict: "undecided", n: countTaken(sequence), exact, ...values };
+  const verdict = beyond[look]! >= threshold ? "violated" : "met";
+  return { verdict, n: countTaken(sequence, look), exact: false, ...values };
+}
+
+/**
+ * The interval that holds the population's mean at all looks together with a probability of at least
+ * 1 - level: what every look left in. Null where nothing was taken. `looks`: "last" leaves the
+ * earlier looks out, for comparison.
+ */
+export function sequenceInterval(
+  sequence: DrawnSequence,
+  level = LEVEL,
+  looks: "all" | "last" = "all",
+): [number, number] | null {
+  if (countTaken(sequence) === 0) return null;
+  const centre = meanTaken(sequence);
+  const taken = shareTaken(sequence);
+  if (taken === 1) return [centre, centre];
+  const threshold = Math.log(2 / level);
+  const [least, most] = [taken * centre - (1 - taken), taken * centre + (1 - taken)];
+  const bound = (side: Side, end: number, other: number) => {
+    const refuted = (m: number) => {
+      const path = logCapitals(sequence, m, side);
+      return (looks === "last" ? path.at(-1)! : Math.max(...path)) >= threshold;
+    };
+    if (!refuted(end)) return end;
+    let [out, inside] = [end, refuted(centre) ? other : centre];
+    for (let i = 0; i < BISECTIONS; i++) {
+      const middle = (out + inside) / 2;
+      if (refuted(middle)) out = middle;
+      else inside = middle;
+    }
+    return (out + inside) / 2;
+  };
+  const [low, high] = [bound(1, least, most), bound(-1, most, least)];
+  // Looks that exclude each other (at most one study in 1/level) leave the two ends as they came.
+  return low <= high ? [low, high] : [high, low];
+}
