@@ -1,7 +1,7 @@
 import { streamRandom } from "../../random.ts";
 
 /** Samples of a part of the benchmark (a task, or one subject of it) that count alike. */
-export interface Part<S> {
+export interface BenchmarkPart<S> {
   /** Taken in this order: one that a seed has drawn. */
   readonly samples: readonly S[];
   /** How many exist, those that are never taken included. */
@@ -21,7 +21,7 @@ export interface Placed<S> {
  * probability in proportion to what the part still holds of the mean. It ends where a part is drawn
  * of which more exist than are at hand: beyond, the draws would no longer be in proportion.
  */
-export function drawOrder<S>(parts: readonly Part<S>[], seed: number): Placed<S>[] {
+export function drawOrder<S>(parts: readonly BenchmarkPart<S>[], seed: number): Placed<S>[] {
   const random = streamRandom(seed, "order of samples");
   const own = parts.map(({ share, existing }) => share / existing);
   const taken = parts.map(() => 0);
