@@ -1,4 +1,4 @@
-import { closeStudy } from "./loop/close_study.ts";
+import { closeEpisode, closeStudy } from "./loop/close_study.ts";
 import { earlierProposals } from "./resume/earlier_trials.ts";
 import { apply, begin, evaluate, learn, measure } from "./loop/episode.ts";
 import { finishHeld } from "./loop/climb_rungs.ts";
@@ -6,7 +6,7 @@ import { openStudy } from "./loop/open_study.ts";
 import { type Proposal, propose } from "./loop/propose.ts";
 import { ensureBaseline } from "./loop/run_baseline.ts";
 import { cancelled, type Stop, stopNow } from "./loop/stop.ts";
-import { closeEpisode, type Study } from "./loop/study.ts";
+import { type Study } from "./loop/study.ts";
 import type { StudyInput, StudyPorts, StudyResult } from "./loop/study_input.ts";
 
 /**

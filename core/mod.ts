@@ -12,6 +12,7 @@ export * from "./front/comparable.ts";
 export * from "./front/compared_latency.ts";
 export * from "./evidence/constraints.ts";
 export * from "./front/front_probability.ts";
+export * from "./front/front_worlds.ts";
 export * from "./evidence/gates.ts";
 export * from "./evidence/verification_gate.ts";
 export * from "./evidence/health.ts";

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { resultReport, resultVector } from "../core/mod.ts";
 import { existsSync } from "node:fs";
 import { loaderLines } from "./artifacts/loader_lines.ts";
+import { hypervolumePlot } from "./plots/hypervolume_plot.ts";
 import { paretoPlot } from "./plots/pareto_plot.ts";
 import { svgToPng } from "./plots/svg_to_png.ts";
 import type { Block } from "./reports/blocks.ts";
@@ -62,10 +63,15 @@ export async function recommendedLoader(view: StudyView): Promise<string> {
   return await loaderLines(artifact, weights);
 }
 
+const CURVE = "hypervolume.svg";
+
 /** The report of a study, or of an evaluation; `loader` as of `recommendedLoader`. */
 export function reportBlocks(view: StudyView, loader: string): Block[] {
   return view.request.evaluation === undefined
-    ? studyReport(view, { svg: plotOf(view), file: "pareto.svg" }, loader)
+    ? studyReport(view, {
+      ...{ svg: plotOf(view), file: "pareto.svg" },
+      curve: { svg: hypervolumePlot(view.episodes), file: CURVE },
+    }, loader)
     : evaluationReport(view);
 }
 
@@ -81,6 +87,8 @@ export async function writeOutputs(view: StudyView, folder: string): Promise<Stu
     const svg = plotOf(view);
     await writeFile(at("pareto.svg"), svg);
     await writeFile(at("pareto.png"), svgToPng(svg));
+    const curve = hypervolumePlot(view.episodes);
+    if (curve !== null) await writeFile(at(CURVE), curve);
   }
   await writeFile(at("report.md"), renderMarkdown(blocks));
   await writeFile(at("report.html"), renderHtml(title, blocks));

@@ -1,12 +1,11 @@
 import type { SampleResult } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
+import { quantile } from "../evidence/statistics.ts";
 import type { Comparable } from "./comparable.ts";
-import type { ComparedLatency } from "./compared_latency.ts";
-import { directionsOf, objectiveFigure, pointOf } from "./objectives.ts";
+import { type Rival, worldsOf } from "./front_worlds.ts";
+import { hypervolume } from "./hypervolume.ts";
+import { directionsOf, pointOf, scaled, type Yardstick } from "./objectives.ts";
 import { paretoFront } from "./pareto.ts";
-import { isQualityMetric } from "../metrics/metric_table.ts";
-import { overTasks, ownRow } from "../evidence/quality.ts";
-import { sampleWeights, weightedMean } from "../evidence/strata.ts";
 
 export interface Contender {
   readonly trial: Comparable;
@@ -14,111 +13,77 @@ export interface Contender {
   readonly samples: readonly SampleResult[];
 }
 
+/** A front and how sure it is. */
+export interface FrontEstimate {
+  /** How probable it is that each trial belongs on the front, by trial id. */
+  readonly probability: ReadonlyMap<string, number>;
+  /** 95 %, of the hypervolume of these trials; null: without a yardstick, or a trial to measure. */
+  readonly hypervolume_interval: readonly [number, number] | null;
+}
+
+/** The label of the random numbers: the same wherever a study's front is estimated. */
+export const FRONT_STREAM = "front probability";
+
+/** Worlds that are drawn. */
+const WORLDS = 500;
+
+function rivalOf({ trial, samples }: Contender): Rival {
+  return {
+    ...trial,
+    rows: trial.measurements,
+    samples,
+    artifact: trial.artifact_ids?.at(-1),
+  };
+}
+
 /**
- * How probable it is that each trial belongs on the front, by trial id: the share of resampled
- * worlds in which nothing beats it. A world draws the benchmark's samples with replacement, the
- * same draw for every trial (they are paired), and moves latency and memory by their standard
- * errors, trials of one stored form together. Sizes are exact. Give it the trials of the front and those it beats; trials without a
- * point are left out.
+ * How probable it is that each trial belongs on the front: the share of worlds (`worldsOf`) in which
+ * nothing beats it. Give it the trials of the front and those it beats; trials without a point are
+ * left out.
+ *
+ * The interval of the hypervolume turns the worlds' quantiles round the measured value (basic
+ * bootstrap): noise pushes the best of many trials outwards, in the measured front as in every world
+ * once more, and so cancels. A volume is never below 0.
  */
+export function frontEstimate(
+  contenders: readonly Contender[],
+  spec: Spec,
+  random: () => number,
+  { resamples = WORLDS, yardstick = null }: { resamples?: number; yardstick?: Yardstick | null } =
+    {},
+): FrontEstimate {
+  const known = contenders.flatMap((contender) => {
+    const place = pointOf(contender.trial, spec);
+    return "point" in place ? [{ contender, point: place.point }] : [];
+  });
+  const draw = worldsOf(known.map(({ contender }) => rivalOf(contender)), spec, random);
+  const directions = directionsOf(spec);
+  const wins = known.map(() => 0);
+  const volumes: number[] = [];
+  const volume = (points: readonly (readonly number[])[]) =>
+    hypervolume(scaled(points, yardstick!), yardstick!.reference, yardstick!.directions);
+  for (let world = 0; world < resamples && known.length > 0; world++) {
+    const points = draw();
+    const front = paretoFront(points, directions);
+    for (const i of front) wins[i]!++;
+    if (yardstick !== null) volumes.push(volume(front.map((i) => points[i]!)));
+  }
+  const probability = new Map(
+    known.map(({ contender }, i) => [contender.trial.trial_id, wins[i]! / resamples]),
+  );
+  if (volumes.length === 0) return { probability, hypervolume_interval: null };
+  const measured = volume(known.map(({ point }) => point));
+  volumes.sort((a, b) => a - b);
+  const [low, high] = [0.975, 0.025].map((q) => Math.max(0, 2 * measured - quantile(volumes, q)));
+  return { probability, hypervolume_interval: [low!, high!] };
+}
+
+/** The probabilities of `frontEstimate`, by trial id. */
 export function frontProbability(
   contenders: readonly Contender[],
   spec: Spec,
   random: () => number,
-  { resamples = 1000 }: { resamples?: number } = {},
+  options: { resamples?: number } = {},
 ): Map<string, number> {
-  const rivals = contenders.filter(({ trial }) => "point" in pointOf(trial, spec));
-  const wins = new Map(rivals.map(({ trial }) => [trial.trial_id, 0]));
-  const drawQuality = qualityDraws(rivals, spec, random);
-  for (let world = 0; world < resamples; world++) {
-    const quality = drawQuality();
-    const drawLatency = latencyDraw(random);
-    const points = rivals.map(({ trial }, i) =>
-      spec.objectives.map(({ metric }) => {
-        if (isQualityMetric(metric)) return quality[i]!;
-        if (metric === "latency_ms") return drawLatency(trial.latency!);
-        const row = objectiveFigure(trial, metric, spec)!;
-        return row.value + (row.standard_error ?? 0) * (row.standard_error ? normal(random) : 0);
-      })
-    );
-    for (const i of paretoFront(points, directionsOf(spec))) {
-      const id = rivals[i]!.trial.trial_id;
-      wins.set(id, wins.get(id)! + 1);
-    }
-  }
-  return new Map([...wins].map(([id, count]) => [id, count / resamples]));
-}
-
-/** Latencies of one world: trials of one stored form meet the same one. */
-function latencyDraw(random: () => number): (latency: ComparedLatency) => number {
-  const drawn = new Map<string, number>();
-  return ({ form, ms, log_error }) => {
-    const known = drawn.get(form);
-    if (known !== undefined) return known;
-    const value = log_error ? ms * Math.exp(log_error * normal(random)) : ms;
-    drawn.set(form, value);
-    return value;
-  };
-}
-
-/** A standard normal number (Box and Muller, one of the pair). */
-function normal(random: () => number): number {
-  const radius = Math.sqrt(-2 * Math.log(1 - random()));
-  return radius * Math.cos(2 * Math.PI * random());
-}
-
-/** One draw: each rival's primary quality on the same resampled benchmark, tasks by their weights. */
-function qualityDraws(
-  rivals: readonly Contender[],
-  spec: Spec,
-  random: () => number,
-): () => number[] {
-  const metric = spec.objectives.find((objective) => isQualityMetric(objective.metric))?.metric;
-  const tables = spec.tasks.filter((plan) =>
-    plan.primary &&
-    rivals.every(({ trial }) => {
-      const own = ownRow(trial.measurements, plan);
-      return own !== undefined && overTasks(own.metric) === metric;
-    })
-  ).map(({ task, weight = 1 }) => ({ ...scoreTable(rivals, task), weight }))
-    .filter(({ table }) => (table[0]?.length ?? 0) > 0);
-  if (metric === undefined || tables.length === 0) {
-    return () =>
-      rivals.map(({ trial }) =>
-        metric === undefined ? 0 : objectiveFigure(trial, metric, spec)!.value
-      );
-  }
-  return () => {
-    const perTask = tables.map(({ table, row_weights, weight }) => {
-      const n = table[0]!.length;
-      const drawn = Array.from({ length: n }, () => Math.floor(random() * n));
-      const total = drawn.reduce((sum, row) => sum + row_weights[row]!, 0);
-      const means = table.map((scores) =>
-        drawn.reduce((sum, row) => sum + row_weights[row]! * scores[row]!, 0) / total
-      );
-      return { means, weight };
-    });
-    return rivals.map((_, i) => {
-      const value = weightedMean(
-        perTask.map(({ means, weight }) => ({ value: means[i]!, weight })),
-      );
-      return metric === "perplexity" ? Math.exp(value) : value;
-    });
-  };
-}
-
-/**
- * A row of scores for each rival, over the samples of a task that all of them have, and how much
- * each sample counts in the benchmark's mean.
- */
-function scoreTable(
-  rivals: readonly Contender[],
-  task: string,
-): { table: number[][]; row_weights: number[] } {
-  const maps = rivals.map(({ samples }) =>
-    new Map(samples.filter((one) => one.task === task).map((one) => [one.sample_hash, one]))
-  );
-  const shared = [...maps[0]?.keys() ?? []].filter((hash) => maps.every((map) => map.has(hash)));
-  const table = maps.map((map) => shared.map((hash) => map.get(hash)!.score));
-  return { table, row_weights: sampleWeights(shared.map((hash) => maps[0]!.get(hash)!)) };
+  return new Map(frontEstimate(contenders, spec, random, options).probability);
 }

@@ -156,19 +156,28 @@ export function yardstickOf(
   };
 }
 
-function scaled(points: readonly Point[], { scale }: Yardstick): number[][] {
+/** Points in units of the yardstick. */
+export function scaled(points: readonly Point[], { scale }: Yardstick): number[][] {
   return points.map((point) => point.map((value, i) => value / scale[i]!));
+}
+
+/** What a study's hypervolume is measured with; null where no baseline is measured. */
+export function yardstickFor(
+  { spec, trials }: ComparableStudy,
+  { model }: Pick<Facts, "model">,
+): Yardstick | null {
+  const baseline = trials.find(({ strategy, state }) => strategy === null && state === "completed");
+  const place = baseline === undefined ? null : pointOf(baseline, spec);
+  return place !== null && "point" in place
+    ? yardstickOf(spec.objectives, place.point, model.fp16_bytes)
+    : null;
 }
 
 /** Hypervolume of the front over the baseline's scale; null where no baseline is measured. */
 export function frontHypervolume(study: ComparableStudy, facts: Facts): number | null {
-  const { spec, trials } = study;
-  const baseline = trials.find(({ strategy, state }) => strategy === null && state === "completed");
-  if (baseline === undefined) return null;
-  const place = pointOf(baseline, spec);
-  if (!("point" in place)) return null;
+  const yardstick = yardstickFor(study, facts);
+  if (yardstick === null) return null;
   const front = frontOf(study);
-  const yardstick = yardstickOf(spec.objectives, place.point, facts.model.fp16_bytes);
   const points = scaled(front.members.map(({ point }) => point), yardstick);
   return hypervolume(points, yardstick.reference, yardstick.directions);
 }

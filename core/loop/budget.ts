@@ -1,5 +1,6 @@
 import { mean } from "../evidence/statistics.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
+import type { Spent } from "../schemas/journal.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { chainOf } from "../strategies/chain.ts";
 import type { Study } from "./study.ts";
@@ -105,4 +106,14 @@ function wallSeconds(trial: Trial): number {
   // A trial held for a late full evaluation does not hold the GPU meanwhile: its spans tell.
   const work = trial.spans.reduce((sum, span) => sum + span.seconds, 0);
   return work > 0 ? Math.min(wall, work) : wall;
+}
+
+/** What the study has cost so far, over all its runs. */
+export function spentOf(study: Study): Spent {
+  const cuda = study.input.facts.device.device === "cuda";
+  return {
+    seconds: spentSeconds(study),
+    gpu_hours: cuda ? gpuHours(study) : null,
+    joules: null,
+  };
 }

@@ -9,7 +9,8 @@ import { estimatePhase, remainingSeconds } from "./budget.ts";
 import { closeTrial, holdTrial, takeUp } from "./draft.ts";
 import { evaluate, evaluateGated, judge } from "./run_trial.ts";
 import type { Stop } from "./stop.ts";
-import { closeEpisode, type Draft, type Ending, type Study, visibleTrials } from "./study.ts";
+import { closeEpisode } from "./close_study.ts";
+import { type Draft, type Ending, type Study, visibleTrials } from "./study.ts";
 import { DEFAULT_FULL_EVALUATIONS } from "../spec/limits.ts";
 
 const FINISHED = { state: "completed", failure: null } as const;

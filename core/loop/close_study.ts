@@ -1,11 +1,16 @@
-import { comparableStudy } from "../front/comparable.ts";
-import { frontProbability } from "../front/front_probability.ts";
-import { frontOf } from "../front/objectives.ts";
-import { FULL } from "../schemas/fidelity.ts";
 import { recommend } from "../advice/recommend.ts";
-import { streamRandom } from "../random.ts";
+import type { Episode } from "../schemas/journal.ts";
+import { spentOf } from "./budget.ts";
 import type { Stop } from "./stop.ts";
-import { baselineOf, currentFront, record, type Study } from "./study.ts";
+import {
+  baselineOf,
+  currentFront,
+  estimateFront,
+  nextEpisode,
+  record,
+  type Study,
+  visibleTrials,
+} from "./study.ts";
 import type { StudyResult } from "./study_input.ts";
 
 /** Says what the study found, writes that it ended, and gives the result. */
@@ -23,6 +28,7 @@ export async function closeStudy(study: Study, { stop, message }: Stop): Promise
     recommended: recommendation?.trial_id ?? null,
   });
   const { ids, hypervolume } = currentFront(study);
+  const { probability, hypervolume_interval } = estimateFront(study);
   return {
     study_id,
     stop,
@@ -31,18 +37,32 @@ export async function closeStudy(study: Study, { stop, message }: Stop): Promise
     trials: [...trials].sort((a, b) => a.number - b.number),
     recommendation,
     front: ids,
-    front_probability: probabilities(study),
+    front_probability: Object.fromEntries(probability),
     hypervolume,
+    hypervolume_interval,
   };
 }
 
-function probabilities(study: Study): Record<string, number> {
-  const compared = comparableStudy(study.trials, study.spec);
-  const { members, dominated } = frontOf(compared);
-  const contenders = [...members, ...dominated].flatMap(({ trial }) => {
-    const full = study.evaluations.get(trial.trial_id)?.get(FULL);
-    return full === undefined ? [] : [{ trial, samples: full.samples }];
-  });
-  const random = streamRandom(study.input.request.seed, "front probability");
-  return Object.fromEntries(frontProbability(contenders, compared.spec, random));
+/** Closes one turn of the loop with the front as it stands. */
+export async function closeEpisode(
+  study: Study,
+  turn: Pick<Episode, "trial_id" | "sampler" | "mode">,
+): Promise<void> {
+  const { ids, hypervolume } = currentFront(study);
+  const { probability, hypervolume_interval } = estimateFront(study);
+  const trial = visibleTrials(study).find((one) => one.trial_id === turn.trial_id);
+  const episode: Episode = {
+    study_id: study.input.study_id,
+    number: nextEpisode(study),
+    ...turn,
+    reward: trial?.reward ?? null,
+    hypervolume,
+    hypervolume_interval: hypervolume_interval && [...hypervolume_interval],
+    front: ids,
+    front_probability: Object.fromEntries(probability),
+    spent: spentOf(study),
+    refused: study.refused.splice(0),
+  };
+  study.episodes.push(episode);
+  await record(study, { type: "episode_closed", episode });
 }

@@ -44,6 +44,7 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
     keys: new Set(trials.filter(isFinished).map((trial) => strategyKey(trial.actions))),
     answers: (history?.study.answers ?? []).filter(({ answer }) => answer !== null),
     asked: { number: 0, times: 0 },
+    estimated: null,
     earlier,
     refused: history === undefined ? [...refused] : [],
     rungs,

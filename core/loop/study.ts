@@ -1,6 +1,9 @@
 import { comparableStudy } from "../front/comparable.ts";
-import { frontHypervolume, frontOf } from "../front/objectives.ts";
+import { FRONT_STREAM, type FrontEstimate, frontEstimate } from "../front/front_probability.ts";
+import { frontHypervolume, frontOf, yardstickFor } from "../front/objectives.ts";
 import type { Evaluation } from "../ports.ts";
+import { streamRandom } from "../random.ts";
+import { FULL } from "../schemas/fidelity.ts";
 import type { Episode, JournalRecord } from "../schemas/journal.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { GateDecision, Trial, TrialState } from "../schemas/trial.ts";
@@ -60,6 +63,8 @@ export interface Study {
   readonly answers: Proposed[];
   /** How often samplers were asked in the latest episode that asked any. */
   asked: { number: number; times: number };
+  /** How sure the front is, and of which trials that was worked out; null: it was not yet. */
+  estimated: { readonly key: string; readonly estimate: FrontEstimate } | null;
   /** Trials of earlier studies, as samplers are shown them. */
   readonly earlier: readonly EarlierTrial[];
   /** Refusals that no episode has told yet. */
@@ -124,6 +129,32 @@ export function currentFront(study: Study): { ids: string[]; hypervolume: number
   };
 }
 
+/**
+ * How sure the front is, by the samples of the full evaluations. The seed decides it: of the same
+ * trials it is the same in an episode, at the end and in a report.
+ */
+export function estimateFront(study: Study): FrontEstimate {
+  const compared = comparableStudy(study.trials, study.spec);
+  const { members, dominated } = frontOf(compared);
+  const contenders = [...members, ...dominated].flatMap(({ trial }) => {
+    const full = study.evaluations.get(trial.trial_id)?.get(FULL);
+    return full === undefined ? [] : [{ trial, samples: full.samples }];
+  });
+  const key = JSON.stringify(
+    contenders.map(({ trial: { trial_id, latency, in_turn } }) => [
+      trial_id,
+      latency,
+      [...in_turn ?? []],
+    ]),
+  );
+  if (study.estimated?.key === key) return study.estimated.estimate;
+  const random = streamRandom(study.input.request.seed, FRONT_STREAM);
+  const yardstick = yardstickFor(compared, study.input.facts);
+  const estimate = frontEstimate(contenders, compared.spec, random, { yardstick });
+  study.estimated = { key, estimate };
+  return estimate;
+}
+
 /** What a gate's decision is about: the last action applied and what it made. */
 export function stageOf({ trial, artifact: { artifact_id, parent_id } }: Draft): GateStage {
   const stage = trial.artifact_ids.length - 1;
@@ -136,24 +167,4 @@ type GateStage = Pick<GateDecision, "stage" | "artifact_id" | "parent_id">;
 export function addGate(draft: Draft, gate: GateDecision, about = stageOf(draft)): void {
   const { trial } = draft;
   draft.trial = { ...trial, gates: [...trial.gates, { attempt: 1, ...gate, ...about }] };
-}
-
-/** Closes one turn of the loop with the front as it stands. */
-export async function closeEpisode(
-  study: Study,
-  turn: Pick<Episode, "trial_id" | "sampler" | "mode">,
-): Promise<void> {
-  const { ids, hypervolume } = currentFront(study);
-  const trial = visibleTrials(study).find((one) => one.trial_id === turn.trial_id);
-  const episode: Episode = {
-    study_id: study.input.study_id,
-    number: nextEpisode(study),
-    ...turn,
-    reward: trial?.reward ?? null,
-    hypervolume,
-    front: ids,
-    refused: study.refused.splice(0),
-  };
-  study.episodes.push(episode);
-  await record(study, { type: "episode_closed", episode });
 }

@@ -74,6 +74,8 @@ export interface StudyResult {
   readonly trials: readonly Trial[];
   /** Null where no baseline was measured. */
   readonly recommendation: Recommendation | null;
+  /** 95 %; null where no baseline is measured. */
+  readonly hypervolume_interval: readonly [number, number] | null;
   /** Trial ids, best reward first. */
   readonly front: readonly string[];
   /** Probability of being on the front, by trial id. */

@@ -13,6 +13,16 @@ import { Strategy } from "./action.ts";
 import { Provenance } from "./provenance.ts";
 import { Reward, Trial } from "./trial.ts";
 
+/** What a study has cost. */
+export const Spent = z.strictObject({
+  seconds: z.number().describe("wall time, without the pauses of a study by hand"),
+  gpu_hours: z.number().nullable().describe("null: there is no GPU"),
+  joules: z.number().nullable().describe(
+    "of all work, as a counter read them; null: there is none",
+  ),
+});
+export type Spent = z.infer<typeof Spent>;
+
 /** One turn of the loop. */
 export const Episode = z.strictObject({
   study_id: z.string(),
@@ -24,7 +34,14 @@ export const Episode = z.strictObject({
     "of the trial as the turn ended; absent in old records",
   ),
   hypervolume: z.number().nullable(),
+  hypervolume_interval: z.tuple([z.number(), z.number()]).nullable().optional().describe(
+    "95 %; null: no baseline is measured; absent in old records",
+  ),
   front: z.array(z.string()),
+  front_probability: z.record(z.string(), z.number()).optional().describe(
+    "of every trial measured in full, by trial id: that nothing beats it; absent in old records",
+  ),
+  spent: Spent.optional().describe("until the turn ended; absent in old records"),
   refused: z.array(z.strictObject({ strategy: z.string(), reason: z.string() })),
 });
 export type Episode = z.infer<typeof Episode>;

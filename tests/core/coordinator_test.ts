@@ -63,7 +63,8 @@ Deno.test("runStudy() finds the trade-off of the world: fewer bits are smaller a
     "8 bits are as right as the baseline and smaller",
   );
   assert.ok(front.every((id) => front_probability[id]! > 0.5));
-  assert.equal(front_probability[trials[0]!.trial_id], 0);
+  const baseline = front_probability[trials[0]!.trial_id]!;
+  assert.ok(baseline < 0.5, `${baseline}: no flip among 400 samples is no certainty`);
   assert.ok(hypervolume! > 0);
   assert.equal(recommendation!.trial_id, eight.trial_id);
   assert.match(recommendation!.reasons.join(" "), /max_accuracy_drop is met/);

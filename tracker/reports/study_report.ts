@@ -14,6 +14,7 @@ import { recipeText, rungText, standing, type TrialRow } from "../view/trial_row
 import { unsafeSentence } from "../view/unsafe_code.ts";
 import { type Block, heading, list, paragraph, table } from "./blocks.ts";
 import { evidenceBlocks } from "./evidence_blocks.ts";
+import { curveBlocks, type ReportFigures } from "./front_blocks.ts";
 
 function ratio(row: TrialRow, view: StudyView): string {
   return row.size_bytes === null
@@ -176,7 +177,7 @@ function constraintsLine(spec: Spec): string {
  */
 export function studyReport(
   view: StudyView,
-  figure: { svg: string; file: string },
+  { svg, file, curve }: ReportFigures,
   loader: string,
   best = 5,
 ): Block[] {
@@ -195,8 +196,8 @@ export function studyReport(
     ...outcome(view, loader),
     {
       block: "figure",
-      svg: figure.svg,
-      file: figure.file,
+      svg,
+      file,
       caption: drawnWords(view) + "Bars are 95 % intervals of each " +
         "score by itself; differences to the baseline are paired by sample and surer than the " +
         "bars look.",
@@ -206,6 +207,7 @@ export function studyReport(
     heading(2, "The front, one by one"),
     ...frontSection(view, best),
     ...notesSection(view),
+    ...(curve === undefined ? [] : curveBlocks(view, curve)),
     heading(2, "What to try next"),
     ...list([...view.next]),
     ...evidenceBlocks(view),

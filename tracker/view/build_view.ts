@@ -4,9 +4,11 @@ import {
   comparableStudy,
   compareTasks,
   type Facts,
+  FRONT_STREAM,
+  type FrontEstimate,
+  frontEstimate,
   frontHypervolume,
   frontOf,
-  frontProbability,
   isDecisive,
   type JournalRecord,
   objectivesSentence,
@@ -23,6 +25,7 @@ import {
   streamRandom,
   type Trial,
   UsageError,
+  yardstickFor,
 } from "../../core/mod.ts";
 import type { Alert, StudyView } from "./study_view.ts";
 import { trialRows } from "./trial_rows.ts";
@@ -58,7 +61,7 @@ async function evidenceOf(
   readSamples: SampleReader,
 ): Promise<
   Pick<StudyView, "comparisons" | "refused_comparisons"> & {
-    probabilities: Record<string, number>;
+    estimate: FrontEstimate;
   }
 > {
   const { spec } = compared;
@@ -69,19 +72,19 @@ async function evidenceOf(
   }));
   const { contenders, refused_comparisons } = comparable(found.flat());
   const { seed } = study.opened.request;
-  const probabilities = Object.fromEntries(
-    frontProbability(contenders, spec, streamRandom(seed, "front probability")),
-  );
+  const estimate = frontEstimate(contenders, spec, streamRandom(seed, FRONT_STREAM), {
+    yardstick: yardstickFor(compared, study.opened.facts),
+  });
   const baseline = contenders.find(({ trial }) => trial.strategy === null);
   if (baseline === undefined) {
-    return { probabilities, comparisons: new Map(), refused_comparisons };
+    return { estimate, comparisons: new Map(), refused_comparisons };
   }
   const reference = { measurements: baseline.trial.measurements, samples: baseline.samples };
   const comparisons = contenders.filter((one) => one !== baseline).map(({ trial, samples }) => {
     const random = streamRandom(seed, `comparison ${trial.trial_id}`);
     return [trial.trial_id, compareTasks(spec, reference, samples, random)] as const;
   });
-  return { probabilities, comparisons: new Map(comparisons), refused_comparisons };
+  return { estimate, comparisons: new Map(comparisons), refused_comparisons };
 }
 
 /** Under what a trial's full evaluation was taken; empty in stores that kept no protocol. */
@@ -147,7 +150,7 @@ export async function buildView(
   const closed = records.findLast((record) => record.type === "study_closed");
   const recommendation = advice(study, facts, spec, closed);
   const ids = front.members.map(({ trial }) => trial.trial_id);
-  const { probabilities, ...evidence } = await evidenceOf(study, compared, readSamples);
+  const { estimate, ...evidence } = await evidenceOf(study, compared, readSamples);
   const artifacts = artifactsOf(records);
   return {
     study_id,
@@ -156,7 +159,11 @@ export async function buildView(
     spec,
     provenance,
     trials,
-    rows: trialRows(trials, { front: ids, probabilities, artifacts }),
+    rows: trialRows(trials, {
+      front: ids,
+      probabilities: Object.fromEntries(estimate.probability),
+      artifacts,
+    }),
     artifacts,
     ...evidence,
     protocol_parts: baseline === undefined ? {} : partsOf(study, baseline.trial_id),
@@ -165,6 +172,8 @@ export async function buildView(
     objectives: compared.spec.objectives.map(({ metric }) => metric),
     front_note: request.evaluation === undefined ? objectivesSentence(compared) : null,
     hypervolume: frontHypervolume(compared, facts),
+    hypervolume_interval: estimate.hypervolume_interval,
+    episodes: study.episodes,
     recommended: recommendation === null || recommendation.keep_original
       ? null
       : recommendation.trial_id,

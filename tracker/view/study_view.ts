@@ -1,6 +1,7 @@
 import type {
   Artifact,
   Comparable,
+  Episode,
   Facts,
   JournalRecord,
   Provenance,
@@ -38,6 +39,10 @@ export interface StudyView {
   objectives: readonly string[];
   /** What the front is of, where it is asked for or latency can be no objective; null: the default. */
   front_note: string | null;
+  /** 95 %, from the resampled answers; null: no baseline is measured. */
+  hypervolume_interval: readonly [number, number] | null;
+  /** The turns of the loop, with the front and what was spent as each ended. */
+  episodes: readonly Episode[];
   hypervolume: number | null;
   recommended: string | null;
   /** Why it is recommended, a sentence each. */

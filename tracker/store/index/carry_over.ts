@@ -65,7 +65,13 @@ async function lostRecords(connection: DuckDBConnection, tables: Shared): Promis
 /** What is reckoned over a whole study: of a study that something is carried over of, all of it. */
 const OF_STUDY = ["front_points", "compared_trials", "trial_summaries", "trial_figures"];
 /** Rows of an episode, which have its number and, but for the first, no trial. */
-const OF_EPISODE = ["episodes", "episode_front", "episode_rewards", "refused"];
+const OF_EPISODE = [
+  "episodes",
+  "episode_front",
+  "episode_probabilities",
+  "episode_rewards",
+  "refused",
+];
 /** What is said of an artifact, which is one for all trials that use it: the last record counts. */
 const OF_ARTIFACT = ["artifacts", "artifact_files", "layer_sensitivities"];
 /** What says something of the index itself. */

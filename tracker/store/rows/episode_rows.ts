@@ -6,18 +6,38 @@ export function episodeRows(
   { at, episode }: Extract<JournalRecord, { type: "episode_closed" }>,
   position: number,
 ): Change[] {
-  const { front, refused, reward = null, ...fields } = episode;
+  const {
+    front,
+    refused,
+    reward = null,
+    hypervolume_interval,
+    front_probability = {},
+    spent,
+    ...fields
+  } = episode;
   const { study_id, number } = episode;
   return [
     ...adds("episodes", [{
       ...fields,
       reward: reward?.value ?? null,
+      hypervolume_low: hypervolume_interval?.[0] ?? null,
+      hypervolume_high: hypervolume_interval?.[1] ?? null,
+      spent_seconds: spent?.seconds ?? null,
+      spent_gpu_hours: spent?.gpu_hours ?? null,
+      spent_joules: spent?.joules ?? null,
       position,
       happened_at: moment(at),
       front_size: front.length,
     }]),
     ...adds("episode_rewards", (reward?.terms ?? []).map((one) => ({ study_id, number, ...one }))),
     ...adds("episode_front", front.map((trial_id, rank) => ({ study_id, number, rank, trial_id }))),
+    ...adds(
+      "episode_probabilities",
+      Object.entries(front_probability).map(([trial_id, one]) => ({
+        ...{ study_id, number, trial_id },
+        front_probability: one,
+      })),
+    ),
     ...adds("refused", refused.map((one) => ({ study_id, number, ...one }))),
   ];
 }

@@ -2,8 +2,32 @@ CREATE TABLE episodes (
   study_id VARCHAR NOT NULL, number BIGINT NOT NULL, position BIGINT NOT NULL, happened_at TIMESTAMP,
   trial_id VARCHAR, sampler VARCHAR NOT NULL, mode VARCHAR NOT NULL, hypervolume DOUBLE,
   front_size BIGINT NOT NULL,
-  reward DOUBLE -- of the trial as the turn ended
+  reward DOUBLE, -- of the trial as the turn ended
+  hypervolume_low DOUBLE, -- of its 95 % interval
+  hypervolume_high DOUBLE,
+  spent_seconds DOUBLE,
+  spent_gpu_hours DOUBLE,
+  spent_joules DOUBLE
 );
+COMMENT ON COLUMN episodes.hypervolume_low IS
+  'lower end of its 95 % interval, from resampled answers; NULL: an older record, or no baseline';
+COMMENT ON COLUMN episodes.hypervolume_high IS 'upper end of its 95 % interval';
+COMMENT ON COLUMN episodes.spent_seconds IS
+  'wall time of the study until the turn ended, pauses of a study by hand left out; NULL: an older record';
+COMMENT ON COLUMN episodes.spent_gpu_hours IS 'of the GPU until then; NULL: there is none';
+COMMENT ON COLUMN episodes.spent_joules IS
+  'of all work until then, as a counter read them; NULL: there is none';
+
+-- How probable it was, as an episode ended, that nothing beats a trial.
+CREATE TABLE episode_probabilities (
+  study_id VARCHAR NOT NULL, number BIGINT NOT NULL, trial_id VARCHAR NOT NULL,
+  front_probability DOUBLE NOT NULL
+);
+COMMENT ON TABLE episode_probabilities IS
+  'The probability that each trial measured in full belongs on the front, as every episode left it.';
+COMMENT ON COLUMN episode_probabilities.number IS 'of the episode';
+COMMENT ON COLUMN episode_probabilities.front_probability IS
+  'share of the worlds that the evidence leaves open in which nothing beats the trial';
 
 CREATE TABLE episode_front (
   study_id VARCHAR NOT NULL, number BIGINT NOT NULL, rank BIGINT NOT NULL,

@@ -1,12 +1,16 @@
 CREATE VIEW pareto AS
 SELECT p.study_id, p.trial_id, t.number, t.readable_id, t.strategy_id IS NULL AS is_baseline,
-  p.rank, p.contribution, f.accuracy, f.accuracy_standard_error, f.perplexity, c.latency_ms,
-  c.latency_ratio, c.latency_ratio_low, c.latency_ratio_high,
+  p.rank, p.contribution, e.front_probability, f.accuracy, f.accuracy_standard_error, f.perplexity,
+  c.latency_ms, c.latency_ratio, c.latency_ratio_low, c.latency_ratio_high,
   f.size_bytes, f.memory_bytes, c.reward, t.artifact_id
 FROM front_points p
 JOIN trials t USING (study_id, trial_id)
 JOIN trial_figures f USING (study_id, trial_id)
-LEFT JOIN compared_trials c ON c.study_id = p.study_id AND c.trial_id = p.trial_id;
+LEFT JOIN compared_trials c ON c.study_id = p.study_id AND c.trial_id = p.trial_id
+LEFT JOIN (
+  SELECT study_id, trial_id, arg_max(front_probability, number) AS front_probability
+  FROM episode_probabilities GROUP BY ALL
+) e ON e.study_id = p.study_id AND e.trial_id = p.trial_id;
 
 COMMENT ON VIEW pareto IS
   'Trials that may stand on the front, with the front they are on: rank 0 is the Pareto front.';
@@ -19,6 +23,8 @@ COMMENT ON COLUMN pareto.is_baseline IS 'the uncompressed model';
 COMMENT ON COLUMN pareto.rank IS '0 on the front, 1 on the front without those, and so on';
 COMMENT ON COLUMN pareto.contribution IS
   'hypervolume that the front loses without it, whoever it beat taking its place, over the baseline''s scale';
+COMMENT ON COLUMN pareto.front_probability IS
+  'probability that nothing beats it, by the answers of the benchmark drawn again and the errors of what was timed, as the latest episode has it; NULL: an older study';
 COMMENT ON COLUMN pareto.accuracy IS 'unweighted mean over the primary tasks, 0 to 1';
 COMMENT ON COLUMN pareto.accuracy_standard_error IS 'standard error of accuracy';
 COMMENT ON COLUMN pareto.perplexity IS 'of the study''s text; lower is better';

@@ -1,0 +1,80 @@
+/** How sure a front is: in SQL, in the journal of before, and in the report. */
+import assert from "node:assert/strict";
+import type { JournalRecord } from "../../core/mod.ts";
+import { hypervolumePlot } from "../../tracker/plots/hypervolume_plot.ts";
+import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
+import { reportBlocks } from "../../tracker/reports_of_study.ts";
+import { openStore, type Store } from "../../tracker/store/store.ts";
+import { buildView } from "../../tracker/view/build_view.ts";
+import { run, world } from "../core/study_world.ts";
+import { inDirectory } from "../fixtures/stores/processes.ts";
+
+const w = world({ max_trials: 6 });
+const result = await run(w);
+const samplesOf = (id: string) => {
+  const full = w.stored.find(({ trial_id, fidelity }) => trial_id === id && fidelity === "full");
+  return Promise.resolve(full?.evaluation.samples ?? null);
+};
+
+const inStore = (records: readonly JournalRecord[], work: (store: Store) => Promise<void>) =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    await Promise.all(records.map((record) => store.record(record)));
+    await store.flush();
+    await work(store);
+  });
+
+/** As pare wrote episodes before it knew how sure a front is. */
+const before = w.records.map((record): JournalRecord => {
+  if (record.type !== "episode_closed") return record;
+  const { hypervolume_interval: _, front_probability: __, spent: ___, ...episode } = record.episode;
+  return { ...record, episode };
+});
+
+Deno.test("SQL has the probability of the front by trial and by episode, and what was spent", () =>
+  inStore(w.records, async (store) => {
+    const { rows } = await store.query("SELECT trial_id, front_probability AS p FROM pareto");
+    assert.ok(rows.length > 3);
+    for (const { trial_id, p } of rows) {
+      assert.equal(p, result.front_probability[String(trial_id)], String(trial_id));
+    }
+    const { rows: turns } = await store.query(
+      `SELECT hypervolume AS value, hypervolume_low AS low, hypervolume_high AS high,
+         spent_seconds AS seconds, spent_gpu_hours AS hours FROM episodes ORDER BY number`,
+    );
+    const last = turns.at(-1)!;
+    assert.deepEqual([last["low"], last["high"]], [...result.hypervolume_interval!]);
+    assert.ok(Number(last["low"]) < Number(last["high"]));
+    const seconds = turns.map((turn) => Number(turn["seconds"]));
+    assert.deepEqual(seconds, [...seconds].sort((a, b) => a - b));
+    assert.ok(seconds[0]! > 0);
+    assert.ok(turns.every((turn) => turn["hours"] === null), "there is no GPU");
+    const { rows: [told] } = await store.query(
+      "SELECT count(DISTINCT number) AS n FROM episode_probabilities",
+    );
+    assert.equal(Number(told!["n"]), turns.length);
+  }));
+
+Deno.test("a journal of before has no probabilities in SQL, and a report without the curve", () =>
+  inStore(before, async (store) => {
+    const { rows } = await store.query("SELECT front_probability AS p FROM pareto");
+    assert.ok(rows.length > 3 && rows.every(({ p }) => p === null));
+    const view = await buildView(result.study_id, before, samplesOf);
+    assert.equal(hypervolumePlot(view.episodes), null);
+    const text = renderMarkdown(reportBlocks(view, ""));
+    assert.match(text, /The hypervolume of the front is [\d.]+ \(95 % interval/);
+    assert.doesNotMatch(text, /hypervolume\.svg/);
+  }));
+
+Deno.test("a report says how sure the hypervolume is, why the study ended, and draws the curve", async () => {
+  const view = await buildView(result.study_id, w.records, samplesOf);
+  const text = renderMarkdown(reportBlocks(view, ""));
+  assert.match(
+    text,
+    /95 % interval [\d.]+ to [\d.]+, by the answers drawn again\)\. It ended: All 6/,
+  );
+  assert.match(text, /!\[Hypervolume.*\]\(hypervolume\.svg\)/);
+  const svg = hypervolumePlot(view.episodes)!;
+  assert.match(svg, /minutes of the study/);
+  assert.doesNotMatch(svg, /NaN|undefined|null|GPU hours/);
+});

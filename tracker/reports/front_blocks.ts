@@ -1,0 +1,39 @@
+import { number } from "../view/number_text.ts";
+import type { StudyView } from "../view/study_view.ts";
+import { type Block, heading, paragraph } from "./blocks.ts";
+
+/** A figure and the file that it is kept in beside the report; `svg` null: there is nothing to draw. */
+export interface ReportFigure {
+  readonly svg: string | null;
+  readonly file: string;
+}
+
+/** The picture of the front, and the curve of what it gained; absent: the report says none of it. */
+export interface ReportFigures {
+  readonly svg: string;
+  readonly file: string;
+  readonly curve?: ReportFigure;
+}
+
+/** What the front gained over the baseline, how surely, and over what cost. */
+export function curveBlocks(view: StudyView, { svg, file }: ReportFigure): Block[] {
+  const { hypervolume, hypervolume_interval: interval } = view;
+  if (hypervolume === null) return [];
+  const range = interval === null
+    ? ""
+    : ` (95 % interval ${number(interval[0])} to ${
+      number(interval[1])
+    }, by the answers drawn again)`;
+  const said = `The hypervolume of the front is ${number(hypervolume)}${range}. `;
+  const why = view.message === null ? "The study is not closed." : `It ended: ${view.message}`;
+  return [
+    heading(2, "Search"),
+    paragraph(said + why),
+    ...(svg === null ? [] : [{
+      block: "figure" as const,
+      svg,
+      file,
+      caption: "Hypervolume of the front as each episode left it; the band is its 95 % interval.",
+    }]),
+  ];
+}
