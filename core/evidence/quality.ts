@@ -14,9 +14,15 @@ import { weightedMean } from "./strata.ts";
  */
 export type QualityMetric = "accuracy" | "perplexity";
 
-/** What quality a study compares: perplexity where that is its objective, else accuracy. */
-export function qualityMetric({ objectives }: Pick<Spec, "objectives">): QualityMetric {
-  const named = objectives.find(({ metric }) => isQualityMetric(metric))?.metric;
+/**
+ * What quality a study compares: perplexity where that is its objective, else accuracy. Where the front
+ * is of the distance to the original alone, what its primary tasks report.
+ */
+export function qualityMetric(
+  { objectives, tasks = [] }: Pick<Spec, "objectives"> & Partial<Pick<Spec, "tasks">>,
+): QualityMetric {
+  const named = objectives.find(({ metric }) => isQualityMetric(metric))?.metric ??
+    tasks.find(({ primary }) => primary)?.metric;
   return named === "perplexity" ? "perplexity" : "accuracy";
 }
 

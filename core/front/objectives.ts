@@ -14,19 +14,32 @@ import { hypervolume, hypervolumeContributions } from "./hypervolume.ts";
 import { type Direction, paretoFront, paretoRanks, type Point } from "./pareto.ts";
 import { qualityRow } from "../evidence/quality.ts";
 import { onRung } from "../spec/rungs.ts";
-import { isQualityMetric, isShare } from "../metrics/metric_table.ts";
+import { isDistance, isQualityMetric, isShare } from "../metrics/metric_table.ts";
 
 /**
  * Corner of the hypervolume, relative to the baseline: a trial counts while it costs at most a tenth
  * more (has at least a tenth less of what should be large, such as tokens a second), scores above 0,
- * and has at most twice the perplexity.
+ * has at most twice the perplexity, and is at most a nat a token from the original's distribution, or
+ * has all answers changed.
  */
-export const REFERENCE = { cost: 1.1, gain: 1 / 1.1, share: 0, perplexity: 2 } as const;
+export const REFERENCE = {
+  cost: 1.1,
+  gain: 1 / 1.1,
+  share: 0,
+  perplexity: 2,
+  distance: 1,
+} as const;
 
 function cornerOf({ metric, direction }: Pick<Objective, "metric" | "direction">): number {
   if (isShare(metric)) return REFERENCE.share;
   if (isQualityMetric(metric)) return REFERENCE.perplexity;
+  if (isDistance(metric)) return REFERENCE.distance;
   return direction === "maximize" ? REFERENCE.gain : REFERENCE.cost;
+}
+
+/** Whether a figure is of the answers on a rung, not of the weights or a runtime. */
+export function isOfAnswers(metric: string): boolean {
+  return isQualityMetric(metric) || isDistance(metric);
 }
 
 export function directionsOf(spec: Pick<Spec, "objectives">): Direction[] {
@@ -40,9 +53,9 @@ export type Compared = Pick<Comparable, "measurements" | "latency" | "in_turn">;
 export type ObjectiveFigure = Pick<Measurement, "value" | "standard_error">;
 
 /**
- * The figure that stands for an objective: quality over the primary tasks at full fidelity; latency
- * as the ratio to the baseline of the same minutes, in milliseconds of one baseline; everything else
- * in the study's runtime, measured (neither estimated nor emulated).
+ * The figure that stands for an objective: quality, and the distance to the original, over the tasks
+ * at full fidelity; latency as the ratio to the baseline of the same minutes, in milliseconds of one
+ * baseline; everything else in the study's runtime, measured (neither estimated nor emulated).
  */
 export function objectiveFigure(
   { measurements, latency, in_turn }: Compared,
@@ -51,7 +64,7 @@ export function objectiveFigure(
   fidelity: string = FULL,
 ): ObjectiveFigure | undefined {
   if (metric === "latency_ms") return latency === null ? undefined : latencyFigure(latency);
-  if (isQualityMetric(metric)) {
+  if (isOfAnswers(metric)) {
     const row = qualityRow(measurements, metric, fidelity);
     return row?.provenance === "measured" ? row : undefined;
   }
@@ -74,9 +87,7 @@ export function pointOf(
     const figure = objectiveFigure(trial, metric, spec, fidelity);
     if (figure === undefined || Number.isNaN(figure.value)) {
       return {
-        reason: `${metric} was not measured${
-          isQualityMetric(metric) ? ` ${onRung(fidelity)}` : ""
-        }`,
+        reason: `${metric} was not measured${isOfAnswers(metric) ? ` ${onRung(fidelity)}` : ""}`,
       };
     }
     point.push(figure.value);
@@ -145,7 +156,7 @@ export function yardstickOf(
   fp16_bytes: number,
 ): Yardstick {
   const scale = objectives.map(({ metric }, i) => {
-    if (isShare(metric)) return 1;
+    if (isShare(metric) || isDistance(metric)) return 1;
     if (metric === "size_bytes" && fp16_bytes > 0) return fp16_bytes;
     return baseline[i]! > 0 ? baseline[i]! : 1;
   });

@@ -1,8 +1,9 @@
 import type { Evaluation } from "../ports.ts";
+import { FULL } from "../schemas/fidelity.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { type Compared, objectiveFigure } from "./objectives.ts";
 import { compareQuality } from "../evidence/quality.ts";
-import { isQualityMetric } from "../metrics/metric_table.ts";
+import { isDistance, isQualityMetric } from "../metrics/metric_table.ts";
 import { commonRung } from "../spec/rungs.ts";
 import { Z95 } from "../evidence/statistics.ts";
 
@@ -46,8 +47,12 @@ function surelyNotBetter(
   direction: "maximize" | "minimize",
   spec: Spec,
 ): boolean {
-  const own = objectiveFigure(trial, metric, spec);
-  const other = objectiveFigure(member, metric, spec);
+  // Of answers: on the highest rung that both reached.
+  const rung = isDistance(metric) ? commonRung(spec, member.evaluations, trial.evaluations) : FULL;
+  if (rung === undefined) return false;
+  const own = objectiveFigure(trial, metric, spec, rung);
+  const other = objectiveFigure(member, metric, spec, rung);
+  if (isDistance(metric) && own === undefined) return false; // not measured on that rung
   if (own === undefined) return true;
   if (other === undefined) return false;
   const tied = metric === "latency_ms" && trial.latency?.form === member.latency?.form;

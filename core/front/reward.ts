@@ -58,6 +58,8 @@ function ratioFor(metric: Metric, input: RewardInput): Ratio {
   switch (metric.kind) {
     case "quality":
       return qualityRatio(input);
+    case "distance":
+      return { value: null, note: "the original's own is 0: no ratio" };
     case "speed":
       return inTurn(metric, input);
     case "size":

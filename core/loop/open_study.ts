@@ -1,4 +1,4 @@
-import { isQualityMetric } from "../metrics/metric_table.ts";
+import { isOfAnswers } from "../front/objectives.ts";
 import type { Evaluation } from "../ports.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
 import type { Spec } from "../schemas/spec.ts";
@@ -89,7 +89,7 @@ function restored(history: StudyHistory | undefined): Study["evaluations"] {
     const trial = history?.study.trials.find((one) => one.trial_id === trial_id);
     if (trial === undefined) continue;
     const measurements = trial.measurements.filter((row) =>
-      row.fidelity === fidelity && (row.task !== null || isQualityMetric(row.metric))
+      row.fidelity === fidelity && (row.task !== null || isOfAnswers(row.metric))
     );
     const evaluation: Evaluation = { measurements, samples, ...kept };
     evaluations.set(trial_id, withRung(evaluations.get(trial_id), fidelity, evaluation));

@@ -1,5 +1,7 @@
 import { comparableStudy } from "../front/comparable.ts";
 import { checkConstraints } from "../evidence/constraints.ts";
+import { distanceGates } from "../distance/distance_gates.ts";
+import { distanceRows } from "../distance/distance_rows.ts";
 import { midwayGate, rungGate } from "../evidence/gates.ts";
 import { isNotFinite, verificationGate } from "../evidence/verification_gate.ts";
 import { protocolMismatch } from "../evidence/protocol.ts";
@@ -10,6 +12,7 @@ import { higherRung } from "../spec/rungs.ts";
 import { findMethod } from "../strategies/resolve_action.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Artifact } from "../schemas/artifact.ts";
+import type { Evaluation } from "../ports.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
 import { addMeasurements, callBackend, endingOf, hintOf, notANumber } from "./draft.ts";
@@ -125,8 +128,26 @@ export async function evaluate(
   const reached = higherRung(study.spec, draft.trial.fidelity, fidelity);
   draft.trial = { ...draft.trial, fidelity: reached };
   const known = study.evaluations.get(trial_id);
-  study.evaluations.set(trial_id, withRung(known, fidelity, evaluation));
+  const kept = await withDistances(study, draft, evaluation, reference);
+  study.evaluations.set(trial_id, withRung(known, fidelity, kept));
   return null;
+}
+
+/**
+ * Adds how far the answers are from the baseline's, whose own are 0 from itself. Nothing where
+ * nothing is compressed: there is no other to be far from.
+ */
+async function withDistances(
+  study: Study,
+  draft: Draft,
+  evaluation: Evaluation,
+  reference: Evaluation | undefined,
+): Promise<Evaluation> {
+  if (study.input.request.evaluation !== undefined) return evaluation;
+  const original = draft.trial.strategy === null ? evaluation : reference ?? evaluation;
+  const rows = distanceRows(study.spec, original, evaluation);
+  if (rows.length > 0) await addMeasurements(study, draft, rows);
+  return { ...evaluation, measurements: [...evaluation.measurements, ...rows] };
 }
 
 function refusedComparison(message: string, stage: string): Failure {
@@ -153,9 +174,15 @@ export async function evaluateGated(
 ): Promise<Ending | null> {
   const ended = await evaluate(study, draft, fidelity);
   if (ended !== null) return ended;
-  const gate = rungGate(study.spec, fidelity, comparison(study, draft.trial));
-  addGate(draft, gate);
-  return gate.decision === "pass" ? null : { state: "stopped", failure: null };
+  const { spec, evaluations } = study;
+  const rows = evaluations.get(draft.trial.trial_id)?.get(fidelity)?.measurements ?? [];
+  const gates = [
+    rungGate(spec, fidelity, comparison(study, draft.trial)),
+    ...distanceGates(spec.gates ?? [], rows, fidelity),
+  ];
+  for (const gate of gates) addGate(draft, gate);
+  const passed = gates.every(({ decision }) => decision === "pass");
+  return passed ? null : { state: "stopped", failure: null };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { UsageError } from "../errors.ts";
-import { isQualityMetric, knownMetric, type Metric, METRICS } from "./metric_table.ts";
+import { isDistance, isQualityMetric, knownMetric, type Metric, METRICS } from "./metric_table.ts";
 
 /** Metrics that a front may be of. */
 export const FRONT_METRICS: readonly Metric[] = METRICS.filter(({ objective }) => objective);
@@ -17,7 +17,8 @@ function frontMetric(name: string): Metric {
 
 /**
  * The metrics that a request's `front` names, the quality first; null: it names none. One of them is
- * a quality, as without one the smallest model that answers nothing would be on every front.
+ * a quality, or at least one says how far the answers are from the original's, as without any the
+ * smallest model that answers nothing would be on every front.
  */
 export function askedFront(front: readonly string[] | undefined): readonly Metric[] | null {
   if (front === undefined) return null;
@@ -28,10 +29,14 @@ export function askedFront(front: readonly string[] | undefined): readonly Metri
     throw new UsageError(`Cannot draw a front of ${said} as it names ${twice.name} twice`);
   }
   const isQuality = ({ name }: Metric) => isQualityMetric(name);
-  if (metrics.filter(isQuality).length !== 1) {
+  const qualities = metrics.filter(isQuality);
+  const distances = metrics.filter(({ name }) => isDistance(name));
+  if (qualities.length > 1 || qualities.length + distances.length === 0) {
     throw new UsageError(
-      `Cannot draw a front of ${said} as it must name one quality, accuracy or perplexity`,
+      `Cannot draw a front of ${said} as it must name one quality, accuracy or perplexity, or how ` +
+        "far answers are from the original's: kl, choice_kl, flips or changed_answers",
     );
   }
-  return [...metrics.filter(isQuality), ...metrics.filter((one) => !isQuality(one))];
+  const first = qualities.length > 0 ? qualities : distances;
+  return [...first, ...metrics.filter((one) => !first.includes(one))];
 }

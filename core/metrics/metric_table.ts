@@ -7,7 +7,8 @@ export type WeightName = (typeof WEIGHTS)[number];
 /** What pare knows of a figure by its name: declared here, once. */
 export interface Metric {
   readonly name: string;
-  readonly kind: "quality" | "speed" | "size" | "energy";
+  /** distance: how far the answers are from the original's, whether right or wrong. */
+  readonly kind: "quality" | "distance" | "speed" | "size" | "energy";
   readonly unit: string;
   readonly direction: "maximize" | "minimize";
   /** share: from 0 to 1, so that tasks have a mean; open: any number. */
@@ -77,6 +78,16 @@ export const METRICS: readonly Metric[] = [
     column: true,
     objective: true,
   }),
+  open("distance", "kl", ["KL", "nats/token"], {
+    words: "KL to the original",
+    objective: true,
+  }),
+  open("distance", "choice_kl", ["KL of choices", "nats/sample"], {
+    words: "KL to the original over the choices",
+    objective: true,
+  }),
+  open("distance", "flips", ["flips", "1"], { objective: true }),
+  open("distance", "changed_answers", ["changed answers", "1"], { objective: true }),
   open("speed", "latency_ms", ["ms/token", "ms/token"], {
     in_runtime: true,
     words: "latency",
@@ -162,6 +173,18 @@ export const CHECKS = {
   runtime_agreement: { unit: "1", direction: "maximize" },
 } as const satisfies Record<string, Declared>;
 
+/** What stands beside a mean KL on text: figures of single tokens, as llama.cpp prints them. */
+export const TOKEN_FIGURES = {
+  kl_median: { unit: "nats/token", direction: "minimize" },
+  kl_p90: { unit: "nats/token", direction: "minimize" },
+  kl_p99: { unit: "nats/token", direction: "minimize" },
+  kl_p999: { unit: "nats/token", direction: "minimize" },
+  kl_maximum: { unit: "nats/token", direction: "minimize" },
+  same_top_token: { unit: "1", direction: "maximize" },
+  mean_delta_p: { unit: "1", direction: "maximize" },
+  rms_delta_p: { unit: "1", direction: "minimize" },
+} as const satisfies Record<string, Declared>;
+
 /** What is declared of a metric, or of a metric's ratio to the baseline; undefined: neither is it. */
 export function declared(name: string): Declared | undefined {
   const metric = metricOf(name);
@@ -179,6 +202,14 @@ export function knownMetric(name: string, what: string, of: readonly Metric[] = 
 
 /** Metrics that a task may report. */
 export const QUALITY: readonly Metric[] = METRICS.filter(({ kind }) => kind === "quality");
+
+/** Metrics of how far a trial's answers are from the original's. */
+export const DISTANCES: readonly Metric[] = METRICS.filter(({ kind }) => kind === "distance");
+
+/** Whether a figure says how far the answers are from the original's. */
+export function isDistance(name: string): boolean {
+  return metricOf(name)?.kind === "distance";
+}
 
 /** Whether a figure says how good the answers are. */
 export function isQualityMetric(name: string): boolean {

@@ -77,7 +77,7 @@ export const StudyRequest = z.strictObject({
     z.number().min(0).max(1),
   ).optional().describe("reward weights, such as {accuracy: 0.6, latency: 0.2}"),
   front: z.array(z.string()).min(2).max(4).optional().describe(
-    "metrics that the front is of, one of them a quality, such as [accuracy, size_bytes, memory_bytes];" +
+    "metrics that the front is of, one of them a quality or a distance to the original, such as [accuracy, size_bytes, memory_bytes];" +
       " default: quality, latency_ms and size_bytes",
   ),
   budget_seconds: z.number().positive().optional().describe(
@@ -86,6 +86,10 @@ export const StudyRequest = z.strictObject({
   gpu_hours: z.number().positive().optional().describe("hours of the GPU; none without one"),
   max_trials: z.int().positive().optional(),
   max_full_evaluations: z.int().positive().optional(),
+  gates: z.record(z.string(), z.number().positive()).optional().describe(
+    "most that a trial's answers may be from the original's, on every rung that measures it, such as " +
+      "{kl: 0.1, flips: 0.2}; of kl, choice_kl, flips, changed_answers",
+  ),
   gate_actions: z.boolean().optional().describe(
     "evaluate on the first rung, and gate, after every action of a chain; default: after the last",
   ),

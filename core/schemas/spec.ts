@@ -127,6 +127,10 @@ const SpecFields = z.strictObject({
   reward_weights: RewardWeights,
   tasks: z.array(TaskPlan),
   rungs: Rungs,
+  gates: z.array(z.strictObject({
+    metric: z.string(),
+    most: z.number().describe("a trial that is surely above it goes no further"),
+  })).optional().describe("on the distance to the original; absent: none, as in old records"),
   missing_tasks: z.array(z.strictObject({ task: z.string(), reason: z.string() })),
   methods: z.array(MethodVerdict),
   runtime: z.string(),

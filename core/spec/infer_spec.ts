@@ -5,10 +5,11 @@ import { UsageError } from "../errors.ts";
 import type { Facts } from "../schemas/facts.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
 import type { StudyRequest } from "../schemas/request.ts";
-import type { Assumption, MethodVerdict, Objective, Spec } from "../schemas/spec.ts";
+import type { Assumption, MethodVerdict, Spec } from "../schemas/spec.ts";
+import { askedGates } from "../distance/distance_gates.ts";
 import { chooseTasks } from "../tasks/choose_tasks.ts";
 import { planRungs } from "../tasks/plan_rungs.ts";
-import { planTasks } from "../tasks/plan_tasks.ts";
+import { checkDistances, planTasks } from "../tasks/plan_tasks.ts";
 import { type Classified, classifyDataset } from "../tasks/dataset_class.ts";
 import { programsNote, runnableTasks, unsafeCodeWarning } from "../tasks/generated_code.ts";
 import { heldMethods } from "../strategies/held_methods.ts";
@@ -74,9 +75,9 @@ function gpuHoursWarning({ gpu_hours }: StudyRequest, { device }: Facts): string
 
 function perplexityWarning(
   { front }: StudyRequest,
-  objectives: readonly Objective[],
+  spec: Pick<Spec, "objectives" | "tasks">,
 ): string[] {
-  if (qualityMetric({ objectives: [...objectives] }) !== "perplexity") return [];
+  if (qualityMetric(spec) !== "perplexity") return [];
   return [
     `${
       front === undefined
@@ -194,6 +195,8 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
     plugins.methods.filter(({ method }) => usable.has(method.name)),
     facts,
   );
+  const gates = askedGates(request.gates);
+  checkDistances("set a gate on", gates.map(({ metric }) => metric), choice.tasks);
   const objectives = frontObjectives(choice.tasks, emulated, request, facts);
   const { constraints, assumptions } = constraintsOf(request, facts);
   const parts = { primary_objective, objectives, tasks, rungs, reward_weights };
@@ -202,6 +205,7 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
     model_size_gb,
     preferred_quant: order.filter((name) => usable.has(name)),
     ...parts,
+    ...(gates.length === 0 ? {} : { gates }),
     default_constraints: {
       max_accuracy_drop: MAX_ACCURACY_DROP,
       max_vram_gb: facts.device.device === "cpu" ? null : facts.device.vram_gb,
@@ -224,7 +228,7 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
       ...energyWarning(request, facts),
       ...gpuHoursWarning(request, facts),
       ...emulatedWarning(request, emulated),
-      ...perplexityWarning(request, objectives),
+      ...perplexityWarning(request, { objectives, tasks }),
       ...(memory === null ? [] : [memory]),
     ],
   };

@@ -1,5 +1,5 @@
 import { askedFront } from "../metrics/asked_front.ts";
-import { isShare } from "../metrics/metric_table.ts";
+import { isDistance, isQualityMetric, isShare } from "../metrics/metric_table.ts";
 import { overTasks, type QualityMetric } from "../evidence/quality.ts";
 import type { Task } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
@@ -63,7 +63,9 @@ export function limitOf(
  */
 export function qualityOf(tasks: readonly Task[], front: StudyRequest["front"]): QualityMetric {
   const reported = tasks.flatMap((task) => overTasks(task.reported_metric) ?? []);
-  const asked = askedFront(front)?.[0]?.name;
+  const named = askedFront(front) ?? [];
+  checkDistances("draw a front of", named.map(({ name }) => name), tasks);
+  const asked = named.find(({ name }) => isQualityMetric(name))?.name;
   if (asked === undefined) return reported.includes("accuracy") ? "accuracy" : "perplexity";
   const found = reported.find((one) => one === asked);
   if (found !== undefined) return found;
@@ -71,6 +73,27 @@ export function qualityOf(tasks: readonly Task[], front: StudyRequest["front"]):
     `Cannot draw a front of ${asked} as no task of this study gives it: ` +
       tasks.map((task) => `${task.name} reports ${task.reported_metric}`).join(", "),
   );
+}
+
+/** Refuses a KL on text where no benchmark is a text, and what is of answers where none is scored by them. */
+export function checkDistances(
+  what: string,
+  asked: readonly string[],
+  tasks: readonly Task[],
+): void {
+  const reported = tasks.map((task) => overTasks(task.reported_metric));
+  if (asked.includes("kl") && !reported.includes("perplexity")) {
+    throw new UsageError(
+      `Cannot ${what} kl as no benchmark of this study is a text: add one, such as ` +
+        "wikitext2 or a file of {text}, to --dataset, or take choice_kl, over the choices",
+    );
+  }
+  const scored = asked.find((name) => isDistance(name) && name !== "kl");
+  if (scored !== undefined && !reported.includes("accuracy")) {
+    throw new UsageError(
+      `Cannot ${what} ${scored} as no benchmark of this study is scored by answers: take kl`,
+    );
+  }
 }
 
 /** Whether a sample of the task takes parts of it (MMLU's subjects) by other shares than their own. */

@@ -45,6 +45,7 @@ const WORDS: Readonly<
   "whole from 10": ["17", 17],
   objectives: ["energy=1", { energy: 1 }],
   "task weights": ["mmlu=2", { mmlu: 2 }],
+  gates: ["kl=0.1,flips=0.2", { kl: 0.1, flips: 0.2 }],
   sampling: ["strategy=random", { strategy: "random", shuffle: true }],
   "proxy counts": ["mmlu=9", { by_task: { mmlu: { proxy: 9 } } }],
   "full counts": ["30", { full: 30 }],

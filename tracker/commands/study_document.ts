@@ -10,6 +10,7 @@ import { readRules } from "../search/strategy_rules.ts";
 import { parseRungs, parseSampleCounts, parseSampling } from "./input/parse_samples.ts";
 import {
   parseDuration,
+  parseGates,
   parseObjectives,
   parsePositive,
   parseShare,
@@ -49,6 +50,8 @@ function readWords(option: StudyOption, words: string | boolean | string[]): unk
       return parseObjectives(words);
     case "task weights":
       return parseTaskWeights(words);
+    case "gates":
+      return parseGates(words);
     case "sampling":
       return parseSampling(words);
     case "proxy counts":

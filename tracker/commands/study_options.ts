@@ -21,6 +21,7 @@ type Reads =
   | `whole from ${number}`
   | "objectives"
   | "task weights"
+  | "gates"
   | "sampling"
   | "proxy counts"
   | "full counts"
@@ -194,6 +195,13 @@ export const STUDY_OPTIONS = [
     of: "study",
   },
   {
+    flag: "--gates <limits>",
+    help: "end trials surely further from the original, such as kl=0.1,flips=0.2,choice_kl=0.05",
+    reads: "gates",
+    field: "gates",
+    of: "study",
+  },
+  {
     flag: "--gate-actions",
     help: "evaluate and gate after every action of a chain, not after the last alone",
     reads: "flag",
@@ -244,7 +252,8 @@ export const STUDY_OPTIONS = [
   },
   {
     flag: "--front <metrics>",
-    help: "what the front is of, such as accuracy,size,memory; default: quality, latency and size",
+    help:
+      "what the front is of, such as accuracy,size,memory or kl,latency; default: quality, latency, size",
     reads: "names",
     field: "front",
     of: "study",

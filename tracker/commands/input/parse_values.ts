@@ -84,19 +84,28 @@ export function parseObjectives(text: string): Partial<Record<WeightName, number
   return weights;
 }
 
-/** "mmlu=2,gsm8k=1" as weights above 0 by task. */
-export function parseTaskWeights(text: string): Record<string, number> {
+/** "NAME=NUMBER,…" as numbers above 0 by name; `as` and `example` are the sentence's where it is not. */
+function parseNamed(text: string, as: string, example: string): Record<string, number> {
   return Object.fromEntries(
     text.split(",").map((part) => {
-      const [task, value] = part.split("=").map((word) => word.trim());
-      const weight = Number(value);
-      if (!task || !value || !(weight > 0) || !Number.isFinite(weight)) {
+      const [name, value] = part.split("=").map((word) => word.trim());
+      const number = Number(value);
+      if (!name || !value || !(number > 0) || !Number.isFinite(number)) {
         throw new UsageError(
-          "Cannot take --task-weights as TASK=WEIGHT with a WEIGHT above 0, such as " +
-            `mmlu=2,gsm8k=1: current value is "${part}"`,
+          `Cannot take ${as} above 0, such as ${example}: current value is "${part}"`,
         );
       }
-      return [task, weight];
+      return [name, number];
     }),
   );
+}
+
+/** "mmlu=2,gsm8k=1" as weights above 0 by task. */
+export function parseTaskWeights(text: string): Record<string, number> {
+  return parseNamed(text, "--task-weights as TASK=WEIGHT with a WEIGHT", "mmlu=2,gsm8k=1");
+}
+
+/** "kl=0.1,flips=0.2" as the most that a trial may be from the original, by metric. */
+export function parseGates(text: string): Record<string, number> {
+  return parseNamed(text, "--gates as METRIC=NUMBER with a NUMBER", "kl=0.1,flips=0.2");
 }

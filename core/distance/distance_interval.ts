@@ -1,0 +1,33 @@
+import { metricOf } from "../metrics/metric_table.ts";
+import type { Measurement } from "../schemas/measurement.ts";
+import { Z95 } from "../evidence/statistics.ts";
+import { t975 } from "./student_t.ts";
+
+type Figure = Pick<Measurement, "metric" | "value" | "standard_error" | "n">;
+
+/**
+ * 95 % interval of a mean KL: Student's t on the log scale, exp(ln mean ∓ t·se/mean), n the windows or
+ * samples, never tokens, as those of one window go together. A mean of KL is skewed to the right and
+ * above 0, which this keeps. Null below two, or where the mean is 0.
+ */
+export function meanKlInterval(
+  { value, standard_error, n }: Omit<Figure, "metric">,
+): [number, number] | null {
+  if (n < 2 || standard_error === null || !(value > 0)) return null;
+  const half = t975(n - 1) * standard_error / value;
+  return [value * Math.exp(-half), value * Math.exp(half)];
+}
+
+/** Wilson's 95 % interval of a share of n. */
+export function wilsonInterval(share: number, n: number): [number, number] {
+  const z2 = Z95 ** 2;
+  const centre = (share + z2 / (2 * n)) / (1 + z2 / n);
+  const half = Z95 / (1 + z2 / n) * Math.sqrt(share * (1 - share) / n + z2 / (4 * n * n));
+  return [Math.max(0, centre - half), Math.min(1, centre + half)];
+}
+
+/** The interval that a figure of distance is shown and judged by; null: it has none. */
+export function distanceInterval(figure: Figure): [number, number] | null {
+  if (metricOf(figure.metric)?.unit !== "1") return meanKlInterval(figure);
+  return figure.n > 0 ? wilsonInterval(figure.value, figure.n) : null;
+}
