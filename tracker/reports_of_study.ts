@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { resultReport, resultVector } from "../core/mod.ts";
 import { existsSync } from "node:fs";
 import { loaderLines } from "./artifacts/loader_lines.ts";
+import { beliefsPlot } from "./plots/beliefs_plot.ts";
 import { hypervolumePlot } from "./plots/hypervolume_plot.ts";
 import { paretoPlot } from "./plots/pareto_plot.ts";
 import { svgToPng } from "./plots/svg_to_png.ts";
@@ -10,6 +11,7 @@ import type { Block } from "./reports/blocks.ts";
 import { evaluationReport } from "./reports/evaluation_report.ts";
 import { renderHtml } from "./reports/render_html.ts";
 import { renderMarkdown } from "./reports/render_markdown.ts";
+import { beliefBlocks } from "./reports/search_blocks.ts";
 import { studyReport } from "./reports/study_report.ts";
 import { qualityHeading } from "./view/trial_columns.ts";
 import { checkpointOf, modelLabel, type StudyView } from "./view/study_view.ts";
@@ -64,15 +66,19 @@ export async function recommendedLoader(view: StudyView): Promise<string> {
 }
 
 const CURVE = "hypervolume.svg";
+const BELIEFS = "beliefs.svg";
 
 /** The report of a study, or of an evaluation; `loader` as of `recommendedLoader`. */
 export function reportBlocks(view: StudyView, loader: string): Block[] {
-  return view.request.evaluation === undefined
-    ? studyReport(view, {
-      ...{ svg: plotOf(view), file: "pareto.svg" },
-      curve: { svg: hypervolumePlot(view.episodes), file: CURVE },
-    }, loader)
-    : evaluationReport(view);
+  if (view.request.evaluation !== undefined) return evaluationReport(view);
+  const figures = {
+    ...{ svg: plotOf(view), file: "pareto.svg" },
+    curve: { svg: hypervolumePlot(view.episodes), file: CURVE },
+  };
+  return [
+    ...studyReport(view, figures, loader),
+    ...beliefBlocks(view, { svg: beliefsPlot(view.beliefs), file: BELIEFS }),
+  ];
 }
 
 /** Writes plot, report and results into a folder; files of an earlier run are replaced. */
@@ -90,6 +96,8 @@ export async function writeOutputs(view: StudyView, folder: string): Promise<Stu
     const curve = hypervolumePlot(view.episodes);
     if (curve !== null) await writeFile(at(CURVE), curve);
   }
+  const believed = beliefsPlot(view.beliefs);
+  if (believed !== null) await writeFile(at(BELIEFS), believed);
   await writeFile(at("report.md"), renderMarkdown(blocks));
   await writeFile(at("report.html"), renderHtml(title, blocks));
   await writeFile(at("results.json"), JSON.stringify(resultsOf(view), null, 2));

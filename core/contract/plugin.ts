@@ -1,5 +1,7 @@
+import type { BeliefHistory } from "../search/method_beliefs.ts";
 import type { Action, KnobValue, ResolvedAction } from "../schemas/action.ts";
 import type { DataKind } from "../schemas/artifact.ts";
+import type { MethodBelief } from "../schemas/belief.ts";
 import type { Facts, ModelFacts } from "../schemas/facts.ts";
 import type { GroupMember } from "../schemas/found_task.ts";
 import type { SampleResult } from "../schemas/measurement.ts";
@@ -277,6 +279,8 @@ export interface Sampler {
   readonly kind: "sampler";
   readonly name: string;
   readonly summary: string;
+  /** What it believes of each method, where its choice rests on that: stored with every episode. */
+  beliefs?(history: BeliefHistory): MethodBelief[];
   /** The next recipe, or null when it has nothing left to try. */
   propose(context: SearchContext): Answer | null | Promise<Answer | null>;
 }

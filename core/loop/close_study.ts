@@ -62,7 +62,22 @@ export async function closeEpisode(
     front_probability: Object.fromEntries(probability),
     spent: spentOf(study),
     refused: study.refused.splice(0),
+    ...beliefsOf(study),
   };
   study.episodes.push(episode);
   await record(study, { type: "episode_closed", episode });
+}
+
+/** What a sampler that goes by beliefs thinks of each method now; one that fails at it has none. */
+function beliefsOf(study: Study): Pick<Episode, "beliefs"> {
+  const { samplers, facts, methods } = study.input;
+  const believing = samplers.find(({ beliefs }) => beliefs !== undefined);
+  if (believing === undefined) return {};
+  const { spec, earlier } = study;
+  try {
+    const history = { facts, spec, methods, trials: visibleTrials(study), earlier };
+    return { beliefs: believing.beliefs!(history) };
+  } catch {
+    return {}; // a third party's; its proposals fail in words of their own
+  }
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Artifact, LayerValue } from "./artifact.ts";
+import { MethodBelief } from "./belief.ts";
 import { EnergyReading } from "./energy.ts";
 import { Facts } from "./facts.ts";
 import { Fidelity } from "./fidelity.ts";
@@ -43,6 +44,9 @@ export const Episode = z.strictObject({
   ),
   spent: Spent.optional().describe("until the turn ended; absent in old records"),
   refused: z.array(z.strictObject({ strategy: z.string(), reason: z.string() })),
+  beliefs: z.array(MethodBelief).optional().describe(
+    "of the sampler that goes by beliefs, after this turn; absent: no sampler does",
+  ),
 });
 export type Episode = z.infer<typeof Episode>;
 

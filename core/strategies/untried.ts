@@ -51,7 +51,9 @@ function closedKeys(context: SearchContext): Set<string> {
 }
 
 /** The methods that the study may use: known here, and supported by its spec. */
-export function usableMethods({ spec, methods }: SearchContext): AgentMethod[] {
+export function usableMethods(
+  { spec, methods }: Pick<SearchContext, "spec" | "methods">,
+): AgentMethod[] {
   return methods.filter(({ agent, method }) =>
     spec.methods.some((one) => one.supported && one.agent === agent && one.method === method.name)
   );

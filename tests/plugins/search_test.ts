@@ -8,6 +8,7 @@ import {
   strategyKey,
   type Trial,
 } from "../../core/mod.ts";
+import bandit from "../../plugins/search/bandit.ts";
 import grid from "../../plugins/search/grid.ts";
 import pareto from "../../plugins/search/pareto_neighbourhood.ts";
 import random from "../../plugins/search/random.ts";
@@ -24,7 +25,7 @@ import {
   trial,
 } from "./search_fixtures.ts";
 
-const samplers: readonly Sampler[] = [random, pareto, grid];
+const samplers: readonly Sampler[] = [random, pareto, bandit, grid];
 /** Those that leave nothing to chance. */
 const inOrder: readonly Sampler[] = [grid];
 

@@ -179,6 +179,9 @@ export async function buildView(
       : recommendation.trial_id,
     reasons: recommendation?.reasons ?? [],
     next: recommendation?.next ?? [],
+    beliefs: study.episodes.flatMap(({ number, beliefs }) =>
+      beliefs === undefined ? [] : [{ number, beliefs }]
+    ),
     notes: notesOf(records),
     stop: closed?.stop ?? null,
     message: closed?.message ?? null,

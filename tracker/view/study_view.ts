@@ -4,6 +4,7 @@ import type {
   Episode,
   Facts,
   JournalRecord,
+  MethodBelief,
   Provenance,
   Spec,
   StudyRequest,
@@ -49,6 +50,8 @@ export interface StudyView {
   reasons: readonly string[];
   /** What to try next, a sentence each. */
   next: readonly string[];
+  /** What a sampler that goes by beliefs thought of each method after each episode; empty: none does. */
+  beliefs: readonly { number: number; beliefs: readonly MethodBelief[] }[];
   /** What a method or a person noted, in order; a trial's id, or null for the whole study. */
   notes: readonly { trial_id: string | null; text: string }[];
   stop: string | null;

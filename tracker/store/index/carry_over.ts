@@ -70,6 +70,7 @@ const OF_EPISODE = [
   "episode_front",
   "episode_probabilities",
   "episode_rewards",
+  "beliefs",
   "refused",
 ];
 /** What is said of an artifact, which is one for all trials that use it: the last record counts. */

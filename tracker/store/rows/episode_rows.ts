@@ -13,6 +13,7 @@ export function episodeRows(
     hypervolume_interval,
     front_probability = {},
     spent,
+    beliefs = [],
     ...fields
   } = episode;
   const { study_id, number } = episode;
@@ -38,6 +39,7 @@ export function episodeRows(
         front_probability: one,
       })),
     ),
+    ...adds("beliefs", beliefs.map((one) => ({ study_id, number, ...one }))),
     ...adds("refused", refused.map((one) => ({ study_id, number, ...one }))),
   ];
 }

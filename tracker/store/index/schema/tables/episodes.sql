@@ -45,6 +45,21 @@ CREATE TABLE refused (
   reason VARCHAR NOT NULL
 );
 
+CREATE TABLE beliefs (
+  study_id VARCHAR NOT NULL, number BIGINT NOT NULL, agent VARCHAR NOT NULL, method VARCHAR NOT NULL,
+  trials BIGINT NOT NULL, alpha DOUBLE NOT NULL, beta DOUBLE NOT NULL
+);
+COMMENT ON TABLE beliefs IS
+  'What a sampler that goes by beliefs (bandit) thinks of each method after an episode: Beta(alpha, beta) of the probability that a recipe with it has a better reward than another trial of the study. The view method_beliefs has its mean.';
+COMMENT ON COLUMN beliefs.study_id IS 'the study it belongs to';
+COMMENT ON COLUMN beliefs.number IS 'of the episode after which it stood so; joins episodes';
+COMMENT ON COLUMN beliefs.agent IS 'whose method it is';
+COMMENT ON COLUMN beliefs.method IS 'the method';
+COMMENT ON COLUMN beliefs.trials IS 'of this study that moved it so far';
+COMMENT ON COLUMN beliefs.alpha IS
+  '1, half the likeness of earlier studies times what their trials won, and what this study''s did: the share of the other trials that each beats, divided by the methods of its recipe';
+COMMENT ON COLUMN beliefs.beta IS 'as alpha, of what they lost';
+
 CREATE TABLE proposals (
   study_id VARCHAR NOT NULL, position BIGINT NOT NULL, answered_at TIMESTAMP,
   number BIGINT NOT NULL, ask BIGINT NOT NULL, sampler VARCHAR NOT NULL,
