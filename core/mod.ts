@@ -73,6 +73,7 @@ export * from "./schemas/trial.ts";
 export * from "./schemas/wire.ts";
 export * from "./schemas/worker_event.ts";
 export * from "./search/grid_points.ts";
+export * from "./search/halton.ts";
 export * from "./search/method_space.ts";
 export * from "./search/open_points.ts";
 export * from "./search/points.ts";

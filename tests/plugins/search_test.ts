@@ -9,8 +9,10 @@ import {
   type Trial,
 } from "../../core/mod.ts";
 import bandit from "../../plugins/search/bandit.ts";
+import evolution from "../../plugins/search/evolution.ts";
 import grid from "../../plugins/search/grid.ts";
 import pareto from "../../plugins/search/pareto_neighbourhood.ts";
+import quasi_random from "../../plugins/search/quasi_random.ts";
 import random from "../../plugins/search/random.ts";
 import { methods, plugins, request, round } from "../core/spec_fixtures.ts";
 import {
@@ -25,7 +27,10 @@ import {
   trial,
 } from "./search_fixtures.ts";
 
-const samplers: readonly Sampler[] = [random, pareto, bandit, grid];
+const samplers: readonly Sampler[] = [
+  ...[random, quasi_random, grid],
+  ...[pareto, bandit, evolution],
+];
 /** Those that leave nothing to chance. */
 const inOrder: readonly Sampler[] = [grid];
 
@@ -43,9 +48,22 @@ for (const sampler of samplers) {
 
   Deno.test(`${sampler.name} repeats itself for the same numbers, and by chance not for others`, () => {
     const keys = (seed: number) =>
-      run(sampler, 12, context({ random: seededRandom(seed) })).map((t) => strategyKey(t.actions));
+      run(sampler, 12, context({ random: seededRandom(seed), seed })).map((t) =>
+        strategyKey(t.actions)
+      );
     assert.deepEqual(keys(5), keys(5));
     if (!inOrder.includes(sampler)) assert.notDeepEqual(keys(5), keys(6));
+  });
+
+  Deno.test(`${sampler.name} keeps nothing between two askings, so that a resumed study repeats it`, () => {
+    const history = run(sampler, 14, context({ trials: [baseline] }));
+    const ask = (trials: Trial[]) => {
+      const front = trials.map(({ trial_id }) => trial_id);
+      return proposed(sampler, context({ trials, front, random: seededRandom(15) }));
+    };
+    const answer = ask(history);
+    ask(history.slice(0, 4));
+    assert.deepEqual(ask(structuredClone(history)), answer);
   });
 
   Deno.test(`${sampler.name} returns null when everything was tried`, () => {
