@@ -12,7 +12,7 @@ import {
 } from "../../core/mod.ts";
 
 /** Points of the sequence that are passed over because they cannot be or were tried. */
-const LOOKED_AT = 2000;
+const LOOKED_AT = 500;
 
 /**
  * The next open point of a scrambled Halton sequence. A point's first dimension takes the first
