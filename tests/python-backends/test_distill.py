@@ -17,8 +17,8 @@ from tiny_model import calibration, tiny_copy, tiny_dir
 
 from pare_backends.checkpoint import BitmaskTensor, formula_bytes, read
 from pare_backends.checkpoint.load import load_dequantized
-from pare_backends.distillation.weights import open_weights
 from pare_backends.failures import StageFailure
+from pare_backends.finetuning.whole_weights import open_weights
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report, silent_report

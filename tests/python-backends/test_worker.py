@@ -94,9 +94,10 @@ def test_describe_finds_methods_by_their_params(tmp_path: Path) -> None:
     agent = tmp_path / "agent"
     agent.mkdir()
     (agent / "method.py").write_text("x = 1\n\nclass Params:\n    pass\n")
+    (agent / "training.py").write_text("class Params(TrainingKnobs):\n    pass\n")
     (agent / "rounding.py").write_text("def round_up():\n    pass\n")
     (agent / "_private.py").write_text("\nclass Params:\n    pass\n")
-    assert describe.method_files(tmp_path) == [("agent", "method")]
+    assert describe.method_files(tmp_path) == [("agent", "method"), ("agent", "training")]
 
 
 def test_describe_gives_every_method_of_the_package_with_its_knobs() -> None:

@@ -26,6 +26,7 @@ FORMAT = 1
 ATTRIBUTE = "pare_setting"
 """Of a model in memory: the setting that it runs with."""
 PACKAGE = Path(__file__).parents[1]
+PARAMS = re.compile(r"^class Params[(:]", re.MULTILINE)
 MOST_BYTES = 100_000
 """Of the file: it holds a few numbers."""
 
@@ -143,7 +144,7 @@ def methods_in(folder: Path) -> list[str]:
     return [
         path.stem
         for path in sorted(folder.glob("*.py"))
-        if not path.stem.startswith("_") and "\nclass Params:" in path.read_text("utf-8")
+        if not path.stem.startswith("_") and PARAMS.search(path.read_text("utf-8"))
     ]
 
 

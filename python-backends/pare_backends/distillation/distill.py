@@ -20,9 +20,8 @@ from pare_backends.checkpoint import Checkpoint, read
 from pare_backends.checkpoint.empty_model import load_config
 from pare_backends.distillation.divergence import DIVERGENCES, FORWARD
 from pare_backends.distillation.loss import DistillationLoss, Mix, layer_map, reward_weights
-from pare_backends.distillation.student import check_tokenizers
+from pare_backends.distillation.student import check_floats, check_tokenizers
 from pare_backends.distillation.teacher import Kept, TeacherRows, teacher_dir, teacher_rows
-from pare_backends.distillation.weights import check_floats, open_weights, with_trained
 from pare_backends.failures import StageFailure
 from pare_backends.finetuning.factors import (
     adapter_of,
@@ -33,11 +32,13 @@ from pare_backends.finetuning.factors import (
     with_weights,
     wrap,
 )
+from pare_backends.finetuning.whole_weights import open_weights, trained_names, with_parameters
 from pare_backends.knobs import choice, integer, real
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.training import Schedule, Trained, held_out_loss, hold_out, train
-from pare_backends.training.schedule import SHAPES, steps_of
+from pare_backends.training.knobs import TrainingKnobs
+from pare_backends.training.schedule import steps_of
 
 if TYPE_CHECKING:
     import torch
@@ -47,7 +48,7 @@ ALL, FACTORS, ADAPTER = "all", "factors", "adapter"
 
 
 @dataclass(frozen=True)
-class Params:
+class Params(TrainingKnobs):
     """Knobs; the same as in plugins/distillation/distill.ts."""
 
     kd_temperature: float = real(2.0, minimum=1.0, maximum=5.0, unit="divisor of the logits")
@@ -63,12 +64,6 @@ class Params:
     alpha: int = integer(16, minimum=1, maximum=128, unit="scale of the product, times the rank")
     lr: float = real(1e-4, minimum=1e-6, maximum=5e-3, unit="step of AdamW at its highest")
     steps: int = integer(40, minimum=20, maximum=2000, unit="steps, a batch each")
-    epochs: int = integer(0, minimum=0, maximum=10, unit="times that every window is read")
-    batch: int = integer(1, minimum=1, maximum=16, unit="windows a step")
-    schedule: str = choice("linear", choices=SHAPES, unit="name")
-    warmup: float = real(0.0, minimum=0.0, maximum=0.5, unit="share of the steps")
-    tokens: int = integer(256, minimum=16, maximum=2048, unit="tokens of a window")
-    held_out: int = integer(4, minimum=0, maximum=64, unit="windows")
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
@@ -208,7 +203,7 @@ def opened(model: Any, checkpoint: Checkpoint, params: Params, context: Context)
 def closed(student: Any, checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
     """The checkpoint with what was trained."""
     if params.student_weights == ALL:
-        return with_trained(checkpoint, student)
+        return with_parameters(checkpoint, student, trained_names(student, checkpoint, context))
     if params.student_weights == ADAPTER:
         return replace(checkpoint, adapter=adapter_of(student))
     layers = context.layout.linear

@@ -1,12 +1,15 @@
-"""Whether a student can learn from a teacher: it reads the same tokens."""
+"""Whether a student can learn from a teacher: its weights can be trained, and it reads the same
+tokens."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.failures import StageFailure
+from pare_backends.methods.context import Context
 
 FILE = "tokenizer.json"
 PROBES = (
@@ -18,6 +21,16 @@ PROBES = (
     "where does the red fox live ? the red fox lives in the",
 )
 """Texts that tokenizers differ in: spaces, case, digits, scripts, code."""
+
+
+def check_floats(checkpoint: Checkpoint, context: Context) -> None:
+    """Raises, before any work, where the parent's weights cannot all be trained and stored as they
+    were: integers on a grid, an adapter beside them, experts in one tensor."""
+    layout = context.layout
+    if layout.problems or layout.experts:
+        why = layout.problems[0] if layout.problems else "some are a mixture's experts"
+        raise StageFailure("invalid", f"Cannot train this model's weights: {why}")
+    checkpoint.check_replaceable({*layout.linear, *checkpoint.stored})
 
 
 def check_tokenizers(student: Path, teacher: Path) -> None:

@@ -17,25 +17,17 @@ from pare_backends.finetuning.factors import (
     wrap,
 )
 from pare_backends.finetuning.tuning import tune
-from pare_backends.knobs import choice, flag, integer, real
+from pare_backends.knobs import flag, integer, real
 from pare_backends.methods.context import Context
-from pare_backends.training.schedule import SHAPES
+from pare_backends.training.knobs import TrainingKnobs
 
 
 @dataclass(frozen=True)
-class Params:
+class Params(TrainingKnobs):
     """Knobs; the same as in plugins/finetuning/qlora.ts."""
 
     rank: int = integer(8, minimum=1, maximum=64, unit="columns of each low-rank factor")
     alpha: int = integer(16, minimum=1, maximum=128, unit="scale of the product, times the rank")
-    lr: float = real(2e-4, minimum=1e-5, maximum=5e-3, unit="step of AdamW at its highest")
-    steps: int = integer(20, minimum=20, maximum=2000, unit="steps, a batch each")
-    epochs: int = integer(0, minimum=0, maximum=10, unit="times that every window is read")
-    batch: int = integer(1, minimum=1, maximum=16, unit="windows a step")
-    schedule: str = choice("linear", choices=SHAPES, unit="name")
-    warmup: float = real(0.0, minimum=0.0, maximum=0.5, unit="share of the steps")
-    tokens: int = integer(256, minimum=16, maximum=2048, unit="tokens of a window")
-    held_out: int = integer(4, minimum=0, maximum=64, unit="windows")
     dropout: float = real(0.0, minimum=0.0, maximum=0.2, unit="share of the inputs")
     merge: bool = flag(True)
 

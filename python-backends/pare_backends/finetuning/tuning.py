@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from pare_backends.methods.context import Context
 from pare_backends.training import (
@@ -13,31 +13,11 @@ from pare_backends.training import (
     next_token_loss,
     train,
 )
+from pare_backends.training.knobs import TrainingKnobs
 from pare_backends.training.schedule import steps_of
 
 
-class Knobs(Protocol):
-    """The knobs that the methods of this family share."""
-
-    @property
-    def lr(self) -> float: ...
-    @property
-    def steps(self) -> int: ...
-    @property
-    def epochs(self) -> int: ...
-    @property
-    def batch(self) -> int: ...
-    @property
-    def schedule(self) -> str: ...
-    @property
-    def warmup(self) -> float: ...
-    @property
-    def tokens(self) -> int: ...
-    @property
-    def held_out(self) -> int: ...
-
-
-def tune(name: str, model: Any, params: Knobs, context: Context) -> Trained:
+def tune(name: str, model: Any, params: TrainingKnobs, context: Context) -> Trained:
     """Trains what asks for a gradient on the study's training windows; notes and figures say what
     it took. name: the method's, for the note"""
     windows, held = hold_out(context.training(params.tokens), params.held_out, context)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pare_backends.checkpoint.setting import methods_in
 from pare_backends.knobs import describe_params
 from pare_backends.method_file import load_method_file
 from pare_backends.progress import Report
@@ -40,13 +41,9 @@ def run(request: Request, report: Report) -> dict[str, Any]:
 
 
 def method_files(package: Path = PACKAGE) -> list[tuple[str, str]]:
-    """(agent, method) of every file that holds a method: one with a class `Params`, in a folder of
-    the package. Read as text: importing every file to look would cost seconds."""
-    return [
-        (path.parent.name, path.stem)
-        for path in sorted(package.glob("*/*.py"))
-        if not path.stem.startswith("_") and "\nclass Params:" in path.read_text("utf-8")
-    ]
+    """(agent, method) of every file that holds a method, in a folder of the package."""
+    folders = sorted({path.parent for path in package.glob("*/*.py")})
+    return [(folder.name, method) for folder in folders for method in methods_in(folder)]
 
 
 def method_params(agent: str, method: str) -> type:
