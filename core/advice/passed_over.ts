@@ -4,7 +4,7 @@ import { whatDecides } from "./advice.ts";
 import type { Comparable } from "../front/comparable.ts";
 import { directionsOf, type Front } from "../front/objectives.ts";
 import { covers, minimised } from "../front/pareto.ts";
-import { nameOf, shown, undecided, violations } from "./verdicts.ts";
+import { nameOf, rangeOf, shown, undecided, violations } from "./verdicts.ts";
 
 /** So many trials are told about, the best rewards first. */
 const TOLD = 3;
@@ -52,10 +52,10 @@ function why(trial: Comparable, { spec, front, taken }: Choice): string {
   return `${nameOf(taken)} meets every constraint for sure, and of this one ${state}`;
 }
 
-function described({ constraint, value, threshold, interval }: ConstraintVerdict): string {
-  const range = interval === null
-    ? ""
-    : ` (95 % interval ${shown(interval[0])} to ${shown(interval[1])})`;
+function described(verdict: ConstraintVerdict): string {
+  const { constraint, value, threshold } = verdict;
+  const known = rangeOf(verdict);
+  const range = known === "" ? "" : ` (${known})`;
   return `${constraint}: ${value === null ? "not measured" : shown(value)} against ` +
     `${shown(threshold)}${range}`;
 }

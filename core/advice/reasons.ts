@@ -5,7 +5,7 @@ import { whatDecides } from "./advice.ts";
 import { type Comparable, type ComparableStudy, objectivesSentence } from "../front/comparable.ts";
 import { type Front, objectiveFigure } from "../front/objectives.ts";
 import { type Choice, passedOver } from "./passed_over.ts";
-import { looksViolated, nameOf, shown, undecided, violations } from "./verdicts.ts";
+import { looksViolated, nameOf, rangeOf, shown, undecided, violations } from "./verdicts.ts";
 
 /** What the reasons of a recommendation are drawn from. */
 export interface ReasonsInput {
@@ -78,11 +78,10 @@ function verdictSentence(
   trial: Comparable,
   { study: { spec } }: ReasonsInput,
 ): string {
-  const { constraint, value, interval, threshold } = verdict;
+  const { constraint, value, threshold } = verdict;
   if (value === null) return `${constraint} was not measured.`;
-  const range = interval === null
-    ? ""
-    : `, 95 % interval ${shown(interval[0])} to ${shown(interval[1])}`;
+  const known = rangeOf(verdict);
+  const range = known === "" ? "" : `, ${known}`;
   const more = verdict.verdict === "undecided" ? `: ${whatDecides(verdict, trial, spec)}` : "";
   return `${constraint} is ${verdict.verdict}: ${shown(value)} against ${
     shown(threshold)

@@ -56,7 +56,11 @@ export function samplesToTake(
   if (samples_to_decide === null || !isDecisive(trial.fidelity) || n === 0) return null;
   const all = parts.reduce((sum, part) => sum + part.existing, 0);
   const existing = Number.isFinite(all) ? all : null;
-  const counts = spread(parts, samples_to_decide / n);
+  // All that exist decide about the benchmark itself; old records ask about samples like these.
+  const whole = verdict.evidence === undefined || existing === null
+    ? null
+    : parts.map((part) => part.existing);
+  const counts = spread(parts, samples_to_decide / n) ?? whole;
   if (counts === null) return { total: samples_to_decide, by_task: null, existing };
   const total = counts.reduce((sum, count) => sum + count, 0);
   const by_task = Object.fromEntries(parts.map(({ task }, i) => [task, counts[i]!]));

@@ -25,3 +25,15 @@ export function shown(value: number): string {
   if (Math.abs(value) >= 10000) return Math.round(value).toLocaleString("en-US");
   return String(Number(value.toPrecision(4)));
 }
+
+/** How sure a verdict's value is, in words; "" where nothing says so. */
+export function rangeOf({ value, interval, verdict, evidence }: ConstraintVerdict): string {
+  if (interval === null || value === null) return "";
+  if (evidence !== undefined && evidence.existing === evidence.samples) {
+    return `exactly, of all ${evidence.samples} samples that exist`;
+  }
+  const range = `95 % interval ${shown(interval[0])} to ${shown(interval[1])}`;
+  const decided_at = evidence?.decided_at ?? null;
+  if (decided_at === null || verdict === "undecided") return range;
+  return `${range}, decided after ${decided_at} samples`;
+}

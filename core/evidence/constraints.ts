@@ -4,6 +4,8 @@ import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
 import type { QualityComparison } from "./quality.ts";
 import { qualityMetric } from "./quality.ts";
+import type { PairedSequence } from "./sequence/paired_sequence.ts";
+import { judgeTaken, sequenceInterval } from "./sequence/verdict.ts";
 import { Z95 } from "./statistics.ts";
 
 /**
@@ -67,6 +69,9 @@ function qualityVerdict(spec: Spec, quality: QualityComparison | null): Constrai
   const threshold = spec.constraints.max_accuracy_drop *
     (accuracy ? 1 : PERPLEXITY_RISE_PER_ACCURACY_DROP);
   if (quality === null) return unmeasured(constraint, threshold);
+  if (quality.sequence !== null && quality.sequence.n > 0) {
+    return sequentialVerdict(constraint, threshold, quality, quality.sequence);
+  }
   const verdict = decide(quality.drop, quality.interval, threshold);
   return {
     constraint,
@@ -76,6 +81,30 @@ function qualityVerdict(spec: Spec, quality: QualityComparison | null): Constrai
     // Without an interval a difference in quality decides nothing.
     verdict: quality.interval === null ? "undecided" : verdict,
     samples_to_decide: verdict === "undecided" ? quality.samplesToDecide(threshold) : null,
+  };
+}
+
+/** By an interval that is valid at every look; once all samples that exist are taken, exactly. */
+function sequentialVerdict(
+  constraint: string,
+  threshold: number,
+  quality: QualityComparison,
+  { drawn, existing, n }: PairedSequence,
+): ConstraintVerdict {
+  const { verdict, n: decided_at, exact } = judgeTaken(drawn, threshold);
+  return {
+    constraint,
+    threshold,
+    value: quality.drop,
+    interval: sequenceInterval(drawn),
+    verdict,
+    samples_to_decide: verdict === "undecided" ? quality.samplesToDecide(threshold) : null,
+    evidence: {
+      samples: n,
+      existing,
+      decided_at: verdict === "undecided" ? null : decided_at,
+      exact,
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import type { GateDecision } from "../schemas/trial.ts";
 import { onRung } from "../spec/rungs.ts";
 import { PERPLEXITY_RISE_PER_ACCURACY_DROP } from "./constraints.ts";
 import { type QualityComparison, qualityMetric } from "./quality.ts";
+import { judgeTaken, sequenceInterval } from "./sequence/verdict.ts";
 
 /** An accuracy drop above this on a rung below the last ends a trial there. Absolute. */
 export const RUNG_ACCURACY_DROP = 0.05;
@@ -32,7 +33,11 @@ export function midwayGate(
   return { ...gate, decision: "pass", reason };
 }
 
-/** Ends a trial whose quality fell too far on a rung: by its value, the interval only shown. */
+/**
+ * Ends a trial whose quality fell too far on a rung, once its samples show it: a value beyond the
+ * threshold whose interval holds it ends nothing. Where no sequence of samples bounds the difference,
+ * as in perplexity, its value decides, the interval only shown.
+ */
 export function rungGate(
   spec: Spec,
   fidelity: string,
@@ -49,16 +54,21 @@ export function rungGate(
       threshold,
     };
   }
-  const ended = quality.drop > threshold + 1e-12;
+  const above = quality.drop > threshold + 1e-12;
+  const drawn = quality.sequence?.drawn;
+  const ended = drawn === undefined ? above : judgeTaken(drawn, threshold).verdict === "violated";
   const what = quality.metric === "accuracy" ? "accuracy drop" : "relative rise of perplexity";
-  const range = quality.interval === null
+  const interval = drawn === undefined ? quality.interval : sequenceInterval(drawn);
+  const range = interval === null
     ? ""
-    : ` (95 % interval ${quality.interval[0].toFixed(3)} to ${quality.interval[1].toFixed(3)})`;
+    : ` (95 % interval ${interval[0].toFixed(3)} to ${interval[1].toFixed(3)})`;
   return {
     gate,
     decision: ended ? "abort" : "pass",
     reason: `${what} on ${quality.n} ${fidelity} samples is ${quality.drop.toFixed(3)}${range}, ` +
-      `${ended ? "above" : "within"} ${threshold}`,
+      (above
+        ? `above ${threshold}${ended ? "" : ", which they do not show yet"}`
+        : `within ${threshold}`),
     value: quality.drop,
     threshold,
   };

@@ -5,6 +5,13 @@ import type { Spec, TaskPlan } from "../schemas/spec.ts";
 import { chanceOf, meanChance } from "./retention.ts";
 import { samplesToDecide } from "./samples_needed.ts";
 import { pairBySample, pairedDifference, pairedInterval, Z95 } from "./statistics.ts";
+import {
+  type PairedSequence,
+  pairedSequence,
+  sampleKey,
+  sampleOrder,
+  samplesUntilDecided,
+} from "./sequence/paired_sequence.ts";
 import { weightedMean } from "./strata.ts";
 
 /**
@@ -159,6 +166,8 @@ export interface QualityComparison {
   readonly drop: number;
   /** 95 %, from the paired samples; null where there are too few. */
   readonly interval: [number, number] | null;
+  /** The same batch by batch, which may be looked at; null: nothing bounds a difference. */
+  readonly sequence: PairedSequence | null;
   /** Samples that would decide against this threshold; null where none would. */
   samplesToDecide(threshold: number): number | null;
 }
@@ -201,6 +210,7 @@ export function compareQuality(
     return interval === null ? [] : [{ interval, weight }];
   });
   const complete = known.length === paired.length;
+  const sequence = metric === "accuracy" ? sequenceOf(spec, reference, other) : null;
   const centre = sign * weightedMean(known.map(({ interval, weight }) => ({
     value: interval.centre,
     weight,
@@ -215,10 +225,20 @@ export function compareQuality(
     n,
     drop: scale(drop),
     interval: complete ? [scale(centre - half), scale(centre + half)] : null,
+    sequence,
     samplesToDecide(threshold) {
+      if (sequence !== null) return samplesUntilDecided(sequence, drop, threshold);
       if (!complete) return null;
       const samples = samplesToDecide(drop, unscale(threshold), half * Math.sqrt(n) / Z95);
       return samples === null ? null : Math.max(n + 1, samples);
     },
   };
+}
+
+/** The tasks of the quality that both have, in the order in which samples are taken. */
+function sequenceOf(spec: Spec, reference: Evaluation, other: Evaluation): PairedSequence | null {
+  const counted = countedTasks(other.measurements, spec, "accuracy");
+  const tasks = counted.map(({ plan }) => ({ plan, samples: ofTask(reference, plan.task) }));
+  const scores = new Map(other.samples.map((sample) => [sampleKey(sample), sample.score]));
+  return pairedSequence(sampleOrder(tasks), scores);
 }

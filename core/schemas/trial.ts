@@ -5,6 +5,17 @@ import { Fidelity } from "./fidelity.ts";
 import { Measurement } from "./measurement.ts";
 import { Provenance } from "./provenance.ts";
 
+/** What a verdict on quality rests on, where it was reached by looking after every batch of samples. */
+export const SequentialEvidence = z.strictObject({
+  samples: z.int().describe("taken, in the order that all trials share"),
+  existing: z.int().nullable().describe("of the benchmark; null: nobody knows"),
+  decided_at: z.int().nullable().describe(
+    "samples after which the verdict stood; null: it is open",
+  ),
+  exact: z.boolean().describe("all that exist were needed: the verdict is their own mean's"),
+});
+export type SequentialEvidence = z.infer<typeof SequentialEvidence>;
+
 export const ConstraintVerdict = z.strictObject({
   constraint: z.string(),
   threshold: z.number(),
@@ -12,6 +23,9 @@ export const ConstraintVerdict = z.strictObject({
   interval: z.tuple([z.number(), z.number()]).nullable(),
   verdict: z.enum(["met", "violated", "undecided", "unmeasured"]),
   samples_to_decide: z.int().nullable(),
+  evidence: SequentialEvidence.optional().describe(
+    "absent in old records, and of what is not decided by samples from 0 to 1",
+  ),
 });
 export type ConstraintVerdict = z.infer<typeof ConstraintVerdict>;
 

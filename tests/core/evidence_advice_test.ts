@@ -27,8 +27,9 @@ function undecidedAt(samples: number | null, value = 0.01): [Trial, ConstraintVe
     n,
     fidelity: "full" as const,
   }));
+  const { evidence: _, ...old } = eight.constraints[0]!; // as it was before there were sequences
   const verdict: ConstraintVerdict = {
-    ...eight.constraints[0]!,
+    ...old,
     value,
     interval: [-0.02, 0.04],
     verdict: "undecided",
@@ -59,6 +60,16 @@ Deno.test("samplesToTake() spreads samples over the tasks as they were, none bey
   assert.ok(1 / 190 + 1 / 713 <= 1 / 150 && 1 / 190 + 1 / 712 > 1 / 150);
   assert.equal(samplesToTake(verdict, trial, plan([140, 5000]))?.by_task, null);
   assert.equal(samplesToTake(verdict, trial, plan([140, 5000], [0.1, 1]))?.by_task?.few, 140);
+});
+
+Deno.test("all samples that exist decide about the benchmark itself", () => {
+  const [trial, old] = undecidedAt(800);
+  const evidence = { samples: 400, existing: 5140, decided_at: null, exact: false };
+  const verdict = { ...old, evidence };
+  assert.deepEqual(samplesToTake(verdict, trial, plan([140, 5000]))?.by_task, {
+    few: 140,
+    many: 5000,
+  });
 });
 
 Deno.test("samplesToTake() of old records knows all that exist where all or fewer than planned ran", () => {

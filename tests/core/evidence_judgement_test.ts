@@ -107,6 +107,27 @@ Deno.test("an accuracy drop is met, undecided or violated by its 95 % interval",
   assert.equal(unmeasured.value, null);
 });
 
+Deno.test("a verdict on all samples that exist is exact; on fewer it says after how many it stood", () => {
+  const of = (available_samples: number, n: number, lost: number) => {
+    const tasks = spec.tasks.map((task) => ({ ...task, available_samples }));
+    const own = { ...spec, tasks };
+    const compared = compareQuality(own, "proxy", words(n, n / 2), words(n, n / 2 - lost));
+    return checkConstraints(own, facts, [], compared)[0]!;
+  };
+  const exact = of(320, 320, 6);
+  assert.equal(exact.verdict, "met", "6 of 320 are less than 0.02");
+  assert.deepEqual(exact.interval!.map((one) => one.toFixed(9)), ["0.018750000", "0.018750000"]);
+  assert.deepEqual(exact.evidence, { samples: 320, existing: 320, decided_at: 320, exact: true });
+  assert.equal(of(320, 320, 7).verdict, "violated");
+  const open = of(3200, 320, 6);
+  assert.equal(open.verdict, "undecided");
+  assert.equal(open.evidence!.decided_at, null);
+  assert.ok(open.samples_to_decide! > 320 && open.samples_to_decide! <= 3200);
+  const early = of(3200, 320, 120);
+  assert.equal(early.verdict, "violated");
+  assert.ok(early.evidence!.decided_at! < 320 && !early.evidence!.exact);
+});
+
 Deno.test("samples_to_decide falls with the distance to the threshold", () => {
   const samples = (lost: number) =>
     checkConstraints(spec, facts, [], drop(lost, 200))[0]!.samples_to_decide!;
@@ -154,9 +175,18 @@ Deno.test("a study of perplexity is judged by the relative rise, five times the 
   assert.equal(rungThreshold(perplexitySpec), 0.25);
 });
 
-Deno.test("rungGate() ends above a drop of 0.05, not at it, and later for a user who allows more", () => {
+Deno.test("rungGate() ends a drop that its samples show to be above 0.05, and later for a user who allows more", () => {
   assert.equal(rungGate(spec, "proxy", drop(5, 100)).decision, "pass");
-  assert.equal(rungGate(spec, "proxy", drop(6, 100)).decision, "abort");
+  const open = rungGate(spec, "proxy", drop(6, 100));
+  assert.equal(open.decision, "pass", "its interval holds 0.05 as well");
+  assert.match(
+    open.reason,
+    /0\.060 \(95 % interval .*\), above 0\.05, which they do not show yet$/,
+  );
+  assert.equal(rungGate(spec, "proxy", drop(30, 100)).decision, "abort");
+  const all = { ...spec, tasks: spec.tasks.map((task) => ({ ...task, available_samples: 100 })) };
+  const whole = compareQuality(all, "proxy", words(100, 50), words(100, 44));
+  assert.equal(rungGate(all, "proxy", whole).decision, "abort", "all samples that exist show it");
   const lax = { ...spec, constraints: { ...spec.constraints, max_accuracy_drop: 0.1 } };
   assert.equal(rungGate(lax, "proxy", drop(6, 100)).decision, "pass");
   assert.equal(rungGate(spec, "proxy", null).decision, "pass");

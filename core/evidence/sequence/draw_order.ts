@@ -4,13 +4,13 @@ import { streamRandom } from "../../random.ts";
 export interface BenchmarkPart<S> {
   /** Taken in this order: one that a seed has drawn. */
   readonly samples: readonly S[];
-  /** How many exist, those that are never taken included. */
-  readonly existing: number;
+  /** How many exist, those that are never taken included; null, in all parts: endless. */
+  readonly existing: number | null;
   /** Share of the whole part in the mean; all parts together 1. */
   readonly share: number;
 }
 
-/** A sample in its place, with its own share of the mean. */
+/** A sample in its place, with its own share of the mean; 0 where samples are endless. */
 export interface Placed<S> {
   readonly sample: S;
   readonly share: number;
@@ -23,11 +23,13 @@ export interface Placed<S> {
  */
 export function drawOrder<S>(parts: readonly BenchmarkPart<S>[], seed: number): Placed<S>[] {
   const random = streamRandom(seed, "order of samples");
-  const own = parts.map(({ share, existing }) => share / existing);
+  const own = parts.map(({ share, existing }) => existing === null ? 0 : share / existing);
   const taken = parts.map(() => 0);
   const order: Placed<S>[] = [];
   for (;;) {
-    const left = parts.map(({ existing }, i) => own[i]! * (existing - taken[i]!));
+    const left = parts.map(({ share, existing }, i) =>
+      existing === null ? share : own[i]! * (existing - taken[i]!)
+    );
     const all = left.reduce((sum, share) => sum + share, 0);
     let point = random() * all;
     let part = left.findIndex((share) => (point -= share) < 0);

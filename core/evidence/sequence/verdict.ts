@@ -45,14 +45,30 @@ export function judgeSequence(
   const within = logCapitals(sequence, limit, -1);
   const values = { p_within: pValue(within), p_beyond: pValue(beyond) };
   const look = beyond.findIndex((capital, i) => Math.max(capital, within[i]!) >= threshold);
-  const exact = shareTaken(sequence) === 1;
-  if (look < 0 && exact) {
-    const verdict = meanTaken(sequence) <= limit + SLACK ? "met" : "violated";
-    return { verdict, n: countTaken(sequence), exact, ...values };
-  }
-  if (look < 0) return { verdict: "undecided", n: countTaken(sequence), exact, ...values };
+  if (look < 0) return { ...openVerdict(sequence, limit), ...values };
   const verdict = beyond[look]! >= threshold ? "violated" : "met";
   return { verdict, n: countTaken(sequence, look), exact: false, ...values };
+}
+
+/** Where no look decided: the mean of the whole population, if all of it is taken. */
+function openVerdict(
+  sequence: DrawnSequence,
+  limit: number,
+): Pick<SequentialVerdict, "verdict" | "n" | "exact"> {
+  const n = countTaken(sequence);
+  if (shareTaken(sequence) < 1) return { verdict: "undecided", n, exact: false };
+  const verdict = meanTaken(sequence) <= limit + SLACK ? "met" : "violated";
+  return { verdict, n, exact: true };
+}
+
+/**
+ * The same about samples that are all taken already: where they are all that exist, their own mean
+ * stands above what a look on the way said (wrongly in at most one study of 20).
+ */
+export function judgeTaken(sequence: DrawnSequence, limit: number): SequentialVerdict {
+  const looked = judgeSequence(sequence, limit);
+  const whole = openVerdict(sequence, limit);
+  return whole.exact && whole.verdict !== looked.verdict ? { ...looked, ...whole } : looked;
 }
 
 /**

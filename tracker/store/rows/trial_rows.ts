@@ -200,12 +200,16 @@ export function closedTrialRows(trial: Trial, position: number): Change[] {
     ),
     ...adds(
       "constraint_verdicts",
-      trial.constraints.map(({ constraint, interval, ...one }) => ({
+      trial.constraints.map(({ constraint, interval, evidence, ...one }) => ({
         ...key,
         constraint_name: constraint,
         interval_low: interval?.[0] ?? null,
         interval_high: interval?.[1] ?? null,
         ...one,
+        samples: evidence?.samples ?? null,
+        existing_samples: evidence?.existing ?? null,
+        decided_at: evidence?.decided_at ?? null,
+        exact: evidence?.exact ?? null,
       })),
     ),
     ...adds("reward_terms", (trial.reward?.terms ?? []).map((one) => ({ ...key, ...one }))),

@@ -92,6 +92,14 @@ function verdict(row: Row): ConstraintVerdict {
     interval: low === null || high === null ? null : [low, high],
     verdict: row["verdict"] as ConstraintVerdict["verdict"],
     samples_to_decide: amount(row["samples_to_decide"]),
+    ...(row["samples"] === null ? {} : {
+      evidence: {
+        samples: Number(row["samples"]),
+        existing: amount(row["existing_samples"]),
+        decided_at: amount(row["decided_at"]),
+        exact: row["exact"] === true,
+      },
+    }),
   };
 }
 

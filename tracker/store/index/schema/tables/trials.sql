@@ -86,8 +86,16 @@ COMMENT ON COLUMN gate_decisions.adjustment IS
 CREATE TABLE constraint_verdicts (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, constraint_name VARCHAR NOT NULL,
   threshold DOUBLE NOT NULL, value DOUBLE, interval_low DOUBLE, interval_high DOUBLE,
-  verdict VARCHAR NOT NULL, samples_to_decide BIGINT
+  verdict VARCHAR NOT NULL, samples_to_decide BIGINT,
+  samples BIGINT, existing_samples BIGINT, decided_at BIGINT, exact BOOLEAN
 );
+COMMENT ON COLUMN constraint_verdicts.samples IS
+  'taken in the order that all trials share; NULL, here and below: an earlier version, or not decided by samples';
+COMMENT ON COLUMN constraint_verdicts.existing_samples IS 'of the benchmark; NULL: nobody knows';
+COMMENT ON COLUMN constraint_verdicts.decided_at IS
+  'samples after which the verdict stood, one look after every 50; NULL: it is open';
+COMMENT ON COLUMN constraint_verdicts.exact IS
+  'all samples that exist were needed: the verdict is their own mean''s';
 
 CREATE TABLE reward_terms (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, term VARCHAR NOT NULL,

@@ -1,0 +1,136 @@
+import { streamRandom } from "../../random.ts";
+import type { SampleResult } from "../../schemas/measurement.ts";
+import type { TaskPlan } from "../../schemas/spec.ts";
+import type { Draw, DrawnSequence } from "./capital.ts";
+import { type BenchmarkPart, drawOrder, type Placed } from "./draw_order.ts";
+import { BATCH, expectedSamples, FLIPS_UNSEEN } from "./expected_samples.ts";
+
+/** A task of the quality that is compared, with all samples that the baseline has of it. */
+export interface OrderedTask {
+  readonly plan: TaskPlan;
+  readonly samples: readonly SampleResult[];
+}
+
+/** The samples in the order in which every trial takes them. */
+export interface SampleOrder {
+  readonly placed: readonly Placed<SampleResult>[];
+  /** Samples that exist of all tasks; null: of some task nobody knows, the draws are from endless ones. */
+  readonly existing: number | null;
+  /** All samples count alike in the mean. */
+  readonly even: boolean;
+}
+
+/** One seed for all studies: pairs, and comparisons between trials, need one order. */
+const ORDER_SEED = 16;
+
+/** A number that the content of a sample decides, as good as random. */
+function lot({ sample_hash }: SampleResult): number {
+  return streamRandom(ORDER_SEED, sample_hash)();
+}
+
+function byLot(samples: readonly SampleResult[]): SampleResult[] {
+  return samples.map((sample) => ({ sample, at: lot(sample) }))
+    .sort((a, b) => a.at - b.at || (a.sample.sample_hash < b.sample.sample_hash ? -1 : 1))
+    .map(({ sample }) => sample);
+}
+
+/** A task's strata where its samples were drawn by strata, else the task; null: nobody knows its size. */
+function strataOf(
+  { plan, samples }: OrderedTask,
+): { own: SampleResult[]; existing: number | null }[] {
+  if (samples.every(({ stratum_rows }) => typeof stratum_rows === "number")) {
+    return [...Map.groupBy(samples, ({ stratum }) => stratum ?? "").values()]
+      .map((own) => ({ own, existing: Math.max(own.length, own[0]!.stratum_rows!) }));
+  }
+  const { available_samples } = plan;
+  const existing = available_samples === undefined
+    ? null
+    : Math.max(available_samples, samples.length);
+  return [{ own: [...samples], existing }];
+}
+
+/**
+ * The order in which the samples of a benchmark are taken: in each part by lot, the parts in
+ * proportion to what they still hold of the mean over tasks. It depends on the samples alone.
+ */
+export function sampleOrder(tasks: readonly OrderedTask[]): SampleOrder {
+  const known = tasks.filter(({ samples }) => samples.length > 0);
+  const all = known.reduce((sum, { plan: { weight = 1 } }) => sum + weight, 0);
+  const parts = known.flatMap((task) => {
+    const { plan: { weight = 1 } } = task;
+    const strata = strataOf(task);
+    const rows = strata.reduce((sum, { existing }) => sum + (existing ?? 1), 0);
+    return strata.map(({ own, existing }): BenchmarkPart<SampleResult> => ({
+      samples: byLot(own),
+      existing,
+      share: weight / all * (existing ?? 1) / rows,
+    }));
+  });
+  const endless = parts.some(({ existing }) => existing === null);
+  const drawn = endless ? parts.map((part) => ({ ...part, existing: null })) : parts;
+  const own = drawn.map(({ share, existing }) => share / (existing ?? 1));
+  return {
+    placed: drawOrder(drawn, ORDER_SEED),
+    existing: endless ? null : parts.reduce((sum, { existing }) => sum + existing!, 0),
+    even: endless || own.every((share) => Math.abs(share / own[0]! - 1) < 1e-9),
+  };
+}
+
+/** Differences of a trial to its baseline, batch by batch. */
+export interface PairedSequence {
+  readonly drawn: DrawnSequence;
+  readonly existing: number | null;
+  /** Samples in it, and the share of them whose score changed. */
+  readonly n: number;
+  readonly flips: number;
+}
+
+/**
+ * What a trial's scores say in the order of the samples, up to the first that it lacks; null: a score
+ * does not lie from 0 to 1, so that nothing bounds a difference.
+ */
+export function pairedSequence(
+  order: SampleOrder,
+  scores: ReadonlyMap<string, number>,
+): PairedSequence | null {
+  const taken: Draw[] = [];
+  for (const { sample, share } of order.placed) {
+    const score = scores.get(sampleKey(sample));
+    if (score === undefined) break;
+    if (![score, sample.score].every((one) => one >= 0 && one <= 1)) return null;
+    taken.push({ difference: sample.score - score, times: 1, share });
+  }
+  const batches = Array.from(
+    { length: Math.ceil(taken.length / BATCH) },
+    (_, i) => taken.slice(i * BATCH, (i + 1) * BATCH),
+  );
+  return {
+    drawn: { batches: order.even ? batches.map(together) : batches, even: order.even },
+    existing: order.existing,
+    n: taken.length,
+    flips: taken.filter(({ difference }) => difference !== 0).length / taken.length,
+  };
+}
+
+/** What a sample is found by among those of all tasks. */
+export function sampleKey({ task, sample_hash }: SampleResult): string {
+  return `${task} ${sample_hash}`;
+}
+
+/** Samples of one batch that differ alike, as one. */
+function together(batch: readonly Draw[]): Draw[] {
+  return [...Map.groupBy(batch, ({ difference }) => difference).values()]
+    .map((same) => ({ ...same[0]!, times: same.length }));
+}
+
+/** Samples that would decide, those of now included, if the drop stays; null: no number does. */
+export function samplesUntilDecided(
+  { existing, n, flips }: PairedSequence,
+  drop: number,
+  limit: number,
+): number | null {
+  const likely = (flips * n + FLIPS_UNSEEN * BATCH) / (n + BATCH);
+  const samples = expectedSamples(drop - limit, likely, existing ?? Infinity);
+  if (!Number.isFinite(samples)) return null;
+  return Math.min(Math.max(n + 1, samples), existing ?? Infinity);
+}
