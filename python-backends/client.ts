@@ -65,7 +65,7 @@ export interface ClientOptions {
   /** More variables for every worker. */
   readonly env?: Readonly<Record<string, string>>;
   readonly onEnvironmentProgress?: OnEnvironmentProgress;
-  /** Keep no warm spare. */
+  /** Keeps a warm spare. Default: unless `PARE_SPARES` is 0, as where other work has all cores. */
   readonly spares?: boolean;
   /** One line about each process started and ended. */
   readonly log?: (line: string) => void;
@@ -74,6 +74,7 @@ export interface ClientOptions {
 /** Makes a client. Environments are created on first use. */
 export function createBackendClient(options: ClientOptions = {}): BackendClient {
   const { home = pareHome(), signal, threads = null, env = {}, log = () => {} } = options;
+  const keepSpares = options.spares ?? process.env["PARE_SPARES"] !== "0";
   forgetOldLogs(join(home, "logs"));
   forgetOldFolders();
   const pythons = new Map<string, Promise<string>>();
@@ -117,7 +118,7 @@ export function createBackendClient(options: ClientOptions = {}): BackendClient 
     stop: AbortSignal | undefined,
   ): Promise<Outcome<StageResult<R["stage"]>>> => {
     const { stage } = request;
-    const wantsSpare = (run.spare ?? options.spares ?? true) && SPARE_STAGES.has(stage);
+    const wantsSpare = (run.spare ?? keepSpares) && SPARE_STAGES.has(stage);
     let worker: WorkerProcess;
     try {
       const python = await pythonOf(run.environment);

@@ -80,6 +80,7 @@ Deno.test("a warm spare answers far sooner than a fresh process", async () => {
   const log: string[] = [];
   const client = createBackendClient({
     home: temporaryFolder("home"),
+    spares: true, // whatever the variables of a run of all tests say
     log: (line) => log.push(line),
   });
   const timeToStart = async () => {
