@@ -54,7 +54,6 @@ export * from "./random.ts";
 export * from "./search/method_beliefs.ts";
 export * from "./schemas/action.ts";
 export * from "./schemas/artifact.ts";
-export * from "./schemas/belief.ts";
 export * from "./schemas/endpoint.ts";
 export * from "./schemas/energy.ts";
 export * from "./schemas/facts.ts";

@@ -1,6 +1,7 @@
 import type { ResolvedAction } from "./schemas/action.ts";
 import type { Artifact } from "./schemas/artifact.ts";
 import type { RefusedTask } from "./schemas/endpoint.ts";
+import type { ChatMessage } from "./schemas/proposal.ts";
 import type { Failure } from "./schemas/failure.ts";
 import type { JournalRecord } from "./schemas/journal.ts";
 import type { Measurement, SampleResult } from "./schemas/measurement.ts";
@@ -49,6 +50,17 @@ export interface Backend {
   ): Promise<Outcome<Evaluation>>;
   /** `baseline` null: the artifact is the baseline and is measured alone. */
   speed(trial_id: string, artifact: Artifact, baseline: Artifact | null): Promise<Outcome<Speed>>;
+}
+
+/** A language model's answer, or why there is none. `model`: as its server names it, where it was reached. */
+export type ChatReply =
+  | { ok: true; text: string; model: string }
+  | { ok: false; reason: string; model: string | null };
+
+/** A language model that may be asked for a recipe. Never a throw. */
+export interface Chat {
+  readonly base_url: string;
+  ask(messages: readonly ChatMessage[], signal: AbortSignal): Promise<ChatReply>;
 }
 
 /** What the loop tells: appended to the journal before it returns. */

@@ -32,6 +32,7 @@ import type { Tools, Workshop } from "./runner/workshop.ts";
 import { readSamples } from "./store/rows/sample_file.ts";
 import type { Store } from "./store/store.ts";
 import { shippedRules } from "./search/strategy_rules.ts";
+import { chatEndpoint } from "./search/chat_endpoint.ts";
 import { studySamplers } from "./search/study_samplers.ts";
 import { cellInterrupt } from "./terminal/interrupt.ts";
 
@@ -137,6 +138,13 @@ export async function startStudy(
   }
 }
 
+/** The strategist's server; its key is read here and goes nowhere else. */
+function chatOf({ strategist }: StudyRequest): Pick<StudyPorts, "chat"> {
+  if (strategist === undefined) return {};
+  const key = Deno.env.get("STRATEGIST_API_KEY") ?? Deno.env.get("OPENAI_API_KEY");
+  return { chat: chatEndpoint(strategist, key) };
+}
+
 async function prepared(
   session: SessionInput,
   inUse: Store,
@@ -194,5 +202,6 @@ async function prepared(
     onEvent,
   };
   const backend = createLiveBackend(workshop, ready, runner, { original: baseline, student });
-  return { input, ports: { backend, tracker: store, ask, clock: studyClock(outOfTime), signal } };
+  const clock = studyClock(outOfTime);
+  return { input, ports: { backend, tracker: store, ask, clock, signal, ...chatOf(request) } };
 }

@@ -1,11 +1,15 @@
-import type { BeliefHistory } from "../search/method_beliefs.ts";
 import type { Action, KnobValue, ResolvedAction } from "../schemas/action.ts";
 import type { DataKind } from "../schemas/artifact.ts";
-import type { MethodBelief } from "../schemas/belief.ts";
 import type { Facts, ModelFacts } from "../schemas/facts.ts";
 import type { GroupMember } from "../schemas/found_task.ts";
 import type { SampleResult } from "../schemas/measurement.ts";
-import type { Answer, EarlierTrial, SearchBudget } from "../schemas/proposal.ts";
+import type {
+  Answer,
+  ChatMessage,
+  EarlierTrial,
+  MethodBelief,
+  SearchBudget,
+} from "../schemas/proposal.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import type { Knobs, ParamsOf, SomeParamsOf } from "./knobs.ts";
@@ -241,6 +245,18 @@ export interface TrialUnderWay {
   readonly waits_for: string | null;
 }
 
+/** A question to the study's language model. */
+export interface Consultation<T> {
+  /** The whole conversation so far, the question last. */
+  readonly messages: readonly ChatMessage[];
+  /** Ids of the trials that it is told of. */
+  readonly evidence: readonly string[];
+  /** What the answer is, or why it is none. */
+  read(reply: string): Reading<T>;
+}
+
+export type Reading<T> = { readonly value: T } | { readonly refused: string };
+
 /** What a sampler sees when it is asked for the next strategy. */
 export interface SearchContext {
   readonly facts: Facts;
@@ -262,6 +278,11 @@ export interface SearchContext {
   predictSeconds(actions: readonly Action[]): number | null;
   /** Scores on a rung, sample by sample; undefined where the trial was not evaluated there. Default: the highest. */
   samples(trial_id: string, fidelity?: string): readonly SampleResult[] | undefined;
+  /**
+   * Asks the study's language model, and records question, answer and what the answer was; absent: the
+   * study has none. `reply` is null where no answer came.
+   */
+  consult?<T>(asked: Consultation<T>): Promise<{ readonly reply: string | null } & Reading<T>>;
   /** Aborted when the study is cancelled; a sampler that waits for something gives that up then. */
   readonly signal: AbortSignal;
   /** Of the study: the same at every asking, where `random` goes on. */
@@ -269,6 +290,12 @@ export interface SearchContext {
   /** Uniform in [0, 1); the only randomness there is. */
   readonly random: () => number;
 }
+
+/** What a belief is made of: the part of a search's context that is history. */
+export type BeliefHistory = Pick<
+  SearchContext,
+  "facts" | "spec" | "methods" | "trials" | "earlier"
+>;
 
 /**
  * Proposes one strategy at a time. It keeps nothing between two askings: all state is in the history.

@@ -1,6 +1,7 @@
 import type { Sampler, SearchContext } from "../contract/plugin.ts";
 import { Answer } from "../schemas/proposal.ts";
 import { seconds, untilTimeIsUp } from "./budget.ts";
+import { consultingFor } from "./consult.ts";
 import { searchContext, shownOf } from "./search_context.ts";
 import { record, type Study } from "./study.ts";
 
@@ -19,7 +20,10 @@ export async function askSampler(
   sampler: Sampler,
   { number, ask }: Asking,
 ): Promise<Answer | null> {
-  const context = searchContext(study, number, ask);
+  const context = {
+    ...searchContext(study, number, ask),
+    ...consultingFor(study, sampler, { number, ask }),
+  };
   const shown = shownOf(context); // as it is now: a sampler that takes its time sees no later state
   const asked = study.ports.clock.now();
   const { answer, failure } = await answered(study, sampler, context);

@@ -1,5 +1,5 @@
 import type { Sampler } from "../contract/plugin.ts";
-import type { Ask, Backend, Clock, Evaluation, StudyEvent, Tracker } from "../ports.ts";
+import type { Ask, Backend, Chat, Clock, Evaluation, StudyEvent, Tracker } from "../ports.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { StopReason } from "../schemas/journal.ts";
@@ -63,6 +63,8 @@ export interface StudyPorts {
   readonly ask: Ask;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** The language model that samplers may ask; absent: there is none. */
+  readonly chat?: Chat;
 }
 
 export interface StudyResult {

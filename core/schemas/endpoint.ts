@@ -5,6 +5,7 @@ import { FailureKind } from "./failure.ts";
 const BaseUrl = z.url({
   protocol: /^https?$/,
   error: "it must be a URL such as http://host:8000/v1",
+  abort: true, // what is no URL has no user to look for
 })
   .refine((text) => new URL(text).username === "" && new URL(text).password === "", {
     error: "it must hold no user or password: keys come from the environment",
@@ -37,6 +38,20 @@ export const EvaluationOnly = z.strictObject({
   chat_template: z.boolean().default(false).describe("prompts stand in the model's chat template"),
 });
 export type EvaluationOnly = z.infer<typeof EvaluationOnly>;
+
+/** A language model that proposes recipes. Its key comes from the environment and is kept nowhere. */
+export const Strategist = z.strictObject({
+  base_url: BaseUrl.refine((text) => !/[?#]/.test(text), {
+    error: "it must end with its path: keys come from the environment",
+  }).describe("up to and with /v1"),
+  model: z.string().min(1).nullable().default(null).describe(
+    "as the server names it; null: the only one that it lists",
+  ),
+  timeout_seconds: z.number().positive().default(120).describe(
+    "for one whole answer, waits for a busy server included",
+  ),
+});
+export type Strategist = z.infer<typeof Strategist>;
 
 /** A task that was not measured, and why. */
 export const RefusedTask = z.strictObject({

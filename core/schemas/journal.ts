@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { Artifact, LayerValue } from "./artifact.ts";
-import { MethodBelief } from "./belief.ts";
 import { EnergyReading } from "./energy.ts";
 import { Facts } from "./facts.ts";
 import { Fidelity } from "./fidelity.ts";
 import { RunImported } from "./imported.ts";
 import { Measurement } from "./measurement.ts";
 import { Points } from "./points.ts";
-import { EarlierTrialsGiven, Proposed } from "./proposal.ts";
+import { Consulted, EarlierTrialsGiven, MethodBelief, Proposed } from "./proposal.ts";
 import { StudyLimits, StudyRequest } from "./request.ts";
 import { Spec } from "./spec.ts";
 import { Strategy } from "./action.ts";
@@ -219,6 +218,7 @@ export const JournalRecord = z.discriminatedUnion("type", [
     recommended: z.string().nullable().describe("trial id"),
   }),
   EarlierTrialsGiven,
+  Consulted,
   Proposed,
   RunImported,
   Points,

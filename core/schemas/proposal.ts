@@ -73,3 +73,41 @@ export const EarlierTrialsGiven = z.strictObject({
   study_id: z.string(),
   trials: z.array(EarlierTrial),
 });
+
+/** How likely a method is to do better than the study's other recipes, as a Beta distribution. */
+export const MethodBelief = z.strictObject({
+  agent: z.string(),
+  method: z.string(),
+  trials: z.int().describe("of this study that moved it"),
+  alpha: z.number().positive(),
+  beta: z.number().positive(),
+});
+export type MethodBelief = z.infer<typeof MethodBelief>;
+
+export const ChatMessage = z.strictObject({
+  role: z.enum(["system", "user", "assistant"]),
+  content: z.string(),
+});
+export type ChatMessage = z.infer<typeof ChatMessage>;
+
+/** One exchange with the study's language model, and what became of its answer. */
+export const Consulted = z.strictObject({
+  type: z.literal("consulted"),
+  at: z.string(),
+  study_id: z.string(),
+  number: z.int().describe("of the episode that it was asked for"),
+  ask: z.int().describe("as of the proposal that it is part of"),
+  exchange: z.int().describe("from 0: how often the model was asked before in this asking"),
+  sampler: z.string(),
+  base_url: z.string().describe("of the endpoint; its key is kept nowhere"),
+  model: z.string().nullable().describe("as the endpoint names it; null: it was not reached"),
+  messages: z.array(ChatMessage).describe("those added since the exchange before"),
+  evidence: z.array(z.string()).describe("ids of the trials that it was told of"),
+  reply: z.string().nullable().describe("null: none came"),
+  outcome: z.enum(["proposed", "refused", "failed"]).describe(
+    "proposed: a recipe that can run; refused: the answer is none; failed: no answer came",
+  ),
+  reason: z.string().nullable().describe("why it was refused or failed"),
+  seconds: z.number().describe("that the answer took"),
+});
+export type Consulted = z.infer<typeof Consulted>;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { WEIGHTS } from "../metrics/metric_table.ts";
 import { Strategy } from "./action.ts";
-import { EvaluationOnly } from "./endpoint.ts";
+import { EvaluationOnly, Strategist } from "./endpoint.ts";
 import { BetweenName, Fidelity } from "./fidelity.ts";
 import { StrategyRules } from "./rules.ts";
 
@@ -135,6 +135,10 @@ export const StudyRequest = z.strictObject({
   ),
   sampler: z.string().optional().describe(
     "who proposes after the first tries; several, separated by commas, take turns",
+  ),
+  strategist: Strategist.optional().describe(
+    "an OpenAI-compatible server whose model proposes recipes from the study's figures, in turn with " +
+      "the other samplers; it is sent figures and names, no text of the data",
   ),
   earlier_studies: z.boolean().optional().describe(
     "whether a study begins with the best recipes of earlier ones of the same architecture, and its " +

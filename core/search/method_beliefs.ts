@@ -1,15 +1,8 @@
-import type { SearchContext } from "../contract/plugin.ts";
+import type { BeliefHistory } from "../contract/plugin.ts";
 import type { FailureKind } from "../schemas/failure.ts";
-import type { MethodBelief } from "../schemas/belief.ts";
-import type { EarlierTrial } from "../schemas/proposal.ts";
+import type { EarlierTrial, MethodBelief } from "../schemas/proposal.ts";
 import { similarityTo } from "../strategies/earlier_strategies.ts";
 import { usableMethods } from "../strategies/untried.ts";
-
-/** What a belief is made of: the part of a search's context that is history. */
-export type BeliefHistory = Pick<
-  SearchContext,
-  "facts" | "spec" | "methods" | "trials" | "earlier"
->;
 
 /** A trial as far as a belief weighs it. */
 interface Judged {

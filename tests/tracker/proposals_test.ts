@@ -103,6 +103,60 @@ Deno.test("proposals hold what a sampler was shown and what it answered, and are
     assert.deepEqual(silentColumns, []);
   }));
 
+Deno.test("what a language model was asked and answered are rows, with the trial that came of it", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const consulted: JournalRecord = {
+      ...{ type: "consulted", at: AT, study_id: STUDY, number: 3, ask: 0, sampler: "seeds" },
+      exchange: 0,
+      base_url: "http://host/v1",
+      model: "m",
+      messages: [{ role: "system", content: "choose" }, { role: "user", content: "{}" }],
+      evidence: ["demo-1/t00", "before/t01"],
+      reply: "no idea",
+      outcome: "refused",
+      reason: "the answer holds no JSON object",
+      seconds: 1.5,
+    };
+    const again: JournalRecord = {
+      ...consulted,
+      exchange: 1,
+      messages: [{ role: "assistant", content: "no idea" }, { role: "user", content: "Refused" }],
+      reply: "{}",
+      outcome: "proposed",
+      reason: null,
+    };
+    const made = { ...asking, sampler: "seeds" };
+    for (const one of [...studyRecords(), consulted, again, made]) await store.record(one);
+    await store.flush({ wait_ms: 60_000 });
+    const { rows } = await store.query(
+      "SELECT exchange, prompt, evidence, reply, outcome, reason FROM consultations ORDER BY 1",
+    );
+    assert.deepEqual(rows[0], {
+      exchange: 0,
+      prompt: "system: choose\n\nuser: {}",
+      evidence: ["demo-1/t00", "before/t01"],
+      reply: "no idea",
+      outcome: "refused",
+      reason: "the answer holds no JSON object",
+    });
+    assert.equal(rows[1]!["prompt"], "assistant: no idea\n\nuser: Refused");
+    const view = await store.query(
+      "SELECT exchange, outcome, recipe, trial_id FROM consulted_trials ORDER BY 1",
+    );
+    const recipe = "quantization/gptq(bits=4, group_size=auto)";
+    assert.deepEqual(view.rows, [
+      { exchange: 0, outcome: "refused", recipe: null, trial_id: null },
+      { exchange: 1, outcome: "proposed", recipe, trial_id: "demo-1/t03" },
+    ]);
+    const before = await contents(store);
+    await rebuildDatabase(store);
+    assert.deepEqual(await contents(store), before);
+    const silent = await store.query(`SELECT table_name, column_name FROM duckdb_columns()
+      WHERE comment IS NULL AND table_name IN ('consultations', 'consulted_trials')`);
+    assert.deepEqual(silent.rows, []);
+  }));
+
 Deno.test("the store tells of trials of the same architecture, and of no other", () =>
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });

@@ -36,6 +36,7 @@ const WORDS: Readonly<
   off: [false, false],
   text: ["proxy", "proxy"],
   repeated: [["a.ts", "b.ts"], ["a.ts", "b.ts"]],
+  address: ["http://host:1/", "http://host:1/v1"],
   names: ["accuracy, size", ["accuracy", "size"]],
   share: ["0.25", 0.25],
   positive: ["2.5", 2.5],
@@ -58,7 +59,9 @@ Deno.test("every option's words become its own field, alone", () => {
   const bare = studyFromOptions({}, needed);
   for (const option of STUDY_OPTIONS) {
     const [words, value] = WORDS[option.reads]!;
-    const study = studyFromOptions({ [optionName(option)]: words }, needed);
+    const strategist = { base_url: "http://host/v1" };
+    const with_server = option.field === "strategist.model" ? { ...needed, strategist } : needed;
+    const study = studyFromOptions({ [optionName(option)]: words }, with_server);
     const found = option.field.split(".").reduce<unknown>(
       (at, name) => (at as Record<string, unknown>)[name],
       study,

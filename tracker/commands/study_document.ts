@@ -1,4 +1,5 @@
 import {
+  baseUrl,
   FULL,
   PROXY,
   type StudyLimits,
@@ -40,6 +41,8 @@ function readWords(option: StudyOption, words: string | boolean | string[]): unk
       return words;
     case "names":
       return words.split(",").map((name) => name.trim());
+    case "address":
+      return baseUrl(words);
     case "share":
       return parseShare(words, flag);
     case "positive":
@@ -105,14 +108,14 @@ export function limitsFromOptions(options: RunOptions): StudyLimits {
 }
 
 /** Fields of a document that an option adds to; every other takes the place of the document's. */
-const ADDED = ["constraints", "samples"] as const;
+const ADDED = ["constraints", "samples", "strategist"] as const;
 
 /** The study that options describe; fields of `base` (a document) stand where no option is given. */
 export function studyFromOptions(options: RunOptions, base: Partial<StudyRequestInput> = {}) {
   const given = fieldsOf(options, ["task", "limit", "study"]);
-  const added = ADDED.map((name) => {
-    const parts = [base[name], given[name]].map((part) => isFields(part) ? part : {});
-    return [name, merged(parts[0]!, parts[1]!)];
+  const added = ADDED.flatMap((name) => {
+    const parts = [base[name], given[name]].filter(isFields);
+    return parts.length === 0 ? [] : [[name, parts.reduce(merged)]];
   });
   const document = { ...base, ...given, ...Object.fromEntries(added) };
   if (document.model_name === undefined || document.dataset === undefined) {

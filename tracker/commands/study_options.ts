@@ -6,7 +6,8 @@ import type { StudyRequest } from "../../core/mod.ts";
 type Field =
   | keyof StudyRequest
   | `constraints.${keyof StudyRequest["constraints"]}`
-  | "sampling.limit";
+  | "sampling.limit"
+  | `strategist.${"base_url" | "model"}`;
 
 /** How the words of an option are read: the readers of `study_document.ts` have these names. */
 type Reads =
@@ -15,6 +16,7 @@ type Reads =
   | "text"
   | "repeated"
   | "names"
+  | "address"
   | "share"
   | "positive"
   | "duration"
@@ -298,6 +300,21 @@ export const STUDY_OPTIONS = [
     help: "who proposes after the first tries, see `pare plugins`; several take turns",
     reads: "text",
     field: "sampler",
+    of: "study",
+  },
+  {
+    flag: "--strategist <url>",
+    help:
+      "an OpenAI-compatible server whose model proposes every second recipe; STRATEGIST_API_KEY",
+    reads: "address",
+    field: "strategist.base_url",
+    of: "study",
+  },
+  {
+    flag: "--strategist-model <name>",
+    help: "that server's name of the model; default: the only one that it lists",
+    reads: "text",
+    field: "strategist.model",
     of: "study",
   },
   {

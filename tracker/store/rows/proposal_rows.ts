@@ -21,6 +21,17 @@ export function proposalRows(record: RecordOf<"proposed">, position: number): Ch
   }]);
 }
 
+/** One exchange with the study's language model. */
+export function consultationRows(record: RecordOf<"consulted">, position: number): Change[] {
+  const { at, messages, type: _, ...fields } = record;
+  return adds("consultations", [{
+    ...fields,
+    position,
+    answered_at: moment(at),
+    prompt: messages.map(({ role, content }) => `${role}: ${content}`).join("\n\n"),
+  }]);
+}
+
 /** Trials of earlier studies that samplers are shown. */
 export function earlierTrialRows(
   { study_id, trials }: RecordOf<"earlier_trials_given">,

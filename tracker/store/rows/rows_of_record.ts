@@ -3,7 +3,7 @@ import { artifactRows } from "./artifact_rows.ts";
 import { adds, type Change, measurementRow, moment } from "./change.ts";
 import { episodeRows } from "./episode_rows.ts";
 import { importedRows } from "./imported_rows.ts";
-import { earlierTrialRows, proposalRows } from "./proposal_rows.ts";
+import { consultationRows, earlierTrialRows, proposalRows } from "./proposal_rows.ts";
 import { PROTOCOL_TABLES, protocolRows } from "./protocol_rows.ts";
 import { energyRows, layerRows, resourceRows } from "./reading_rows.ts";
 import { stageRows } from "./stage_rows.ts";
@@ -66,6 +66,8 @@ function ownChanges(record: JournalRecord, position: number): Change[] {
       return episodeRows(record, position);
     case "proposed":
       return proposalRows(record, position);
+    case "consulted":
+      return consultationRows(record, position);
     case "earlier_trials_given":
       return earlierTrialRows(record, position);
     case "run_imported":

@@ -17,6 +17,7 @@ const TABLES = [
   "runs",
   "limit_changes",
   "proposals",
+  "consultations",
   "earlier_trials",
 ] as const;
 

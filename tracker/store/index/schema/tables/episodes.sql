@@ -94,6 +94,32 @@ COMMENT ON COLUMN proposals.seconds_left IS 'of the budget or of the GPU hours; 
 COMMENT ON COLUMN proposals.trials_left IS 'NULL: no limit';
 COMMENT ON COLUMN proposals.full_evaluations_left IS 'of max_full_evaluations';
 
+CREATE TABLE consultations (
+  study_id VARCHAR NOT NULL, position BIGINT NOT NULL, answered_at TIMESTAMP,
+  number BIGINT NOT NULL, ask BIGINT NOT NULL, exchange BIGINT NOT NULL, sampler VARCHAR NOT NULL,
+  base_url VARCHAR NOT NULL, model VARCHAR, prompt VARCHAR NOT NULL, evidence VARCHAR[] NOT NULL,
+  reply VARCHAR, outcome VARCHAR NOT NULL, reason VARCHAR, seconds DOUBLE NOT NULL
+);
+COMMENT ON TABLE consultations IS
+  'Every exchange with the language model that proposes recipes (--strategist): what it was told, what it answered, what became of that. Joins proposals by study_id, number and ask; the view consulted_trials has the trial that came of it.';
+COMMENT ON COLUMN consultations.study_id IS 'the study it belongs to';
+COMMENT ON COLUMN consultations.position IS 'of the record in the journal';
+COMMENT ON COLUMN consultations.answered_at IS 'UTC';
+COMMENT ON COLUMN consultations.number IS 'of the episode that it was asked for';
+COMMENT ON COLUMN consultations.ask IS 'as of proposals';
+COMMENT ON COLUMN consultations.exchange IS
+  'from 0: how often the model was asked before in this asking; 1 is told why its first answer was refused';
+COMMENT ON COLUMN consultations.sampler IS 'who asked';
+COMMENT ON COLUMN consultations.base_url IS 'of the endpoint; its key is kept nowhere';
+COMMENT ON COLUMN consultations.model IS 'as the endpoint names it; NULL: it was not reached';
+COMMENT ON COLUMN consultations.prompt IS 'what was said since the exchange before, each message behind its role';
+COMMENT ON COLUMN consultations.evidence IS 'trials that it was told of: ids, of earlier studies too';
+COMMENT ON COLUMN consultations.reply IS 'as it came; NULL: none did';
+COMMENT ON COLUMN consultations.outcome IS
+  'proposed: a recipe that can run and is new; refused: the answer is none; failed: no answer came';
+COMMENT ON COLUMN consultations.reason IS 'why it was refused or failed; NULL: it was proposed';
+COMMENT ON COLUMN consultations.seconds IS 'that the answer took';
+
 CREATE TABLE earlier_trials (
   study_id VARCHAR NOT NULL, position BIGINT NOT NULL,
   earlier_study_id VARCHAR NOT NULL, earlier_trial_id VARCHAR NOT NULL,
