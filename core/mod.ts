@@ -81,6 +81,8 @@ export * from "./search/propose_by.ts";
 export * from "./search/slots.ts";
 export * from "./search/space.ts";
 export * from "./search/study_search.ts";
+export * from "./search/surrogate/surrogate.ts";
+export * from "./search/tpe/tpe.ts";
 export * from "./strategies/action_order.ts";
 export * from "./strategies/chain.ts";
 export * from "./tasks/choose_samples.ts";

@@ -14,6 +14,8 @@ import grid from "../../plugins/search/grid.ts";
 import pareto from "../../plugins/search/pareto_neighbourhood.ts";
 import quasi_random from "../../plugins/search/quasi_random.ts";
 import random from "../../plugins/search/random.ts";
+import surrogate from "../../plugins/search/surrogate.ts";
+import tpe from "../../plugins/search/tpe.ts";
 import { methods, plugins, request, round } from "../core/spec_fixtures.ts";
 import {
   baseline,
@@ -30,6 +32,7 @@ import {
 const samplers: readonly Sampler[] = [
   ...[random, quasi_random, grid],
   ...[pareto, bandit, evolution],
+  ...[tpe, surrogate],
 ];
 /** Those that leave nothing to chance. */
 const inOrder: readonly Sampler[] = [grid];

@@ -1,0 +1,157 @@
+import { cholesky, inverseOf, times } from "./cholesky.ts";
+import type { Features } from "./features.ts";
+import { fitScales, varianceOf } from "./fit_scales.ts";
+import { matern, maternSlope, pairDistances } from "./kernel.ts";
+
+/** What a model says of a place. */
+export interface Prediction {
+  readonly mean: number;
+  readonly deviation: number;
+}
+
+/** A prediction with its slopes along some coordinates. */
+export interface SlopingPrediction extends Prediction {
+  readonly meanSlopes: Float64Array;
+  readonly deviationSlopes: Float64Array;
+}
+
+/** A model of one number over a space. */
+export interface Model {
+  /** How well it explains its values, as the logarithm of a density: to compare models of the same rows. */
+  readonly evidence: number;
+  predict(row: Float64Array): Prediction;
+  slope(row: Float64Array, coordinates: readonly number[]): SlopingPrediction;
+}
+
+/** Rows that the lengths are fitted to: a fit costs their number to the third, dozens of times. */
+const FITTED = 64;
+const JITTER = 1e-8;
+
+/** Rows with the values there. `variances`: of the values' errors; absent: exact. */
+export interface Data {
+  readonly rows: readonly Float64Array[];
+  readonly values: readonly number[];
+  readonly variances?: readonly number[];
+  /** How much the values' scale is stretched at each, against the one that models are compared on. */
+  readonly stretches?: readonly number[];
+}
+
+/** Up to `count` of n indices: all, or evenly spaced ones. */
+function spread(n: number, count: number): number[] {
+  return n <= count
+    ? Array.from({ length: n }, (_, i) => i)
+    : Array.from({ length: count }, (_, i) => Math.floor((i * n) / count));
+}
+
+/** Values with mean 0 and variance 1, and the way back. */
+function standardised(values: readonly number[]) {
+  const n = values.length;
+  const mean = values.reduce((sum, value) => sum + value, 0) / n;
+  const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / n;
+  const deviation = variance > 1e-24 * (1 + mean * mean) ? Math.sqrt(variance) : 1;
+  return { mean, deviation, units: values.map((value) => (value - mean) / deviation) };
+}
+
+/**
+ * A Gaussian process with a Matérn 5/2 kernel and a length for each dimension (Rasmussen and Williams
+ * 2006, ch. 2 and 5). Rows in an order in which every part is like the whole, as lengths are fitted to
+ * some of them; O(n³) once, O(n²) a prediction.
+ */
+export function fitProcess(features: Features, data: Data): Model {
+  const { groupOf, groups, width } = features;
+  const n = data.rows.length;
+  const { mean, deviation, units } = standardised(data.values);
+  const variances = Float64Array.from(
+    data.rows,
+    (_, i) => (data.variances?.[i] ?? 0) / deviation ** 2,
+  );
+  const chosen = spread(n, FITTED);
+  const scales = fitScales({
+    distances: pairDistances(chosen.map((i) => data.rows[i]!), groupOf, groups),
+    groups,
+    values: Float64Array.from(chosen, (i) => units[i]!),
+    variances: Float64Array.from(chosen, (i) => variances[i]!),
+  });
+  const stretch = Float64Array.from(groupOf, (group) => Math.sqrt(scales.weights[group]!));
+  const stretched = new Float64Array(n * width);
+  data.rows.forEach((row, i) => {
+    for (let k = 0; k < width; k++) stretched[i * width + k] = row[k]! * stretch[k]!;
+  });
+  const squaredTo = (place: Float64Array, i: number) => {
+    let squared = 0;
+    for (let k = 0, at = i * width; k < width; k++, at++) {
+      const apart = place[k]! - stretched[at]!;
+      squared += apart * apart;
+    }
+    return squared;
+  };
+  const inverse = inverseWith(
+    n,
+    variances,
+    scales.noise,
+    (i, j) => matern(squaredTo(stretched.subarray(i * width, (i + 1) * width), j)),
+  );
+  const alpha = times(inverse, Float64Array.from(units), n);
+  const variance = varianceOf(units.reduce((sum, unit, i) => sum + unit * alpha[i]!, 0), n);
+  const at = (row: Float64Array) => {
+    const place = row.map((value, k) => value * stretch[k]!);
+    const squares = new Float64Array(n);
+    for (let i = 0; i < n; i++) squares[i] = squaredTo(place, i);
+    const near = squares.map(matern);
+    const beta = times(inverse, near, n);
+    let [expected, left] = [0, 1];
+    for (let i = 0; i < n; i++) {
+      expected += near[i]! * alpha[i]!;
+      left -= near[i]! * beta[i]!;
+    }
+    const unsure = Math.sqrt(Math.max(1e-10, left));
+    return { place, squares, beta, expected, unsure };
+  };
+  const spreadOf = deviation * Math.sqrt(variance);
+  const stretches = chosen.reduce((sum, i) => sum + Math.log(data.stretches?.[i] ?? 1), 0);
+  return {
+    evidence: scales.density - chosen.length * Math.log(deviation) + stretches,
+    predict(row) {
+      const { expected, unsure } = at(row);
+      return { mean: mean + deviation * expected, deviation: spreadOf * unsure };
+    },
+    slope(row, coordinates) {
+      const { place, squares, beta, expected, unsure } = at(row);
+      const meanSlopes = new Float64Array(coordinates.length);
+      const deviationSlopes = new Float64Array(coordinates.length);
+      for (let i = 0; i < n; i++) {
+        const slope = 2 * maternSlope(squares[i]!);
+        const [towards, away] = [slope * alpha[i]!, -slope * beta[i]! / unsure];
+        coordinates.forEach((k, c) => {
+          const apart = (place[k]! - stretched[i * width + k]!) * stretch[k]!;
+          meanSlopes[c]! += towards * apart * deviation;
+          deviationSlopes[c]! += away * apart * spreadOf;
+        });
+      }
+      return {
+        mean: mean + deviation * expected,
+        deviation: spreadOf * unsure,
+        meanSlopes,
+        deviationSlopes,
+      };
+    },
+  };
+}
+
+/** The inverse of the matrix of likenesses, with as much noise more as it needs to have one. */
+function inverseWith(
+  n: number,
+  variances: Float64Array,
+  noise: number,
+  likeness: (i: number, j: number) => number,
+): Float64Array {
+  const matrix = new Float64Array(n * n);
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j < i; j++) matrix[i * n + j] = likeness(i, j);
+  }
+  for (let more = JITTER;; more *= 10) {
+    for (let i = 0; i < n; i++) matrix[i * n + i] = 1 + noise + more + variances[i]!;
+    const lower = cholesky(matrix, n);
+    if (lower !== null) return inverseOf(lower, n);
+  }
+}
