@@ -26,6 +26,7 @@ export * from "./front/latency_ratio.ts";
 export * from "./front/objectives.ts";
 export * from "./front/pareto.ts";
 export * from "./front/promotion.ts";
+export * from "./front/stop_rule.ts";
 export * from "./evidence/protocol.ts";
 export * from "./evidence/quality.ts";
 export * from "./advice/recommend.ts";

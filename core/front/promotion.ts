@@ -1,63 +1,119 @@
 import type { Evaluation } from "../ports.ts";
-import { FULL } from "../schemas/fidelity.ts";
+import type { SampleResult } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
-import { type Compared, objectiveFigure } from "./objectives.ts";
-import { compareQuality } from "../evidence/quality.ts";
-import { isDistance, isQualityMetric } from "../metrics/metric_table.ts";
-import { commonRung } from "../spec/rungs.ts";
-import { Z95 } from "../evidence/statistics.ts";
+import { isQualityMetric, metricOf } from "../metrics/metric_table.ts";
+import { rungNames } from "../spec/rungs.ts";
+import { type Rival, worldsOf } from "./front_worlds.ts";
+import { type Compared, directionsOf, objectiveFigure } from "./objectives.ts";
+import { covers, minimised } from "./pareto.ts";
 
 /** What is known of a trial on the rungs that it reached, by their names. */
 export interface RungEvidence extends Compared {
   readonly evaluations: ReadonlyMap<string, Evaluation>;
+  /** Of its last artifact; trials of one are equally good. */
+  readonly artifact_ids?: readonly string[];
+}
+
+/** How probable it is that a trial joins the front. */
+export interface Joining {
+  /** That no member of the front beats it: (worlds in which none does + 1) / (worlds + 2). */
+  readonly probability: number;
+  /** The rung that quality was compared on, and samples of it that all had. */
+  readonly rung: string;
+  readonly samples: number;
+  /** Place of the member that beats it in most worlds; null: none ever does. */
+  readonly rival: number | null;
+}
+
+/** Worlds that are drawn: a probability of 0.02 is then known to ± 0.003. */
+const WORLDS = 2000;
+
+function rivalOn(rung: string, evidence: RungEvidence): Rival {
+  const { measurements, samples } = evidence.evaluations.get(rung)!;
+  return { ...evidence, rows: measurements, samples, artifact: evidence.artifact_ids?.at(-1) };
 }
 
 /**
- * Whether the rungs that are left may bring a trial to the front: no member of it is as good in every
- * objective even against the better end of the trial's 95 % intervals. Quality is compared on the
- * highest rung that both reached, sample by sample, so that figures of two rungs never stand against
- * each other.
+ * How probable it is that no member of the front beats a trial, by the samples of the highest rung that
+ * it shares with one: quality in worlds drawn from those samples, so that figures of two rungs never
+ * stand against each other; latency with its errors; bytes exactly, so that who is best in them always
+ * joins. Members without that rung are left out. Null: there is nothing to compare by. A figure that a
+ * runtime cannot give helps nobody to the front.
  */
-export function mayReachFront(
+export function joinProbability(
   trial: RungEvidence,
   front: readonly RungEvidence[],
   spec: Spec,
-): boolean {
-  return !front.some((member) =>
-    spec.objectives.every(({ metric, direction }) =>
-      isQualityMetric(metric)
-        ? surelyNotBetterQuality(trial, member, spec)
-        : surelyNotBetter(trial, member, metric, direction, spec)
-    )
+  random: () => number,
+  { draws = WORLDS }: { draws?: number } = {},
+): Joining | null {
+  const rung = rungNames(spec).findLast((name) =>
+    trial.evaluations.has(name) && front.some(({ evaluations }) => evaluations.has(name))
   );
+  if (rung === undefined) return null;
+  const lacks = (one: RungEvidence, metric: string) =>
+    isQualityMetric(metric)
+      ? one.evaluations.get(rung)!.samples.length === 0
+      : objectiveFigure(one, metric, spec, rung) === undefined;
+  const members = front.flatMap((member, place) => {
+    const comparable = member.evaluations.has(rung) &&
+      !spec.objectives.some(({ metric }) => lacks(member, metric));
+    return comparable ? [{ member, place }] : [];
+  });
+  const unknown = spec.objectives.some(({ metric }) =>
+    metricOf(metric)?.in_runtime !== true && lacks(trial, metric)
+  );
+  if (unknown || members.length === 0) return null;
+  const all = [trial, ...members.map(({ member }) => member)];
+  const rivals = all.map((one) => rivalOn(rung, one));
+  const beaten = beatenBy(rivals, spec, random, draws, rung);
+  const most = Math.max(...beaten.times);
+  return {
+    probability: (beaten.joins + 1) / (draws + 2),
+    rung,
+    samples: sharedSamples(all.map(({ evaluations }) => evaluations.get(rung)!), spec),
+    rival: most === 0 ? null : members[beaten.times.indexOf(most)]!.place,
+  };
 }
 
-function surelyNotBetterQuality(trial: RungEvidence, member: RungEvidence, spec: Spec): boolean {
-  const rung = commonRung(spec, member.evaluations, trial.evaluations);
-  if (rung === undefined) return false;
-  const [theirs, own] = [member, trial].map(({ evaluations }) => evaluations.get(rung)!);
-  const compared = compareQuality(spec, rung, theirs!, own!);
-  return compared !== null && compared.interval !== null && compared.interval[0] >= 0;
-}
-
-function surelyNotBetter(
-  trial: RungEvidence,
-  member: RungEvidence,
-  metric: string,
-  direction: "maximize" | "minimize",
+/** In how many worlds nobody beats the first rival, and in how many each other one does. */
+function beatenBy(
+  rivals: readonly Rival[],
   spec: Spec,
-): boolean {
-  // Of answers: on the highest rung that both reached.
-  const rung = isDistance(metric) ? commonRung(spec, member.evaluations, trial.evaluations) : FULL;
-  if (rung === undefined) return false;
-  const own = objectiveFigure(trial, metric, spec, rung);
-  const other = objectiveFigure(member, metric, spec, rung);
-  if (isDistance(metric) && own === undefined) return false; // not measured on that rung
-  if (own === undefined) return true;
-  if (other === undefined) return false;
-  const tied = metric === "latency_ms" && trial.latency?.form === member.latency?.form;
-  const slack = tied ? 0 : Z95 * Math.hypot(own.standard_error ?? 0, other.standard_error ?? 0);
-  return direction === "minimize"
-    ? own.value - slack >= other.value
-    : own.value + slack <= other.value;
+  random: () => number,
+  draws: number,
+  rung: string,
+): { joins: number; times: number[] } {
+  const draw = worldsOf(rivals, spec, random, rung);
+  const directions = directionsOf(spec);
+  const times = rivals.slice(1).map(() => 0);
+  let joins = 0;
+  for (let world = 0; world < draws; world++) {
+    const [own, ...others] = minimised(draw(), directions);
+    let free = true;
+    others.forEach((other, i) => {
+      if (!covers(other, own!) || covers(own!, other)) return;
+      times[i]!++;
+      free = false;
+    });
+    if (free) joins++;
+  }
+  return { joins, times };
+}
+
+/** Samples of the tasks that count for the quality. */
+export function countedSamples(
+  { samples }: Pick<Evaluation, "samples">,
+  { tasks }: Pick<Spec, "tasks">,
+): SampleResult[] {
+  const counted = new Set(tasks.filter(({ primary }) => primary).map(({ task }) => task));
+  return samples.filter(({ task }) => counted.has(task));
+}
+
+/** How many of those all have. */
+function sharedSamples(evaluations: readonly Evaluation[], spec: Spec): number {
+  const sets = evaluations.map((one) =>
+    new Set(countedSamples(one, spec).map(({ task, sample_hash }) => `${task} ${sample_hash}`))
+  );
+  return [...sets[0]!].filter((name) => sets.every((set) => set.has(name))).length;
 }

@@ -1,23 +1,30 @@
 import { type Comparable, comparableStudy } from "../front/comparable.ts";
 import { frontOf } from "../front/objectives.ts";
-import { mayReachFront, type RungEvidence } from "../front/promotion.ts";
+import {
+  countedSamples,
+  type Joining,
+  joinProbability,
+  type RungEvidence,
+} from "../front/promotion.ts";
+import { CHECKED_GATE, JOINING_LEVEL, type StopRule, stopRule } from "../front/stop_rule.ts";
 import { quantile } from "../evidence/statistics.ts";
 import { FULL, isDecisive } from "../schemas/fidelity.ts";
 import type { Trial } from "../schemas/trial.ts";
-import { heightOf } from "../spec/rungs.ts";
+import { heightOf, rungNames } from "../spec/rungs.ts";
+import { streamRandom } from "../random.ts";
 import { estimatePhase, remainingSeconds } from "./budget.ts";
 import { closeTrial, holdTrial, takeUp } from "./draft.ts";
 import { evaluate, evaluateGated, judge } from "./run_trial.ts";
 import type { Stop } from "./stop.ts";
 import { closeEpisode } from "./close_study.ts";
-import { type Draft, type Ending, type Study, visibleTrials } from "./study.ts";
+import { addGate, type Draft, type Study, visibleTrials } from "./study.ts";
 import { DEFAULT_FULL_EVALUATIONS } from "../spec/limits.ts";
 
 const FINISHED = { state: "completed", failure: null } as const;
 
 /**
- * Decides what follows the first rung. A trial climbs while it may reach the front: one that is
- * surely dominated ends where it stands, one that loses too much on a rung between ends at its gate.
+ * Decides what follows the first rung. A trial climbs while it may join the front (`stopRule`): one
+ * that is unlikely to ends where it stands, one that loses too much on a rung between at its gate.
  * Full evaluations, on the last rung, are for the best K of those that come so far, and nobody knows
  * at first which those are, so:
  *
@@ -26,27 +33,30 @@ const FINISHED = { state: "completed", failure: null } as const;
  *   are held open, and when the search ends the best rewards among them take what is left of K.
  */
 export async function finishTrial(study: Study, draft: Draft): Promise<void> {
-  const ended = await climbBetween(study, draft);
-  const next = nextRung(study, draft.trial);
-  if (ended !== null || next === undefined || !mayClimb(study, draft.trial, next)) {
-    await closeTrial(study, draft, ended ?? FINISHED);
-  } else if (study.fullEvaluations < fullLimit(study) / 2 || isAboveMedian(study, draft.trial)) {
-    await evaluateFull(study, draft);
-  } else {
-    holdTrial(study, draft);
+  for (;;) {
+    const next = nextRung(study, draft.trial);
+    const decision = next === undefined || !isAffordable(study, next)
+      ? "stop"
+      : decide(study, draft);
+    if (next === undefined || decision === "stop") {
+      await closeTrial(study, draft, FINISHED);
+      return;
+    }
+    const at_once = study.fullEvaluations < fullLimit(study) / 2 || isChecked(draft.trial) ||
+      isAboveMedian(study, draft.trial);
+    if (decision === "wait" || (isDecisive(next) && !at_once)) return holdTrial(study, draft);
+    if (isDecisive(next)) return await evaluateFull(study, draft);
+    const ended = await evaluateGated(study, draft, next);
+    judge(study, draft, ended);
+    if (ended !== null) {
+      await closeTrial(study, draft, ended);
+      return;
+    }
   }
 }
 
-/** The rungs below the last, each with its gate, as far as a trial may. Why it ended; null: it did not. */
-async function climbBetween(study: Study, draft: Draft): Promise<Ending | null> {
-  let next = nextRung(study, draft.trial);
-  while (next !== undefined && !isDecisive(next) && mayClimb(study, draft.trial, next)) {
-    const ended = await evaluateGated(study, draft, next);
-    judge(study, draft, ended);
-    if (ended !== null) return ended;
-    next = nextRung(study, draft.trial);
-  }
-  return null;
+function isChecked({ gates }: Trial): boolean {
+  return gates.some(({ gate }) => gate === CHECKED_GATE);
 }
 
 /** The rung above the one that a trial reached; undefined: there is none in this study. */
@@ -55,9 +65,9 @@ function nextRung({ rungs, spec }: Study, { fidelity }: Trial): string | undefin
   return rungs.find((rung) => heightOf(spec, rung) > reached);
 }
 
-/** Whether a rung is worth its time: the front is in reach, in quality, in time and in number. */
-function mayClimb(study: Study, trial: Trial, next: string): boolean {
-  return study.fullEvaluations < fullLimit(study) && isPromising(study, trial) &&
+/** Whether there is a full evaluation left and the time for a rung. */
+function isAffordable(study: Study, next: string): boolean {
+  return study.fullEvaluations < fullLimit(study) &&
     estimatePhase(study, next) <= remainingSeconds(study);
 }
 
@@ -72,7 +82,8 @@ export async function finishHeld(study: Study, { stop }: Stop): Promise<void> {
   for (const draft of waiting) {
     takeUp(study, draft);
     const { trial_id, strategy } = draft.trial;
-    if (!over && !study.ports.signal.aborted && mayClimb(study, draft.trial, FULL)) {
+    const open = !over && !study.ports.signal.aborted && isAffordable(study, FULL);
+    if (open && decide(study, draft, { last: true }) !== "stop") {
       await evaluateFull(study, draft);
       const mode = strategy?.origin.mode ?? "exploit";
       await closeEpisode(study, { trial_id, sampler: strategy?.origin.sampler ?? "", mode });
@@ -100,16 +111,61 @@ function isAboveMedian(study: Study, trial: Trial): boolean {
   return rewards.length === 0 || rewardOf(trial) >= quantile(rewards, 0.5);
 }
 
-/** Whether what is known of a trial lets it hope for the front. */
-export function isPromising(study: Study, trial: Trial): boolean {
-  const compared = comparableStudy([...study.trials, trial], study.spec);
-  const own = evidenceOf(study, compared.trials.at(-1)!);
-  if (own === null) return false;
-  const members = frontOf(compared).members.flatMap((one) => evidenceOf(study, one.trial) ?? []);
-  return mayReachFront(own, members, compared.spec);
+/** By the rule of stops; what it decides is kept with the trial. */
+function decide(study: Study, draft: Draft, { last = false } = {}): StopRule["decision"] {
+  const { trial } = draft;
+  const known = joiningOf(study, trial);
+  if (known === null) return "stop";
+  if (known.joining === null) return "climb";
+  const evaluations = study.evaluations.get(trial.trial_id)!;
+  const counts = rungNames(study.spec).flatMap((rung) => {
+    const evaluation = evaluations.get(rung);
+    return evaluation === undefined ? [] : [countedSamples(evaluation, study.spec).length];
+  });
+  const { decision, gate } = stopRule({
+    trial,
+    joining: known.joining,
+    rival: known.rival,
+    counts,
+    measured: visibleTrials(study).filter(({ trial_id, strategy, state }) =>
+      strategy !== null && trial_id !== trial.trial_id && ["completed", "stopped"].includes(state)
+    ),
+    front: known.front,
+    drawn: streamRandom(study.input.request.seed, `checked ${trial.trial_id}`)(),
+    last,
+  });
+  if (gate !== null) addGate(draft, gate);
+  return decision;
 }
 
-function evidenceOf(study: Study, trial: Comparable): RungEvidence | null {
+/** Whether what is known of a trial lets it hope for the front as it stands. */
+export function isPromising(study: Study, trial: Trial): boolean {
+  const known = joiningOf(study, trial);
+  return known !== null &&
+    (known.joining === null || known.joining.probability >= JOINING_LEVEL);
+}
+
+/** How probable it is that a trial joins the front; null: it was not evaluated. */
+function joiningOf(
+  study: Study,
+  trial: Trial,
+): { joining: Joining | null; rival: string | null; front: readonly string[] } | null {
+  const compared = comparableStudy([...study.trials, trial], study.spec);
+  const own = evidenceOf(study, compared.trials.at(-1)!);
+  if (own === null) return null;
+  const { members } = frontOf(compared);
+  const known = members.flatMap((one) => evidenceOf(study, one.trial) ?? []);
+  const random = streamRandom(study.input.request.seed, `joins ${trial.trial_id}`);
+  const joining = joinProbability(own, known, compared.spec, random);
+  const place = joining?.rival ?? null;
+  return {
+    joining,
+    rival: place === null ? null : known[place]!.trial_id,
+    front: members.map((one) => one.trial.trial_id),
+  };
+}
+
+function evidenceOf(study: Study, trial: Comparable): (RungEvidence & Comparable) | null {
   const evaluations = study.evaluations.get(trial.trial_id);
   return evaluations === undefined ? null : { ...trial, evaluations };
 }

@@ -58,6 +58,10 @@ export const GateDecision = z.strictObject({
   adjustment: z.record(z.string(), KnobValue).optional().describe(
     "knobs that the next attempt sets anew; absent: none",
   ),
+  samples: z.int().optional().describe("that it rests on; absent in old records"),
+  dominated_by: z.string().optional().describe(
+    "trial id of the member of the front that most likely beats it; absent: of no such gate",
+  ),
 });
 export type GateDecision = z.infer<typeof GateDecision>;
 

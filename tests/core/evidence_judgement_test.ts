@@ -7,7 +7,6 @@ import {
   type ConstraintVerdict,
   type Evaluation,
   frontProbability,
-  mayReachFront,
   type Measurement,
   rewardOf,
   rungGate,
@@ -19,6 +18,7 @@ import {
   withAggregates,
 } from "../../core/mod.ts";
 import { smallFacts } from "./spec_fixtures.ts";
+import { mayJoin } from "./front_rivals.ts";
 import { figure, run, world } from "./study_world.ts";
 
 const facts = smallFacts();
@@ -292,18 +292,18 @@ function timed(ms: number, log_error = 0): ComparedLatency {
   return { ratio: null, log_error, interval: null, ms, form: `${ms}`, sessions: 1 };
 }
 
-Deno.test("mayReachFront() gives the benefit of the doubt, and only that", () => {
+Deno.test("joinProbability() gives the benefit of the doubt, and only that", () => {
   const evidence = (right: number, bytes: number, n = 100) => ({
     measurements: [figure("size_bytes", bytes, null, 0)],
     latency: timed(bytes, 0.01 / bytes),
     evaluations: new Map([["proxy", words(n, right)]]),
   });
   const front = [evidence(60, 100)];
-  assert.equal(mayReachFront(evidence(60, 90), front, spec), true, "smaller");
-  assert.equal(mayReachFront(evidence(58, 110), front, spec), true, "perhaps as right");
-  assert.equal(mayReachFront(evidence(30, 110), front, spec), false, "surely worse in everything");
-  assert.equal(mayReachFront(evidence(30, 90), front, spec), true, "worse, and smaller");
-  assert.equal(mayReachFront(evidence(1, 999), [], spec), true, "nothing to beat it");
+  assert.equal(mayJoin(evidence(60, 90), front, spec), true, "smaller");
+  assert.equal(mayJoin(evidence(58, 110), front, spec), true, "perhaps as right");
+  assert.equal(mayJoin(evidence(30, 110), front, spec), false, "surely worse in everything");
+  assert.equal(mayJoin(evidence(30, 90), front, spec), true, "worse, and smaller");
+  assert.equal(mayJoin(evidence(1, 999), [], spec), true, "nothing to beat it");
 });
 
 Deno.test("frontProbability() is near a half for a coin's toss and 1 for a clear win", () => {

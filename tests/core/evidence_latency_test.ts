@@ -6,7 +6,6 @@ import {
   frontOf,
   frontProbability,
   LEAST_SESSION_SPREAD,
-  mayReachFront,
   type Measurement,
   ratioOf,
   recommend,
@@ -15,6 +14,7 @@ import {
   type Trial,
   Z95,
 } from "../../core/mod.ts";
+import { mayJoin } from "./front_rivals.ts";
 import { figure, named, run, world } from "./study_world.ts";
 
 const w = world();
@@ -363,7 +363,7 @@ Deno.test("frontProbability() draws one latency for a form: equal forms never be
   assert.equal(found.get("t2"), 1, "the smallest, and as right as any");
 });
 
-Deno.test("mayReachFront() sees no benefit of a doubt between two trials of one form", () => {
+Deno.test("joinProbability() sees no benefit of a doubt between two trials of one form", () => {
   const proxy = {
     measurements: [{
       ...figure("accuracy", 0.5, null, 0),
@@ -384,7 +384,7 @@ Deno.test("mayReachFront() sees no benefit of a doubt between two trials of one 
   const [two, three] = [compared[2]!, compared[3]!];
   const on = (one: typeof proxy) => ({ evaluations: new Map([["proxy", one]]) });
   const member = { ...two, ...on(proxy) };
-  assert.equal(mayReachFront({ ...three, ...on(worse) }, [member], spec), false);
+  assert.equal(mayJoin({ ...three, ...on(worse) }, [member], spec), false);
   const other = { ...three, latency: { ...three.latency!, form: "other" } };
-  assert.equal(mayReachFront({ ...other, ...on(worse) }, [member], spec), true);
+  assert.equal(mayJoin({ ...other, ...on(worse) }, [member], spec), true);
 });

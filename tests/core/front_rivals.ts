@@ -1,6 +1,9 @@
 import {
   type Comparable,
+  JOINING_LEVEL,
+  joinProbability,
   type Rival,
+  type RungEvidence,
   type SampleResult,
   type Spec,
   streamRandom,
@@ -74,4 +77,10 @@ export function normalShare(z: number): number {
   const tail = Math.exp(-z * z / 2) / Math.sqrt(2 * Math.PI) * t *
     (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
   return z > 0 ? 1 - tail : tail;
+}
+
+/** Whether a trial may join a front, by the level in force. */
+export function mayJoin(trial: RungEvidence, front: readonly RungEvidence[], of: Spec): boolean {
+  const joining = joinProbability(trial, front, of, streamRandom(5, "joins"));
+  return joining === null || joining.probability >= JOINING_LEVEL;
 }

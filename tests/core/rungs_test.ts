@@ -6,7 +6,6 @@ import {
   commonRung,
   type Evaluation,
   higherRung,
-  mayReachFront,
   openByHand,
   planRungs,
   replayStudy,
@@ -18,6 +17,7 @@ import {
   withoutTasks,
 } from "../../core/mod.ts";
 import { request, tasks } from "./spec_fixtures.ts";
+import { mayJoin } from "./front_rivals.ts";
 import { figure, run, type World, world } from "./study_world.ts";
 
 const THREE = { samples: { proxy: 100, full: 400, between: [{ fidelity: "half", samples: 200 }] } };
@@ -292,7 +292,7 @@ Deno.test("a ladder loses a task that is left out, and knows what is higher", ()
   );
 });
 
-Deno.test("mayReachFront() compares on the highest rung that both reached", () => {
+Deno.test("joinProbability() compares on the highest rung that both reached", () => {
   const { spec } = world(THREE).input();
   const scored = (n: number, right: number): Evaluation => ({
     measurements: [{ ...figure("accuracy", right / n, null, 0), task: "words", n }],
@@ -314,9 +314,9 @@ Deno.test("mayReachFront() compares on the highest rung that both reached", () =
   const member = evidence(90, { proxy, half: scored(200, 120), full: scored(400, 240) });
   const alike = evidence(110, { proxy, half: scored(200, 119) });
   const worse = evidence(110, { proxy, half: scored(200, 60) });
-  assert.equal(mayReachFront(evidence(110, { proxy: scored(100, 59) }), [member], spec), true);
-  assert.equal(mayReachFront(alike, [member], spec), true, "perhaps as right");
-  assert.equal(mayReachFront(worse, [member], spec), false, "the rung between tells");
+  assert.equal(mayJoin(evidence(110, { proxy: scored(100, 59) }), [member], spec), true);
+  assert.equal(mayJoin(alike, [member], spec), true, "perhaps as right");
+  assert.equal(mayJoin(worse, [member], spec), false, "the rung between tells");
   const unlike = evidence(90, { full: scored(400, 240) });
-  assert.equal(mayReachFront(worse, [unlike], spec), true, "nothing to compare on");
+  assert.equal(mayJoin(worse, [unlike], spec), true, "nothing to compare on");
 });

@@ -1,6 +1,6 @@
 /** How sure a front is: in SQL, in the journal of before, and in the report. */
 import assert from "node:assert/strict";
-import type { JournalRecord } from "../../core/mod.ts";
+import type { GateDecision, JournalRecord } from "../../core/mod.ts";
 import { hypervolumePlot } from "../../tracker/plots/hypervolume_plot.ts";
 import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
 import { reportBlocks } from "../../tracker/reports_of_study.ts";
@@ -77,4 +77,42 @@ Deno.test("a report says how sure the hypervolume is, why the study ended, and d
   const svg = hypervolumePlot(view.episodes)!;
   assert.match(svg, /minutes of the study/);
   assert.doesNotMatch(svg, /NaN|undefined|null|GPU hours/);
+});
+
+Deno.test("SQL and report tell of stops: samples, rival, and how often they would have been wrong", async () => {
+  const gate = (more: Partial<GateDecision>): GateDecision => ({
+    ...{ gate: "joins_front", decision: "abort", reason: "P is low", value: 0.001 },
+    ...{ threshold: 0.02, samples: 100, dominated_by: "study/t01" },
+    ...more,
+  });
+  const last = result.trials.at(-1)!.trial_id;
+  const [on_front] = result.front.filter((id) => id !== "study/t00" && id !== last);
+  const records = w.records.map((record): JournalRecord => {
+    if (record.type !== "trial_closed") return record;
+    const { trial } = record;
+    if (trial.trial_id === on_front) {
+      const checked = gate({ gate: "joins_front_checked", decision: "pass" });
+      return { ...record, trial: { ...trial, gates: [...trial.gates, checked] } };
+    }
+    return trial.number === result.trials.length - 1
+      ? { ...record, trial: { ...trial, gates: [...trial.gates, gate({})] } }
+      : record;
+  });
+  await inStore(records, async (store) => {
+    const { rows } = await store.query(
+      "SELECT DISTINCT decision, samples, dominated_by FROM gate_decisions WHERE gate LIKE 'joins%' ORDER BY 1",
+    );
+    const kept = { samples: 100, dominated_by: "study/t01" };
+    assert.deepEqual(rows.map((row) => ({ ...row, samples: Number(row["samples"]) })), [
+      { decision: "abort", ...kept },
+      { decision: "pass", ...kept },
+    ]);
+  });
+  const view = await buildView(result.study_id, records, samplesOf);
+  const text = renderMarkdown(reportBlocks(view, ""));
+  assert.match(
+    text,
+    /\d trials? w(as|ere) stopped as unlikely to join the front\. Of 1 that were finished/,
+  );
+  assert.match(text, /1 is on it: a stop is wrong in 21 % to 100 % \(95 %, Wilson\)/);
 });

@@ -1,4 +1,5 @@
-import { number } from "../view/number_text.ts";
+import { falseStops } from "../../core/mod.ts";
+import { number, percent } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, paragraph } from "./blocks.ts";
 
@@ -29,6 +30,7 @@ export function curveBlocks(view: StudyView, { svg, file }: ReportFigure): Block
   return [
     heading(2, "Search"),
     paragraph(said + why),
+    ...stopBlocks(view),
     ...(svg === null ? [] : [{
       block: "figure" as const,
       svg,
@@ -36,4 +38,19 @@ export function curveBlocks(view: StudyView, { svg, file }: ReportFigure): Block
       caption: "Hypervolume of the front as each episode left it; the band is its 95 % interval.",
     }]),
   ];
+}
+
+/** How many trials were stopped as unlikely to join, and how often that would have been wrong. */
+function stopBlocks({ trials, front }: StudyView): Block[] {
+  const { stopped, checked, on_front, interval: [low, high] } = falseStops(trials, front);
+  if (stopped + checked === 0) return [];
+  const count =
+    `${stopped} trial${stopped === 1 ? " was" : "s were"} stopped as unlikely to join ` +
+    "the front.";
+  const share = checked === 0
+    ? "None of those to be stopped was finished all the same, so that nothing tells how often a stop is wrong."
+    : `Of ${checked} that were finished all the same, as one in ten is, ${on_front.length} ` +
+      `${on_front.length === 1 ? "is" : "are"} on it: a stop is wrong in ${percent(low)} to ` +
+      `${percent(high)} (95 %, Wilson).`;
+  return [paragraph(`${count} ${share}`)];
 }

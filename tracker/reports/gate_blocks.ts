@@ -1,10 +1,16 @@
-import { type GateDecision, type Trial, trialName } from "../../core/mod.ts";
+import {
+  CHECKED_GATE,
+  type GateDecision,
+  JOINING_GATE,
+  type Trial,
+  trialName,
+} from "../../core/mod.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, table } from "./blocks.ts";
 
 /** Every trial passes some gate: told is what went otherwise, and what was asked before the end. */
 function isTold({ decision, stage, gate }: GateDecision, { actions }: Trial): boolean {
-  if (decision !== "pass") return true;
+  if (decision !== "pass" || gate === JOINING_GATE || gate === CHECKED_GATE) return true;
   return gate !== "verification" && stage !== undefined && stage < actions.length - 1;
 }
 

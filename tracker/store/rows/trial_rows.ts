@@ -185,7 +185,7 @@ export function closedTrialRows(trial: Trial, position: number): Change[] {
     ...adds(
       "gate_decisions",
       trial.gates.map((
-        { stage, attempt, artifact_id, parent_id, adjustment, ...one },
+        { stage, attempt, artifact_id, parent_id, adjustment, samples, dominated_by, ...one },
         gate_index,
       ) => ({
         ...key,
@@ -196,6 +196,8 @@ export function closedTrialRows(trial: Trial, position: number): Change[] {
         artifact_id: artifact_id ?? null,
         parent_id: parent_id ?? null,
         adjustment: adjustment === undefined ? null : knobWords(adjustment),
+        samples: samples ?? null,
+        dominated_by: dominated_by ?? null,
       })),
     ),
     ...adds(

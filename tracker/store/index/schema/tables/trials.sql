@@ -72,7 +72,9 @@ CREATE TABLE gate_decisions (
   attempt BIGINT,
   artifact_id VARCHAR,
   parent_id VARCHAR,
-  adjustment VARCHAR
+  adjustment VARCHAR,
+  samples BIGINT,
+  dominated_by VARCHAR
 );
 COMMENT ON COLUMN gate_decisions.stage IS
   'action_index of the last action applied; NULL: none was, or a trial of an earlier version';
@@ -82,6 +84,9 @@ COMMENT ON COLUMN gate_decisions.artifact_id IS 'of the artifact that was judged
 COMMENT ON COLUMN gate_decisions.parent_id IS 'artifact_id that a roll-back goes back to';
 COMMENT ON COLUMN gate_decisions.adjustment IS
   'knobs that the next attempt sets anew, such as bits=4; NULL: nothing is changed';
+COMMENT ON COLUMN gate_decisions.samples IS 'that it rests on; NULL: of no such gate';
+COMMENT ON COLUMN gate_decisions.dominated_by IS
+  'trial_id of the member of the front that most likely beats it; NULL: of no such gate';
 
 CREATE TABLE constraint_verdicts (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, constraint_name VARCHAR NOT NULL,
