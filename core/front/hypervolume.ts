@@ -1,4 +1,26 @@
-import { covers, type Direction, minimised, type Point } from "./pareto.ts";
+import { type Direction, firstAbove, minimisedColumns, type Point } from "./pareto.ts";
+import { lexicographicOrder, sortedOrder, taken } from "./sorted_order.ts";
+
+/** Points as columns, one an objective, all to be minimised. */
+type Columns = readonly Float64Array[];
+
+/** The corner with every objective to be minimised. */
+function cornerOf(reference: Point, directions: readonly Direction[]): number[] {
+  return minimisedColumns([reference], directions).map((column) => column[0]!);
+}
+
+/** The points before the corner in every objective. */
+function inside(columns: Columns, corner: Point): Columns {
+  const count = columns[0]?.length ?? 0;
+  const kept = new Uint32Array(count);
+  let length = 0;
+  for (let row = 0; row < count; row++) {
+    let k = 0;
+    while (k < corner.length && columns[k]![row]! < corner[k]!) k++;
+    if (k === corner.length) kept[length++] = row;
+  }
+  return length === count ? columns : columns.map((one) => taken(one, kept.subarray(0, length)));
+}
 
 /**
  * The volume between the points and the reference that at least one point beats. A point on or
@@ -10,11 +32,8 @@ export function hypervolume(
   reference: Point,
   directions: readonly Direction[],
 ): number {
-  const [corner] = minimised([reference], directions);
-  const inside = minimised(points, directions).filter((point) =>
-    point.every((value, i) => value < corner![i]!)
-  );
-  return volume(inside, corner!);
+  const corner = cornerOf(reference, directions);
+  return volume(inside(minimisedColumns(points, directions), corner), corner);
 }
 
 /**
@@ -27,134 +46,155 @@ export function hypervolumeContributions(
   directions: readonly Direction[],
   beside: readonly Point[] = [],
 ): number[] {
-  const [corner] = minimised([reference], directions);
-  const last = reference.length - 1;
-  const rows = minimised(points, directions);
-  const isInside = (row: Point) => row.every((value, i) => value < corner![i]!);
+  const corner = cornerOf(reference, directions);
+  const columns = minimisedColumns([...points, ...beside], directions);
   // In the order of the sweep: what follows finds its rows sorted.
-  const inside = [...rows, ...minimised(beside, directions)].filter(isInside)
-    .sort((a, b) => a[last]! - b[last]!);
-  return rows.map((row) => isInside(row) ? exclusive(row, inside, corner!) : 0);
+  const order = sortedOrder(columns.at(-1) ?? new Float64Array(0));
+  const within = order.filter((row) => columns.every((column, k) => column[row]! < corner[k]!));
+  const rows = within.length === order.length && order.every((row, i) => row === i)
+    ? columns
+    : columns.map((column) => taken(column, within));
+  const lost = points.map(() => 0);
+  within.forEach((row, i) => {
+    if (row < points.length) lost[row] = exclusive(rows, i, corner);
+  });
+  return lost;
 }
 
 /** The part of the box from a row to the corner that no other row reaches. */
-function exclusive(row: Point, rows: readonly number[][], corner: Point): number {
-  const others = rows.filter((other) => other !== row);
-  if (others.some((other) => covers(other, row))) return 0;
-  const box = row.reduce((product, value, i) => product * (corner[i]! - value), 1);
-  const shared = others.map((other) => other.map((value, i) => Math.max(value, row[i]!)));
+function exclusive(rows: Columns, own: number, corner: Point): number {
+  const count = rows[0]!.length;
+  let box = 1;
+  const shared = rows.map((column, k) => {
+    box *= corner[k]! - column[own]!;
+    const limited = new Float64Array(count - 1);
+    for (let i = 0, to = 0; i < count; i++) {
+      if (i !== own) limited[to++] = Math.max(column[i]!, column[own]!);
+    }
+    return limited;
+  });
+  for (let i = 0; i < count - 1; i++) {
+    let k = 0;
+    while (k < shared.length && shared[k]![i] === rows[k]![own]) k++;
+    if (k === shared.length) return 0; // another one covers it
+  }
   return Math.max(0, box - volume(shared, corner));
 }
 
 /** The rows nothing covers, one of each set of duplicates. */
-function undominated(rows: readonly number[][]): number[][] {
-  const sorted = [...rows].sort((a, b) => {
-    const i = a.findIndex((value, k) => value !== b[k]);
-    return i < 0 ? 0 : a[i]! - b[i]!;
-  });
-  const kept: number[][] = [];
-  for (const row of sorted) {
-    if (!kept.some((member) => covers(member, row))) kept.push(row);
+function undominated(columns: Columns): Columns {
+  const width = columns.length;
+  const order = lexicographicOrder(columns);
+  const kept = new Uint32Array(order.length);
+  let count = 0;
+  for (let i = 0; i < order.length; i++) {
+    const row = order[i]!;
+    let member = count - 1;
+    for (; member >= 0; member--) {
+      const other = kept[member]!;
+      let k = 1; // the first column is nowhere larger
+      while (k < width && columns[k]![other]! <= columns[k]![row]!) k++;
+      if (k === width) break;
+    }
+    if (member < 0) kept[count++] = row;
   }
-  return kept;
+  return columns.map((column) => taken(column, kept.subarray(0, count)));
+}
+
+/** The volume of one or two rows: their boxes, less what both have. */
+function boxes(columns: Columns, corner: Point): number {
+  let [first, second, both] = [1, 1, 1];
+  for (let k = 0; k < corner.length; k++) {
+    const [a, b] = [columns[k]![0]!, columns[k]!.at(-1)!];
+    first *= corner[k]! - a;
+    second *= corner[k]! - b;
+    both *= corner[k]! - Math.max(a, b);
+  }
+  return first + second - both;
 }
 
 /** The volume of rows before the corner; dominated ones may be among them. */
-function volume(rows: readonly number[][], corner: Point): number {
-  if (rows.length === 0) return 0;
-  switch (corner.length) {
-    case 1:
-      return corner[0]! - Math.min(...rows.map((row) => row[0]!));
-    case 2:
-      return area(rows, corner);
-    case 3:
-      return sweep(rows, corner);
-    default:
-      return sliced(undominated(rows), corner);
-  }
+function volume(columns: Columns, corner: Point): number {
+  const [x, y, z] = columns;
+  if (x === undefined || x.length === 0) return 0;
+  if (x.length < 3) return boxes(columns, corner);
+  if (y === undefined) return corner[0]! - x.reduce((least, one) => Math.min(least, one));
+  if (z === undefined) return area(x, y, corner);
+  return columns.length === 3 ? sweep(x, y, z, corner) : sliced(undominated(columns), corner);
 }
 
 /** Two dimensions: left to right, each step of the staircase adds a rectangle. */
-function area(rows: readonly number[][], corner: Point): number {
+function area(x: Float64Array, y: Float64Array, corner: Point): number {
+  const right = corner[0]!;
   let total = 0;
   let height = corner[1]!;
-  for (const [x, y] of [...rows].sort((a, b) => a[0]! - b[0]!) as [number, number][]) {
-    if (y >= height) continue;
-    total += (corner[0]! - x) * (height - y);
-    height = y;
+  for (const row of sortedOrder(x)) {
+    if (y[row]! >= height) continue;
+    total += (right - x[row]!) * (height - y[row]!);
+    height = y[row]!;
   }
   return total;
 }
 
 /**
  * Three dimensions: bottom to top, the covered area times the thickness of each layer. The area's
- * staircase is kept in order, so that each row costs a search and what it adds.
+ * staircase, from left to right and downwards, is kept in order, so that each row costs a search and
+ * what it adds.
  */
-function sweep(rows: readonly number[][], corner: Point): number {
-  const layers = [...rows].sort((a, b) => a[2]! - b[2]!);
-  const steps = staircase(corner[0]!, corner[1]!);
-  let total = 0;
-  layers.forEach((row, i) => {
-    const covered = steps.add(row[0]!, row[1]!);
-    total += covered * ((layers[i + 1]?.[2] ?? corner[2]!) - row[2]!);
-  });
-  return total;
-}
-
-/** The area that points of a plane beat before a corner, point after point. */
-function staircase(right: number, top: number): { add(x: number, y: number): number } {
-  // Left to right and downwards; no step beats another.
-  const xs: number[] = [];
-  const ys: number[] = [];
-  let covered = 0;
-  return {
-    add(x, y) {
-      const at = firstBeyond(xs, x);
-      let height = at === 0 ? top : ys[at - 1]!;
-      if (height <= y) return covered;
-      let next = at;
-      let left = x;
-      // Above the steps that the point takes the place of, then up to the one that it leaves.
-      for (; next < xs.length && ys[next]! >= y; next++) {
-        covered += (xs[next]! - left) * (height - y);
-        left = xs[next]!;
-        height = ys[next]!;
-      }
-      covered += ((xs[next] ?? right) - left) * (height - y);
-      const equal = at > 0 && xs[at - 1] === x ? 1 : 0; // a higher step at the same x goes, too
-      xs.splice(at - equal, next - at + equal, x);
-      ys.splice(at - equal, next - at + equal, y);
-      return covered;
-    },
-  };
-}
-
-/** Index of the first of ascending values that is greater. */
-function firstBeyond(values: readonly number[], value: number): number {
-  let low = 0;
-  let high = values.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (values[middle]! <= value) low = middle + 1;
-    else high = middle;
+function sweep(x: Float64Array, y: Float64Array, z: Float64Array, corner: Point): number {
+  const [right, top, end] = corner as [number, number, number];
+  const xs = new Float64Array(x.length);
+  const ys = new Float64Array(x.length);
+  let [steps, covered, total, reached] = [0, 0, 0, 0];
+  for (const row of sortedOrder(z)) {
+    if (covered > 0) total += covered * (z[row]! - reached);
+    reached = z[row]!;
+    const [left, low] = [x[row]!, y[row]!];
+    let at = firstAbove(xs, left, steps);
+    let height = at === 0 ? top : ys[at - 1]!;
+    if (height <= low) continue;
+    // Above the steps that the point takes the place of, then up to the one that it leaves.
+    let [next, from] = [at, left];
+    for (; next < steps && ys[next]! >= low; next++) {
+      covered += (xs[next]! - from) * (height - low);
+      from = xs[next]!;
+      height = ys[next]!;
+    }
+    covered += ((next < steps ? xs[next]! : right) - from) * (height - low);
+    if (at > 0 && xs[at - 1] === left) at--; // a higher step at the same x goes, too
+    if (next !== at + 1) {
+      xs.copyWithin(at + 1, next, steps);
+      ys.copyWithin(at + 1, next, steps);
+      steps += at + 1 - next;
+    }
+    xs[at] = left;
+    ys[at] = low;
   }
-  return low;
+  return total + covered * (end - reached);
 }
 
 /**
  * More dimensions: worst last coordinate first, so that every later point reaches as far along it
  * and the part that a point adds alone is a volume of one dimension less.
  */
-function sliced(front: readonly number[][], reference: Point): number {
-  const last = reference.length - 1;
-  const base = reference.slice(0, last);
-  const sorted = [...front].sort((a, b) => b[last]! - a[last]!);
-  return sorted.reduce((total, row, i) => {
-    const own = base.reduce((product, corner, k) => product * (corner - row[k]!), 1);
-    const limited = sorted.slice(i + 1).map((other) =>
-      base.map((_, k) => Math.max(row[k]!, other[k]!))
-    );
-    const shared = volume(limited, base);
-    return total + (own - shared) * (reference[last]! - row[last]!);
-  }, 0);
+function sliced(columns: Columns, corner: Point): number {
+  const last = corner.length - 1;
+  const base = corner.slice(0, last);
+  const order = sortedOrder(columns[last]!).reverse();
+  const rows = columns.map((column) => taken(column, order));
+  const count = order.length;
+  let total = 0;
+  for (let i = 0; i < count; i++) {
+    let own = 1;
+    const limited = base.map((edge, k) => {
+      const column = rows[k]!;
+      const floor = column[i]!;
+      own *= edge - floor;
+      const values = new Float64Array(count - i - 1);
+      for (let at = 0; at < values.length; at++) values[at] = Math.max(floor, column[i + 1 + at]!);
+      return values;
+    });
+    total += (own - volume(limited, base)) * (corner[last]! - rows[last]![i]!);
+  }
+  return total;
 }
