@@ -1,0 +1,162 @@
+/**
+ * Search quality beside Optuna and pymoo on problems whose answer is known: the same start points, the same
+ * handling of invalid points, paired seeds. A run is a line of the results' file; what is there is not
+ * run again.
+ *
+ *     deno task bench:search --quick                    # two problems, three seeds: a minute
+ *     deno task bench:search --workers 2                # everything, hours
+ *     deno task bench:search --samplers auto --again    # one of ours anew, after it was changed
+ *     deno task bench:search --table recorded.json      # a table of recipes that were really run
+ *     deno task bench:search --front                    # speed of hypervolume and ranks
+ */
+import { execa } from "execa";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { CONTINUOUS } from "./continuous_problems.ts";
+import { frontSpeed } from "./front_speed.ts";
+import { MIXED } from "./mixed_problem.ts";
+import { OWN_SAMPLERS } from "./own_samplers.ts";
+import type { Problem } from "./problem.ts";
+import { readRecordedProblem } from "./recorded_problem.ts";
+import { type Job, keepRun, missingJobs, readRuns } from "./results.ts";
+import { type Rival, RIVALS, rivalsPython, startRivals } from "./rivals.ts";
+import { runAlgorithm } from "./run_search.ts";
+import { pairRows, samplerRows, searchMarkdown } from "./search_table.ts";
+
+/** Gaussian processes take seconds a suggestion: their runs are shorter. */
+const GP_TRIALS = 100;
+
+const { values: given } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    again: { type: "boolean", default: false },
+    front: { type: "boolean", default: false },
+    "own-start": { type: "boolean", default: false },
+    problems: { type: "string" },
+    samplers: { type: "string" },
+    seeds: { type: "string" },
+    trials: { type: "string" },
+    workers: { type: "string", default: "1" },
+    ours: { type: "string" },
+    table: { type: "string" },
+    out: { type: "string", default: ".pare/bench-search" },
+    job: { type: "string" },
+  },
+});
+
+const say = (text: string) => console.error(`bench: ${text}`);
+
+function listOf(text: string | undefined, all: readonly string[], what: string): string[] {
+  if (text === undefined) return [...all];
+  const names = text.split(",").filter((name) => name !== "");
+  const unknown = names.find((name) => !all.includes(name));
+  if (unknown === undefined) return names;
+  console.error(`Cannot run ${what} ${unknown}: there are ${all.join(", ")}`);
+  process.exit(2);
+}
+
+function countOf(text: string | undefined, usual: number, what: string): number {
+  const count = text === undefined ? usual : Number(text);
+  if (Number.isInteger(count) && count > 0) return count;
+  console.error(`Cannot run with --${what} ${text}: it is a whole number from 1`);
+  process.exit(2);
+}
+
+async function problemsOf(): Promise<Problem[]> {
+  const recorded = given.table === undefined ? [] : [await readRecordedProblem(given.table)];
+  return [MIXED, ...CONTINUOUS, ...recorded];
+}
+
+/** One job in this process: every run is a line on its output. */
+async function runJob({ problem: name, sampler, seeds, trials }: Job): Promise<void> {
+  const problem = (await problemsOf()).find((one) => one.name === name)!;
+  const algorithm = OWN_SAMPLERS[sampler];
+  if (algorithm !== undefined) {
+    for (const seed of seeds) {
+      console.log(
+        JSON.stringify(runAlgorithm(problem, { name: sampler, algorithm }, { seed, trials })),
+      );
+    }
+    return;
+  }
+  const rivals = startRivals(await rivalsPython(say));
+  for (const seed of seeds) {
+    const how = { seed, trials, own_start: given["own-start"] };
+    console.log(JSON.stringify(await rivals.run(problem, sampler as Rival, how)));
+  }
+  rivals.end();
+}
+
+/** Runs jobs in processes of their own, so many at a time; a run is kept as soon as it ends. */
+async function runJobs(jobs: readonly Job[], path: string, workers: number): Promise<void> {
+  const left = [...jobs];
+  let kept = Promise.resolve();
+  const own = fileURLToPath(import.meta.url);
+  const more = [
+    ...(given.table === undefined ? [] : ["--table", given.table]),
+    ...(given["own-start"] ? ["--own-start"] : []),
+  ];
+  const work = async () => {
+    for (let job = left.shift(); job !== undefined; job = left.shift()) {
+      const args = ["run", "--allow-all", own, "--job", JSON.stringify(job), ...more];
+      const child = execa(process.execPath, args, { stderr: "inherit" });
+      for await (const line of child) {
+        const run = JSON.parse(line);
+        kept = kept.then(() => keepRun(path, run));
+      }
+      await kept;
+      say(`${job.problem} ${job.sampler}, seeds ${job.seeds.join(" ")}; ${left.length} jobs left`);
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, work));
+  await kept;
+}
+
+async function main(): Promise<void> {
+  if (given.job !== undefined) return await runJob(JSON.parse(given.job));
+  if (given.front) return console.log(await frontSpeed(await rivalsPython(say)));
+  const problems = (await problemsOf()).map(({ name }) => name);
+  const own = Object.keys(OWN_SAMPLERS);
+  const trials = countOf(given.trials, given.quick ? 60 : 200, "trials");
+  const wanted = {
+    problems: listOf(
+      given.problems ?? (given.quick ? "mixed,dtlz2_d6" : undefined),
+      problems,
+      "on",
+    ),
+    samplers: listOf(
+      given.samplers ?? (given.quick ? "random,evolution,optuna_random,optuna_tpe" : undefined),
+      [...own, ...RIVALS],
+      "the sampler",
+    ),
+    seeds: Array.from({ length: countOf(given.seeds, given.quick ? 3 : 20, "seeds") }, (_, i) => i),
+    trials: (sampler: string) => sampler === "optuna_gp" ? Math.min(GP_TRIALS, trials) : trials,
+  };
+  const folder = given["own-start"] ? join(given.out, "own-start") : given.out;
+  await mkdir(folder, { recursive: true });
+  const path = join(folder, "runs.jsonl");
+  if (given.again) {
+    const kept = (await readRuns(path)).filter(({ problem, sampler }) =>
+      !wanted.samplers.includes(sampler) || !wanted.problems.includes(problem)
+    );
+    await writeFile(path, kept.map((run) => `${JSON.stringify(run)}\n`).join(""));
+  }
+  const jobs = missingJobs(wanted, await readRuns(path));
+  if (jobs.length > 0) {
+    if (jobs.some(({ sampler }) => !own.includes(sampler))) await rivalsPython(say);
+    await runJobs(jobs, path, countOf(given.workers, 1, "workers"));
+  }
+  const runs = await readRuns(path);
+  const ours = given.ours ?? ("auto" in OWN_SAMPLERS ? "auto" : null);
+  const markdown = searchMarkdown(runs, { ours, own });
+  const pairs = ours === null ? [] : pairRows(runs, ours);
+  const summary = { samplers: samplerRows(runs), pairs };
+  await writeFile(join(folder, "summary.json"), JSON.stringify(summary, null, 1) + "\n");
+  await writeFile(join(folder, "summary.md"), markdown);
+  console.log(markdown);
+}
+
+await main();

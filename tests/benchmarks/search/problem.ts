@@ -1,0 +1,30 @@
+import type { Space, SpacePoint } from "../../../core/mod.ts";
+
+/** A search problem whose answer is known: everything is to be minimised. */
+export interface Problem {
+  readonly name: string;
+  readonly space: Space;
+  /** Corner of the hypervolume. */
+  readonly reference: readonly number[];
+  /** The hypervolume of the true front. */
+  readonly maximum: number;
+  /** Samplers may be tuned on it; the others are only reported. */
+  readonly tuned: boolean;
+  /** Null: an invalid point, which counts against the budget all the same. */
+  evaluate(point: SpacePoint): number[] | null;
+}
+
+/** A space of so many real numbers from `minimum` to `maximum`. */
+export function realSpace(count: number, minimum = 0, maximum = 1): Space {
+  return {
+    dimensions: Array.from(
+      { length: count },
+      (_, i) => ({ name: `x${i}`, kind: "real" as const, minimum, maximum }),
+    ),
+  };
+}
+
+/** The numbers of a point of such a space. */
+export function numbersOf({ dimensions }: Space, point: SpacePoint): number[] {
+  return dimensions.map(({ name }) => Number(point[name]));
+}

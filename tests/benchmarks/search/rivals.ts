@@ -1,0 +1,86 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { checkPoint, pointAt, type SpacePoint, unitsOf } from "../../../core/mod.ts";
+import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
+import type { Problem } from "./problem.ts";
+import { type SearchRun, searchRun, startPoints } from "./run_search.ts";
+
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+
+/** The rivals: what `rivals.py` knows. */
+export const RIVALS = [
+  "optuna_random",
+  "optuna_nsga2",
+  "optuna_tpe",
+  "optuna_tpe_group",
+  "optuna_gp",
+  "pymoo_nsga2",
+] as const;
+export type Rival = typeof RIVALS[number];
+
+const Told = z.union([
+  z.strictObject({ point: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])) }),
+  z.strictObject({ units: z.array(z.number()) }),
+  z.strictObject({ suggestion_ms: z.number() }),
+]);
+
+/** A process of the rivals that takes one run after the other. */
+export interface RivalProcess {
+  run(
+    problem: Problem,
+    rival: Rival,
+    how: { seed: number; trials: number; own_start?: boolean },
+  ): Promise<SearchRun>;
+  end(): void;
+}
+
+/** The rivals' Python; made on first use. */
+export async function rivalsPython(say: (text: string) => void): Promise<string> {
+  const { python } = await ensureEnvironment("search_rivals", {
+    pins_directory: `${HERE}/rivals_env`,
+    onProgress: ({ line }) => say(line),
+  });
+  return python;
+}
+
+export function startRivals(python: string): RivalProcess {
+  const child = spawn(python, [`${HERE}/rivals.py`], {
+    stdio: ["pipe", "pipe", "pipe"],
+    env: { ...Deno.env.toObject(), OMP_NUM_THREADS: "1", PYTHONDONTWRITEBYTECODE: "1" },
+  });
+  const errors: string[] = [];
+  child.stderr.on("data", (data) => errors.push(String(data)));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const write = (message: unknown) => void child.stdin.write(JSON.stringify(message) + "\n");
+  const read = async () => {
+    const { value, done } = await lines.next();
+    if (done) throw new Error(`The rivals' process ended:\n${errors.join("").slice(-2000)}`);
+    return Told.parse(JSON.parse(value));
+  };
+  return {
+    async run(problem, rival, { seed, trials, own_start = false }) {
+      const { space, reference, evaluate } = problem;
+      const start = own_start ? [] : startPoints(problem, seed).slice(0, trials);
+      const start_units = start.map((point) => unitsOf(space, point));
+      const { dimensions } = space;
+      write({ rival, dimensions, objectives: reference.length, seed, start, start_units, trials });
+      const values: (number[] | null)[] = [];
+      for (;;) {
+        const told = await read();
+        if ("suggestion_ms" in told) {
+          const run = { sampler: rival, seed, suggestion_ms: told.suggestion_ms };
+          return searchRun(problem, run, values);
+        }
+        const point: SpacePoint = "point" in told ? told.point : pointAt(space, told.units);
+        const reason = checkPoint(space, point);
+        if (reason !== null) throw new Error(`${rival} named what is no point: ${reason}`);
+        const found = evaluate(point);
+        values.push(found);
+        write(found);
+      }
+    },
+    end: () => child.stdin.end(),
+  };
+}
