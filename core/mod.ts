@@ -38,6 +38,7 @@ export * from "./advice/samples_to_take.ts";
 export * from "./evidence/sequence/capital.ts";
 export * from "./evidence/sequence/draw_order.ts";
 export * from "./evidence/sequence/expected_samples.ts";
+export * from "./evidence/sequence/looks.ts";
 export * from "./evidence/sequence/paired_sequence.ts";
 export * from "./evidence/sequence/verdict.ts";
 export * from "./evidence/significance.ts";

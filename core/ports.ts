@@ -1,3 +1,4 @@
+import type { RowsByTask } from "./evidence/sequence/looks.ts";
 import type { ResolvedAction } from "./schemas/action.ts";
 import type { Artifact } from "./schemas/artifact.ts";
 import type { RefusedTask } from "./schemas/endpoint.ts";
@@ -24,6 +25,14 @@ export interface Evaluation {
   refused?: RefusedTask[];
 }
 
+/** A part of a rung's samples, read before all of them are. */
+export interface Look {
+  /** Null: all of the rung's. */
+  readonly rows: RowsByTask | null;
+  /** What earlier looks have read: their answers are taken over. */
+  readonly before: readonly RowsByTask[];
+}
+
 /** Speed, memory and energy of an artifact in a named runtime, baseline interleaved. */
 export interface Speed {
   measurements: Measurement[];
@@ -47,6 +56,8 @@ export interface Backend {
     fidelity: string,
     /** Present in the midst of a chain: number of the last action applied, from 0. */
     stage?: number,
+    /** Absent: all of the rung's samples, and no look before. */
+    look?: Look,
   ): Promise<Outcome<Evaluation>>;
   /** `baseline` null: the artifact is the baseline and is measured alone. */
   speed(trial_id: string, artifact: Artifact, baseline: Artifact | null): Promise<Outcome<Speed>>;

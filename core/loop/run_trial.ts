@@ -15,6 +15,7 @@ import type { Artifact } from "../schemas/artifact.ts";
 import type { Evaluation } from "../ports.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
+import { readRung } from "./look_ahead.ts";
 import { addMeasurements, callBackend, endingOf, hintOf, notANumber } from "./draft.ts";
 import { alertOfFindings, alertOfNaN } from "./health_alerts.ts";
 import { endOfRefused } from "./refused_tasks.ts";
@@ -93,13 +94,8 @@ export async function evaluate(
   fidelity: string,
 ): Promise<Ending | null> {
   const { trial_id, strategy } = draft.trial;
-  const evaluated = await callBackend(
-    study,
-    draft,
-    fidelity,
-    draft.artifact.artifact_id,
-    () => study.ports.backend.evaluate(trial_id, draft.artifact, fidelity),
-  );
+  const reference = baselineEvaluation(study, fidelity);
+  const evaluated = await readRung(study, draft, fidelity, reference);
   if ("ending" in evaluated) {
     await alertOfNaN(study, draft, evaluated.ending);
     return evaluated.ending;
@@ -113,7 +109,6 @@ export async function evaluate(
     fidelity,
     hintOf(study, draft.trial, "quality"),
   );
-  const reference = baselineEvaluation(study, fidelity);
   await alertOfFindings(study, draft, evaluation, { reference, broken });
   const ended = broken === null
     ? await endOfRefused(study, draft, evaluation, fidelity)
@@ -304,7 +299,8 @@ export function judge(study: Study, draft: Draft, ending: Ending | null): void {
   if (trial.fidelity === null || baseline === undefined) return;
   const { spec, input: { facts } } = study;
   const { fidelity, measurements } = trial;
-  const constraints = checkConstraints(spec, facts, measurements, comparison(study, trial));
+  const quality = draft.decided ?? comparison(study, trial);
+  const constraints = checkConstraints(spec, facts, measurements, quality);
   const stopped = ending?.state === "stopped";
   const reward = ending !== null && !stopped ? null : rewardOf({
     spec,

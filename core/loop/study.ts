@@ -1,6 +1,7 @@
 import { comparableStudy } from "../front/comparable.ts";
 import { FRONT_STREAM, type FrontEstimate, frontEstimate } from "../front/front_probability.ts";
 import { frontHypervolume, frontOf, yardstickFor } from "../front/objectives.ts";
+import type { QualityComparison } from "../evidence/quality.ts";
 import type { Evaluation } from "../ports.ts";
 import { streamRandom } from "../random.ts";
 import { FULL } from "../schemas/fidelity.ts";
@@ -32,6 +33,8 @@ export interface Draft {
   waited: number;
   /** Why it goes no further; null: it may. */
   ended: Ending | null;
+  /** What a look ahead of a whole evaluation decided, and its samples; absent: none did. */
+  decided?: QualityComparison;
   /** When it was put aside for a late full evaluation; null where it was not. */
   held_since: number | null;
 }

@@ -93,6 +93,10 @@ export const StudyRequest = z.strictObject({
   gate_actions: z.boolean().optional().describe(
     "evaluate on the first rung, and gate, after every action of a chain; default: after the last",
   ),
+  until_decided: z.boolean().optional().describe(
+    "end an evaluation as soon as its samples show that the quality constraint, or a rung's gate, is " +
+      "violated; default: each rung's samples are all read",
+  ),
   convergence_episodes: z.int().positive().optional().describe(
     "stop after so many episodes without a gain in hypervolume",
   ),

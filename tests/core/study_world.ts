@@ -51,6 +51,8 @@ export interface Call {
   readonly trial_id: string;
   readonly recipe: string;
   readonly fidelity: string | null;
+  /** Samples of a look at a part of the rung. */
+  readonly look?: number;
   /** From 1. */
   readonly count: number;
 }
@@ -115,8 +117,9 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
   ): Promise<Outcome<T>> {
     await Promise.resolve();
     const recipe = about.actions.map(nameOf).join("+") || "base";
-    const { call, trial_id, fidelity } = about;
-    const made: Call = { call, trial_id, recipe, fidelity, count: calls.length + 1 };
+    const { actions: _, ...said } = about;
+    const { call } = said;
+    const made: Call = { ...said, recipe, count: calls.length + 1 };
     calls.push(made);
     const failed = options.disturb?.(made);
     clock.advance(seconds);
@@ -157,25 +160,34 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
         return { artifact, cached };
       });
     },
-    async evaluate(trial_id, artifact, fidelity, stage) {
+    async evaluate(trial_id, artifact, fidelity, stage, look) {
       const actions = recipes.get(artifact.artifact_id)!;
       const n = amounts[fidelity]!;
-      const about = { call: "evaluate" as const, trial_id, fidelity, actions };
-      const outcome = await step(about, n / 20, (): Evaluation => {
+      const part = look?.rows ?? null;
+      const rows = (task: string) => new Set(part?.[task] ?? []);
+      const taken = (one: SampleResult) =>
+        part === null || rows(one.task).has(Number(one.sample_id));
+      const about = {
+        call: "evaluate" as const,
+        trial_id,
+        fidelity,
+        actions,
+        ...(part === null ? {} : { look: Object.values(part).flat().length }),
+      };
+      const outcome = await step(about, (about.look ?? n) / 20, (): Evaluation => {
         const bits = bitsOf(actions);
         const loss = options.loss?.(bits, actions, fidelity) ?? LOSS[bits] ?? 0.01;
-        const samples = [...words(n, loss), ...texts(n / 10, loss)];
+        const samples = [...words(n, loss), ...texts(n / 10, loss)].filter(taken);
         const hash = options.protocol?.(calls.at(-1)!) ?? `${fidelity}-1`;
         return {
-          measurements: [
-            qualityOf("words", samples, fidelity),
-            qualityOf("words_text", samples, fidelity),
-          ],
+          measurements: ["words", "words_text"]
+            .filter((task) => samples.some((one) => one.task === task))
+            .map((task) => qualityOf(task, samples, fidelity)),
           samples,
           protocol: { words: hash, words_text: hash },
         };
       });
-      if (outcome.ok && stage === undefined) {
+      if (outcome.ok && stage === undefined && part === null) {
         stored.push({ trial_id, fidelity, evaluation: outcome.value });
       }
       return outcome;

@@ -211,6 +211,13 @@ export const STUDY_OPTIONS = [
     of: "study",
   },
   {
+    flag: "--until-decided",
+    help: "end an evaluation once its samples show that the allowed drop is exceeded",
+    reads: "flag",
+    field: "until_decided",
+    of: "study",
+  },
+  {
     flag: "--convergence-episodes <n>",
     help: "end after so many without a gain; default: 6",
     reads: "whole from 1",

@@ -1,6 +1,14 @@
 import { createHash } from "node:crypto";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Artifact, Evaluation, Outcome } from "../../core/mod.ts";
+import type {
+  Artifact,
+  Evaluation,
+  Look,
+  Outcome,
+  RowsByTask,
+  SampleSelection,
+} from "../../core/mod.ts";
 import { readSamples } from "../store/rows/sample_file.ts";
 import { artifactPlace } from "./artifact_place.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
@@ -18,6 +26,8 @@ export interface EvaluateInput {
   readonly fidelity: string;
   /** Of an evaluation in the midst of a chain: number of the last action applied. */
   readonly stage?: number | undefined;
+  /** A part of the rung's samples, or what such looks have read before all of them. */
+  readonly look?: Look | undefined;
 }
 
 /** Log-likelihood requests are batched by this many on a CPU: measured to be the fastest. */
@@ -43,30 +53,50 @@ async function answersPath({ workshop, study, artifact }: EvaluateInput): Promis
   return join(workshop.home.root, "answers", `${name}.jsonl`);
 }
 
-/** Quality on a rung: one process, its samples kept beside the journal. */
+/** Selections of rows, as those of the rung are weighed. */
+function selectionsOf(rows: RowsByTask, rung: readonly SampleSelection[]): SampleSelection[] {
+  return rung.flatMap((selection) => {
+    const own = rows[selection.task];
+    return own === undefined ? [] : [{ ...selection, rows: [...own] }];
+  });
+}
+
+/**
+ * Quality on a rung: one process, its samples kept beside the journal. Those of a look at a part of
+ * it are read and not kept: its answers are, and the whole rung takes them over.
+ */
 export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Evaluation>> {
-  const { workshop, study, runner, trial_id, artifact, fidelity } = input;
+  const { workshop, study, runner, trial_id, artifact, fidelity, look } = input;
   const place = await artifactPlace(workshop.artifacts, artifact, "evaluate");
   if (!place.ok) return place;
   const { stage } = input;
   const height = study.rungs.findIndex((rung) => rung.fidelity === fidelity);
-  const { selections } = study.rungs[height]!; // the loop climbs the study's own rungs
+  const rung = study.rungs[height]!.selections; // the loop climbs the study's own rungs
+  const part = look?.rows ?? null;
+  const selections = part === null ? rung : selectionsOf(part, rung);
   const below = study.rungs.slice(0, height);
   const { relative, absolute } = workshop.store.samplesPath(
     study.study_id,
-    stage === undefined ? trial_id : `${trial_id}-stage${stage}`,
+    part !== null
+      ? `${trial_id}-look`
+      : stage === undefined
+      ? trial_id
+      : `${trial_id}-stage${stage}`,
     fidelity,
   );
   const evaluated = await runner(trial_id, {
     stage: "evaluate",
     ...place.value,
-    tasks: [...study.tasks],
+    tasks: study.tasks.filter(({ task }) => selections.some((one) => one.task === task)),
     selections: [...selections],
     fidelity,
     batch_size: BATCH_SIZE,
     samples_path: absolute,
     seed: study.seed,
-    batched_apart: below.flatMap((rung) => rung.selections),
+    batched_apart: [
+      ...below.flatMap((lower) => lower.selections),
+      ...(look?.before ?? []).flatMap((rows) => selectionsOf(rows, rung)),
+    ],
     answers_path: await answersPath(input),
     answer_chars: study.answer_chars,
     runtime: null,
@@ -78,6 +108,17 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
     evaluated.value;
   try {
     const rows = await readSamples(absolute, samples_sha256);
+    const value = {
+      measurements,
+      samples: rows,
+      protocol,
+      protocol_parts,
+      ...(refused.length > 0 ? { refused } : {}),
+    };
+    if (part !== null) {
+      await rm(absolute, { force: true });
+      return { ok: true, value, spans: evaluated.spans };
+    }
     await workshop.store.record({
       type: "samples_written",
       at: workshop.timestamp(),
@@ -91,17 +132,7 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
       protocol,
       protocol_parts,
     });
-    return {
-      ok: true,
-      value: {
-        measurements,
-        samples: rows,
-        protocol,
-        protocol_parts,
-        ...(refused.length > 0 ? { refused } : {}),
-      },
-      spans: evaluated.spans,
-    };
+    return { ok: true, value, spans: evaluated.spans };
   } catch (error) {
     return failed(storageFailure(error, "evaluate"), evaluated.spans);
   }

@@ -43,10 +43,10 @@ export function createLiveBackend(
   return {
     apply: (trial_id: string, parent: Artifact, action: ResolvedAction, stage: number) =>
       applyAction({ workshop, study, runner, trial_id, parent, action, stage, ...models }),
-    async evaluate(trial_id, artifact, fidelity, stage): Promise<Outcome<Evaluation>> {
-      const input = { workshop, study, runner, trial_id, artifact, fidelity, stage };
+    async evaluate(trial_id, artifact, fidelity, stage, look): Promise<Outcome<Evaluation>> {
+      const input = { workshop, study, runner, trial_id, artifact, fidelity, stage, look };
       const evaluated = await evaluateArtifact(input);
-      if (evaluated.ok) {
+      if (evaluated.ok && (look?.rows ?? null) === null) {
         const isFirst = fidelity === study.rungs[0]?.fidelity;
         answers.keep(artifact.artifact_id, evaluated.value.samples, isFirst);
       }

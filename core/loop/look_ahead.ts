@@ -1,0 +1,138 @@
+import {
+  compareQuality,
+  countedTasks,
+  ofTask,
+  type QualityComparison,
+  withAggregates,
+} from "../evidence/quality.ts";
+import { rungThreshold } from "../evidence/gates.ts";
+import { looksOf, type RowsByTask } from "../evidence/sequence/looks.ts";
+import { sampleOrder, samplesUntilDecided } from "../evidence/sequence/paired_sequence.ts";
+import { judgeSequence, sequenceInterval } from "../evidence/sequence/verdict.ts";
+import type { Evaluation } from "../ports.ts";
+import { isDecisive } from "../schemas/fidelity.ts";
+import { callBackend, endingOf, hintOf, notANumber } from "./draft.ts";
+import { addGate, type Draft, type Ending, type Study } from "./study.ts";
+
+/** Looks that were taken on the way to a rung, none of which ended the trial; or its end. */
+type LookedAhead = { readonly before: readonly RowsByTask[] } | { readonly ending: Ending };
+
+/** All of a rung's samples, or the trial's end: a failure, or what a look before it decided. */
+export async function readRung(
+  study: Study,
+  draft: Draft,
+  fidelity: string,
+  reference: Evaluation | undefined,
+): Promise<{ value: Evaluation } | { ending: Ending }> {
+  const seconds = study.seconds.get(fidelity);
+  const known = seconds?.length ?? 0;
+  const looked = await lookAhead(study, draft, fidelity, reference);
+  if ("ending" in looked) {
+    asOne(seconds, known);
+    return looked;
+  }
+  const { trial: { trial_id }, artifact } = draft;
+  const look = looked.before.length === 0 ? undefined : { rows: null, before: looked.before };
+  const evaluated = await callBackend(
+    study,
+    draft,
+    fidelity,
+    artifact.artifact_id,
+    () => study.ports.backend.evaluate(trial_id, artifact, fidelity, undefined, look),
+  );
+  asOne(seconds, known);
+  return evaluated;
+}
+
+/** The seconds of looks and of what followed them, from a place on, are one evaluation's. */
+function asOne(seconds: number[] | undefined, from: number): void {
+  const own = seconds?.splice(from) ?? [];
+  if (own.length > 0) seconds!.push(own.reduce((sum, one) => sum + one, 0));
+}
+
+/** What quality may lose on a rung: the last one is judged by the user's constraint. */
+function limitOn(study: Study, fidelity: string): number {
+  return isDecisive(fidelity)
+    ? study.spec.constraints.max_accuracy_drop
+    : rungThreshold(study.spec);
+}
+
+/**
+ * Looks at a growing part of a rung's samples before all of them are read, where the study asks for
+ * it, and ends a trial as soon as they show that it loses too much. One that keeps within the limit
+ * reads all of them: points of a front are compared on the same samples. The figures of a part stay
+ * apart: those of a trial are of whole rungs.
+ */
+async function lookAhead(
+  study: Study,
+  draft: Draft,
+  fidelity: string,
+  reference: Evaluation | undefined,
+): Promise<LookedAhead> {
+  const { spec, input: { request } } = study;
+  const { trial: { trial_id, strategy, fidelity: reached }, artifact } = draft;
+  const lower = reached === null ? undefined : study.evaluations.get(trial_id)?.get(reached);
+  if (request.until_decided !== true || strategy === null) return { before: [] };
+  if (reference === undefined || lower === undefined || reached === null) return { before: [] };
+  const tasks = countedTasks(lower.measurements, spec, "accuracy")
+    .map(({ plan }) => ({ plan, samples: ofTask(reference, plan.task) }));
+  const order = sampleOrder(tasks);
+  const looks = looksOf(order, lower.samples);
+  const limit = limitOn(study, fidelity);
+  const told = expectation(compareQuality(spec, reached, reference, lower), limit);
+  for (const [i, rows] of looks.entries()) {
+    const look = { rows, before: looks.slice(0, i) };
+    const looked = await callBackend(
+      study,
+      draft,
+      fidelity,
+      `${artifact.artifact_id}${told}`,
+      () => study.ports.backend.evaluate(trial_id, artifact, fidelity, undefined, look),
+    );
+    if ("ending" in looked) return looked;
+    // Tasks that were refused are told of by the whole evaluation.
+    if ((looked.value.refused ?? []).length > 0) return { before: looks.slice(0, i + 1) };
+    const evaluation = withAggregates(looked.value, spec);
+    const broken = notANumber(
+      evaluation.measurements,
+      fidelity,
+      hintOf(study, draft.trial, "quality"),
+    );
+    if (broken !== null) return { ending: endingOf(broken) };
+    const compared = compareQuality(spec, fidelity, reference, evaluation);
+    if (compared !== null && endsAt(draft, compared, limit, order.placed.length)) {
+      return { ending: { state: "stopped", failure: null } };
+    }
+  }
+  return { before: looks };
+}
+
+/** How many samples would decide, as far as a lower rung tells; "": it does not. */
+function expectation(lower: QualityComparison | null, limit: number): string {
+  if (lower === null || lower.sequence === null) return "";
+  const samples = samplesUntilDecided(lower.sequence, lower.drop, limit);
+  return samples === null ? "" : `, until decided: about ${samples} samples`;
+}
+
+/** Whether samples show that a trial loses more than the limit; its gate then says what was saved. */
+function endsAt(draft: Draft, compared: QualityComparison, limit: number, all: number): boolean {
+  const { sequence, fidelity, drop, metric } = compared;
+  if (sequence === null) return false;
+  const { verdict, n } = judgeSequence(sequence.drawn, limit);
+  if (verdict !== "violated") return false;
+  const interval = sequenceInterval(sequence.drawn)!; // of samples that have just decided
+  draft.decided = compared;
+  addGate(draft, {
+    gate: `${fidelity}_${metric}`,
+    decision: "abort",
+    reason:
+      `accuracy drop on ${compared.n} ${fidelity} samples is ${drop.toFixed(3)} (95 % interval ` +
+      `${interval[0].toFixed(3)} to ${
+        interval[1].toFixed(3)
+      }), above ${limit}: decided after ${n}, ` +
+      `${all - compared.n} of ${all} samples were not read`,
+    value: drop,
+    threshold: limit,
+  });
+  return true;
+}

@@ -1,0 +1,142 @@
+/** Evaluations that end as soon as they are decided: what is looked at, what stops, what goes on. */
+import assert from "node:assert/strict";
+import {
+  looksOf,
+  pairedSequence,
+  replayStudy,
+  sampleKey,
+  sampleOrder,
+  type SampleResult,
+  type Spec,
+  type TaskPlan,
+} from "../../../core/mod.ts";
+import { historyOf, run, type World, world } from "../study_world.ts";
+
+const bits = (count: number) => ({
+  actions: [{ agent: "shrinking", method: "tune", params: { bits: count } }],
+});
+
+/** 4 bits lose nothing on the proxy and a fifth of the answers beyond it. */
+const loss = (count: number, _: unknown, rung: string) => count === 4 && rung === "full" ? 0.25 : 0;
+
+const samples = { proxy: 100, half: 400, full: 1600 };
+const spec = (one: Spec): Spec => ({
+  ...one,
+  tasks: one.tasks.map((plan) => ({ ...plan, available_samples: 1600 })),
+});
+const asked = (until_decided: boolean) => ({
+  strategies: [bits(4), bits(8)],
+  max_trials: 2,
+  ...(until_decided ? { until_decided } : {}),
+});
+
+const looks = (w: World) =>
+  w.calls.filter(({ look }) => look !== undefined).map(({ recipe, look }) => [recipe, look]);
+
+Deno.test("a trial that violates its constraint ends before all samples are read, one that keeps it does not", async () => {
+  const w = world(asked(true), { loss, samples, spec });
+  const { trials } = await run(w);
+  const [, four, eight] = trials;
+  assert.equal(four!.state, "stopped");
+  assert.equal(four!.fidelity, "proxy", "its figures are those of the last whole rung");
+  const gate = four!.gates.at(-1)!;
+  assert.deepEqual([gate.gate, gate.decision, gate.threshold], ["full_accuracy", "abort", 0.02]);
+  assert.match(gate.reason, /above 0\.02: decided after \d+, \d+ of 1600 samples were not read$/);
+  const verdict = four!.constraints[0]!;
+  assert.equal(verdict.verdict, "violated");
+  assert.ok(verdict.evidence!.samples < 1600);
+  assert.ok(four!.reward!.value < -1, "a sampler learns of it");
+  assert.equal(eight!.state, "completed");
+  assert.equal(eight!.fidelity, "full");
+  const full = eight!.measurements.filter(({ fidelity, task }) => fidelity === "full" && task);
+  assert.ok(full.some(({ n }) => n === 1600), "points of a front share their samples");
+  const own = looks(w).filter(([recipe]) => String(recipe).includes('"bits":8'));
+  assert.ok(own.length > 1, "it was looked at on the way");
+});
+
+Deno.test("without being asked for, every evaluation reads all samples of its rung", async () => {
+  const w = world(asked(false), { loss, samples, spec });
+  const { trials } = await run(w);
+  assert.deepEqual(looks(w), []);
+  assert.equal(trials[1]!.state, "completed");
+  assert.equal(trials[1]!.constraints[0]!.verdict, "violated");
+});
+
+Deno.test("deciding early costs less time than reading all", async () => {
+  const seconds = async (until_decided: boolean) => {
+    const w = world(asked(until_decided), { loss, samples, spec });
+    const { trials } = await run(w);
+    return trials[1]!.spans.filter(({ phase }) => phase === "full")
+      .reduce((sum, span) => sum + span.seconds, 0);
+  };
+  const [with_looks, whole] = [await seconds(true), await seconds(false)];
+  assert.ok(with_looks < whole / 2, `${with_looks} s of ${whole} s`);
+});
+
+Deno.test("a look that fails ends the trial by its own name, and a killed study goes on", async () => {
+  const failing = world(asked(true), {
+    ...{ loss, samples, spec },
+    disturb: ({ look }) =>
+      look === undefined
+        ? null
+        : { kind: "bad_input", message: "no answers", hint: null, stage: null },
+  });
+  const { trials } = await run(failing);
+  assert.deepEqual(trials.slice(1).map(({ state }) => state), ["failed", "failed"]);
+  const w = world(asked(true), { loss, samples, spec });
+  await run(w);
+  const closed = w.records.findIndex((one) =>
+    one.type === "trial_closed" && one.trial.state === "stopped"
+  );
+  const again = world(asked(true), { loss, samples, spec });
+  const history = historyOf(w, closed + 1);
+  const resumed = await run(again, { history });
+  assert.equal(replayStudy(w.records, "study")!.trials.length, 3);
+  assert.deepEqual(resumed.trials.map(({ state }) => state), ["completed", "stopped", "completed"]);
+});
+
+function results(task: string, n: number): SampleResult[] {
+  return Array.from({ length: n }, (_, i) => ({
+    ...{ task, sample_id: String(i), sample_hash: `${task}-${i}`, prompt_hash: "", score: 1 },
+    ...{ answer: null, gold: null, log_likelihood: null },
+  }));
+}
+
+const plan = (task: string, more: Partial<TaskPlan> = {}): TaskPlan => ({
+  ...{ task, task_version: "1", primary: true },
+  ...more,
+});
+
+Deno.test("looks hold what lower rungs have read, grow twofold and leave a quarter to save", () => {
+  const all = results("a", 1000);
+  const order = sampleOrder([{ plan: plan("a", { available_samples: 1000 }), samples: all }]);
+  assert.equal(order.placed.length, 1000);
+  const lower = all.slice(0, 100);
+  const looks = looksOf(order, lower);
+  assert.ok(looks.length === 2, "at 200 and 400 of the order");
+  for (const [i, { a: rows }] of looks.entries()) {
+    assert.ok(lower.every(({ sample_id }) => rows!.includes(Number(sample_id))));
+    assert.ok(rows!.length >= 200 * 2 ** i && rows!.length < 200 * 2 ** i + 100);
+  }
+  assert.deepEqual(looksOf(order, all), [], "all is read already");
+  assert.deepEqual(looksOf(sampleOrder([]), []), []);
+});
+
+Deno.test("the order of samples depends on their content alone, and tasks share it by weight", () => {
+  const tasks = [
+    { plan: plan("a", { available_samples: 300 }), samples: results("a", 300) },
+    { plan: plan("b", { available_samples: 100, weight: 3 }), samples: results("b", 100) },
+  ];
+  const order = sampleOrder(tasks);
+  const turned = sampleOrder(tasks.map((one) => ({ ...one, samples: one.samples.toReversed() })));
+  const keys = (one: typeof order) => one.placed.map(({ sample }) => sampleKey(sample));
+  assert.deepEqual(keys(turned), keys(order));
+  assert.equal(order.even, false);
+  assert.equal(order.existing, 400);
+  const scores = new Map(keys(order).map((key) => [key, 1]));
+  assert.equal(pairedSequence(order, scores)!.n, 400);
+  scores.delete(keys(order)[120]!);
+  assert.equal(pairedSequence(order, scores)!.n, 120, "up to the first that is missing");
+  scores.set(keys(order)[0]!, 7);
+  assert.equal(pairedSequence(order, scores), null, "no score from 0 to 1");
+});
