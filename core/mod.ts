@@ -23,6 +23,7 @@ export * from "./evidence/verification_gate.ts";
 export * from "./evidence/health.ts";
 export * from "./front/hypervolume.ts";
 export * from "./front/latency_ratio.ts";
+export * from "./front/neighbours.ts";
 export * from "./front/objectives.ts";
 export * from "./front/pareto.ts";
 export * from "./front/promotion.ts";

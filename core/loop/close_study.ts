@@ -49,7 +49,7 @@ export async function closeEpisode(
   turn: Pick<Episode, "trial_id" | "sampler" | "mode">,
 ): Promise<void> {
   const { ids, hypervolume } = currentFront(study);
-  const { probability, hypervolume_interval } = estimateFront(study);
+  const { probability, hypervolume_interval, neighbours } = estimateFront(study);
   const trial = visibleTrials(study).find((one) => one.trial_id === turn.trial_id);
   const episode: Episode = {
     study_id: study.input.study_id,
@@ -60,6 +60,7 @@ export async function closeEpisode(
     hypervolume_interval: hypervolume_interval && [...hypervolume_interval],
     front: ids,
     front_probability: Object.fromEntries(probability),
+    neighbours: [...neighbours],
     spent: spentOf(study),
     refused: study.refused.splice(0),
     ...beliefsOf(study),

@@ -1,11 +1,12 @@
 import { comparableStudy } from "../front/comparable.ts";
 import { FRONT_STREAM, type FrontEstimate, frontEstimate } from "../front/front_probability.ts";
+import { neighboursOf } from "../front/neighbours.ts";
 import { frontHypervolume, frontOf, yardstickFor } from "../front/objectives.ts";
 import type { QualityComparison } from "../evidence/quality.ts";
 import type { Evaluation } from "../ports.ts";
 import { streamRandom } from "../random.ts";
 import { FULL } from "../schemas/fidelity.ts";
-import type { Episode, JournalRecord } from "../schemas/journal.ts";
+import type { Episode, JournalRecord, Neighbours } from "../schemas/journal.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { GateDecision, Trial, TrialState } from "../schemas/trial.ts";
 import type { Failure } from "../schemas/failure.ts";
@@ -42,6 +43,9 @@ export interface Draft {
 /** Union members one by one, so that each keeps its own fields. */
 type WithoutTime<R> = R extends JournalRecord ? Omit<R, "at"> : never;
 
+/** A front, how sure it is, and its members beside each other. */
+type EstimatedFront = FrontEstimate & { readonly neighbours: readonly Neighbours[] };
+
 /** A study while it runs: what it was given, what it knows, and the only way to write it down. */
 export interface Study {
   readonly input: StudyInput;
@@ -67,7 +71,7 @@ export interface Study {
   /** How often samplers were asked in the latest episode that asked any. */
   asked: { number: number; times: number };
   /** How sure the front is, and of which trials that was worked out; null: it was not yet. */
-  estimated: { readonly key: string; readonly estimate: FrontEstimate } | null;
+  estimated: { readonly key: string; readonly estimate: EstimatedFront } | null;
   /** Trials of earlier studies, as samplers are shown them. */
   readonly earlier: readonly EarlierTrial[];
   /** Refusals that no episode has told yet. */
@@ -136,7 +140,7 @@ export function currentFront(study: Study): { ids: string[]; hypervolume: number
  * How sure the front is, by the samples of the full evaluations. The seed decides it: of the same
  * trials it is the same in an episode, at the end and in a report.
  */
-export function estimateFront(study: Study): FrontEstimate {
+export function estimateFront(study: Study): EstimatedFront {
   const compared = comparableStudy(study.trials, study.spec);
   const { members, dominated } = frontOf(compared);
   const contenders = [...members, ...dominated].flatMap(({ trial }) => {
@@ -153,7 +157,13 @@ export function estimateFront(study: Study): FrontEstimate {
   if (study.estimated?.key === key) return study.estimated.estimate;
   const random = streamRandom(study.input.request.seed, FRONT_STREAM);
   const yardstick = yardstickFor(compared, study.input.facts);
-  const estimate = frontEstimate(contenders, compared.spec, random, { yardstick });
+  const estimate = {
+    ...frontEstimate(contenders, compared.spec, random, { yardstick }),
+    neighbours: neighboursOf(
+      contenders.filter(({ trial }) => members.some((member) => member.trial === trial)),
+      compared.spec,
+    ),
+  };
   study.estimated = { key, estimate };
   return estimate;
 }

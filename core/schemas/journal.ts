@@ -23,6 +23,22 @@ export const Spent = z.strictObject({
 });
 export type Spent = z.infer<typeof Spent>;
 
+/** Two members of a front beside each other in quality. */
+export const Neighbours = z.strictObject({
+  better: z.string().describe("trial id"),
+  worse: z.string().describe("trial id"),
+  difference: z.number().describe(
+    "by which it is worse: accuracy absolute, perplexity as a relative rise; on the same samples",
+  ),
+  interval: z.tuple([z.number(), z.number()]).describe("95 %, of the difference"),
+  samples: z.int(),
+  told_apart: z.boolean().describe("the interval is without 0"),
+  more: z.int().nullable().describe(
+    "samples beyond those that would about tell them apart; null: they are, or hardly differ",
+  ),
+});
+export type Neighbours = z.infer<typeof Neighbours>;
+
 /** One turn of the loop. */
 export const Episode = z.strictObject({
   study_id: z.string(),
@@ -40,6 +56,9 @@ export const Episode = z.strictObject({
   front: z.array(z.string()),
   front_probability: z.record(z.string(), z.number()).optional().describe(
     "of every trial measured in full, by trial id: that nothing beats it; absent in old records",
+  ),
+  neighbours: z.array(Neighbours).optional().describe(
+    "on the front, by quality, the best first; absent in old records",
   ),
   spent: Spent.optional().describe("until the turn ended; absent in old records"),
   refused: z.array(z.strictObject({ strategy: z.string(), reason: z.string() })),

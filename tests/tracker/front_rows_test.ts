@@ -49,6 +49,23 @@ Deno.test("SQL has the probability of the front by trial and by episode, and wha
     assert.deepEqual(seconds, [...seconds].sort((a, b) => a - b));
     assert.ok(seconds[0]! > 0);
     assert.ok(turns.every((turn) => turn["hours"] === null), "there is no GPU");
+    const { rows: beside } = await store.query("SELECT * FROM front_neighbours ORDER BY place");
+    const view = await buildView(result.study_id, w.records, samplesOf);
+    assert.ok(beside.length > 0);
+    assert.deepEqual(
+      beside.map(({ better, worse, difference, low, high, samples, told_apart, more }) => ({
+        ...{
+          better,
+          worse,
+          difference,
+          interval: [low, high],
+          samples: Number(samples),
+          told_apart,
+        },
+        more: more === null ? null : Number(more),
+      })),
+      view.neighbours,
+    );
     const { rows: [told] } = await store.query(
       "SELECT count(DISTINCT number) AS n FROM episode_probabilities",
     );
@@ -73,6 +90,8 @@ Deno.test("a report says how sure the hypervolume is, why the study ended, and d
     text,
     /95 % interval [\d.]+ to [\d.]+, by the answers drawn again\)\. It ended: All 6/,
   );
+  assert.match(text, /## The front, neighbour by neighbour/);
+  assert.match(text, /The samples (cannot tell t\d\d|tell every two)/);
   assert.match(text, /!\[Hypervolume.*\]\(hypervolume\.svg\)/);
   const svg = hypervolumePlot(view.episodes)!;
   assert.match(svg, /minutes of the study/);

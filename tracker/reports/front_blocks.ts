@@ -1,7 +1,7 @@
-import { falseStops } from "../../core/mod.ts";
+import { falseStops, type Neighbours, trialName } from "../../core/mod.ts";
 import { number, percent } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
-import { type Block, heading, paragraph } from "./blocks.ts";
+import { type Block, heading, paragraph, table } from "./blocks.ts";
 
 /** A figure and the file that it is kept in beside the report; `svg` null: there is nothing to draw. */
 export interface ReportFigure {
@@ -53,4 +53,46 @@ function stopBlocks({ trials, front }: StudyView): Block[] {
       `${on_front.length === 1 ? "is" : "are"} on it: a stop is wrong in ${percent(low)} to ` +
       `${percent(high)} (95 %, Wilson).`;
   return [paragraph(`${count} ${share}`)];
+}
+
+/** A difference with its interval: accuracy absolute, perplexity as a relative rise. */
+function differenceText({ difference, interval: [low, high] }: Neighbours): string {
+  return `${number(difference)} (${number(low)} to ${number(high)})`;
+}
+
+/** What the samples cannot tell apart on the front, and what would. */
+export function neighbourBlocks({ neighbours, groups, rows }: StudyView): Block[] {
+  if (neighbours.length === 0) return [];
+  const name = (id: string) => {
+    const row = rows.find(({ trial_id }) => trial_id === id);
+    return row === undefined ? id : trialName(row.number);
+  };
+  const apart = groups.length === 0
+    ? "The samples tell every two of them apart in quality."
+    : groups.map((group) =>
+      `The samples cannot tell ${
+        group.map(name).join(", ")
+      } apart in quality: among them, take the ` +
+      "one that costs least."
+    ).join(" ");
+  return [
+    heading(2, "The front, neighbour by neighbour"),
+    paragraph(apart),
+    table(
+      ["better", "worse", "difference (95 %)", "samples", "to tell them apart"],
+      neighbours.map((one) => [
+        name(one.better),
+        name(one.worse),
+        differenceText(one),
+        `${one.samples}`,
+        one.told_apart
+          ? "they are"
+          : one.more === null
+          ? "they hardly differ: no number is worth naming"
+          : `about ${one.more} more`,
+      ]),
+      "Quality on the samples that both answered, the better one first; about 7 times the variance of a " +
+        "pair over the squared difference would tell them apart.",
+    ),
+  ];
 }

@@ -14,7 +14,7 @@ import { recipeText, rungText, standing, type TrialRow } from "../view/trial_row
 import { unsafeSentence } from "../view/unsafe_code.ts";
 import { type Block, heading, list, paragraph, table } from "./blocks.ts";
 import { evidenceBlocks } from "./evidence_blocks.ts";
-import { curveBlocks, type ReportFigures } from "./front_blocks.ts";
+import { curveBlocks, neighbourBlocks, type ReportFigures } from "./front_blocks.ts";
 
 function ratio(row: TrialRow, view: StudyView): string {
   return row.size_bytes === null
@@ -206,6 +206,7 @@ export function studyReport(
     summaryTable(view),
     heading(2, "The front, one by one"),
     ...frontSection(view, best),
+    ...neighbourBlocks(view),
     ...notesSection(view),
     ...(curve === undefined ? [] : curveBlocks(view, curve)),
     heading(2, "What to try next"),

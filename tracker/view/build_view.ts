@@ -11,9 +11,12 @@ import {
   frontOf,
   isDecisive,
   type JournalRecord,
+  type Neighbours,
+  neighboursOf,
   objectivesSentence,
   type Protocolled,
   protocolMismatch,
+  qualityGroups,
   recommend,
   type Recommendation,
   type ReplayedStudy,
@@ -62,6 +65,8 @@ async function evidenceOf(
 ): Promise<
   Pick<StudyView, "comparisons" | "refused_comparisons"> & {
     estimate: FrontEstimate;
+    neighbours: Neighbours[];
+    groups: string[][];
   }
 > {
   const { spec } = compared;
@@ -75,16 +80,24 @@ async function evidenceOf(
   const estimate = frontEstimate(contenders, spec, streamRandom(seed, FRONT_STREAM), {
     yardstick: yardstickFor(compared, study.opened.facts),
   });
+  const on_front = contenders.filter(({ trial }) =>
+    members.some((member) => member.trial.trial_id === trial.trial_id)
+  );
+  const told = {
+    estimate,
+    neighbours: neighboursOf(on_front, spec),
+    groups: qualityGroups(on_front, spec),
+  };
   const baseline = contenders.find(({ trial }) => trial.strategy === null);
   if (baseline === undefined) {
-    return { estimate, comparisons: new Map(), refused_comparisons };
+    return { ...told, comparisons: new Map(), refused_comparisons };
   }
   const reference = { measurements: baseline.trial.measurements, samples: baseline.samples };
   const comparisons = contenders.filter((one) => one !== baseline).map(({ trial, samples }) => {
     const random = streamRandom(seed, `comparison ${trial.trial_id}`);
     return [trial.trial_id, compareTasks(spec, reference, samples, random)] as const;
   });
-  return { estimate, comparisons: new Map(comparisons), refused_comparisons };
+  return { ...told, comparisons: new Map(comparisons), refused_comparisons };
 }
 
 /** Under what a trial's full evaluation was taken; empty in stores that kept no protocol. */

@@ -5,6 +5,7 @@ import type {
   Facts,
   JournalRecord,
   MethodBelief,
+  Neighbours,
   Provenance,
   Spec,
   StudyRequest,
@@ -42,6 +43,10 @@ export interface StudyView {
   front_note: string | null;
   /** 95 %, from the resampled answers; null: no baseline is measured. */
   hypervolume_interval: readonly [number, number] | null;
+  /** Members of the front beside each other in quality, the best first. */
+  neighbours: readonly Neighbours[];
+  /** Trial ids of the front that the samples cannot tell apart in quality, a list a group. */
+  groups: readonly (readonly string[])[];
   /** The turns of the loop, with the front and what was spent as each ended. */
   episodes: readonly Episode[];
   hypervolume: number | null;

@@ -69,6 +69,7 @@ const OF_EPISODE = [
   "episodes",
   "episode_front",
   "episode_probabilities",
+  "episode_neighbours",
   "episode_rewards",
   "beliefs",
   "refused",

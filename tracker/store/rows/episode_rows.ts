@@ -12,6 +12,7 @@ export function episodeRows(
     reward = null,
     hypervolume_interval,
     front_probability = {},
+    neighbours = [],
     spent,
     beliefs = [],
     ...fields
@@ -37,6 +38,14 @@ export function episodeRows(
       Object.entries(front_probability).map(([trial_id, one]) => ({
         ...{ study_id, number, trial_id },
         front_probability: one,
+      })),
+    ),
+    ...adds(
+      "episode_neighbours",
+      neighbours.map(({ interval: [low, high], ...one }, place) => ({
+        ...{ study_id, number, place },
+        ...one,
+        ...{ low, high },
       })),
     ),
     ...adds("beliefs", beliefs.map((one) => ({ study_id, number, ...one }))),

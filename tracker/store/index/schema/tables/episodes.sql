@@ -29,6 +29,14 @@ COMMENT ON COLUMN episode_probabilities.number IS 'of the episode';
 COMMENT ON COLUMN episode_probabilities.front_probability IS
   'share of the worlds that the evidence leaves open in which nothing beats the trial';
 
+-- Members of the front beside each other in quality, as an episode left it.
+CREATE TABLE episode_neighbours (
+  study_id VARCHAR NOT NULL, number BIGINT NOT NULL, place BIGINT NOT NULL,
+  better VARCHAR NOT NULL, worse VARCHAR NOT NULL, difference DOUBLE NOT NULL,
+  low DOUBLE NOT NULL, high DOUBLE NOT NULL, samples BIGINT NOT NULL,
+  told_apart BOOLEAN NOT NULL, more BIGINT
+);
+
 CREATE TABLE episode_front (
   study_id VARCHAR NOT NULL, number BIGINT NOT NULL, rank BIGINT NOT NULL,
   trial_id VARCHAR NOT NULL
