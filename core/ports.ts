@@ -6,6 +6,7 @@ import type { ChatMessage } from "./schemas/proposal.ts";
 import type { Failure } from "./schemas/failure.ts";
 import type { JournalRecord } from "./schemas/journal.ts";
 import type { Measurement, SampleResult } from "./schemas/measurement.ts";
+import type { StageRequest, StageResult } from "./schemas/wire.ts";
 import type { Span } from "./schemas/trial.ts";
 
 /** What a port gives back: the value, or a failure under its own name. Never a throw. */
@@ -72,6 +73,14 @@ export type ChatReply =
 export interface Chat {
   readonly base_url: string;
   ask(messages: readonly ChatMessage[], signal: AbortSignal): Promise<ChatReply>;
+}
+
+/** What a sampler library is asked. */
+export type SuggestRequest = Omit<Extract<StageRequest, { stage: "suggest" }>, "stage">;
+
+/** A sampler library behind the backend. Never a throw. */
+export interface Suggesting {
+  suggest(request: SuggestRequest): Promise<Outcome<StageResult<"suggest">>>;
 }
 
 /** What the loop tells: appended to the journal before it returns. */

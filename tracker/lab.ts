@@ -33,6 +33,7 @@ import { provenanceOf } from "./provenance.ts";
 import { gatherFacts } from "./runner/gather_facts.ts";
 import { createStageRunner, type StageRunner } from "./runner/stage_runner.ts";
 import { makeEnvironments, neededEnvironments } from "./runner/study_environments.ts";
+import { studySamplers } from "./search/study_samplers.ts";
 import { type LabMirror, openLabMirror } from "./mlflow/lab_mirror.ts";
 import { type LabStore, openLabStore } from "./lab_store.ts";
 import { newFolders } from "./new_folders.ts";
@@ -231,7 +232,8 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     const compresses = request.evaluation === undefined;
     const inferSession = compresses ? inferSpec : evaluationSpec;
     const spec = inferSession(request, facts, plugins);
-    const needed = neededEnvironments(plugins, begun ?? spec, compresses);
+    const samplers = studySamplers(request, plugins);
+    const needed = neededEnvironments(plugins, begun ?? spec, compresses, samplers);
     await makeEnvironments(tools.client, needed);
     const hashes: Record<string, string> = {};
     for (const name of needed.keys()) hashes[name] = usedHash(name, plugins.environments.get(name));

@@ -11,6 +11,7 @@ import {
   recoveriesOf,
   type ReplayedStudy,
   replayStudy,
+  type Sampler,
   type Spec,
   type StoredEvaluation,
   type StudyEvent,
@@ -26,7 +27,7 @@ import type { RunningMirror } from "./mlflow/start_mirror.ts";
 import { keepLogIn } from "./runner/keep_log.ts";
 import { createLiveBackend } from "./runner/live_backend.ts";
 import { prepareStudy } from "./runner/prepare_study.ts";
-import { createStageRunner } from "./runner/stage_runner.ts";
+import { createStageRunner, type StageRunner } from "./runner/stage_runner.ts";
 import { studyClock } from "./runner/study_clock.ts";
 import type { Tools, Workshop } from "./runner/workshop.ts";
 import { readSamples } from "./store/rows/sample_file.ts";
@@ -145,6 +146,20 @@ function chatOf({ strategist }: StudyRequest): Pick<StudyPorts, "chat"> {
   return { chat: chatEndpoint(strategist, key) };
 }
 
+/** The library of the sampler that has one, in that sampler's environment. */
+function librariesOf(
+  samplers: readonly Sampler[],
+  runner: StageRunner,
+): Pick<StudyPorts, "libraries"> {
+  const needs = samplers.find((sampler) => sampler.needs !== undefined)?.needs;
+  if (needs === undefined) return {};
+  return {
+    libraries: {
+      suggest: (request) => runner("search", { stage: "suggest", ...request }, needs.environment),
+    },
+  };
+}
+
 async function prepared(
   session: SessionInput,
   inUse: Store,
@@ -184,6 +199,7 @@ async function prepared(
     ),
     registry.runtime(known.runtime),
   );
+  const samplers = studySamplers(request, registry);
   const input: StudyInput = {
     study_id,
     request,
@@ -193,7 +209,7 @@ async function prepared(
     methods,
     recoveries: recoveriesOf(registry.agents),
     rules: shippedRules(),
-    samplers: studySamplers(request, registry),
+    samplers,
     baseline,
     ...(history === undefined
       ? { earlier: await earlierOf(inUse, request, facts, study_id) }
@@ -203,5 +219,6 @@ async function prepared(
   };
   const backend = createLiveBackend(workshop, ready, runner, { original: baseline, student });
   const clock = studyClock(outOfTime);
-  return { input, ports: { backend, tracker: store, ask, clock, signal, ...chatOf(request) } };
+  const outside = { ...chatOf(request), ...librariesOf(samplers, runner) };
+  return { input, ports: { backend, tracker: store, ask, clock, signal, ...outside } };
 }

@@ -12,6 +12,7 @@ import type {
 } from "../schemas/proposal.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
+import type { Suggesting } from "../ports.ts";
 import type { Knobs, ParamsOf, SomeParamsOf } from "./knobs.ts";
 
 /** Yes, or no with the reason that is stored and shown. */
@@ -283,6 +284,8 @@ export interface SearchContext {
    * study has none. `reply` is null where no answer came.
    */
   consult?<T>(asked: Consultation<T>): Promise<{ readonly reply: string | null } & Reading<T>>;
+  /** Asks a sampler library of the sampler's own environment; absent: none can be asked. */
+  suggest?: Suggesting["suggest"];
   /** Aborted when the study is cancelled; a sampler that waits for something gives that up then. */
   readonly signal: AbortSignal;
   /** Of the study: the same at every asking, where `random` goes on. */
@@ -306,6 +309,8 @@ export interface Sampler {
   readonly kind: "sampler";
   readonly name: string;
   readonly summary: string;
+  /** The environment of the library that it asks: made before a study by it begins. Absent: none. */
+  readonly needs?: { readonly environment: string };
   /** What it believes of each method, where its choice rests on that: stored with every episode. */
   beliefs?(history: BeliefHistory): MethodBelief[];
   /** The next recipe, or null when it has nothing left to try. */

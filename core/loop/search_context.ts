@@ -38,10 +38,15 @@ export function searchContext(study: Study, number: number, ask: number): Search
       const highest = rungNames(study.spec).findLast((rung) => known?.has(rung));
       return known?.get(fidelity ?? highest ?? "")?.samples;
     },
+    ...libraryOf(study),
     signal: study.ports.signal,
     seed: request.seed,
     random: streamRandom(request.seed, label),
   };
+}
+
+function libraryOf({ ports: { libraries } }: Study): Pick<SearchContext, "suggest"> {
+  return libraries === undefined ? {} : { suggest: (request) => libraries.suggest(request) };
 }
 
 function costOf({ trial_id, spans }: Trial, device: string): TrialCost {

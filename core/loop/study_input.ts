@@ -1,5 +1,14 @@
 import type { Sampler } from "../contract/plugin.ts";
-import type { Ask, Backend, Chat, Clock, Evaluation, StudyEvent, Tracker } from "../ports.ts";
+import type {
+  Ask,
+  Backend,
+  Chat,
+  Clock,
+  Evaluation,
+  StudyEvent,
+  Suggesting,
+  Tracker,
+} from "../ports.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { StopReason } from "../schemas/journal.ts";
@@ -65,6 +74,8 @@ export interface StudyPorts {
   readonly signal: AbortSignal;
   /** The language model that samplers may ask; absent: there is none. */
   readonly chat?: Chat;
+  /** Where sampler libraries run; absent: nowhere. */
+  readonly libraries?: Suggesting;
 }
 
 export interface StudyResult {

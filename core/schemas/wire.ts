@@ -62,6 +62,27 @@ const WeightsDir = z.string().optional().describe(
   "where the weights of a setting lie; absent: artifact_dir holds its own",
 );
 
+/** One dimension of a search space, as `Dimension` of core/search/space.ts. */
+export const SuggestDimension = z.strictObject({
+  name: z.string(),
+  kind: z.enum(["real", "integer", "ordinal", "choice"]),
+  minimum: z.number().nullable(),
+  maximum: z.number().nullable(),
+  log: z.boolean(),
+  choices: z.array(KnobValue).nullable(),
+  when: z.strictObject({ name: z.string(), values: z.array(KnobValue) }).nullable().describe(
+    "it exists only where that dimension has one of these values; null: always",
+  ),
+});
+
+/** A point that was tried, as `Seen` of core/search/space.ts. */
+export const SeenPoint = z.strictObject({
+  point: z.record(z.string(), KnobValue),
+  state: z.enum(["done", "stopped", "infeasible", "failed", "pending"]),
+  values: z.array(z.number()).nullable().describe("one an objective; null: not measured"),
+  violations: z.array(z.number()).nullable().describe("above 0: a constraint is exceeded"),
+});
+
 export const StageRequest = z.discriminatedUnion("stage", [
   /** What machine this is. Result: DeviceFacts. */
   z.strictObject({
@@ -91,6 +112,15 @@ export const StageRequest = z.discriminatedUnion("stage", [
       target: z.string().describe("lm-eval's name, or the absolute path of a task file"),
     })),
     trust_task_code: z.boolean().describe("a task file may name functions of its own"),
+  }),
+  /** Points that a sampler library proposes for a space and all that was tried of it. */
+  z.strictObject({
+    stage: z.literal("suggest"),
+    seed: z.int(),
+    directions: z.array(z.enum(["minimize", "maximize"])).min(1),
+    dimensions: z.array(SuggestDimension).describe("each behind the one that it hangs on"),
+    seen: z.array(SeenPoint),
+    count: z.int().positive().describe("points, each proposed as if those before it had failed"),
   }),
   /** Reads the evaluation rows, draws their order and writes windows of calibration and training. */
   z.strictObject({
@@ -268,6 +298,9 @@ export const StageResults = {
       near: z.array(z.string()).describe("names much like it"),
       reason: z.string().nullable().describe("why it cannot be had; null: it can, or is unknown"),
     })),
+  }),
+  suggest: z.strictObject({
+    points: z.array(z.record(z.string(), KnobValue)),
   }),
   prepare_data: z.strictObject({
     calibration_path: z.string(),

@@ -32,6 +32,7 @@ STAGES = {
     "import_model": "pare_backends.stages.import_model",
     "describe": "pare_backends.stages.describe",
     "find_tasks": "pare_backends.stages.find_tasks",
+    "suggest": "pare_backends.stages.suggest",
     "prepare_data": "pare_backends.stages.prepare_data",
     "apply": "pare_backends.stages.apply",
     "verify": "pare_backends.stages.verify",

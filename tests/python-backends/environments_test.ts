@@ -188,13 +188,14 @@ Deno.test("every environment that ships has exact pins and no torchvision", () =
     "llama_cpp",
     "mlflow",
     "openvino_export",
+    "optuna",
     "readers_duckdb1",
     "readers_duckdb2",
     "serve",
     "vllm",
   ]);
   const rare = environmentNames().filter((name) => !usualEnvironments().includes(name));
-  assert.deepEqual(rare, ["llama_cpp", "vllm"]);
+  assert.deepEqual(rare, ["llama_cpp", "optuna", "vllm"]);
   for (const name of environmentNames()) {
     const pins = readPins(name);
     assert.match(pins.hash, /^[0-9a-f]{12}$/);

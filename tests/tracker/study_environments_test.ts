@@ -109,6 +109,15 @@ Deno.test("a study needs the environments of its runtime and of the methods that
   assert.deepEqual(needed("transformers", true), ["default", "depth"]);
   assert.deepEqual(needed("transformers", true, false), ["default"], "nothing is compressed");
   const shipped = await discoverPlugins();
+  const proposing = (...names: string[]) =>
+    neededEnvironments(
+      registry,
+      spec("transformers", false),
+      true,
+      names.map((name) => shipped.sampler(name)),
+    );
+  assert.deepEqual([...proposing("random").keys()], ["default"], "only where it is asked for");
+  assert.deepEqual(proposing("random", "optuna").get("optuna"), ["the sampler optuna"]);
   assert.deepEqual(usualEnvironments(shipped, false).sort(), ["default", "openvino_export"]);
 });
 

@@ -46,12 +46,13 @@ export interface StageRunnerOptions {
 /** Stages whose resource samples are kept: those of a trial, not of the set-up. */
 const SAMPLED: ReadonlySet<StageName> = new Set(["apply", "verify", "evaluate", "speed"]);
 
-/** Stages before a study is opened: they belong to no trial. */
+/** Stages before a study is opened, and of its search: they belong to no trial. */
 const SET_UP: ReadonlySet<StageName> = new Set([
   "inspect_device",
   "import_model",
   "describe",
   "find_tasks",
+  "suggest",
   "prepare_data",
 ]);
 

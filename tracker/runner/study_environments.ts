@@ -2,6 +2,7 @@ import {
   allowedMethods,
   type Registry,
   type Runtime,
+  type Sampler,
   type Spec,
   UsageError,
 } from "../../core/mod.ts";
@@ -34,6 +35,7 @@ export function neededEnvironments(
   registry: Registry,
   spec: Spec,
   compresses: boolean,
+  samplers: readonly Sampler[] = [],
 ): NeededEnvironments {
   const usual: Entry = [USUAL, "every study"];
   if (!compresses) return grouped([usual]);
@@ -41,7 +43,10 @@ export function neededEnvironments(
     method.needs.environment,
     `the method ${method.name}`,
   ]);
-  return grouped([usual, ...ofRuntime(registry.runtime(spec.runtime)), ...methods]);
+  const proposing = samplers.flatMap(({ name, needs }): Entry[] =>
+    needs === undefined ? [] : [[needs.environment, `the sampler ${name}`]]
+  );
+  return grouped([usual, ...ofRuntime(registry.runtime(spec.runtime)), ...methods, ...proposing]);
 }
 
 /** What a study may need that asks for nothing in particular, on a machine with or without a GPU. */
