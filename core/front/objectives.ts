@@ -14,7 +14,7 @@ import { hypervolume, hypervolumeContributions } from "./hypervolume.ts";
 import { type Direction, paretoFront, paretoRanks, type Point } from "./pareto.ts";
 import { qualityRow } from "../evidence/quality.ts";
 import { onRung } from "../spec/rungs.ts";
-import { isDistance, isQualityMetric, isShare } from "../metrics/metric_table.ts";
+import { isDistance, isOfAnswers, isQualityMetric, isShare } from "../metrics/metric_table.ts";
 
 /**
  * Corner of the hypervolume, relative to the baseline: a trial counts while it costs at most a tenth
@@ -35,11 +35,6 @@ function cornerOf({ metric, direction }: Pick<Objective, "metric" | "direction">
   if (isQualityMetric(metric)) return REFERENCE.perplexity;
   if (isDistance(metric)) return REFERENCE.distance;
   return direction === "maximize" ? REFERENCE.gain : REFERENCE.cost;
-}
-
-/** Whether a figure is of the answers on a rung, not of the weights or a runtime. */
-export function isOfAnswers(metric: string): boolean {
-  return isQualityMetric(metric) || isDistance(metric);
 }
 
 export function directionsOf(spec: Pick<Spec, "objectives">): Direction[] {

@@ -1,4 +1,4 @@
-import { isOfAnswers } from "../front/objectives.ts";
+import { isOfAnswers } from "../metrics/metric_table.ts";
 import type { Evaluation } from "../ports.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
 import type { Spec } from "../schemas/spec.ts";

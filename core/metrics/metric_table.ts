@@ -216,6 +216,11 @@ export function isQualityMetric(name: string): boolean {
   return metricOf(name)?.kind === "quality";
 }
 
+/** Whether a figure is of the answers on a rung, not of the weights or a runtime. */
+export function isOfAnswers(name: string): boolean {
+  return isQualityMetric(name) || isDistance(name);
+}
+
 /** Whether it is a score from 0 to 1, more being better, so that tasks have a mean. */
 export function isShare(name: string): boolean {
   return metricOf(name)?.scale === "share";

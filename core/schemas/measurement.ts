@@ -78,6 +78,10 @@ export const SampleResult = z.strictObject({
   cut_tokens: z.int().nullable().optional().describe(
     "tokens lost from the left of an input longer than the model reads; 0: none",
   ),
+  kl: z.number().nullable().optional().describe(
+    "of a window of text: nats a token, of the original's distributions to this model's; null or " +
+      "absent: not compared",
+  ),
   // Absent in samples of earlier versions, whose means count every sample alike.
   chance: z.number().nullable().optional().describe("score of guessing; null: not known"),
   stratum: z.string().nullable().optional().describe(

@@ -200,6 +200,11 @@ export const StageRequest = z.discriminatedUnion("stage", [
     judge: Endpoint.optional().describe("judges generated answers"),
     chat_template: z.boolean().optional().describe("prompts stand in the model's chat template"),
     weights_dir: WeightsDir,
+    original: z.strictObject({
+      artifact_dir: z.string(),
+      artifact_id: z.string(),
+      cache_dir: z.string().describe("of this model alone: what it says is kept there"),
+    }).optional().describe("the uncompressed model, which others are held against on text"),
   }),
   /** What a runtime loads in the place of an artifact. */
   z.strictObject({

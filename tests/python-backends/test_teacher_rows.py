@@ -140,7 +140,9 @@ def test_a_full_disk_is_named_and_nothing_is_half_written(
         save(tensors, path)
 
     monkeypatch.setattr(library, "save_file", full)
-    with pytest.raises(StageFailure, match="Cannot keep what the teacher says: no space") as failed:
+    with pytest.raises(
+        StageFailure, match="Cannot keep what the original says: no space"
+    ) as failed:
         teacher_rows(windows(3), KEPT, context(tmp_path))
     assert failed.value.kind == "disk_full" and "PARE_HOME" in (failed.value.hint or "")
     assert len(bytes_below(tmp_path)) == 1, "what was whole stays, what was not is gone"

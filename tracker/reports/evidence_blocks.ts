@@ -2,6 +2,7 @@ import { trialName, weightsText, whatDecides } from "../../core/mod.ts";
 import { number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { benchmarkTable, partBlocks, protocolBlocks } from "./benchmark_blocks.ts";
+import { agreementBlocks } from "./agreement_blocks.ts";
 import { type Block, heading, list, table } from "./blocks.ts";
 import { comparisonBlocks } from "./comparison_blocks.ts";
 import { assumptionBlocks, modelBlocks, runAgainBlocks } from "./provenance_blocks.ts";
@@ -117,6 +118,7 @@ export function evidenceBlocks(view: StudyView): Block[] {
     ...figureBlocks(view),
     ...speedBlocks(view),
     ...whenAny(runtimeQualityRows(view), "Scored as they run", RUNTIME_QUALITY_HEAD),
+    ...agreementBlocks(view),
     ...gateBlocks(view),
     ...whenAny(failedRows(view), "Not measured to the end", ["trial", "strategy", "state", "why"]),
     ...whenAny(refused, "Methods refused for this model or machine", ["method", "why"]),

@@ -9,6 +9,7 @@ import type {
   RowsByTask,
   SampleSelection,
 } from "../../core/mod.ts";
+import { TEACHERS } from "../artifacts/form_garbage.ts";
 import { readSamples } from "../store/rows/sample_file.ts";
 import { artifactPlace } from "./artifact_place.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
@@ -28,6 +29,8 @@ export interface EvaluateInput {
   readonly stage?: number | undefined;
   /** A part of the rung's samples, or what such looks have read before all of them. */
   readonly look?: Look | undefined;
+  /** The uncompressed model; absent: nothing is held against it. */
+  readonly original?: Artifact | undefined;
 }
 
 /** Log-likelihood requests are batched by this many on a CPU: measured to be the fastest. */
@@ -59,6 +62,15 @@ function selectionsOf(rows: RowsByTask, rung: readonly SampleSelection[]): Sampl
     const own = rows[selection.task];
     return own === undefined ? [] : [{ ...selection, rows: [...own] }];
   });
+}
+
+/** The uncompressed model and the folder of what it says, for studies that compress. */
+async function originalOf({ workshop, study, original }: EvaluateInput) {
+  if (original === undefined || study.evaluation !== undefined) return {};
+  const { artifact_id } = original;
+  const key = `${artifact_id}-${await workshop.environmentHash("default")}`;
+  const { directory } = await workshop.caches.cached(TEACHERS, key, () => Promise.resolve());
+  return { original: { artifact_dir: original.location, artifact_id, cache_dir: directory } };
 }
 
 /**
@@ -102,6 +114,7 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
     runtime: null,
     allow_unsafe_code: study.allow_unsafe_code,
     ...(study.evaluation ?? {}),
+    ...await originalOf(input),
   }, "default");
   if (!evaluated.ok) return evaluated;
   const { measurements, protocol, protocol_parts, samples, samples_sha256, refused } =

@@ -44,7 +44,18 @@ export function createLiveBackend(
     apply: (trial_id: string, parent: Artifact, action: ResolvedAction, stage: number) =>
       applyAction({ workshop, study, runner, trial_id, parent, action, stage, ...models }),
     async evaluate(trial_id, artifact, fidelity, stage, look): Promise<Outcome<Evaluation>> {
-      const input = { workshop, study, runner, trial_id, artifact, fidelity, stage, look };
+      const { original } = models;
+      const input = {
+        workshop,
+        study,
+        runner,
+        trial_id,
+        artifact,
+        fidelity,
+        stage,
+        look,
+        original,
+      };
       const evaluated = await evaluateArtifact(input);
       if (evaluated.ok && (look?.rows ?? null) === null) {
         const isFirst = fidelity === study.rungs[0]?.fidelity;

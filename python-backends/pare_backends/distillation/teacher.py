@@ -9,25 +9,21 @@ memory only while something is missing: never beside the student.
 from __future__ import annotations
 
 import gc
-import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pare_backends.checkpoint.load import load_dequantized
 from pare_backends.distillation.divergence import teacher_buckets
-from pare_backends.failures import StageFailure, is_disk_full, one_line
+from pare_backends.failures import StageFailure
 from pare_backends.methods.context import Context
+from pare_backends.models.window_files import content_hash, read_rows, readable, write_rows
 
 if TYPE_CHECKING:
     import torch
 
 FORMAT = 1
-DISK_HINT = "Free space, or set PARE_HOME to a larger disk: what is kept so far is found again"
 
 
 @dataclass(frozen=True)
@@ -128,30 +124,6 @@ def cache_folder(context: Context) -> Path:
     return place
 
 
-def content_hash(window: np.ndarray) -> str:
-    """Of a window's tokens, their number included."""
-    return hashlib.sha256(window.astype("<i4").tobytes()).hexdigest()[:32]
-
-
-def readable(path: Path) -> bool:
-    """Whether a file is there and whole; a damaged one is removed, to be made again."""
-    if not path.exists():
-        return False
-    try:
-        read_rows(path)
-    except Exception:  # safetensors has an error type of its own
-        path.unlink(missing_ok=True)
-        return False
-    return True
-
-
-def read_rows(path: Path) -> dict[str, torch.Tensor]:
-    """The tensors of a window's file."""
-    from safetensors.torch import load_file
-
-    return load_file(str(path))
-
-
 def compute(
     windows: torch.Tensor,
     missing: Sequence[int],
@@ -228,23 +200,3 @@ def answers_of(teacher: Any, window: torch.Tensor, kept: Kept) -> dict[str, torc
             states = [said.hidden_states[layer][0, :-1] for layer in kept.layers]
             tensors["hidden"] = torch.stack(states)
     return {name: values.clone().contiguous() for name, values in tensors.items()}
-
-
-def write_rows(path: Path, tensors: dict[str, torch.Tensor]) -> None:
-    """Writes a window's file, whole or not at all."""
-    from safetensors.torch import save_file
-
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        save_file(tensors, str(partial))
-        partial.replace(path)
-    except Exception as error:
-        partial.unlink(missing_ok=True)
-        if not is_disk_full(error):
-            raise
-        raise StageFailure(
-            "disk_full",
-            f"Cannot keep what the teacher says: no space left in {path.parent}"
-            f" ({one_line(error)})",
-            DISK_HINT,
-        ) from error

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pare_backends.evaluation.original.figures import DistanceFigure
 from pare_backends.evaluation.tasks.wire_task import WireTask
 
 
@@ -40,6 +41,8 @@ class SampleResult:
     """Nats, of every choice in order."""
     cut_tokens: int | None = None
     """Tokens lost from the left of an input longer than the model reads; None: not known."""
+    kl: float | None = None
+    """Nats a token, of the original's distributions to this model's; None: not compared."""
     judge: str | None = None
     """The model that judged the answer; None: none did."""
     judge_prompt_hash: str | None = None
@@ -100,6 +103,8 @@ class TaskOutcome:
     rows: int | None = None
     """Of the task's data, taken or not; None: not counted."""
     beside: tuple[BesideScore, ...] = ()
+    figures: tuple[DistanceFigure, ...] = ()
+    """How far the model is from the original; none where that was not asked."""
 
 
 def mean_and_error(scores: Sequence[float]) -> tuple[float, float | None]:
@@ -137,7 +142,8 @@ def measurement(outcome: TaskOutcome, fidelity: str, device: str) -> dict[str, A
 
 
 def measurements(outcome: TaskOutcome, fidelity: str, device: str) -> list[dict[str, Any]]:
-    """The task's measurement, by its own metric and by others, then those of its slices."""
+    """The task's measurement, by its own metric and by others, then those of its slices and of its
+    distance to the original."""
     whole = measurement(outcome, fidelity, device)
     return [
         whole,
@@ -165,4 +171,5 @@ def measurements(outcome: TaskOutcome, fidelity: str, device: str) -> list[dict[
             }
             for part in outcome.slices
         ),
+        *(one.over(whole) for one in outcome.figures),
     ]

@@ -16,6 +16,9 @@ from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.evaluation.answers import Answers, split_apart
+from pare_backends.evaluation.original.distance import WindowDistance, window_distance
+from pare_backends.evaluation.original.distributions import FORMAT, Original, keep
+from pare_backends.evaluation.original.figures import distance_figures
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome, mean_and_error
 from pare_backends.evaluation.task_needs import require_window
 from pare_backends.evaluation.tasks.documents import Documents, full_definition
@@ -65,50 +68,46 @@ def run_perplexity(
     report: Report,
     answers: Answers | None = None,
     apart: Sequence[Container[int]] = (),
+    original: Original | None = None,
+    loaded: Any = None,
 ) -> TaskOutcome:
     """Perplexity of the model on the windows that `rows` numbers, those of each set of `apart` in
-    batches of their own."""
+    batches of their own; and how far it is from the original, where that is given. loaded: the
+    original in memory; None: it is loaded where something that it says is not kept."""
     answers = answers or Answers()
     before = answers.reused
     every = windows(task, documents, tokenizer)
     chosen = [every[row] for row in rows]
     if not hasattr(model, "window_losses"):  # a server says itself what it cannot read
         require_window(task.task, len(chosen[0]), context_length(model.config))
+    if original is not None:
+        keep(original, original.missing(chosen), loaded, report)
+    against = [] if original is None else [original.identity, FORMAT]
     per_batch = max(1, batch_size * TOKENS_PER_BATCH // len(chosen[0]))
-    found: dict[int, tuple[float, float]] = {}
+    found: dict[int, tuple[float, WindowDistance | None, float]] = {}
     for part in split_apart(rows, apart):
         for start in range(0, len(part), per_batch):
             numbers = part[start : start + per_batch]
             batch = [every[row] for row in numbers]
-            losses, taken = answers.once(
-                ["windows", batch],
+            said, taken = answers.once(
+                ["windows", batch, *against],
                 len(batch),
-                functools.partial(finite_losses, task.task, model, batch, numbers),
+                functools.partial(read_batch, task.task, model, batch, numbers, original),
             )
-            found.update((n, (x, taken / len(batch))) for n, x in zip(numbers, losses, strict=True))
+            for number, one in zip(numbers, said, strict=True):
+                loss, *far = one if isinstance(one, list) else [one]
+                distance = WindowDistance.of(far[0]) if far else None
+                found[number] = (loss, distance, taken / len(batch))
             report.progress(task.task, len(found), len(chosen), "windows")
     scores = [found[row][0] for row in rows]
-    seconds = [found[row][1] for row in rows]
     mean, error = mean_and_error(scores)
     value = math.exp(mean)
     hashes = [content_hash(window) for window in chosen]
     samples = [
-        SampleResult(
-            task=task.task,
-            sample_id=str(row),
-            sample_hash=content_hash([row, digest]),
-            prompt_hash=digest,
-            score=score,
-            answer=None,
-            gold=None,
-            log_likelihood=-score * (len(window) - 1),
-            seconds=taken,
-            cut_tokens=0,
-        )
-        for row, window, digest, score, taken in zip(
-            rows, chosen, hashes, scores, seconds, strict=True
-        )
+        _sample(task.task, row, window, digest, *found[row])
+        for row, window, digest in zip(rows, chosen, hashes, strict=True)
     ]
+    far = [one for one in (found[row][1] for row in rows) if one is not None]
     return TaskOutcome(
         task=task,
         value=value,
@@ -124,15 +123,51 @@ def run_perplexity(
         how=f"own loop, windows of {len(chosen[0])} tokens, no overlap, first token is context",
         asked=len(chosen),
         reused=answers.reused - before,
+        figures=distance_figures(far, mean_and_error([one.mean for one in far])[1]) if far else (),
     )
 
 
-def finite_losses(
-    name: str, model: Any, batch: Sequence[Sequence[int]], numbers: Sequence[int]
-) -> list[float]:
-    """`window_losses`, or the failure that names the window whose loss is no number."""
+def _sample(
+    name: str,
+    row: int,
+    window: Sequence[int],
+    digest: str,
+    loss: float,
+    distance: WindowDistance | None,
+    seconds: float,
+) -> SampleResult:
+    """A window's row; loss: nats a token."""
+    return SampleResult(
+        task=name,
+        sample_id=str(row),
+        sample_hash=content_hash([row, digest]),
+        prompt_hash=digest,
+        score=loss,
+        answer=None,
+        gold=None,
+        log_likelihood=-loss * (len(window) - 1),
+        seconds=seconds,
+        cut_tokens=0,
+        kl=None if distance is None else distance.mean,
+    )
+
+
+def read_batch(
+    name: str,
+    model: Any,
+    batch: Sequence[Sequence[int]],
+    numbers: Sequence[int],
+    original: Original | None,
+) -> list[Any]:
+    """The loss of each window, beside its distance to the original where that is given; or the
+    failure that names the window whose loss is no number."""
     served = getattr(model, "window_losses", None)  # a model behind a server
-    losses = window_losses(model, batch) if served is None else served(batch)
+    if served is not None:
+        losses, said = served(batch), None
+    else:
+        logits = window_logits(model, batch)
+        losses = losses_of(logits, batch)
+        said = None if original is None else logits
     bad = [number for number, loss in zip(numbers, losses, strict=True) if not math.isfinite(loss)]
     if bad:
         raise StageFailure(
@@ -140,19 +175,33 @@ def finite_losses(
             f"Cannot measure {name}: the model's loss on window {bad[0]} is {math.nan}",
             hint="The strategy broke the model; take more bits or smaller groups",
         )
-    return losses
+    if said is None or original is None:
+        return losses
+    return [
+        [loss, window_distance(own, window, original.of(window, own.shape[-1])).listed()]
+        for loss, own, window in zip(losses, said, batch, strict=True)
+    ]
 
 
-def window_losses(model: Any, batch: Sequence[Sequence[int]]) -> list[float]:
-    """Mean negative log-likelihood of each window, nats a token; letters: B windows, T tokens."""
+def window_logits(model: Any, batch: Sequence[Sequence[int]]) -> torch.Tensor:
+    """What the model says of windows of one length. returns: (windows, tokens, vocabulary)"""
     import torch
 
-    tokens = torch.tensor([list(window) for window in batch], device=model.device)  # [B, T]
+    tokens = torch.tensor([list(window) for window in batch], device=model.device)
     with torch.no_grad():
-        logits: torch.Tensor = model(tokens).logits  # [B, T, vocabulary]
+        logits: torch.Tensor = model(tokens).logits
+    return logits
+
+
+def losses_of(logits: torch.Tensor, batch: Sequence[Sequence[int]]) -> list[float]:
+    """Mean negative log-likelihood of each window, nats a token."""
+    import torch
+
     # Window by window: all at once would copy the logits, the largest tensor there is.
     losses = [
-        torch.nn.functional.cross_entropy(own[:-1].float(), read[1:], reduction="none")
-        for own, read in zip(logits, tokens, strict=True)
+        torch.nn.functional.cross_entropy(
+            own[:-1].float(), torch.tensor(list(window)[1:], device=own.device), reduction="none"
+        )
+        for own, window in zip(logits, batch, strict=True)
     ]
     return [float(one.double().mean()) for one in losses]

@@ -10,7 +10,7 @@ from typing import Any
 from pare_backends.evaluation.generated_code import code_of, cut_programs
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome
 
-NUMBERS = ("score", "chance", "log_likelihood", "seconds")
+NUMBERS = ("score", "chance", "log_likelihood", "seconds", "kl")
 TEXTS = (
     *("task", "sample_id", "sample_hash", "prompt_hash", "stratum"),
     *("answer", "parsed_answer", "gold"),

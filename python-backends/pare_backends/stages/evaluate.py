@@ -12,6 +12,7 @@ from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.chat_template import use_chat_template
 from pare_backends.evaluation.generated_code import runnable
 from pare_backends.evaluation.harness import run_harness
+from pare_backends.evaluation.original.distributions import Original, original_model
 from pare_backends.evaluation.outcome import TaskOutcome, measurements
 from pare_backends.evaluation.perplexity import run_perplexity, windows
 from pare_backends.evaluation.samples_file import write_samples
@@ -40,6 +41,16 @@ class EvaluationRuntime:
 
 
 @dataclass(frozen=True)
+class OriginalModel:
+    """The study's uncompressed model, which others are held against on text."""
+
+    artifact_dir: str
+    artifact_id: str
+    cache_dir: str
+    """Of this model alone: what it says is kept there."""
+
+
+@dataclass(frozen=True)
 class EvaluateRequest:
     """Request of the stage, as in `core/schemas/wire.ts`."""
 
@@ -61,6 +72,8 @@ class EvaluateRequest:
     chat_template: bool = False
     weights_dir: str | None = None
     """Of a setting: where its weights lie."""
+    original: OriginalModel | None = None
+    """None: nothing is compared."""
 
 
 def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
@@ -186,6 +199,17 @@ def _load(request: EvaluateRequest, report: Report) -> tuple[Any, Any, str]:
     return model, load_tokenizer(artifact_dir), numerics
 
 
+def _original(request: EvaluateRequest, tokenizer: Any) -> Original | None:
+    """The uncompressed model; None where text is not held against it: a runtime and a server give
+    no logits of whole windows here."""
+    given = request.original
+    elsewhere = request.runtime is not None or request.endpoint is not None
+    texts = any(task.evaluator == "perplexity" for task in request.tasks)
+    if given is None or elsewhere or not texts:
+        return None
+    return original_model(given.artifact_dir, given.artifact_id, given.cache_dir, tokenizer)
+
+
 def _run_tasks(
     request: EvaluateRequest,
     rows: dict[str, list[int]],
@@ -203,6 +227,8 @@ def _run_tasks(
     )
     if served and request.chat_template:
         use_chat_template(model, tokenizer)
+    original = _original(request, tokenizer)
+    is_original = original is not None and Path(request.artifact_dir) == original.directory
     apart: dict[str, list[set[int]]] = {}
     for selection in request.batched_apart:
         apart.setdefault(selection.task, []).append(set(selection.rows))
@@ -215,7 +241,17 @@ def _run_tasks(
                 size = request.batch_size
                 outcomes.append(
                     run_perplexity(
-                        task, read, chosen, model, tokenizer, size, report, answers, first
+                        task,
+                        read,
+                        chosen,
+                        model,
+                        tokenizer,
+                        size,
+                        report,
+                        answers,
+                        first,
+                        original,
+                        model if is_original else None,
                     )
                 )
                 continue

@@ -1,0 +1,62 @@
+"""Files of what a model said of windows of text: one a window, named by the hash of its tokens,
+each written whole or not at all, and made anew where it is damaged."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pare_backends.failures import StageFailure, is_disk_full, one_line
+
+if TYPE_CHECKING:
+    import torch
+
+DISK_HINT = "Free space, or set PARE_HOME to a larger disk: what is kept so far is found again"
+
+
+def content_hash(window: np.ndarray) -> str:
+    """Of a window's tokens, their number included."""
+    return hashlib.sha256(window.astype("<i4").tobytes()).hexdigest()[:32]
+
+
+def readable(path: Path) -> bool:
+    """Whether a file is there and whole; a damaged one is removed, to be made again."""
+    if not path.exists():
+        return False
+    try:
+        read_rows(path)
+    except Exception:  # safetensors has an error type of its own
+        path.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def read_rows(path: Path) -> dict[str, torch.Tensor]:
+    """The tensors of a window's file."""
+    from safetensors.torch import load_file
+
+    return load_file(str(path))
+
+
+def write_rows(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+    """Writes a window's file, whole or not at all."""
+    from safetensors.torch import save_file
+
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        save_file(tensors, str(partial))
+        partial.replace(path)
+    except Exception as error:
+        partial.unlink(missing_ok=True)
+        if not is_disk_full(error):
+            raise
+        raise StageFailure(
+            "disk_full",
+            f"Cannot keep what the original says: no space left in {path.parent}"
+            f" ({one_line(error)})",
+            DISK_HINT,
+        ) from error
