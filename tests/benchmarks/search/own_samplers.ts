@@ -1,4 +1,4 @@
-import type { Algorithm } from "../../../core/mod.ts";
+import { type Algorithm, surrogate, tpe } from "../../../core/mod.ts";
 import { nsga2 } from "../../../plugins/search/_nsga2.ts";
 import { grid } from "../../../plugins/search/grid.ts";
 import { quasiRandom } from "../../../plugins/search/quasi_random.ts";
@@ -10,4 +10,6 @@ export const OWN_SAMPLERS: Readonly<Record<string, Algorithm>> = {
   quasi_random: quasiRandom,
   grid,
   evolution: nsga2,
+  tpe,
+  surrogate,
 };
