@@ -6,13 +6,14 @@ import { checkPoint } from "./points.ts";
 import type { Algorithm, SearchState, Seen } from "./space.ts";
 import { studySearch } from "./study_search.ts";
 
-/** Points that cannot be, or were tried, which an algorithm may name in one asking. */
-const PATIENCE = 20;
+/** Points that cannot be, were tried or take too long, which an algorithm may name in one asking. */
+const PATIENCE = 40;
 
 /**
  * What a search algorithm proposes for a study. First comes what an agent declares to win back lost
- * quality. A point that is forbidden is refused before any work and shown to the algorithm as
- * infeasible; null where it has nothing left, or names nothing else.
+ * quality. A point that is forbidden, or whose recipe needs more than the time that is left, is refused
+ * before any work and shown to the algorithm as infeasible. Null where it has nothing left or names
+ * nothing that can be; where it names only what takes too long, that, so that the study says so.
  */
 export function proposeBy(
   context: SearchContext,
@@ -24,17 +25,27 @@ export function proposeBy(
   if (recovery !== null) return recovery;
   const { state, space, left_out } = studySearch(context, more);
   const refused: Seen[] = [];
+  let tooLong: Answer | null = null;
   for (let attempt = 0; attempt < PATIENCE; attempt++) {
     const made = algorithm({ ...state, seen: [...state.seen, ...refused] });
-    if (made === null) return null;
+    if (made === null) break;
     if (checkPoint(space, made.point) === null) {
       const beside = left_out.length === 0
         ? ""
         : `; ${left_out.length} of the recipes tried have no place in its space`;
       const reason = made.reason + beside;
-      return { actions: space.actionsOf(made.point), origin: { mode: made.mode, reason } };
+      const actions = space.actionsOf(made.point);
+      const answer: Answer = { actions, origin: { mode: made.mode, reason } };
+      if (fits(context, answer)) return answer;
+      tooLong ??= answer;
     }
     refused.push({ point: made.point, state: "infeasible", values: null });
   }
-  return null;
+  return tooLong;
+}
+
+/** Whether the time that is left lets a recipe run. */
+function fits({ budget, predictSeconds }: SearchContext, { actions }: Answer): boolean {
+  const left = budget.seconds_left;
+  return left === null || (predictSeconds(actions) ?? 0) <= left;
 }

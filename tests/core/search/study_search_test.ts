@@ -9,6 +9,7 @@ import {
   type Trial,
   type TrialState,
 } from "../../../core/mod.ts";
+import { grid } from "../../../plugins/search/grid.ts";
 import { baseline, context, only, recipe, trial } from "../../plugins/search_fixtures.ts";
 
 function row(metric: string, value: number, more: Partial<Measurement> = {}): Measurement {
@@ -177,6 +178,17 @@ Deno.test("an algorithm is told how many trials there will be, and the study's s
   assert.equal(given.budget, 8);
   assert.equal(given.seed, 11);
   assert.equal(state([]).budget, undefined);
+});
+
+Deno.test("a recipe that needs more than the time left is passed over while there are others", () => {
+  const budget = { seconds_left: 10, trials_left: null, full_evaluations_left: 8 };
+  const long = (methods: readonly string[]) => (actions: readonly { method: string }[]) =>
+    actions.some(({ method }) => methods.includes(method)) ? 100 : 1;
+  // The grid begins with these, and would name the same one at every asking.
+  const given = context({ budget, predictSeconds: long(["octet", "round"]) });
+  assert.ok(["solve", "tune"].includes(proposeBy(given, grid)!.actions[0]!.method));
+  const never = context({ budget, predictSeconds: () => 100 });
+  assert.notEqual(proposeBy(never, grid), null, "the study refuses it, and says that time is out");
 });
 
 Deno.test("without a method there is nothing to propose", () => {
