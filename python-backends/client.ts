@@ -8,7 +8,7 @@ import { ensureEnvironment, type OnEnvironmentProgress } from "./environments/en
 import { exchange, type ExchangeOptions } from "./worker/exchange.ts";
 import { withFileLock } from "./file_lock.ts";
 import { pareHome, PYTHON_ROOT } from "./home.ts";
-import { createSpares } from "./worker/warm_spare.ts";
+import { createSpares, type Spares } from "./worker/warm_spare.ts";
 import { forgetOldFolders } from "./worker/worker_folder.ts";
 import { spawnWorker, type WorkerProcess } from "./worker/worker_process.ts";
 
@@ -71,109 +71,138 @@ export interface ClientOptions {
   readonly log?: (line: string) => void;
 }
 
+/** What a client's calls share. */
+interface Calls {
+  readonly options: ClientOptions;
+  readonly home: string;
+  readonly log: (line: string) => void;
+  /** Interpreters by environment, made or being made. */
+  readonly pythons: Map<string, Promise<string>>;
+  readonly spares: Spares;
+  readonly keepSpares: boolean;
+  /** Processes started. */
+  count: number;
+}
+
 /** Makes a client. Environments are created on first use. */
 export function createBackendClient(options: ClientOptions = {}): BackendClient {
-  const { home = pareHome(), signal, threads = null, env = {}, log = () => {} } = options;
-  const keepSpares = options.spares ?? process.env["PARE_SPARES"] !== "0";
+  const { home = pareHome(), signal, log = () => {} } = options;
   forgetOldLogs(join(home, "logs"));
   forgetOldFolders();
-  const pythons = new Map<string, Promise<string>>();
-  let count = 0;
-
-  const pythonOf = (environment: string): Promise<string> => {
-    const known = pythons.get(environment);
-    if (known !== undefined) return known;
-    const made = ensureEnvironment(environment, {
-      ...options, // offline, signal
-      home,
-      pins_directory: options.pins_folders?.get(environment),
-      onProgress: options.onEnvironmentProgress,
-    }).then(({ python }) => python);
-    pythons.set(environment, made);
-    made.catch(() => pythons.delete(environment)); // the next call tries again
-    return made;
+  const calls: Calls = {
+    ...{ options, home, log, pythons: new Map(), count: 0 },
+    keepSpares: options.spares ?? process.env["PARE_SPARES"] !== "0",
+    spares: createSpares({
+      start: async (environment) => start(calls, await pythonOf(calls, environment), "torch"),
+    }),
   };
-
-  const start = (python: string, preload: "torch" | "none"): WorkerProcess => {
-    count += 1;
-    const log_path = join(home, "logs", `worker-${process.pid}-${count}.log`);
-    const worker = spawnWorker({
-      python,
-      args: ["-m", "pare_backends.worker", "--supervised", "--preload", preload],
-      cwd: PYTHON_ROOT,
-      env: workerVariables(threads, { ...demoVariables(home), ...env }),
-      log_path,
-    });
-    log(`started worker ${worker.pid} (preload ${preload}), log ${log_path}`);
-    return worker;
-  };
-  const spares = createSpares({
-    start: async (environment) => start(await pythonOf(environment), "torch"),
-  });
+  const { spares } = calls;
   signal?.addEventListener("abort", () => void spares.close(), { once: true });
-
-  const runOnce = async <R extends StageRequest>(
-    request: R,
-    run: RunOptions,
-    stop: AbortSignal | undefined,
-  ): Promise<Outcome<StageResult<R["stage"]>>> => {
-    const { stage } = request;
-    const wantsSpare = (run.spare ?? keepSpares) && SPARE_STAGES.has(stage);
-    let worker: WorkerProcess;
-    try {
-      const python = await pythonOf(run.environment);
-      const spare = wantsSpare ? await spares.take(run.environment) : undefined;
-      worker = spare ?? start(python, SPARE_STAGES.has(stage) ? "torch" : "none");
-    } catch (error) {
-      return notStarted(error, stage, stop?.aborted === true);
-    }
-    const outcome = await exchange(worker, request, {
-      ...run,
-      onEvent: (event) => {
-        // Not before: two processes that import at once make both slow.
-        if (wantsSpare && event.event === "started") void spares.prepare(run.environment);
-        run.onEvent?.(event);
-      },
-      request_id: `${process.pid}-${count}`,
-      threads: run.threads ?? threads,
-      signal: stop,
-    });
-    run.onLog?.(worker.log_path);
-    log(`worker ${worker.pid} ended ${stage}: ${outcome.ok ? "ok" : outcome.failure.kind}`);
-    return outcome;
-  };
-
   return {
     async run(request, run) {
       const joined = [signal, run.signal].filter((one) => one !== undefined);
       const stop = joined.length === 0 ? undefined : AbortSignal.any(joined);
-      if (!QUIET_STAGES.has(request.stage)) return await runOnce(request, run, stop);
-      try {
-        const asked = performance.now();
-        // One timing at a time on this machine, whoever asks for it.
-        return await withFileLock(
-          join(home, "timing.lock"),
-          { signal: stop, guard: home },
-          async () => {
-            const locked = performance.now();
-            await spares.settle();
-            const settled = performance.now();
-            const outcome = await runOnce(request, run, stop);
-            const waits = [
-              { name: "lock", seconds: (locked - asked) / 1000, library: false },
-              { name: "spare", seconds: (settled - locked) / 1000, library: false },
-            ];
-            return { ...outcome, spans: [...outcome.spans, ...waits] };
-          },
-        );
-      } catch (error) {
-        return notStarted(error, request.stage, stop?.aborted === true);
-      }
+      return QUIET_STAGES.has(request.stage)
+        ? await runAlone(calls, request, run, stop)
+        : await runOnce(calls, request, run, stop);
     },
-    pythonOf,
+    pythonOf: (environment) => pythonOf(calls, environment),
     warm: (environment) => spares.prepare(environment),
     close: () => spares.close(),
   };
+}
+
+function pythonOf({ pythons, options, home }: Calls, environment: string): Promise<string> {
+  const known = pythons.get(environment);
+  if (known !== undefined) return known;
+  const made = ensureEnvironment(environment, {
+    ...options, // offline, signal
+    home,
+    pins_directory: options.pins_folders?.get(environment),
+    onProgress: options.onEnvironmentProgress,
+  }).then(({ python }) => python);
+  pythons.set(environment, made);
+  made.catch(() => pythons.delete(environment)); // the next call tries again
+  return made;
+}
+
+function start(calls: Calls, python: string, preload: "torch" | "none"): WorkerProcess {
+  const { home, log, options: { threads = null, env = {} } } = calls;
+  calls.count += 1;
+  const log_path = join(home, "logs", `worker-${process.pid}-${calls.count}.log`);
+  const worker = spawnWorker({
+    python,
+    args: ["-m", "pare_backends.worker", "--supervised", "--preload", preload],
+    cwd: PYTHON_ROOT,
+    env: workerVariables(threads, { ...demoVariables(home), ...env }),
+    log_path,
+  });
+  log(`started worker ${worker.pid} (preload ${preload}), log ${log_path}`);
+  return worker;
+}
+
+/** A stage in a process: the environment's spare where one waits. */
+async function runOnce<R extends StageRequest>(
+  calls: Calls,
+  request: R,
+  run: RunOptions,
+  stop: AbortSignal | undefined,
+): Promise<Outcome<StageResult<R["stage"]>>> {
+  const { spares, log, options: { threads = null } } = calls;
+  const { stage } = request;
+  const wantsSpare = (run.spare ?? calls.keepSpares) && SPARE_STAGES.has(stage);
+  let worker: WorkerProcess;
+  try {
+    const python = await pythonOf(calls, run.environment);
+    const spare = wantsSpare ? await spares.take(run.environment) : undefined;
+    worker = spare ?? start(calls, python, SPARE_STAGES.has(stage) ? "torch" : "none");
+  } catch (error) {
+    return notStarted(error, stage, stop?.aborted === true);
+  }
+  const outcome = await exchange(worker, request, {
+    ...run,
+    onEvent: (event) => {
+      // Not before: two processes that import at once make both slow.
+      if (wantsSpare && event.event === "started") void spares.prepare(run.environment);
+      run.onEvent?.(event);
+    },
+    request_id: `${process.pid}-${calls.count}`,
+    threads: run.threads ?? threads,
+    signal: stop,
+  });
+  run.onLog?.(worker.log_path);
+  log(`worker ${worker.pid} ended ${stage}: ${outcome.ok ? "ok" : outcome.failure.kind}`);
+  return outcome;
+}
+
+/** A stage that times: one at a time on this machine, whoever asks for it, and no import beside it. */
+async function runAlone<R extends StageRequest>(
+  calls: Calls,
+  request: R,
+  run: RunOptions,
+  stop: AbortSignal | undefined,
+): Promise<Outcome<StageResult<R["stage"]>>> {
+  const { home, spares } = calls;
+  try {
+    const asked = performance.now();
+    return await withFileLock(
+      join(home, "timing.lock"),
+      { signal: stop, guard: home },
+      async () => {
+        const locked = performance.now();
+        await spares.settle();
+        const settled = performance.now();
+        const outcome = await runOnce(calls, request, run, stop);
+        const waits = [
+          { name: "lock", seconds: (locked - asked) / 1000, library: false },
+          { name: "spare", seconds: (settled - locked) / 1000, library: false },
+        ];
+        return { ...outcome, spans: [...outcome.spans, ...waits] };
+      },
+    );
+  } catch (error) {
+    return notStarted(error, request.stage, stop?.aborted === true);
+  }
 }
 
 /** Variables of every worker; the rest of the environment is inherited. */

@@ -9,14 +9,8 @@ const FUNCTION_LINES = 80;
 /** Functions that were longer when the rule came, with their lines then: none grows, none is added,
  * and one that is short enough goes from here. */
 const LONG_FUNCTIONS: Record<string, number> = {
-  "python-backends/client.ts createBackendClient": 102,
-  "tracker/artifacts/artifact_store.ts openArtifactStore": 150,
   "tracker/cli.ts buildProgram": 151,
   "tracker/lab.ts openLab": 182,
-  "tracker/mlflow/mirror.ts openMirror": 128,
-  "tracker/store/index/sink_schedule.ts scheduleSink": 108,
-  "tracker/store/journal/journal.ts openJournal": 107,
-  "tracker/store/store.ts openStore": 102,
 };
 
 Deno.test("no folder that ships has more than twenty source files", async () => {

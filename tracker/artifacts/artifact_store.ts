@@ -90,6 +90,15 @@ async function place(
   return { ...artifact, location: home };
 }
 
+/** An open store. */
+interface Opened {
+  readonly paths: ArtifactPaths;
+  /** The leases of this process. */
+  readonly claimed: Set<string>;
+  /** Of the store that the artifacts are used for; null: of none. */
+  readonly claims: ReturnType<typeof openClaims> | null;
+}
+
 /**
  * Opens the content-addressed artifacts below a directory, making it where it is missing. What is
  * found, made or adopted is written down for the store at `store`, so that no other one's gc takes it.
@@ -106,141 +115,146 @@ export async function openArtifactStore(
   }
   await clearDead(paths.temporary);
   await clearDead(paths.leases);
-  const claimed = new Set<string>();
   const claims = store === undefined ? null : openClaims(paths.stores, store);
-
-  /** From now on gc leaves the artifact alone; its time of use is now. The caller has the lock. */
-  const claim = async (artifact: Artifact): Promise<Artifact> => {
-    const lease = join(paths.leases, ownedName(artifact.artifact_id));
-    await Deno.writeTextFile(lease, "");
-    claimed.add(lease);
-    claims?.add(artifact.artifact_id);
-    const now = new Date();
-    await Deno.utime(join(paths.root, artifact.artifact_id, MANIFEST), now, now);
-    return artifact;
-  };
-
-  const get = async (id: string): Promise<Artifact | null> => {
-    if (!/^[0-9a-f]{16}$/.test(id)) return null;
-    const home = join(paths.root, id);
-    using _lock = await lockArtifacts(paths); // gc could take what is found here
-    const artifact = await readArtifact(join(home, MANIFEST), home);
-    if (artifact === null || !await isComplete(artifact)) return null;
-    if (artifact.weights_id !== undefined) {
-      const there = join(paths.root, artifact.weights_id);
-      const weights = await readArtifact(join(there, MANIFEST), there);
-      if (weights === null || !await isComplete(weights)) return null; // of no use without them
-      await claim(weights);
-    }
-    return await claim(artifact);
-  };
-
-  const weightsOf = async (artifact: Artifact): Promise<Artifact | null> =>
-    artifact.weights_id === undefined ? artifact : await get(artifact.weights_id);
-
-  /** A setting's weights, which its file names: those of its parent, whole and here. */
-  const weightsNamed = async (directory: string, parent_id: string | null) => {
-    const setting = await readSetting(directory);
-    if (setting === null) return null;
-    const weights = setting.weights === parent_id ? await get(setting.weights) : null;
-    if (weights !== null && weights.weights_id === undefined) return weights;
-    throw new Error(
-      `Cannot keep ${directory} as a setting: its weights must be those of its parent ` +
-        `${parent_id}, whole and here, and it names ${setting.weights}`,
-    );
-  };
-
-  const find = async (action_key: string): Promise<Artifact | null> => {
-    if (!/^[0-9a-f]{64}$/.test(action_key)) {
-      throw new UsageError(
-        `Cannot look for an artifact as its key is not a SHA-256: ${action_key}`,
-      );
-    }
-    const named = await readArtifact(join(paths.keys, `${action_key}.json`), null);
-    const found = named === null ? null : await get(named.artifact_id);
-    // The lineage is that of this key, also where other inputs made the same bytes first.
-    return found === null ? null : { ...named!, location: found.location };
-  };
-
-  const commit = async (directory: string, meta: ArtifactMeta): Promise<Artifact> => {
-    await requireNoLinks(directory);
-    const files = await checksums(directory, { except: [MANIFEST], sync: true });
-    if (files.length === 0) throw new Error(`Cannot keep ${directory} as an artifact: it is empty`);
-    const artifact_id = artifactId(files);
-    const weights = await weightsNamed(directory, meta.parent_id);
-    const own = files.reduce((sum, { bytes }) => sum + bytes, 0);
-    const sized = weights === null
-      ? { size_bytes: weightBytes(files) }
-      : { size_bytes: weights.size_bytes + own, weights_id: weights.artifact_id };
-    const artifact: Artifact = { ...meta, ...sized, artifact_id, files, location: "." };
-    await writeJson(join(directory, MANIFEST), artifact);
-    using _lock = await lockArtifacts(paths);
-    return await claim(await place(paths, directory, artifact));
-  };
-
-  const adopt = async (directory: string, meta: ArtifactMeta): Promise<Artifact> => {
-    const location = await Deno.realPath(directory);
-    const files = await hashExternal(paths, location);
-    const artifact_id = artifactId(files);
-    const artifact = { ...meta, artifact_id, files, size_bytes: weightBytes(files), location };
-    const same = await get(artifact_id); // a copy of one of ours has the same bytes
-    const home = join(paths.root, artifact_id);
-    const own = same?.location === home;
-    using _lock = await lockArtifacts(paths);
-    if (!own) await writeJson(join(home, MANIFEST), artifact);
-    await writeJson(join(paths.keys, `${meta.action_key}.json`), artifact);
-    return await claim(own ? { ...artifact, location: home } : artifact);
-  };
-
-  const list = async (): Promise<Artifact[]> => {
-    const artifacts: Artifact[] = [];
-    for await (const entry of Deno.readDir(paths.root)) {
-      const home = join(paths.root, entry.name);
-      if (!entry.isDirectory || !/^[0-9a-f]{16}$/.test(entry.name)) continue;
-      const artifact = await readArtifact(join(home, MANIFEST), home);
-      if (artifact !== null) artifacts.push(artifact);
-    }
-    return artifacts.sort((a, b) => a.created_at < b.created_at ? -1 : 1);
-  };
-
-  const close = (): void => {
-    for (const lease of claimed) {
-      try {
-        Deno.removeSync(lease);
-      } catch {
-        // Another store of this process has given it back.
-      }
-    }
-    claimed.clear();
-  };
-
+  const opened: Opened = { paths, claimed: new Set(), claims };
   return {
     root: paths.root,
-    find,
-    get,
-    weightsOf,
-    list,
+    find: (action_key) => find(opened, action_key),
+    get: (id) => get(opened, id),
+    weightsOf: (artifact) => weightsOf(opened, artifact),
+    list: () => list(paths.root),
     async begin() {
       const path = join(paths.temporary, ownedName(crypto.randomUUID()));
       await Deno.mkdir(path);
       return path;
     },
     workFolder: (action_key) => openWorkFolder(paths, action_key),
-    commit,
+    commit: (written, meta) => commit(opened, written, meta),
     discard: remove,
-    adopt,
-    async verifyChecksums(artifact) {
-      const own = await verify(artifact);
-      if (artifact.weights_id === undefined) return own;
-      const weights = await weightsOf(artifact);
-      return weights === null
-        ? [...own, `the weights ${artifact.weights_id} of ${artifact.location} are gone or cut`]
-        : [...own, ...await verify(weights)];
-    },
+    adopt: (there, meta) => adopt(opened, there, meta),
+    verifyChecksums: (artifact) => verifyWhole(opened, artifact),
     gc: (options) => collectGarbage(paths, options),
     claimants: () => claimants(paths.stores),
-    forget: (store) => forgetClaims(paths.stores, store),
-    close,
-    [Symbol.dispose]: close,
+    forget: (one) => forgetClaims(paths.stores, one),
+    close: () => giveBack(opened),
+    [Symbol.dispose]: () => giveBack(opened),
   };
+}
+
+/** From now on gc leaves the artifact alone; its time of use is now. The caller has the lock. */
+async function claim({ paths, claimed, claims }: Opened, artifact: Artifact): Promise<Artifact> {
+  const lease = join(paths.leases, ownedName(artifact.artifact_id));
+  await Deno.writeTextFile(lease, "");
+  claimed.add(lease);
+  claims?.add(artifact.artifact_id);
+  const now = new Date();
+  await Deno.utime(join(paths.root, artifact.artifact_id, MANIFEST), now, now);
+  return artifact;
+}
+
+async function get(opened: Opened, id: string): Promise<Artifact | null> {
+  if (!/^[0-9a-f]{16}$/.test(id)) return null;
+  const { paths } = opened;
+  const home = join(paths.root, id);
+  using _lock = await lockArtifacts(paths); // gc could take what is found here
+  const artifact = await readArtifact(join(home, MANIFEST), home);
+  if (artifact === null || !await isComplete(artifact)) return null;
+  if (artifact.weights_id !== undefined) {
+    const there = join(paths.root, artifact.weights_id);
+    const weights = await readArtifact(join(there, MANIFEST), there);
+    if (weights === null || !await isComplete(weights)) return null; // of no use without them
+    await claim(opened, weights);
+  }
+  return await claim(opened, artifact);
+}
+
+async function weightsOf(opened: Opened, artifact: Artifact): Promise<Artifact | null> {
+  return artifact.weights_id === undefined ? artifact : await get(opened, artifact.weights_id);
+}
+
+/** A setting's weights, which its file names: those of its parent, whole and here. */
+async function weightsNamed(opened: Opened, directory: string, parent_id: string | null) {
+  const setting = await readSetting(directory);
+  if (setting === null) return null;
+  const weights = setting.weights === parent_id ? await get(opened, setting.weights) : null;
+  if (weights !== null && weights.weights_id === undefined) return weights;
+  throw new Error(
+    `Cannot keep ${directory} as a setting: its weights must be those of its parent ` +
+      `${parent_id}, whole and here, and it names ${setting.weights}`,
+  );
+}
+
+async function find(opened: Opened, action_key: string): Promise<Artifact | null> {
+  if (!/^[0-9a-f]{64}$/.test(action_key)) {
+    throw new UsageError(
+      `Cannot look for an artifact as its key is not a SHA-256: ${action_key}`,
+    );
+  }
+  const named = await readArtifact(join(opened.paths.keys, `${action_key}.json`), null);
+  const found = named === null ? null : await get(opened, named.artifact_id);
+  // The lineage is that of this key, also where other inputs made the same bytes first.
+  return found === null ? null : { ...named!, location: found.location };
+}
+
+async function commit(opened: Opened, directory: string, meta: ArtifactMeta): Promise<Artifact> {
+  await requireNoLinks(directory);
+  const files = await checksums(directory, { except: [MANIFEST], sync: true });
+  if (files.length === 0) throw new Error(`Cannot keep ${directory} as an artifact: it is empty`);
+  const artifact_id = artifactId(files);
+  const weights = await weightsNamed(opened, directory, meta.parent_id);
+  const own = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  const sized = weights === null
+    ? { size_bytes: weightBytes(files) }
+    : { size_bytes: weights.size_bytes + own, weights_id: weights.artifact_id };
+  const artifact: Artifact = { ...meta, ...sized, artifact_id, files, location: "." };
+  await writeJson(join(directory, MANIFEST), artifact);
+  using _lock = await lockArtifacts(opened.paths);
+  return await claim(opened, await place(opened.paths, directory, artifact));
+}
+
+async function adopt(opened: Opened, directory: string, meta: ArtifactMeta): Promise<Artifact> {
+  const { paths } = opened;
+  const location = await Deno.realPath(directory);
+  const files = await hashExternal(paths, location);
+  const artifact_id = artifactId(files);
+  const artifact = { ...meta, artifact_id, files, size_bytes: weightBytes(files), location };
+  const same = await get(opened, artifact_id); // a copy of one of ours has the same bytes
+  const home = join(paths.root, artifact_id);
+  const own = same?.location === home;
+  using _lock = await lockArtifacts(paths);
+  if (!own) await writeJson(join(home, MANIFEST), artifact);
+  await writeJson(join(paths.keys, `${meta.action_key}.json`), artifact);
+  return await claim(opened, own ? { ...artifact, location: home } : artifact);
+}
+
+async function list(root: string): Promise<Artifact[]> {
+  const artifacts: Artifact[] = [];
+  for await (const entry of Deno.readDir(root)) {
+    const home = join(root, entry.name);
+    if (!entry.isDirectory || !/^[0-9a-f]{16}$/.test(entry.name)) continue;
+    const artifact = await readArtifact(join(home, MANIFEST), home);
+    if (artifact !== null) artifacts.push(artifact);
+  }
+  return artifacts.sort((a, b) => a.created_at < b.created_at ? -1 : 1);
+}
+
+/** The problems of an artifact, and those of the weights that it is a setting of. */
+async function verifyWhole(opened: Opened, artifact: Artifact): Promise<string[]> {
+  const own = await verify(artifact);
+  if (artifact.weights_id === undefined) return own;
+  const weights = await weightsOf(opened, artifact);
+  return weights === null
+    ? [...own, `the weights ${artifact.weights_id} of ${artifact.location} are gone or cut`]
+    : [...own, ...await verify(weights)];
+}
+
+function giveBack({ claimed }: Opened): void {
+  for (const lease of claimed) {
+    try {
+      Deno.removeSync(lease);
+    } catch {
+      // Another store of this process has given it back.
+    }
+  }
+  claimed.clear();
 }

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { readJournal } from "../store/journal/reader.ts";
+import type { Entry } from "../store/journal/record_line.ts";
 import { pathComponent, storePaths } from "../store/store_paths.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import { createMlflowClient } from "./client/client.ts";
@@ -66,50 +67,100 @@ function weightOf(effects: readonly Effect[]): number {
  * what doing it once leaves: being killed, or a server that dies half way, doubles and loses nothing.
  */
 export function openMirror(input: MirrorInput): Mirror {
-  const { root, connection, experiment, checkpoints } = input;
-  const { journal } = storePaths(root);
-  const target = targetName(connection.shown, experiment);
-  const client = createMlflowClient(connection, input.patience);
-  const progress = readProgress(root, target);
-  const followed = new Set<string>();
-  const known = new Map<string, KnownStudy>();
-  const said = new Set<string>();
+  return new OpenMirror(input);
+}
+
+/** What is sent at once, and how far each study is mirrored with it. */
+class Step {
+  readonly effects: Effect[] = [];
+  readonly reached = new Map<string, Progress>();
+  weight = 0;
+
+  add(effects: readonly Effect[]): void {
+    for (const effect of effects) this.effects.push(effect);
+    this.weight += weightOf(effects);
+  }
+}
+
+type RecordEntry = Extract<Entry, { kind: "record" }>;
+
+class OpenMirror implements Mirror {
+  readonly #input: MirrorInput;
+  readonly #journal: string;
+  readonly #target: string;
+  readonly #progress: Map<string, Progress>;
+  readonly #delivery: Delivery;
+  readonly #followed = new Set<string>();
+  readonly #known = new Map<string, KnownStudy>();
+  readonly #said = new Set<string>();
   /** Everything before this place is in `known`. */
-  let folded = Infinity;
-  let limit = EFFECTS_A_STEP;
+  #folded = Infinity;
+  #limit = EFFECTS_A_STEP;
 
-  const delivery: Delivery = {
-    client,
-    book: openRunBook(client, experiment),
-    max_file_bytes: input.max_file_bytes ?? MAX_FILE_BYTES,
-    quiet: input.quiet ?? (() => Promise.resolve()),
-    study: (study_id) => known.get(study_id)!, // its record was learnt before
-    onSaid(sentence) {
-      if (said.has(sentence)) return;
-      said.add(sentence);
-      input.onSaid?.(sentence);
-    },
-  };
+  constructor(input: MirrorInput) {
+    const { root, connection, experiment } = input;
+    const client = createMlflowClient(connection, input.patience);
+    this.#input = input;
+    this.#journal = storePaths(root).journal;
+    this.#target = targetName(connection.shown, experiment);
+    this.#progress = readProgress(root, this.#target);
+    this.#delivery = {
+      client,
+      book: openRunBook(client, experiment),
+      max_file_bytes: input.max_file_bytes ?? MAX_FILE_BYTES,
+      quiet: input.quiet ?? (() => Promise.resolve()),
+      study: (study_id) => this.#known.get(study_id)!, // its record was learnt before
+      onSaid: (sentence) => this.#say(sentence),
+    };
+  }
 
-  const forget = () => {
-    known.clear();
-    folded = Math.min(...[...followed].map((id) => progress.get(id)?.from ?? 0));
-  };
+  follow(study_id: string, from: number | null): void {
+    if (this.#followed.has(study_id)) return;
+    this.#followed.add(study_id);
+    const start = this.#progress.get(study_id)?.from ?? from ?? 0;
+    if (start >= this.#folded) return;
+    this.#known.clear();
+    this.#folded = start;
+  }
 
-  const step = async (effects: Effect[], reached: Map<string, Progress>) => {
+  async pass(to: number): Promise<void> {
+    try {
+      await this.#read(to);
+      await this.#sendReports();
+    } catch (error) {
+      this.#limit = 1;
+      this.#forget(); // what was learnt ahead of the place that is written down is read again
+      throw error;
+    }
+  }
+
+  #say(sentence: string): void {
+    if (this.#said.has(sentence)) return;
+    this.#said.add(sentence);
+    this.#input.onSaid?.(sentence);
+  }
+
+  #forget(): void {
+    this.#known.clear();
+    this.#folded = Math.min(
+      ...[...this.#followed].map((id) => this.#progress.get(id)?.from ?? 0),
+    );
+  }
+
+  async #send({ effects, reached }: Pick<Step, "effects" | "reached">): Promise<void> {
     if (reached.size === 0) return;
-    await delivery.quiet();
-    await deliver(delivery, effects);
-    for (const [study_id, place] of reached) progress.set(study_id, place);
-    await writeProgress(root, target, progress);
-    limit = Math.min(4 * limit, EFFECTS_A_STEP);
-  };
+    await this.#delivery.quiet();
+    await deliver(this.#delivery, effects);
+    for (const [study_id, place] of reached) this.#progress.set(study_id, place);
+    await writeProgress(this.#input.root, this.#target, this.#progress);
+    this.#limit = Math.min(4 * this.#limit, EFFECTS_A_STEP);
+  }
 
   /** Reports are written after the record that closes a study. */
-  const sendReports = async () => {
-    for (const study_id of followed) {
-      const place = progress.get(study_id);
-      const folder = join(input.reports, pathComponent(study_id));
+  async #sendReports(): Promise<void> {
+    for (const study_id of this.#followed) {
+      const place = this.#progress.get(study_id);
+      const folder = join(this.#input.reports, pathComponent(study_id));
       if (place?.report_due !== true || !existsSync(join(folder, REPORT[0]!))) continue;
       const to = { study_id, trial_id: null };
       // A model that was only evaluated has no plot.
@@ -120,76 +171,57 @@ export function openMirror(input: MirrorInput): Mirror {
         path: `report/${name}`,
         file: join(folder, name),
       }));
-      await step(effects, new Map([[study_id, { ...place, report_due: false }]]));
+      const reached = new Map([[study_id, { ...place, report_due: false }]]);
+      await this.#send({ effects, reached });
     }
-  };
+  }
 
-  const read = async (to: number) => {
-    let effects: Effect[] = [];
-    let weight = 0;
-    let reached = new Map<string, Progress>();
-    const most = () => Math.max(LIMITS.metrics, limit * POINTS_AN_EFFECT);
-    for await (const entry of readJournal(journal, { from: folded, to })) {
+  async #read(to: number): Promise<void> {
+    let step = new Step();
+    for await (const entry of readJournal(this.#journal, { from: this.#folded, to })) {
       if (entry.kind === "newer") {
         throw new UsageError(
-          `Cannot mirror ${journal} further as a newer pare wrote it (record version ${entry.version}); update pare`,
+          `Cannot mirror ${this.#journal} further as a newer pare wrote it (record version ${entry.version}); update pare`,
         );
       }
-      folded = entry.next;
+      this.#folded = entry.next;
       const study_id = entry.kind === "record" ? studyOf(entry.record) : null;
-      if (entry.kind !== "record" || study_id === null || !followed.has(study_id)) continue;
-      const { record, offset, next } = entry;
-      const study = known.get(study_id) ?? newStudy(study_id, record.at);
-      known.set(study_id, study);
-      learn(study, record);
-      const before = reached.get(study_id) ?? progress.get(study_id);
-      const onClash = (clash: Clash) => delivery.onSaid(clashSentence(study_id, clash));
-      const describing = { root, checkpoints, onClash };
-      if (before !== undefined && offset < before.offset) {
-        learnNames(record, study, describing);
-        continue;
-      }
-      const place = { from: offset, report_due: false, ...before };
-      const from = before?.offset === offset ? before.points : 0;
-      for (const part of describe(record, study, describing, { from, most })) {
-        for (const effect of part.effects) effects.push(effect);
-        weight += weightOf(part.effects);
-        const report_due = place.report_due ||
-          (part.points === null && record.type === "study_closed");
-        reached.set(
-          study_id,
-          part.points === null
-            ? { ...place, offset: next, points: 0, report_due }
-            : { ...place, offset, points: part.points, report_due },
-        );
-        if (weight < limit) continue;
-        await step(effects, reached);
-        effects = [];
-        weight = 0;
-        reached = new Map();
+      if (entry.kind !== "record" || study_id === null || !this.#followed.has(study_id)) continue;
+      for (const _ of this.#describe(entry, study_id, () => step)) {
+        if (step.weight < this.#limit) continue;
+        await this.#send(step);
+        step = new Step();
       }
     }
-    await step(effects, reached);
-  };
+    await this.#send(step);
+  }
 
-  return {
-    follow(study_id, from) {
-      if (followed.has(study_id)) return;
-      followed.add(study_id);
-      const start = progress.get(study_id)?.from ?? from ?? 0;
-      if (start >= folded) return;
-      known.clear();
-      folded = start;
-    },
-    async pass(to) {
-      try {
-        await read(to);
-        await sendReports();
-      } catch (error) {
-        limit = 1;
-        forget(); // what was learnt ahead of the place that is written down is read again
-        throw error;
-      }
-    },
-  };
+  /** Adds a record's effects to the step under way, part by part. */
+  *#describe({ record, offset, next }: RecordEntry, study_id: string, current: () => Step) {
+    const study = this.#known.get(study_id) ?? newStudy(study_id, record.at);
+    this.#known.set(study_id, study);
+    learn(study, record);
+    const before = current().reached.get(study_id) ?? this.#progress.get(study_id);
+    const onClash = (clash: Clash) => this.#say(clashSentence(study_id, clash));
+    const describing = { root: this.#input.root, checkpoints: this.#input.checkpoints, onClash };
+    if (before !== undefined && offset < before.offset) {
+      learnNames(record, study, describing);
+      return;
+    }
+    const place = { from: offset, report_due: false, ...before };
+    const from = before?.offset === offset ? before.points : 0;
+    const most = () => Math.max(LIMITS.metrics, this.#limit * POINTS_AN_EFFECT);
+    for (const { effects, points } of describe(record, study, describing, { from, most })) {
+      const step = current();
+      step.add(effects);
+      const report_due = place.report_due || (points === null && record.type === "study_closed");
+      step.reached.set(
+        study_id,
+        points === null
+          ? { ...place, offset: next, points: 0, report_due }
+          : { ...place, offset, points, report_due },
+      );
+      yield;
+    }
+  }
 }

@@ -121,6 +121,37 @@ async function openParts(root: string, write: boolean, wait_ms: number): Promise
   }
 }
 
+/** Where the journal ends: what is on disk for certain. */
+function endOf({ writer, paths }: Parts): number {
+  return writer?.journal.end ?? journalSize(paths.journal);
+}
+
+async function flushed(parts: Parts, wait_ms: number): Promise<SinkStatus> {
+  const { writer, database } = parts;
+  if (writer !== null) return await writer.sink.flush(wait_ms);
+  const { reached, held_by, damaged } = await database.peek();
+  const journal_bytes = endOf(parts);
+  return {
+    journal_bytes,
+    database_bytes: reached,
+    caught_up: reached >= journal_bytes,
+    held_by,
+    set_aside: null,
+    error: damaged,
+  };
+}
+
+async function close({ writer, database }: Parts): Promise<void> {
+  if (writer !== null) {
+    await writer.inbox.stop();
+    writer.sink.stop();
+    await writer.journal.close();
+    await writer.sink.flush(1_000, { last: true });
+  }
+  await database.close();
+  writer?.lock.release();
+}
+
 /**
  * Opens the store in a directory; `write` takes its lock and makes the directory where it is
  * missing. One writer at a time, any number of readers; `await using` closes it.
@@ -130,38 +161,16 @@ export async function openStore(
   { write, wait_ms = 2_000 }: { write: boolean; wait_ms?: number },
 ): Promise<Store> {
   const root = resolve(directory);
-  const { paths, database, writer } = await openParts(root, write, wait_ms);
-  const end = (): number => writer?.journal.end ?? journalSize(paths.journal);
+  const parts = await openParts(root, write, wait_ms);
+  const { paths, database, writer } = parts;
+  const end = (): number => endOf(parts);
   let closed: Promise<void> | null = null;
-
-  const flush: Store["flush"] = async ({ wait_ms = 5_000 } = {}) => {
-    if (writer !== null) return await writer.sink.flush(wait_ms);
-    const { reached, held_by, damaged } = await database.peek();
-    return {
-      journal_bytes: end(),
-      database_bytes: reached,
-      caught_up: reached >= end(),
-      held_by,
-      set_aside: null,
-      error: damaged,
-    };
-  };
-  const close = async (): Promise<void> => {
-    if (writer !== null) {
-      await writer.inbox.stop();
-      writer.sink.stop();
-      await writer.journal.close();
-      await writer.sink.flush(1_000, { last: true });
-    }
-    await database.close();
-    writer?.lock.release();
-  };
+  const closeOnce = (): Promise<void> => closed ??= close(parts);
   const placed = (relative: string): string => {
     const absolute = join(root, relative);
     if (writer !== null) Deno.mkdirSync(dirname(absolute), { recursive: true });
     return absolute;
   };
-  const closeOnce = (): Promise<void> => closed ??= close();
 
   const current = writer === null
     ? <T>(work: () => Promise<T>) => work()
@@ -182,24 +191,24 @@ export async function openStore(
     },
     openRun(key) {
       const { journal, sink } = forWriting();
-      return openRun(journal, sink.wake, key);
+      return openRun(journal, () => sink.wake(), key);
     },
-    flush,
+    flush: ({ wait_ms = 5_000 } = {}) => flushed(parts, wait_ms),
     query: (sql, limits) => current(() => query(database, sql, limits)),
     series(key, { points = 1_000 } = {}) {
       checkPoints(key.metric, points);
       return current(() => database.series(key, points, READ_PATIENCE_MS));
     },
     async exportParquet(sql, out, limits = {}) {
-      if (writer !== null) await flush({ wait_ms: 1_000 });
+      if (writer !== null) await flushed(parts, 1_000);
       return await database.exportParquet(sql, out, limits, 5_000);
     },
     async exportTables(directory) {
-      if (writer !== null) await flush({ wait_ms: 1_000 });
+      if (writer !== null) await flushed(parts, 1_000);
       return await database.exportTables(resolve(directory), 5_000);
     },
     async studies() {
-      if (writer !== null) await flush({ wait_ms: 1_000 });
+      if (writer !== null) await flushed(parts, 1_000);
       const { rows } = await query(database, STUDIES, { maxRows: 100_000 });
       return rows as unknown as StudySummary[]; // the columns of STUDIES
     },
@@ -213,14 +222,14 @@ export async function openStore(
       const entries = await knownEntries(paths.journal, { to: end(), without: "points" });
       return entries.filter((entry) => entry.kind === "damaged");
     },
-    samplesPath(study_id, trial_id, fidelity) {
-      const relative = samplesPath(study_id, trial_id, fidelity);
+    samplesPath(...of) {
+      const relative = samplesPath(...of);
       return { relative, absolute: placed(relative) };
     },
     logPath: (study_id, trial_id, stage) => placed(logPath(study_id, trial_id, stage)),
     pauseSink: () => writer?.sink.pause() ?? { [Symbol.dispose]: () => {} },
     async status() {
-      const status = writer?.sink.status() ?? await flush();
+      const status = writer?.sink.status() ?? await flushed(parts, 5_000);
       return { ...status, writer: storeWriter(paths) };
     },
     close: closeOnce,

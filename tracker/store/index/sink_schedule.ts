@@ -53,15 +53,19 @@ export function scheduleSink(
   end: () => number,
   check: () => void,
 ): SinkSchedule {
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  let pauses = 0;
-  let delay = QUIET_MS;
-  let stopped = false;
-  let ticking = false;
+  return new Schedule(database, end, check);
+}
+
+class Schedule implements SinkSchedule {
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #pauses = 0;
+  #delay = QUIET_MS;
+  #stopped = false;
+  #ticking = false;
   /** Whether the timer is that of much journal. */
-  let soon = false;
-  let warmed: Promise<unknown> | null = null;
-  let last: SinkStatus = {
+  #soon = false;
+  #warmed: Promise<unknown> | null = null;
+  #last: SinkStatus = {
     journal_bytes: 0,
     database_bytes: 0,
     caught_up: false,
@@ -70,89 +74,101 @@ export function scheduleSink(
     error: null,
   };
 
+  constructor(
+    private readonly database: Database,
+    private readonly end: () => number,
+    private readonly check: () => void,
+  ) {}
+
+  flush(wait_ms: number, options?: FlushLimits): Promise<SinkStatus> {
+    return this.#run(wait_ms, options);
+  }
+
+  pause(): Disposable {
+    this.#pauses++;
+    return {
+      [Symbol.dispose]: () => {
+        this.#pauses--;
+        this.wake();
+      },
+    };
+  }
+
+  status(): SinkStatus {
+    return { ...this.#last, journal_bytes: this.end() };
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  wake(): void {
+    if (this.#stopped || this.#pauses > 0 || this.#ticking) return;
+    this.#warmed ??= this.database.warm().catch(() => {}); // the flush says what is wrong
+    // A delay that was made longer, as somebody has the database, stays as it is.
+    const much = this.#delay <= QUIET_MS &&
+      this.end() - this.#last.database_bytes >= MUCH_BYTES;
+    if (this.#timer !== null && (!much || this.#soon)) return;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#soon = much;
+    const delay = much ? Math.min(this.#delay, YIELD_MS) : this.#delay;
+    const started = setTimeout(() => void this.#tick(), delay);
+    Deno.unrefTimer(started);
+    this.#timer = started;
+  }
+
+  async #tick(): Promise<void> {
+    this.#timer = null;
+    const wanted = (): boolean => !this.#stopped && this.#pauses === 0;
+    if (!wanted() || this.#ticking) return;
+    this.#ticking = true;
+    const started = performance.now();
+    const { caught_up } = await this.#run(READER_MS, {}, wanted);
+    this.#ticking = false;
+    // What came while a long turn ran has gathered long enough.
+    const rest = Math.max(YIELD_MS, QUIET_MS - (performance.now() - started));
+    this.#delay = caught_up ? rest : Math.min(Math.max(this.#delay, QUIET_MS) * 2, LONGEST_MS);
+    if (!caught_up || this.end() > this.#last.database_bytes) this.wake();
+    else this.#delay = QUIET_MS;
+  }
+
+  async #run(
+    wait_ms: number,
+    { last = false, at_most_ms = Infinity }: FlushLimits = {},
+    goOn: () => boolean = () => true,
+  ): Promise<SinkStatus> {
+    const to = this.end();
+    const until = performance.now() + at_most_ms;
+    let reached = -1;
+    while (await this.#slice(to, wait_ms, !last)) {
+      // What is not there cannot be waited for: a journal that is shorter than was written.
+      if (this.#last.database_bytes === reached) break;
+      reached = this.#last.database_bytes;
+      if (performance.now() >= until || !goOn()) break;
+      await new Promise((resolve) => setTimeout(resolve, YIELD_MS));
+    }
+    return this.#last;
+  }
+
   /** One turn with the database; true: there is more to take over and nothing in the way. */
-  const slice = async (to: number, wait_ms: number, keep_log: boolean): Promise<boolean> => {
+  async #slice(to: number, wait_ms: number, keep_log: boolean): Promise<boolean> {
     try {
-      check();
+      this.check();
       const options = { patience_ms: wait_ms, keep_log, budget_ms: SLICE_MS };
-      const report = await database.flush(to, options);
-      last = {
-        journal_bytes: end(),
-        database_bytes: report.held ? last.database_bytes : report.reached,
+      const report = await this.database.flush(to, options);
+      this.#last = {
+        journal_bytes: this.end(),
+        database_bytes: report.held ? this.#last.database_bytes : report.reached,
         caught_up: !report.held && report.reached >= to,
         held_by: report.held_by,
-        set_aside: report.set_aside ?? last.set_aside,
+        set_aside: report.set_aside ?? this.#last.set_aside,
         error: report.reason,
       };
       return !report.held && report.reached < to;
     } catch (error) {
-      last = { ...last, caught_up: false, error: (error as Error).message };
+      this.#last = { ...this.#last, caught_up: false, error: (error as Error).message };
       return false;
     }
-  };
-
-  const run = async (
-    wait_ms: number,
-    { last: isLast = false, at_most_ms = Infinity }: FlushLimits = {},
-    goOn: () => boolean = () => true,
-  ): Promise<SinkStatus> => {
-    const to = end();
-    const until = performance.now() + at_most_ms;
-    let reached = -1;
-    while (await slice(to, wait_ms, !isLast)) {
-      // What is not there cannot be waited for: a journal that is shorter than was written.
-      if (last.database_bytes === reached) break;
-      reached = last.database_bytes;
-      if (performance.now() >= until || !goOn()) break;
-      await new Promise((resolve) => setTimeout(resolve, YIELD_MS));
-    }
-    return last;
-  };
-
-  const tick = async (): Promise<void> => {
-    timer = null;
-    const wanted = (): boolean => !stopped && pauses === 0;
-    if (!wanted() || ticking) return;
-    ticking = true;
-    const started = performance.now();
-    const { caught_up } = await run(READER_MS, {}, wanted);
-    ticking = false;
-    // What came while a long turn ran has gathered long enough.
-    const rest = Math.max(YIELD_MS, QUIET_MS - (performance.now() - started));
-    delay = caught_up ? rest : Math.min(Math.max(delay, QUIET_MS) * 2, LONGEST_MS);
-    if (!caught_up || end() > last.database_bytes) wake();
-    else delay = QUIET_MS;
-  };
-
-  const wake = (): void => {
-    if (stopped || pauses > 0 || ticking) return;
-    warmed ??= database.warm().catch(() => {}); // the flush says what is wrong
-    // A delay that was made longer, as somebody has the database, stays as it is.
-    const much = delay <= QUIET_MS && end() - last.database_bytes >= MUCH_BYTES;
-    if (timer !== null && (!much || soon)) return;
-    if (timer !== null) clearTimeout(timer);
-    soon = much;
-    const started = setTimeout(() => void tick(), much ? Math.min(delay, YIELD_MS) : delay);
-    Deno.unrefTimer(started);
-    timer = started;
-  };
-
-  return {
-    wake,
-    flush: (wait_ms, options) => run(wait_ms, options),
-    pause() {
-      pauses++;
-      return {
-        [Symbol.dispose]: () => {
-          pauses--;
-          wake();
-        },
-      };
-    },
-    status: () => ({ ...last, journal_bytes: end() }),
-    stop() {
-      stopped = true;
-      if (timer !== null) clearTimeout(timer);
-    },
-  };
+  }
 }

@@ -111,108 +111,117 @@ function openLocked(path: string, what: string): Deno.FsFile {
 /** Opens a journal for appending; `what` is its name in a refusal. */
 export function openJournal(path: string, what = path): Journal {
   const file = openLocked(path, what);
-  const { end: start, torn } = cutTail(path, file);
-  let end = start;
-  let queue: Waiting[] = [];
-  let running: Promise<void> | null = null;
-  let closed = false;
+  return new OpenJournal(path, file, cutTail(path, file));
+}
+
+class OpenJournal implements Journal {
+  readonly torn: string | null;
+  #end: number;
+  #queue: Waiting[] = [];
+  #running: Promise<void> | null = null;
+  #closed = false;
   /** Set where the file could not be cut back after a failed write: nothing may follow. */
-  let broken: unknown = null;
+  #broken: unknown = null;
+
+  constructor(
+    readonly path: string,
+    private readonly file: Deno.FsFile,
+    { end, torn }: { end: number; torn: string | null },
+  ) {
+    this.#end = end;
+    this.torn = torn;
+  }
+
+  get end(): number {
+    return this.#end;
+  }
+
+  // deno-lint-ignore require-await -- async: what cannot be encoded rejects, too
+  async append(record: JournalRecord): Promise<void> {
+    this.#requireOpen();
+    const line = encodeLine(record);
+    return this.#push(() => [line]);
+  }
+
+  // deno-lint-ignore require-await -- as above
+  async appendAll(records: readonly JournalRecord[]): Promise<void> {
+    this.#requireOpen();
+    const lines = records.map(encodeLine);
+    return this.#push(() => lines);
+  }
+
+  check(): void {
+    if (this.#closed) return; // a closed file tells nothing of its path
+    this.#look(this.#running === null ? this.#end : null);
+  }
+
+  gather(): Gathering {
+    this.#requireOpen();
+    const open = this.#queue.at(-1)?.gathering;
+    if (open !== null && open !== undefined && !open.points.full) return open;
+    const points = makeGatherer();
+    const durable = this.#push(() => points.records().map(encodeLine), points);
+    return this.#queue.at(-1)?.gathering ?? { points, durable };
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    while (this.#running !== null) await this.#running;
+    this.file.close();
+  }
 
   /** `written` null: while a write is under way nobody knows the size. */
-  const check = (written: number | null = end): void => {
-    if (broken !== null) throw broken;
-    const fault = journalFault(path, file, written);
+  #look(written: number | null): void {
+    if (this.#broken !== null) throw this.#broken;
+    const fault = journalFault(this.path, this.file, written);
     if (fault === null) return;
-    broken = new UsageError(
-      `Cannot append to ${path} as ${fault}; ${keepAcknowledged(path, file, end)}`,
-    );
-    throw broken;
-  };
+    const kept = keepAcknowledged(this.path, this.file, this.#end);
+    this.#broken = new UsageError(`Cannot append to ${this.path} as ${fault}; ${kept}`);
+    throw this.#broken;
+  }
 
-  const commit = async (batch: Waiting[]): Promise<void> => {
+  async #commit(batch: readonly Waiting[]): Promise<void> {
+    const { file } = this;
     try {
-      check();
+      this.#look(this.#end);
       const bytes = concatenated(batch.flatMap(({ lines }) => lines()));
-      file.seekSync(end, Deno.SeekMode.Start);
+      file.seekSync(this.#end, Deno.SeekMode.Start);
       writeAll(file, bytes);
       await file.syncData();
-      check(end + bytes.length); // or it is acknowledged in a file that nobody can find
-      end += bytes.length;
+      this.#look(this.#end + bytes.length); // or it is acknowledged in a file that nobody can find
+      this.#end += bytes.length;
       for (const { resolve } of batch) resolve();
     } catch (error) {
-      const reason = storageError(error, `append to ${path}`);
+      const reason = storageError(error, `append to ${this.path}`);
       for (const { reject } of batch) reject(reason);
-      if (broken !== null) throw broken;
+      if (this.#broken !== null) throw this.#broken;
       // Half a record may stand there; the next append must not glue onto it.
-      file.truncateSync(end);
+      file.truncateSync(this.#end);
     }
-  };
+  }
 
-  const drain = async (): Promise<void> => {
+  async #drain(): Promise<void> {
     try {
-      while (queue.length > 0) {
-        const batch = queue;
-        queue = [];
-        await commit(batch);
-      }
+      while (this.#queue.length > 0) await this.#commit(this.#queue.splice(0));
     } catch (error) {
-      broken = error;
-      for (const { reject } of queue.splice(0)) reject(error);
+      this.#broken = error;
+      for (const { reject } of this.#queue.splice(0)) reject(error);
     } finally {
-      running = null;
+      this.#running = null;
     }
-  };
+  }
 
-  const push = (
-    lines: Waiting["lines"],
-    points: PointGatherer | null = null,
-  ): Promise<void> => {
-    if (broken !== null) return Promise.reject(broken);
+  #push(lines: Waiting["lines"], points: PointGatherer | null = null): Promise<void> {
+    if (this.#broken !== null) return Promise.reject(this.#broken);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const gathering = points === null ? null : { points, durable: promise };
-    queue.push({ lines, gathering, resolve, reject });
-    running ??= Promise.resolve().then(drain);
+    this.#queue.push({ lines, gathering, resolve, reject });
+    this.#running ??= Promise.resolve().then(() => this.#drain());
     return promise;
-  };
-  const requireOpen = (): void => {
-    if (closed) throw new Error(`Cannot append to ${path} as it is closed`);
-  };
+  }
 
-  return {
-    path,
-    torn,
-    get end(): number {
-      return end;
-    },
-    // deno-lint-ignore require-await -- async: what cannot be encoded rejects, too
-    async append(record) {
-      requireOpen();
-      const line = encodeLine(record);
-      return push(() => [line]);
-    },
-    // deno-lint-ignore require-await -- as above
-    async appendAll(records) {
-      requireOpen();
-      const lines = records.map(encodeLine);
-      return push(() => lines);
-    },
-    check() {
-      if (!closed) check(running === null ? end : null); // a closed file tells nothing of its path
-    },
-    gather() {
-      requireOpen();
-      const open = queue.at(-1)?.gathering;
-      if (open !== null && open !== undefined && !open.points.full) return open;
-      const points = makeGatherer();
-      const durable = push(() => points.records().map(encodeLine), points);
-      return queue.at(-1)?.gathering ?? { points, durable };
-    },
-    async close() {
-      if (closed) return;
-      closed = true;
-      while (running !== null) await running;
-      file.close();
-    },
-  };
+  #requireOpen(): void {
+    if (this.#closed) throw new Error(`Cannot append to ${this.path} as it is closed`);
+  }
 }
