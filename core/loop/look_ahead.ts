@@ -79,14 +79,14 @@ async function lookAhead(
   const order = sampleOrder(tasks);
   const looks = looksOf(order, lower.samples);
   const limit = limitOn(study, fidelity);
-  const told = expectation(compareQuality(spec, reached, reference, lower), limit);
+  const told = expectation(study, reached, lower, limit);
   for (const [i, rows] of looks.entries()) {
     const look = { rows, before: looks.slice(0, i) };
     const looked = await callBackend(
       study,
       draft,
       fidelity,
-      `${artifact.artifact_id}${told}`,
+      `${artifact.artifact_id}, until decided: look ${i + 1}${told}`,
       () => study.ports.backend.evaluate(trial_id, artifact, fidelity, undefined, look),
     );
     if ("ending" in looked) return looked;
@@ -108,10 +108,18 @@ async function lookAhead(
 }
 
 /** How many samples would decide, as far as a lower rung tells; "": it does not. */
-function expectation(lower: QualityComparison | null, limit: number): string {
-  if (lower === null || lower.sequence === null) return "";
-  const samples = samplesUntilDecided(lower.sequence, lower.drop, limit);
-  return samples === null ? "" : `, until decided: about ${samples} samples`;
+function expectation(
+  { spec, evaluations, trials }: Study,
+  rung: string,
+  lower: Evaluation,
+  limit: number,
+): string {
+  const baseline = trials.find(({ strategy, state }) => strategy === null && state === "completed");
+  const reference = evaluations.get(baseline?.trial_id ?? "")?.get(rung);
+  const compared = reference === undefined ? null : compareQuality(spec, rung, reference, lower);
+  if (compared === null || compared.sequence === null) return "";
+  const samples = samplesUntilDecided(compared.sequence, compared.drop, limit);
+  return samples === null ? "" : `, about ${samples} samples would tell`;
 }
 
 /** Whether samples show that a trial loses more than the limit; its gate then says what was saved. */

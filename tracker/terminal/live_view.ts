@@ -57,9 +57,14 @@ export function phaseLine(
 ): string {
   const where = trial_id.split("/").at(-1) ?? trial_id;
   const words = rung
-    ? `evaluate on the ${phase} sample`
+    ? `evaluate on the ${phase} sample${lookWords(detail)}`
     : PHASES[phase]?.(detail) ?? `${phase} ${detail}`;
   return `  ${where}  ${words}`;
+}
+
+/** What the loop tells of an evaluation that may end before all samples are read; "": it may not. */
+function lookWords(detail: string): string {
+  return /, until decided: .*$/.exec(detail)?.[0] ?? "";
 }
 
 /** A wait for somebody else as a line. */

@@ -55,13 +55,11 @@ function meanLeft(m: number, side: Side, { share, part }: Taken): number {
   return side * (share === 0 ? m : (m - part) / (1 - share));
 }
 
-/** The four bets on the next batch: only what came before it decides them. */
-function betsOn(mean: number, { count, sum, squares }: Taken): number[] {
+/** The four bets on the next batch, before its stakes are cut: only what came before decides them. */
+function betsAfter({ count, sum, squares }: Taken): number[] {
   const seen = PRIOR_SAMPLES + count;
   const variance = (PRIOR_SAMPLES * PRIOR_SQUARE + squares) / seen - (sum / seen) ** 2;
-  return DISTANCES.map((distance) =>
-    Math.min(distance / (variance + distance ** 2), LARGEST_STAKE / (1 + mean))
-  );
+  return DISTANCES.map((distance) => distance / (variance + distance ** 2));
 }
 
 function take(taken: Taken, { difference, times, share }: Draw): void {
@@ -90,11 +88,12 @@ export function logCapitals(sequence: DrawnSequence, m: number, side: Side): num
   for (const batch of sequence.batches) {
     if (1 - taken.share < NOTHING_LEFT) break;
     const before = { ...taken };
+    const bets = betsAfter(before);
     for (const draw of batch) {
       const mean = meanLeft(m, side, sequence.even ? before : taken);
       ended ??= mean >= 1 ? -Infinity : mean <= -1 ? Infinity : null;
       if (ended === null) {
-        addDraw(logs, betsOn(mean, before), side * draw.difference - mean, draw.times);
+        addDraw(logs, bets, LARGEST_STAKE / (1 + mean), side * draw.difference - mean, draw.times);
       }
       take(taken, draw);
     }
@@ -103,8 +102,16 @@ export function logCapitals(sequence: DrawnSequence, m: number, side: Side): num
   return path;
 }
 
-function addDraw(logs: number[], bets: readonly number[], gain: number, times: number): void {
-  for (let j = 0; j < logs.length; j++) logs[j] = logs[j]! + times * Math.log1p(bets[j]! * gain);
+function addDraw(
+  logs: number[],
+  bets: readonly number[],
+  most: number,
+  gain: number,
+  times: number,
+): void {
+  for (let j = 0; j < logs.length; j++) {
+    logs[j] = logs[j]! + times * Math.log1p(Math.min(bets[j]!, most) * gain);
+  }
 }
 
 /** The mean of what was taken, each sample by its share; NaN where nothing was. */

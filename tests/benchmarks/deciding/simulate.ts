@@ -115,8 +115,18 @@ export function simulate(
   seed: number,
   deciders: Readonly<Record<string, Decider>>,
 ): Record<string, Decided> {
+  return simulateDifferences(benchmarkOf(setting), limit, studies, seed, deciders);
+}
+
+/** The same of a benchmark whose differences are known; their order is changed in place. */
+export function simulateDifferences(
+  differences: Int8Array,
+  limit: number,
+  studies: number,
+  seed: number,
+  deciders: Readonly<Record<string, Decider>>,
+): Record<string, Decided> {
   const random = seededRandom(seed);
-  const differences = benchmarkOf(setting);
   const truth = differences.reduce((sum, d) => sum + d, 0) / differences.length;
   const within = truth <= limit + 1e-12;
   const found = Object.keys(deciders).map(() => ({ wrong: 0, decided: 0, taken: [] as number[] }));
