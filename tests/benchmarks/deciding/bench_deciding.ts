@@ -3,13 +3,14 @@
  * beside the fixed size that resolves a distance of 0.01 with the same error, and beside the 95 %
  * interval of one look when it is looked at after every batch. Simulated, and with the answers of
  * recorded trials replayed in other orders: `bench:deciding [--studies N] [--json FILE] [--store
- * DIR]`. A machine's speed is in none of its figures.
+ * DIR]`. Below stand samples drawn where the original was unsure, with half as many studies. A machine's
+ * speed is in none of its figures.
  */
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { BATCH, LEVEL } from "../../../core/mod.ts";
 import { byFixedInterval, bySequence, DROPS, fixedSize, LIMIT, simulate } from "./simulate.ts";
-import { deciding, type DecidingRow, rowOf, table } from "./deciding_rows.ts";
+import { deciding, type DecidingRow, marginRows, rowOf, table } from "./deciding_rows.ts";
 import { recordedTrials } from "./recorded_trials.ts";
 
 /** Shares of answers that a compression changes: 8 bits, 4 bits, fewer. */
@@ -43,6 +44,11 @@ for (const population of POPULATIONS) {
       rows.push(rowOf("simulated", setting, found, fixedSize(setting, DISTANCE)));
       console.error(table([rows.at(-1)!], rows.length === 1));
     }
+  }
+}
+for (const population of POPULATIONS) {
+  for (const drop of DROPS) {
+    rows.push(...marginRows(population, drop, Math.ceil(studies / 2), SEED, DISTANCE));
   }
 }
 for (const { name, differences } of values.store ? await recordedTrials(values.store) : []) {

@@ -1,3 +1,4 @@
+import { FLIPS_BY_FIFTH, GUESSED, simulateByMargin } from "./by_margin.ts";
 import {
   byFixedInterval,
   bySequence,
@@ -12,8 +13,8 @@ import {
 export interface DecidingRow extends Setting {
   readonly source: string;
   readonly own: Decided;
-  /** The interval of one look, looked at after every batch. */
-  readonly looked: Decided;
+  /** The interval of one look, looked at after every batch; null: not asked. */
+  readonly looked: Decided | null;
   readonly fixed: number;
 }
 
@@ -24,6 +25,29 @@ export function rowOf(
   fixed: number,
 ): DecidingRow {
   return { source, ...setting, own: found["own"]!, looked: found["looked"]!, fixed };
+}
+
+/** A benchmark whose samples change more where the original was unsure: drawn alike, and by that. */
+export function marginRows(
+  population: number,
+  drop: number,
+  studies: number,
+  seed: number,
+  distance: number,
+): DecidingRow[] {
+  const flips = FLIPS_BY_FIFTH.reduce((sum, share) => sum + share, 0) / FLIPS_BY_FIFTH.length;
+  const setting = { population, flips, drop };
+  const ways = [
+    ["unsure fifths, drawn alike", FLIPS_BY_FIFTH.map(() => 1)],
+    ["unsure fifths, drawn more often", GUESSED],
+  ] as const;
+  return ways.map(([source, rates]) => ({
+    source,
+    ...setting,
+    own: simulateByMargin(setting, rates, LIMIT, studies, seed),
+    looked: null,
+    fixed: fixedSize(setting, distance),
+  }));
 }
 
 /** A recorded trial's differences to its baseline, taken in other orders. */
@@ -72,8 +96,8 @@ export function table(rows: readonly DecidingRow[], head = true): string {
     own.most,
     fixed,
     fixed === 0 ? "–" : (own.median / fixed).toFixed(2),
-    percent(looked.wrong),
-    looked.median,
+    looked === null ? "–" : percent(looked.wrong),
+    looked?.median ?? "–",
   ]);
   const all = head ? [COLUMNS, COLUMNS.map(() => "---"), ...lines] : lines;
   return all.map((cells) => `| ${cells.join(" | ")} |`).join("\n");

@@ -1,7 +1,7 @@
 /** The table of deciding: its sizes are the reference's, its replay reads what both trials have. */
 import assert from "node:assert/strict";
 import type { SampleResult } from "../../../core/mod.ts";
-import { deciding, table } from "./deciding_rows.ts";
+import { deciding, marginRows, table } from "./deciding_rows.ts";
 import { differencesOfScores } from "./recorded_trials.ts";
 import { benchmarkOf, byFixedInterval, bySequence, fixedSize, simulate } from "./simulate.ts";
 
@@ -27,6 +27,13 @@ Deno.test("a way of deciding is right about a drop that no order of samples hide
   const lines = table([row]).split("\n");
   assert.equal(lines.length, 3);
   assert.match(lines[2]!, /^\| s\/t01 \| 400 \| 10\.00 \| 0\.0000 \| 0\.00 \|/);
+});
+
+Deno.test("drawing what is likely to change decides sooner, and no less rightly", () => {
+  const [alike, unsure] = marginRows(1000, 0, 60, 5, 0.01);
+  assert.ok(unsure!.own.median < alike!.own.median, `${unsure!.own.median}`);
+  assert.ok(unsure!.own.wrong <= 0.05 && alike!.own.wrong <= 0.05);
+  assert.match(table([unsure!]), /\| – \| – \|$/);
 });
 
 Deno.test("recorded answers are replayed over the samples that both have, right or wrong ones alone", () => {
