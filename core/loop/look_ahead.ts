@@ -3,6 +3,7 @@ import {
   countedTasks,
   ofTask,
   type QualityComparison,
+  qualityMetric,
   withAggregates,
 } from "../evidence/quality.ts";
 import { rungThreshold } from "../evidence/gates.ts";
@@ -12,7 +13,7 @@ import { judgeSequence, sequenceInterval } from "../evidence/sequence/verdict.ts
 import type { Evaluation } from "../ports.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
 import { callBackend, endingOf, hintOf, notANumber } from "./draft.ts";
-import { addGate, type Draft, type Ending, type Study } from "./study.ts";
+import { addGate, baselineOf, type Draft, type Ending, type Study } from "./study.ts";
 
 /** Looks that were taken on the way to a rung, none of which ended the trial; or its end. */
 type LookedAhead = { readonly before: readonly RowsByTask[] } | { readonly ending: Ending };
@@ -71,13 +72,13 @@ async function lookAhead(
 ): Promise<LookedAhead> {
   const { spec, input: { request } } = study;
   const { trial: { trial_id, strategy, fidelity: reached }, artifact } = draft;
-  const lower = reached === null ? undefined : study.evaluations.get(trial_id)?.get(reached);
   if (request.until_decided !== true || strategy === null) return { before: [] };
-  if (reference === undefined || lower === undefined || reached === null) return { before: [] };
-  const tasks = countedTasks(lower.measurements, spec, "accuracy")
+  if (reference === undefined || qualityMetric(spec) !== "accuracy") return { before: [] };
+  const tasks = countedTasks(baselineOf(study)?.measurements ?? [], spec, "accuracy")
     .map(({ plan }) => ({ plan, samples: ofTask(reference, plan.task) }));
   const order = sampleOrder(tasks);
-  const looks = looksOf(order, lower.samples);
+  const lower = reached === null ? undefined : study.evaluations.get(trial_id)?.get(reached);
+  const looks = looksOf(order, lower?.samples ?? []);
   const limit = limitOn(study, fidelity);
   const told = expectation(study, reached, lower, limit);
   for (const [i, rows] of looks.entries()) {
@@ -109,14 +110,15 @@ async function lookAhead(
 
 /** How many samples would decide, as far as a lower rung tells; "": it does not. */
 function expectation(
-  { spec, evaluations, trials }: Study,
-  rung: string,
-  lower: Evaluation,
+  study: Study,
+  rung: string | null,
+  lower: Evaluation | undefined,
   limit: number,
 ): string {
-  const baseline = trials.find(({ strategy, state }) => strategy === null && state === "completed");
-  const reference = evaluations.get(baseline?.trial_id ?? "")?.get(rung);
-  const compared = reference === undefined ? null : compareQuality(spec, rung, reference, lower);
+  if (rung === null || lower === undefined) return "";
+  const reference = study.evaluations.get(baselineOf(study)?.trial_id ?? "")?.get(rung);
+  if (reference === undefined) return "";
+  const compared = compareQuality(study.spec, rung, reference, lower);
   if (compared === null || compared.sequence === null) return "";
   const samples = samplesUntilDecided(compared.sequence, compared.drop, limit);
   return samples === null ? "" : `, about ${samples} samples would tell`;

@@ -296,9 +296,10 @@ function comparison(study: Study, trial: Trial) {
 export function judge(study: Study, draft: Draft, ending: Ending | null): void {
   const { trial } = draft;
   const baseline = baselineOf(study);
-  if (trial.fidelity === null || baseline === undefined) return;
+  const fidelity = trial.fidelity ?? draft.decided?.fidelity ?? null;
+  if (fidelity === null || baseline === undefined) return;
   const { spec, input: { facts } } = study;
-  const { fidelity, measurements } = trial;
+  const { measurements } = trial;
   const quality = draft.decided ?? comparison(study, trial);
   const constraints = checkConstraints(spec, facts, measurements, quality);
   const stopped = ending?.state === "stopped";

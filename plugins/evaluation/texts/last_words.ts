@@ -21,7 +21,7 @@ export default defineTask({
   reported_metric: "accuracy",
   chance: 0,
   proxy_samples: 40,
-  full_samples: 120,
+  full_samples: null,
   window_tokens: null,
   datasets: ["demo"],
 });

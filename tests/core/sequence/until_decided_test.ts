@@ -54,6 +54,30 @@ Deno.test("a trial that violates its constraint ends before all samples are read
   assert.ok(own.length > 1, "it was looked at on the way");
 });
 
+Deno.test("with one rung alone the first look is at a hundred samples, and its end is learned from", async () => {
+  const w = world({ ...asked(true), fidelity: "full" }, { loss, samples, spec });
+  const { trials } = await run(w);
+  assert.deepEqual(looks(w)[0]![1], 100);
+  const four = trials[1]!;
+  assert.deepEqual([four.state, four.fidelity], ["stopped", null]);
+  assert.equal(four.constraints[0]!.verdict, "violated");
+  assert.ok(four.reward!.value < -1);
+});
+
+Deno.test("a study of perplexity reads all its samples: nothing bounds a difference", async () => {
+  const perplexity = (one: Spec): Spec => ({
+    ...spec(one),
+    objectives: [
+      { metric: "perplexity", direction: "minimize", unit: "1" },
+      ...one.objectives.slice(1),
+    ],
+    tasks: one.tasks.map((plan) => ({ ...plan, primary: plan.task === "words_text" })),
+  });
+  const w = world(asked(true), { loss, samples, spec: perplexity });
+  await run(w);
+  assert.deepEqual(looks(w), []);
+});
+
 Deno.test("without being asked for, every evaluation reads all samples of its rung", async () => {
   const w = world(asked(false), { loss, samples, spec });
   const { trials } = await run(w);
