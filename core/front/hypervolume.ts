@@ -12,14 +12,14 @@ function cornerOf(reference: Point, directions: readonly Direction[]): number[] 
 /** The points before the corner in every objective. */
 function inside(columns: Columns, corner: Point): Columns {
   const count = columns[0]?.length ?? 0;
-  const kept = new Uint32Array(count);
-  let length = 0;
-  for (let row = 0; row < count; row++) {
-    let k = 0;
-    while (k < corner.length && columns[k]![row]! < corner[k]!) k++;
-    if (k === corner.length) kept[length++] = row;
-  }
-  return length === count ? columns : columns.map((one) => taken(one, kept.subarray(0, length)));
+  const beyond = new Uint8Array(count);
+  columns.forEach((column, k) => {
+    const edge = corner[k]!;
+    for (let row = 0; row < count; row++) if (column[row]! >= edge) beyond[row] = 1;
+  });
+  if (!beyond.includes(1)) return columns;
+  const kept = Uint32Array.from(beyond.keys()).filter((row) => beyond[row] === 0);
+  return columns.map((column) => taken(column, kept));
 }
 
 /**
@@ -103,9 +103,13 @@ function undominated(columns: Columns): Columns {
 
 /** The volume of one or two rows: their boxes, less what both have. */
 function boxes(columns: Columns, corner: Point): number {
-  let [first, second, both] = [1, 1, 1];
+  let first = 1;
+  let second = 1;
+  let both = 1;
   for (let k = 0; k < corner.length; k++) {
-    const [a, b] = [columns[k]![0]!, columns[k]!.at(-1)!];
+    const column = columns[k]!;
+    const a = column[0]!;
+    const b = column[column.length - 1]!;
     first *= corner[k]! - a;
     second *= corner[k]! - b;
     both *= corner[k]! - Math.max(a, b);
@@ -145,16 +149,21 @@ function sweep(x: Float64Array, y: Float64Array, z: Float64Array, corner: Point)
   const [right, top, end] = corner as [number, number, number];
   const xs = new Float64Array(x.length);
   const ys = new Float64Array(x.length);
-  let [steps, covered, total, reached] = [0, 0, 0, 0];
+  let steps = 0;
+  let covered = 0;
+  let total = 0;
+  let reached = 0;
   for (const row of sortedOrder(z)) {
     if (covered > 0) total += covered * (z[row]! - reached);
     reached = z[row]!;
-    const [left, low] = [x[row]!, y[row]!];
+    const left = x[row]!;
+    const low = y[row]!;
     let at = firstAbove(xs, left, steps);
     let height = at === 0 ? top : ys[at - 1]!;
     if (height <= low) continue;
     // Above the steps that the point takes the place of, then up to the one that it leaves.
-    let [next, from] = [at, left];
+    let next = at;
+    let from = left;
     for (; next < steps && ys[next]! >= low; next++) {
       covered += (xs[next]! - from) * (height - low);
       from = xs[next]!;

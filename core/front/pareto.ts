@@ -88,7 +88,8 @@ export function paretoRanks(
       ranks[row] = ranks[before]!;
       continue;
     }
-    let [low, high] = [0, fronts.count()];
+    let low = 0;
+    let high = fronts.count();
     while (low < high) {
       const middle = (low + high) >> 1;
       if (fronts.covers(middle, row)) low = middle + 1;
@@ -164,7 +165,8 @@ export function firstAbove(
   value: number,
   count = values.length,
 ): number {
-  let [low, high] = [0, count];
+  let low = 0;
+  let high = count;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (values[middle]! <= value) low = middle + 1;

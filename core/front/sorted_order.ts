@@ -41,7 +41,8 @@ export function sortedOrder(keys: Float64Array): Uint32Array {
     for (let start = 0; start < n; start += 2 * width) {
       const middle = Math.min(n, start + width);
       const end = Math.min(n, start + 2 * width);
-      let [left, right] = [start, middle];
+      let left = start;
+      let right = middle;
       for (let to = start; to < end; to++) {
         const takesLeft = left < middle && (right >= end || values[left]! <= values[right]!);
         const from = takesLeft ? left++ : right++;
