@@ -35,6 +35,12 @@ function valueAt(document: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
+/** An address is shown without what may be a key in it: what stands before @ and behind ?. */
+function withoutSecrets(field: string, shown: string): string {
+  if (!field.endsWith("base_url")) return shown;
+  return shown.replace(/\/\/[^/]*@/, "//…@").replace(/[?#][^"]*/, "?…");
+}
+
 function sentence(issue: z.core.$ZodIssue, document: unknown): string {
   const field = issue.path.join(".");
   if (issue.code === "unrecognized_keys") {
@@ -46,7 +52,7 @@ function sentence(issue: z.core.$ZodIssue, document: unknown): string {
   if (issue.code === "invalid_value" && typeof value === "string") {
     return unknownName(`value of "${field}"`, value, issue.values.map(String));
   }
-  const shown = JSON.stringify(value).slice(0, 60);
+  const shown = withoutSecrets(field, JSON.stringify(value).slice(0, 60));
   const why = issue.message.replace(/^Invalid input: /, "");
   return `Cannot take "${field}": ${shown} is refused (${why})`;
 }

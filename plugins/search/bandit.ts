@@ -82,7 +82,9 @@ function why(belief: MethodBelief, draw: number, rank: number, count: number): s
   const { mean, deviation } = beliefMoments(belief);
   const place = rank === 0 ? "the highest" : `number ${rank + 1}, those above have nothing left,`;
   return `Thompson: ${belief.method} drew ${draw.toFixed(2)}, ${place} of ${count}, of ` +
-    `${mean.toFixed(2)} ± ${deviation.toFixed(2)} after ${belief.trials} trials`;
+    `${mean.toFixed(2)} ± ${deviation.toFixed(2)} after ${belief.trials} ${
+      belief.trials === 1 ? "trial" : "trials"
+    }`;
 }
 
 /**

@@ -3,6 +3,7 @@ import {
   checkPoint,
   defineSampler,
   type Dimension,
+  type FailureKind,
   recoveryOf,
   type SearchContext,
   type SearchState,
@@ -19,6 +20,9 @@ const POINTS = 24;
 const ROUNDS = 3;
 /** Measured points below which TPE draws at random, as it ships. */
 const STARTUP = 10;
+
+/** Ends of a worker that say nothing of the question: it is put once more. */
+const DIED: ReadonlySet<FailureKind> = new Set(["crash", "stall", "out_of_memory"]);
 
 function dimensionOf(dimension: Dimension): SuggestRequest["dimensions"][number] {
   const { name, kind, minimum = null, maximum = null, log = false, choices, when } = dimension;
@@ -59,7 +63,10 @@ async function suggested(context: SearchContext): Promise<Answer | null> {
   if (space.dimensions.length === 0) return null;
   const refused: Seen[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    const outcome = await context.suggest!(requestOf(state, [...state.seen, ...refused]));
+    const request = requestOf(state, [...state.seen, ...refused]);
+    const first = await context.suggest!(request);
+    const died = !first.ok && DIED.has(first.failure.kind);
+    const outcome = died ? await context.suggest!(request) : first;
     if (!outcome.ok) throw new Error(outcome.failure.message);
     for (const point of outcome.value.points) {
       if (checkPoint(space, point) === null) {

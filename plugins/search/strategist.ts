@@ -38,10 +38,11 @@ function objectIn(text: string): unknown {
   }
 }
 
-/** One line without control characters. */
+/** One line of plain text: without control characters, and with nothing that a report would take for a tag or a link. */
 function oneLine(text: string): string {
   // deno-lint-ignore no-control-regex
-  return text.replaceAll(/[\s\u0000-\u001f\u007f]+/g, " ").trim().slice(0, REASON_CHARS);
+  const line = text.replaceAll(/[\s\u0000-\u001f\u007f]+/g, " ").trim().slice(0, REASON_CHARS);
+  return line.replaceAll("<", "‹").replaceAll(">", "›").replaceAll("](", "] (");
 }
 
 /** The trial that had the recipe already, in words. */

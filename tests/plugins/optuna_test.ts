@@ -128,6 +128,20 @@ Deno.test("a worker that fails is told as the sampler's failure, and the others 
   assert.ok(failures.length > 0 && failures.every((one) => /the worker ended/.test(one)));
 });
 
+Deno.test("a worker that dies once is asked the same once more", async () => {
+  const { asked, suggest } = library();
+  let dead = false;
+  const failure = { kind: "crash" as const, message: "the worker ended", hint: null, stage: null };
+  const dying: Suggesting["suggest"] = async (request) => {
+    const made = await suggest(request);
+    if (dead) return made;
+    dead = true;
+    return { ok: false, failure, spans: [] };
+  };
+  assert.ok(await ask({ suggest: dying }) !== null);
+  assert.deepEqual(asked[0], asked[1]);
+});
+
 Deno.test("a study that is killed and goes on by Optuna tells it the same as one that is not", async () => {
   const whole = world({ max_trials: 9 });
   const first = library();

@@ -48,11 +48,11 @@ const samplersOf = (trials: readonly { strategy: { origin: { sampler: string } }
 
 Deno.test("what the model proposes is run, said in its words, and recorded with what it was told", async () => {
   const { trials, consulted, asked } = await study((_, n) =>
-    recipe(8, { evidence: [], reason: "as\nit | is" }, { damping: 0.01 * n })
+    recipe(8, { evidence: [], reason: "as\nit | is <b>[x](y)</b>" }, { damping: 0.01 * n })
   );
   const own = trials.filter(({ strategy }) => strategy?.origin.sampler === "strategist");
   assert.ok(own.length > 0);
-  assert.equal(own[0]!.strategy!.origin.reason, "the strategist: as it | is");
+  assert.equal(own[0]!.strategy!.origin.reason, "the strategist: as it | is ‹b›[x] (y)‹/b›");
   const [first] = consulted;
   assert.deepEqual([first!.outcome, first!.reason, first!.exchange], ["proposed", null, 0]);
   assert.deepEqual(first!.messages, asked[0]);

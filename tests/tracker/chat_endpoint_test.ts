@@ -1,6 +1,7 @@
 /** The strategist's server, scripted: what it may answer, and what becomes of that. */
 import assert from "node:assert/strict";
 import { Strategist } from "../../core/mod.ts";
+import { checkStudy } from "../../tracker/check_study.ts";
 import { chatEndpoint } from "../../tracker/search/chat_endpoint.ts";
 
 const KEY = "sk-very-secret";
@@ -179,5 +180,10 @@ Deno.test("an address with a key in it is refused before anything is stored", ()
     const base_url of ["http://user:pass@host/v1", "http://host/v1?api_key=x", "ftp://host", "host"]
   ) {
     assert.equal(Strategist.safeParse({ base_url }).success, false, base_url);
+    const document = { model_name: "tiny", dataset: "tiny", strategist: { base_url } };
+    assert.throws(
+      () => checkStudy(document, "study"),
+      (error: Error) => error.name === "UsageError" && !/:pass@|api_key=x/.test(error.message),
+    );
   }
 });
