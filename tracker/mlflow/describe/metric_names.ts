@@ -1,4 +1,4 @@
-import { isDecisive, isShare, type Measurement } from "../../../core/mod.ts";
+import { isDecisive, isDistance, isShare, type Measurement } from "../../../core/mod.ts";
 import type { Metric } from "../client/log_batch.ts";
 
 /** A benchmark's figure. */
@@ -11,7 +11,10 @@ export interface Score {
 /** Share of the baseline's score that a benchmark without a limit of its own must keep. */
 const RETENTION = 0.95;
 
-/** Whole tasks' scores on one rung by task: the first metric of each, others as `task_metric`. */
+/**
+ * Whole tasks' scores on one rung by task: the first metric of each, others as `task_metric`. How far
+ * answers are from the original's is no score, of which a share could be kept.
+ */
 export function measuredScores(
   measurements: readonly Measurement[],
   fidelity: string,
@@ -19,6 +22,7 @@ export function measuredScores(
   const scores = new Map<string, Score>();
   for (const { task, slice, metric, value, direction, ...row } of measurements) {
     if (task === null || slice !== null || row.fidelity !== fidelity) continue;
+    if (isDistance(metric)) continue;
     const first = scores.get(task);
     const name = first === undefined || first.metric === metric ? task : `${task}_${metric}`;
     scores.set(name, { value, metric, direction });
