@@ -32,6 +32,7 @@ export * from "./evidence/protocol.ts";
 export * from "./evidence/quality.ts";
 export * from "./advice/recommend.ts";
 export * from "./front/result_export.ts";
+export * from "./evidence/prediction_powered.ts";
 export * from "./evidence/rank_agreement.ts";
 export * from "./evidence/retention.ts";
 export * from "./front/reward.ts";

@@ -1,6 +1,7 @@
 import { unknownName, UsageError } from "../errors.ts";
 import { DISTANCES, metricOf } from "../metrics/metric_table.ts";
 import type { Measurement } from "../schemas/measurement.ts";
+import type { StudyRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { GateDecision } from "../schemas/trial.ts";
 import { onRung } from "../spec/rungs.ts";
@@ -22,6 +23,21 @@ export function askedGates(given: Readonly<Record<string, number>> | undefined):
     }
     return { metric: name, most };
   });
+}
+
+/**
+ * Where the rung of text has no gate of its own: above what is published for an 8B model at 2 bits
+ * (0.445; deciding by less would need the family's own figures), a model whose text is another's.
+ */
+export const TEXT_RUNG_GATE = 0.5;
+
+/** The gates that a user sets, and that of the rung of text, which would else only cost time. */
+export function gatesInForce(
+  { gates, samples }: Pick<StudyRequest, "gates" | "samples">,
+): DistanceGate[] {
+  const asked = askedGates(gates);
+  const without = samples.kl === undefined || asked.some(({ metric }) => metric === "kl");
+  return without ? asked : [...asked, { metric: "kl", most: TEXT_RUNG_GATE }];
 }
 
 /**

@@ -11,6 +11,12 @@ export const PROXY = "proxy";
 /** The last rung, of all samples: it alone decides front, recommendation and what is claimed. */
 export const FULL = "full";
 
+/**
+ * A rung below the first of answers: windows of text alone, on which only the distance to the original
+ * is measured. There is one where a user counts its windows.
+ */
+export const TEXT_RUNG = "kl";
+
 /** A rung's name: part of file names, of SQL and of metric names. */
 export const Fidelity = z.string().regex(
   /^[a-z][a-z0-9_]{0,31}$/,

@@ -50,6 +50,10 @@ export type RungBetween = z.infer<typeof RungBetween>;
 /** How many samples of a task each rung takes. */
 export const SampleCounts = z.strictObject({
   ...counts,
+  kl: z.int().positive().optional().describe(
+    "windows of text on a rung before the proxy, where only the KL to the original is measured and " +
+      "gated; absent: there is no such rung",
+  ),
   by_task: z.record(z.string(), z.strictObject(counts)).optional().describe(
     "counts of single benchmarks, such as {mmlu: {proxy: 100, full: 500}}",
   ),

@@ -38,11 +38,13 @@ export type TaskPlan = z.infer<typeof TaskPlan>;
 /** One rung of the evaluation ladder. */
 export const Rung = z.strictObject({
   fidelity: Fidelity,
-  samples: z.record(z.string(), z.int().nullable()).describe("by task; null = all"),
+  samples: z.record(z.string(), z.int().nullable()).describe(
+    "by task; null = all; absent: not asked on this rung",
+  ),
 });
 export type Rung = z.infer<typeof Rung>;
 
-/** The ladder, cheapest first: each rung holds the samples of the one before it. */
+/** The ladder, cheapest first: each rung holds the samples of the one before it, of some tasks or all. */
 const Rungs = z.array(Rung).min(1)
   .refine((rungs) => rungs.at(-1)?.fidelity === FULL, `the last rung must be ${FULL}`)
   .refine(

@@ -6,7 +6,7 @@ import type { Facts } from "../schemas/facts.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Assumption, MethodVerdict, Spec } from "../schemas/spec.ts";
-import { askedGates } from "../distance/distance_gates.ts";
+import { gatesInForce } from "../distance/distance_gates.ts";
 import { chooseTasks } from "../tasks/choose_tasks.ts";
 import { planRungs } from "../tasks/plan_rungs.ts";
 import { checkDistances, planTasks } from "../tasks/plan_tasks.ts";
@@ -195,7 +195,7 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
     plugins.methods.filter(({ method }) => usable.has(method.name)),
     facts,
   );
-  const gates = askedGates(request.gates);
+  const gates = gatesInForce(request);
   checkDistances("set a gate on", gates.map(({ metric }) => metric), choice.tasks);
   const objectives = frontObjectives(choice.tasks, emulated, request, facts);
   const { constraints, assumptions } = constraintsOf(request, facts);

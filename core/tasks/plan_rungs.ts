@@ -1,6 +1,7 @@
 import type { Task } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
-import { FULL, PROXY } from "../schemas/fidelity.ts";
+import { overTasks } from "../evidence/quality.ts";
+import { FULL, PROXY, TEXT_RUNG } from "../schemas/fidelity.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Rung } from "../schemas/spec.ts";
 import { byTask, limitOf, samplingByTask } from "./plan_tasks.ts";
@@ -12,7 +13,8 @@ type Given = readonly [fidelity: string, count: number | undefined];
 
 /**
  * The rungs of a study, cheapest first: the proxy, those that the user puts between, the full
- * evaluation. A rung takes as many samples of a task as the user says of this task, else of all; else
+ * evaluation; before them, where its windows are counted, one of the
+ * KL on text alone. A rung takes as many samples of a task as the user says of this task, else of all; else
  * the proxy and the full evaluation take the task's own count, and one between takes as many as the
  * rung before it. None takes fewer than the one before, nor more than the last.
  */
@@ -27,14 +29,16 @@ export function planRungs(tasks: readonly Task[], request: Asked): Rung[] {
     byTask(rung.by_task, tasks, `task to count samples of on ${rung.fidelity}`)
   );
   const ownSampling = samplingByTask(sampling, tasks);
-  const taken = tasks.map((task): (number | null)[] => {
+  checkTexts(tasks, samples);
+  const taken = tasks.map((task): Taken[] => {
     const own = counts.get(task.name);
     const full = limitOf(sampling, ownSampling.get(task.name)) ?? own?.full ?? samples.full ??
       task.full_samples;
     const most = (count: number) => full === null ? count : Math.min(count, full);
-    const ladder = [most(own?.proxy ?? samples.proxy ?? task.proxy_samples)];
+    const proxy = most(own?.proxy ?? samples.proxy ?? task.proxy_samples);
+    const ladder = firstCounts(task, proxy, samples);
     for (const [i, rung] of between.entries()) {
-      const before = ladder.at(-1)!; // it begins with the proxy's
+      const before = Number(ladder.at(-1)); // the proxy's, or one between
       const wanted = ownBetween[i]!.get(task.name) ?? rung.samples ?? before;
       ladder.push(most(Math.max(before, wanted)));
     }
@@ -42,12 +46,41 @@ export function planRungs(tasks: readonly Task[], request: Asked): Rung[] {
   });
   return names.map((fidelity, height) => ({
     fidelity,
-    samples: Object.fromEntries(tasks.map(({ name }, i) => [name, taken[i]![height]!])),
+    samples: Object.fromEntries(tasks.flatMap(({ name }, i) => {
+      const count = taken[i]![height]; // as many as there are names
+      return count === undefined ? [] : [[name, count]];
+    })),
   }));
 }
 
+/** Samples of a task that a rung takes; null: all; undefined: the rung does not ask the task. */
+type Taken = number | null | undefined;
+
+/** The counts of the proxy and of what lies before it: the proxy takes at least as many windows. */
+function firstCounts(
+  task: Task,
+  proxy: number,
+  { kl }: Pick<StudyRequest["samples"], "kl">,
+): Taken[] {
+  if (kl === undefined) return [proxy];
+  return isText(task) ? [kl, Math.max(kl, proxy)] : [undefined, proxy];
+}
+
+function isText(task: Task): boolean {
+  return overTasks(task.reported_metric) === "perplexity";
+}
+
+function checkTexts(tasks: readonly Task[], { kl }: Pick<StudyRequest["samples"], "kl">): void {
+  if (kl === undefined || tasks.some(isText)) return;
+  throw new UsageError(
+    `Cannot take ${kl} windows on the rung ${TEXT_RUNG} as no benchmark of this study is a text: add ` +
+      "one, such as wikitext2 or a file of {text}, to --dataset",
+  );
+}
+
 function namesOf({ samples }: Pick<Asked, "samples">): string[] {
-  return [PROXY, ...(samples.between ?? []).map(({ fidelity }) => fidelity), FULL];
+  const texts = samples.kl === undefined ? [] : [TEXT_RUNG];
+  return [...texts, PROXY, ...(samples.between ?? []).map(({ fidelity }) => fidelity), FULL];
 }
 
 /** Refuses rungs of a request that make no ladder, and a fidelity that is none of them. */
@@ -62,7 +95,7 @@ export function checkRungs(request: Omit<Asked, "sampling">): void {
     throw new UsageError(unknownName("fidelity", fidelity, names));
   }
   // With two rungs the full evaluation's count stands over the proxy's, as it always did.
-  if (names.length > 2) checkAscending(request);
+  if (names.filter((name) => name !== TEXT_RUNG).length > 2) checkAscending(request);
 }
 
 function checkTaskNames(names: readonly string[], tasks: readonly Task[]): void {

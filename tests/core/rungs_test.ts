@@ -320,3 +320,41 @@ Deno.test("joinProbability() compares on the highest rung that both reached", ()
   const unlike = evidence(90, { full: scored(400, 240) });
   assert.equal(mayJoin(worse, [unlike], spec), true, "nothing to compare on");
 });
+
+const texts = tasks.filter(({ name }) => name === "words" || name === "words_text");
+
+Deno.test("where its windows are counted, a rung of text alone comes first, and the next holds them", () => {
+  const found = planRungs(texts, request({ samples: { kl: 16, proxy: 10, full: 400 } }));
+  assert.deepEqual(found, [
+    { fidelity: "kl", samples: { words_text: 16 } },
+    { fidelity: "proxy", samples: { words: 10, words_text: 16 } },
+    { fidelity: "full", samples: { words: 400, words_text: 400 } },
+  ]);
+  assert.throws(() => planRungs(two, request({ samples: { kl: 16 } })), {
+    name: "UsageError",
+    message: /^Cannot take 16 windows on the rung kl as no benchmark of this study is a text/,
+  });
+  const twice = { kl: 4, between: [{ fidelity: "kl", samples: 200 }] };
+  assert.throws(() => planRungs(texts, request({ samples: twice })), /the rung kl between twice/);
+});
+
+Deno.test("the rung of text gates by the KL alone; a trial that passes climbs to the answers", async () => {
+  const samples = { kl: 4 };
+  const w = world({ samples, max_trials: 4 }, {
+    samples: { kl: 40, proxy: 100, full: 400 },
+    kl: (count) => count <= 3 ? 0.9 : 0.01,
+  });
+  const { spec } = w.input();
+  assert.deepEqual(spec.gates, [{ metric: "kl", most: 0.5 }]);
+  const { trials } = await run(w);
+  for (const trial of trials.filter(({ strategy }) => strategy !== null)) {
+    const gate = trial.gates.find((one) => one.gate === "kl_kl")!;
+    const far = gate.value! > 0.5;
+    assert.equal(gate.decision, far ? "abort" : "pass");
+    assert.equal(trial.state === "stopped" && trial.fidelity === "kl", far);
+    assert.equal(climbs(w).get(trial.trial_id)!.includes("proxy"), !far);
+    assert.equal(gate.reason.startsWith("KL to the original on kl"), true);
+  }
+  assert.ok(trials.some(({ state }) => state === "stopped"));
+  assert.ok(trials.some(({ fidelity, strategy }) => strategy !== null && fidelity !== "kl"));
+});

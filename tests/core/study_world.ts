@@ -37,6 +37,8 @@ export interface WorldOptions {
   readonly loss?: (bits: number, actions: readonly ResolvedAction[], rung: string) => number;
   /** Words that each rung takes; texts are a tenth of them. */
   readonly samples?: Readonly<Record<string, number>>;
+  /** KL to the original on text, of so many bits; absent: none is measured. */
+  readonly kl?: (bits: number) => number;
   /** Called before each backend call; a failure makes it fail. */
   readonly disturb?: (call: Call) => Failure | null | void;
   readonly cosine?: number;
@@ -177,12 +179,20 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
       const outcome = await step(about, (about.look ?? n) / 20, (): Evaluation => {
         const bits = bitsOf(actions);
         const loss = options.loss?.(bits, actions, fidelity) ?? LOSS[bits] ?? 0.01;
-        const samples = [...words(n, loss), ...texts(n / 10, loss)].filter(taken);
+        const asked = spec.rungs.find((rung) => rung.fidelity === fidelity)?.samples ?? {};
+        const samples = [...words(n, loss), ...texts(n / 10, loss)].filter(taken)
+          .filter(({ task }) => fidelity !== "kl" || task in asked);
+        const kl = options.kl?.(bits);
         const hash = options.protocol?.(calls.at(-1)!) ?? `${fidelity}-1`;
         return {
           measurements: ["words", "words_text"]
             .filter((task) => samples.some((one) => one.task === task))
-            .map((task) => qualityOf(task, samples, fidelity)),
+            .map((task) => qualityOf(task, samples, fidelity))
+            .flatMap((row) =>
+              kl === undefined || row.metric !== "perplexity"
+                ? [row]
+                : [row, { ...row, metric: "kl", value: kl, standard_error: kl / 20 }]
+            ),
           samples,
           protocol: { words: hash, words_text: hash },
         };

@@ -6,6 +6,16 @@ import {
 } from "../../tracker/commands/input/parse_samples.ts";
 import { studyFromOptions } from "../../tracker/commands/study_document.ts";
 
+Deno.test("--samples counts windows of text on a rung before the proxy, for all texts alike", () => {
+  assert.deepEqual(parseRungs("kl=16,proxy=100,full=400"), { kl: 16, proxy: 100, full: 400 });
+  assert.deepEqual(parseRungs("kl=16,half=200"), {
+    kl: 16,
+    between: [{ fidelity: "half", samples: 200 }],
+  });
+  assert.throws(() => parseRungs("proxy=100,kl=16"), /write its rungs in ascending order/);
+  assert.throws(() => parseRungs("kl=16,wikitext2.kl=8"), /counts windows of every text alike/);
+});
+
 Deno.test("counts of samples are for all tasks, for one, or both", () => {
   assert.deepEqual(parseSampleCounts("40", "proxy"), { proxy: 40 });
   assert.deepEqual(parseSampleCounts("40,mmlu=100", "proxy"), {

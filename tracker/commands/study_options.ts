@@ -340,7 +340,8 @@ export const STUDY_OPTIONS = [
   },
   {
     flag: "--samples <counts>",
-    help: "samples a task by rung: proxy=100,half=400,full=2000; mmlu.half=285 for one task",
+    help:
+      "samples a task by rung: proxy=100,half=400,full=2000; mmlu.half=285; kl=16: text windows first",
     reads: "rung counts",
     field: "samples",
     of: "study",

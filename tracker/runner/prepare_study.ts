@@ -269,15 +269,15 @@ function weighingOf(spec: Spec, task: string): { weigh_strata?: true } {
   return plan?.strata === "by_rows" ? { weigh_strata: true } : {};
 }
 
-/** The samples of each rung. */
+/** The samples of each rung, of the tasks that it asks. */
 function rungsOf(spec: Spec, chosen: readonly ChosenSamples[]): PreparedRung[] {
   return spec.rungs.map(({ fidelity }, height) => ({
     fidelity,
-    selections: chosen.map(({ task, rungs }) => ({
-      task,
-      rows: [...rungs[height]!], // as many as the spec has rungs
-      ...weighingOf(spec, task),
-    })),
+    selections: chosen.flatMap(({ task, rungs }) => {
+      if (samplesAt(spec, fidelity, task) === undefined) return [];
+      const rows = [...rungs[height]!]; // as many as the spec has rungs
+      return [{ task, rows, ...weighingOf(spec, task) }];
+    }),
   }));
 }
 
@@ -294,7 +294,10 @@ function poolsOf(
     }
     const sampling = own.get(task);
     const { order, groups } = read;
-    const counts = spec.rungs.map(({ fidelity }) => samplesAt(spec, fidelity, task) ?? null);
+    const counts = spec.rungs.map(({ fidelity }) => {
+      const count = samplesAt(spec, fidelity, task);
+      return count === undefined ? 0 : count;
+    });
     return { task, order, groups, counts, ...(sampling === undefined ? {} : { sampling }) };
   });
 }

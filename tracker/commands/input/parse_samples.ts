@@ -4,6 +4,7 @@ import {
   Sampling,
   type StudyRequestInput,
   TaskSampling,
+  TEXT_RUNG,
   unknownName,
   UsageError,
 } from "../../../core/mod.ts";
@@ -75,7 +76,8 @@ function parseRungCount(part: string): RungCount {
 export function parseRungs(text: string): Counts {
   const given = text.split(",").map(parseRungCount);
   const rungs = [...new Set(given.map(({ rung }) => rung))];
-  const misplaced = rungs.indexOf(PROXY) > 0 ||
+  const texts = rungs[0] === TEXT_RUNG ? 1 : 0;
+  const misplaced = rungs.indexOf(PROXY) > texts || rungs.indexOf(TEXT_RUNG) > 0 ||
     (rungs.includes(FULL) && rungs.at(-1) !== FULL);
   if (misplaced) {
     throw new UsageError(
@@ -93,13 +95,21 @@ export function parseRungs(text: string): Counts {
     if (task === null) all.set(rung, count);
     else own.set(rung, { ...own.get(rung), [task]: count });
   }
-  const between = rungs.filter((rung) => rung !== PROXY && rung !== FULL).map((fidelity) => ({
+  if (texts === 1 && own.has(TEXT_RUNG)) {
+    throw new UsageError(
+      `Cannot take --samples "${text}" as the rung ${TEXT_RUNG} counts windows of every text alike: ` +
+        `write ${TEXT_RUNG}=NUMBER`,
+    );
+  }
+  const ends: readonly string[] = [TEXT_RUNG, PROXY, FULL];
+  const between = rungs.filter((rung) => !ends.includes(rung)).map((fidelity) => ({
     fidelity,
     samples: all.get(fidelity),
     by_task: own.get(fidelity),
   }));
   const tasks = new Set([PROXY, FULL].flatMap((rung) => Object.keys(own.get(rung) ?? {})));
   return withoutUndefined({
+    kl: all.get(TEXT_RUNG),
     proxy: all.get(PROXY),
     full: all.get(FULL),
     by_task: tasks.size === 0 ? undefined : Object.fromEntries(
