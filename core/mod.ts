@@ -52,6 +52,7 @@ export { openByHand, type StudyByHand, type TrialByHand } from "./by_hand.ts";
 export type { Proposal } from "./loop/propose.ts";
 export * from "./resume/replay.ts";
 export { allowedMethods } from "./loop/queue.ts";
+export { gainPerHour } from "./loop/stop.ts";
 export { runEvaluation } from "./loop/run_evaluation.ts";
 export * from "./loop/study_input.ts";
 export * from "./ports.ts";

@@ -1,6 +1,6 @@
 import type { Failure } from "../schemas/failure.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
-import type { StopReason } from "../schemas/journal.ts";
+import type { Episode, StopReason } from "../schemas/journal.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { strategyKey } from "../strategies/strategy_names.ts";
 import { gpuHours, remainingSeconds, spentSeconds } from "./budget.ts";
@@ -24,7 +24,7 @@ const INVALID_IN_A_ROW = 10;
 /** Why the study ends now; null: it goes on. */
 export function stopNow(study: Study): Stop | null {
   return cancelled(study) ?? machineFailed(study) ?? targetReached(study) ?? trialCap(study) ??
-    timeIsUp(study) ?? lost(study) ?? converged(study);
+    timeIsUp(study) ?? lost(study) ?? converged(study) ?? notWorthIt(study);
 }
 
 export function cancelled({ ports, input: { study_id } }: Study): Stop | null {
@@ -152,12 +152,51 @@ function converged(study: Study): Stop | null {
 function episodesWithoutGain(study: Study): number {
   let best = 0;
   let idle = 0;
-  for (const { hypervolume, mode } of study.episodes) {
+  for (const episode of study.episodes) {
+    const { hypervolume } = episode;
     const value = hypervolume ?? 0;
     const gained = value > best * (1 + SMALLEST_GAIN);
     if (gained) best = value;
     if (gained) idle = 0;
-    else if (mode === "exploit" || mode === "explore") idle++;
+    else if (isSearch(episode)) idle++;
   }
   return idle;
+}
+
+/** Whether an episode is of a sampler: the user's strategies and seeds are tried whatever they gain. */
+function isSearch({ mode }: Episode): boolean {
+  return mode === "exploit" || mode === "explore";
+}
+
+/**
+ * The share by which the hypervolume rises an hour, as it did over the samplers' last so many episodes;
+ * null: there are too few of them, or records of before, which do not say what they cost.
+ */
+export function gainPerHour(episodes: readonly Episode[], count: number): number | null {
+  const [first] = episodes.filter(isSearch).slice(-count);
+  if (first === undefined || episodes.filter(isSearch).length < count) return null;
+  const before = episodes[episodes.indexOf(first) - 1];
+  const last = episodes.at(-1)!;
+  if (!before?.hypervolume || last.hypervolume === null) return null;
+  if (before.spent === undefined || last.spent === undefined) return null;
+  const hours = (last.spent.seconds - before.spent.seconds) / 3600;
+  return hours > 0 ? Math.max(0, last.hypervolume / before.hypervolume - 1) / hours : null;
+}
+
+/** What the search may be expected to gain is less than the study asks for an hour. */
+function notWorthIt(study: Study): Stop | null {
+  const { least_gain_per_hour: least, convergence_episodes } = study.input.request;
+  if (least === undefined || study.queue.length > 0) return null;
+  const count = convergence_episodes ?? DEFAULT_CONVERGENCE_EPISODES;
+  const gain = gainPerHour(study.episodes, count);
+  if (gain === null || gain >= least) return null;
+  return {
+    stop: "not_worth_it",
+    message: `Over the last ${count} episodes the hypervolume rose by ${percent(gain)} an hour, ` +
+      `less than the ${percent(least)} that are asked for.`,
+  };
+}
+
+function percent(share: number): string {
+  return `${Number((100 * share).toPrecision(3))} %`;
 }

@@ -74,6 +74,7 @@ export const StopReason = z.enum([
   "max_trials",
   "target",
   "converged",
+  "not_worth_it", // the gain to be expected is less than the study asks for an hour
   "evaluated", // nothing was to be compressed, and the evaluation is done
   "exhausted", // the samplers have nothing left to try
   "by_hand", // it was driven by hand, and closed by whoever did

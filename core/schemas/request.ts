@@ -104,6 +104,10 @@ export const StudyRequest = z.strictObject({
   convergence_episodes: z.int().positive().optional().describe(
     "stop after so many episodes without a gain in hypervolume",
   ),
+  least_gain_per_hour: z.number().positive().optional().describe(
+    "stop where the hypervolume is expected to rise by less than this share an hour, such as 0.01, " +
+      "as it did over the last convergence_episodes; default: none",
+  ),
   target: z.string().optional().describe("edge, cloud, or a device's name"),
   seed: z.int().min(0).default(42),
   data_dir: z.string().optional().describe("benchmark files instead of the hub"),
@@ -174,6 +178,7 @@ export const StudyLimits = StudyRequest.pick({
   max_trials: true,
   max_full_evaluations: true,
   convergence_episodes: true,
+  least_gain_per_hour: true,
 });
 export type StudyLimits = z.infer<typeof StudyLimits>;
 export type StudyRequestInput = z.input<typeof StudyRequest>;

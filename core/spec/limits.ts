@@ -15,6 +15,7 @@ export const LIMIT_OPTIONS: Readonly<Record<LimitName, string>> = {
   max_trials: "--max-trials",
   max_full_evaluations: "--max-full-evaluations",
   convergence_episodes: "--convergence-episodes",
+  least_gain_per_hour: "--least-gain",
 };
 
 /** Names of the limits that are given. */

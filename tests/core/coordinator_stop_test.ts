@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  gainPerHour,
   isFinished,
   type Provenance,
   replayStudy,
@@ -71,6 +72,41 @@ Deno.test("a study converges after so many episodes without a gain in hypervolum
   const { stop, message } = await run(world({ convergence_episodes: 1 }));
   assert.equal(stop, "converged");
   assert.match(message, /No gain in hypervolume in 1 episodes/);
+});
+
+Deno.test("a study stops where the gain to be expected is not worth its cost, and says both", async () => {
+  const asked = { convergence_episodes: 2, max_full_evaluations: 20 };
+  const plain = await run(world(asked));
+  const { stop, message, trials } = await run(world({ ...asked, least_gain_per_hour: 50 }));
+  assert.equal(stop, "not_worth_it");
+  assert.match(
+    message,
+    /^Over the last 2 episodes the hypervolume rose by [\d.]+ % an hour, less than the 5000 %/,
+  );
+  assert.ok(trials.length < plain.trials.length);
+  const low = await run(world({ ...asked, least_gain_per_hour: 1e-9 }));
+  assert.deepEqual([low.stop, low.trials.length], [plain.stop, plain.trials.length]);
+});
+
+Deno.test("gainPerHour() is of the samplers' last episodes, and knows when it cannot know", () => {
+  const turn = (number: number, hypervolume: number | null, hours: number, mode = "explore") => ({
+    ...{ study_id: "s", number, trial_id: null, sampler: "x", front: [], refused: [], hypervolume },
+    mode: mode as "explore",
+    spent: { seconds: 3600 * hours, gpu_hours: null, joules: null },
+  });
+  const episodes = [turn(1, 0.4, 1, "seed"), turn(2, 0.5, 2), turn(3, 0.52, 3), turn(4, 0.55, 4)];
+  assert.ok(Math.abs(gainPerHour(episodes, 2)! - 0.05) < 1e-12);
+  assert.ok(Math.abs(gainPerHour(episodes, 3)! - 0.125) < 1e-12);
+  assert.equal(gainPerHour(episodes, 4), null, "three of samplers");
+  assert.equal(gainPerHour([], 1), null);
+  assert.equal(
+    gainPerHour([turn(1, null, 1), turn(2, 0.5, 2)], 1),
+    null,
+    "nothing measured before",
+  );
+  const { spent: _, ...old } = turn(2, 0.5, 2);
+  assert.equal(gainPerHour([turn(1, 0.4, 1), old], 1), null, "a record of before");
+  assert.equal(gainPerHour([turn(1, 0.5, 1), turn(2, 0.4, 2)], 1), 0, "a loss is no gain");
 });
 
 Deno.test("three trials in a row that the machine failed end a study: crashes, a full disk", async () => {

@@ -37,6 +37,7 @@ Deno.test("limits are those of the options that are given, each by its own name"
     maxTrials: "9",
     maxFullEvaluations: "4",
     convergenceEpisodes: "3",
+    leastGain: "0.02",
   };
   assert.deepEqual(limitsFromOptions(given), {
     budget_seconds: 90,
@@ -44,6 +45,7 @@ Deno.test("limits are those of the options that are given, each by its own name"
     max_trials: 9,
     max_full_evaluations: 4,
     convergence_episodes: 3,
+    least_gain_per_hour: 0.02,
   });
   const refused = () => limitsFromOptions({ maxFullEvaluations: "0" });
   assert.throws(refused, /--max-full-evaluations.*"0"/);

@@ -225,6 +225,13 @@ export const STUDY_OPTIONS = [
     of: "limit",
   },
   {
+    flag: "--least-gain <share>",
+    help: "end where the hypervolume rises by less than this share an hour, such as 0.01",
+    reads: "positive",
+    field: "least_gain_per_hour",
+    of: "limit",
+  },
+  {
     flag: "--max-vram <gb>",
     help: "memory that an artifact may need, in GB",
     reads: "positive",
