@@ -31,6 +31,7 @@ export * from "./front/stop_rule.ts";
 export * from "./evidence/protocol.ts";
 export * from "./evidence/quality.ts";
 export * from "./advice/recommend.ts";
+export * from "./advice/weigh.ts";
 export * from "./front/result_export.ts";
 export * from "./evidence/prediction_powered.ts";
 export * from "./evidence/rank_agreement.ts";

@@ -206,6 +206,19 @@ function buildProgram(): Command {
     )
     .action(async (what) => (await import("./commands/schema.ts")).schemaCommand(what));
 
+  withStore(
+    program.command("weigh").description("what other weights would pick of a study; runs nothing")
+      .argument("[study]", "its id; default: the latest")
+      .option("--weights <weights>", "such as accuracy=0.8,latency=0.1,memory=0.1")
+      .option("--profile <name>", "one profile, such as edge; default: each of them")
+      .option("--profiles <file>", "profiles of your own; default: what `pare profiles` prints"),
+  ).action(async (study: string | undefined, options) =>
+    (await import("./commands/weigh.ts")).weighCommand(study, options)
+  );
+
+  program.command("profiles").description("print the weights that `pare weigh` goes by, as YAML")
+    .action(async () => (await import("./commands/weigh.ts")).profilesCommand());
+
   program.command("rules").description("print what a study tries first in which case, as YAML")
     .action(async () => (await import("./commands/rules.ts")).rulesCommand());
 

@@ -6,6 +6,7 @@ export type { RunStudyOptions, StudySession } from "./study_session.ts";
 export type { LabStudyByHand } from "./study_by_hand.ts";
 export type { ActionInput, GateDecision, Proposal, StudyResult, TrialByHand } from "../core/mod.ts";
 export { liveCell, showPlot, showReport, showTable } from "./notebook.ts";
+export { readProfiles, weighView } from "./search/weight_profiles.ts";
 export type { StudyView } from "./view/study_view.ts";
 export type { TrialRow } from "./view/trial_rows.ts";
 export type { NumberColumn, Run } from "./store/points/points.ts";

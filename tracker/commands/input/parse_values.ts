@@ -63,21 +63,24 @@ export function parseBytes(text: string, option: string): number {
 }
 
 /** "accuracy=0.6,latency=0.2" as weights by name. */
-export function parseObjectives(text: string): Partial<Record<WeightName, number>> {
+export function parseObjectives(
+  text: string,
+  option = "--objectives",
+): Partial<Record<WeightName, number>> {
   const weights: Partial<Record<WeightName, number>> = {};
   for (const part of text.split(",")) {
     const [name = "", value = ""] = part.split("=").map((word) => word.trim());
     const weight = Number(value);
     if (name === "" || value === "" || !(weight >= 0 && weight <= 1)) {
       throw new UsageError(
-        `Cannot take --objectives as NAME=WEIGHT with NAME one of ${WEIGHTS.join(", ")} and ` +
+        `Cannot take ${option} as NAME=WEIGHT with NAME one of ${WEIGHTS.join(", ")} and ` +
           `WEIGHT from 0 to 1: current value is "${part}"`,
       );
     }
     const known = WEIGHTS.find((one) => one === name);
     if (known === undefined) throw new UsageError(unknownName("objective", name, WEIGHTS));
     if (known in weights) {
-      throw new UsageError(`Cannot take --objectives "${text}" as it weighs ${name} twice`);
+      throw new UsageError(`Cannot take ${option} "${text}" as it weighs ${name} twice`);
     }
     weights[known] = weight;
   }

@@ -109,7 +109,7 @@ COMMENT ON COLUMN limit_changes.study_id IS 'the study it belongs to';
 COMMENT ON COLUMN limit_changes.position IS 'of the record in the journal; its run has the same';
 COMMENT ON COLUMN limit_changes.changed_at IS 'UTC';
 COMMENT ON COLUMN limit_changes.limit_name IS
-  'budget_seconds, gpu_hours, max_trials, max_full_evaluations or convergence_episodes';
+  'budget_seconds, gpu_hours, max_trials, max_full_evaluations, convergence_episodes or least_gain_per_hour';
 COMMENT ON COLUMN limit_changes.value IS 'seconds, hours or a count, as the name says';
 
 CREATE TABLE objectives (

@@ -1,0 +1,111 @@
+/** A study weighed anew, and fronts of two to six objectives. */
+import assert from "node:assert/strict";
+import {
+  frontEstimate,
+  paretoFront,
+  profileOf,
+  type Rival,
+  type Spec,
+  streamRandom,
+  StudyRequest,
+  weigh,
+  yardstickOf,
+} from "../../core/mod.ts";
+import { contender, rival, spec as small } from "./front_rivals.ts";
+import { figure, run, world } from "./study_world.ts";
+
+const w = world();
+const { trials, recommendation } = await run(w);
+const { spec, facts, request } = w.input();
+const input = { spec, facts, trials, request, stop: "exhausted" } as const;
+
+Deno.test("weighing a study by its own weights changes nothing", () => {
+  const { reward_weights: { co2: _, ...own } } = spec;
+  const found = weigh(input, own);
+  assert.equal(found.recommendation.trial_id, recommendation!.trial_id);
+  const rewards = new Map(trials.map(({ trial_id, reward }) => [trial_id, reward?.value]));
+  for (const { trial_id, reward } of found.ranking) {
+    assert.ok(Math.abs(reward! - rewards.get(trial_id)!) < 1e-9, trial_id);
+  }
+  assert.match(found.left_out.join(), /^energy: .*estimate/);
+});
+
+Deno.test("other weights pick another point of the same front, and nothing is run", () => {
+  const calls = w.calls.length;
+  const records = w.records.length;
+  const right = weigh(input, { accuracy: 1 });
+  const small = weigh(input, { accuracy: 0.1, memory: 9 });
+  assert.deepEqual(
+    [right, small].map(({ ranking }) => ranking.map(({ trial_id }) => trial_id).sort()),
+    [right, right].map(({ ranking }) => ranking.map(({ trial_id }) => trial_id).sort()),
+  );
+  assert.notEqual(right.ranking[0]!.trial_id, small.ranking[0]!.trial_id);
+  const bytes = (id: string) =>
+    trials.find(({ trial_id }) => trial_id === id)!.measurements
+      .findLast(({ metric }) => metric === "size_bytes")!.value;
+  const [first, ...rest] = small.ranking.map(({ trial_id }) => bytes(trial_id));
+  assert.ok(rest.every((one) => first! <= one), "the smallest leads where memory is all");
+  assert.ok(Math.abs(small.weights.memory - 9 / 9.1) < 1e-12);
+  assert.deepEqual([w.calls.length, w.records.length], [calls, records]);
+});
+
+Deno.test("what cannot be weighed is refused in words", () => {
+  const refused = (work: () => unknown, message: RegExp) =>
+    assert.throws(work, { name: "UsageError", message });
+  refused(() => weigh(input, { accuracy: 0 }), /at least one weight must be above 0/);
+  refused(() => weigh({ ...input, trials: [] }, { accuracy: 1 }), /its baseline was not measured/);
+  const profiles = [{ name: "edge", describes: "", weights: { memory: 1 } }];
+  refused(() => profileOf("edgy", profiles), /Unknown profile "edgy"\. Did you mean "edge"\?/);
+});
+
+const MORE = [
+  "memory_bytes",
+  "prefill_ms_per_token",
+  "decode_tokens_per_s",
+  "energy_j_per_1k_tokens",
+];
+
+/** A trial with so many objectives beside accuracy and bytes, its figures drawn. */
+function withMore(one: Rival, count: number, random: () => number): Rival {
+  const rows = MORE.slice(0, count).map((metric) => figure(metric, 1 + random(), null, 0.01));
+  return { ...one, measurements: [...one.measurements, ...rows] };
+}
+
+Deno.test("a front of two to six objectives has its probabilities and the interval of its volume", () => {
+  for (const count of [0, 1, 2, 3, 4]) {
+    const random = streamRandom(count, "objectives");
+    const more = MORE.slice(0, count).map((metric) => ({
+      metric,
+      direction: metric === "decode_tokens_per_s" ? "maximize" as const : "minimize" as const,
+      unit: "1",
+    }));
+    const of: Spec = { ...small, objectives: [...small.objectives, ...more] };
+    const scores = (right: number) => Array.from({ length: 60 }, (_, i) => i < right ? 1 : 0);
+    const rivals = [40, 38, 35, 30, 20, 10].map((right, i) =>
+      withMore(rival(scores(right), i === 0 ? 1 : 0.9 - 0.1 * i), count, random)
+    );
+    const points = rivals.map(({ measurements }) =>
+      of.objectives.map(({ metric }) =>
+        measurements.findLast((row) => row.metric === metric)!.value
+      )
+    );
+    const yardstick = yardstickOf(of.objectives, points[0]!, 1);
+    const { probability, hypervolume_interval } = frontEstimate(
+      rivals.map((one, i) => contender(`t${i}`, one)),
+      of,
+      random,
+      { resamples: 60, yardstick },
+    );
+    const [low, high] = hypervolume_interval!;
+    assert.ok(low >= 0 && low <= high && Number.isFinite(high), `${count}: ${low} ${high}`);
+    const directions = of.objectives.map(({ direction }) => direction);
+    for (const i of paretoFront(points, directions)) {
+      assert.ok(probability.get(`t${i}`)! > 0, `${count} more: t${i} is on the front`);
+    }
+    assert.equal(probability.get("t5"), 1, "the smallest is best in an exact objective");
+  }
+  const asked = (front: string[]) =>
+    StudyRequest.safeParse({ model_name: "m", dataset: "d", front }).success;
+  const six = ["accuracy", "size", "memory", "latency", "prefill_tokens_per_s", "energy"];
+  assert.deepEqual([asked(six), asked([...six, "co2"]), asked(["accuracy"])], [true, false, false]);
+});

@@ -1,0 +1,66 @@
+import { profileOf, trialName, UsageError, type Weighed } from "../../core/mod.ts";
+import { openLab } from "../lab.ts";
+import { readProfiles, shippedProfilesText, weighView } from "../search/weight_profiles.ts";
+import { textTable } from "../terminal/table.ts";
+import { number } from "../view/number_text.ts";
+import type { StudyView } from "../view/study_view.ts";
+import { parseObjectives } from "./input/parse_values.ts";
+
+interface WeighOptions {
+  store?: string;
+  weights?: string;
+  profile?: string;
+  profiles?: string;
+}
+
+function nameIn({ rows }: StudyView, id: string): string {
+  const row = rows.find(({ trial_id }) => trial_id === id);
+  return row === undefined ? id : `${trialName(row.number)} ${row.recipe}`;
+}
+
+/** What the weights pick, in a few lines. */
+export function weighedText(view: StudyView, heading: string, weighed: Weighed): string {
+  const { weights, recommendation, ranking, left_out } = weighed;
+  const words = Object.entries(weights).filter(([, weight = 0]) => weight > 0)
+    .map(([name, weight]) => `${name} ${number(weight)}`).join(", ");
+  const picked = recommendation.keep_original
+    ? "the original is kept"
+    : `picks ${nameIn(view, recommendation.trial_id)}`;
+  const rows = ranking.map(({ trial_id, reward }) => [
+    nameIn(view, trial_id),
+    number(reward),
+    trial_id === recommendation.trial_id ? "picked" : "",
+  ]);
+  return [
+    `${heading} (${words}): ${picked}`,
+    ...left_out.map((reason) => `  ${reason}`),
+    textTable(["on the front", "reward", ""], rows),
+  ].join("\n");
+}
+
+/** `pare weigh`: which point of the front other weights, or each profile, would pick. */
+export async function weighCommand(
+  study: string | undefined,
+  options: WeighOptions,
+): Promise<void> {
+  const { weights, profile } = options;
+  if (weights !== undefined && (profile ?? options.profiles) !== undefined) {
+    throw new UsageError("Cannot weigh by --weights and by profiles at once: give one of them");
+  }
+  const given = weights === undefined ? null : parseObjectives(weights, "--weights");
+  const all = readProfiles(options.profiles);
+  const chosen = profile === undefined ? all : [profileOf(profile, all)];
+  await using lab = await openLab(options.store === undefined ? {} : { store: options.store });
+  const view = await lab.view(study);
+  const texts = given === null
+    ? chosen.map(({ name, describes, weights }) =>
+      weighedText(view, `${name}: ${describes}`, weighView(view, weights))
+    )
+    : [weighedText(view, "these weights", weighView(view, given))];
+  console.log(texts.join("\n\n"));
+}
+
+/** `pare profiles`: those that ship, to be changed and given back. */
+export function profilesCommand(): void {
+  console.log(shippedProfilesText());
+}
