@@ -8,6 +8,7 @@ import {
   strategyKey,
   type Trial,
 } from "../../core/mod.ts";
+import auto from "../../plugins/search/auto.ts";
 import bandit from "../../plugins/search/bandit.ts";
 import evolution from "../../plugins/search/evolution.ts";
 import grid from "../../plugins/search/grid.ts";
@@ -32,7 +33,7 @@ import {
 const samplers: readonly Sampler[] = [
   ...[random, quasi_random, grid],
   ...[pareto, bandit, evolution],
-  ...[tpe, surrogate],
+  ...[tpe, surrogate, auto],
 ];
 /** Those that leave nothing to chance. */
 const inOrder: readonly Sampler[] = [grid];

@@ -1,7 +1,7 @@
 import { type Registry, type Sampler, type StudyRequest, UsageError } from "../../core/mod.ts";
 
 /** Who proposes after the first tries where the request names nobody. */
-const DEFAULT_SAMPLER = "pareto_neighbourhood";
+const DEFAULT_SAMPLER = "auto";
 
 /** The one that asks a language model: it never has a study for itself. */
 const STRATEGIST = "strategist";

@@ -1,6 +1,6 @@
 import type { SearchState, SpacePoint } from "../space.ts";
 import { type Features, featuresOf } from "./features.ts";
-import { fitProcess, type Model, type Prediction } from "./gaussian_process.ts";
+import { fitBest, type Model, type Prediction } from "./gaussian_process.ts";
 import {
   expectedImprovement,
   type OpenBoxes,
@@ -82,17 +82,17 @@ function goalOf(
   direction: SearchState["directions"][number],
 ): Goal {
   const values = measured.map((one) => one.values[m]!);
-  const goals = [plainScale(direction), bentScale(direction, values)].map((scale) => {
-    const stretches = values.map(scale.stretch);
-    const errors = measured.map(({ errors }, i) => (errors?.[m] ?? 0) * stretches[i]!);
-    const variances = errors.map((error) => error ** 2 || 0);
-    return {
-      scale,
-      model: fitProcess(features, { rows, values: values.map(scale.scaled), variances, stretches }),
-    };
-  });
-  const [plain, bent] = goals as [typeof goals[0], typeof goals[0]];
-  return bent!.model.evidence > plain!.model.evidence ? bent! : plain!;
+  const scales = [plainScale(direction), bentScale(direction, values)];
+  const { model, way } = fitBest(
+    features,
+    scales.map(({ scaled, stretch }) => {
+      const stretches = values.map(stretch);
+      const errors = measured.map(({ errors }, i) => (errors?.[m] ?? 0) * stretches[i]!);
+      const variances = errors.map((error) => error ** 2 || 0);
+      return { rows, values: values.map(scaled), variances, stretches };
+    }),
+  );
+  return { model, scale: scales[way]! };
 }
 
 /** Models of the objectives, the front that they are to improve, and the boxes that it leaves open. */

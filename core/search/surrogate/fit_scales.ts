@@ -16,9 +16,9 @@ const WEIGHTS = { low: Math.log(1 / 150 ** 2), high: Math.log(1 / 0.05 ** 2) };
 const NOISE = { low: Math.log(1e-6), high: Math.log(0.3), usual: Math.log(1e-4), spread: 2 };
 /** Spread of the logarithm of a length before any data (Hvarfner, Hellsten, Nardi 2024, eq. 7). */
 const SPREAD = Math.sqrt(3);
-const ITERATIONS = 35;
+const ITERATIONS = 30;
 /** Values' worth of belief that the function varies as much as its values do. */
-const BELIEF = 5;
+const BELIEF = 2;
 
 /** The function's variance, from the values' squared length in its own measure: 1 before any data. */
 export function varianceOf(squared: number, n: number): number {

@@ -1,6 +1,6 @@
 import { cholesky, inverseOf, times } from "./cholesky.ts";
 import type { Features } from "./features.ts";
-import { fitScales, varianceOf } from "./fit_scales.ts";
+import { fitScales, type Scales, varianceOf } from "./fit_scales.ts";
 import { matern, maternSlope, pairDistances } from "./kernel.ts";
 
 /** What a model says of a place. */
@@ -17,14 +17,12 @@ export interface SlopingPrediction extends Prediction {
 
 /** A model of one number over a space. */
 export interface Model {
-  /** How well it explains its values, as the logarithm of a density: to compare models of the same rows. */
-  readonly evidence: number;
   predict(row: Float64Array): Prediction;
   slope(row: Float64Array, coordinates: readonly number[]): SlopingPrediction;
 }
 
 /** Rows that the lengths are fitted to: a fit costs their number to the third, dozens of times. */
-const FITTED = 64;
+const FITTED = 48;
 const JITTER = 1e-8;
 
 /** Rows with the values there. `variances`: of the values' errors; absent: exact. */
@@ -52,26 +50,58 @@ function standardised(values: readonly number[]) {
   return { mean, deviation, units: values.map((value) => (value - mean) / deviation) };
 }
 
+/** Scales with the standardised values that they were fitted to. */
+interface Fitted extends ReturnType<typeof standardised> {
+  readonly data: Data;
+  readonly variances: Float64Array;
+  readonly scales: Scales;
+  /** Logarithm of the density of the values as they were before they were stretched. */
+  readonly evidence: number;
+}
+
+/** Scales for each of several ways to see the same rows. */
+function fittedOf({ groupOf, groups }: Features, ways: readonly Data[]): Fitted[] {
+  const { rows } = ways[0]!;
+  const chosen = spread(rows.length, FITTED);
+  const distances = pairDistances(chosen.map((i) => rows[i]!), groupOf, groups);
+  return ways.map((data) => {
+    const standard = standardised(data.values);
+    const { units, deviation } = standard;
+    const variances = Float64Array.from(
+      rows,
+      (_, i) => (data.variances?.[i] ?? 0) / deviation ** 2,
+    );
+    const values = Float64Array.from(chosen, (i) => units[i]!);
+    const own = Float64Array.from(chosen, (i) => variances[i]!);
+    const scales = fitScales({ distances, groups, values, variances: own });
+    const stretches = chosen.reduce((sum, i) => sum + Math.log(data.stretches?.[i] ?? 1), 0);
+    const evidence = scales.density - chosen.length * Math.log(deviation) + stretches;
+    return { ...standard, data, variances, scales, evidence };
+  });
+}
+
 /**
  * A Gaussian process with a Matérn 5/2 kernel and a length for each dimension (Rasmussen and Williams
- * 2006, ch. 2 and 5). Rows in an order in which every part is like the whole, as lengths are fitted to
- * some of them; O(n³) once, O(n²) a prediction.
+ * 2006, ch. 2 and 5), of the way to see the values that explains them best. Rows in an order in which
+ * every part is like the whole, as lengths are fitted to some of them; O(n³) once, O(n²) a prediction.
  */
+export function fitBest(
+  features: Features,
+  ways: readonly Data[],
+): { readonly model: Model; readonly way: number } {
+  const fitted = fittedOf(features, ways);
+  const best = fitted.reduce((a, b) => b.evidence > a.evidence ? b : a);
+  return { model: processOf(features, best), way: fitted.indexOf(best) };
+}
+
+/** The same where there is one way. */
 export function fitProcess(features: Features, data: Data): Model {
-  const { groupOf, groups, width } = features;
+  return fitBest(features, [data]).model;
+}
+
+function processOf({ groupOf, width }: Features, fitted: Fitted): Model {
+  const { data, mean, deviation, units, variances, scales } = fitted;
   const n = data.rows.length;
-  const { mean, deviation, units } = standardised(data.values);
-  const variances = Float64Array.from(
-    data.rows,
-    (_, i) => (data.variances?.[i] ?? 0) / deviation ** 2,
-  );
-  const chosen = spread(n, FITTED);
-  const scales = fitScales({
-    distances: pairDistances(chosen.map((i) => data.rows[i]!), groupOf, groups),
-    groups,
-    values: Float64Array.from(chosen, (i) => units[i]!),
-    variances: Float64Array.from(chosen, (i) => variances[i]!),
-  });
   const stretch = Float64Array.from(groupOf, (group) => Math.sqrt(scales.weights[group]!));
   const stretched = new Float64Array(n * width);
   data.rows.forEach((row, i) => {
@@ -93,30 +123,28 @@ export function fitProcess(features: Features, data: Data): Model {
   );
   const alpha = times(inverse, Float64Array.from(units), n);
   const variance = varianceOf(units.reduce((sum, unit, i) => sum + unit * alpha[i]!, 0), n);
-  const at = (row: Float64Array) => {
-    const place = row.map((value, k) => value * stretch[k]!);
-    const squares = new Float64Array(n);
-    for (let i = 0; i < n; i++) squares[i] = squaredTo(place, i);
-    const near = squares.map(matern);
-    const beta = times(inverse, near, n);
-    let [expected, left] = [0, 1];
+  const near = new Float64Array(n);
+  const squares = new Float64Array(n);
+  /** Measures the way from a place to all rows; what is expected there, in standard units. */
+  const look = (place: Float64Array) => {
+    let expected = 0;
     for (let i = 0; i < n; i++) {
-      expected += near[i]! * alpha[i]!;
-      left -= near[i]! * beta[i]!;
+      const squared = squares[i] = squaredTo(place, i);
+      expected += (near[i] = matern(squared)) * alpha[i]!;
     }
-    const unsure = Math.sqrt(Math.max(1e-10, left));
-    return { place, squares, beta, expected, unsure };
+    return mean + deviation * expected;
   };
   const spreadOf = deviation * Math.sqrt(variance);
-  const stretches = chosen.reduce((sum, i) => sum + Math.log(data.stretches?.[i] ?? 1), 0);
   return {
-    evidence: scales.density - chosen.length * Math.log(deviation) + stretches,
     predict(row) {
-      const { expected, unsure } = at(row);
-      return { mean: mean + deviation * expected, deviation: spreadOf * unsure };
+      const expected = look(row.map((value, k) => value * stretch[k]!));
+      return { mean: expected, deviation: spreadOf * unsureOf(inverse, near, n) };
     },
     slope(row, coordinates) {
-      const { place, squares, beta, expected, unsure } = at(row);
+      const place = row.map((value, k) => value * stretch[k]!);
+      const expected = look(place);
+      const unsure = unsureOf(inverse, near, n);
+      const beta = times(inverse, near, n);
       const meanSlopes = new Float64Array(coordinates.length);
       const deviationSlopes = new Float64Array(coordinates.length);
       for (let i = 0; i < n; i++) {
@@ -129,13 +157,25 @@ export function fitProcess(features: Features, data: Data): Model {
         });
       }
       return {
-        mean: mean + deviation * expected,
+        mean: expected,
         deviation: spreadOf * unsure,
         meanSlopes,
         deviationSlopes,
       };
     },
   };
+}
+
+/** How much is unknown where rows are so near: from 0 to 1, the root of what they leave of a variance. */
+function unsureOf(inverse: Float64Array, near: Float64Array, n: number): number {
+  let told = 0;
+  for (let i = 0; i < n; i++) {
+    const row = i * n;
+    let half = 0;
+    for (let j = 0; j < i; j++) half += inverse[row + j]! * near[j]!;
+    told += near[i]! * (2 * half + inverse[row + i]! * near[i]!);
+  }
+  return Math.sqrt(Math.max(1e-10, 1 - told));
 }
 
 /** The inverse of the matrix of likenesses, with as much noise more as it needs to have one. */

@@ -11,11 +11,11 @@ const FIRST = { least: 3, most: 10 };
 /** Points looked at: drawn from all of the space, near the front, between members of it. */
 const LOOKED_AT = { anywhere: 120, near: 120, between: 40 };
 /** Best points that are led uphill, and how often. */
-const STARTS = 4;
+const STARTS = 3;
 const ROUNDS = 4;
 /** Neighbours looked at in a round. */
 const NEIGHBOURS = 40;
-const ITERATIONS = 25;
+const ITERATIONS = 20;
 
 interface Candidate {
   readonly point: SpacePoint;

@@ -3,8 +3,8 @@ import { normalCdf, normalPdf } from "../surrogate/normal.ts";
 import { builtPoint, isActive, listed, unitOf, valueAt } from "../points.ts";
 import type { Dimension, PointValue, Space, SpacePoint } from "../space.ts";
 
-/** Width of a kernel along a scale for one point; it shrinks as points add up. */
-const WIDTH = { usual: 0.35, least: 0.02 };
+/** Width of a kernel for one point, along a scale and over choices; it shrinks as points add up. */
+const WIDTH = { scale: 0.2, choice: 0.35 };
 
 /** A density over points: a mixture with one kernel a point, and one for all of the space. */
 export interface Density {
@@ -78,9 +78,11 @@ function choiceEdge(dimension: Dimension, width: number): Edge {
  */
 export function densityOf(space: Space, points: readonly SpacePoint[]): Density {
   const most = Math.max(1, ...points.map((point) => Object.keys(point).length));
-  const width = Math.max(WIDTH.least, WIDTH.usual * (points.length + 1) ** (-1 / (4 + most)));
+  const shrunk = (points.length + 1) ** (-1 / (4 + most));
   const edges = space.dimensions.map((dimension) =>
-    listed(dimension) === null ? scaleEdge(dimension, width) : choiceEdge(dimension, width)
+    listed(dimension) === null
+      ? scaleEdge(dimension, WIDTH.scale * shrunk)
+      : choiceEdge(dimension, WIDTH.choice * shrunk)
   );
   const edgeOf = new Map(edges.map((edge) => [edge.dimension.name, edge]));
   const anywhere = (dimension: Dimension, random: () => number) => valueAt(dimension, random());

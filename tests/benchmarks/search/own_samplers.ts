@@ -1,4 +1,4 @@
-import { type Algorithm, surrogate, tpe } from "../../../core/mod.ts";
+import { type Algorithm, auto, surrogate, tpe } from "../../../core/mod.ts";
 import { nsga2 } from "../../../plugins/search/_nsga2.ts";
 import { grid } from "../../../plugins/search/grid.ts";
 import { quasiRandom } from "../../../plugins/search/quasi_random.ts";
@@ -12,4 +12,5 @@ export const OWN_SAMPLERS: Readonly<Record<string, Algorithm>> = {
   evolution: nsga2,
   tpe,
   surrogate,
+  auto,
 };

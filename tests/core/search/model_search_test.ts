@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import {
   type Algorithm,
+  auto,
   checkPoint,
   hypervolume,
   pointKey,
@@ -13,7 +14,7 @@ import {
 import { largestVolume, splitSeen } from "../../../core/search/tpe/split.ts";
 import { type Problem, recipes, search, square, stateOf, tried } from "./problems.ts";
 
-const algorithms: Record<string, Algorithm> = { tpe, surrogate };
+const algorithms: Record<string, Algorithm> = { tpe, surrogate, auto };
 
 function volume(seen: readonly Seen[], reference: readonly number[]): number {
   const rows = seen.flatMap(({ state, values }) => state === "done" ? [values!] : []);

@@ -1,0 +1,67 @@
+import { drawOpenPoint, nextInitial, openPoints } from "./open_points.ts";
+import type { Algorithm, SearchState, Suggestion } from "./space.ts";
+import { mutated } from "./surrogate/candidates.ts";
+import { isAllowed, measuredOf } from "./surrogate/objectives.ts";
+import { surrogate } from "./surrogate/surrogate.ts";
+import { tpe } from "./tpe/tpe.ts";
+
+/** Measured points from which on a model says more than a move from what is good. */
+const MODELLED = 10;
+/** Where there are choices, every so-manieth point is TPE's: models of two kinds err differently. */
+const SECOND_OPINION = 4;
+/** A space of so many scales and a front of so many objectives: corners draw a Gaussian process off. */
+const WIDE = { scales: 10, objectives: 3 };
+/** Moves that are tried before a point is drawn. */
+const MOVES = 50;
+
+function isWide({ space: { dimensions }, directions }: SearchState): boolean {
+  const scales = dimensions.every(({ kind }) => kind === "real" || kind === "integer");
+  return scales && dimensions.length >= WIDE.scales && directions.length >= WIDE.objectives;
+}
+
+/** Before a model is any good: every second point a move from a good one, the others drawn. */
+function early(state: SearchState): Suggestion | null {
+  const { space, seen, random } = state;
+  const isOpen = openPoints(state);
+  const good = measuredOf(state).filter(isAllowed);
+  if (good.length > 0 && seen.length % 2 === 0) {
+    for (let move = 0; move < MOVES; move++) {
+      const point = mutated(space, good[Math.floor(random() * good.length)]!.point, random);
+      if (isOpen(point)) {
+        return { point, mode: "exploit", reason: "a move from a point that did well" };
+      }
+    }
+  }
+  const point = drawOpenPoint(state, isOpen);
+  const reason = "drawn at random: too little is measured for a model";
+  return point === null ? null : { point, mode: "explore", reason };
+}
+
+/** Which algorithm a state asks for, with the reason that stands before its own. */
+export function chosenFor(state: SearchState): { algorithm: Algorithm; because: string } {
+  if (measuredOf(state).length < Math.min(MODELLED, state.space.dimensions.length + 1)) {
+    return { algorithm: early, because: "few measured" };
+  }
+  if (isWide(state)) return { algorithm: tpe, because: "many scales and objectives" };
+  const choices = state.space.dimensions.some(({ kind }) =>
+    kind === "choice" || kind === "ordinal"
+  );
+  const tried = state.seen.length;
+  return choices && tried % SECOND_OPINION === SECOND_OPINION - 1
+    ? { algorithm: tpe, because: "a second opinion" }
+    : { algorithm: surrogate, because: "a model of all that is measured" };
+}
+
+/**
+ * The algorithm that the state asks for: first the initial points, then moves and draws, from ten measured
+ * points on a model. Its rules are decided by tests/benchmarks/search on five of its problems.
+ */
+export function auto(state: SearchState): Suggestion | null {
+  const initial = nextInitial(state, openPoints(state));
+  if (initial !== null) {
+    return { point: initial, mode: "explore", reason: "one of the points to begin with" };
+  }
+  const { algorithm, because } = chosenFor(state);
+  const made = algorithm(state);
+  return made === null ? null : { ...made, reason: `${because}: ${made.reason}` };
+}
