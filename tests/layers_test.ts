@@ -84,9 +84,11 @@ Deno.test("core names no plugin and touches no clock, file, process, network or 
     if (name !== "agent" && !path.includes("/data/")) names.push(name);
   }
   // Words of the requirements that the core must be able to say: a preference order names methods,
-  // a dataset names its benchmark, `random` is also a word, and optuna a tracker whose runs are imported.
+  // a dataset names its benchmark, `random` is also a word, "auto" leaves a knob to its method, and
+  // optuna is a tracker whose runs are imported.
   const spoken = new Set([
     "random",
+    "auto",
     "optuna",
     "full",
     "int8",
