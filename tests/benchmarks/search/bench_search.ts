@@ -7,6 +7,7 @@
  *     deno task bench:search --workers 2                # everything, hours
  *     deno task bench:search --samplers auto --again    # one of ours anew, after it was changed
  *     deno task bench:search --table recorded.json      # a table of recipes that were really run
+ *     deno task bench:search --under-way 4              # ours, results out of order, one never
  *     deno task bench:search --front                    # speed of hypervolume and ranks
  */
 import { execa } from "execa";
@@ -40,6 +41,7 @@ const { values: given } = parseArgs({
     seeds: { type: "string" },
     trials: { type: "string" },
     workers: { type: "string", default: "1" },
+    "under-way": { type: "string", default: "1" },
     ours: { type: "string" },
     table: { type: "string" },
     out: { type: "string", default: ".pare/bench-search" },
@@ -76,8 +78,9 @@ async function runJob({ problem: name, sampler, seeds, trials }: Job): Promise<v
   const algorithm = OWN_SAMPLERS[sampler];
   if (algorithm !== undefined) {
     for (const seed of seeds) {
+      const how = { seed, trials, under_way: Number(given["under-way"]) };
       console.log(
-        JSON.stringify(runAlgorithm(problem, { name: sampler, algorithm }, { seed, trials })),
+        JSON.stringify(runAlgorithm(problem, { name: sampler, algorithm }, how)),
       );
     }
     return;
@@ -98,6 +101,7 @@ async function runJobs(jobs: readonly Job[], path: string, workers: number): Pro
   const more = [
     ...(given.table === undefined ? [] : ["--table", given.table]),
     ...(given["own-start"] ? ["--own-start"] : []),
+    ...["--under-way", given["under-way"]],
   ];
   const work = async () => {
     for (let job = left.shift(); job !== undefined; job = left.shift()) {
@@ -120,6 +124,7 @@ async function main(): Promise<void> {
   if (given.front) return console.log(await frontSpeed(await rivalsPython(say)));
   const problems = (await problemsOf()).map(({ name }) => name);
   const own = Object.keys(OWN_SAMPLERS);
+  const underWay = countOf(given["under-way"], 1, "under-way");
   const trials = countOf(given.trials, given.quick ? 60 : 200, "trials");
   const wanted = {
     problems: listOf(
@@ -129,13 +134,14 @@ async function main(): Promise<void> {
     ),
     samplers: listOf(
       given.samplers ?? (given.quick ? "random,evolution,optuna_random,optuna_tpe" : undefined),
-      [...own, ...RIVALS],
+      underWay > 1 ? own : [...own, ...RIVALS],
       "the sampler",
     ),
     seeds: Array.from({ length: countOf(given.seeds, given.quick ? 3 : 20, "seeds") }, (_, i) => i),
     trials: (sampler: string) => sampler === "optuna_gp" ? Math.min(GP_TRIALS, trials) : trials,
   };
-  const folder = given["own-start"] ? join(given.out, "own-start") : given.out;
+  const kind = given["own-start"] ? "own-start" : underWay > 1 ? `under-way-${underWay}` : "";
+  const folder = join(given.out, kind);
   await mkdir(folder, { recursive: true });
   const path = join(folder, "runs.jsonl");
   if (given.again) {

@@ -71,7 +71,7 @@ export function startRivals(python: string): RivalProcess {
         const told = await read();
         if ("suggestion_ms" in told) {
           const run = { sampler: rival, seed, suggestion_ms: told.suggestion_ms };
-          return searchRun(problem, run, values);
+          return searchRun(problem, run, values, trials);
         }
         const point: SpacePoint = "point" in told ? told.point : pointAt(space, told.units);
         const reason = checkPoint(space, point);

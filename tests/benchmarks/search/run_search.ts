@@ -33,28 +33,41 @@ export function startPoints({ name, space }: Problem, seed: number): SpacePoint[
   return Array.from({ length: START }, () => randomPoint(space, random));
 }
 
-/** What a run found, as it is kept. */
+/** What a run of so many trials found, as it is kept; a space that is used up before gives nothing more. */
 export function searchRun(
   problem: Problem,
   run: Pick<SearchRun, "sampler" | "seed" | "suggestion_ms">,
   values: readonly (readonly number[] | null)[],
+  trials: number,
 ): SearchRun {
   const directions = problem.reference.map(() => "minimize" as const);
   const curve: number[] = [];
-  for (let trials = EVERY; trials <= values.length; trials += EVERY) {
-    const found = values.slice(0, trials).filter((one) => one !== null);
+  for (let budget = EVERY; budget <= trials; budget += EVERY) {
+    const found = values.slice(0, budget).filter((one) => one !== null);
     const share = hypervolume(found, problem.reference, directions) / problem.maximum;
     curve.push(Number(share.toPrecision(8)));
   }
   const invalid = values.filter((one) => one === null).length;
-  return { problem: problem.name, ...run, trials: values.length, curve, invalid };
+  return { problem: problem.name, ...run, trials, curve, invalid };
 }
 
-/** Runs an algorithm from the seed's start: one trial after the other, each told before the next. */
+/** How a run goes. */
+export interface HowRun {
+  readonly seed: number;
+  /** Trials that end. */
+  readonly trials: number;
+  /**
+   * Trials under way at once; above 1, they end in random order, and the first of them never does.
+   * Default: 1, and each is told before the next is asked for.
+   */
+  readonly under_way?: number;
+}
+
+/** Runs an algorithm from the seed's start. */
 export function runAlgorithm(
   problem: Problem,
   { name, algorithm }: { name: string; algorithm: Algorithm },
-  { seed, trials }: { seed: number; trials: number },
+  { seed, trials, under_way = 1 }: HowRun,
 ): SearchRun {
   const { space, evaluate } = problem;
   const seen: Seen[] = [];
@@ -67,20 +80,32 @@ export function runAlgorithm(
   for (const point of startPoints(problem, seed).slice(0, trials)) tell(point);
   const directions = problem.reference.map(() => "minimize" as const);
   const random = streamRandom(seed, `search ${problem.name}`);
+  const order = streamRandom(seed, `order ${problem.name}`);
+  const open: SpacePoint[] = [];
+  const lost: SpacePoint[] = [];
   let spent = 0;
   let asked = 0;
-  while (values.length < trials) {
+  const ask = (): SpacePoint | null => {
+    const pending = [...lost, ...open]
+      .map((point): Seen => ({ point, state: "pending", values: null }));
     const begun = performance.now();
-    const made = algorithm({ space, directions, seen: [...seen], random, seed, budget: trials });
+    const shown = [...seen, ...pending];
+    const made = algorithm({ space, directions, seen: shown, random, seed, budget: trials });
     spent += performance.now() - begun;
     asked++;
-    if (made === null) break; // a space that is used up
-    const reason = checkPoint(space, made.point);
-    if (reason !== null) {
-      throw new Error(`${name} named what is no point of ${problem.name}: ${reason}`);
+    const reason = made === null ? null : checkPoint(space, made.point);
+    if (reason === null) return made?.point ?? null;
+    throw new Error(`${name} named what is no point of ${problem.name}: ${reason}`);
+  };
+  while (values.length < trials) {
+    while (lost.length + open.length < under_way) {
+      const point = ask();
+      if (point === null) break;
+      (under_way > 1 && lost.length === 0 ? lost : open).push(point);
     }
-    tell(made.point);
+    if (open.length === 0) break; // a space that is used up
+    tell(open.splice(Math.floor(order() * open.length), 1)[0]!);
   }
   const suggestion_ms = asked === 0 ? 0 : spent / asked;
-  return searchRun(problem, { sampler: name, seed, suggestion_ms }, values);
+  return searchRun(problem, { sampler: name, seed, suggestion_ms }, values, trials);
 }

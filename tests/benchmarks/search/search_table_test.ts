@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Algorithm } from "../../../core/mod.ts";
 import { randomSearch } from "../../../plugins/search/random.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 import { MIXED } from "./mixed_problem.ts";
@@ -33,6 +34,37 @@ Deno.test("a run begins with the seed's points, is the same again, and grows", (
       }, how),
     /odd named what is no point of mixed: quant has no value/,
   );
+});
+
+Deno.test("a space that is used up gives nothing more, and its run is whole", () => {
+  const few = {
+    ...MIXED,
+    space: { dimensions: [{ name: "one", kind: "choice" as const, choices: [1] }] },
+  };
+  const problem = { ...few, evaluate: () => [0.5, 10, 6] };
+  const { curve, trials } = runAlgorithm(problem, { name: "random", algorithm: randomSearch }, {
+    seed: 1,
+    trials: 30,
+  });
+  assert.deepEqual([trials, curve.length, new Set(curve).size], [30, 3, 1]);
+});
+
+Deno.test("with four under way results come out of order, one never, and the run is the same again", () => {
+  const how = { seed: 3, trials: 40, under_way: 4 };
+  const asked: string[] = [];
+  const pending: number[] = [];
+  const algorithm: Algorithm = (state) => {
+    const made = randomSearch(state);
+    pending.push(state.seen.filter((one) => one.state === "pending").length);
+    asked.push(JSON.stringify(made?.point));
+    return made;
+  };
+  const first = runAlgorithm(MIXED, { name: "random", algorithm }, how);
+  assert.equal(first.trials, 40);
+  assert.equal(new Set(asked).size, asked.length, "what is under way is not named again");
+  assert.deepEqual([...new Set(pending)].sort(), [0, 1, 2, 3]);
+  assert.ok(pending.slice(4).every((count) => count === 3));
+  assert.deepEqual(runAlgorithm(MIXED, { name: "random", algorithm }, how).curve, first.curve);
 });
 
 Deno.test("what is kept is not run again, and a line cut short by a kill is", async () => {
