@@ -158,7 +158,7 @@ function sweep(x: Float64Array, y: Float64Array, z: Float64Array, corner: Point)
     reached = z[row]!;
     const left = x[row]!;
     const low = y[row]!;
-    let at = firstAbove(xs, left, steps);
+    const at = firstAbove(xs, left, steps);
     let height = at === 0 ? top : ys[at - 1]!;
     if (height <= low) continue;
     // Above the steps that the point takes the place of, then up to the one that it leaves.
@@ -170,7 +170,6 @@ function sweep(x: Float64Array, y: Float64Array, z: Float64Array, corner: Point)
       height = ys[next]!;
     }
     covered += ((next < steps ? xs[next]! : right) - from) * (height - low);
-    if (at > 0 && xs[at - 1] === left) at--; // a higher step at the same x goes, too
     if (next !== at + 1) {
       xs.copyWithin(at + 1, next, steps);
       ys.copyWithin(at + 1, next, steps);

@@ -143,9 +143,7 @@ function stairs(y: Float64Array, z: Float64Array): Fronts {
     },
     add(front, row) {
       const { ys, zs } = fronts[front] ??= { ys: [], zs: [] };
-      // No member covers the row: one with the same y has a larger z, and goes, too.
-      let from = firstAbove(ys, y[row]!);
-      if (from > 0 && ys[from - 1] === y[row]) from--;
+      const from = firstAbove(ys, y[row]!);
       let to = from;
       while (to < zs.length && zs[to]! >= z[row]!) to++;
       if (to - from === 1) {
