@@ -37,8 +37,8 @@ Deno.test("the figure draws the first two costs and says which it leaves out", (
   const svg = plotOf(view);
   const text = svg.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
   assert.match(text, /Drawn over bytes and memory alone, not over latency\./);
-  assert.match(text, /bytes on disk \(MB\) →/);
-  assert.match(text, /memory in swift \(MB\) →/);
+  assert.match(text, /← better: bytes on disk \(MB\)/);
+  assert.match(text, /← better: memory in swift \(MB\)/);
   assert.doesNotMatch(text, /latency in swift/);
   assert.doesNotMatch(svg, /NaN|undefined|null/);
   const report = renderMarkdown(studyReport(view, { svg, file: "pareto.svg" }, ""));

@@ -80,6 +80,28 @@ Deno.test("the plot marks every drawn trial once in each panel", async () => {
   assert.doesNotMatch(svg, /NaN|undefined|null/);
 });
 
+Deno.test("the plot draws the paired difference to the baseline, and which way is better", async () => {
+  const { view } = await viewOf();
+  const text = plotOf(view).replaceAll(/<[^>]+>/g, "\n");
+  assert.match(text, /↑ better: accuracy less the baseline.{1,6}s \(paired, 95 % interval\)/);
+  assert.match(text, /← better: latency in swift, × the baseline beside it/);
+  assert.match(text, /← better: bytes on disk \(MB\)/);
+  const of = (id: string) => view.rows.find(({ trial_id }) => trial_id === id)!;
+  const [baseline] = view.rows;
+  for (const trial of view.trials.filter(({ strategy }) => strategy !== null)) {
+    const { difference, accuracy } = of(trial.trial_id);
+    if (trial.fidelity !== "full") {
+      assert.equal(difference?.interval ?? null, null, "no interval of a rung below the last");
+      continue;
+    }
+    const { value, interval } = difference!;
+    assert.ok(Math.abs(value - (accuracy!.value - baseline!.accuracy!.value)) < 1e-9);
+    assert.ok(interval![0] <= value && value <= interval![1], trial.trial_id);
+    // On the same samples: far narrower than of two scores by themselves.
+    assert.ok(interval![1] - interval![0] < 2 * 1.96 * Math.sqrt(2) * 0.0245, trial.trial_id);
+  }
+});
+
 Deno.test("svgToPng() draws with the fonts that ship", async () => {
   const { view } = await viewOf({ max_trials: 2 });
   const png = svgToPng(plotOf(view), 600);

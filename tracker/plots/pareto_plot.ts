@@ -11,6 +11,7 @@ import {
 import { drawnObjectives } from "../view/drawn_objectives.ts";
 import type { TrialRow } from "../view/trial_rows.ts";
 import { colourOf, FONT, INK, label, legend, svgElement } from "./legend.ts";
+import { type Box, placeLabels } from "./place_labels.ts";
 
 /** What the figure says beside the points. */
 export interface ParetoPlotOptions {
@@ -31,6 +32,9 @@ export interface ParetoPlotOptions {
 
 interface Point {
   x: number;
+  /** The interval along x; equal ends: none. */
+  left: number;
+  right: number;
   y: number;
   low: number;
   high: number;
@@ -42,22 +46,16 @@ interface Point {
   recommended: boolean;
 }
 
-function points(
-  rows: TrialRow[],
-  quality: QualityMetric,
-  x: (row: TrialRow) => number | null,
-  recommended: string | null,
-): Point[] {
+function points(rows: TrialRow[], { x }: Panel, recommended: string | null): Point[] {
   return rows.flatMap((row) => {
-    const y = row[quality];
+    const y = row.baseline ? { value: 0, interval: null } : row.difference;
     const at = x(row);
     if (y === null || at === null || row.state !== "completed") return [];
-    const spread = 1.96 * (y.standard_error ?? 0);
+    const [low, high] = y.interval ?? [y.value, y.value];
+    const [left, right] = at.interval ?? [at.value, at.value];
     return [{
-      x: at,
-      y: y.value,
-      low: y.value - spread,
-      high: y.value + spread,
+      ...{ x: at.value, left, right },
+      ...{ y: y.value, low, high },
       label: row.baseline ? "baseline" : trialName(row.number),
       methods: row.methods,
       kind: row.baseline
@@ -89,11 +87,15 @@ interface Panel {
   label: string;
   /** Whether less is better along it. */
   ascending: boolean;
-  x: (row: TrialRow) => number | null;
+  /** Where a trial stands along it; null: it was not measured. */
+  x: (row: TrialRow) => { value: number; interval: readonly [number, number] | null } | null;
 }
 
+/** What is drawn upwards, and which way is better. */
 function qualityLabel(metric: QualityMetric, { quality }: ParetoPlotOptions): string {
-  return isShare(metric) ? `${quality} (mean over tasks, 95 % interval)` : quality;
+  return isShare(metric)
+    ? `↑ better: ${quality} less the baseline's (paired, 95 % interval)`
+    : `${quality} over the baseline's, relative rise (paired, 95 % interval); ↓ better`;
 }
 
 /** The line of the accuracy drop that is allowed. */
@@ -104,6 +106,7 @@ function thresholdMarks(threshold: number, drop: number): Plot.Markish[] {
       y: (d: number) => d,
       frameAnchor: "right",
       dy: 9,
+      dx: -4,
       fill: "#b42318",
       fontSize: 10,
       textAnchor: "end",
@@ -123,6 +126,14 @@ function pointMarks(all: Point[]): Plot.Markish[] {
       x2: "x",
       y1: "low",
       y2: "high",
+      stroke: "methods",
+      strokeOpacity: 0.45,
+    }),
+    Plot.link(measured.filter(({ left, right }) => right > left), {
+      x1: "left",
+      x2: "right",
+      y1: "y",
+      y2: "y",
       stroke: "methods",
       strokeOpacity: 0.45,
     }),
@@ -150,65 +161,103 @@ function pointMarks(all: Point[]): Plot.Markish[] {
     ...of("baseline").slice(0, 1).map((one) =>
       Plot.dot([one], { ...place, r: 7, symbol: "star", fill: INK })
     ),
-    Plot.text(all, {
-      ...place,
-      text: "label",
-      dy: -14,
-      dx: 4,
-      textAnchor: "start",
+  ];
+}
+
+const MARGIN = { left: 62, right: 34, top: 28, bottom: 44 };
+const HEIGHT = 380;
+
+/** A mark a label, where it covers neither another nor a point nor an interval. */
+function labelMarks(all: Point[], scale: (name: "x" | "y") => Plot.Scale, width: number) {
+  const [x, y] = [scale("x"), scale("y")].map(({ apply }) => (value: number) =>
+    Number(apply(value))
+  );
+  const at = (point: Point) => ({ x: x!(point.x), y: y!(point.y), text: point.label });
+  const box = (left: number, top: number, right: number, bottom: number, by: number): Box => ({
+    left: Math.min(left, right) - by,
+    right: Math.max(left, right) + by,
+    top: Math.min(top, bottom) - by,
+    bottom: Math.max(top, bottom) + by,
+  });
+  const obstacles = all.flatMap((point) => {
+    const { x: cx, y: cy } = at(point);
+    return [
+      box(cx, cy, cx, cy, point.recommended ? 11 : 6),
+      box(cx, y!(point.low), cx, y!(point.high), 1),
+      box(x!(point.left), cy, x!(point.right), cy, 1),
+    ];
+  });
+  const frame = {
+    left: MARGIN.left,
+    right: width - 4,
+    top: MARGIN.top,
+    bottom: HEIGHT - MARGIN.bottom,
+  };
+  const offsets = placeLabels(all.map(at), obstacles, frame);
+  return all.map((point, i) =>
+    Plot.text([point], {
+      ...{ x: "x", y: "y", text: "label" },
+      ...offsets[i]!,
       fontSize: 11,
       fill: INK,
       stroke: "white",
       strokeWidth: 3,
-    }),
-  ];
+    })
+  );
 }
 
 function panel(
   rows: TrialRow[],
-  { label, x, ascending }: Panel,
+  drawn: Panel,
   quality: QualityMetric,
   options: ParetoPlotOptions,
   methods: string[],
   document: Document,
 ): Element {
-  const all = points(rows, quality, x, options.recommended);
+  const all = points(rows, drawn, options.recommended);
   const better = isShare(quality) ? 1 : -1;
-  const baseline = all.find((point) => point.kind === "baseline");
-  const threshold = isShare(quality) && baseline !== undefined &&
-      options.maxAccuracyDrop !== null
-    ? { at: baseline.y - options.maxAccuracyDrop, drop: options.maxAccuracyDrop }
+  const drop = isShare(quality) && all.some(({ kind }) => kind === "baseline")
+    ? options.maxAccuracyDrop
     : null;
-  const range = methods.map((_, index) => colourOf(index));
-  const scale = { domain: methods, range };
-  return Plot.plot({
-    document,
-    width: options.width ?? 480,
-    height: 380,
-    marginLeft: 58,
-    marginRight: 34,
-    marginTop: 28,
-    marginBottom: 44,
-    style: { fontFamily: FONT, fontSize: "12px", background: "white", color: INK },
-    x: { label, nice: true, grid: true, zero: false, insetLeft: 14, insetRight: 22 },
-    y: {
-      label: qualityLabel(quality, options),
-      nice: true,
-      grid: true,
-    },
-    color: scale,
-    marks: [
-      ...(threshold === null ? [] : thresholdMarks(threshold.at, threshold.drop)),
-      Plot.line(staircase(all, better, ascending), {
-        x: "x",
-        y: "y",
-        curve: "step-after",
-        stroke: "#9aa5b1",
-        strokeWidth: 1.5,
-      }),
-      ...pointMarks(all),
-    ],
-  }) as unknown as Element; // Plot types its result as the DOM of a browser
+  const width = options.width ?? 480;
+  const figure = (labels: Plot.Markish[]) =>
+    Plot.plot({
+      document,
+      width,
+      height: HEIGHT,
+      marginLeft: MARGIN.left,
+      marginRight: MARGIN.right,
+      marginTop: MARGIN.top,
+      marginBottom: MARGIN.bottom,
+      style: { fontFamily: FONT, fontSize: "12px", background: "white", color: INK },
+      x: {
+        label: drawn.label,
+        labelArrow: "none",
+        nice: true,
+        grid: true,
+        zero: false,
+        insetLeft: 14,
+        insetRight: 22,
+      },
+      y: { label: qualityLabel(quality, options), labelArrow: "none", nice: true, grid: true },
+      color: { domain: methods, range: methods.map((_, index) => colourOf(index)) },
+      marks: [
+        ...(drop === null ? [] : thresholdMarks(-drop, drop)),
+        Plot.line(staircase(all, better, drawn.ascending), {
+          x: "x",
+          y: "y",
+          curve: "step-after",
+          stroke: "#9aa5b1",
+          strokeWidth: 1.5,
+        }),
+        ...pointMarks(all),
+        ...labels,
+      ],
+    });
+  // Drawn once without labels: where points stand in pixels, its scales tell.
+  const bare = figure([]);
+  const labels = all.length === 0 ? [] : labelMarks(all, (name) => bare.scale(name)!, width);
+  return figure(labels) as unknown as Element; // Plot types its result as the DOM of a browser
 }
 
 /** A sentence in lines of at most so many characters. */
@@ -228,22 +277,22 @@ function panelsOf(rows: TrialRow[], { objectives }: ParetoPlotOptions): Panel[] 
   return drawnObjectives(objectives).drawn.map((name) => {
     const { unit, direction, words, in_runtime } = knownMetric(name, "metric");
     const ascending = direction === "minimize";
-    const figure = (row: TrialRow) => row.figures[name]?.value ?? null;
-    const megabytes = (row: TrialRow) => {
-      const value = figure(row);
-      return value === null ? null : value / 1e6;
+    const better = ascending ? "← better" : "better →";
+    const per = unit === "bytes" ? 1e6 : 1;
+    const x = (row: TrialRow) => {
+      const value = row.figures[name]?.value;
+      return value === undefined ? null : { value: value / per, interval: null };
     };
-    if (name === "latency_ms") {
+    if (name === "latency_ms" && rows.some(({ latency_ratio }) => latency_ratio !== null)) {
       return {
-        label: `latency in ${runtime} (ms/token, by the ratio to the baseline beside it) →`,
-        x: (row) => row.latency_emulated ? null : figure(row),
+        label: `${better}: latency in ${runtime}, × the baseline beside it (95 % interval)`,
+        x: (row) => row.latency_emulated ? null : row.latency_ratio,
         ascending,
       };
     }
     const where = in_runtime === true ? ` in ${runtime}` : unit === "bytes" ? " on disk" : "";
-    return unit === "bytes"
-      ? { label: `${words}${where} (MB) →`, x: megabytes, ascending }
-      : { label: `${words}${where}${words === unit ? "" : ` (${unit})`} →`, x: figure, ascending };
+    const of = unit === "bytes" ? " (MB)" : words === unit ? "" : ` (${unit})`;
+    return { label: `${better}: ${words}${where}${of}`, x, ascending };
   });
 }
 

@@ -15,6 +15,9 @@ const STYLE = `
   .number { text-align: right; white-space: nowrap; }
   pre { background: var(--mark); padding: 12px 14px; overflow-x: auto; border-radius: 6px;
     font-size: 13px; } figure { margin: 20px 0; } figure svg { max-width: 100%; height: auto; }
+  @media (max-width: 640px) {
+    figure { overflow-x: auto; } figure svg { max-width: none; }
+  }
 `;
 
 /** Text that cannot be taken for markup. */

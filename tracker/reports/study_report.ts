@@ -198,9 +198,9 @@ export function studyReport(
       block: "figure",
       svg,
       file,
-      caption: drawnWords(view) + "Bars are 95 % intervals of each " +
-        "score by itself; differences to the baseline are paired by sample and surer than the " +
-        "bars look.",
+      caption: drawnWords(view) + "Bars are 95 % intervals: upwards of the difference to the " +
+        "baseline, paired by sample, sidewards of the ratio to it. A trial without one was not " +
+        "evaluated in full.",
     },
     heading(2, "Trials"),
     summaryTable(view),

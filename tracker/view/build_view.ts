@@ -31,7 +31,8 @@ import {
   yardstickFor,
 } from "../../core/mod.ts";
 import type { Alert, StudyView } from "./study_view.ts";
-import { trialRows } from "./trial_rows.ts";
+import { qualityDifferences } from "./quality_differences.ts";
+import { type QualityDifference, trialRows } from "./trial_rows.ts";
 
 /** Reads the samples of a trial's full evaluation; null where they are gone. */
 export type SampleReader = (trialId: string) => Promise<SampleResult[] | null>;
@@ -67,6 +68,7 @@ async function evidenceOf(
     estimate: FrontEstimate;
     neighbours: Neighbours[];
     groups: string[][];
+    differences: ReadonlyMap<string, QualityDifference>;
   }
 > {
   const { spec } = compared;
@@ -87,6 +89,7 @@ async function evidenceOf(
     estimate,
     neighbours: neighboursOf(on_front, spec),
     groups: qualityGroups(on_front, spec),
+    differences: qualityDifferences(compared.trials, contenders, spec),
   };
   const baseline = contenders.find(({ trial }) => trial.strategy === null);
   if (baseline === undefined) {
@@ -163,7 +166,7 @@ export async function buildView(
   const closed = records.findLast((record) => record.type === "study_closed");
   const recommendation = advice(study, facts, spec, closed);
   const ids = front.members.map(({ trial }) => trial.trial_id);
-  const { estimate, ...evidence } = await evidenceOf(study, compared, readSamples);
+  const { estimate, differences, ...evidence } = await evidenceOf(study, compared, readSamples);
   const artifacts = artifactsOf(records);
   return {
     study_id,
@@ -176,6 +179,7 @@ export async function buildView(
       front: ids,
       probabilities: Object.fromEntries(estimate.probability),
       artifacts,
+      differences,
     }),
     artifacts,
     ...evidence,

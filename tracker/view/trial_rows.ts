@@ -14,6 +14,12 @@ import { type Figure, number } from "./number_text.ts";
 
 export type { Figure };
 
+/** Quality less the baseline's, with its 95 % interval. */
+export interface QualityDifference {
+  readonly value: number;
+  readonly interval: readonly [number, number] | null;
+}
+
 /** One trial as tables, plots and reports show it. */
 export interface TrialRow {
   trial_id: string;
@@ -29,6 +35,11 @@ export interface TrialRow {
   samples: { n: number; of: number } | null;
   /** By metric, every one of the table of metrics that was measured; latency as it is compared. */
   figures: Readonly<Record<string, Figure>>;
+  /**
+   * Quality less the baseline's on the same samples: accuracy absolute, perplexity as a relative rise;
+   * its paired 95 % interval; null: on a rung below the last. Null: not measured.
+   */
+  difference: QualityDifference | null;
   accuracy: Figure | null;
   perplexity: Figure | null;
   /** As it is compared: the ratio times one baseline of the study; emulated: as it was timed. */
@@ -79,6 +90,8 @@ export interface FrontView {
   front: readonly string[];
   probabilities: Readonly<Record<string, number>>;
   artifacts: ReadonlyMap<string, Artifact>;
+  /** By trial id; absent: nobody asks. */
+  differences?: ReadonlyMap<string, QualityDifference>;
 }
 
 /** An action in its method's own words; a record without them tells the knobs that somebody set. */
@@ -202,6 +215,7 @@ function rowOf(trial: Comparable, view: FrontView, all: number | null): TrialRow
     state: trial.state,
     fidelity: trial.fidelity,
     samples: n === undefined || all === null ? null : { n, of: all },
+    difference: view.differences?.get(trial.trial_id) ?? null,
     accuracy: figure(pick(trial, "accuracy")),
     perplexity: figure(anyTask(trial, "perplexity")),
     ...latency,
