@@ -30,6 +30,11 @@ Deno.test("every profile that ships picks a point of the front, or says that the
       weighed.recommendation.keep_original ? 0 : 1,
     );
     assert.doesNotMatch(text, /NaN|undefined/);
+    const [first] = weighed.ranking;
+    if (
+      weighed.recommendation.keep_original || first!.trial_id === weighed.recommendation.trial_id
+    ) continue;
+    assert.match(text, /has the better reward.*was passed over/, "a better reward is explained");
   }
   assert.match(shippedProfilesText(), /^# What a finished study is weighed by/);
 });

@@ -26,6 +26,8 @@ export function weighedText(view: StudyView, heading: string, weighed: Weighed):
   const picked = recommendation.keep_original
     ? "the original is kept"
     : `picks ${nameIn(view, recommendation.trial_id)}`;
+  // Constraints stand above weights: who has a better reward and was not taken, and why.
+  const passed = recommendation.reasons.filter((one) => one.includes("was passed over"));
   const rows = ranking.map(({ trial_id, reward }) => [
     nameIn(view, trial_id),
     number(reward),
@@ -33,7 +35,7 @@ export function weighedText(view: StudyView, heading: string, weighed: Weighed):
   ]);
   return [
     `${heading} (${words}): ${picked}`,
-    ...left_out.map((reason) => `  ${reason}`),
+    ...[...left_out, ...passed].map((reason) => `  ${reason}`),
     textTable(["on the front", "reward", ""], rows),
   ].join("\n");
 }
