@@ -1,7 +1,7 @@
 import type { SearchContext } from "../contract/plugin.ts";
 import type { Answer } from "../schemas/proposal.ts";
 import { recoveryOf } from "../strategies/recovery.ts";
-import { untried, usableMethods } from "../strategies/untried.ts";
+import { fitsTime, untried, usableMethods } from "../strategies/untried.ts";
 import { checkPoint } from "./points.ts";
 import type { Algorithm, SearchState, Seen } from "./space.ts";
 import { studySearch } from "./study_search.ts";
@@ -36,16 +36,10 @@ export function proposeBy(
       const reason = made.reason + beside;
       const actions = space.actionsOf(made.point);
       const answer: Answer = { actions, origin: { mode: made.mode, reason } };
-      if (fits(context, answer)) return answer;
+      if (fitsTime(context, actions)) return answer;
       tooLong ??= answer;
     }
     refused.push({ point: made.point, state: "infeasible", values: null });
   }
   return tooLong;
-}
-
-/** Whether the time that is left lets a recipe run. */
-function fits({ budget, predictSeconds }: SearchContext, { actions }: Answer): boolean {
-  const left = budget.seconds_left;
-  return left === null || (predictSeconds(actions) ?? 0) <= left;
 }

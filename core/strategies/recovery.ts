@@ -7,7 +7,7 @@ import type { Trial } from "../schemas/trial.ts";
 import { chainOf } from "./chain.ts";
 import { checkStrategy } from "./compatibility.ts";
 import { type AgentMethod, resolveActions } from "./resolve_action.ts";
-import { usableMethods } from "./untried.ts";
+import { fitsTime, usableMethods } from "./untried.ts";
 
 /** A recovery with the agent that declares it. */
 export type AgentRecovery = { readonly agent: string } & Recovery;
@@ -54,12 +54,6 @@ function placed(
   return null;
 }
 
-/** Whether the time that is left lets a recipe run: one that is refused for it would be proposed again. */
-function fits({ predictSeconds, budget }: SearchContext, actions: readonly Action[]): boolean {
-  const left = budget.seconds_left;
-  return left === null || (predictSeconds(actions) ?? 0) <= left;
-}
-
 /**
  * The first recovery that no trial has tried: of the latest trial that lost too much, by the first
  * agent that knows a way. `admissible` says whether a recipe can run and is new.
@@ -82,7 +76,7 @@ export function recoveryOf(
     const plain = trial.actions.map(({ agent, method, params }) => ({ agent, method, params }));
     for (const recovery of recoveries) {
       const actions = placed(plain, effects, recovery, canRun);
-      if (actions === null || !admissible(actions) || !fits(context, actions)) continue;
+      if (actions === null || !admissible(actions) || !fitsTime(context, actions)) continue;
       const from = trial.strategy?.strategy_id ?? trial.trial_id;
       const reason = `${from} lost too much; ${recovery.agent} recovers it by ` +
         `${recovery.method}: ${recovery.reason}`;

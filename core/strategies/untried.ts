@@ -59,6 +59,15 @@ export function usableMethods(
   );
 }
 
+/** Whether the time that is left lets a recipe run: one that is refused for it would be proposed again. */
+export function fitsTime(
+  { predictSeconds, budget }: Pick<SearchContext, "predictSeconds" | "budget">,
+  actions: readonly Action[],
+): boolean {
+  const left = budget.seconds_left;
+  return left === null || (predictSeconds(actions) ?? 0) <= left;
+}
+
 /**
  * A test for recipes, made once for a proposal: true for one that can run here and has not been
  * tried, neither with success nor without. One that a crash, a stall or a full machine ended may

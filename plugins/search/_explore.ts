@@ -21,8 +21,10 @@ const LOOKED_THROUGH = 5000;
 
 /** What an explorer prefers; every rule is optional. */
 export interface Preferences {
-  /** Weight of a method in the draw; above 0. */
+  /** Weight of a method in the draw; 0: it begins no recipe. */
   weight(entry: AgentMethod): number;
+  /** False: where drawing finds nothing, nothing is looked through in order. */
+  readonly thorough?: boolean;
   /** False for a recipe that is not worth a trial. */
   worthwhile(actions: readonly Action[]): boolean;
 }
@@ -98,7 +100,7 @@ export function explore(
   { facts, random }: SearchContext,
   methods: readonly AgentMethod[],
   admissible: (actions: readonly Action[]) => boolean,
-  { weight, worthwhile }: Preferences,
+  { weight, worthwhile, thorough = true }: Preferences,
 ): Action[] | null {
   if (methods.length === 0) return null;
   const embeddings = embeddingActions(methods, facts);
@@ -120,7 +122,9 @@ export function explore(
     }
     if (worthwhile(actions) && admissible(actions)) return actions;
   }
-  for (const actions of inOrder(methods, embeddings, facts)) {
+  if (!thorough) return null;
+  const beginning = methods.filter((entry) => weight(entry) > 0);
+  for (const actions of inOrder(beginning, embeddings, facts)) {
     if (admissible(actions)) return actions;
   }
   return null;

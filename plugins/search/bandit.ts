@@ -5,6 +5,7 @@ import {
   beliefMoments,
   defineSampler,
   drawBelief,
+  fitsTime,
   type MethodBelief,
   methodBeliefs,
   recoveryOf,
@@ -63,6 +64,7 @@ function anew(
   context: SearchContext,
   methods: readonly AgentMethod[],
   admissible: Admissible,
+  thorough: boolean,
 ): Found | null {
   const actions = explore(
     context,
@@ -71,6 +73,7 @@ function anew(
     {
       weight: (one) => one === entry ? 1 : 0,
       worthwhile: nearWhatHeld(context, methods),
+      thorough,
     },
   );
   if (actions === null) return null;
@@ -102,19 +105,21 @@ export default defineSampler({
     const admissible = untried(context);
     const recovery = recoveryOf(context, admissible);
     if (recovery !== null) return recovery;
+    const fitting: Admissible = (actions) => admissible(actions) && fitsTime(context, actions);
     const drawn = methodBeliefs(context)
       .map((belief) => ({ belief, draw: drawBelief(belief, context.random) }))
       .sort((a, b) => b.draw - a.draw);
-    for (const [rank, { belief, draw }] of drawn.entries()) {
+    // What takes too long is proposed where nothing else is left, so that the study says so.
+    const tries = [{ may: fitting, thorough: false }, { may: admissible, thorough: true }]
+      .flatMap((how) => [...drawn.entries()].map(([rank, one]) => ({ rank, ...how, ...one })));
+    for (const { rank, may, thorough, belief, draw } of tries) {
       const entry = methods.find(({ agent, method }) =>
         agent === belief.agent && method.name === belief.method
       )!; // beliefs are of the usable methods
       const moves = context.random() < FROM_BEST;
       const found = moves
-        ? fromBest(entry, context, methods, admissible) ??
-          anew(entry, context, methods, admissible)
-        : anew(entry, context, methods, admissible) ??
-          fromBest(entry, context, methods, admissible);
+        ? fromBest(entry, context, methods, may) ?? anew(entry, context, methods, may, thorough)
+        : anew(entry, context, methods, may, thorough) ?? fromBest(entry, context, methods, may);
       if (found === null) continue;
       const reason = `${why(belief, draw, rank, drawn.length)}; ${found.words}`;
       return { actions: found.actions, origin: { mode: found.mode, reason } };

@@ -4,6 +4,7 @@ import {
   defineSampler,
   type Dimension,
   type FailureKind,
+  fitsTime,
   recoveryOf,
   type SearchContext,
   type SearchState,
@@ -62,6 +63,7 @@ async function suggested(context: SearchContext): Promise<Answer | null> {
   const { state, space } = studySearch(context);
   if (space.dimensions.length === 0) return null;
   const refused: Seen[] = [];
+  let tooLong: Answer | null = null;
   for (let round = 0; round < ROUNDS; round++) {
     const request = requestOf(state, [...state.seen, ...refused]);
     const first = await context.suggest!(request);
@@ -73,12 +75,14 @@ async function suggested(context: SearchContext): Promise<Answer | null> {
         const told = state.seen.filter(({ values }) => values !== null).length;
         const mode = told < STARTUP ? "explore" : "exploit";
         const reason = `Optuna's TPE, told of ${told} measured recipes of ${state.seen.length}`;
-        return { actions: space.actionsOf(point), origin: { mode, reason } };
+        const answer: Answer = { actions: space.actionsOf(point), origin: { mode, reason } };
+        if (fitsTime(context, answer.actions)) return answer;
+        tooLong ??= answer;
       }
       refused.push({ point, state: "infeasible", values: null });
     }
   }
-  return null;
+  return tooLong; // so that the study says what ends it
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type Suggesting,
   type SuggestRequest,
 } from "../../core/mod.ts";
+import bandit from "../../plugins/search/bandit.ts";
 import optuna from "../../plugins/search/optuna.ts";
 import random from "../../plugins/search/random.ts";
 import { historyOf, run, world } from "../core/study_world.ts";
@@ -126,6 +127,22 @@ Deno.test("a worker that fails is told as the sampler's failure, and the others 
     one.type === "proposed" && one.failure !== null ? [one.failure] : []
   );
   assert.ok(failures.length > 0 && failures.every((one) => /the worker ended/.test(one)));
+});
+
+Deno.test("recipes that the time left does not hold are passed over, by Optuna and by the bandit", async () => {
+  const { suggest } = library();
+  const slow = (actions: readonly { method: string }[]) =>
+    actions.some(({ method }) => method !== "octet") ? 1000 : 1;
+  const budget = { seconds_left: 60, trials_left: null, full_evaluations_left: 8 };
+  for (const seed of [1, 2, 3]) {
+    for (const sampler of [optuna, bandit]) {
+      const asked = { suggest, budget, predictSeconds: slow, random: seededRandom(seed) };
+      const answer = await sampler.propose(context(asked));
+      assert.deepEqual(answer!.actions.map(({ method }) => method), ["octet"], sampler.name);
+      const none = await sampler.propose(context({ ...asked, predictSeconds: () => 1000 }));
+      assert.ok(none !== null, "the study is to say what ends it");
+    }
+  }
 });
 
 Deno.test("a worker that dies once is asked the same once more", async () => {

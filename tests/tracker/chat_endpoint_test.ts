@@ -107,6 +107,16 @@ Deno.test("a busy server is asked again after the time that it names, and not fo
   assert.match(await refused(() => busy(past)), /it is busy \(429\)/);
 });
 
+Deno.test("a model that takes no temperature and no limit is asked without them", async () => {
+  const { reply, seen } = await ask((_, times) =>
+    times === 1
+      ? Response.json({ error: "Unsupported parameter: 'max_tokens'" }, { status: 400 })
+      : answer("thought over")
+  );
+  assert.deepEqual(reply, { ok: true, text: "thought over", model: "m" });
+  assert.deepEqual(Object.keys(JSON.parse(seen[1]!.body)).sort(), ["messages", "model", "stream"]);
+});
+
 Deno.test("what is no answer is told in words", async () => {
   const html = () => text("<!doctype html><html>Sign in</html>", "text/html; charset=utf-8");
   assert.match(await refused(html), /answers with text\/html, which is no JSON: <!doctype html>/);

@@ -39,8 +39,10 @@ export function chatEndpoint(
       const stop = AbortSignal.any([signal, late]);
       try {
         known ??= await onlyModel(base_url, key, stop);
-        const body = { model: known, messages, max_tokens: ANSWER_TOKENS, temperature: 0 };
-        const text = await patiently(() => completion(base_url, key, body, stop), stop);
+        const plain = { model: known, messages };
+        const ask = (body: Body) => patiently(() => completion(base_url, key, body, stop), stop);
+        const text = await ask({ ...plain, max_tokens: ANSWER_TOKENS, temperature: 0 })
+          .catch((error) => namesLimits(error) ? ask(plain) : Promise.reject(error));
         silent = 0;
         return { ok: true, text: scrubbed(text), model: known };
       } catch (error) {
@@ -61,8 +63,20 @@ export function chatEndpoint(
 interface Body {
   readonly model: string;
   readonly messages: readonly ChatMessage[];
-  readonly max_tokens: number;
-  readonly temperature: number;
+  readonly max_tokens?: number;
+  readonly temperature?: number;
+}
+
+/** Models that reason take neither a limit by that name nor a temperature, and their server says so. */
+function namesLimits(error: unknown): boolean {
+  return error instanceof Refused && /max_tokens|temperature/.test(error.said);
+}
+
+/** A refusal of what was asked. */
+class Refused extends NoReply {
+  constructor(status: number, readonly said: string) {
+    super(`it refuses (${status})${said === "" ? "" : `: ${said}`}`);
+  }
 }
 
 /** A server that is busy, and how long it wants to be left alone. */
@@ -96,7 +110,7 @@ async function send(url: string, key: string | undefined, init: RequestInit): Pr
   if (status >= 300 && status < 400) {
     throw new NoReply("it leads to another address: name that one");
   }
-  throw new NoReply(`it refuses (${status})${said === "" ? "" : `: ${said}`}`);
+  throw new Refused(status, said);
 }
 
 /** Seconds of `Retry-After`, which may be a date. */
