@@ -1,6 +1,13 @@
 /** Verdicts of simulated studies: at most 5 % wrong, after as many samples as the reference's. */
 import assert from "node:assert/strict";
 import {
+  judgeSequence,
+  pairedSequence,
+  sampleKey,
+  sampleOrder,
+  type SampleResult,
+} from "../../../core/mod.ts";
+import {
   bySequence,
   DROPS,
   LIMIT,
@@ -23,5 +30,37 @@ Deno.test("at six true drops at most 5 % of the verdicts are wrong, and none sta
     if (!WHOLE_CAMPAIGN) continue;
     const away = Math.abs(own!.median - MEDIANS[i]!);
     assert.ok(away <= 50, `a drop of ${drop} took ${own!.median}, not about ${MEDIANS[i]}`);
+  }
+});
+
+Deno.test("tasks of other sizes and weights: at most 5 % are wrong about the weighted mean", () => {
+  const studies = rounds(40, 2000);
+  // Of the small task one in 20 is lost, of the large one none: at equal weights a drop of 0.025.
+  const sizes = { small: 160, large: 640 };
+  const tasks = Object.entries(sizes).map(([task, available_samples]) => ({
+    ...{ task, task_version: "1", primary: true, available_samples },
+  }));
+  const drop = 0.5 * 8 / 160;
+  for (const limit of [drop, drop - 1e-6]) {
+    let wrong = 0;
+    for (let study = 0; study < studies; study++) {
+      const samples = (task: "small" | "large") =>
+        Array.from({ length: sizes[task] }, (_, i): SampleResult => ({
+          ...{ task, sample_id: String(i), sample_hash: `${study} ${task} ${i}`, prompt_hash: "" },
+          ...{ score: 1, answer: null, gold: null, log_likelihood: null },
+        }));
+      const order = sampleOrder(
+        tasks.map((plan) => ({ plan, samples: samples(plan.task as "small" | "large") })),
+      );
+      const lost = (one: SampleResult) => one.task === "small" && Number(one.sample_id) < 8;
+      const scores = new Map(
+        order.placed.map(({ sample }) => [sampleKey(sample), lost(sample) ? 0 : 1]),
+      );
+      const { verdict } = judgeSequence(pairedSequence(order, scores)!.drawn, limit);
+      assert.notEqual(verdict, "undecided");
+      wrong += verdict === (limit === drop ? "met" : "violated") ? 0 : 1;
+    }
+    const most = MOST_WRONG + (WHOLE_CAMPAIGN ? 0 : 0.05);
+    assert.ok(wrong / studies <= most, `${wrong} of ${studies} at a limit of ${limit}`);
   }
 });
