@@ -32,6 +32,7 @@ export * from "./evidence/protocol.ts";
 export * from "./evidence/quality.ts";
 export * from "./advice/recommend.ts";
 export * from "./advice/weigh.ts";
+export { rangeOf, restingOn } from "./advice/verdicts.ts";
 export * from "./front/result_export.ts";
 export * from "./evidence/prediction_powered.ts";
 export * from "./evidence/rank_agreement.ts";

@@ -37,3 +37,11 @@ export function rangeOf({ value, interval, verdict, evidence }: ConstraintVerdic
   if (decided_at === null || verdict === "undecided") return range;
   return `${range}, decided after ${decided_at} samples`;
 }
+
+/** After how many samples a verdict stood: those that it was decided by, or all that exist. */
+export function restingOn({ verdict, evidence }: ConstraintVerdict): string {
+  if (evidence === undefined || verdict === "undecided") return "";
+  const { samples, existing, decided_at } = evidence;
+  if (samples === existing) return `, exactly: all ${samples} samples that exist`;
+  return `, decided after ${decided_at} of ${existing ?? "unknown"} samples, ${samples} read`;
+}

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import {
   type ConstraintVerdict,
+  rangeOf,
   recommend,
+  restingOn,
   samplesToTake,
   type Spec,
   StudyRequest,
@@ -60,6 +62,20 @@ Deno.test("samplesToTake() spreads samples over the tasks as they were, none bey
   assert.ok(1 / 190 + 1 / 713 <= 1 / 150 && 1 / 190 + 1 / 712 > 1 / 150);
   assert.equal(samplesToTake(verdict, trial, plan([140, 5000]))?.by_task, null);
   assert.equal(samplesToTake(verdict, trial, plan([140, 5000], [0.1, 1]))?.by_task?.few, 140);
+});
+
+Deno.test("a verdict says after how many samples it stood, or that all that exist are read", () => {
+  const [, old] = undecidedAt(800);
+  const met = { ...old, verdict: "met" as const };
+  assert.equal(restingOn(met), "", "an old record");
+  const evidence = { samples: 200, existing: 5000, decided_at: 150, exact: false };
+  const early = { ...met, evidence };
+  assert.equal(restingOn(early), ", decided after 150 of 5000 samples, 200 read");
+  assert.match(rangeOf(early), /^95 % interval -0\.02 to 0\.04, decided after 150 samples$/);
+  const whole = { ...met, evidence: { ...evidence, existing: 200 } };
+  assert.equal(restingOn(whole), ", exactly: all 200 samples that exist");
+  assert.equal(rangeOf(whole), "exactly, of all 200 samples that exist");
+  assert.equal(restingOn({ ...early, verdict: "undecided" }), "");
 });
 
 Deno.test("all samples that exist decide about the benchmark itself", () => {

@@ -1,4 +1,4 @@
-import { trialName, weightsText, whatDecides } from "../../core/mod.ts";
+import { restingOn, trialName, weightsText, whatDecides } from "../../core/mod.ts";
 import { number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { benchmarkTable, partBlocks, protocolBlocks } from "./benchmark_blocks.ts";
@@ -38,7 +38,7 @@ function verdictRows(view: StudyView): string[][] {
       number(c.threshold),
       number(c.value),
       c.interval === null ? "–" : `${number(c.interval[0])} to ${number(c.interval[1])}`,
-      c.verdict +
+      c.verdict + restingOn(c) +
       (c.verdict === "undecided" ? ` (${whatDecides(c, trial, view.spec)})` : ""),
     ])
   );
