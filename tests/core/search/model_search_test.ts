@@ -190,6 +190,16 @@ Deno.test("the split: the front is good first, then what adds volume; the rest i
   assert.equal(bad.length, 9);
 });
 
+Deno.test("the split: what is under way, was refused or stopped is bad; what the machine failed is neither", () => {
+  const seen = grid.map((point) => tried(square, point));
+  const others = (["pending", "infeasible", "stopped", "failed"] as const)
+    .map((state, i): Seen => ({ point: { x: 0.01 * i, y: 1 }, state, values: null }));
+  const { bad } = splitSeen(stateOf(square, [...seen, ...others]));
+  const named = (["pending", "infeasible", "stopped", "failed"] as const)
+    .map((_, i) => bad.some(({ x, y }) => x === 0.01 * i && y === 1));
+  assert.deepEqual(named, [true, true, true, false]);
+});
+
 Deno.test("the split: what exceeds no constraint is good before what is better and does", () => {
   const seen = Array.from({ length: 12 }, (_, i): Seen => ({
     point: { x: i / 20, y: 0 },

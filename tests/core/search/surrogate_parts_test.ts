@@ -153,6 +153,18 @@ Deno.test("slopes of a process are what a small step changes", () => {
   }
 });
 
+Deno.test("a process of a few values in two places is unsure elsewhere, however well it explains them", () => {
+  const features = featuresOf(square.space);
+  const points = [0.1, 0.35].flatMap((x) => [0.1, 0.4, 0.7, 0.95].map((y) => ({ x, y })));
+  const model = fitProcess(features, {
+    rows: points.map(features.rowOf),
+    values: points.map(({ x }) => 0.6 - x),
+  });
+  // The values' own deviation is 0.125.
+  const { deviation } = model.predict(features.rowOf({ x: 0.95, y: 0.5 }));
+  assert.ok(deviation > 0.07, `${deviation}`);
+});
+
 Deno.test("values that are all alike, or one value alone, make a model of them", () => {
   const features = featuresOf(recipes.space);
   const rows = [0.1, 0.2].map((sparsity) => features.rowOf({ method: "none", sparsity }));
