@@ -68,8 +68,14 @@ function countOf(text: string | undefined, usual: number, what: string): number 
 }
 
 async function problemsOf(): Promise<Problem[]> {
-  const recorded = given.table === undefined ? [] : [await readRecordedProblem(given.table)];
-  return [MIXED, ...CONTINUOUS, ...recorded];
+  if (given.table === undefined) return [MIXED, ...CONTINUOUS];
+  try {
+    return [MIXED, ...CONTINUOUS, await readRecordedProblem(given.table)];
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    console.error(`Cannot use the table ${given.table}: ${reason}`);
+    process.exit(2);
+  }
 }
 
 /** One job in this process: every run is a line on its output. */

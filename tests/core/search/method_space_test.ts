@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import {
   type Action,
   type AgentMethod,
+  boundedMethods,
   checkPoint,
   checkStrategy,
   choice,
@@ -10,6 +11,7 @@ import {
   defineMethod,
   type Facts,
   flag,
+  integer,
   methodSpace,
   randomPoint,
   real,
@@ -89,6 +91,18 @@ Deno.test("a knob counts only where the method says, and stands at its default e
   // What does not count is no reason to have no place.
   const odd = there(recipe(["thin", { anywhere: false, share: 0.9 }]), where, all);
   assert.deepEqual(odd, { point });
+});
+
+Deno.test("a knob that counts windows goes no further than the study has", () => {
+  const samples = integer({
+    ...{ minimum: 1, maximum: 512, default: 16, log: true, unit: "windows", description: "read" },
+    takes: "windows",
+  });
+  const calibrated = { ...solve, knobs: { samples } };
+  const few = { windows: 8, tokens: 64 };
+  const bounded = boundedMethods(own(calibrated), { calibration: few, training: few });
+  const { maximum, default: usual } = dimension("rounds.samples", methodSpace(bounded, facts));
+  assert.deepEqual([maximum, usual], [8, 8]);
 });
 
 Deno.test("recipes have a point each and come back from it the same", () => {
