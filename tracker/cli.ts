@@ -70,6 +70,25 @@ function addStoreCommands(store: Command): void {
     );
 }
 
+/** What a study goes by that is data: printed to be changed, and weighed anew. */
+function addWeighCommands(program: Command): void {
+  withStore(
+    program.command("weigh").description("what other weights would pick of a study; runs nothing")
+      .argument("[study]", "its id; default: the latest")
+      .option("--weights <weights>", "such as accuracy=0.8,latency=0.1,memory=0.1")
+      .option("--profile <name>", "one profile, such as edge; default: each of them")
+      .option("--profiles <file>", "profiles of your own; default: what `pare profiles` prints"),
+  ).action(async (study: string | undefined, options) =>
+    (await import("./commands/search_data.ts")).weighCommand(study, options)
+  );
+
+  program.command("profiles").description("print the weights that `pare weigh` goes by, as YAML")
+    .action(async () => (await import("./commands/search_data.ts")).profilesCommand());
+
+  program.command("rules").description("print what a study tries first in which case, as YAML")
+    .action(async () => (await import("./commands/search_data.ts")).rulesCommand());
+}
+
 function buildProgram(): Command {
   const program = new Command("pare")
     .description("Pare language models down along the Pareto front.")
@@ -206,21 +225,7 @@ function buildProgram(): Command {
     )
     .action(async (what) => (await import("./commands/schema.ts")).schemaCommand(what));
 
-  withStore(
-    program.command("weigh").description("what other weights would pick of a study; runs nothing")
-      .argument("[study]", "its id; default: the latest")
-      .option("--weights <weights>", "such as accuracy=0.8,latency=0.1,memory=0.1")
-      .option("--profile <name>", "one profile, such as edge; default: each of them")
-      .option("--profiles <file>", "profiles of your own; default: what `pare profiles` prints"),
-  ).action(async (study: string | undefined, options) =>
-    (await import("./commands/weigh.ts")).weighCommand(study, options)
-  );
-
-  program.command("profiles").description("print the weights that `pare weigh` goes by, as YAML")
-    .action(async () => (await import("./commands/weigh.ts")).profilesCommand());
-
-  program.command("rules").description("print what a study tries first in which case, as YAML")
-    .action(async () => (await import("./commands/rules.ts")).rulesCommand());
+  addWeighCommands(program);
 
   addSetUpCommands(program);
 

@@ -17,8 +17,7 @@ import type { Failure } from "../schemas/failure.ts";
 import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
 import { readRung } from "./look_ahead.ts";
 import { addMeasurements, callBackend, endingOf, hintOf, notANumber } from "./draft.ts";
-import { alertOfFindings, alertOfNaN } from "./health_alerts.ts";
-import { endOfRefused } from "./refused_tasks.ts";
+import { alertOfFindings, alertOfNaN, endOfRefused } from "./health_alerts.ts";
 import { trialSize } from "./size.ts";
 import {
   addGate,

@@ -287,7 +287,6 @@ Deno.test("rewardOf() penalises violated constraints only, quality above all", (
   assert.equal(value(verdict("max_size_gb", "violated"), verdict("max_accuracy_drop", "met")), -1);
 });
 
-/** A latency as comparisons see it, of a form that no other trial has. */
 function timed(ms: number, log_error = 0): ComparedLatency {
   return { ratio: null, log_error, interval: null, ms, form: `${ms}`, sessions: 1 };
 }
@@ -298,11 +297,10 @@ Deno.test("joinProbability() gives the benefit of the doubt, and only that", () 
     latency: timed(bytes, 0.01 / bytes),
     evaluations: new Map([["proxy", words(n, right)]]),
   });
-  const front = [evidence(60, 100)];
-  assert.equal(mayJoin(evidence(60, 90), front, spec), true, "smaller");
-  assert.equal(mayJoin(evidence(58, 110), front, spec), true, "perhaps as right");
-  assert.equal(mayJoin(evidence(30, 110), front, spec), false, "surely worse in everything");
-  assert.equal(mayJoin(evidence(30, 90), front, spec), true, "worse, and smaller");
+  // Smaller; perhaps as right; surely worse in everything; worse, and smaller.
+  const cases = [evidence(60, 90), evidence(58, 110), evidence(30, 110), evidence(30, 90)];
+  const may = cases.map((one) => mayJoin(one, [evidence(60, 100)], spec));
+  assert.deepEqual(may, [true, true, false, true]);
   assert.equal(mayJoin(evidence(1, 999), [], spec), true, "nothing to beat it");
 });
 

@@ -1,5 +1,6 @@
 import { profileOf, trialName, UsageError, type Weighed } from "../../core/mod.ts";
 import { openLab } from "../lab.ts";
+import { shippedText } from "../search/strategy_rules.ts";
 import { readProfiles, shippedProfilesText, weighView } from "../search/weight_profiles.ts";
 import { textTable } from "../terminal/table.ts";
 import { number } from "../view/number_text.ts";
@@ -65,4 +66,9 @@ export async function weighCommand(
 /** `pare profiles`: those that ship, to be changed and given back. */
 export function profilesCommand(): void {
   console.log(shippedProfilesText());
+}
+
+/** Prints the rules that ship with pare, their comments with them: to be changed and given back. */
+export function rulesCommand(): void {
+  console.log(shippedText());
 }
