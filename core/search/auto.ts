@@ -14,6 +14,11 @@ const WIDE = { scales: 10, objectives: 3 };
 /** Moves that are tried before a point is drawn. */
 const MOVES = 50;
 
+/** Points that count where turns are taken: what the machine failed, or a kill cancelled, has its turn again. */
+export function turnsTaken({ seen }: Pick<SearchState, "seen">): number {
+  return seen.filter(({ state }) => state !== "failed").length;
+}
+
 function isWide({ space: { dimensions }, directions }: SearchState): boolean {
   const scales = dimensions.every(({ kind }) => kind === "real" || kind === "integer");
   return scales && dimensions.length >= WIDE.scales && directions.length >= WIDE.objectives;
@@ -21,10 +26,10 @@ function isWide({ space: { dimensions }, directions }: SearchState): boolean {
 
 /** Before a model is any good: every second point a move from a good one, the others drawn. */
 function early(state: SearchState): Suggestion | null {
-  const { space, seen, random } = state;
+  const { space, random } = state;
   const isOpen = openPoints(state);
   const good = measuredOf(state).filter(isAllowed);
-  if (good.length > 0 && seen.length % 2 === 0) {
+  if (good.length > 0 && turnsTaken(state) % 2 === 0) {
     for (let move = 0; move < MOVES; move++) {
       const point = mutated(space, good[Math.floor(random() * good.length)]!.point, random);
       if (isOpen(point)) {
@@ -46,7 +51,7 @@ export function chosenFor(state: SearchState): { algorithm: Algorithm; because: 
   const choices = state.space.dimensions.some(({ kind }) =>
     kind === "choice" || kind === "ordinal"
   );
-  const tried = state.seen.length;
+  const tried = turnsTaken(state);
   return choices && tried % SECOND_OPINION === SECOND_OPINION - 1
     ? { algorithm: tpe, because: "a second opinion" }
     : { algorithm: surrogate, because: "a model of all that is measured" };

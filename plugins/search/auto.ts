@@ -1,4 +1,11 @@
-import { auto, defineSampler, measuredOf, proposeBy, studySearch } from "../../core/mod.ts";
+import {
+  auto,
+  defineSampler,
+  measuredOf,
+  proposeBy,
+  studySearch,
+  turnsTaken,
+} from "../../core/mod.ts";
 import pareto_neighbourhood from "./pareto_neighbourhood.ts";
 
 /** Measured recipes from which on models propose. */
@@ -17,7 +24,7 @@ export default defineSampler({
   propose(context) {
     const { state } = studySearch(context);
     const modelled = measuredOf(state).length >= MODELLED;
-    const byMove = !modelled || state.seen.length % MOVES === 0;
+    const byMove = !modelled || turnsTaken(state) % MOVES === 0;
     return byMove
       ? pareto_neighbourhood.propose(context)
       : proposeBy(context, auto) ?? pareto_neighbourhood.propose(context);
