@@ -34,7 +34,7 @@ export function separationOf(better: Contender, worse: Contender, spec: Spec): N
   const half = (high - low) / 2;
   const told_apart = low > 0 || high < 0;
   // Of a difference that is hardly one, no number of samples is worth naming.
-  const hopeless = Math.abs(drop) < half / 3;
+  const hopeless = Math.abs(drop) <= half / 3; // equals of no spread are none either
   const needed = SAMPLES_FACTOR * n * (half / Z95 / drop) ** 2;
   return {
     better: better.trial.trial_id,
