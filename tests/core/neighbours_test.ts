@@ -38,3 +38,20 @@ Deno.test("groups hold what cannot be told apart, share members, and none lies i
   const none = { ...one("n", 70), samples: [] };
   assert.deepEqual(neighboursOf([one("a", 80), none], spec), [], "nothing to compare by");
 });
+
+Deno.test("texts that two trials read alike have no number: their interval is a point", () => {
+  const objectives = [
+    { metric: "perplexity", direction: "minimize", unit: "1" } as const,
+    spec.objectives[1]!,
+  ];
+  const of = { ...spec, objectives, tasks: [{ ...spec.tasks[0]!, metric: "perplexity" }] };
+  const text = (id: string) => {
+    const { trial, samples } = contender(id, rival([2, 3, 2.5], 1, id));
+    const measurements = trial.measurements.map((row) =>
+      row.metric === "accuracy" ? { ...row, metric: "perplexity", value: Math.exp(2.5) } : row
+    );
+    return { trial: { ...trial, measurements }, samples };
+  };
+  const { difference, told_apart, more } = separationOf(text("a"), text("b"), of)!;
+  assert.deepEqual([difference, told_apart, more], [0, false, null]);
+});
