@@ -14,7 +14,6 @@ import {
   type SampleResult,
   type Spec,
   streamRandom,
-  verificationGate,
   withAggregates,
 } from "../../core/mod.ts";
 import { smallFacts } from "./spec_fixtures.ts";
@@ -190,24 +189,6 @@ Deno.test("rungGate() ends a drop that its samples show to be above 0.05, and la
   const lax = { ...spec, constraints: { ...spec.constraints, max_accuracy_drop: 0.1 } };
   assert.equal(rungGate(lax, "proxy", drop(6, 100)).decision, "pass");
   assert.equal(rungGate(spec, "proxy", null).decision, "pass");
-});
-
-Deno.test("verificationGate() reads old records by their bits, and never passes what was not verified", async () => {
-  const w = world({ max_trials: 1 });
-  await run(w);
-  const written = w.records.findLast((one) => one.type === "artifact_written")!.artifact;
-  const gate = (bits: number, cosine: number) =>
-    verificationGate({
-      ...written,
-      weight_bits: bits,
-      verification: { ...written.verification!, minimum_cosine: cosine },
-    }).decision;
-  assert.equal(gate(8, 0.99), "pass");
-  assert.equal(gate(8, 0.3), "abort");
-  assert.equal(gate(2.5, 0.3), "pass");
-  assert.equal(gate(2.5, 0.01), "abort");
-  assert.equal(gate(8, NaN), "abort");
-  assert.equal(verificationGate({ ...written, verification: null }).decision, "abort");
 });
 
 const overall = (value: number, metric = "accuracy") => ({

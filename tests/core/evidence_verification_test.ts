@@ -8,6 +8,7 @@ import {
   type VerifiedPart,
 } from "../../core/mod.ts";
 import { artifact } from "../fixtures/stores/records.ts";
+import { run, world } from "./study_world.ts";
 
 const LINEAR: ArtifactChange = {
   part: "linear",
@@ -109,4 +110,22 @@ Deno.test("a record without parts or without changes is judged as it was then", 
   });
   const found_again = verificationGate({ ...old, changes: [{ ...LINEAR, least_cosine: 0.99 }] });
   assert.deepEqual(found_again, verificationGate(old));
+});
+
+Deno.test("verificationGate() reads old records by their bits, and never passes what was not verified", async () => {
+  const w = world({ max_trials: 1 });
+  await run(w);
+  const written = w.records.findLast((one) => one.type === "artifact_written")!.artifact;
+  const gate = (bits: number, cosine: number) =>
+    verificationGate({
+      ...written,
+      weight_bits: bits,
+      verification: { ...written.verification!, minimum_cosine: cosine },
+    }).decision;
+  assert.equal(gate(8, 0.99), "pass");
+  assert.equal(gate(8, 0.3), "abort");
+  assert.equal(gate(2.5, 0.3), "pass");
+  assert.equal(gate(2.5, 0.01), "abort");
+  assert.equal(gate(8, NaN), "abort");
+  assert.equal(verificationGate({ ...written, verification: null }).decision, "abort");
 });

@@ -4,7 +4,7 @@ import {
   parseSampleCounts,
   parseSampling,
 } from "../../tracker/commands/input/parse_samples.ts";
-import { studyFromOptions } from "../../tracker/commands/study_document.ts";
+import { studyFromOptions } from "../../tracker/commands/input/study_document.ts";
 
 Deno.test("--samples counts windows of text on a rung before the proxy, for all texts alike", () => {
   assert.deepEqual(parseRungs("kl=16,proxy=100,full=400"), { kl: 16, proxy: 100, full: 400 });

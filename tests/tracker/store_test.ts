@@ -47,7 +47,11 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       n === 0 && !name.startsWith("imported_")
     );
     assert.deepEqual(empty.map(({ name }) => name), [
+      "beliefs",
+      "consultations",
       "earlier_trials",
+      "episode_neighbours",
+      "episode_probabilities",
       "limit_changes",
       "metric_series",
       "metric_values",

@@ -6,7 +6,10 @@ import {
 } from "../../tracker/commands/input/parse_values.ts";
 import { resumedRequest } from "../../tracker/find_study.ts";
 import { checkStudy } from "../../tracker/check_study.ts";
-import { limitsFromOptions, studyFromOptions } from "../../tracker/commands/study_document.ts";
+import {
+  limitsFromOptions,
+  studyFromOptions,
+} from "../../tracker/commands/input/study_document.ts";
 
 Deno.test("studyFromOptions() turns the command line into a study", () => {
   const study = studyFromOptions({

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { baseUrl, UsageError } from "../../core/mod.ts";
 import { parseDuration, parsePositive, parseWhole } from "./input/parse_values.ts";
 import { runStudyCommand, type StudyCommandOptions } from "./run.ts";
-import { studyFromOptions } from "./study_document.ts";
+import { studyFromOptions } from "./input/study_document.ts";
 
 /** Options of `pare evaluate`, as commander hands them over. */
 export interface EvaluateOptions extends StudyCommandOptions {

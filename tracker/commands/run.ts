@@ -24,7 +24,7 @@ import { unsafeSentence } from "../view/unsafe_code.ts";
 import type { StudyEvent } from "../../core/mod.ts";
 import { evaluationText, modelLine } from "./evaluation_output.ts";
 import { parseBytes } from "./input/parse_values.ts";
-import { limitsFromOptions, studyFromOptions } from "./study_document.ts";
+import { limitsFromOptions, studyFromOptions } from "./input/study_document.ts";
 import type { RunOptions } from "./study_options.ts";
 
 /** Options of the commands that run a study. */

@@ -5,10 +5,10 @@ import {
   type StudyLimits,
   type StudyRequestInput,
   UsageError,
-} from "../../core/mod.ts";
-import { checkStudy } from "../check_study.ts";
-import { readRules } from "../search/strategy_rules.ts";
-import { parseRungs, parseSampleCounts, parseSampling } from "./input/parse_samples.ts";
+} from "../../../core/mod.ts";
+import { checkStudy } from "../../check_study.ts";
+import { readRules } from "../../search/strategy_rules.ts";
+import { parseRungs, parseSampleCounts, parseSampling } from "./parse_samples.ts";
 import {
   parseDuration,
   parseGates,
@@ -17,14 +17,14 @@ import {
   parseShare,
   parseTaskWeights,
   parseWhole,
-} from "./input/parse_values.ts";
+} from "./parse_values.ts";
 import {
   flagName,
   optionName,
   type RunOptions,
   STUDY_OPTIONS,
   type StudyOption,
-} from "./study_options.ts";
+} from "../study_options.ts";
 
 /** Part of a study document: fields as options give them. */
 type Fields = Record<string, unknown>;
