@@ -89,14 +89,8 @@ function addWeighCommands(program: Command): void {
     .action(async () => (await import("./commands/search_data.ts")).rulesCommand());
 }
 
-function buildProgram(): Command {
-  const program = new Command("pare")
-    .description("Pare language models down along the Pareto front.")
-    .version("0.1.0")
-    .showSuggestionAfterError(true)
-    .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "pare: ")) });
-
+/** Everything that measures. */
+function addRunCommands(program: Command): void {
   withRunOptions(withStudyOptions(
     program.command("run").description("compress a model, measure it and draw the front")
       .argument("[study.json]", "a study document; options stand above its fields"),
@@ -117,7 +111,10 @@ function buildProgram(): Command {
   )).action(async (study: string | undefined, options) =>
     (await import("./commands/run.ts")).resumeCommand(study, options)
   );
+}
 
+/** Ways out of the store. */
+function addQueryCommands(program: Command): void {
   withStore(
     program.command("sql").description("ask the store in SQL")
       .argument("<query>", "one reading statement, a .sql file, or - for standard input")
@@ -149,8 +146,10 @@ function buildProgram(): Command {
   ).action(async (study: string | undefined, options) =>
     (await import("./commands/mlflow.ts")).syncCommand(study, options)
   );
+}
 
-  const imports = program.command("import").description("take runs of another tracker over");
+/** Ways into the store from other trackers. */
+function addImportCommands(imports: Command): void {
   withStore(
     imports.command("optuna").description("the trials of an Optuna study's SQLite file")
       .argument("<file.db>").option("--study <name>", "only this study of the file"),
@@ -172,7 +171,10 @@ function buildProgram(): Command {
   ).action(async (source: string, options) =>
     (await import("./commands/mlflow.ts")).importMlflowCommand(source, options)
   );
+}
 
+/** What was found, and notes on it. */
+function addLookCommands(program: Command): void {
   withStore(program.command("studies").description("list the studies of the store"))
     .action(async (options) => (await import("./commands/show.ts")).studiesCommand(options));
 
@@ -205,9 +207,10 @@ function buildProgram(): Command {
 
   withStore(program.command("status").description("how far the index is and who has the store"))
     .action(async (options) => (await import("./commands/status.ts")).statusCommand(options));
+}
 
-  addStoreCommands(program.command("store").description("rebuild or check the store"));
-
+/** What there is to name in a study. */
+function addKnownCommands(program: Command): void {
   program.command("plugins").description("list methods, datasets, tasks, samplers and runtimes")
     .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
     .action(async (options) => (await import("./commands/show.ts")).pluginsCommand(options));
@@ -224,17 +227,28 @@ function buildProgram(): Command {
       program.createArgument("[what]").choices(["action", "strategy", "result", "study"]),
     )
     .action(async (what) => (await import("./commands/schema.ts")).schemaCommand(what));
+}
 
+function buildProgram(): Command {
+  const program = new Command("pare")
+    .description("Pare language models down along the Pareto front.")
+    .version("0.1.0")
+    .showSuggestionAfterError(true)
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "pare: ")) });
+  addRunCommands(program);
+  addQueryCommands(program);
+  addImportCommands(program.command("import").description("take runs of another tracker over"));
+  addLookCommands(program);
+  addStoreCommands(program.command("store").description("rebuild or check the store"));
+  addKnownCommands(program);
   addWeighCommands(program);
-
   addSetUpCommands(program);
-
   withStore(
     program.command("gc").description("remove artifacts and cached forms that can be made again")
       .requiredOption("--max-disk <size>", "bytes that they may fill together, such as 50GB")
       .option("--unclaimed", "artifacts that no known store names may go, too"),
   ).action(async (options) => (await import("./commands/gc.ts")).gcCommand(options));
-
   return program;
 }
 

@@ -20,7 +20,7 @@ import {
 import { pinsHash } from "../python-backends/environments/environment_pins.ts";
 import { hasGpu } from "../python-backends/environments/torch_wheel.ts";
 import { OFFLINE_VARIABLES } from "../python-backends/offline.ts";
-import { openArtifactStore } from "./artifacts/artifact_store.ts";
+import { type ArtifactStore, openArtifactStore } from "./artifacts/artifact_store.ts";
 import { openFolderCache } from "./artifacts/folder_cache.ts";
 import { checkRequest } from "./check_request.ts";
 import { checkStudy } from "./check_study.ts";
@@ -116,6 +116,22 @@ async function openKept(home: Home, store: LabStore, write: boolean) {
   return { held, artifacts: await openArtifactStore(home.artifacts, { store: home.store }) };
 }
 
+/** What a lab has opened. */
+interface Opened {
+  readonly options: LabOptions;
+  readonly home: Home;
+  readonly registry: Registry;
+  readonly mlflow: LabMirror;
+  readonly store: LabStore;
+  readonly artifacts: ArtifactStore;
+  /** Ends what runs. */
+  readonly stop: AbortController;
+  /** The demo's model file, once it is there. */
+  gguf: string | undefined;
+  /** A worker that may run a model's own code, or has a plugin's pins, is never another study's. */
+  readonly clients: Map<string, BackendClient>;
+}
+
 /** Opens the lab: plugins, store, artifacts, and the door to Python. */
 export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const home = findHome(Deno.env.toObject(), options.store);
@@ -130,26 +146,77 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
       folders.removeUnused();
       throw error;
     });
-  const say = options.onSetup ?? (() => {});
   const stop = new AbortController();
   options.signal?.addEventListener("abort", () => stop.abort(), { once: true });
-  let gguf: string | undefined;
-  // A worker that may run a model's own code, or has a plugin's pins, is never another study's.
-  const clients = new Map<string, BackendClient>();
-
-  const toolsWith = (registry: Registry, freedom: Freedom): Tools => ({
+  const kept = { options, home, registry, mlflow, store, artifacts, stop };
+  const opened: Opened = { ...kept, gguf: undefined, clients: new Map() };
+  const close = async () => {
+    await store.endStudies();
+    stop.abort();
+    await Promise.all([...opened.clients.values()].map((client) => client.close()));
+    artifacts.close();
+    await mlflow[Symbol.asyncDispose]();
+    await held?.[Symbol.asyncDispose]();
+    await store[Symbol.asyncDispose]();
+    folders.removeUnused();
+  };
+  return {
     home,
     registry,
-    client: backend(freedom, registry.environments),
+    store,
+    mlflow,
+    async open(input, name) {
+      const request = checkStudy(input, "study");
+      return await sessionOf(opened, request, name ?? studyName(request, new Date()));
+    },
+    async resume(study_id, limits = {}) {
+      const { store: there, id } = await findStudy(await store.current(), study_id);
+      const { request, spec } = openedRecord(await there.journalOf(id), id);
+      const again = resumedRequest(request, limits, id);
+      return await sessionOf(opened, again, id, { limits, begun: spec });
+    },
+    async view(study_id) {
+      const { store: there, id } = await findStudy(await store.current(), study_id);
+      return await viewStudy(there, id);
+    },
+    studies: async () => await (await store.current())?.studies() ?? [],
+    sql: (text, ...values) => asked(store, text, values),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function asked<Row>(
+  store: LabStore,
+  text: TemplateStringsArray,
+  values: readonly SqlValue[],
+): Promise<SqlRows<Row>> {
+  const statement = text.reduce((sum, part, i) => `${sum}$${i}${part}`);
+  const there = await store.current();
+  if (there === null) {
+    throw new UsageError(`Cannot ask the store ${store.root} as nothing is recorded there yet`);
+  }
+  return sqlRows<Row>(await there.query(statement, { params: [...values] }));
+}
+
+function toolsWith(opened: Opened, registry: Registry, freedom: Freedom): Tools {
+  const { home, artifacts, options } = opened;
+  return {
+    home,
+    registry,
+    client: backend(opened, freedom, registry.environments),
     artifacts,
     caches: openFolderCache(home.cache),
     environmentHash: (name) => Promise.resolve(pinsHash(name, registry.environments.get(name))),
     timestamp: () => new Date().toISOString(),
     maxDiskBytes: options.maxDiskBytes ?? null,
-  });
+  };
+}
 
-  const onProgress: OnEnvironmentProgress = ({ environment, line, done, total }) => {
-    options.onEvent?.({
+/** Tells of an environment that is made: pip's packages as a bar, what else it says in words. */
+function tellEnvironment({ onEvent, onSetup }: LabOptions): OnEnvironmentProgress {
+  return ({ environment, line, done, total }) => {
+    onEvent?.({
       event: "progress",
       trial_id: "setup",
       label: `environment ${environment}`,
@@ -159,139 +226,116 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     });
     // pip says a line for every package: the bar counts them.
     if (!/^(Collecting|Processing|Downloading|Using cached|Successfully)/.test(line)) {
-      say(`environment ${environment}: ${line.slice(0, 120)}`);
+      onSetup?.(`environment ${environment}: ${line.slice(0, 120)}`);
     }
   };
+}
 
-  const backend = (
-    { offline, trusting = false }: Freedom,
-    pins_folders: Registry["environments"],
-  ): BackendClient => {
-    const pins = [...pins_folders].map(([name, folder]) => [folder, pinsHash(name, folder)]);
-    const kind = JSON.stringify([offline, trusting, pins]);
-    const known = clients.get(kind);
-    if (known !== undefined) return known;
-    const client = createBackendClient({
-      home: home.root,
-      offline,
-      pins_folders,
-      signal: stop.signal,
-      env: {
-        ...(gguf === undefined ? {} : { [DEMO_VARIABLE]: gguf }),
-        ...(trusting ? { PARE_TRUST_REMOTE_CODE: "1" } : {}),
-        ...(offline ? OFFLINE_VARIABLES : {}),
-      },
-      onEnvironmentProgress: onProgress,
-    });
-    clients.set(kind, client);
-    return client;
-  };
+/** The door to Python for workers of one kind. */
+function backend(
+  { clients, home, stop, gguf, options }: Opened,
+  { offline, trusting = false }: Freedom,
+  pins_folders: Registry["environments"],
+): BackendClient {
+  const pins = [...pins_folders].map(([name, folder]) => [folder, pinsHash(name, folder)]);
+  const kind = JSON.stringify([offline, trusting, pins]);
+  const known = clients.get(kind);
+  if (known !== undefined) return known;
+  const client = createBackendClient({
+    home: home.root,
+    offline,
+    pins_folders,
+    signal: stop.signal,
+    env: {
+      ...(gguf === undefined ? {} : { [DEMO_VARIABLE]: gguf }),
+      ...(trusting ? { PARE_TRUST_REMOTE_CODE: "1" } : {}),
+      ...(offline ? OFFLINE_VARIABLES : {}),
+    },
+    onEnvironmentProgress: tellEnvironment(options),
+  });
+  clients.set(kind, client);
+  return client;
+}
 
-  const setUpRunner = (tools: Tools, study_id: string, request: StudyRequest): StageRunner =>
-    createStageRunner({
-      client: tools.client,
-      study_id,
-      signal: stop.signal,
-      onEvent: options.onEvent ?? (() => {}),
-      record: () => Promise.resolve(), // set-up belongs to no trial
-      keepLog: (_trial, _stage, path) => {
-        rmSync(path, { force: true });
-        return Promise.resolve(null);
-      },
-      timestamp: tools.timestamp,
-      stall_minutes: request.stall_minutes,
-    });
+function setUpRunner(
+  { options, stop }: Opened,
+  tools: Tools,
+  study_id: string,
+  request: StudyRequest,
+): StageRunner {
+  return createStageRunner({
+    client: tools.client,
+    study_id,
+    signal: stop.signal,
+    onEvent: options.onEvent ?? (() => {}),
+    record: () => Promise.resolve(), // set-up belongs to no trial
+    keepLog: (_trial, _stage, path) => {
+      rmSync(path, { force: true });
+      return Promise.resolve(null);
+    },
+    timestamp: tools.timestamp,
+    stall_minutes: request.stall_minutes,
+  });
+}
 
-  const sessionOf = async (
-    request: StudyRequest,
-    study_id: string,
-    { limits = {}, begun }: { limits?: StudyLimits; begun?: Spec } = {},
-  ): Promise<StudySession> => {
-    const offline = request.offline ?? false;
-    if (offline) refuseFetchedPlugins(request.plugins);
-    const loaded = request.plugins.length === 0 ? registry : await discoverPlugins(request.plugins);
-    const dataset = await inspectDataset(request.dataset);
-    const find = () => setUpRunner(toolsWith(loaded, { offline }), study_id, request);
-    const plugins = await withFoundTasks(request, loaded, find);
-    checkRequest(request, dataset, plugins);
-    const asked = request.runtime === undefined ? null : plugins.runtime(request.runtime);
-    if (asked?.needs.gpu === true && !await hasGpu()) {
-      throw new UsageError(
-        `Cannot measure speed in ${asked.name} here: it needs an NVIDIA GPU, and nvidia-smi finds ` +
-          "none; leave --runtime out for the best one that runs here",
-      );
-    }
-    if (request.model_name === "demo") {
-      gguf = await ensureDemoModel(home.root, { offline, onProgress: say, signal: stop.signal });
-    }
-    const tools = toolsWith(plugins, { offline, trusting: request.trust_remote_code });
-    const runner = setUpRunner(tools, study_id, request);
-    const { facts, baseline, student } = await gatherFacts(tools, runner, request, gguf);
-    const refusal = memoryRefusal(facts);
-    if (refusal !== null) throw new UsageError(refusal);
-    const compresses = request.evaluation === undefined;
-    const inferSession = compresses ? inferSpec : evaluationSpec;
-    const spec = inferSession(request, facts, plugins);
-    const samplers = studySamplers(request, plugins);
-    const needed = neededEnvironments(plugins, begun ?? spec, compresses, samplers);
-    await makeEnvironments(tools.client, needed);
-    const hashes: Record<string, string> = {};
-    for (const name of needed.keys()) hashes[name] = usedHash(name, plugins.environments.get(name));
-    const command = options.command ?? "notebook";
-    return openSession({
-      tools,
-      store,
-      mirror: mlflow.mirror,
-      study_id,
-      request,
-      facts,
-      spec,
-      baseline,
-      student,
-      provenance: await provenanceOf(command, facts.model, hashes),
-      limits,
-    });
-  };
+/** The plugins of a study, with the tasks that its dataset names; what cannot run here is refused. */
+async function pluginsOf(opened: Opened, request: StudyRequest, study_id: string) {
+  const offline = request.offline ?? false;
+  if (offline) refuseFetchedPlugins(request.plugins);
+  const { registry } = opened;
+  const loaded = request.plugins.length === 0 ? registry : await discoverPlugins(request.plugins);
+  const dataset = await inspectDataset(request.dataset);
+  const find = () => setUpRunner(opened, toolsWith(opened, loaded, { offline }), study_id, request);
+  const plugins = await withFoundTasks(request, loaded, find);
+  checkRequest(request, dataset, plugins);
+  const runtime = request.runtime === undefined ? null : plugins.runtime(request.runtime);
+  if (runtime?.needs.gpu === true && !await hasGpu()) {
+    throw new UsageError(
+      `Cannot measure speed in ${runtime.name} here: it needs an NVIDIA GPU, and nvidia-smi finds ` +
+        "none; leave --runtime out for the best one that runs here",
+    );
+  }
+  return plugins;
+}
 
-  const close = async () => {
-    await store.endStudies();
-    stop.abort();
-    await Promise.all([...clients.values()].map((client) => client.close()));
-    artifacts.close();
-    await mlflow[Symbol.asyncDispose]();
-    await held?.[Symbol.asyncDispose]();
-    await store[Symbol.asyncDispose]();
-    folders.removeUnused();
-  };
-
-  return {
-    home,
-    registry,
+/** Looks at model and machine, infers the spec, makes the environments, and has a session then. */
+async function sessionOf(
+  opened: Opened,
+  request: StudyRequest,
+  study_id: string,
+  { limits = {}, begun }: { limits?: StudyLimits; begun?: Spec } = {},
+): Promise<StudySession> {
+  const { home, store, mlflow, stop, options } = opened;
+  const offline = request.offline ?? false;
+  const plugins = await pluginsOf(opened, request, study_id);
+  if (request.model_name === "demo") {
+    const onProgress = options.onSetup ?? (() => {});
+    opened.gguf = await ensureDemoModel(home.root, { offline, onProgress, signal: stop.signal });
+  }
+  const tools = toolsWith(opened, plugins, { offline, trusting: request.trust_remote_code });
+  const runner = setUpRunner(opened, tools, study_id, request);
+  const { facts, baseline, student } = await gatherFacts(tools, runner, request, opened.gguf);
+  const refusal = memoryRefusal(facts);
+  if (refusal !== null) throw new UsageError(refusal);
+  const compresses = request.evaluation === undefined;
+  const spec = (compresses ? inferSpec : evaluationSpec)(request, facts, plugins);
+  const samplers = studySamplers(request, plugins);
+  const needed = neededEnvironments(plugins, begun ?? spec, compresses, samplers);
+  await makeEnvironments(tools.client, needed);
+  const hashes = Object.fromEntries(
+    [...needed.keys()].map((name) => [name, usedHash(name, plugins.environments.get(name))]),
+  );
+  return openSession({
+    tools,
     store,
-    mlflow,
-    async open(input, name) {
-      const request = checkStudy(input, "study");
-      return await sessionOf(request, name ?? studyName(request, new Date()));
-    },
-    async resume(study_id, limits = {}) {
-      const { store: there, id } = await findStudy(await store.current(), study_id);
-      const { request, spec } = openedRecord(await there.journalOf(id), id);
-      return await sessionOf(resumedRequest(request, limits, id), id, { limits, begun: spec });
-    },
-    async view(study_id) {
-      const { store: there, id } = await findStudy(await store.current(), study_id);
-      return await viewStudy(there, id);
-    },
-    studies: async () => await (await store.current())?.studies() ?? [],
-    async sql<Row>(text: TemplateStringsArray, ...values: SqlValue[]) {
-      const statement = text.reduce((sum, part, i) => `${sum}$${i}${part}`);
-      const there = await store.current();
-      if (there === null) {
-        throw new UsageError(`Cannot ask the store ${store.root} as nothing is recorded there yet`);
-      }
-      return sqlRows<Row>(await there.query(statement, { params: values }));
-    },
-    close,
-    [Symbol.asyncDispose]: close,
-  };
+    mirror: mlflow.mirror,
+    study_id,
+    request,
+    facts,
+    spec,
+    baseline,
+    student,
+    provenance: await provenanceOf(options.command ?? "notebook", facts.model, hashes),
+    limits,
+  });
 }
