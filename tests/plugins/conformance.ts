@@ -109,9 +109,12 @@ async function checkKnobs(entry: RegisteredMethod, { client }: TinyWorld): Promi
     one.method === method.name && (python_path !== null || one.agent === agent)
   );
   assert.ok(described !== undefined, `Python describes no ${agent}/${method.name}`);
+  // Knobs go by their names: what a Params inherits stands first on the Python side.
+  const byName = <T extends { name: string }>(knobs: readonly T[]) =>
+    knobs.toSorted((a, b) => a.name < b.name ? -1 : 1);
   assert.deepEqual(
-    described.knobs,
-    Object.entries(method.knobs).map(([name, knob]) => onWire(name, knob)),
+    byName(described.knobs),
+    byName(Object.entries(method.knobs).map(([name, knob]) => onWire(name, knob))),
   );
 }
 
