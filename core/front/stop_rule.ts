@@ -104,8 +104,9 @@ export interface StopRule {
  *   false stops, and where that is surely above a tenth, the level is halved;
  * - of 20 trials in a row at most 15 are stopped.
  *
- * Measured: 20,000 simulated trials as good as the one that beats them are stopped in 5 % by five
- * looks, trials better by 0.01 in 1.3 %.
+ * Simulated (1,000 seeds, five looks, 400 worlds a look, 10 % of the answers change): of trials as good
+ * as the one that beats them 6.4 % are ever stopped, of those better by 0.01 2.5 %, of those worse by
+ * 0.03 77.9 %.
  */
 export function stopRule(input: StopRuleInput): StopRule {
   const { trial, joining, measured, front, drawn, last } = input;
