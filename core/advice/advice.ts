@@ -29,6 +29,7 @@ export interface AdviceInput {
 /** What would decide an undecided constraint, as the end of a sentence. */
 export function whatDecides(verdict: ConstraintVerdict, trial: Trial, spec: Spec): string {
   if (!isQuality(verdict)) return "timed again in a new study on a quieter machine, it may decide";
+  if (!isDecisive(trial.fidelity)) return "a full evaluation may decide it";
   const samples = samplesToTake(verdict, trial, spec);
   if (samples === null) {
     return verdict.interval === null

@@ -106,6 +106,8 @@ Deno.test("whatDecides() never asks for more samples than exist", () => {
   const [even, onIt] = undecidedAt(null);
   assert.match(whatDecides(onIt, even, plan(null)), /which no number of samples decides/);
   const latency = { ...verdict, constraint: "max_latency_ms", samples_to_decide: null };
+  const low = { ...trial, fidelity: "proxy" };
+  assert.equal(whatDecides(verdict, low, plan([5000, 5000])), "a full evaluation may decide it");
   assert.match(whatDecides(latency, trial, spec), /timed again in a new study/);
 });
 

@@ -35,3 +35,12 @@ Deno.test("where there is no room a label still has the place that covers least"
   assert.ok(Number.isFinite(offset!.dx) && Number.isFinite(offset!.dy));
   assert.deepEqual(placeLabels([], [], FRAME), []);
 });
+
+Deno.test("of two points that are near, the upper one's label stands above the lower one's", () => {
+  const points = [{ x: 200, y: 206, text: "t02" }, { x: 200, y: 200, text: "t03" }];
+  for (const order of [points, points.toReversed()]) {
+    const boxes = placeLabels(order, [], FRAME).map((one, i) => labelBox(order[i]!, one));
+    const top = (text: string) => boxes[order.findIndex((one) => one.text === text)]!.top;
+    assert.ok(top("t03") < 200 && top("t02") > 200);
+  }
+});

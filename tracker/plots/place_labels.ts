@@ -40,14 +40,20 @@ export function overlap(a: Box, b: Box): number {
   return width > 0 && height > 0 ? width * height : 0;
 }
 
-/** Places round a point, the nearest first: right above as labels usually stand, then all round. */
-function offsets(text: string): Offset[] {
+/** Points nearer than this are read as neighbours: the lower one's label stands below it. */
+const NEAR = 30;
+
+/**
+ * Places round a point, the nearest first: right above as labels usually stand (right below, under a
+ * point that is near), then all round.
+ */
+function offsets(text: string, below: boolean): Offset[] {
   const half = text.length * CHARACTER / 2;
   return [0, 1, 2, 3, 4, 5].flatMap((ring) => {
     const out = 12 + half + 11 * ring;
     const up = 15 + 13 * ring;
     return [[out, -up], [-out, -up], [out, up], [-out, up], [out, 0], [-out, 0], [0, -up], [0, up]]
-      .map(([dx, dy]) => ({ dx: dx!, dy: dy! }));
+      .map(([dx, dy]) => ({ dx: dx!, dy: below ? -dy! : dy! }));
   });
 }
 
@@ -64,8 +70,11 @@ export function placeLabels(
   const outside = (box: Box) =>
     (box.right - box.left) * (box.bottom - box.top) - overlap(box, frame);
   return labels.map((one) => {
+    const below = labels.some(({ x, y }) =>
+      y < one.y && one.y - y < NEAR && Math.abs(x - one.x) < NEAR
+    );
     let best: { offset: Offset; cost: number } | null = null;
-    for (const offset of offsets(one.text)) {
+    for (const offset of offsets(one.text, below)) {
       const box = labelBox(one, offset);
       const cost = taken.reduce((sum, other) => sum + overlap(box, other), outside(box));
       if (best === null || cost < best.cost) best = { offset, cost };
