@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 
-/** Folder to the folders and packages it may import; the reasons stand in README, "Layers". */
+/** Folder to the folders and packages it may import; docs/extend.md has the table. */
 const ALLOWED: Record<string, { folders: string[]; packages: RegExp }> = {
   "core": { folders: ["core"], packages: /^zod$/ },
   "plugins": { folders: ["core/mod.ts", "plugins"], packages: /^zod$/ },

@@ -1,18 +1,25 @@
-/** What README.md shows must work as it stands: commands, queries, documents. */
+/** What README.md and the pages of docs/ show must work as it stands: commands, queries, documents. */
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { StudyRequest } from "../core/mod.ts";
 import { openStore } from "../tracker/store/store.ts";
 import { inDirectory } from "./fixtures/stores/processes.ts";
 import { studyOpened } from "./fixtures/stores/records.ts";
 
-const README = await Deno.readTextFile(new URL("../README.md", import.meta.url));
+const ROOT = new URL("../", import.meta.url);
+const PAGES = [
+  "README.md",
+  ...[...Deno.readDirSync(new URL("docs", ROOT))].map(({ name }) => `docs/${name}`).sort(),
+];
+const TEXTS = new Map(PAGES.map((page) => [page, Deno.readTextFileSync(new URL(page, ROOT))]));
+const ALL = [...TEXTS.values()].join("\n");
 const { tasks } = JSON.parse(
   await Deno.readTextFile(new URL("../deno.json", import.meta.url)),
 ) as { tasks: Record<string, string> };
 
 /** The text of every fenced block of a language. */
 function blocks(language: string): string[] {
-  return [...README.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))]
+  return [...ALL.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))]
     .map((match) => match[1]!);
 }
 
@@ -31,7 +38,7 @@ async function pare(...words: string[]): Promise<{ code: number; text: string }>
   return { code, text: decoder.decode(stdout) + decoder.decode(stderr) };
 }
 
-Deno.test("README's shell blocks name tasks that there are", () => {
+Deno.test("documented shell blocks name tasks that there are", () => {
   const named = commands.map((line) => /deno task (\S+)/.exec(line)?.[1]).filter((name) =>
     name !== undefined
   );
@@ -39,7 +46,7 @@ Deno.test("README's shell blocks name tasks that there are", () => {
   assert.deepEqual([...new Set(named)].filter((name) => tasks[name!] === undefined), []);
 });
 
-Deno.test("README's commands and their options are pare's", async () => {
+Deno.test("documented commands and their options are pare's", async () => {
   const used = new Map<string, Set<string>>();
   for (const line of commands) {
     const words = /deno task pare (.*)/.exec(line)?.[1]?.replace(/"[^"]*"|'[^']*'/g, "x")
@@ -59,7 +66,7 @@ Deno.test("README's commands and their options are pare's", async () => {
   }
 });
 
-Deno.test("README's questions in SQL are answered by a store", async () => {
+Deno.test("documented questions in SQL are answered by a store", async () => {
   const questions = commands.flatMap((line) => {
     const [, double, single] = /pare sql (?:"([^"]+)"|'([^']+)')/.exec(line) ?? [];
     return double ?? single ?? [];
@@ -77,8 +84,18 @@ Deno.test("README's questions in SQL are answered by a store", async () => {
   });
 });
 
-Deno.test("README's study document is one", () => {
+Deno.test("the documented study document is one", () => {
   const documents = blocks("json");
   assert.equal(documents.length, 1);
   for (const text of documents) StudyRequest.parse(JSON.parse(text));
+});
+
+Deno.test("links between the pages lead somewhere, and README can be read in one sitting", () => {
+  for (const [page, text] of TEXTS) {
+    for (const [, link] of text.matchAll(/\]\((?!https?:)([^)#\s]+)\)/g)) {
+      assert.ok(existsSync(new URL(link!, new URL(page, ROOT))), `${page} leads to ${link}`);
+    }
+  }
+  const words = TEXTS.get("README.md")!.split(/\s+/).length;
+  assert.ok(words <= 1500, `README has ${words} words`);
 });

@@ -30,11 +30,11 @@ const request = {
 const refused = (pattern: RegExp) => (error: unknown) =>
   error instanceof UsageError && pattern.test(error.message);
 
-/** The README's lines by hand, on a study that is open. */
-async function readmeLines(folder: string): Promise<(study: StudySession) => Promise<void>> {
-  const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
-  const lines = /^(?<lines>const hand = await study\.byHand.*?)^```/ms.exec(readme);
-  const path = join(folder, "readme.ts");
+/** The lines by hand of docs/notebook.md, on a study that is open. */
+async function documentedLines(folder: string): Promise<(study: StudySession) => Promise<void>> {
+  const page = await Deno.readTextFile(new URL("../../docs/notebook.md", import.meta.url));
+  const lines = /^(?<lines>const hand = await study\.byHand.*?)^```/ms.exec(page);
+  const path = join(folder, "documented.ts");
   const text = lines!.groups!["lines"]!;
   await Deno.writeTextFile(path, `export const drive = async (study: any) => {\n${text}};\n`);
   return (await import(pathToFileURL(path).href)).drive;
@@ -66,8 +66,8 @@ Deno.test("a study by hand on the tiny model: a stage is evaluated and gated, an
   const folder = await Deno.makeTempDir();
   const store = join(folder, "store");
   try {
-    await t.step("the README's lines drive a chain of two", async () => {
-      const drive = await readmeLines(folder);
+    await t.step("the documented lines drive a chain of two", async () => {
+      const drive = await documentedLines(folder);
       await using lab = await openLab({ store });
       await drive(await lab.open(request, NAME));
     });

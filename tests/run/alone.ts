@@ -13,7 +13,7 @@ const MOST_PARTS = 3;
 const LONGEST_SECONDS = 600;
 /** A part that does the same to the same files each time. */
 const STEADY =
-  /^(?:types|format|lint|README's examples|Python's lint and types|the environment .*)$/;
+  /^(?:types|format|lint|documented examples|Python's lint and types|the environment .*)$/;
 
 export interface Again {
   /** Of every part the run that counts. */

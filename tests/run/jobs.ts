@@ -1,4 +1,5 @@
 /** The jobs of each kind of run. */
+import { readdirSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { readCounts } from "../../python-backends/checks.ts";
 import { environmentNames } from "../../python-backends/environments/environment_pins.ts";
@@ -52,14 +53,21 @@ export function types(): Job {
   return check({ name: "types", seconds: 60 }, ["check", "--quiet", ...SOURCES]);
 }
 
+/** The pages of the documentation beside README.md. */
+function pages(): string[] {
+  return readdirSync(`${ROOT}docs`).filter((name) => name.endsWith(".md")).map((name) =>
+    `docs/${name}`
+  );
+}
+
 export function staticChecks({ steps }: Asked): Job[] {
   const python = ["run", "--allow-all", "python-backends/checks.ts", "lint"];
   const after = allOf(steps, ["checks", "default"]);
   return [
     check({ name: "format", seconds: 8 }, ["fmt", "--check", "--quiet"]),
     check({ name: "lint", seconds: 8 }, ["lint", "--quiet"]),
-    check({ name: "README's examples", seconds: 10 }, [
-      ...["check", "--quiet", "--doc-only", "README.md"],
+    check({ name: "documented examples", seconds: 10 }, [
+      ...["check", "--quiet", "--doc-only", "README.md", ...pages()],
     ]),
     tests({ name: "Python's lint and types", seconds: 60, after }, python, readLintCounts),
   ];
