@@ -23,7 +23,7 @@ const request = {
   model_name: "tiny",
   dataset: "tiny",
   fidelity: "proxy",
-  samples: { proxy: 24 },
+  samples: { proxy: 80 }, // enough to show that two bits cost the answers
   max_trials: 3,
 } as const;
 
