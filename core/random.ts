@@ -43,6 +43,12 @@ export function streamRandom(seed: number, label: string): () => number {
   return sfc32(seed | 0, Math.floor(seed / 2 ** 32) | 0, fnv1a(label), 1);
 }
 
+/** A standard normal number (Box and Muller, one of the pair). */
+export function normal(random: () => number): number {
+  const radius = Math.sqrt(-2 * Math.log(1 - random()));
+  return radius * Math.cos(2 * Math.PI * random());
+}
+
 /**
  * 64-bit FNV-1a over UTF-16 code units (Fowler, Noll, Vo), 16 hex digits: says that two texts differ,
  * and is no protection against somebody who wants them to look alike.

@@ -1,6 +1,6 @@
 import { metricOf } from "../metrics/metric_table.ts";
 import type { Measurement } from "../schemas/measurement.ts";
-import { Z95 } from "../evidence/statistics.ts";
+import { wilsonInterval } from "../evidence/statistics.ts";
 import { t975 } from "./student_t.ts";
 
 type Figure = Pick<Measurement, "metric" | "value" | "standard_error" | "n">;
@@ -16,14 +16,6 @@ export function meanKlInterval(
   if (n < 2 || standard_error === null || !(value > 0)) return null;
   const half = t975(n - 1) * standard_error / value;
   return [value * Math.exp(-half), value * Math.exp(half)];
-}
-
-/** Wilson's 95 % interval of a share of n. */
-export function wilsonInterval(share: number, n: number): [number, number] {
-  const z2 = Z95 ** 2;
-  const centre = (share + z2 / (2 * n)) / (1 + z2 / n);
-  const half = Z95 / (1 + z2 / n) * Math.sqrt(share * (1 - share) / n + z2 / (4 * n * n));
-  return [Math.max(0, centre - half), Math.min(1, centre + half)];
 }
 
 /** The interval that a figure of distance is shown and judged by; null: it has none. */

@@ -151,3 +151,11 @@ export function quantile(sorted: readonly number[], q: number): number {
   const high = Math.min(low + 1, sorted.length - 1);
   return sorted[low]! + (sorted[high]! - sorted[low]!) * (position - low);
 }
+
+/** Wilson's 95 % interval of a share of n. */
+export function wilsonInterval(share: number, n: number): [number, number] {
+  const z2 = Z95 ** 2;
+  const centre = (share + z2 / (2 * n)) / (1 + z2 / n);
+  const half = Z95 / (1 + z2 / n) * Math.sqrt(share * (1 - share) / n + z2 / (4 * n * n));
+  return [Math.max(0, centre - half), Math.min(1, centre + half)];
+}

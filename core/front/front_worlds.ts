@@ -1,3 +1,4 @@
+import { normal } from "../random.ts";
 import type { Measurement, SampleResult } from "../schemas/measurement.ts";
 import { FULL } from "../schemas/fidelity.ts";
 import type { Spec } from "../schemas/spec.ts";
@@ -14,12 +15,6 @@ export interface Rival extends Compared {
   readonly samples: readonly SampleResult[];
   /** What was evaluated: trials of one artifact are equally good; undefined: of its own. */
   readonly artifact?: string | undefined;
-}
-
-/** A standard normal number (Box and Muller, one of the pair). */
-export function normal(random: () => number): number {
-  const radius = Math.sqrt(-2 * Math.log(1 - random()));
-  return radius * Math.cos(2 * Math.PI * random());
 }
 
 /**

@@ -1,4 +1,4 @@
-import { wilsonInterval } from "../distance/distance_interval.ts";
+import { wilsonInterval } from "../evidence/statistics.ts";
 import type { GateDecision, Trial } from "../schemas/trial.ts";
 import { onRung } from "../spec/rungs.ts";
 import type { Joining } from "./promotion.ts";

@@ -1,3 +1,4 @@
+import { normal } from "../random.ts";
 import type { BeliefHistory } from "../contract/plugin.ts";
 import type { FailureKind } from "../schemas/failure.ts";
 import type { EarlierTrial, MethodBelief } from "../schemas/proposal.ts";
@@ -147,15 +148,6 @@ export function methodBeliefs(history: BeliefHistory): MethodBelief[] {
 export function beliefMoments({ alpha, beta }: Pick<MethodBelief, "alpha" | "beta">) {
   const n = alpha + beta;
   return { mean: alpha / n, deviation: Math.sqrt(alpha * beta / (n * n * (n + 1))) };
-}
-
-/** A standard normal number: Marsaglia's polar method. */
-function normal(random: () => number): number {
-  for (;;) {
-    const [u, v] = [2 * random() - 1, 2 * random() - 1];
-    const s = u * u + v * v;
-    if (s > 0 && s < 1) return u * Math.sqrt(-2 * Math.log(s) / s);
-  }
 }
 
 /** A number of Gamma(shape, 1), shape at least 1: Marsaglia and Tsang (2000). */
