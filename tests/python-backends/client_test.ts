@@ -105,6 +105,28 @@ Deno.test("a warm spare answers far sooner than a fresh process", async () => {
   await until("no worker is left", () => !pids.some(isAlive));
 });
 
+Deno.test("with PARE_SPARES=0 no process waits for a stage that may never come", async () => {
+  await shareDefaultEnvironment();
+  const before = Deno.env.get("PARE_SPARES");
+  const started = async (spares: string) => {
+    Deno.env.set("PARE_SPARES", spares);
+    const log: string[] = [];
+    const client = createBackendClient({
+      home: temporaryFolder("home"),
+      log: (line) => log.push(line),
+    });
+    await client.run(VERIFY, { environment: "default" });
+    await client.close();
+    return log.filter((line) => line.startsWith("started worker")).length;
+  };
+  try {
+    assert.deepEqual([await started("0"), await started("1")], [1, 2]);
+  } finally {
+    if (before === undefined) Deno.env.delete("PARE_SPARES");
+    else Deno.env.set("PARE_SPARES", before);
+  }
+});
+
 Deno.test("a fresh process computes with the threads asked for", async () => {
   const seen: string[] = [];
   await runScripted(`report.alert(str(report.threads), os.environ["OMP_NUM_THREADS"])\nreturn {}`, {
