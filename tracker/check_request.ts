@@ -1,11 +1,13 @@
 import { realpathSync, statSync } from "node:fs";
 import {
   askedFront,
+  checkDistances,
   checkParams,
   chooseTasks,
   classifyDataset,
   type DatasetFacts,
   findTarget,
+  gatesInForce,
   planTasks,
   type Registry,
   rewardWeights,
@@ -36,7 +38,7 @@ function checkTrainingData({ training_data }: StudyRequest, dataset: DatasetFact
 
 /**
  * Refuses what can be known to be wrong before an environment is made or a model is read: names of
- * the dataset, benchmarks with settings of their own, methods, knobs, runtime, sampler and target,
+ * the dataset, benchmarks with settings of their own, gates, methods, knobs, runtime, sampler and target,
  * weights that weigh nothing, and data files that are not there where no other benchmark is left.
  */
 export function checkRequest(
@@ -60,6 +62,8 @@ export function checkRequest(
   studySamplers(request, registry);
   if (request.target !== undefined) findTarget(request.target);
   askedFront(request.front);
+  const gates = gatesInForce(request).map(({ metric }) => metric);
+  checkDistances("set a gate on", gates, choice.tasks);
   if (request.objectives !== undefined) rewardWeights("accuracy", request.objectives);
   const recipes = [...request.strategies, ...(request.rules ?? []).flatMap((one) => one.recipes)];
   for (const { actions } of recipes) {

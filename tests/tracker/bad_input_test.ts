@@ -41,6 +41,9 @@ const run = (model: string, dataset: string, ...more: string[]) => [
 ];
 
 Deno.test("a mistake on the command line is told before anything starts", async () => {
+  // No model is looked for before: there is none.
+  const gate = run("./no-such-model", "demo", "--gates", "flps=0.1");
+  await refused(gate, /^pare: Unknown gate "flps"\. Did you mean "flips"\?/m);
   await refused(run("tiny", "tiny", "--budget", "0"), /--budget.*above 0.*"0"/);
   await refused(run("tiny", "tiny", "--buget", "2h"), /unknown option.*[Dd]id you mean --budget/s);
   await refused(["run", "/nowhere/study.json"], /Cannot read the study \/nowhere\/study\.json/);
