@@ -94,6 +94,12 @@ export interface Ask {
   number(question: string, fallback: number): Promise<number | null>;
 }
 
+/** Counts the energy of the study's work on this machine. */
+export interface EnergyMeter {
+  /** Joules since some moment: only differences count. */
+  joules(): number;
+}
+
 /** Milliseconds since 1970. */
 export interface Clock {
   now(): number;

@@ -30,6 +30,7 @@ import { discoverPlugins } from "./discover.ts";
 import { findStudy, openedRecord, resumedRequest, studyName } from "./find_study.ts";
 import { checkHome, findHome, type Home } from "./home.ts";
 import { provenanceOf } from "./provenance.ts";
+import { budgetRefusal } from "./runner/energy_meter.ts";
 import { gatherFacts } from "./runner/gather_facts.ts";
 import { createStageRunner, type StageRunner } from "./runner/stage_runner.ts";
 import { makeEnvironments, neededEnvironments } from "./runner/study_environments.ts";
@@ -315,7 +316,7 @@ async function sessionOf(
   const tools = toolsWith(opened, plugins, { offline, trusting: request.trust_remote_code });
   const runner = setUpRunner(opened, tools, study_id, request);
   const { facts, baseline, student } = await gatherFacts(tools, runner, request, opened.gguf);
-  const refusal = memoryRefusal(facts);
+  const refusal = memoryRefusal(facts) ?? budgetRefusal(request, facts.device);
   if (refusal !== null) throw new UsageError(refusal);
   const compresses = request.evaluation === undefined;
   const spec = (compresses ? inferSpec : evaluationSpec)(request, facts, plugins);

@@ -24,6 +24,7 @@ import {
 import { earlierTrials } from "./data/earlier_trials.ts";
 import type { LabStore, StoreInUse } from "./lab_store.ts";
 import type { RunningMirror } from "./mlflow/start_mirror.ts";
+import { studyMeter } from "./runner/energy_meter.ts";
 import { keepLogIn } from "./runner/keep_log.ts";
 import { createLiveBackend } from "./runner/live_backend.ts";
 import { prepareStudy } from "./runner/prepare_study.ts";
@@ -172,9 +173,11 @@ async function prepared(
   const store = await mirror?.attach(inUse, { study_id, isNew }) ?? inUse;
   const workshop: Workshop = { ...tools, store };
   const outOfTime = new AbortController();
+  const meter = studyMeter(facts.device);
   const runner = createStageRunner({
     client: workshop.client,
     study_id,
+    meter,
     signal: AbortSignal.any([signal, outOfTime.signal]),
     onEvent,
     record: (record) => store.record(record),
@@ -219,6 +222,7 @@ async function prepared(
   };
   const backend = createLiveBackend(workshop, ready, runner, { original: baseline, student });
   const clock = studyClock(outOfTime);
-  const outside = { ...chatOf(request), ...librariesOf(samplers, runner) };
+  const metered = meter === undefined ? {} : { meter };
+  const outside = { ...metered, ...chatOf(request), ...librariesOf(samplers, runner) };
   return { input, ports: { backend, tracker: store, ask, clock, signal, ...outside } };
 }

@@ -142,9 +142,11 @@ function fullEvaluations(input: AdviceInput): string[] {
   ];
 }
 
-const LIMIT_OF: Readonly<Partial<Record<StopReason, LimitName>>> = {
+/** The limit whose end a stop is; undefined: no limit's. */
+export const LIMIT_BEHIND: Readonly<Partial<Record<StopReason, LimitName>>> = {
   budget: "budget_seconds",
   gpu_hours: "gpu_hours",
+  joules: "budget_joules",
   max_trials: "max_trials",
 };
 
@@ -153,7 +155,7 @@ function largerLimit(input: AdviceInput): string[] {
   if (stop === "cancelled") {
     return [`Go on by \`deno task pare resume ${study_id}\`: the study was cancelled.`];
   }
-  const limit = LIMIT_OF[stop];
+  const limit = LIMIT_BEHIND[stop];
   return limit === undefined
     ? []
     : [`${resumeWith(input, limit)} to go on: it ended by ${stop}, not for lack of ideas.`];

@@ -108,12 +108,20 @@ function wallSeconds(trial: Trial): number {
   return work > 0 ? Math.min(wall, work) : wall;
 }
 
+/** Joules so far, over all runs but for what a kill cut off; null: nothing here counts them. */
+export function spentJoules(
+  { joules_before, metered_from, ports: { meter } }: Study,
+): number | null {
+  if (meter === undefined || metered_from === null) return null;
+  return joules_before + meter.joules() - metered_from;
+}
+
 /** What the study has cost so far, over all its runs. */
 export function spentOf(study: Study): Spent {
   const cuda = study.input.facts.device.device === "cuda";
   return {
     seconds: spentSeconds(study),
     gpu_hours: cuda ? gpuHours(study) : null,
-    joules: null,
+    joules: spentJoules(study),
   };
 }

@@ -51,6 +51,8 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
     seconds: phaseSeconds(trials, rungs),
     started: ports.clock.now(),
     spent_before: history?.study.spent_seconds ?? 0,
+    joules_before: history?.study.episodes.at(-1)?.spent?.joules ?? 0,
+    metered_from: ports.meter?.joules() ?? null,
     paused: 0,
     nextNumber,
     fullEvaluations:

@@ -1,4 +1,4 @@
-import { resumeCommand } from "../advice/advice.ts";
+import { LIMIT_BEHIND, resumeCommand } from "../advice/advice.ts";
 import { rewardOf } from "../front/reward.ts";
 import { FULL } from "../schemas/fidelity.ts";
 import { withinTime } from "./budget.ts";
@@ -38,7 +38,7 @@ export async function ensureBaseline(study: Study): Promise<Stop | null> {
 
 /** What to do about an end that comes before there is anything to compare with. */
 function nothingCompared({ input }: Study, { stop, message }: Stop): Stop {
-  const limit = stop === "gpu_hours" ? "gpu_hours" : "budget_seconds";
+  const limit = LIMIT_BEHIND[stop] ?? "budget_seconds";
   return {
     stop,
     message: `${message} The baseline is not measured yet, so nothing is compared: ` +

@@ -3,7 +3,7 @@ import { isDecisive } from "../schemas/fidelity.ts";
 import type { Episode, StopReason } from "../schemas/journal.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { strategyKey } from "../strategies/strategy_names.ts";
-import { gpuHours, remainingSeconds, spentSeconds } from "./budget.ts";
+import { gpuHours, remainingSeconds, spentJoules, spentSeconds } from "./budget.ts";
 import type { Study } from "./study.ts";
 import { DEFAULT_CONVERGENCE_EPISODES } from "../spec/limits.ts";
 
@@ -111,9 +111,14 @@ function trialCap(study: Study): Stop | null {
   return { stop: "max_trials", message: `All ${cap} trials that were asked for are run.` };
 }
 
-/** The budget or the GPU hours are used; null: they are not. */
+/** The budget, the GPU hours or the joules are used; null: they are not. */
 export function timeIsUp(study: Study): Stop | null {
-  const { gpu_hours, budget_seconds } = study.input.request;
+  const { gpu_hours, budget_seconds, budget_joules } = study.input.request;
+  const joules = spentJoules(study) ?? 0;
+  if (budget_joules !== undefined && joules >= budget_joules) {
+    const spent = `${Math.round(joules)} J are spent`;
+    return { stop: "joules", message: `The budget of ${budget_joules} J is used: ${spent}.` };
+  }
   if (gpu_hours !== undefined && gpuHours(study) >= gpu_hours) {
     return { stop: "gpu_hours", message: `The ${gpu_hours} GPU hours are used.` };
   }

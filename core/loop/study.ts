@@ -80,6 +80,9 @@ export interface Study {
   readonly seconds: ReadonlyMap<string, number[]>;
   readonly started: number;
   readonly spent_before: number;
+  /** Joules of its earlier runs, and what the meter read as this one began; null: there is no meter. */
+  readonly joules_before: number;
+  readonly metered_from: number | null;
   /** Seconds of this run between the calls of a study by hand: nobody's work. */
   paused: number;
   /** Numbers are given once, over all runs of the study. */

@@ -4,6 +4,7 @@ import type {
   Backend,
   Chat,
   Clock,
+  EnergyMeter,
   Evaluation,
   StudyEvent,
   Suggesting,
@@ -72,6 +73,8 @@ export interface StudyPorts {
   readonly ask: Ask;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** What the study's joules are counted by; absent: nothing here can count them. */
+  readonly meter?: EnergyMeter;
   /** The language model that samplers may ask; absent: there is none. */
   readonly chat?: Chat;
   /** Where sampler libraries run; absent: nowhere. */

@@ -18,7 +18,8 @@ export const Spent = z.strictObject({
   seconds: z.number().describe("wall time, without the pauses of a study by hand"),
   gpu_hours: z.number().nullable().describe("null: there is no GPU"),
   joules: z.number().nullable().describe(
-    "of all work, as a counter read them; null: there is none",
+    "at least, of all work: processor time by the watts of a busy thread, and the GPU's own power; " +
+      "null: nothing here counts them, or an older record",
   ),
 });
 export type Spent = z.infer<typeof Spent>;
@@ -71,6 +72,7 @@ export type Episode = z.infer<typeof Episode>;
 export const StopReason = z.enum([
   "budget",
   "gpu_hours",
+  "joules",
   "max_trials",
   "target",
   "converged",

@@ -88,6 +88,10 @@ export const StudyRequest = z.strictObject({
     "wall time of the whole study, from its baseline on: set-up is not counted",
   ),
   gpu_hours: z.number().positive().optional().describe("hours of the GPU; none without one"),
+  budget_joules: z.number().positive().optional().describe(
+    "energy of the whole study, from its baseline on: processor time by the watts of a busy thread, " +
+      "and the GPU's own power; asked for before each trial and phase of the baseline",
+  ),
   max_trials: z.int().positive().optional(),
   max_full_evaluations: z.int().positive().optional(),
   gates: z.record(z.string(), z.number().positive()).optional().describe(
@@ -175,6 +179,7 @@ export type StudyRequest = z.infer<typeof StudyRequest>;
 export const StudyLimits = StudyRequest.pick({
   budget_seconds: true,
   gpu_hours: true,
+  budget_joules: true,
   max_trials: true,
   max_full_evaluations: true,
   convergence_episodes: true,

@@ -12,6 +12,7 @@ export type LimitName = keyof StudyLimits;
 export const LIMIT_OPTIONS: Readonly<Record<LimitName, string>> = {
   budget_seconds: "--budget",
   gpu_hours: "--gpu-hours",
+  budget_joules: "--budget-joules",
   max_trials: "--max-trials",
   max_full_evaluations: "--max-full-evaluations",
   convergence_episodes: "--convergence-episodes",

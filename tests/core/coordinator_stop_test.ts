@@ -59,6 +59,35 @@ Deno.test("a study stops when its GPU hours are used, and counts none on a CPU",
   assert.equal((await run(world({ gpu_hours: 0.03 }))).stop, "exhausted");
 });
 
+Deno.test("a study stops when its joules are used, counts them over its runs, and not without a meter", async () => {
+  const metered = (w: World, watts: number) => ({
+    ...w.ports,
+    meter: { joules: () => 1e6 + watts * w.clock.now() / 1000 },
+  });
+  const first = world({ budget_joules: 1500 });
+  const { stop, message, trials } = await runStudy(first.input(), metered(first, 10));
+  assert.equal(stop, "joules");
+  assert.match(message, /^The budget of 1500 J is used: 1[5-9]\d\d J are spent\.$/);
+  assert.ok(trials.length > 1);
+  const spent = (w: World) =>
+    w.records.flatMap((one) => one.type === "episode_closed" ? [one.episode.spent!] : []);
+  for (const { seconds, joules } of spent(first)) {
+    assert.ok(Math.abs(joules! - 10 * seconds) < 1e-3, "watts of the whole wall time");
+  }
+  // Taken up with a larger limit it goes on from what it had spent.
+  const second = world({ budget_joules: 2500 });
+  const again = await runStudy(
+    second.input({ history: historyOf(first) }),
+    metered(second, 10),
+  );
+  assert.equal(again.stop, "joules");
+  const { joules } = spent(second)[0]!;
+  assert.ok(joules! > spent(first).at(-1)!.joules!, "counted on");
+  const unmetered = world({ budget_joules: 1 });
+  assert.notEqual((await run(unmetered)).stop, "joules");
+  assert.ok(spent(unmetered).every((one) => one.joules === null));
+});
+
 Deno.test("a study stops when a trial evaluated in full meets the user's latency and every other constraint", async () => {
   const { stop, message, trials } = await run(world({ constraints: { max_latency_ms: 18 } }));
   assert.equal(stop, "target");

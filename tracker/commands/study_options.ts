@@ -176,6 +176,13 @@ export const STUDY_OPTIONS = [
     of: "limit",
   },
   {
+    flag: "--budget-joules <joules>",
+    help: "energy from the baseline on; looked at before each trial",
+    reads: "positive",
+    field: "budget_joules",
+    of: "limit",
+  },
+  {
     flag: "--max-trials <n>",
     help: "trials at most, the baseline not counted",
     reads: "whole from 1",

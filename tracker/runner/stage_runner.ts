@@ -14,6 +14,7 @@ import { STALL_MS } from "../../python-backends/worker/exchange.ts";
 import type { ResourceSample } from "../../python-backends/worker/resource_monitor.ts";
 import type { RunKey } from "../store/points/gather.ts";
 import type { Run } from "../store/points/points.ts";
+import type { StudyMeter } from "./energy_meter.ts";
 import type { KeepLog } from "./keep_log.ts";
 import { keepPoints } from "./keep_points.ts";
 
@@ -37,6 +38,8 @@ export interface StageRunnerOptions {
   readonly keepLog: KeepLog;
   /** Where an action's points go; absent: they belong to no trial. */
   readonly openRun?: (key: RunKey) => Pick<Run, "log">;
+  /** The study's, which takes what a GPU uses; absent: nobody counts. */
+  readonly meter?: StudyMeter | undefined;
   /** Minutes that a worker may be silent; undefined: the client's own. */
   readonly stall_minutes?: number | undefined;
   /** ISO 8601. */
@@ -177,7 +180,10 @@ export function createStageRunner(options: StageRunnerOptions): StageRunner {
       signal,
       stallMs: stallMsOf(options, request),
       onEvent: take,
-      onSample: (sample) => samples.add(sample),
+      onSample(sample) {
+        samples.add(sample);
+        options.meter?.sampled(sample);
+      },
       onLog: (path: string) => {
         log = path;
       },

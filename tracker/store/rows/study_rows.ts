@@ -97,6 +97,7 @@ function requestColumns({ request, provenance }: StudyOpened): Row {
     target: request.target ?? null,
     budget_seconds: request.budget_seconds ?? null,
     gpu_hours: request.gpu_hours ?? null,
+    budget_joules: request.budget_joules ?? null,
     max_trials: request.max_trials ?? null,
     command: provenance.command,
     code_commit: provenance.code_commit,
@@ -109,9 +110,9 @@ function requestColumns({ request, provenance }: StudyOpened): Row {
 export function resumedRows(record: StudyResumed, position: number): Change[] {
   const { study_id, at, limits = {} } = record;
   const changed_at = moment(at);
-  const { budget_seconds, gpu_hours, max_trials } = limits;
+  const { budget_seconds, gpu_hours, budget_joules, max_trials } = limits;
   const set = Object.fromEntries(
-    Object.entries({ budget_seconds, gpu_hours, max_trials })
+    Object.entries({ budget_seconds, gpu_hours, budget_joules, max_trials })
       .flatMap(([name, value]) => value === undefined ? [] : [[name, value]]),
   );
   const ended = { resumed_at: changed_at, closed_at: null, stop: null, message: null };

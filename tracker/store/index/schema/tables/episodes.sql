@@ -16,7 +16,7 @@ COMMENT ON COLUMN episodes.spent_seconds IS
   'wall time of the study until the turn ended, pauses of a study by hand left out; NULL: an older record';
 COMMENT ON COLUMN episodes.spent_gpu_hours IS 'of the GPU until then; NULL: there is none';
 COMMENT ON COLUMN episodes.spent_joules IS
-  'of all work until then, as a counter read them; NULL: there is none';
+  'at least, of all work until then: processor time by cpu_watts_per_thread, and the GPU''s own power; NULL: not counted';
 
 -- How probable it was, as an episode ended, that nothing beats a trial.
 CREATE TABLE episode_probabilities (

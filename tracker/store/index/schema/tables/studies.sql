@@ -15,6 +15,7 @@ CREATE TABLE studies (
   target VARCHAR,
   budget_seconds DOUBLE,
   gpu_hours DOUBLE,
+  budget_joules DOUBLE,
   max_trials BIGINT,
   command VARCHAR NOT NULL,
   code_commit VARCHAR,
@@ -89,6 +90,7 @@ COMMENT ON COLUMN studies.front_note IS
 COMMENT ON COLUMN studies.budget_seconds IS
   'wall time from the baseline on, as set last; NULL: none was set';
 COMMENT ON COLUMN studies.gpu_hours IS 'as set last; NULL: none was set';
+COMMENT ON COLUMN studies.budget_joules IS 'as set last; NULL: none was set';
 COMMENT ON COLUMN studies.max_trials IS 'as set last; NULL: none was set';
 COMMENT ON COLUMN studies.weight_co2 IS 'of the reward; NULL: a study of an earlier version, as 0';
 
@@ -109,8 +111,8 @@ COMMENT ON COLUMN limit_changes.study_id IS 'the study it belongs to';
 COMMENT ON COLUMN limit_changes.position IS 'of the record in the journal; its run has the same';
 COMMENT ON COLUMN limit_changes.changed_at IS 'UTC';
 COMMENT ON COLUMN limit_changes.limit_name IS
-  'budget_seconds, gpu_hours, max_trials, max_full_evaluations, convergence_episodes or least_gain_per_hour';
-COMMENT ON COLUMN limit_changes.value IS 'seconds, hours or a count, as the name says';
+  'budget_seconds, gpu_hours, budget_joules, max_trials, max_full_evaluations, convergence_episodes or least_gain_per_hour';
+COMMENT ON COLUMN limit_changes.value IS 'seconds, hours, joules or a count, as the name says';
 
 CREATE TABLE objectives (
   study_id VARCHAR NOT NULL, rank BIGINT NOT NULL, metric VARCHAR NOT NULL,

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { execa } from "execa";
+import { budgetRefusal, processorSeconds, studyMeter } from "../../tracker/runner/energy_meter.ts";
+
+const WATTS = { cpu_power: { watts_per_thread: 20, source: "a test" } };
+
+Deno.test("processorSeconds() adds this process and its ended children, whatever the command is called", () => {
+  const stat = "1 (a) b (c) S 1 1 1 0 -1 4194304 10 20 0 0 100 50 25 5 20 0 1 0 9 1 1";
+  assert.equal(processorSeconds(stat), 1.8);
+  assert.equal(processorSeconds("no such line"), null);
+  assert.equal(processorSeconds(null), null);
+});
+
+Deno.test({
+  name: "a meter counts what a child process worked, once it has ended",
+  ignore: processorSeconds() === null,
+  async fn() {
+    const meter = studyMeter(WATTS)!;
+    const before = meter.joules();
+    // A quarter of a second of processor time by its own count, however long that takes.
+    const work = "const t = process.cpuUsage(); while (process.cpuUsage(t).user < 250000);";
+    await execa(Deno.execPath(), ["eval", work]);
+    assert.ok(meter.joules() - before >= 0.25 * 20 - 0.4, "two ticks are lost to rounding");
+  },
+});
+
+Deno.test("a GPU's power is integrated over the samples of each stage", () => {
+  const meter = studyMeter(WATTS, () => 0)!;
+  const gpu = (power_w: number | null) => ({ used_bytes: 0, utilisation: 1, power_w });
+  meter.sampled({ seconds: 1, gpu: gpu(100) });
+  meter.sampled({ seconds: 3, gpu: gpu(200) });
+  assert.equal(meter.joules(), 500);
+  meter.sampled({ seconds: 0.5, gpu: gpu(100) }); // the next stage begins anew
+  meter.sampled({ seconds: 1.5, gpu: null });
+  meter.sampled({ seconds: 2.5, gpu: gpu(null) });
+  assert.equal(meter.joules(), 550);
+});
+
+Deno.test("a budget of joules is refused in words where nothing counts them", () => {
+  const asked = { budget_joules: 5000 };
+  assert.match(
+    budgetRefusal(asked, {})!,
+    /^Cannot keep a budget of 5000 J here as .*: limit the time by --budget$/,
+  );
+  assert.equal(budgetRefusal({}, {}), null);
+  if (processorSeconds() !== null) assert.equal(budgetRefusal(asked, WATTS), null);
+});
