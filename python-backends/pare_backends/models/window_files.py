@@ -4,13 +4,12 @@ each written whole or not at all, and made anew where it is damaged."""
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pare_backends.failures import StageFailure, is_disk_full, one_line
+from pare_backends.models.whole_file import save_whole
 
 if TYPE_CHECKING:
     import torch
@@ -44,19 +43,4 @@ def read_rows(path: Path) -> dict[str, torch.Tensor]:
 
 def write_rows(path: Path, tensors: dict[str, torch.Tensor]) -> None:
     """Writes a window's file, whole or not at all."""
-    from safetensors.torch import save_file
-
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        save_file(tensors, str(partial))
-        partial.replace(path)
-    except Exception as error:
-        partial.unlink(missing_ok=True)
-        if not is_disk_full(error):
-            raise
-        raise StageFailure(
-            "disk_full",
-            f"Cannot keep what the original says: no space left in {path.parent}"
-            f" ({one_line(error)})",
-            DISK_HINT,
-        ) from error
+    save_whole(path, tensors, "keep what the original says", DISK_HINT)

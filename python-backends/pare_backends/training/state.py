@@ -7,13 +7,13 @@ state that is found there is one of this very training.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pare_backends.failures import StageFailure, is_disk_full, one_line
+from pare_backends.failures import one_line
+from pare_backends.models.whole_file import save_whole
 from pare_backends.progress import Report
 
 if TYPE_CHECKING:
@@ -56,7 +56,6 @@ def save(path: Path, trained: Mapping[str, torch.Tensor], optimizer: Any, course
     raises: StageFailure "disk_full"; the state that was there before still is
     """
     import torch
-    from safetensors.torch import save_file
 
     tensors = {"generator": torch.get_rng_state()}
     for name, parameter in trained.items():
@@ -65,22 +64,8 @@ def save(path: Path, trained: Mapping[str, torch.Tensor], optimizer: Any, course
             tensors[f"{moment}:{name}"] = optimizer.state[parameter][moment].contiguous()
         if course.best is not None:
             tensors[f"best:{name}"] = course.best[name]
-    partial = path.with_name(f"{path.name}.partial")
-    try:
-        save_file(tensors, str(partial), metadata={"course": course.text()})
-        with partial.open("rb") as file:
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except Exception as error:
-        partial.unlink(missing_ok=True)
-        if not is_disk_full(error):
-            raise
-        raise StageFailure(
-            "disk_full",
-            f"Cannot save the training after step {len(course.losses)}: no space left on the disk"
-            f" ({one_line(error)})",
-            DISK_HINT,
-        ) from error
+    attempt = f"save the training after step {len(course.losses)}"
+    save_whole(path, tensors, attempt, DISK_HINT, {"course": course.text()})
 
 
 def restore(
