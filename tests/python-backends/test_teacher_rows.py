@@ -131,7 +131,7 @@ def test_a_full_disk_is_named_and_nothing_is_half_written(
 
     save, written = library.save_file, 0
 
-    def full(tensors: Any, path: str) -> None:
+    def full(tensors: Any, path: str, **_named: Any) -> None:
         nonlocal written
         if written == 1:
             Path(path).write_bytes(b"half")

@@ -30,9 +30,7 @@ def save_whole(
 
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
-        save_file(
-            dict(tensors), str(partial), metadata=None if metadata is None else dict(metadata)
-        )
+        save_file(dict(tensors), str(partial), metadata=metadata)
         with partial.open("rb") as file:
             os.fsync(file.fileno())
         partial.replace(path)
