@@ -16,6 +16,7 @@ import { spawnWorker, type WorkerProcess } from "./worker/worker_process.ts";
 const SPARE_STAGES: ReadonlySet<StageName> = new Set<StageName>([
   "import_model",
   "prepare_data",
+  "sensitivity",
   "apply",
   "verify",
   "evaluate",

@@ -148,3 +148,45 @@ export const Artifact = z.strictObject({
   created_at: z.string(),
 });
 export type Artifact = z.infer<typeof Artifact>;
+
+/** Who says what a layer's format costs, the layer alone in it and everything else as it was. */
+export const Scorer = z.enum(["kl", "fisher", "reconstruction"]).describe(
+  "kl: how far the model's next-word distribution moves; fisher: its second-order estimate; " +
+    "reconstruction: squared error of the layer's outputs over their square",
+);
+export type Scorer = z.infer<typeof Scorer>;
+
+/** A layer of an artifact in a format, by a scorer. */
+export const LayerScore = z.strictObject({
+  layer: z.string(),
+  layer_index: z.int().describe("in the order of the model, from 0"),
+  part: z.enum(["linear", "embedding", "head"]),
+  format: z.string().describe("such as 4-bit-g64; int8 rounds the layer's inputs, too"),
+  weight_bits: z.number().describe("bits a weight with scales and zero points"),
+  size_bytes: z.int().describe("of the layer in this format"),
+  scorer: Scorer,
+  value: z.number(),
+  standard_error: z.number().nullable().describe("over tokens; null: the scorer has none"),
+  unit: z.string(),
+  n: z.int().describe("tokens"),
+  shares_input: z.int().describe(
+    "index of the first layer that is given the same input, as K is what Q is",
+  ),
+});
+export type LayerScore = z.infer<typeof LayerScore>;
+
+/** Stage `sensitivity`: what each layer of a model costs in each format. */
+export const SensitivityRequest = z.strictObject({
+  stage: z.literal("sensitivity"),
+  artifact_dir: z.string(),
+  calibration_path: z.string().describe("written by prepare_data"),
+  formats: z.array(z.string()).min(1).describe("by name, such as 4-bit-g64"),
+  scorers: z.array(Scorer).min(1),
+  windows: z.int().positive(),
+  tokens: z.int().positive().describe("of each window"),
+  seed: z.int(),
+  work_dir: z.string().nullable().optional().describe(
+    "of this request alone: what a killed run left in it is found by the next one",
+  ),
+});
+export type SensitivityRequest = z.infer<typeof SensitivityRequest>;

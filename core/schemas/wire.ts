@@ -1,6 +1,14 @@
 import { z } from "zod";
 import { KnobValue } from "./action.ts";
-import { ArtifactFigure, FloatPart, LayerValue, MAX_FIGURES, Verification } from "./artifact.ts";
+import {
+  ArtifactFigure,
+  FloatPart,
+  LayerScore,
+  LayerValue,
+  MAX_FIGURES,
+  SensitivityRequest,
+  Verification,
+} from "./artifact.ts";
 import { Endpoint, RefusedTask } from "./endpoint.ts";
 import { CarbonIntensity, CpuPower, EnergyReading } from "./energy.ts";
 import { DeviceFacts, ModelFacts, OwnFacts } from "./facts.ts";
@@ -142,6 +150,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
       tokens: z.int().describe("tokens a window"),
     }).nullable().optional().describe("absent: no method trains"),
   }),
+  SensitivityRequest,
   /** One action: parent directory in, child directory out. */
   z.strictObject({
     stage: z.literal("apply"),
@@ -324,6 +333,7 @@ export const StageResults = {
       "tasks whose data are broken or not to be had",
     ),
   }),
+  sensitivity: z.strictObject({ layers: z.array(LayerScore) }),
   apply: z.strictObject({
     size_bytes: z.int(),
     formula_bytes: z.int(),

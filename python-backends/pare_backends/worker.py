@@ -34,6 +34,7 @@ STAGES = {
     "find_tasks": "pare_backends.stages.find_tasks",
     "suggest": "pare_backends.stages.suggest",
     "prepare_data": "pare_backends.stages.prepare_data",
+    "sensitivity": "pare_backends.stages.sensitivity",
     "apply": "pare_backends.stages.apply",
     "verify": "pare_backends.stages.verify",
     "evaluate": "pare_backends.stages.evaluate",
