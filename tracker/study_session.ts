@@ -18,6 +18,11 @@ import type { Store } from "./store/store.ts";
 import { type LabStudyByHand, openLabStudyByHand } from "./study_by_hand.ts";
 import { kernelBroadcast } from "./terminal/kernel.ts";
 import { notebookAsk, silentAsk } from "./terminal/ask.ts";
+import {
+  type LayerSensitivity,
+  type SensitivityOptions,
+  studySensitivity,
+} from "./sensitivity/study_sensitivity.ts";
 import { buildView } from "./view/build_view.ts";
 import type { StudyView } from "./view/study_view.ts";
 
@@ -39,6 +44,8 @@ export interface StudySession {
   run(options?: RunStudyOptions): Promise<StudyResult>;
   /** Opens it, or takes it up, to be driven by hand; it has the store until it is closed. */
   byHand(options?: RunStudyOptions): Promise<LabStudyByHand>;
+  /** What each format would cost each layer of the original, the layer alone in it. */
+  sensitivity(options?: SensitivityOptions): Promise<LayerSensitivity[]>;
   /** Everything known of it so far, from the journal. */
   view(): Promise<StudyView>;
 }
@@ -73,6 +80,7 @@ export function openSession(input: SessionInput): StudySession {
     facts,
     spec,
     view: async () => await viewStudy(await input.store.current(), study_id),
+    sensitivity: (options) => studySensitivity(input, options),
     run: (options = {}) => runSession(input, companyOf(options)),
     async byHand(options = {}) {
       if (!onlyEvaluates) return await openLabStudyByHand(input, companyOf(options));

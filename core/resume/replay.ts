@@ -37,7 +37,7 @@ export interface ReplayedStudy {
   readonly samples: readonly RecordOf<"samples_written">[];
   /**
    * Wall time of the runs so far: from each opening or resuming to its last record, without the
-   * pauses of a study by hand. A note is no sign of work: it may be made at any time.
+   * pauses of a study by hand. A note or layers scored are no sign of work: they may come at any time.
    */
   readonly spent_seconds: number;
 }
@@ -61,7 +61,7 @@ export function replayStudy(
     if (record.type === "study_opened" || record.type === "study_resumed") {
       runs.push({ from: at, to: at, paused: 0 });
     }
-    if (record.type === "note") continue;
+    if (record.type === "note" || record.type === "layers_scored") continue;
     const run = runs.at(-1);
     if (run !== undefined) run.to = Math.max(run.to, at);
     const alive = "trial_id" in record && record.trial_id !== null && open.get(record.trial_id);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Artifact, LayerValue } from "./artifact.ts";
+import { Artifact, LayerScore, LayerValue } from "./artifact.ts";
 import { EnergyReading } from "./energy.ts";
 import { Facts } from "./facts.ts";
 import { Fidelity } from "./fidelity.ts";
@@ -202,6 +202,15 @@ export const JournalRecord = z.discriminatedUnion("type", [
     layers: z.array(LayerValue.extend({
       layer: z.string().nullable().describe("null: of the whole model"),
     })),
+  }),
+  z.strictObject({
+    type: z.literal("layers_scored"),
+    at: z.string(),
+    study_id: z.string(),
+    artifact_id: z.string().describe("whose layers were put into these formats, each alone"),
+    seed: z.int(),
+    calibration_sha256: z.string().describe("of the windows of text"),
+    layers: z.array(LayerScore).describe("a later one of a layer, format and scorer replaces it"),
   }),
   z.strictObject({
     type: z.literal("energy_read"),

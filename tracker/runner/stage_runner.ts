@@ -49,7 +49,7 @@ export interface StageRunnerOptions {
 /** Stages whose resource samples are kept: those of a trial, not of the set-up. */
 const SAMPLED: ReadonlySet<StageName> = new Set(["apply", "verify", "evaluate", "speed"]);
 
-/** Stages before a study is opened, and of its search: they belong to no trial. */
+/** Stages before a study is opened, of its search and beside it: they belong to no trial. */
 const SET_UP: ReadonlySet<StageName> = new Set([
   "inspect_device",
   "import_model",
@@ -57,6 +57,7 @@ const SET_UP: ReadonlySet<StageName> = new Set([
   "find_tasks",
   "suggest",
   "prepare_data",
+  "sensitivity",
 ]);
 
 /** Stages that the loop announces itself, with more to say. */

@@ -42,3 +42,18 @@ export function layerRows(record: RecordOf<"layer_sensitivities">, position: num
     ),
   ];
 }
+
+/** What formats cost the layers of an artifact: the last record of a format and scorer counts. */
+export function layerScoreRows(record: RecordOf<"layers_scored">, position: number): Change[] {
+  const { study_id, artifact_id, seed, layers } = record;
+  const own = { study_id, artifact_id, position, seed };
+  const pairs = Map.groupBy(layers, ({ format, scorer }) => JSON.stringify([format, scorer]));
+  return [...pairs.values()].flatMap((rows) => {
+    const { format, scorer } = rows[0]!;
+    const where = { study_id, artifact_id, format, scorer };
+    return [
+      { op: "forget", tables: ["layer_scores"], where },
+      ...adds("layer_scores", rows.map((row) => ({ ...own, ...row }))),
+    ];
+  });
+}

@@ -5,7 +5,7 @@ import { episodeRows } from "./episode_rows.ts";
 import { importedRows } from "./imported_rows.ts";
 import { consultationRows, earlierTrialRows, proposalRows } from "./proposal_rows.ts";
 import { PROTOCOL_TABLES, protocolRows } from "./protocol_rows.ts";
-import { energyRows, layerRows, resourceRows } from "./reading_rows.ts";
+import { energyRows, layerRows, layerScoreRows, resourceRows } from "./reading_rows.ts";
 import { stageRows } from "./stage_rows.ts";
 import { alertRows, eventRow, logRows, noteRows } from "./said_rows.ts";
 import { resumedRows, studyRows } from "./study_rows.ts";
@@ -56,6 +56,8 @@ function ownChanges(record: JournalRecord, position: number): Change[] {
       return resourceRows(record, position);
     case "layer_sensitivities":
       return layerRows(record, position);
+    case "layers_scored":
+      return layerScoreRows(record, position);
     case "energy_read":
       return energyRows(record, position);
     case "log_written":

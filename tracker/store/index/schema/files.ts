@@ -4,10 +4,10 @@
  * Version of the schema that this pare writes: one more whenever a file below changes, so that indexes
  * of before are made anew from their journals and earlier versions of pare refuse those of after.
  */
-export const SCHEMA_VERSION = 46;
+export const SCHEMA_VERSION = 47;
 
 /** Over the files below, as `schemaHash` has it: a test holds both to the files. */
-export const SCHEMA_HASH = "65e53d1be342364a";
+export const SCHEMA_HASH = "0af078d63a9c4096";
 
 /** Tables by what they are about: `schema/tables/NAME.sql`. */
 export const TABLES = [
@@ -42,6 +42,8 @@ export const VIEWS = [
   "cost",
   "lineage",
   "artifact_figures",
+  "layer_sensitivity",
+  "scorer_agreement",
   "method_beliefs",
   "consulted_trials",
   "metric_points",

@@ -39,3 +39,12 @@ CREATE TABLE layer_sensitivities (
 COMMENT ON COLUMN layer_sensitivities.layer IS 'module''s name; NULL: of the whole model';
 COMMENT ON COLUMN layer_sensitivities.metric IS
   'cosine: of a layer''s weights with the parent''s; any other is what the artifact''s method tells of it';
+
+-- What a format would cost a layer, the layer alone in it; the view layer_sensitivity has the words.
+CREATE TABLE layer_scores (
+  study_id VARCHAR NOT NULL, artifact_id VARCHAR NOT NULL, position BIGINT NOT NULL,
+  layer_index BIGINT NOT NULL, layer VARCHAR NOT NULL, part VARCHAR NOT NULL,
+  format VARCHAR NOT NULL, weight_bits DOUBLE NOT NULL, size_bytes BIGINT NOT NULL,
+  scorer VARCHAR NOT NULL, value DOUBLE NOT NULL, standard_error DOUBLE, unit VARCHAR NOT NULL,
+  n BIGINT NOT NULL, shares_input BIGINT NOT NULL, seed BIGINT NOT NULL
+);

@@ -1,0 +1,115 @@
+/** What formats cost layers: kept in the journal, asked in SQL, and no time of a study. */
+import assert from "node:assert/strict";
+import {
+  type JournalRecord,
+  type LayerScore,
+  rankAgreement,
+  replayStudy,
+  type Scorer,
+  type StageRequest,
+} from "../../core/mod.ts";
+import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
+import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
+import type { StageRunner } from "../../tracker/runner/stage_runner.ts";
+import { failed } from "../../tracker/runner/stage_runner.ts";
+import { scoreLayers, usualFormats } from "../../tracker/sensitivity/score_layers.ts";
+import { openStore } from "../../tracker/store/store.ts";
+import { smallFacts } from "../core/spec_fixtures.ts";
+import { inDirectory } from "../fixtures/stores/processes.ts";
+import { AT, STUDY, studyRecords } from "../fixtures/stores/records.ts";
+
+/** A layer's score; layers are numbered by their values' places. */
+function scores(scorer: Scorer, format: string, values: readonly number[]): LayerScore[] {
+  return values.map((value, layer_index) => ({
+    ...{ layer: `layers.${layer_index}.q_proj`, layer_index, part: "linear" as const, format },
+    ...{ weight_bits: 3.25, size_bytes: 416, scorer, value, unit: "nats a token", n: 256 },
+    ...{ standard_error: scorer === "kl" ? 0.1 : null, shares_input: layer_index },
+  }));
+}
+
+function scored(layers: LayerScore[], at = AT): JournalRecord {
+  const own = { study_id: STUDY, artifact_id: "a".repeat(16), seed: 3 };
+  return { type: "layers_scored", at, ...own, calibration_sha256: "c".repeat(64), layers };
+}
+
+const KL = [0.4, 0.1, 0.1, 0.3, 0.05];
+const FISHER = [0.35, 0.12, 0.11, 0.4, 0.02];
+
+Deno.test("layers stand in SQL with their ranks, and how far two scorers agree", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    for (const record of studyRecords()) await store.record(record);
+    await store.record(scored(scores("kl", "3-bit-g64", [9, 9, 9, 9, 9])));
+    await store.record(scored([
+      ...scores("kl", "3-bit-g64", KL),
+      ...scores("fisher", "3-bit-g64", FISHER),
+      ...scores("kl", "8-bit", [0, 0, 0, 0, 0]),
+      ...scores("fisher", "8-bit", [1, 2, 3, 4, 5]),
+    ]));
+    await store.flush({ wait_ms: 60_000 });
+    const ASKED = `SELECT layer_index, layer, format, scorer, weight_bits, value, unit, rank
+      FROM layer_sensitivity WHERE scorer = 'kl' AND format = '3-bit-g64' ORDER BY layer_index`;
+    const { rows } = await store.query(ASKED);
+    assert.deepEqual(rows.map(({ value }) => value), KL, "the later record counts");
+    assert.deepEqual(rows.map(({ rank }) => Number(rank)), [1, 3, 3, 2, 5]);
+    const agreement = await store.query(
+      "SELECT format, scorer, other_scorer, n, rank_correlation AS r FROM scorer_agreement ORDER BY 1",
+    );
+    const expected = rankAgreement(FISHER, KL).spearman!;
+    assert.equal(agreement.rows.length, 2);
+    const { r, ...first } = agreement.rows[0]!;
+    assert.deepEqual({ ...first, n: Number(first["n"]) }, {
+      ...{ format: "3-bit-g64", scorer: "fisher", other_scorer: "kl", n: 5 },
+    });
+    assert.ok(Math.abs(Number(r) - expected) < 1e-12, `${r} is not ${expected}`);
+    assert.equal(agreement.rows[1]!["r"], null, "all alike have no order");
+  }));
+
+Deno.test("layers scored a day later are no time of the study", () => {
+  const before = replayStudy(studyRecords(), STUDY)!;
+  const later = new Date(Date.parse(AT) + 86_400_000).toISOString();
+  const after = replayStudy([...studyRecords(), scored(scores("kl", "8-bit", KL), later)], STUDY)!;
+  assert.equal(after.spent_seconds, before.spent_seconds);
+});
+
+Deno.test("the same question is measured once; one that failed goes on in its own folder", () =>
+  inDirectory(async (root) => {
+    const tools = {
+      caches: openFolderCache(`${root}/cache`),
+      artifacts: await openArtifactStore(`${root}/artifacts`),
+      environmentHash: (name: string) => Promise.resolve(`pins of ${name}`),
+    };
+    const asked: Extract<StageRequest, { stage: "sensitivity" }>[] = [];
+    let fails = true;
+    const answer = scores("kl", "4-bit", KL);
+    const runner = ((_trial: string, request: StageRequest) => {
+      assert.ok(request.stage === "sensitivity");
+      asked.push(request);
+      Deno.writeTextFileSync(`${request.work_dir}/scores.jsonl`, "kept");
+      const failure = { kind: "crash", message: "Cannot go on", hint: null } as const;
+      const ended = fails ? failed({ ...failure, stage: "sensitivity" }, []) : null;
+      return Promise.resolve(ended ?? { ok: true, value: { layers: answer }, spans: [] });
+    }) as StageRunner;
+    const question = {
+      ...{ artifact_id: "a", artifact_dir: "/a", calibration_path: "/c", formats: ["4-bit"] },
+      ...{ calibration_sha256: "c", scorers: ["kl" as const], windows: 2, tokens: 64, seed: 1 },
+    };
+    await assert.rejects(scoreLayers(tools, runner, question), /^UsageError: Cannot go on$/);
+    fails = false;
+    assert.deepEqual(await scoreLayers(tools, runner, question), answer);
+    assert.deepEqual(await scoreLayers(tools, runner, question), answer);
+    assert.equal(asked.length, 2);
+    assert.equal(asked[0]!.work_dir, asked[1]!.work_dir);
+    await scoreLayers(tools, runner, { ...question, seed: 2 });
+    assert.equal(asked.length, 3);
+    assert.notEqual(asked[2]!.work_dir, asked[1]!.work_dir);
+  }));
+
+Deno.test("the usual formats have the largest group up to 64 that divides every row, or none", () => {
+  const facts = smallFacts();
+  const of = (group_sizes: number[]) =>
+    usualFormats({ ...facts, model: { ...facts.model, group_sizes } });
+  assert.deepEqual(of([16, 32, 64, 128]), ["3-bit-g64", "4-bit-g64", "8-bit-g64"]);
+  assert.deepEqual(of([16, 48]), ["3-bit-g48", "4-bit-g48", "8-bit-g48"]);
+  assert.deepEqual(of([]), ["3-bit", "4-bit", "8-bit"]);
+});
