@@ -27,7 +27,7 @@ export interface Metric {
   readonly in_runtime?: true;
   /** Its ratio to the baseline measured in turn: figures of other minutes are compared by that. */
   readonly ratio?: string;
-  /** A column of `trial_figures`, the leaderboard and `trial_summary`. */
+  /** A column of `trial_figures`, `leaderboard_wide` and `trial_summary`. */
   readonly column?: true;
   /** May be in a study's front; a task's own metric counts there by the mean over tasks. */
   readonly objective?: true;

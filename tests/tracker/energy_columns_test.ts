@@ -134,7 +134,7 @@ Deno.test("repeats' spread and the reader's name are columns of the figures", ()
       WHERE metric = 'prefill_tokens_per_s' LIMIT 1`);
     assert.deepEqual(row, spread);
     const { rows: [one] } = await store.query(
-      "SELECT energy_j_per_1k_tokens, energy_reader FROM leaderboard LIMIT 1",
+      "SELECT energy_j_per_1k_tokens, energy_reader FROM leaderboard_wide LIMIT 1",
     );
     assert.deepEqual(one, { energy_j_per_1k_tokens: 70, energy_reader: "estimate" });
   }));

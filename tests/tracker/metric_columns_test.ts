@@ -4,7 +4,7 @@ import { METRICS } from "../../core/mod.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 
-Deno.test("trial_figures, the leaderboard and trial_summary have a column for every main metric", () =>
+Deno.test("trial_figures, leaderboard_wide and trial_summary have a column for every main metric", () =>
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });
     await store.flush();
@@ -19,7 +19,7 @@ Deno.test("trial_figures, the leaderboard and trial_summary have a column for ev
     const beside = /_id$|_standard_error$|_n$|^energy_reader$/;
     const figures = (await columnsOf("trial_figures")).filter((name) => !beside.test(name));
     assert.deepEqual(figures.sort(), wanted);
-    for (const view of ["leaderboard", "trial_summary"]) {
+    for (const view of ["leaderboard_wide", "trial_summary"]) {
       const columns = await columnsOf(view);
       assert.deepEqual(wanted.filter((name) => !columns.includes(name)), [], view);
     }

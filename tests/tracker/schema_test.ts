@@ -67,7 +67,7 @@ Deno.test("A view before one that it is made of is refused by name, and nothing 
     const early = SCHEMA_FILES.filter((name) => name !== "views/trial_summary.sql");
     await assert.rejects(
       makeSchema(connection, early),
-      /Table with name trial_summary does not exist.*\(schema\/views\/leaderboard\.sql\)$/,
+      /Table with name trial_summary does not exist.*\(schema\/views\/leaderboard_wide\.sql\)$/,
     );
     const left = await connection.runAndReadAll("SELECT table_name FROM duckdb_tables()");
     assert.deepEqual(left.getRows(), []);

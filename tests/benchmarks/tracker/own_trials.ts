@@ -36,7 +36,7 @@ function trialRecords(number: number): JournalRecord[] {
 }
 
 const LEADERBOARD = `SELECT trial_id, reward, accuracy, perplexity, latency_ms, size_bytes
-  FROM leaderboard WHERE study_id = '${STUDY}' AND accuracy > 0.7 ORDER BY reward DESC LIMIT 100`;
+  FROM leaderboard_wide WHERE study_id = '${STUDY}' AND accuracy > 0.7 ORDER BY reward DESC LIMIT 100`;
 
 /** Median milliseconds of the leaderboard's answer, warm, and of recording one trial. */
 export interface OwnTrials {

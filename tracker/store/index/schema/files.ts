@@ -4,10 +4,10 @@
  * Version of the schema that this pare writes: one more whenever a file below changes, so that indexes
  * of before are made anew from their journals and earlier versions of pare refuse those of after.
  */
-export const SCHEMA_VERSION = 47;
+export const SCHEMA_VERSION = 48;
 
 /** Over the files below, as `schemaHash` has it: a test holds both to the files. */
-export const SCHEMA_HASH = "0af078d63a9c4096";
+export const SCHEMA_HASH = "3b0b51e946dd20fc";
 
 /** Tables by what they are about: `schema/tables/NAME.sql`. */
 export const TABLES = [
@@ -31,6 +31,7 @@ export const VIEWS = [
   "headline",
   "baselines",
   "trial_summary",
+  "leaderboard_wide",
   "leaderboard",
   "failures",
   "pareto",
@@ -39,8 +40,13 @@ export const VIEWS = [
   "rung_agreement",
   "stage_comparison",
   "knob_effects",
+  "knob_importance",
+  "paired_differences",
+  "recommended",
+  "study_comparison",
   "cost",
   "lineage",
+  "ancestry",
   "artifact_figures",
   "layer_sensitivity",
   "scorer_agreement",

@@ -1,21 +1,52 @@
+-- One row per trial that ended without completing: what failed, or the gate that ended it.
 CREATE VIEW failures AS
+WITH ended AS (
+  SELECT study_id, trial_id, arg_max(gate_index, gate_index) AS gate_index
+  FROM gate_decisions WHERE decision = 'abort' GROUP BY study_id, trial_id
+),
+gates AS (
+  SELECT g.*,
+    TRY_CAST(regexp_extract(g.reason, 'interval (-?[0-9.eE+-]+) to ', 1) AS DOUBLE) AS low,
+    TRY_CAST(regexp_extract(g.reason, 'interval -?[0-9.eE+-]+ to (-?[0-9.eE+-]+)', 1) AS DOUBLE)
+      AS high
+  FROM gate_decisions g JOIN ended e USING (study_id, trial_id, gate_index)
+)
 SELECT t.study_id, t.trial_id, t.readable_id,
   t.methods,
   t.state, t.failure_kind AS kind, t.failure_message AS message, t.failure_hint AS hint,
-  t.failure_stage AS stage, t.finished_at
+  coalesce(t.failure_stage, 'gate ' || g.gate) AS stage, t.finished_at,
+  coalesce(t.failure_message, g.reason, 'nothing was recorded') AS reason,
+  g.gate, g.value, g.threshold, g.low AS interval_low, g.high AS interval_high, g.samples,
+  g.dominated_by,
+  coalesce(t.failure_hint, CASE
+    WHEN t.state = 'cancelled' THEN 'resume the study to run it again'
+    WHEN g.dominated_by IS NOT NULL THEN 'nothing: ' || g.dominated_by || ' is most likely better'
+    WHEN g.gate IS NOT NULL THEN 'compress less, or allow more where the threshold is a limit of yours'
+    ELSE 'read its log: pare log ' || t.trial_id END) AS what_to_do
 FROM trials t
-WHERE t.failure_kind IS NOT NULL;
+LEFT JOIN gates g ON g.study_id = t.study_id AND g.trial_id = t.trial_id
+WHERE t.state NOT IN ('completed', 'running') OR t.failure_kind IS NOT NULL;
 
 COMMENT ON VIEW failures IS
-  'Trials that did not complete, with the reason under its own name.';
+  'Why trials ended, one row per trial that did not complete: its failure under its own name, or the gate that stopped it with its evidence.';
 COMMENT ON COLUMN failures.study_id IS 'the study it belongs to';
 COMMENT ON COLUMN failures.trial_id IS 'readable and unique in the store, such as study/t03';
 COMMENT ON COLUMN failures.readable_id IS
   'what the trial does, such as s03-gptq-4bit-g64; baseline for the first measurement';
 COMMENT ON COLUMN failures.methods IS 'methods of the strategy in order';
-COMMENT ON COLUMN failures.state IS 'completed, stopped at a gate, invalid, failed, cancelled or running';
-COMMENT ON COLUMN failures.kind IS 'the failure''s own name, such as out_of_memory';
-COMMENT ON COLUMN failures.message IS 'what was attempted and why not';
-COMMENT ON COLUMN failures.hint IS 'what to do';
+COMMENT ON COLUMN failures.state IS 'stopped at a gate, invalid, failed or cancelled';
+COMMENT ON COLUMN failures.kind IS 'the failure''s own name, such as out_of_memory; NULL: a gate ended it';
+COMMENT ON COLUMN failures.message IS 'what was attempted and why not; NULL: a gate ended it';
+COMMENT ON COLUMN failures.hint IS 'what to do, as the failure itself says';
 COMMENT ON COLUMN failures.stage IS 'what the trial was at';
-COMMENT ON COLUMN failures.finished_at IS 'UTC; NULL while it runs';
+COMMENT ON COLUMN failures.finished_at IS 'UTC';
+COMMENT ON COLUMN failures.reason IS 'why it ended: the failure''s message, or what the gate found';
+COMMENT ON COLUMN failures.gate IS 'gate that ended it, such as proxy_accuracy; NULL: none did';
+COMMENT ON COLUMN failures.value IS 'what the gate judged';
+COMMENT ON COLUMN failures.threshold IS 'what it was held against';
+COMMENT ON COLUMN failures.interval_low IS 'lower end of the value''s 95 % interval, as the gate''s reason has it; NULL: none is in it';
+COMMENT ON COLUMN failures.interval_high IS 'upper end of that interval';
+COMMENT ON COLUMN failures.samples IS 'samples that the gate rests on; NULL: not kept';
+COMMENT ON COLUMN failures.dominated_by IS
+  'trial_id of the member of the front that most likely dominates it; NULL: no such gate';
+COMMENT ON COLUMN failures.what_to_do IS 'the hint, or what helps in such a case';

@@ -1,74 +1,24 @@
+-- A first look: it fits a terminal. Every other column is in leaderboard_wide.
 CREATE VIEW leaderboard AS
-SELECT row_number() OVER (
-    PARTITION BY study_id
-    ORDER BY len(violated) = 0 DESC, reward DESC NULLS LAST, number) AS rank,
-  * EXCLUDE (failure_kind, failure_message)
-FROM trial_summary
-WHERE state = 'completed' AND number > 0;
+SELECT rank, trial_id, recommended, methods, accuracy, perplexity, latency_ratio, size_bytes,
+  on_front, violated, fidelity, study_id
+FROM leaderboard_wide;
 
 COMMENT ON VIEW leaderboard IS
-  'Completed trials of each study, best reward first, those that violate a constraint last.';
+  'Completed trials of each study, best reward first, those that violate a constraint last. Figures are of the rung in fidelity; leaderboard_wide has more columns.';
 COMMENT ON COLUMN leaderboard.rank IS 'place within the study, from 1';
-COMMENT ON COLUMN leaderboard.study_id IS 'the study it belongs to';
 COMMENT ON COLUMN leaderboard.trial_id IS 'readable and unique in the store, such as study/t03';
-COMMENT ON COLUMN leaderboard.number IS
-  'in the order of opening within the study; 0 is the baseline';
-COMMENT ON COLUMN leaderboard.readable_id IS
-  'what the trial does, such as s03-gptq-4bit-g64; baseline for the first measurement';
+COMMENT ON COLUMN leaderboard.recommended IS
+  'whether the study recommends it; false for all where it keeps the original or goes on';
 COMMENT ON COLUMN leaderboard.methods IS 'methods of the strategy in order';
-COMMENT ON COLUMN leaderboard.state IS
-  'completed, stopped at a gate, invalid, failed, cancelled or running';
-COMMENT ON COLUMN leaderboard.fidelity IS
-  'rung of the evaluation: proxy, full or the name of one between, which quality was measured on';
-COMMENT ON COLUMN leaderboard.reward IS
-  'what steers the search, with the latency as it is compared; a claim rests on the front';
 COMMENT ON COLUMN leaderboard.accuracy IS 'unweighted mean over the primary tasks, 0 to 1';
-COMMENT ON COLUMN leaderboard.accuracy_standard_error IS 'standard error of accuracy';
-COMMENT ON COLUMN leaderboard.accuracy_n IS 'samples behind accuracy';
-COMMENT ON COLUMN leaderboard.accuracy_drop IS
-  'accuracy of the baseline on the same samples less this one, absolute';
 COMMENT ON COLUMN leaderboard.perplexity IS 'of the study''s text; lower is better';
-COMMENT ON COLUMN leaderboard.latency_ms IS
-  'milliseconds a generated token: latency_ratio times the median of the baseline''s times over the study; NULL: only emulated, or not measured';
 COMMENT ON COLUMN leaderboard.latency_ratio IS
-  'time of a token over that of the baseline in the same minutes, in the runtime of the study; one figure for all trials of one stored form; NULL: only emulated, or not measured';
-COMMENT ON COLUMN leaderboard.latency_ratio_low IS
-  'lower end of its 95 % interval, the spread between sessions in it';
-COMMENT ON COLUMN leaderboard.latency_ratio_high IS 'upper end of its 95 % interval';
-COMMENT ON COLUMN leaderboard.speedup IS '1 / latency_ratio';
-COMMENT ON COLUMN leaderboard.prefill_tokens_per_s IS 'prompt tokens a second, as timed';
+  'time of a token over that of the baseline in the same minutes; NULL: only emulated, or not measured';
 COMMENT ON COLUMN leaderboard.size_bytes IS 'bytes of the weight files on disk';
-COMMENT ON COLUMN leaderboard.compression_ratio IS 'fp16 bytes of the original / size_bytes';
-COMMENT ON COLUMN leaderboard.memory_bytes IS 'peak memory of the inference process';
-COMMENT ON COLUMN leaderboard.gpu_memory_bytes IS 'peak memory allocated on the GPU';
-COMMENT ON COLUMN leaderboard.kv_bytes IS
-  'bytes of the KV cache at the longest context measured, each length in measurements; NULL: the trial sets no policy of the cache';
-COMMENT ON COLUMN leaderboard.energy_j_per_1k_tokens IS 'joules for 1,000 generated tokens';
-COMMENT ON COLUMN leaderboard.energy_reader IS
-  'how energy was read: nvml-counter, nvml-power, rapl or estimate';
-COMMENT ON COLUMN leaderboard.co2_g_per_1k_tokens IS
-  'grams of CO2 for 1,000 generated tokens, by the study''s country and carbon_g_per_kwh';
-COMMENT ON COLUMN leaderboard.violated IS 'constraints that are violated';
-COMMENT ON COLUMN leaderboard.undecided IS 'constraints whose interval spans the threshold';
 COMMENT ON COLUMN leaderboard.on_front IS
   'no other full trial is as good on every objective and better on one';
-COMMENT ON COLUMN leaderboard.front_rank IS
-  '0 on the front, 1 on the front without those, and so on; NULL: not measured in full';
-COMMENT ON COLUMN leaderboard.contribution IS
-  'hypervolume that the front loses without it, whoever it beat taking its place, over the baseline''s scale';
-COMMENT ON COLUMN leaderboard.runtime IS 'what executed the model';
-COMMENT ON COLUMN leaderboard.seconds IS 'wall time from its opening to its end';
-COMMENT ON COLUMN leaderboard.strategy_id IS 'name of the strategy; NULL for the baseline';
-COMMENT ON COLUMN leaderboard.sampler IS 'who proposed it';
-COMMENT ON COLUMN leaderboard.mode IS 'seed, exploit, explore or user';
-COMMENT ON COLUMN leaderboard.artifact_id IS 'artifact of its last action; NULL for the baseline';
-COMMENT ON COLUMN leaderboard.started_at IS 'UTC';
-COMMENT ON COLUMN leaderboard.finished_at IS 'UTC; NULL while it runs';
-COMMENT ON COLUMN leaderboard.seed IS 'seed of every random choice';
-COMMENT ON COLUMN leaderboard.command IS 'command line that ran it';
-COMMENT ON COLUMN leaderboard.code_commit IS
-  'commit of pare''s own code, with -dirty where it was changed';
-COMMENT ON COLUMN leaderboard.model_revision IS
-  'revision of the original model, where it has one';
-COMMENT ON COLUMN leaderboard.environment_lock IS
-  'one value for the pins of every environment; joins environments';
+COMMENT ON COLUMN leaderboard.violated IS 'constraints that are violated';
+COMMENT ON COLUMN leaderboard.fidelity IS
+  'rung of the evaluation: proxy, full or the name of one between, which quality was measured on';
+COMMENT ON COLUMN leaderboard.study_id IS 'the study it belongs to';
