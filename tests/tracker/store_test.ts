@@ -75,7 +75,9 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       warnings: ["weights lie on a 4-bit grid"],
       opened_at: new Date(AT),
     });
-    const { rows: board } = await store.query("SELECT rank, trial_id, speedup FROM leaderboard_wide");
+    const { rows: board } = await store.query(
+      "SELECT rank, trial_id, speedup FROM leaderboard_wide",
+    );
     assert.deepEqual(board[0], { rank: 1, trial_id: trialId(1), speedup: 2 });
     const { rows: front } = await store.query(
       "SELECT trial_id FROM pareto WHERE rank = 0 ORDER BY number",
