@@ -17,14 +17,23 @@ import {
   timestamp,
 } from "./study.ts";
 
-/** Gives the next number and writes that the trial began. */
+/** The baseline's number. */
+export const BASELINE = 0;
+
+/**
+ * Gives the next number and writes that the trial began. The baseline is always number 0: one that was
+ * cancelled is opened again under its own name, and what it left counts no more.
+ */
 export async function openTrial(
   study: Study,
   strategy: Strategy | null,
   actions: ResolvedAction[],
 ): Promise<Draft> {
-  const number = study.nextNumber++;
+  const number = strategy === null ? BASELINE : study.nextNumber++;
   const trial_id = `${study.input.study_id}/${trialName(number)}`;
+  const before = study.trials.findIndex((trial) => trial.trial_id === trial_id);
+  if (before >= 0) study.trials.splice(before, 1);
+  study.evaluations.delete(trial_id);
   const opened = study.ports.clock.now();
   const { provenance, request: { seed } } = study.input;
   const trial: Trial = {

@@ -7,6 +7,7 @@ import { applyAnswers, missingKeyConstraints } from "../spec/questions.ts";
 import { climbedRungs } from "../spec/rungs.ts";
 import { strategyKey } from "../strategies/strategy_names.ts";
 import { SPEED } from "./budget.ts";
+import { BASELINE } from "./draft.ts";
 import { checkUserStrategies, initialQueue } from "./queue.ts";
 import { alertOfChangedEnvironments } from "../resume/changed_environments.ts";
 import { isFinished, type OpenTrial } from "../resume/replay.ts";
@@ -30,7 +31,7 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
     ...(history?.study.open ?? []).map((open) => interrupted(open, study_id, request.seed)),
   ], earlier);
   const numbers = [...trials, ...(history?.study.open ?? [])].map(({ number }) => number);
-  const nextNumber = Math.max(-1, ...numbers) + 1;
+  const nextNumber = Math.max(BASELINE, ...numbers) + 1;
   const study: Study = {
     input,
     ports,

@@ -74,6 +74,7 @@ export function replayStudy(
         opened = resumedWith(opened, record.limits ?? {});
         break;
       case "trial_opened":
+        trials.delete(record.trial_id); // a cancelled baseline that is measured again
         open.set(record.trial_id, openTrialOf(record));
         break;
       case "pause_ended":

@@ -6,6 +6,7 @@ import {
   replayStudy,
   runStudy,
   type StudyRequestInput,
+  type Trial,
 } from "../../core/mod.ts";
 import { failure, historyOf, named, run, type World, world } from "./study_world.ts";
 
@@ -292,7 +293,7 @@ Deno.test("replayStudy() knows only studies that were opened", () => {
   assert.equal(replayStudy([], "study"), null);
 });
 
-Deno.test("a study cancelled in its baseline measures it under the next number when resumed", async () => {
+Deno.test("a study cancelled in its baseline measures it again as t00 when resumed", async () => {
   const first: World = world({ max_trials: 1 }, {
     disturb: ({ call }) => {
       if (call === "speed") first.abort.abort();
@@ -301,10 +302,18 @@ Deno.test("a study cancelled in its baseline measures it under the next number w
   const before = await run(first);
   assert.equal(before.stop, "cancelled");
   assert.equal(before.recommendation, null);
-  const { result } = await resume(first, { max_trials: 1 });
-  assert.deepEqual(
-    result.trials.map(({ strategy, state }) => [strategy === null, state]),
-    [[true, "cancelled"], [true, "completed"], [false, "completed"]],
+  const { w, result } = await resume(first, { max_trials: 1 });
+  const baselineFirst = [["study/t00", true, "completed"], ["study/t01", false, "completed"]];
+  const told = (trials: readonly Trial[]) =>
+    trials.map(({ trial_id, strategy, state }) => [trial_id, strategy === null, state]);
+  assert.deepEqual(told(result.trials), baselineFirst);
+  const records = [...first.records, ...w.records];
+  assert.deepEqual(told(replayStudy(records, "study")!.trials), baselineFirst);
+  const killed = records.findIndex((record, i) =>
+    // again, as its second try is under way
+    i > first.records.length && record.type === "measured"
   );
+  const open = replayStudy(records.slice(0, killed), "study")!;
+  assert.deepEqual([open.trials, open.open.map(({ trial_id }) => trial_id)], [[], ["study/t00"]]);
   assert.equal(result.stop, "max_trials");
 });
