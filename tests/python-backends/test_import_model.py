@@ -12,6 +12,7 @@ from tiny_model import tiny_copy, tiny_dir
 
 from pare_backends.failures import StageFailure
 from pare_backends.models import memory_check as limits
+from pare_backends.models.sources import TINY_VARIABLE
 from pare_backends.models.tiny_text import facts, items, sentences
 from pare_backends.progress import silent_report
 from pare_backends.stages.import_model import ImportModelRequest, run
@@ -46,6 +47,16 @@ def test_facts_of_the_tiny_model(tmp_path: Path) -> None:
     cells = sum(s["count"] * s["out_features"] * s["in_features"] for s in shapes)
     assert cells == found["linear_parameters"]
     assert found["fp16_bytes"] == 2 * found["parameters"]
+
+
+def test_a_tiny_model_that_was_trained_before_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TINY_VARIABLE, str(tiny_dir()))
+    found = imported("tiny", tmp_path / "out")
+    assert (found["path"], found["source"]) == (str(tmp_path / "out"), "tiny")
+    weights = "model.safetensors"
+    assert (tmp_path / "out" / weights).read_bytes() == (tiny_dir() / weights).read_bytes()
 
 
 def test_the_tiny_benchmark_asks_facts_of_its_text_once() -> None:

@@ -64,6 +64,7 @@ export async function makeEnvironment(name: string): Promise<void> {
 async function makeModels(): Promise<void> {
   const demo = ensureDemoModel();
   const client = createBackendClient();
-  await Promise.all([demo, trainedTinyModel(client)]);
+  const [, tiny] = await Promise.all([demo, trainedTinyModel(client)]);
+  process.env.PARE_TINY_MODEL = tiny; // each home would train its own, for 14 s
   await client.close();
 }

@@ -16,6 +16,8 @@ from pare_backends.progress import Report
 OWN_NAMES = ("demo", "tiny")
 HUB_NAME = re.compile(r"^[\w.-]+(/[\w.-]+)?$")
 DEMO_VARIABLE = "PARE_DEMO_GGUF"
+TINY_VARIABLE = "PARE_TINY_MODEL"
+"""A tiny model that was trained before: who makes many homes need not wait for each."""
 
 
 @dataclass(frozen=True)
