@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { pareHome } from "../../python-backends/home.ts";
+import { writeKernelSpec } from "../../tracker/jupyter/kernel_spec.ts";
 
 const NOTEBOOKS = fileURLToPath(new URL("../../notebooks/", import.meta.url));
 const EXECUTE = fileURLToPath(new URL("../fixtures/execute_notebook.py", import.meta.url));
+const KERNEL_CELLS = fileURLToPath(new URL("../fixtures/kernel_cells.py", import.meta.url));
 const CELL_SECONDS = 900; // a busy machine makes a study five times as long
 
 interface Output {
@@ -30,13 +32,9 @@ function textOf(text: string | string[] | undefined): string {
   return Array.isArray(text) ? text.join("") : text ?? "";
 }
 
-/** A kernel that runs this very deno, found through JUPYTER_PATH. */
+/** The kernel of `deno task notebook`, found through JUPYTER_PATH. */
 async function kernelFolder(folder: string): Promise<string> {
-  const kernel = join(folder, "kernels", "deno");
-  await mkdir(kernel, { recursive: true });
-  const argv = [Deno.execPath(), "jupyter", "--kernel", "--conn", "{connection_file}"];
-  const spec = { argv, display_name: "Deno", language: "typescript" };
-  await writeFile(join(kernel, "kernel.json"), JSON.stringify(spec));
+  await writeKernelSpec(folder);
   return folder;
 }
 
@@ -96,17 +94,74 @@ Deno.test("every large picture of a notebook arrives before its cell has ended",
   }
 });
 
+/** A PARE_HOME of its own, whose environments and models are those that are there already. */
+async function emptyHome(folder: string): Promise<string> {
+  const home = join(folder, "home");
+  await mkdir(home);
+  for (const shared of ["envs", "cache"]) {
+    await mkdir(join(pareHome(), shared), { recursive: true });
+    await Deno.symlink(join(pareHome(), shared), join(home, shared));
+  }
+  return home;
+}
+
+/** Runs cells in a real kernel, interrupted when they print `interrupt_at`; what each said. */
+async function runCells(
+  folder: string,
+  cells: readonly { code: string; interrupt_at: string | null }[],
+): Promise<Record<string, unknown>[]> {
+  const { python } = await ensureEnvironment("checks");
+  const path = join(folder, "cells.json");
+  await writeFile(path, JSON.stringify(cells));
+  const JUPYTER_PATH = await kernelFolder(join(folder, "jupyter"));
+  const { exitCode, stdout, stderr } = await execa(python, [KERNEL_CELLS, path, "600"], {
+    cwd: NOTEBOOKS,
+    reject: false,
+    stdin: "ignore",
+    env: { JUPYTER_PATH, PARE_HOME: await emptyHome(folder), NO_COLOR: "1" },
+  });
+  assert.equal(exitCode, 0, stderr);
+  return stdout.split("\n").map((line) => JSON.parse(line));
+}
+
+Deno.test("the stop button ends a study cleanly and never the kernel, whatever the cell does", async () => {
+  const folder = await Deno.makeTempDir();
+  const sleeping = `console.log("asleep"); await new Promise((done) => setTimeout(done, 500));`;
+  const opened = `import { openLab } from "../tracker/mod.ts";
+    const lab = await openLab();
+    const study = await lab.open({ model_name: "tiny", dataset: "tiny", max_trials: 2 });`;
+  const run = `const result = await study.run({ onEvent: (event) => {
+      if (event.event === "phase") console.log(event.trial_id);
+    } });
+    console.log(result.message);
+    await lab.close();`;
+  try {
+    const results = await runCells(folder, [
+      { code: `${sleeping} console.log("awake");`, interrupt_at: "asleep" },
+      { code: opened, interrupt_at: null },
+      { code: run, interrupt_at: "/t00" },
+      { code: `console.log("goes on");`, interrupt_at: null },
+    ]);
+    const said = results.map((one) => String(one["said"]));
+    assert.deepEqual(results.map(({ status, alive }) => [status, alive]), [
+      ["ok", true],
+      ["ok", true],
+      ["ok", true],
+      ["ok", true],
+    ], said.join("\n"));
+    assert.match(said[0]!, /asleep\nawake/);
+    assert.match(said[2]!, /interrupted|cancelled/);
+    assert.match(said[3]!, /goes on/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 /** Every output of a notebook that runs on the tiny model, in a store of its own. */
 async function outputsOnTiny(notebook: string): Promise<Output[]> {
   const folder = await Deno.makeTempDir();
   try {
-    const home = join(folder, "home");
-    await mkdir(home);
-    // Environments and demo model are those that are there already.
-    for (const shared of ["envs", "cache"]) {
-      await mkdir(join(pareHome(), shared), { recursive: true });
-      await Deno.symlink(join(pareHome(), shared), join(home, shared));
-    }
+    const home = await emptyHome(folder);
     const cells = await execute(join(NOTEBOOKS, notebook), folder, {
       PARE_HOME: home,
       PARE_NOTEBOOK_MODEL: "tiny",

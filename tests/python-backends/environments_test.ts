@@ -187,6 +187,7 @@ Deno.test("every environment that ships has exact pins and no torchvision", () =
     "default",
     "llama_cpp",
     "mlflow",
+    "notebook",
     "openvino_export",
     "optuna",
     "readers_duckdb1",
@@ -195,7 +196,7 @@ Deno.test("every environment that ships has exact pins and no torchvision", () =
     "vllm",
   ]);
   const rare = environmentNames().filter((name) => !usualEnvironments().includes(name));
-  assert.deepEqual(rare, ["llama_cpp", "optuna", "vllm"]);
+  assert.deepEqual(rare, ["llama_cpp", "notebook", "optuna", "vllm"]);
   for (const name of environmentNames()) {
     const pins = readPins(name);
     assert.match(pins.hash, /^[0-9a-f]{12}$/);
