@@ -23,7 +23,7 @@ function blocks(language: string): string[] {
     .map((match) => match[1]!);
 }
 
-/** Commands of the shell blocks, one a line: continued lines and quoted line ends are joined. */
+/** Commands of the shell blocks, one per line: continued lines and quoted line ends are joined. */
 const commands = blocks("sh").join("\n").replaceAll("\\\n", " ")
   .replace(/"[^"]*"/g, (quoted) => quoted.replaceAll("\n", " "))
   .split("\n").map((line) => line.replace(/\s#.*$/, "").trim()).filter((line) => line !== "");

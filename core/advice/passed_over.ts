@@ -42,8 +42,8 @@ function why(trial: Comparable, { spec, front, taken }: Choice): string {
   }
   const left = front.left_out.find(({ trial_id }) => trial_id === trial.trial_id);
   if (left !== undefined) return `it has no place on the front: ${left.reason}`;
-  const rival = beatenBy(trial, front, spec);
-  if (rival !== null) return `${nameOf(rival)} beats it on the front`;
+  const rival = dominatorOf(trial, front, spec);
+  if (rival !== null) return `${nameOf(rival)} dominates it`;
   const first = open[0];
   if (first === undefined || undecided(taken).length > 0) return "it does not qualify";
   const state = first.value === null
@@ -61,7 +61,7 @@ function described(verdict: ConstraintVerdict): string {
 }
 
 /** A member of the front that is nowhere worse; null where the trial is on the front itself. */
-function beatenBy(trial: Comparable, front: Front, spec: Spec): Comparable | null {
+function dominatorOf(trial: Comparable, front: Front, spec: Spec): Comparable | null {
   const own = front.dominated.find((one) => one.trial.trial_id === trial.trial_id);
   if (own === undefined) return null;
   const points = [own.point, ...front.members.map(({ point }) => point)];

@@ -98,7 +98,7 @@ export function whyKeep(input: ReasonsInput): string[] {
   const doubtful = full.filter((trial) => !violating.includes(trial) && looksViolated(trial));
   const isOn = (list: Front["members"]) => (trial: Comparable) =>
     list.some((one) => one.trial.trial_id === trial.trial_id);
-  const beaten = full.filter(isOn(front.dominated));
+  const dominated = full.filter(isOn(front.dominated));
   const poorer = full.filter(isOn(front.members));
   const left = full.flatMap((trial) => {
     const found = front.left_out.find(({ trial_id }) => trial_id === trial.trial_id);
@@ -111,9 +111,9 @@ export function whyKeep(input: ReasonsInput): string[] {
       `${doubtful.length} ${of} are undecided with an estimate beyond the threshold: ` +
       `${doubtful.map(nameOf).join(", ")}.`,
     ]),
-    ...(beaten.length === 0 ? [] : [
-      `${beaten.length} ${of} violate none, and are beaten on the front: ` +
-      `${beaten.map(nameOf).join(", ")}.`,
+    ...(dominated.length === 0 ? [] : [
+      `${dominated.length} ${of} violate none, and are dominated by others: ` +
+      `${dominated.map(nameOf).join(", ")}.`,
     ]),
     ...(poorer.length === 0 ? [] : [
       `${poorer.length} ${of} are on the front, with a reward that is not above the original's ` +

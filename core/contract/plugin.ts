@@ -176,7 +176,7 @@ export interface Agent {
   /** Given by a third party; built-in agents' methods are found in their folder. */
   readonly methods?: readonly Method[];
   /**
-   * A third party's Python half: absolute path of a folder with one .py file a method. Folders under
+   * A third party's Python half: absolute path of a folder with one .py file per method. Folders under
    * its `envs/` hold the pins of environments of its own, as those of `python-backends/envs/` do.
    */
   readonly python_dir?: string;

@@ -22,7 +22,7 @@ export const EMPTY_SHARE = 0.1;
 export const FEWEST_ANSWERS = 10;
 /**
  * A score is too good where the 95 % paired interval of its difference to the baseline lies wholly
- * beyond this: accuracy points, or nats a token, which are about 5 % of a perplexity. Compression
+ * beyond this: accuracy points, or nats per token, which are about 5 % of a perplexity. Compression
  * loses or keeps; a gain that no chance explains is a leak, a changed prompt or a broken rule, or
  * training on the task, which the reader then knows of.
  */

@@ -21,7 +21,7 @@ export interface TaskComparison {
   readonly n: number;
   /**
    * Means of the samples' scores, strata weighed by their rows; of perplexity: mean negative
-   * log-likelihood, nats a token.
+   * log-likelihood, nats per token.
    */
   readonly reference: number;
   readonly score: number;

@@ -181,7 +181,7 @@ function rewardBy(
   return rescored(reward, { ratio: latency.ratio, sessions: latency.sessions }, violated);
 }
 
-/** A compared latency as a value with its error, milliseconds a token. */
+/** A compared latency as a value with its error, milliseconds per token. */
 export function latencyFigure(
   { ms, log_error }: ComparedLatency,
 ): { value: number; standard_error: number | null } {

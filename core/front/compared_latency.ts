@@ -14,7 +14,7 @@ export interface ComparedLatency {
   readonly log_error: number | null;
   /** 95 %, of the ratio. */
   readonly interval: readonly [number, number] | null;
-  /** The ratio times the study's one baseline, milliseconds a token. */
+  /** The ratio times the study's one baseline, milliseconds per token. */
   readonly ms: number;
   /** What was timed: trials that share it share every figure here. */
   readonly form: string;

@@ -38,7 +38,7 @@ function rivalOf({ trial, samples }: Contender): Rival {
 
 /**
  * How probable it is that each trial belongs on the front: the share of worlds (`worldsOf`) in which
- * nothing beats it. Give it the trials of the front and those it beats; trials without a point are
+ * nothing dominates it. Give it the trials of the front and those it dominates; trials without a point are
  * left out.
  *
  * The interval of the hypervolume turns the worlds' quantiles round the measured value (basic

@@ -23,7 +23,7 @@ function inside(columns: Columns, corner: Point): Columns {
 }
 
 /**
- * The volume between the points and the reference that at least one point beats. A point on or
+ * The volume between the points and the reference that at least one point dominates. A point on or
  * beyond the reference adds nothing; no points, no volume. Sweeps in two and three dimensions,
  * slicing with exclusive volumes (WFG) above.
  */

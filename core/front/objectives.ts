@@ -18,7 +18,7 @@ import { isDistance, isOfAnswers, isQualityMetric, isShare } from "../metrics/me
 
 /**
  * Corner of the hypervolume, relative to the baseline: a trial counts while it costs at most a tenth
- * more (has at least a tenth less of what should be large, such as tokens a second), scores above 0,
+ * more (has at least a tenth less of what should be large, such as tokens per second), scores above 0,
  * has at most twice the perplexity, and is at most a nat a token from the original's distribution, or
  * has all answers changed.
  */
@@ -94,13 +94,13 @@ export function pointOf(
 export interface Front<T extends Comparand = Trial> {
   /** Best reward first. */
   readonly members: readonly { trial: Comparable<T>; point: Point }[];
-  /** Eligible, but beaten. */
+  /** Eligible, but dominated. */
   readonly dominated: readonly { trial: Comparable<T>; point: Point }[];
   readonly left_out: readonly { trial_id: string; reason: string }[];
 }
 
 /**
- * The trials nothing beats, among those evaluated in full, by the objectives in force. A violated
+ * The trials that nothing dominates, among those evaluated in full, by the objectives in force. A violated
  * constraint does not remove a trial (it is marked and never recommended); an invalid, stopped or
  * trial below the last rung is left out with its reason.
  */
@@ -192,7 +192,7 @@ export function frontHypervolume(study: ComparableStudy, facts: Facts): number |
 export interface Standing {
   /** 0: on the front; 1: on the front that is left without those; and so on. */
   readonly rank: number;
-  /** Hypervolume that the front loses without it, whoever it beat taking its place; 0 off it. */
+  /** Hypervolume that the front loses without it, whoever it dominated taking its place; 0 off it. */
   readonly contribution: number;
 }
 

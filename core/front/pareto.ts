@@ -47,7 +47,7 @@ export function covers(a: Point, b: Point): boolean {
 }
 
 /**
- * Indices of the points that nothing beats, in the order given. Duplicates are all kept: equal
+ * Indices of the points that nothing dominates, in the order given. Duplicates are all kept: equal
  * points do not beat each other.
  */
 export function paretoFront(

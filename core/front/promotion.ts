@@ -16,12 +16,12 @@ export interface RungEvidence extends Compared {
 
 /** How probable it is that a trial joins the front. */
 export interface Joining {
-  /** That no member of the front beats it: (worlds in which none does + 1) / (worlds + 2). */
+  /** That no member of the front dominates it: (worlds in which none does + 1) / (worlds + 2). */
   readonly probability: number;
   /** The rung that quality was compared on, and samples of it that all had. */
   readonly rung: string;
   readonly samples: number;
-  /** Place of the member that beats it in most worlds; null: none ever does. */
+  /** Place of the member that dominates it in most worlds; null: none ever does. */
   readonly rival: number | null;
 }
 
@@ -34,7 +34,7 @@ function rivalOn(rung: string, evidence: RungEvidence): Rival {
 }
 
 /**
- * How probable it is that no member of the front beats a trial, by the samples of the highest rung that
+ * How probable it is that no member of the front dominates a trial, by the samples of the highest rung that
  * it shares with one: quality in worlds drawn from those samples, so that figures of two rungs never
  * stand against each other; latency with its errors; bytes exactly, so that who is best in them always
  * joins. Members without that rung are left out. Null: there is nothing to compare by. A figure that a
@@ -66,18 +66,18 @@ export function joinProbability(
   if (unknown || members.length === 0) return null;
   const all = [trial, ...members.map(({ member }) => member)];
   const rivals = all.map((one) => rivalOn(rung, one));
-  const beaten = beatenBy(rivals, spec, random, draws, rung);
-  const most = Math.max(...beaten.times);
+  const dominance = dominationCounts(rivals, spec, random, draws, rung);
+  const most = Math.max(...dominance.times);
   return {
-    probability: (beaten.joins + 1) / (draws + 2),
+    probability: (dominance.joins + 1) / (draws + 2),
     rung,
     samples: sharedSamples(all.map(({ evaluations }) => evaluations.get(rung)!), spec),
-    rival: most === 0 ? null : members[beaten.times.indexOf(most)]!.place,
+    rival: most === 0 ? null : members[dominance.times.indexOf(most)]!.place,
   };
 }
 
-/** In how many worlds nobody beats the first rival, and in how many each other one does. */
-function beatenBy(
+/** In how many worlds nobody dominates the first rival, and in how many each other one does. */
+function dominationCounts(
   rivals: readonly Rival[],
   spec: Spec,
   random: () => number,

@@ -72,7 +72,7 @@ export function lookIsDue(counts: readonly number[]): boolean {
 export interface StopRuleInput {
   readonly trial: Pick<Trial, "trial_id" | "actions" | "gates">;
   readonly joining: Joining;
-  /** Trial id of the member of the front that beats it in most worlds; null: none does. */
+  /** Trial id of the member of the front that dominates it in most worlds; null: none does. */
   readonly rival: string | null;
   /** Samples of each rung that the trial reached, ascending. */
   readonly counts: readonly number[];
@@ -170,12 +170,12 @@ function gateOf(
   decision: GateDecision["decision"],
   why: string,
 ): GateDecision {
-  const beaten = rival === null ? "" : `, mostly beaten by ${rival}`;
+  const dominator = rival === null ? "" : `, most often dominated by ${rival}`;
   return {
     gate,
     decision,
     reason: `P(joins the front) is ${probability.toFixed(4)}, below ${level}, by ${samples} ` +
-      `samples ${onRung(rung)}${beaten}: ${why}`,
+      `samples ${onRung(rung)}${dominator}: ${why}`,
     value: probability,
     threshold: level,
     samples,

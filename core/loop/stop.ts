@@ -65,7 +65,7 @@ function targetReached(study: Study): Stop | null {
   );
   if (reached === undefined) return null;
   const named = [
-    ...(max_latency_ms === undefined ? [] : [`${max_latency_ms} ms a token`]),
+    ...(max_latency_ms === undefined ? [] : [`${max_latency_ms} ms per token`]),
     ...(max_size_gb === undefined ? [] : [`${max_size_gb} GB`]),
   ];
   return {
@@ -108,7 +108,12 @@ export function trialsLeft(study: Study): number | null {
 function trialCap(study: Study): Stop | null {
   const cap = study.input.request.max_trials;
   if (trialsLeft(study) !== 0) return null;
-  return { stop: "max_trials", message: `All ${cap} trials that were asked for are run.` };
+  return {
+    stop: "max_trials",
+    message: cap === 1
+      ? "The one trial that was asked for is run."
+      : `All ${cap} trials that were asked for are run.`,
+  };
 }
 
 /** The budget, the GPU hours or the joules are used; null: they are not. */

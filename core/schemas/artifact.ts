@@ -13,7 +13,7 @@ export type FileChecksum = z.infer<typeof FileChecksum>;
 export const LayerValue = z.strictObject({ layer: z.string(), value: z.number() });
 export type LayerValue = z.infer<typeof LayerValue>;
 
-/** How many figures a method may tell of one artifact: some for each layer of a large mixture. */
+/** How many figures per method may tell of one artifact: some for each layer of a large mixture. */
 export const MAX_FIGURES = 50_000;
 
 /** What a method tells of the artifact that it left, as a number: the core knows none of the names. */
@@ -122,7 +122,7 @@ export const Artifact = z.strictObject({
     "bytes of the weight files on disk; of a setting, those of the weights it needs and its own",
   ),
   formula_bytes: z.int().nullable().describe("bytes that the format's formula predicts"),
-  weight_bits: z.number().nullable().describe("mean bits a linear weight, scales included"),
+  weight_bits: z.number().nullable().describe("mean bits per linear weight, scales included"),
   activation_bits: z.int().nullable().describe("declared activation quantization; null = none"),
   notes: z.array(z.string()).optional().describe("what whoever loads or judges it must know"),
   // Absent in old records; floats and loader also of an imported baseline.
@@ -162,7 +162,7 @@ export const LayerScore = z.strictObject({
   layer_index: z.int().describe("in the order of the model, from 0"),
   part: z.enum(["linear", "embedding", "head"]),
   format: z.string().describe("such as 4-bit-g64; int8 rounds the layer's inputs, too"),
-  weight_bits: z.number().describe("bits a weight with scales and zero points"),
+  weight_bits: z.number().describe("bits per weight with scales and zero points"),
   size_bytes: z.int().describe("of the layer in this format"),
   scorer: Scorer,
   value: z.number(),

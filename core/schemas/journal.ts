@@ -56,7 +56,7 @@ export const Episode = z.strictObject({
   ),
   front: z.array(z.string()),
   front_probability: z.record(z.string(), z.number()).optional().describe(
-    "of every trial measured in full, by trial id: that nothing beats it; absent in old records",
+    "of every trial measured in full, by trial id: that nothing dominates it; absent in old records",
   ),
   neighbours: z.array(Neighbours).optional().describe(
     "on the front, by quality, the best first; absent in old records",

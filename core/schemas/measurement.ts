@@ -79,7 +79,7 @@ export const SampleResult = z.strictObject({
     "tokens lost from the left of an input longer than the model reads; 0: none",
   ),
   kl: z.number().nullable().optional().describe(
-    "of a window of text: nats a token, of the original's distributions to this model's; null or " +
+    "of a window of text: nats per token, of the original's distributions to this model's; null or " +
       "absent: not compared",
   ),
   // Absent in samples of earlier versions, whose means count every sample alike.

@@ -109,7 +109,7 @@ export const StudyRequest = z.strictObject({
     "stop after so many episodes without a gain in hypervolume",
   ),
   least_gain_per_hour: z.number().positive().optional().describe(
-    "stop where the hypervolume is expected to rise by less than this share an hour, such as 0.01, " +
+    "stop where the hypervolume is expected to rise by less than this share per hour, such as 0.01, " +
       "as it did over the last convergence_episodes; default: none",
   ),
   target: z.string().optional().describe("edge, cloud, or a device's name"),

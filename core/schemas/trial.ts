@@ -60,7 +60,7 @@ export const GateDecision = z.strictObject({
   ),
   samples: z.int().optional().describe("that it rests on; absent in old records"),
   dominated_by: z.string().optional().describe(
-    "trial id of the member of the front that most likely beats it; absent: of no such gate",
+    "trial id of the member of the front that most likely dominates it; absent: of no such gate",
   ),
 });
 export type GateDecision = z.infer<typeof GateDecision>;
@@ -97,7 +97,7 @@ export const Trial = z.strictObject({
   number: z.int().describe("0 is the baseline's first measurement"),
   strategy: Strategy.nullable().describe("null for the baseline"),
   actions: z.array(ResolvedAction),
-  artifact_ids: z.array(z.string()).describe("one an action, in order"),
+  artifact_ids: z.array(z.string()).describe("one per action, in order"),
   state: TrialState,
   fidelity: Fidelity.nullable().describe("the highest rung that it reached"),
   failure: Failure.nullable(),

@@ -47,7 +47,7 @@ export const symmetricGrid = flag({
 /** Bits of a weight: the same knob in every method that may choose. */
 export const weightBits = choice(WIDTHS, {
   default: 4,
-  unit: "bits a weight",
+  unit: "bits per weight",
   description: "Bits of the integer that stands for a weight",
 });
 

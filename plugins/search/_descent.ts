@@ -12,7 +12,7 @@ import {
 /** Widths that weights are kept in, widest first. */
 const WIDTHS = [16, 8, 4, 3, 2];
 
-/** A part of the model and the whole bits a weight that an action leaves there; scales left out. */
+/** A part of the model and the whole bits per weight that an action leaves there; scales left out. */
 function* widths(
   actions: readonly ResolvedAction[],
   methods: readonly AgentMethod[],
@@ -30,7 +30,7 @@ function* widths(
   }
 }
 
-/** Bits a weight that a recipe's first action leaves in the part that it reduces most. */
+/** Bits per weight that a recipe's first action leaves in the part that it reduces most. */
 function firstBits(action: ResolvedAction, entry: AgentMethod, { facts }: SearchContext): number {
   const { changes, model } = entry.method.leaves(action.params, facts);
   const bits = changes.map(({ part }) => bitsLeft(part, facts.model, model));

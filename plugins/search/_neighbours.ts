@@ -61,7 +61,7 @@ function partsOf({ method }: AgentMethod, params: FullAction["params"], facts: F
   return method.leaves(params, facts).changes.map(({ part }) => part);
 }
 
-/** Bits a weight of the parts that a method with these parameters changes: their mean. */
+/** Bits per weight of the parts that a method with these parameters changes: their mean. */
 function bitsOf({ method }: AgentMethod, params: FullAction["params"], facts: Facts): number {
   const { changes, model } = method.leaves(params, facts);
   const bits = changes.map(({ part }) => bitsLeft(part, facts.model, model) ?? FLOAT_BITS);

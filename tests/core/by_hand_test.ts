@@ -222,7 +222,7 @@ Deno.test("a stage in the midst of a chain is evaluated once at a fidelity", asy
 Deno.test("a limit of the request holds by hand, and what is no recipe is refused", async () => {
   const w = world({ max_trials: 1 });
   const { study, trial } = await applied(w);
-  const full = /All 1 trials that were asked for are run. Close the study and resume it/;
+  const full = /The one trial that was asked for is run. Close the study and resume it/;
   await assert.rejects(study.begin(study.recipe(chain)), refused(full), "one is open");
   await finished(trial);
   await assert.rejects(study.begin(study.recipe(chain)), refused(full), "one is done");

@@ -45,12 +45,12 @@ function groupDivides(params: ResolvedAction["params"], facts: Facts): Support {
 const groupedBits = (params: ResolvedAction["params"]) =>
   Number(params["bits"]) + 16 / Number(params["group_size"]);
 
-/** A form that only these fixtures know: so many bits a weight. */
+/** A form that only these fixtures know: so many bits per weight. */
 export interface Packed extends StoredForm {
   readonly bits: number;
 }
 
-/** What leaving so many bits a weight in some parts means for the model. */
+/** What leaving so many bits per weight in some parts means for the model. */
 export function leavesBits(
   parts: readonly ("linear" | "embedding")[],
   bits: number,

@@ -134,7 +134,7 @@ Deno.test("pareto_neighbourhood does not draw fewer bits than a gate has refused
   }
 });
 
-/** Bits a weight that an action alone leaves in a part. */
+/** Bits per weight that an action alone leaves in a part. */
 function bitsOf(method: string, params: ResolvedAction["params"], part: "linear" | "embedding") {
   const { model } = findMethod(methods, "shrinking", method).method.leaves(params, facts);
   return bitsLeft(part, facts.model, model)!;

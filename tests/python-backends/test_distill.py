@@ -86,7 +86,7 @@ def held_out() -> Any:
 
 
 def kl_to_original(directory: Path) -> float:
-    """Mean KL from the original, nats a token, over the whole vocabulary."""
+    """Mean KL from the original, nats per token, over the whole vocabulary."""
     import torch
 
     with torch.inference_mode():

@@ -22,7 +22,7 @@ import { AT, STUDY, studyRecords } from "../fixtures/stores/records.ts";
 function scores(scorer: Scorer, format: string, values: readonly number[]): LayerScore[] {
   return values.map((value, layer_index) => ({
     ...{ layer: `layers.${layer_index}.q_proj`, layer_index, part: "linear" as const, format },
-    ...{ weight_bits: 3.25, size_bytes: 416, scorer, value, unit: "nats a token", n: 256 },
+    ...{ weight_bits: 3.25, size_bytes: 416, scorer, value, unit: "nats per token", n: 256 },
     ...{ standard_error: scorer === "kl" ? 0.1 : null, shares_input: layer_index },
   }));
 }

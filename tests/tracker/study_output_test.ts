@@ -162,7 +162,7 @@ Deno.test("the report shows what was noted of the study and its trials, each not
   }
 });
 
-Deno.test("trialTable() has a line a trial and marks the recommended one", async () => {
+Deno.test("trialTable() has a line per trial and marks the recommended one", async () => {
   const { view } = await viewOf();
   const lines = trialTable(view).split("\n");
   assert.equal(lines.length, view.rows.length + 2);

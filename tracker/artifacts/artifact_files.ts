@@ -12,7 +12,7 @@ export interface ArtifactPaths {
   /** What each store has used, a file a store. */
   stores: string;
   temporary: string;
-  /** What actions that take long keep of their state, a folder an action's key. */
+  /** What actions that take long keep of their state, a folder per action's key. */
   work: string;
   lock: string;
   hashes: string;

@@ -233,7 +233,7 @@ export const STUDY_OPTIONS = [
   },
   {
     flag: "--least-gain <share>",
-    help: "end where the hypervolume rises by less than this share an hour, such as 0.01",
+    help: "end where the hypervolume rises by less than this share per hour, such as 0.01",
     reads: "positive",
     field: "least_gain_per_hour",
     of: "limit",
@@ -254,7 +254,7 @@ export const STUDY_OPTIONS = [
   },
   {
     flag: "--max-latency <ms>",
-    help: "milliseconds a generated token",
+    help: "milliseconds per generated token",
     reads: "positive",
     field: "constraints.max_latency_ms",
     of: "study",

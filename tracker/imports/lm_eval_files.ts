@@ -33,7 +33,7 @@ export interface ResultsFile {
   readonly model: string;
 }
 
-/** Folders below the one that is named: a folder a model, and one a run at most. */
+/** Folders below the one that is named: a folder per model, and one per run at most. */
 const DEPTH = 3;
 
 async function jsonFiles(folder: string, depth = DEPTH): Promise<string[]> {

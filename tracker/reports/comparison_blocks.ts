@@ -69,7 +69,7 @@ export function comparisonBlocks(view: StudyView): Block[] {
       ],
       rows,
       "The same samples on both sides; scores of a perplexity task are mean negative " +
-        "log-likelihoods, nats a token. Interval: percentile bootstrap over the pairs. p: " +
+        "log-likelihoods, nats per token. Interval: percentile bootstrap over the pairs. p: " +
         "McNemar's exact test where every answer is right or wrong and counts alike, else sign " +
         "flips of the differences; Holm's correction is over a trial's tasks. Above chance: (score − chance) / " +
         "(baseline − chance). To tell apart: " +

@@ -28,7 +28,7 @@ export function assumptionBlocks({ spec }: StudyView, of = (_field: string) => t
     .map((one) => [one.field, String(one.value ?? "none"), one.source, one.reason]);
   if (rows.length === 0) return [];
   return [
-    heading(2, "What nobody said and pare filled in"),
+    heading(2, "Assumed, because the request did not say"),
     table(["field", "value", "from", "why"], rows),
   ];
 }

@@ -165,7 +165,7 @@ function constraintsLine(spec: Spec): string {
   const { max_accuracy_drop, max_latency_ms, max_size_gb, max_vram_gb } = spec.constraints;
   return [
     `accuracy drop at most ${max_accuracy_drop} (absolute)`,
-    max_latency_ms === null ? "" : `latency at most ${max_latency_ms} ms a token`,
+    max_latency_ms === null ? "" : `latency at most ${max_latency_ms} ms per token`,
     max_size_gb === null ? "" : `size at most ${max_size_gb} GB`,
     max_vram_gb === null ? "" : `memory at most ${max_vram_gb} GB`,
   ].filter((text) => text !== "").join("; ");

@@ -15,7 +15,7 @@ export interface KeptLog {
 /** Takes the log of a stage's worker when it has ended; null where it left none. */
 export type KeepLog = (trialId: string, stage: string, path: string) => Promise<KeptLog | null>;
 
-/** Keeps a study's logs in its store, one file a trial and stage. */
+/** Keeps a study's logs in its store, one file per trial and stage. */
 export function keepLogIn(store: Store, study_id: string): KeepLog {
   return async (trialId, stage, path) => {
     const kept = store.logPath(study_id, trialId, stage);

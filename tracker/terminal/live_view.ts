@@ -136,7 +136,7 @@ export function createLiveView(screen: Screen, now: () => number) {
       step = { label: event.label, startedAt: at, from: event.done, lastDrawn: 0, finished: false };
     }
     const finished = event.total !== null && event.done >= event.total;
-    // A terminal is redrawn at most ten times a second; a file gets a line every 15 seconds.
+    // A terminal is redrawn at most ten times per second; a file gets a line every 15 seconds.
     const pause = screen.terminal ? 100 : 15_000;
     if (finished ? step.finished : at - step.lastDrawn < pause) return;
     if (!screen.terminal && at - step.startedAt < pause) return;

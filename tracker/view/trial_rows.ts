@@ -74,7 +74,7 @@ export function standing(row: TrialRow, recommended: string | null): string {
   if (row.state !== "completed") return row.state;
   if (row.violated) return "breaks a constraint";
   if (row.fidelity !== null && !isDecisive(row.fidelity)) return `${row.fidelity} only`;
-  return (row.on_front ? "front" : "beaten") + (row.undecided ? ", undecided" : "");
+  return (row.on_front ? "front" : "dominated") + (row.undecided ? ", undecided" : "");
 }
 
 /** How far a trial was evaluated: `full`, or `half, 64 of 400 samples`. */

@@ -58,7 +58,7 @@ export function bentScale(
   };
 }
 
-/** The rows that nothing beats; all minimised. */
+/** The rows that nothing dominates; all minimised. */
 export function frontOf(rows: readonly (readonly number[])[]): (readonly number[])[] {
   const first = rows[0];
   if (first === undefined) return [];

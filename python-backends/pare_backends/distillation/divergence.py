@@ -1,4 +1,4 @@
-"""How far a student's next-token distributions are from its teacher's, in nats a token.
+"""How far a student's next-token distributions are from its teacher's, in nats per token.
 
 Both are given by their log-probabilities over the same buckets: every token of the vocabulary, or
 the teacher's most likely ones and one bucket with the mass of all others. Over buckets each of

@@ -47,7 +47,7 @@ class Answers:
 
     top_ids: torch.Tensor  # (windows, tokens - 1, k) int32
     log_probs: torch.Tensor  # (windows, tokens - 1, k + 1) float32, or k where k is all
-    likelihood: torch.Tensor  # (windows,) float32: nats a token of the windows' own text
+    likelihood: torch.Tensor  # (windows,) float32: nats per token of the windows' own text
     hidden: torch.Tensor | None  # (windows, layers, tokens - 1, width) float32
 
 

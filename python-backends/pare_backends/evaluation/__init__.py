@@ -1,1 +1,1 @@
-"""Quality of a model: lm-eval's tasks and perplexity, with one row a sample."""
+"""Quality of a model: lm-eval's tasks and perplexity, with one row per sample."""

@@ -136,7 +136,7 @@ def _sample(
     distance: WindowDistance | None,
     seconds: float,
 ) -> SampleResult:
-    """A window's row; loss: nats a token."""
+    """A window's row; loss: nats per token."""
     return SampleResult(
         task=name,
         sample_id=str(row),
@@ -194,7 +194,7 @@ def window_logits(model: Any, batch: Sequence[Sequence[int]]) -> torch.Tensor:
 
 
 def losses_of(logits: torch.Tensor, batch: Sequence[Sequence[int]]) -> list[float]:
-    """Mean negative log-likelihood of each window, nats a token."""
+    """Mean negative log-likelihood of each window, nats per token."""
     import torch
 
     # Window by window: all at once would copy the logits, the largest tensor there is.

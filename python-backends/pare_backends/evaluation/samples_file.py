@@ -1,4 +1,4 @@
-"""A file of per-sample results: Parquet, one row a sample, in the order of the tasks."""
+"""A file of per-sample results: Parquet, one row per sample, in the order of the tasks."""
 
 from __future__ import annotations
 

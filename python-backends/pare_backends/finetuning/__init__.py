@@ -1,1 +1,1 @@
-"""Fine-tuning: one file a method, each a frozen `Params` and `apply`."""
+"""Fine-tuning: one file per method, each a frozen `Params` and `apply`."""

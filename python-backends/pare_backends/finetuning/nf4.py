@@ -1,4 +1,4 @@
-"""NF4 (Dettmers et al. 2023, arXiv 2305.14314): four bits a weight, at the quantiles of a normal
+"""NF4 (Dettmers et al. 2023, arXiv 2305.14314): four bits per weight, at the quantiles of a normal
 distribution, with a scale for each block of 64; a linear layer that multiplies them out."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def pairs() -> torch.Tensor:
 
 @dataclass(frozen=True)
 class NF4:
-    """A matrix in four bits a weight and a float32 scale a block."""
+    """A matrix in four bits per weight and a float32 scale per block."""
 
     codes: torch.Tensor  # (blocks, BLOCK / 2) uint8: two weights a byte, the first one high
     scales: torch.Tensor  # (blocks,) float32: each block's largest absolute value

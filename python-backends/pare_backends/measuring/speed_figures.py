@@ -43,7 +43,7 @@ class Timed:
 def timing_rows(
     timing: Timing, session: Session, passes: Sequence[Pass], form: str
 ) -> list[dict[str, Any]]:
-    """Prefill and decode apart, each as the time of a token and as tokens a second: medians.
+    """Prefill and decode apart, each as the time of a token and as tokens per second: medians.
 
     form: `stored_form` of what was loaded
     """

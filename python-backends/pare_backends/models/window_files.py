@@ -1,4 +1,4 @@
-"""Files of what a model said of windows of text: one a window, named by the hash of its tokens,
+"""Files of what a model said of windows of text: one per window, named by the hash of its tokens,
 each written whole or not at all, and made anew where it is damaged."""
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Pruning: one file a method, each a frozen `Params` and `apply`."""
+"""Pruning: one file per method, each a frozen `Params` and `apply`."""

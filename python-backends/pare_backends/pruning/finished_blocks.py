@@ -15,7 +15,7 @@ from pare_backends.pruning.block_pass import Block
 
 @dataclass(frozen=True)
 class FinishedBlocks:
-    """One file a block, whole or not there. folder: None where nothing is kept."""
+    """One file per block, whole or not there. folder: None where nothing is kept."""
 
     folder: Path | None
 

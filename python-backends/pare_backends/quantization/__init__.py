@@ -1,1 +1,1 @@
-"""Quantization: one file a method, each a frozen `Params` and `apply`."""
+"""Quantization: one file per method, each a frozen `Params` and `apply`."""

@@ -22,7 +22,7 @@ OWN_TOKENS = "AutoRound learns each expert's rounding from the tokens that are s
 class Params:
     """Knobs; the same as in plugins/quantization/autoround.ts."""
 
-    bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits a weight")
+    bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits per weight")
     group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
     symmetric: bool = flag(True)
     iters: int = integer(8, minimum=1, maximum=1000, unit="steps a block")

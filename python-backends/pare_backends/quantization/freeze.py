@@ -12,7 +12,7 @@ def frozen_garbage() -> Iterator[None]:
     """Within, the collector looks at new objects alone.
 
     torch and transformers leave some millions of objects, and auto-round collects garbage several
-    times a block: measured at 0.46 s a call, 7.3 of 8.7 s for the tiny model's two blocks.
+    times a block: measured at 0.46 s per call, 7.3 of 8.7 s for the tiny model's two blocks.
     Reference counts work as ever, so tensors are freed just the same.
     """
     gc.collect()

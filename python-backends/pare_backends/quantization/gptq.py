@@ -23,7 +23,7 @@ GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 class Params:
     """Knobs; the same as in plugins/quantization/gptq.ts."""
 
-    bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits a weight")
+    bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits per weight")
     group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
     symmetric: bool = flag(True)
     dampening: float = real(

@@ -24,7 +24,7 @@ def round_matrix(
     activation_group_size: int = -1,
     threads: int = 1,
 ) -> GridTensor:
-    """The matrix on the nearest points of a grid with one scale a group.
+    """The matrix on the nearest points of a grid with one scale per group.
 
     `clip` shrinks each group's range to what makes its squared error least. The integers are the
     same whatever the number of threads.

@@ -1,1 +1,1 @@
-"""What executes an artifact for a speed or memory figure: one folder a runtime."""
+"""What executes an artifact for a speed or memory figure: one folder per runtime."""

@@ -151,7 +151,7 @@ class StoredWeights:
             element = f"{'i' if zeros is None else 'u'}{bits}"
             return PackedWeight(element, octets ^ flip, rows, columns, scales, zeros, bits)
         # Rows that end in the middle of a word, and widths that run in four bits: OpenVINO has
-        # no 3-bit type; its 2-bit type is slower than i4 (9.1 against 7.8 ms a token) and does
+        # no 3-bit type; its 2-bit type is slower than i4 (9.1 against 7.8 ms per token) and does
         # not run in bf16.
         wide = 4 if bits <= 4 else 8
         ints = unpack(words, bits, columns)

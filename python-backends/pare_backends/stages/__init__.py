@@ -1,1 +1,1 @@
-"""One file a stage: what a worker is asked, and what it answers."""
+"""One file per stage: what a worker is asked, and what it answers."""

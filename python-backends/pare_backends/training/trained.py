@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Trained:
-    """Losses in the order of the steps, in nats a token unless the loss is of another kind."""
+    """Losses in the order of the steps, in nats per token unless the loss is of another kind."""
 
     losses: list[float]
     figures: dict[str, list[float]]  # further figures of every step, such as kl

@@ -39,7 +39,7 @@ function asNumber(value: string | number | boolean): number | null {
   return typeof value === "string" ? null : Number(value);
 }
 
-/** An action's row and one row a knob: resolved where that is known, else as the strategy says. */
+/** An action's row and one row per knob: resolved where that is known, else as the strategy says. */
 function actionRows(
   key: Key,
   action_index: number,

@@ -5,7 +5,7 @@ tail) and `DRAWS` tokens drawn from the tail with their probabilities: 368 bytes
 full distribution over 128,256 tokens takes 256,520. With the draws the KL has no bias
 (`distance.py`); without them it would miss what lies in the tail, and flatter the trial.
 
-A file a window, named by the hash of its tokens, in a folder that is the original's own: whoever
+A file per window, named by the hash of its tokens, in a folder that is the original's own: whoever
 gives the folder names it by the original's hash. A file says of which model, tokenizer and
 vocabulary it is, and is refused where the trial has others.
 """

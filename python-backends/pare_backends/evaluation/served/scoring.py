@@ -171,7 +171,7 @@ class ServedScorer(TemplateLM):
             ) from None
 
     def window_losses(self, windows: Sequence[Sequence[int]]) -> list[float]:
-        """Mean negative log-likelihood of each window's tokens after the first, nats a token."""
+        """Mean negative log-likelihood of each window's tokens after the first, nats per token."""
         if self.abilities.scoring() != "tokens":
             raise StageFailure(
                 "invalid",

@@ -1,7 +1,7 @@
 -- What lists of trials are made of, ready: a leaderboard of ten thousand trials must not add up every
 -- measurement each time it is asked for. The sink keeps these tables up with the rows they come from.
 
--- One figure a trial and main metric, chosen as the view headline does.
+-- One figure per trial and main metric, chosen as the view headline does.
 CREATE TABLE trial_figures (
   study_id VARCHAR NOT NULL,
   trial_id VARCHAR NOT NULL,

@@ -27,7 +27,7 @@ COMMENT ON TABLE episode_probabilities IS
   'The probability that each trial measured in full belongs on the front, as every episode left it.';
 COMMENT ON COLUMN episode_probabilities.number IS 'of the episode';
 COMMENT ON COLUMN episode_probabilities.front_probability IS
-  'share of the worlds that the evidence leaves open in which nothing beats the trial';
+  'share of the worlds that the evidence leaves open in which nothing dominates the trial';
 
 -- Members of the front beside each other in quality, as an episode left it.
 CREATE TABLE episode_neighbours (

@@ -5,7 +5,7 @@ CREATE TABLE samples (
   task VARCHAR NOT NULL, sample_id VARCHAR NOT NULL, sample_hash VARCHAR NOT NULL,
   prompt_hash VARCHAR NOT NULL, score DOUBLE NOT NULL, answer VARCHAR, gold VARCHAR,
   log_likelihood DOUBLE,
-  kl DOUBLE,                       -- of a window of text: nats a token, to the original
+  kl DOUBLE,                       -- of a window of text: nats per token, to the original
   seconds DOUBLE,                  -- that the model took for it
   parsed_answer VARCHAR,           -- what the task's rule read; NULL: nothing
   answer_length BIGINT,            -- characters of the whole answer
@@ -30,7 +30,7 @@ COMMENT ON COLUMN samples.answer_length IS 'characters of the whole answer';
 COMMENT ON COLUMN samples.chosen IS 'number of the choice taken, from 0';
 COMMENT ON COLUMN samples.log_likelihood IS 'nats, of the right answer';
 COMMENT ON COLUMN samples.kl IS
-  'of a window of text: KL of the original''s distributions to the trial''s, nats a token; NULL: not compared';
+  'of a window of text: KL of the original''s distributions to the trial''s, nats per token; NULL: not compared';
 COMMENT ON COLUMN samples.choice_log_likelihoods IS 'nats, of every choice in order';
 COMMENT ON COLUMN samples.cut_tokens IS
   'tokens lost from the left of an input longer than the model reads; 0: none';

@@ -86,7 +86,7 @@ COMMENT ON COLUMN gate_decisions.adjustment IS
   'knobs that the next attempt sets anew, such as bits=4; NULL: nothing is changed';
 COMMENT ON COLUMN gate_decisions.samples IS 'that it rests on; NULL: of no such gate';
 COMMENT ON COLUMN gate_decisions.dominated_by IS
-  'trial_id of the member of the front that most likely beats it; NULL: of no such gate';
+  'trial_id of the member of the front that most likely dominates it; NULL: of no such gate';
 
 CREATE TABLE constraint_verdicts (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, constraint_name VARCHAR NOT NULL,

@@ -21,4 +21,4 @@ COMMENT ON COLUMN baselines.fidelity IS
   'rung of the evaluation: proxy, full or the name of one between, which quality was measured on';
 COMMENT ON COLUMN baselines.accuracy IS 'unweighted mean over the primary tasks, 0 to 1';
 COMMENT ON COLUMN baselines.latency_ms IS
-  'milliseconds a generated token: median over the sessions of the study';
+  'milliseconds per generated token: median over the sessions of the study';

@@ -13,7 +13,7 @@ QUALIFY row_number() OVER (
 ) = 1;
 
 COMMENT ON VIEW headline IS
-  'One figure a trial and metric: the one that a comparison uses.';
+  'One figure per trial and metric: the one that a comparison uses.';
 COMMENT ON COLUMN headline.study_id IS 'the study it belongs to';
 COMMENT ON COLUMN headline.trial_id IS 'readable and unique in the store, such as study/t03';
 COMMENT ON COLUMN headline.position IS 'byte of the journal where its record begins: the true order';

@@ -18,7 +18,7 @@ FROM imported_runs r
 LEFT JOIN given g ON g.source = r.source AND g.source_id = r.source_id
 LEFT JOIN figures f ON f.source = r.source AND f.source_id = r.source_id;
 
-COMMENT ON VIEW imported_summary IS 'One row a run that another tracker kept.';
+COMMENT ON VIEW imported_summary IS 'One row per run that another tracker kept.';
 COMMENT ON COLUMN imported_summary.metrics IS 'figures by name: task/metric/slice where it has those';
 COMMENT ON COLUMN imported_summary.params IS 'what the run was given, by name';
 COMMENT ON COLUMN imported_summary.study_id IS 'the study it belongs to';

@@ -7,7 +7,7 @@ SELECT l.study_id, s.model_name, l.artifact_id, l.layer_index, l.layer, l.part, 
 FROM layer_scores l LEFT JOIN studies s USING (study_id);
 
 COMMENT ON VIEW layer_sensitivity IS
-  'What a format would cost each layer of a study''s model, the layer alone in it and all else as it was: a row a layer, format and scorer.';
+  'What a format would cost each layer of a study''s model, the layer alone in it and all else as it was: a row per layer, format and scorer.';
 COMMENT ON COLUMN layer_sensitivity.study_id IS 'the study that asked';
 COMMENT ON COLUMN layer_sensitivity.model_name IS 'as the study''s request names it; NULL: the study has not run yet';
 COMMENT ON COLUMN layer_sensitivity.artifact_id IS 'whose layers they are: the study''s original';
@@ -16,7 +16,7 @@ COMMENT ON COLUMN layer_sensitivity.layer IS 'module''s name';
 COMMENT ON COLUMN layer_sensitivity.part IS 'linear, embedding or head';
 COMMENT ON COLUMN layer_sensitivity.format IS
   'such as 4-bit-g64, rounded to nearest; int8 rounds the layer''s inputs, too';
-COMMENT ON COLUMN layer_sensitivity.weight_bits IS 'bits a weight in this format, with scales and zero points';
+COMMENT ON COLUMN layer_sensitivity.weight_bits IS 'bits per weight in this format, with scales and zero points';
 COMMENT ON COLUMN layer_sensitivity.size_bytes IS 'of the layer in this format';
 COMMENT ON COLUMN layer_sensitivity.scorer IS
   'kl: how far the next-word distribution moves; fisher: its second-order estimate; reconstruction: squared error of the layer''s outputs over their square';

@@ -31,14 +31,14 @@ COMMENT ON COLUMN leaderboard_wide.accuracy_drop IS
   'accuracy of the baseline on the same samples less this one, absolute';
 COMMENT ON COLUMN leaderboard_wide.perplexity IS 'of the study''s text; lower is better';
 COMMENT ON COLUMN leaderboard_wide.latency_ms IS
-  'milliseconds a generated token: latency_ratio times the median of the baseline''s times over the study; NULL: only emulated, or not measured';
+  'milliseconds per generated token: latency_ratio times the median of the baseline''s times over the study; NULL: only emulated, or not measured';
 COMMENT ON COLUMN leaderboard_wide.latency_ratio IS
   'time of a token over that of the baseline in the same minutes, in the runtime of the study; one figure for all trials of one stored form; NULL: only emulated, or not measured';
 COMMENT ON COLUMN leaderboard_wide.latency_ratio_low IS
   'lower end of its 95 % interval, the spread between sessions in it';
 COMMENT ON COLUMN leaderboard_wide.latency_ratio_high IS 'upper end of its 95 % interval';
 COMMENT ON COLUMN leaderboard_wide.speedup IS '1 / latency_ratio';
-COMMENT ON COLUMN leaderboard_wide.prefill_tokens_per_s IS 'prompt tokens a second, as timed';
+COMMENT ON COLUMN leaderboard_wide.prefill_tokens_per_s IS 'prompt tokens per second, as timed';
 COMMENT ON COLUMN leaderboard_wide.size_bytes IS 'bytes of the weight files on disk';
 COMMENT ON COLUMN leaderboard_wide.compression_ratio IS 'fp16 bytes of the original / size_bytes';
 COMMENT ON COLUMN leaderboard_wide.memory_bytes IS 'peak memory of the inference process';
@@ -57,7 +57,7 @@ COMMENT ON COLUMN leaderboard_wide.on_front IS
 COMMENT ON COLUMN leaderboard_wide.front_rank IS
   '0 on the front, 1 on the front without those, and so on; NULL: not measured in full';
 COMMENT ON COLUMN leaderboard_wide.contribution IS
-  'hypervolume that the front loses without it, whoever it beat taking its place, over the baseline''s scale';
+  'hypervolume that the front loses without it, whoever it dominated taking its place, over the baseline''s scale';
 COMMENT ON COLUMN leaderboard_wide.runtime IS 'what executed the model';
 COMMENT ON COLUMN leaderboard_wide.seconds IS 'wall time from its opening to its end';
 COMMENT ON COLUMN leaderboard_wide.strategy_id IS 'name of the strategy; NULL for the baseline';

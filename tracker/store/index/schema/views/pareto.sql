@@ -22,14 +22,14 @@ COMMENT ON COLUMN pareto.readable_id IS
 COMMENT ON COLUMN pareto.is_baseline IS 'the uncompressed model';
 COMMENT ON COLUMN pareto.rank IS '0 on the front, 1 on the front without those, and so on';
 COMMENT ON COLUMN pareto.contribution IS
-  'hypervolume that the front loses without it, whoever it beat taking its place, over the baseline''s scale';
+  'hypervolume that the front loses without it, whoever it dominated taking its place, over the baseline''s scale';
 COMMENT ON COLUMN pareto.front_probability IS
-  'probability that nothing beats it, by the answers of the benchmark drawn again and the errors of what was timed, as the latest episode has it; NULL: an older study';
+  'probability that nothing dominates it, by the answers of the benchmark drawn again and the errors of what was timed, as the latest episode has it; NULL: an older study';
 COMMENT ON COLUMN pareto.accuracy IS 'unweighted mean over the primary tasks, 0 to 1';
 COMMENT ON COLUMN pareto.accuracy_standard_error IS 'standard error of accuracy';
 COMMENT ON COLUMN pareto.perplexity IS 'of the study''s text; lower is better';
 COMMENT ON COLUMN pareto.latency_ms IS
-  'milliseconds a generated token: latency_ratio times the median of the baseline''s times over the study';
+  'milliseconds per generated token: latency_ratio times the median of the baseline''s times over the study';
 COMMENT ON COLUMN pareto.latency_ratio IS
   'time of a token over that of the baseline in the same minutes, in the runtime of the study; one figure for all trials of one stored form; NULL: only emulated, or not measured';
 COMMENT ON COLUMN pareto.latency_ratio_low IS

@@ -26,7 +26,7 @@ SELECT study_id, artifact_id, format, scorer, other_scorer, count(*) AS n,
 FROM ranked GROUP BY ALL;
 
 COMMENT ON VIEW scorer_agreement IS
-  'Whether two scorers put the layers into the same order: a row a format and pair of scorers.';
+  'Whether two scorers put the layers into the same order: a row per format and pair of scorers.';
 COMMENT ON COLUMN scorer_agreement.study_id IS 'the study that asked';
 COMMENT ON COLUMN scorer_agreement.artifact_id IS 'whose layers they are';
 COMMENT ON COLUMN scorer_agreement.format IS 'such as 4-bit-g64';

@@ -117,7 +117,7 @@ COMMENT ON COLUMN stage_comparison.accuracy_gain IS
   'accuracy - that of the stage before, on the same rung: what a recovery wins back is above 0; NULL: other rungs';
 COMMENT ON COLUMN stage_comparison.perplexity IS 'of the study''s text; lower is better';
 COMMENT ON COLUMN stage_comparison.latency_ms IS
-  'milliseconds a generated token, in the runtime of the study';
+  'milliseconds per generated token, in the runtime of the study';
 COMMENT ON COLUMN stage_comparison.speedup IS '1 / latency_ratio of the trial that ended there';
 COMMENT ON COLUMN stage_comparison.memory_bytes IS 'peak memory of the inference process';
 COMMENT ON COLUMN stage_comparison.size_bytes IS 'bytes of the weight files on disk';

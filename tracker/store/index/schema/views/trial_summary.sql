@@ -10,7 +10,7 @@ SELECT study_id, trial_id, number, readable_id, methods, state, fidelity, reward
 FROM trial_summaries;
 
 COMMENT ON VIEW trial_summary IS
-  'One row a trial with its main figures beside the baseline''s, its standing and where it came from.';
+  'One row per trial with its main figures beside the baseline''s, its standing and where it came from.';
 COMMENT ON COLUMN trial_summary.study_id IS 'the study it belongs to';
 COMMENT ON COLUMN trial_summary.trial_id IS 'readable and unique in the store, such as study/t03';
 COMMENT ON COLUMN trial_summary.number IS
@@ -31,14 +31,14 @@ COMMENT ON COLUMN trial_summary.accuracy_drop IS
   'accuracy of the baseline on the same samples less this one, absolute';
 COMMENT ON COLUMN trial_summary.perplexity IS 'of the study''s text; lower is better';
 COMMENT ON COLUMN trial_summary.latency_ms IS
-  'milliseconds a generated token: latency_ratio times the median of the baseline''s times over the study; NULL: only emulated, or not measured';
+  'milliseconds per generated token: latency_ratio times the median of the baseline''s times over the study; NULL: only emulated, or not measured';
 COMMENT ON COLUMN trial_summary.latency_ratio IS
   'time of a token over that of the baseline in the same minutes, in the runtime of the study; one figure for all trials of one stored form; NULL: only emulated, or not measured';
 COMMENT ON COLUMN trial_summary.latency_ratio_low IS
   'lower end of its 95 % interval, the spread between sessions in it';
 COMMENT ON COLUMN trial_summary.latency_ratio_high IS 'upper end of its 95 % interval';
 COMMENT ON COLUMN trial_summary.speedup IS '1 / latency_ratio';
-COMMENT ON COLUMN trial_summary.prefill_tokens_per_s IS 'prompt tokens a second, as timed';
+COMMENT ON COLUMN trial_summary.prefill_tokens_per_s IS 'prompt tokens per second, as timed';
 COMMENT ON COLUMN trial_summary.size_bytes IS 'bytes of the weight files on disk';
 COMMENT ON COLUMN trial_summary.compression_ratio IS 'fp16 bytes of the original / size_bytes';
 COMMENT ON COLUMN trial_summary.memory_bytes IS 'peak memory of the inference process';
@@ -57,7 +57,7 @@ COMMENT ON COLUMN trial_summary.on_front IS
 COMMENT ON COLUMN trial_summary.front_rank IS
   '0 on the front, 1 on the front without those, and so on; NULL: not measured in full';
 COMMENT ON COLUMN trial_summary.contribution IS
-  'hypervolume that the front loses without it, whoever it beat taking its place, over the baseline''s scale';
+  'hypervolume that the front loses without it, whoever it dominated taking its place, over the baseline''s scale';
 COMMENT ON COLUMN trial_summary.runtime IS 'what executed the model';
 COMMENT ON COLUMN trial_summary.seconds IS 'wall time from its opening to its end';
 COMMENT ON COLUMN trial_summary.failure_kind IS
