@@ -23,7 +23,10 @@ from pare_backends.pruning.rounds import left_by_round
 if TYPE_CHECKING:
     import torch
 
-FIGURES = {"block_influence": ("block_influence", "1"), "perplexity": ("loss_rise", "nats per token")}
+FIGURES = {
+    "block_influence": ("block_influence", "1"),
+    "perplexity": ("loss_rise", "nats per token"),
+}
 """The figure that a block is weighed by, with its unit, by the knob's value."""
 BY_NUMBER = ("scale_attn_by_inverse_layer_idx",)
 """What makes a block compute by its own number: renumbered, it would be another."""
