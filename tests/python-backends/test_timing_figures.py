@@ -71,7 +71,7 @@ def by_metric(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def test_times_of_a_token_and_rates_are_those_of_the_passes() -> None:
-    """0.2 s for 20 tokens are 10 ms per token, 100 tokens per second; 0.5 s for 10 are 50 and 20."""
+    """0.2 s for 20 tokens are 10 ms per token and 100 per second; 0.5 s for 10: 50, 20."""
     rows = by_metric(timing_rows(TIMING, SleepingSession(), PASSES, "a form"))
     assert {metric: row["value"] for metric, row in rows.items()} == pytest.approx(
         {

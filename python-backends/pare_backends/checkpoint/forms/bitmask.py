@@ -1,7 +1,7 @@
 """Bitmask: a bit for every weight and, of those that are not zero, the values in float16.
 
-What pruning leaves, so that zeros cost a bit and not sixteen: (1 + 16 · (1 − s)) bits per weight at a
-sparsity s, 9 at one half. A pattern such as 2:4 is stored in the same form: its own index, two
+What pruning leaves, so that zeros cost a bit and not sixteen: (1 + 16 · (1 − s)) bits per weight at
+a sparsity s, 9 at one half. A pattern such as 2:4 is stored in the same form: its own index, two
 positions of four, would take 0.75 to 1 bit a weight (log2 6 / 4 to 2 · 2 / 4) and no public library
 reads one any more, so a second form would save at most 0.25 of 9 bits.
 

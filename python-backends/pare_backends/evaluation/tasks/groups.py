@@ -7,7 +7,7 @@ A task says so in its definition's metadata:
 `field` holds a row's group. `include`, if given, is lm-eval's own document of a group, with the
 group's name in place of `{}`: its description and its worked examples. `means` names unweighted
 means over groups; the text is a pattern that is cut from a group's name first, so that variants of
-one subtask count as one. `hub_configs`, if given, are the dataset's parts on the hub, one per group.
+one subtask count as one. `hub_configs`, if given, are the dataset's parts on the hub, one a group.
 """
 
 from __future__ import annotations
