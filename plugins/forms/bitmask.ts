@@ -10,10 +10,6 @@ export interface BitmaskForm extends StoredForm {
 const VALUE_BITS = 16;
 const BYTES_A_DIMENSION = 8;
 
-export function isBitmask(form: StoredForm): form is BitmaskForm {
-  return form.form === "bitmask";
-}
-
 /** Bytes of matrices in this form: a bit for every weight, the values that are left, the shape. */
 export function bitmaskBytes({ sparsity }: BitmaskForm, shapes: readonly LinearShape[]): number {
   return shapes.reduce((sum, { out_features, in_features, count }) => {

@@ -1,6 +1,6 @@
 import { type Change, defineRuntime, type Facts, type Support } from "../../core/mod.ts";
 import { isAdapter } from "../forms/adapter.ts";
-import { isBitmask } from "../forms/bitmask.ts";
+import { isDecoded } from "../forms/_decoded.ts";
 import { isGrid } from "../forms/grid.ts";
 
 /** Architectures whose GGUF file is written (`runtimes/llama_cpp/gguf_layout.py`). */
@@ -23,7 +23,7 @@ function supports({ model, device }: Facts): Support {
 
 function holds({ part, effect, form }: Change, { model }: Facts): Support {
   if (effect === "caches") return { ok: false, reason: "its file has no policy of a KV cache" };
-  if (form === null || isBitmask(form) || isAdapter(form)) return { ok: true };
+  if (form === null || isDecoded(form) || isAdapter(form)) return { ok: true };
   if (!isGrid(form)) {
     return { ok: false, reason: `no GGUF file is written of weights stored as ${form.form}` };
   }
@@ -48,7 +48,8 @@ export default defineRuntime({
   form: { environment: "default", shared: "artifact" },
   supports,
   formats: "integers of 2 to 4 bits, as 4, and symmetric ones of 8, in groups of 32·n or whole " +
-    "rows; their inputs rounded to 8 bits in groups of 32; floats, pruned ones too, as float16",
+    "rows; their inputs rounded to 8 bits in groups of 32; floats, pruned and " +
+    "decoded ones too, as float16",
   holds,
   // Its environment compiles for minutes, and its numerics are not those of the evaluation.
   preference: 5,

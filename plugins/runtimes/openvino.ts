@@ -1,6 +1,6 @@
 import { type Change, defineRuntime, type Facts, type Support } from "../../core/mod.ts";
 import { isAdapter } from "../forms/adapter.ts";
-import { isBitmask } from "../forms/bitmask.ts";
+import { isDecoded } from "../forms/_decoded.ts";
 import { isGrid } from "../forms/grid.ts";
 
 /**
@@ -41,9 +41,9 @@ function supports({ model, device }: Facts): Support {
 
 function holds({ effect, form }: Change): Support {
   if (effect === "caches") return { ok: false, reason: "its graph keeps all keys and values" };
-  // Zeros of a bitmask are floats like others there, and an adapter is added to its weights: the graph
+  // What is decoded are floats like others there, and an adapter is added to its weights: the graph
   // gains nothing by either.
-  if (form === null || isGrid(form) || isBitmask(form) || isAdapter(form)) return { ok: true };
+  if (form === null || isGrid(form) || isDecoded(form) || isAdapter(form)) return { ok: true };
   return { ok: false, reason: `its graph takes no weights stored as ${form.form}` };
 }
 
@@ -54,7 +54,8 @@ export default defineRuntime({
   form: { environment: "openvino_export", shared: "architecture" },
   supports,
   formats:
-    "integers of 2 to 8 bits in any groups, 2 and 3 bits as 4; floats, pruned ones too, as float32",
+    "integers of 2 to 8 bits in any groups, 2 and 3 bits as 4; floats, pruned and decoded ones " +
+    "too, as float32",
   holds,
   preference: 100,
 });

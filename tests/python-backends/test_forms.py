@@ -174,7 +174,7 @@ def test_a_form_of_a_later_pare_is_refused_by_name(tmp_path: Path) -> None:
     config = json.loads(path.read_text())
     config["pare_stored_forms"]["lattice"] = {"version": 1}
     path.write_text(json.dumps(config))
-    with pytest.raises(StageFailure, match="'lattice', this pare knows grid, bitmask"):
+    with pytest.raises(StageFailure, match="'lattice', this pare knows grid, bitmask, seeds"):
         read(tmp_path)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from pare_backends.checkpoint.forms.bitmask import BitmaskTensor
 from pare_backends.checkpoint.forms.form import StoredTensor
 from pare_backends.checkpoint.forms.grid import GridTensor
+from pare_backends.checkpoint.forms.seeds import SeedTensor
 from pare_backends.checkpoint.stored import StoredTensors
 from pare_backends.failures import StageFailure
 
@@ -20,6 +21,7 @@ __all__ = [
     "OWN_FORMS",
     "BitmaskTensor",
     "GridTensor",
+    "SeedTensor",
     "StoredTensor",
     "form_entries",
     "forms_by_layer",
@@ -28,7 +30,7 @@ __all__ = [
     "weight_name",
 ]
 
-REGISTERED: tuple[type[StoredTensor], ...] = (GridTensor, BitmaskTensor)
+REGISTERED: tuple[type[StoredTensor], ...] = (GridTensor, BitmaskTensor, SeedTensor)
 OWN_FORMS = "pare_stored_forms"
 """Key of config.json: forms of pare's own, by name, with their layers."""
 CONFIG_KEYS = ("quantization_config", OWN_FORMS)

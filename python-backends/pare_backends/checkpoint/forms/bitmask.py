@@ -97,14 +97,7 @@ class BitmaskTensor(StoredTensor):
 
     @classmethod
     def read(cls, stored: StoredTensors, layer: str, config: Mapping[str, Any]) -> Self:
-        missing = [part for part in cls.PARTS if f"{layer}{part}" not in stored]
-        if missing:
-            raise StageFailure(
-                "bad_input",
-                f"Cannot read {layer}: its file has a mask and no {layer}{missing[0]}",
-                hint="The checkpoint is damaged: copy or make it again",
-            )
-        values, mask, shape = (stored[f"{layer}{part}"] for part in cls.PARTS)
+        values, mask, shape = cls.found_parts(stored, layer)
         tensor = cls(mask, values, tuple(int(n) for n in shape))
         tensor.check(layer)
         return tensor

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pare_backends.checkpoint.stored import StoredTensors
+from pare_backends.failures import StageFailure
 
 
 class StoredTensor(ABC):
@@ -62,6 +63,19 @@ class StoredTensor(ABC):
     @abstractmethod
     def read(cls, stored: StoredTensors, layer: str, config: Mapping[str, Any]) -> Self:
         """One layer from its parts. config: config.json"""
+
+    @classmethod
+    def found_parts(cls, stored: StoredTensors, layer: str) -> list[np.ndarray]:
+        """The parts of a layer in the order of `PARTS`; raises `StageFailure` where one is gone."""
+        missing = [part for part in cls.PARTS if f"{layer}{part}" not in stored]
+        if missing:
+            raise StageFailure(
+                "bad_input",
+                f"Cannot read {layer}: it is stored as {cls.FORM}, and its file has no"
+                f" {layer}{missing[0]}",
+                hint="The checkpoint is damaged: copy or make it again",
+            )
+        return [stored[f"{layer}{part}"] for part in cls.PARTS]
 
     @classmethod
     @abstractmethod

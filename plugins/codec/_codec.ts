@@ -1,0 +1,64 @@
+/** What every codec of the linear layers shares. */
+import {
+  type Change,
+  type Facts,
+  type HintAbout,
+  type Leaves,
+  type Order,
+  type StoredForm,
+  type Support,
+  withWeightBytes,
+} from "../../core/mod.ts";
+
+/**
+ * Cosine of weights with their code's: 0.99 at 4 bits a weight of Gaussian ones, 0.8 near 1 bit; a
+ * layer with other weights has about 0.
+ */
+const LEAST_COSINE = 0.3;
+/** torch and its buffers before a weight is read. */
+export const PROCESS_BYTES = 0.8e9;
+
+/** No runtime here computes with a code: each holds the floats that it stands for. */
+const NO_FASTER = "the code is decoded when the model is loaded, so that in memory it takes the " +
+  "bytes of floats and runs no faster than they do";
+
+/** A code stands in the place of whatever the weights were stored as: ratios do not multiply. */
+export const encodesOnce: Order = {
+  effect: "encodes",
+  follows: ["trains", "prunes", "resizes"],
+  precedes: [],
+  reason: "it replaces how float weights are stored, once",
+};
+
+/** Whether the model has matrices that a code can stand for. */
+export function hasMatrices({ model }: Facts): Support {
+  if (model.unpackable !== null && model.unpackable !== undefined) {
+    return { ok: false, reason: model.unpackable };
+  }
+  if (model.linear_shapes.length > 0) return { ok: true };
+  return { ok: false, reason: `${model.architecture} has no linear layers that pare can find` };
+}
+
+/** Whether blocks of so many weights divide every row that they would cut. */
+export function cutsRows(block: number, { model }: Facts): Support {
+  const odd = model.linear_shapes.find(({ in_features }) => in_features % block !== 0);
+  if (odd === undefined) return { ok: true };
+  return {
+    ok: false,
+    reason: `blocks of ${block} do not divide the rows of ${odd.in_features} weights`,
+  };
+}
+
+/** What a codec of the linear layers leaves. bytes: of all of them, by the form's formula */
+export function leavesEncoded(form: StoredForm, bytes: number, { model }: Facts): Leaves {
+  const change: Change = {
+    ...{ part: "linear", effect: "encodes", form, least_cosine: LEAST_COSINE },
+    no_faster: NO_FASTER,
+  };
+  return { changes: [change], model: withWeightBytes(model, { linear: bytes }) };
+}
+
+/** What to do where a code was too coarse, or not coarse enough. */
+export function codecHint(about: HintAbout): string {
+  return about === "quality" ? "Take more bits a weight" : "Take fewer bits a weight";
+}

@@ -1,0 +1,1 @@
+"""Codecs: one file a method, each a frozen `Params` and `apply`."""
