@@ -12,17 +12,23 @@ const DATA = Deno.env.get("PARE_TEST_DATA") ??
   fileURLToPath(new URL("../../../shared/data", import.meta.url));
 
 /** Of these a few rows of each of so many groups. */
-const GROUPS: Record<string, number> = { mmlu: rounds(3, 6), bigbench_hard: rounds(2, 3) };
+const GROUPS: Record<string, number> = { mmlu: rounds(3, 6), bigbench_hard: rounds(1, 3) };
 /** Those whose prompts or answers are long take a minute a few samples, on both sides. */
 const SAMPLES: Record<string, number> = {
   arc_challenge: rounds(1, 3),
-  bigbench_hard: rounds(2, 3),
+  bigbench_hard: rounds(1, 3),
   gsm8k: rounds(1, 2),
   hellaswag: rounds(1, 3),
-  lambada: 20,
+  lambada: rounds(8, 20),
   mmlu: rounds(3, 6),
   truthfulqa_generation: rounds(1, 3),
   truthfulqa_mc2: rounds(1, 3),
+};
+/** Examples before a question at most: 25 of them take half a minute a sample; gsm8k keeps its five. */
+const SHOTS: Record<string, number> = {
+  arc_challenge: rounds(3, 25),
+  hellaswag: rounds(3, 10),
+  mmlu: rounds(2, 5),
 };
 /** Long answers end early, on both sides: the minutes lie in the rest of them. */
 const SHORTER = {
@@ -61,7 +67,10 @@ Deno.test({
       const definition = { ...task.definition, ...shorter };
       return [{
         name: task.name,
-        task: wireTask(shorter === undefined ? task : { ...task, definition }, path),
+        task: {
+          ...wireTask(shorter === undefined ? task : { ...task, definition }, path),
+          few_shot: Math.min(task.few_shot, SHOTS[task.name] ?? Infinity),
+        },
         samples: SAMPLES[task.name] ?? 3,
         groups: GROUPS[task.name] ?? null,
         proxy: false,
