@@ -81,9 +81,8 @@ export const ArtifactChange = z.strictObject({
 });
 export type ArtifactChange = z.infer<typeof ArtifactChange>;
 
-// HEAD
-/** What kind of text a method works on: it reads activations from it, or learns it. */ export const DataKind =
-  z.enum(["calibration", "training"]);
+/** What kind of text a method works on: it reads activations from it, or learns it. */
+export const DataKind = z.enum(["calibration", "training"]);
 export type DataKind = z.infer<typeof DataKind>;
 
 /** The windows of text that made an artifact. */

@@ -68,7 +68,8 @@ export function checkStrategy(
     const { entry: { method }, leaves } = link;
     const verdict = checkAction(link);
     if (!verdict.ok) return verdict;
-    for (const { part } of leaves.changes) {
+    // A part that one action leaves in several forms is changed once.
+    for (const part of new Set(leaves.changes.map(({ part }) => part))) {
       const before = changed.get(part) ?? [];
       for (const earlier of before) {
         const order = checkOrder(method, earlier, part);

@@ -31,6 +31,19 @@ Deno.test("checkStrategy() lets a recipe through whose actions change different 
   assert.equal(reason([["solve"], ["round", { targets: "embedding", bits: 8 }]]), "");
 });
 
+Deno.test("checkStrategy() takes several forms of one part for one change of it", () => {
+  const mixing = methods.map((entry) => {
+    if (entry.method.name !== "solve") return entry;
+    const leaves: Method["leaves"] = (params, where) => {
+      const { changes, model } = entry.method.leaves(params, where);
+      return { changes: [...changes, ...changes], model };
+    };
+    return { ...entry, method: { ...entry.method, leaves } };
+  });
+  assert.deepEqual(checkStrategy(resolved(["solve"]), mixing, facts), { ok: true });
+  assert.equal(checkStrategy(resolved(["solve"], ["round"]), mixing, facts).ok, false);
+});
+
 Deno.test("checkStrategy() refuses an action that may not follow another on one part, and says why", () => {
   assert.equal(
     reason([["solve"], ["round"]]),

@@ -16,7 +16,7 @@ import { scoreLayers, usualFormats } from "../../tracker/sensitivity/score_layer
 import { openStore } from "../../tracker/store/store.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
-import { AT, STUDY, studyRecords } from "../fixtures/stores/records.ts";
+import { AT, STUDY, studyRecords, trialId } from "../fixtures/stores/records.ts";
 
 /** A layer's score; layers are numbered by their values' places. */
 function scores(scorer: Scorer, format: string, values: readonly number[]): LayerScore[] {
@@ -46,7 +46,28 @@ Deno.test("layers stand in SQL with their ranks, and how far two scorers agree",
       ...scores("kl", "8-bit", [0, 0, 0, 0, 0]),
       ...scores("fisher", "8-bit", [1, 2, 3, 4, 5]),
     ]));
+    const mix = { stored_bits: [3, 8], weight_bits: [3.25, 8.25], fisher: [0.2, 0.1] };
+    for (const [metric, values] of Object.entries(mix)) {
+      await store.record({
+        ...{ type: "layer_sensitivities", at: AT, study_id: STUDY, trial_id: trialId(1), metric },
+        ...{ artifact_id: "0".repeat(16), unit: metric === "fisher" ? "nats a token" : "bits" },
+        layers: values.map((value, n) => ({ layer: `layers.${n}.q_proj`, value })),
+      });
+    }
     await store.flush({ wait_ms: 60_000 });
+    const mixed = await store.query(
+      `SELECT layer_index, layer, format, weight_bits, scorer, value FROM layer_mix
+       WHERE trial_id = '${trialId(1)}' ORDER BY layer_index`,
+    );
+    assert.deepEqual(
+      mixed.rows.map((row) => ({ ...row, layer_index: Number(row["layer_index"]) })),
+      [
+        ...[[0, "3-bit", 3.25, 0.2], [1, "8-bit", 8.25, 0.1]].map(([n, format, bits, value]) => ({
+          ...{ layer_index: n, layer: `layers.${n}.q_proj`, format, weight_bits: bits },
+          ...{ scorer: "fisher", value },
+        })),
+      ],
+    );
     const ASKED = `SELECT layer_index, layer, format, scorer, weight_bits, value, unit, rank
       FROM layer_sensitivity WHERE scorer = 'kl' AND format = '3-bit-g64' ORDER BY layer_index`;
     const { rows } = await store.query(ASKED);

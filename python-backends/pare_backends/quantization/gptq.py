@@ -42,23 +42,44 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     model, tokenizer = context.load_linear(checkpoint)
     with context.report.span("quantize", library=True):
         modules = [context.layout.modules[layer] for layer in layers]
+        alike = scheme(modules, params.bits, params.group_size, params.symmetric, params.clip)
         pruned = checkpoint.in_form(BitmaskTensor)
         with kept_zeros() if pruned else nullcontext():
-            run_oneshot(model, tokenizer, windows, modules, params, context)
+            run_oneshot(model, tokenizer, windows, [alike], params, context)
+    grid = (params.bits, params.group_size, params.symmetric)
     with context.report.span("extract"):
-        tensors = {layer: read_layer(model, layer, params, context) for layer in layers}
+        tensors = {layer: read_layer(model, layer, *grid, context) for layer in layers}
     return checkpoint.with_stored(tensors)
+
+
+def scheme(
+    modules: Sequence[str], bits: int, group_size: int, symmetric: bool, clip: bool
+) -> dict[str, Any]:
+    """A config group of llm-compressor: how the weights of these modules are rounded."""
+    by_group = group_size != -1
+    return {
+        "targets": list(modules),
+        "weights": {
+            "num_bits": bits,
+            "type": "int",
+            "symmetric": symmetric,
+            "strategy": "group" if by_group else "channel",
+            "group_size": group_size if by_group else None,
+            "observer": "memoryless_mse" if clip else "memoryless_minmax",
+        },
+    }
 
 
 def run_oneshot(
     model: Any,
     tokenizer: Any,
     windows: Any,
-    modules: Sequence[str],
+    schemes: Sequence[dict[str, Any]],
     params: Params,
     context: Context,
 ) -> None:
-    """llm-compressor's own calibration; leaves scales and rounded weights on the modules."""
+    """llm-compressor's own calibration; leaves scales and rounded weights on the modules of the
+    schemes. Of `params` it takes how columns are gone through."""
     from llmcompressor import oneshot
     from llmcompressor.modifiers.gptq import GPTQModifier
     from torch.utils.data import DataLoader
@@ -67,20 +88,8 @@ def run_oneshot(
     from pare_backends.quantization.routed import count_routed, routed_note
     from pare_backends.quantization.watch import watch_blocks
 
-    by_group = params.group_size != -1
-    scheme = {
-        "targets": list(modules),
-        "weights": {
-            "num_bits": params.bits,
-            "type": "int",
-            "symmetric": params.symmetric,
-            "strategy": "group" if by_group else "channel",
-            "group_size": params.group_size if by_group else None,
-            "observer": "memoryless_mse" if params.clip else "memoryless_minmax",
-        },
-    }
     recipe = GPTQModifier(
-        config_groups={"group_0": scheme},
+        config_groups={f"group_{number}": one for number, one in enumerate(schemes)},
         dampening_frac=params.dampening,
         actorder="static" if params.actorder == "static" else None,
     )
@@ -102,11 +111,11 @@ def run_oneshot(
     context.notes.extend(routed_note(counts, windows.numel(), ALL_EXPERTS))
 
 
-def read_layer(model: Any, layer: str, params: Params, context: Context) -> GridTensor:
+def read_layer(
+    model: Any, layer: str, bits: int, group_size: int, symmetric: bool, context: Context
+) -> GridTensor:
     """One layer's integers and scales."""
     module = model.get_submodule(context.layout.modules[layer])
-    zeros = None if params.symmetric else module.weight_zero_point
-    tensor = grid_tensor(
-        layer, module.weight, module.weight_scale, zeros, params.bits, params.group_size
-    )
+    zeros = None if symmetric else module.weight_zero_point
+    tensor = grid_tensor(layer, module.weight, module.weight_scale, zeros, bits, group_size)
     return context.in_place(layer, tensor)

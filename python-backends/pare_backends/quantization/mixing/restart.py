@@ -27,15 +27,15 @@ class Stopped(Exception):
 class RestartableModel:
     """The model, and what its blocks and itself gave for each window as it stood.
 
-    Memory: the outputs of every block and the logits, float32: windows · tokens ·
-    (blocks · hidden + vocabulary) · 4 bytes, 68 MB of SmolLM2-135M on 256 tokens.
+    Memory: the outputs of every block and, where they are kept, the logits, float32: windows ·
+    tokens · (blocks · hidden + vocabulary) · 4 bytes, 68 MB of SmolLM2-135M on 256 tokens.
     """
 
-    def __init__(self, model: Any, blocks: Sequence[str], windows: torch.Tensor) -> None:
-        """blocks: their modules, in the order in which they run; windows: (windows, tokens) int64.
-
-        raises: StageFailure "invalid" where the model does not run them in this order
-        """
+    def __init__(
+        self, model: Any, blocks: Sequence[str], windows: torch.Tensor, keeps_logits: bool
+    ) -> None:
+        """blocks: their modules in the order in which they run; windows: (windows, tokens) int64"""
+        self.keeps_logits = keeps_logits
         self.model, self.blocks, self.windows = model, list(blocks), windows
         self.outputs: list[list[Any]] = []
         self.logits: list[torch.Tensor] = []  # (tokens, vocabulary) of each window
@@ -44,7 +44,10 @@ class RestartableModel:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Within, the model may be run from any block on; the first pass is made here."""
+        """Within, the model may be run from any block on; the first pass is made here.
+
+        raises: StageFailure "invalid" where the model does not run the blocks in their order
+        """
         import torch
 
         modules = [self.model.get_submodule(name) for name in self.blocks]
@@ -54,7 +57,8 @@ class RestartableModel:
             try:
                 for window in range(len(self.windows)):
                     self._kept = []
-                    self.logits.append(self._pass(window))
+                    logits = self._pass(window)
+                    self.logits += [logits] if self.keeps_logits else []
                     self.outputs.append(self._kept)
                     if len(self._kept) != len(self.blocks):
                         raise StageFailure(

@@ -81,7 +81,7 @@ class Scoring:
                 )
         blocks = blocks_of(self.model, modules)
         inner = [block.module for block in blocks if block.module not in modules.values()]
-        restart = RestartableModel(self.model, inner, self.windows)
+        restart = RestartableModel(self.model, inner, self.windows, "kl" in self.scorers)
         counted, scores = 0, []
         with self.report.span("score", library=True), restart.running():
             for block in blocks:

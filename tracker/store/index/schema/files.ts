@@ -4,10 +4,10 @@
  * Version of the schema that this pare writes: one more whenever a file below changes, so that indexes
  * of before are made anew from their journals and earlier versions of pare refuse those of after.
  */
-export const SCHEMA_VERSION = 49;
+export const SCHEMA_VERSION = 50;
 
 /** Over the files below, as `schemaHash` has it: a test holds both to the files. */
-export const SCHEMA_HASH = "1ee60c769dd9cdfb";
+export const SCHEMA_HASH = "b9237b7a563be555";
 
 /** Tables by what they are about: `schema/tables/NAME.sql`. */
 export const TABLES = [
@@ -50,6 +50,7 @@ export const VIEWS = [
   "artifact_figures",
   "layer_sensitivity",
   "scorer_agreement",
+  "layer_mix",
   "method_beliefs",
   "consulted_trials",
   "metric_points",

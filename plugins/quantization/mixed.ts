@@ -1,0 +1,180 @@
+import {
+  type Change,
+  choice,
+  defineMethod,
+  type Facts,
+  flag,
+  integer,
+  type Leaves,
+  real,
+  type Support,
+  weightBytes,
+  withWeightBytes,
+} from "../../core/mod.ts";
+import { gridBytes } from "../forms/grid.ts";
+import {
+  autoGroupSize,
+  dividesRows,
+  gridForm,
+  type GridParams,
+  groupSize,
+  leavesRounded,
+  linearRows,
+  modelMemory,
+  packsLinearLayers,
+  roundsOnce,
+  seedGroupSize,
+  symmetricGrid,
+} from "./_groups.ts";
+import { calibrationWindows, GPU_SPEED } from "./_linear.ts";
+
+/** A step of the budget, when there is to be more or less of it. */
+const STEP_BITS = 0.5;
+/** For SmolLM2-135M on one core: 300 tokens a second forwards, a third of it with the way back. */
+const START_SECONDS = 8;
+const SECONDS_A_WEIGHT_AND_TOKEN = 3e-11;
+/** Rounding with a clip, twice: to score, and to write. */
+const SECONDS_A_WEIGHT_AND_WIDTH = 2.5e-7;
+/** GPTQ's own, as in gptq.ts. */
+const SECONDS_A_WEIGHT = 1.3e-7;
+/** Below this many parameters 3 bits cost more than an aggressive try may. */
+const SMALL_MODEL = 1e9;
+
+interface MixParams {
+  readonly average_bits: number;
+  readonly layer_bits: string;
+  readonly group_size: GridParams["group_size"];
+  readonly symmetric: boolean;
+}
+
+/** The grids that a layer may have, the smallest first. */
+function grids({ layer_bits, group_size, symmetric }: MixParams) {
+  return layer_bits.split("-").map(Number).map((bits) =>
+    gridForm({ bits: bits as GridParams["bits"], group_size, symmetric })
+  );
+}
+
+/** Bits a weight, scales included, if all layers had the smallest grid, and the largest. */
+function reach(params: MixParams, { model }: Facts): { least: number; most: number } {
+  const weights = model.linear_shapes.reduce(
+    (sum, { out_features, in_features, count }) => sum + out_features * in_features * count,
+    0,
+  );
+  const all = grids(params).map((form) => 8 * gridBytes(form, model.linear_shapes) / weights);
+  return { least: Math.min(...all), most: Math.max(...all) };
+}
+
+/** The mix fills its budget: a layer has one of the grids, and all together have the mean. */
+function leaves(params: MixParams, facts: Facts): Leaves {
+  const changes = grids(params).flatMap((form): readonly Change[] =>
+    leavesRounded(["linear"], form, facts).changes
+  );
+  const { least, most } = reach(params, facts);
+  const mean = Math.min(Math.max(params.average_bits, least), most);
+  const linear = mean * facts.model.linear_parameters / 8;
+  const bytes = { ...weightBytes(facts.model), linear };
+  return { changes, model: withWeightBytes(facts.model, bytes) };
+}
+
+function accepts(params: MixParams, facts: Facts): Support {
+  const packs = packsLinearLayers(facts);
+  if (!packs.ok) return packs;
+  const divides = dividesRows(params.group_size, linearRows(facts));
+  if (!divides.ok) return divides;
+  const { least, most } = reach(params, facts);
+  const { average_bits } = params;
+  if (average_bits >= least && average_bits <= most) return { ok: true };
+  const ends = `${least.toFixed(2)} to ${most.toFixed(2)} bits a weight, scales included`;
+  return {
+    ok: false,
+    reason: `layers of ${params.layer_bits} bits have ${ends}, not ${average_bits} on average`,
+  };
+}
+
+/** A format of its own for each layer. */
+export default defineMethod({
+  name: "mixed",
+  summary: "Gives each layer the bits that it needs most, under a mean number of bits a weight",
+  knobs: {
+    average_bits: real({
+      minimum: 2,
+      maximum: 8.5,
+      default: 4,
+      unit: "bits a weight, scales included",
+      description: "Mean over the linear weights that the mix may have at most",
+    }),
+    layer_bits: choice(["2-3-4-8", "2-3-4", "3-4-8", "3-4", "4-8"], {
+      default: "3-4-8",
+      unit: "bits that a layer may have",
+      description: "Bits of the integers that a layer may be given",
+    }),
+    group_size: groupSize,
+    symmetric: symmetricGrid,
+    scored_by: choice(["kl", "fisher", "reconstruction"], {
+      default: "fisher",
+      unit: "scorer of a layer",
+      description: "What a layer's format is taken to cost: kl is measured by forward passes for " +
+        "each layer and format, fisher estimates it by one backward pass",
+    }),
+    rounded_by: choice(["rtn", "gptq"], {
+      default: "rtn",
+      unit: "method that rounds",
+      description: "What rounds the layers once their formats are chosen",
+    }),
+    fused_alike: flag({
+      default: true,
+      description: "Layers that are given the same input, such as Q, K and V, share a format, as " +
+        "runtimes that fuse them need",
+    }),
+    samples: calibrationWindows(8),
+    seqlen: integer({
+      minimum: 16,
+      maximum: 4096,
+      default: 256,
+      log: true,
+      unit: "tokens of a window",
+      description: "Tokens used of each window, at most as many as it has",
+      takes: "tokens",
+    }),
+  },
+  needs: { environment: "default", data: "calibration", gpu: false },
+  leaves,
+  order: roundsOnce,
+  label: ({ average_bits, layer_bits, group_size }) => [
+    `${average_bits}-bit`,
+    `of ${layer_bits}`,
+    ...(group_size > 0 ? [`g${group_size}`] : []),
+  ],
+  hint: (about) => about === "quality" ? "Allow more bits on average" : "Allow fewer bits",
+  supports: packsLinearLayers,
+  accepts,
+  auto: (facts) => ({ group_size: autoGroupSize(facts) }),
+  seed(boldness, facts) {
+    if (boldness !== "aggressive") return null;
+    // 4.25 is what 4 bits in groups of 64 take: the mix may be that.
+    const average_bits = facts.model.parameters < SMALL_MODEL ? 4.25 : 3.5;
+    return { average_bits, group_size: seedGroupSize(facts), rounded_by: "gptq" };
+  },
+  next(params, finding, facts) {
+    const step = finding === "lost" ? STEP_BITS : -STEP_BITS;
+    const further = { ...params, average_bits: params.average_bits + step };
+    return accepts(further, facts).ok ? further : null;
+  },
+  estimateSeconds(params, { model, device }) {
+    const { layer_bits, scored_by, rounded_by, samples, seqlen } = params;
+    const count = layer_bits.split("-").length;
+    // A pass for each layer and width; a restart at the layer's block halves it.
+    const layers = model.linear_shapes.reduce((sum, shape) => sum + shape.count, 0);
+    const passes = scored_by === "kl" ? layers * count / 2 : 4;
+    const a_pass = samples * seqlen * SECONDS_A_WEIGHT_AND_TOKEN;
+    const a_weight = count * SECONDS_A_WEIGHT_AND_WIDTH + passes * a_pass +
+      (rounded_by === "gptq" ? SECONDS_A_WEIGHT + 2 * a_pass : 0);
+    const speed = device.device === "cuda" ? GPU_SPEED : 1;
+    return START_SECONDS + model.linear_parameters * a_weight / speed;
+  },
+  // The model, its squared gradients and a window's activations; the logits of every window.
+  estimateMemory({ samples, seqlen }, facts) {
+    const { embedding_parameters, hidden_size } = facts.model;
+    return modelMemory(facts, 3) + 8 * samples * seqlen * embedding_parameters / hidden_size;
+  },
+});

@@ -1,0 +1,152 @@
+"""A format of its own for each layer: the best mix under a mean number of bits, by what each layer
+loses in each format."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pare_backends.checkpoint import Checkpoint, GridTensor
+from pare_backends.failures import StageFailure
+from pare_backends.knobs import choice, flag, integer, real
+from pare_backends.methods.context import Context
+from pare_backends.quantization import gptq
+from pare_backends.quantization.layer_checks import check_layers
+from pare_backends.quantization.mixing.formats import Format, format_of
+from pare_backends.quantization.mixing.scores import SCORERS, Score, Scoring
+from pare_backends.quantization.mixing.solve import Decision, Option, best_mix
+
+GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
+
+
+@dataclass(frozen=True)
+class Params:
+    """Knobs; the same as in plugins/quantization/mixed.ts."""
+
+    average_bits: float = real(4.0, minimum=2.0, maximum=8.5, unit="bits a weight, scales included")
+    layer_bits: str = choice(
+        "3-4-8",
+        choices=("2-3-4-8", "2-3-4", "3-4-8", "3-4", "4-8"),
+        unit="bits that a layer may have",
+    )
+    group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
+    symmetric: bool = flag(True)
+    scored_by: str = choice("fisher", choices=tuple(SCORERS), unit="scorer of a layer")
+    rounded_by: str = choice("rtn", choices=("rtn", "gptq"), unit="method that rounds")
+    fused_alike: bool = flag(True)
+    samples: int = integer(8, minimum=1, maximum=512, unit="calibration windows")
+    seqlen: int = integer(256, minimum=16, maximum=4096, unit="tokens of a window")
+
+
+def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
+    """Scores the linear layers, solves for the budget and rounds each to the format it got."""
+    layers = context.layout.linear
+    check_layers(checkpoint, context.layout, layers, params.group_size)
+    windows = context.calibration(params.samples, params.seqlen)
+    formats = [
+        Format(int(width), params.group_size, params.symmetric)
+        for width in params.layer_bits.split("-")
+    ]
+    model, tokenizer = context.load_linear(checkpoint)
+    kept = None if context.work_dir is None else context.work_dir / "scores.jsonl"
+    scoring = Scoring(
+        *(model, context.layout, windows, formats, [params.scored_by], context.seed),
+        *(context.report, kept),
+    )
+    scores = scoring.run(layers)
+    weights = sum(checkpoint.weight(layer).size for layer in layers)
+    budget = int(params.average_bits * weights / 8)
+    with context.report.span("solve"):
+        chosen = chosen_formats(scores, budget, params.fused_alike)
+    tell(context, params, scores, chosen, weights)
+    if params.rounded_by == "gptq":
+        tensors = by_gptq(model, tokenizer, windows, chosen, context)
+    else:
+        tensors = by_rounding(checkpoint, chosen, context)
+    return checkpoint.with_stored(tensors)
+
+
+def chosen_formats(
+    scores: Sequence[Score], budget_bytes: int, fused_alike: bool
+) -> dict[str, Format]:
+    """The best mix, by layer. fused_alike: layers that are given the same input share a format"""
+    groups: dict[int, dict[str, list[Score]]] = {}
+    for score in scores:
+        number = score.shares_input if fused_alike else score.layer_index
+        groups.setdefault(number, {}).setdefault(score.format, []).append(score)
+    decisions = []
+    for by_format in groups.values():
+        options = tuple(
+            Option(name, sum(s.size_bytes for s in rows), sum(s.value for s in rows))
+            for name, rows in by_format.items()
+        )
+        members = next(iter(by_format.values()))
+        decisions.append(Decision(tuple(score.layer for score in members), options))
+    chosen = best_mix(decisions, budget_bytes)
+    return {
+        layer: format_of(option.format)
+        for decision, option in zip(decisions, chosen, strict=True)
+        for layer in decision.layers
+    }
+
+
+def tell(
+    context: Context,
+    params: Params,
+    scores: Sequence[Score],
+    chosen: Mapping[str, Format],
+    weights: int,
+) -> None:
+    """What was chosen, by layer, and what it is taken to cost. SQL: layer_mix."""
+    taken = [score for score in scores if chosen[score.layer].name == score.format]
+    if len(taken) != len(chosen):
+        raise StageFailure("invalid", "Cannot mix formats: a layer was given no text to score it")
+    for score in taken:
+        context.figure("stored_bits", chosen[score.layer].bits, "bits", score.layer)
+        context.figure("weight_bits", score.weight_bits, "bits a weight", score.layer)
+        context.figure(params.scored_by, score.value, score.unit, score.layer)
+    bits = 8 * sum(score.size_bytes for score in taken) / weights
+    counts = Counter(format.bits for format in chosen.values())
+    shares = ", ".join(f"{counts[width]} of {width} bits" for width in sorted(counts))
+    context.notes.append(
+        f"{len(chosen)} layers, {shares}: {bits:.3f} bits a weight of {params.average_bits:g}"
+        f" allowed, mixed by {params.scored_by}"
+    )
+
+
+def by_rounding(
+    checkpoint: Checkpoint, chosen: Mapping[str, Format], context: Context
+) -> dict[str, GridTensor]:
+    """Each layer rounded to nearest, as it was scored."""
+    tensors = {}
+    with context.report.span("quantize"):
+        for done, (layer, format) in enumerate(chosen.items(), start=1):
+            weights = context.matrix(checkpoint, layer)
+            tensor = format.round(layer, weights, context.report.threads)
+            tensors[layer] = context.in_place(layer, tensor)
+            context.report.progress("round", done, len(chosen), "layers")
+    return tensors
+
+
+def by_gptq(
+    model: Any, tokenizer: Any, windows: Any, chosen: Mapping[str, Format], context: Context
+) -> dict[str, GridTensor]:
+    """All layers in one pass of GPTQ, each in its own format and after the mix before it."""
+    modules: dict[Format, list[str]] = {}
+    for layer, format in chosen.items():
+        modules.setdefault(format, []).append(context.layout.modules[layer])
+    schemes = [
+        gptq.scheme(names, format.bits, format.group_size, format.symmetric, clip=True)
+        for format, names in modules.items()
+    ]
+    with context.report.span("quantize", library=True):
+        gptq.run_oneshot(model, tokenizer, windows, schemes, gptq.Params(), context)
+    with context.report.span("extract"):
+        return {
+            layer: gptq.read_layer(
+                model, layer, format.bits, format.group_size, format.symmetric, context
+            )
+            for layer, format in chosen.items()
+        }
