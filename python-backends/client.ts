@@ -70,8 +70,8 @@ export interface ClientOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly onEnvironmentProgress?: OnEnvironmentProgress;
   /**
-   * Forks workers of one process that has imported what they need. Default: unless `PARE_NURSERY` is 0,
-   * and where there is no GPU: CUDA does not survive a fork, and what a library's import does to it is
+   * Forks workers of one process that has imported what they need. Default: on Linux, unless
+   * `PARE_NURSERY` is 0 or there is a GPU: CUDA does not survive a fork, and what a library's import does to it is
    * the library's.
    */
   readonly nursery?: boolean;
@@ -134,7 +134,10 @@ function pythonOf({ pythons, options, home }: Calls, environment: string): Promi
 }
 
 async function wantsNursery({ nursery }: ClientOptions): Promise<boolean> {
-  return nursery ?? (process.env["PARE_NURSERY"] !== "0" && !await hasGpu());
+  if (nursery !== undefined) return nursery;
+  // macOS's own libraries may not be forked, and no signal tells there that a parent has died.
+  const forks = process.platform === "linux" && process.env["PARE_NURSERY"] !== "0";
+  return forks && !await hasGpu();
 }
 
 /** The environment's nursery, which is started where none runs; null: there is none here. */
