@@ -173,9 +173,20 @@ function addImportCommands(imports: Command): void {
   );
 }
 
+function withJson(command: Command): Command {
+  return command.option("--json", "as JSON; `pare schema json` describes it");
+}
+
 /** What was found, and notes on it. */
 function addLookCommands(program: Command): void {
-  withStore(program.command("studies").description("list the studies of the store"))
+  withJson(withStore(
+    program.command("show").description("a trial's card: figures, gates, files, what to do next")
+      .argument("[name]", "STUDY/t03, t03 of the latest study, or a study; default: the latest"),
+  )).action(async (name: string | undefined, options) =>
+    (await import("./commands/show_trial.ts")).showCommand(name, options)
+  );
+
+  withJson(withStore(program.command("studies").description("list the studies of the store")))
     .action(async (options) => (await import("./commands/show.ts")).studiesCommand(options));
 
   withStore(
@@ -185,10 +196,11 @@ function addLookCommands(program: Command): void {
     (await import("./commands/show.ts")).reportCommand(study, options)
   );
 
-  withStore(
-    program.command("compare").description("two trials of any studies, sample by sample")
-      .argument("<first>", "a trial, such as STUDY/t00").argument("<second>"),
-  ).action(async (first: string, second: string, options) =>
+  withJson(withStore(
+    program.command("compare").description("two trials sample by sample with costs, or two studies")
+      .argument("<first>", "a trial, such as STUDY/t00 or t00 of the latest study, or a study")
+      .argument("<second>", "one more of the same kind"),
+  )).action(async (first: string, second: string, options) =>
     (await import("./commands/compare.ts")).compareCommand(first, second, options)
   );
 
@@ -205,13 +217,17 @@ function addLookCommands(program: Command): void {
     (await import("./commands/note.ts")).noteCommand(name, text, options)
   );
 
-  withStore(program.command("status").description("how far the index is and who has the store"))
+  withJson(withStore(
+    program.command("status").description("how far the index is and who has the store"),
+  ))
     .action(async (options) => (await import("./commands/status.ts")).statusCommand(options));
 }
 
 /** What there is to name in a study. */
 function addKnownCommands(program: Command): void {
-  program.command("plugins").description("list methods, datasets, tasks, samplers and runtimes")
+  withJson(
+    program.command("plugins").description("list methods, datasets, tasks, samplers and runtimes"),
+  )
     .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
     .action(async (options) => (await import("./commands/show.ts")).pluginsCommand(options));
 
@@ -224,9 +240,42 @@ function addKnownCommands(program: Command): void {
 
   program.command("schema").description("print a JSON schema")
     .addArgument(
-      program.createArgument("[what]").choices(["action", "strategy", "result", "study"]),
+      program.createArgument("[what]").choices([
+        "action",
+        "strategy",
+        "result",
+        "study",
+        "json",
+      ]),
     )
     .action(async (what) => (await import("./commands/schema.ts")).schemaCommand(what));
+}
+
+/** Commands by what a person wants to do; help shows them in this order. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  "Set up:": ["setup", "doctor"],
+  "Start, and go on:": ["run", "resume", "demo", "evaluate"],
+  "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
+  "Look:": ["studies", "show", "status", "log", "note", "sql"],
+  "Compare and decide:": ["compare", "weigh"],
+  "Publish:": ["report", "export", "mlflow"],
+  "Keep and clean:": ["store", "import", "gc"],
+};
+
+/** Puts every command into its group, in the order of the groups. */
+function group(program: Command): void {
+  const place = Object.values(GROUPS).flat();
+  for (const [heading, names] of Object.entries(GROUPS)) {
+    for (const command of program.commands) {
+      if (names.includes(command.name())) command.helpGroup(heading);
+    }
+  }
+  const sorted = [...program.commands].sort((a, b) =>
+    place.indexOf(a.name()) - place.indexOf(b.name())
+  );
+  // Help takes the groups in the order in which the commands stand.
+  (program.commands as Command[]).splice(0, sorted.length, ...sorted);
+  program.configureHelp({ visibleCommands: ({ commands }) => [...commands] });
 }
 
 function buildProgram(): Command {
@@ -247,14 +296,19 @@ function buildProgram(): Command {
   withStore(
     program.command("gc").description("remove artifacts and cached forms that can be made again")
       .requiredOption("--max-disk <size>", "bytes that they may fill together, such as 50GB")
-      .option("--unclaimed", "artifacts that no known store names may go, too"),
+      .option("--unclaimed", "artifacts that no known store names may go, too")
+      .option("--dry-run", "say what would be removed, and remove nothing")
+      .option("--json", "as JSON; `pare schema json` describes it"),
   ).action(async (options) => (await import("./commands/gc.ts")).gcCommand(options));
+  group(program);
   return program;
 }
 
 /** What a machine needs, looked at and made. */
 function addSetUpCommands(program: Command): void {
-  program.command("doctor").description("say what of the set-up is missing and how to get it")
+  withJson(
+    program.command("doctor").description("say what of the set-up is missing and how to get it"),
+  )
     .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
     .action(async (options) => (await import("./commands/setup.ts")).doctorCommand(options));
 

@@ -38,6 +38,20 @@ export async function findStudy(
   );
 }
 
+/** The trial of that name: `STUDY/t03`, or `t03` of the newest study; an unknown one gets the nearest. */
+export async function findTrial(
+  store: Store,
+  name: string,
+): Promise<{ study_id: string; trial_id: string }> {
+  const end = name.lastIndexOf("/");
+  const { id } = await findStudy(store, end < 1 ? undefined : name.slice(0, end));
+  const trial_id = end < 1 ? `${id}/${name}` : name;
+  const study = replayStudy(await store.journalOf(id), id);
+  const known = [...study?.trials ?? [], ...study?.open ?? []].map((trial) => trial.trial_id);
+  if (known.includes(trial_id)) return { study_id: id, trial_id };
+  throw new UsageError(unknownName("trial", trial_id, known));
+}
+
 /** What a study that is taken up works to; a limit of what searches nothing is refused. */
 export function resumedRequest(
   request: StudyRequest,

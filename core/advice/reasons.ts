@@ -106,23 +106,33 @@ export function whyKeep(input: ReasonsInput): string[] {
   });
   const of = `of ${full.length} evaluated in full`;
   const sentences = [
-    ...(violating.length === 0 ? [] : [`${violating.length} ${of} violate a constraint.`]),
+    ...(violating.length === 0
+      ? []
+      : [`${violating.length} ${of} ${verb(violating, "violates", "violate")} a constraint.`]),
     ...(doubtful.length === 0 ? [] : [
-      `${doubtful.length} ${of} are undecided with an estimate beyond the threshold: ` +
+      `${doubtful.length} ${of} ${
+        verb(doubtful, "is undecided", "are undecided")
+      } with an estimate beyond the threshold: ` +
       `${doubtful.map(nameOf).join(", ")}.`,
     ]),
     ...(dominated.length === 0 ? [] : [
-      `${dominated.length} ${of} violate none, and are dominated by others: ` +
+      `${dominated.length} ${of} ${
+        verb(dominated, "violates none, and is dominated", "violate none, and are dominated")
+      } by others: ` +
       `${dominated.map(nameOf).join(", ")}.`,
     ]),
     ...(poorer.length === 0 ? [] : [
-      `${poorer.length} ${of} are on the front, with a reward that is not above the original's ` +
+      `${poorer.length} ${of} ${
+        verb(poorer, "is on the front", "are on the front")
+      }, with a reward that is not above the original's ` +
       `${baseline.reward?.value.toFixed(3) ?? "unknown one"} (weights: ` +
       `${weightsText(study.spec.reward_weights)}): ${poorer.map(nameOf).join(", ")}.`,
     ]),
-    ...(left.length === 0
-      ? []
-      : [`${left.length} ${of} have no place on the front: ${left.join("; ")}.`]),
+    ...(left.length === 0 ? [] : [
+      `${left.length} ${of} ${verb(left, "has no place", "have no place")} on the front: ${
+        left.join("; ")
+      }.`,
+    ]),
   ];
   return [
     "Keep the original: none of the compressed models qualifies.",
@@ -130,6 +140,11 @@ export function whyKeep(input: ReasonsInput): string[] {
     ...sentences,
     ...passedOver(full, choiceOf(input, baseline)),
   ];
+}
+
+/** A verb as the number of those that it is said of wants it. */
+function verb(of: readonly unknown[], one: string, several: string): string {
+  return of.length === 1 ? one : several;
 }
 
 function unitOf(unit: string): string {

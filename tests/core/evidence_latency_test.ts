@@ -277,8 +277,8 @@ Deno.test("whyKeep counts each trial once, with a reason that is true of it", ()
   });
   assert.equal(keep_original, true);
   const said = reasons.join("\n");
-  assert.match(said, /1 of 3 evaluated in full violate none, and are dominated by others/);
-  assert.match(said, /1 of 3 evaluated in full are on the front, with a reward that is not above/);
+  assert.match(said, /1 of 3 evaluated in full violates none, and is dominated by others/);
+  assert.match(said, /1 of 3 evaluated in full is on the front, with a reward that is not above/);
   assert.match(said, /1 of 3 .* no place on the front: .*accuracy was not measured in full/);
 });
 

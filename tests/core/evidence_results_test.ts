@@ -65,7 +65,7 @@ Deno.test("recommend() never takes a violating trial, nor one whose estimate is 
   const input = { spec, facts, baseline, stop: "exhausted" as const };
   const violated = recommend({ ...input, trials: [baseline, verdict(0.03, "violated")] });
   assert.equal(violated.trial_id, baseline.trial_id);
-  assert.match(violated.reasons.join(" "), /1 of 1 evaluated in full violate/);
+  assert.match(violated.reasons.join(" "), /1 of 1 evaluated in full violates/);
   assert.match(violated.next.join(" "), /--max-accuracy-drop 0.03 would admit .* against 0.02/);
   const beyond = recommend({ ...input, trials: [baseline, verdict(0.03, "undecided")] });
   assert.equal(beyond.keep_original, true);
@@ -96,7 +96,7 @@ Deno.test("recommend() keeps the original where no reward beats its own", () => 
   assert.equal(found.keep_original, true);
   assert.match(
     found.reasons.join(" "),
-    /1 of 1 evaluated in full are on the front, with a reward that is not above/,
+    /1 of 1 evaluated in full is on the front, with a reward that is not above/,
   );
 });
 

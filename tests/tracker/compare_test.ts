@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { JournalRecord, SampleResult } from "../../core/mod.ts";
-import { comparisonText } from "../../tracker/commands/compare.ts";
+import { besideText, trialsBeside } from "../../tracker/commands/output/beside.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
 import { compareTrials } from "../../tracker/view/compare_trials.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
@@ -90,7 +90,10 @@ Deno.test("trials of two studies are compared where their protocols are the same
       "Cannot compare maps: only the first measured it",
       "Cannot compare rhymes: only the second measured it",
     ]);
-    assert.match(comparisonText(compared), /words +accuracy +0\.875 +0\.125 +-0\.750 \[/);
+    assert.match(
+      besideText(trialsBeside(["here/t00", "served/t00"], compared, [])),
+      /words +accuracy +0\.875 +0\.125 +-0\.750 \[/,
+    );
     const pairs = await store.query(`SELECT task, count(*)::INT AS n, avg(difference) AS difference
       FROM sample_pairs('here/t00', 'served/t00') GROUP BY task`);
     assert.deepEqual(pairs.rows, [{ task: "words", n: 8, difference: -0.75 }]);

@@ -21,7 +21,7 @@ export interface FolderCache {
   /** The directory of a key where it is there. */
   peek(kind: string, key: string): Promise<string | null>;
   /** Removes what can be made of artifacts again, the longest unused first, until it fits. */
-  gc(maxBytes: number): Promise<FormReport>;
+  gc(maxBytes: number, dryRun?: boolean): Promise<FormReport>;
 }
 
 async function isDirectory(path: string): Promise<boolean> {
@@ -64,7 +64,7 @@ export function openFolderCache(
 
   return {
     root,
-    gc: (maxBytes) => collectForms(paths, maxBytes),
+    gc: (maxBytes, dryRun) => collectForms(paths, maxBytes, dryRun),
     async peek(kind, key) {
       const home = place(kind, key);
       return await isDirectory(home) ? home : null;

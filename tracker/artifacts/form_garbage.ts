@@ -86,9 +86,13 @@ export function leaseLabel(kind: string, key: string): string {
 
 /**
  * Removes forms, the longest unused first, until the rest fits, and every one that an earlier version
- * kept; none that a living process uses.
+ * kept; none that a living process uses. `dryRun` only says which.
  */
-export async function collectForms(paths: CachePaths, maxBytes: number): Promise<FormReport> {
+export async function collectForms(
+  paths: CachePaths,
+  maxBytes: number,
+  dryRun = false,
+): Promise<FormReport> {
   const { root, leases, temporary, lock } = paths;
   for (const path of [leases, temporary]) await Deno.mkdir(path, { recursive: true });
   using _lock = await acquireLock(lock, {
@@ -105,9 +109,11 @@ export async function collectForms(paths: CachePaths, maxBytes: number): Promise
   for (const { kind, key, home, bytes } of forms) {
     if (!EARLIER.includes(kind) && total_bytes <= maxBytes) continue;
     if (used.has(leaseLabel(kind, key))) continue;
-    const going = join(temporary, ownedName(crypto.randomUUID()));
-    await Deno.rename(home, going);
-    await remove(going);
+    if (!dryRun) {
+      const going = join(temporary, ownedName(crypto.randomUUID()));
+      await Deno.rename(home, going);
+      await remove(going);
+    }
     total_bytes -= bytes;
     removed.push({ kind, key, bytes });
   }

@@ -9,10 +9,10 @@ import type { FolderCache } from "./folder_cache.ts";
  */
 export async function makeRoom(
   { artifacts, caches }: { artifacts: ArtifactStore; caches: FolderCache },
-  { maxBytes, ...options }: Omit<GarbageOptions, "dryRun">,
+  { maxBytes, ...options }: GarbageOptions,
 ): Promise<{ artifacts: GarbageReport; forms: FormReport }> {
   const { total_bytes } = await artifacts.gc({ maxBytes: Infinity, keep: [], dryRun: true });
-  const forms = await caches.gc(Math.max(0, maxBytes - total_bytes));
+  const forms = await caches.gc(Math.max(0, maxBytes - total_bytes), options.dryRun);
   const room = Math.max(0, maxBytes - forms.total_bytes);
   return { artifacts: await artifacts.gc({ maxBytes: room, ...options }), forms };
 }

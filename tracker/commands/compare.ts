@@ -1,39 +1,56 @@
 import { UsageError } from "../../core/mod.ts";
+import { findTrial } from "../find_study.ts";
 import { findHome } from "../home.ts";
-import { openStore } from "../store/store.ts";
-import { textTable } from "../terminal/table.ts";
-import { compareTrials, type TrialsCompared } from "../view/compare_trials.ts";
-import { number } from "../view/number_text.ts";
+import { openStore, type Store } from "../store/store.ts";
+import { viewStudy } from "../study_session.ts";
+import { compareTrials } from "../view/compare_trials.ts";
+import {
+  besideText,
+  costsBeside,
+  studiesBeside,
+  studiesText,
+  trialsBeside,
+} from "./output/beside.ts";
+import { jsonText } from "./output/print_json.ts";
 
-/** The comparison as a terminal shows it: the second trial against the first. */
-export function comparisonText({ comparisons, refused }: TrialsCompared): string {
-  const rows = comparisons.map((one) => [
-    one.task,
-    one.metric,
-    number(one.reference),
-    number(one.score),
-    `${number(one.difference)} [${one.interval.map((end) => number(end)).join(", ")}]`,
-    number(one.p_adjusted, 2),
-    String(one.n),
-  ]);
-  const head = ["task", "metric", "first", "second", "difference [95 %]", "p (Holm)", "n"];
-  const table = rows.length === 0 ? [] : [textTable(head, rows)];
-  return [...table, ...refused].join("\n");
-}
-
-/** `pare compare`: two trials of any studies, sample by sample, where the protocols are the same. */
-export async function compareCommand(
-  first: string,
-  second: string,
-  options: { store?: string },
-): Promise<void> {
-  const home = findHome(Deno.env.toObject(), options.store);
-  await using store = await openStore(home.store, { write: false });
-  const compared = await compareTrials(store, first, second);
+async function besideTrials(store: Store, first: string, second: string) {
+  const [one, other] = [await findTrial(store, first), await findTrial(store, second)];
+  const names = [one.trial_id, other.trial_id] as const;
+  const compared = await compareTrials(store, ...names);
   if (compared.comparisons.length === 0) {
     throw new UsageError(
       compared.refused.join("\n") || `Cannot compare ${first} with ${second}: no task is common`,
     );
   }
-  console.log(comparisonText(compared));
+  const rows = await Promise.all([one, other].map(async ({ study_id, trial_id }) => {
+    const view = await viewStudy(store, study_id);
+    return view.rows.find((row) => row.trial_id === trial_id)!;
+  }));
+  return trialsBeside(names, compared, costsBeside(rows[0]!, rows[1]!));
+}
+
+/**
+ * `pare compare`: two trials of any studies, sample by sample where the protocols are the same, and
+ * what they cost; or two studies.
+ */
+export async function compareCommand(
+  first: string,
+  second: string,
+  options: { store?: string; json?: boolean },
+): Promise<void> {
+  const home = findHome(Deno.env.toObject(), options.store);
+  await using store = await openStore(home.store, { write: false });
+  const studies = (await store.studies()).map(({ study_id }) => study_id);
+  if (studies.includes(first) !== studies.includes(second)) {
+    const [study, other] = studies.includes(first) ? [first, second] : [second, first];
+    throw new UsageError(
+      `Cannot compare the study ${study} with ${other}: name two studies, or two trials`,
+    );
+  }
+  if (studies.includes(first)) {
+    const beside = await studiesBeside(store, first, second);
+    return console.log(options.json ? jsonText("studies_beside", beside) : studiesText(beside));
+  }
+  const beside = await besideTrials(store, first, second);
+  console.log(options.json ? jsonText("trials_beside", beside) : besideText(beside));
 }

@@ -9,11 +9,14 @@ import { journalSize } from "../store/index/sink.ts";
 import { storePaths } from "../store/store_paths.ts";
 import { bytes } from "../view/number_text.ts";
 import { parseBytes } from "./input/parse_values.ts";
+import { jsonText } from "./output/print_json.ts";
 
 interface GcOptions {
   store?: string;
   maxDisk: string;
   unclaimed?: boolean;
+  dryRun?: boolean;
+  json?: boolean;
 }
 
 /**
@@ -31,24 +34,48 @@ export async function gcCommand(options: GcOptions): Promise<void> {
   const caches = openFolderCache(home.cache);
   const also = [home.store, findHome(Deno.env.toObject()).store];
   const ask = () => artifactClaims(artifacts, also);
-  const limits = { maxBytes, keep: [], ask, unclaimed };
-  const { artifacts: report, forms } = await makeRoom({ artifacts, caches }, limits);
-  for (const { kind, key, bytes: size } of forms.removed) {
-    console.log(`removed ${kind} ${key} (${bytes(size)})`);
-  }
-  for (const { action_key, bytes: size } of report.removed_work) {
-    console.log(
-      `removed what a killed action had left, ${action_key.slice(0, 16)} (${bytes(size)})`,
-    );
-  }
-  for (const { artifact_id, bytes: size } of report.removed) {
-    console.log(`removed ${artifact_id} (${bytes(size)})`);
-  }
-  for (const line of keptLines(report)) console.log(line);
-  console.log(
-    `${bytes(report.total_bytes)} of artifacts are left, ${bytes(forms.total_bytes)} of cached ` +
-      "forms of runtimes",
-  );
+  const { dryRun = false } = options;
+  const limits = { maxBytes, keep: [], ask, unclaimed, dryRun };
+  const made = await makeRoom({ artifacts, caches }, limits);
+  console.log(options.json ? jsonText("gc", told(made, dryRun)) : madeText(made, dryRun));
+}
+
+type Made = Awaited<ReturnType<typeof makeRoom>>;
+
+/** Everything that goes, in the order in which it goes. */
+function told({ artifacts, forms }: Made, dry_run: boolean) {
+  const removed = [
+    ...forms.removed.map(({ kind, key, bytes }) => ({
+      ...{ what: "form" as const, name: `${kind} ${key}`, bytes },
+    })),
+    ...artifacts.removed_work.map(({ action_key, bytes }) => ({
+      ...{ what: "unfinished work" as const, name: action_key.slice(0, 16), bytes },
+    })),
+    ...artifacts.removed.map(({ artifact_id, bytes }) => ({
+      ...{ what: "artifact" as const, name: artifact_id, bytes },
+    })),
+  ];
+  return {
+    ...{ dry_run, removed, freed_bytes: removed.reduce((sum, one) => sum + one.bytes, 0) },
+    ...{ artifact_bytes: artifacts.total_bytes, form_bytes: forms.total_bytes },
+    kept: keptLines(artifacts),
+  };
+}
+
+const WORDS = { form: "", "unfinished work": "what a killed action had left, ", artifact: "" };
+
+function madeText(made: Made, dryRun: boolean): string {
+  const { removed, artifact_bytes, form_bytes, freed_bytes, kept } = told(made, dryRun);
+  const verb = dryRun ? "would remove" : "removed";
+  return [
+    ...removed.map(({ what, name, bytes: size }) =>
+      `${verb} ${WORDS[what]}${name} (${bytes(size)})`
+    ),
+    ...kept,
+    `${bytes(artifact_bytes)} of artifacts ${dryRun ? "would be" : "are"} left, ` +
+    `${bytes(form_bytes)} of cached forms of runtimes` +
+    (dryRun ? `; ${bytes(freed_bytes)} would be freed, and nothing was removed` : ""),
+  ].join("\n");
 }
 
 /** What stays although it may be of no use to anybody, and what a user can do about it. */

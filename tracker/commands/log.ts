@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { sha256File } from "../storage/file_hash.ts";
+import { findTrial } from "../find_study.ts";
 import { findHome } from "../home.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { findSubject } from "../store/subjects.ts";
@@ -57,14 +58,12 @@ async function missing(store: Store, trial: string): Promise<UsageError> {
 }
 
 /** `pare log`: what the workers of a trial wrote, stage by stage, held against the stored hash. */
-export async function logCommand(trial: string, options: { store?: string }): Promise<void> {
+export async function logCommand(name: string, options: { store?: string }): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: false });
-  const study = trial.split("/").slice(0, -1).join("/");
-  if (study === "") {
-    throw new UsageError(`Cannot find the log of "${trial}": write it as STUDY/t01`);
-  }
-  const sample = store.logPath(study, trial, "stage");
+  const trial = name.includes("/") ? name : (await findTrial(store, name)).trial_id;
+  const study_id = trial.split("/").slice(0, -1).join("/");
+  const sample = store.logPath(study_id, trial, "stage");
   const prefix = basename(sample).replace(/stage\.log$/, "");
   const files = await readdir(dirname(sample)).catch(() => [] as string[]);
   const own = files.filter((file) => file.startsWith(prefix)).sort();

@@ -19,6 +19,7 @@ import { createLiveView, standardScreen } from "../terminal/live_view.ts";
 import { trialTable } from "../terminal/trial_table.ts";
 import { bytes, duration } from "../view/number_text.ts";
 import { limitsText } from "../view/limits_text.ts";
+import { recommendedSize } from "../view/size_words.ts";
 import { recipeText, trialRows } from "../view/trial_rows.ts";
 import { unsafeSentence } from "../view/unsafe_code.ts";
 import type { StudyEvent } from "../../core/mod.ts";
@@ -174,6 +175,8 @@ async function conclude(
   if (view.front_note !== null) console.log(`\n${view.front_note}`);
   console.log(`\n${trialTable(view)}\n`);
   console.log(`Ended: ${result.message}`);
+  const size = recommendedSize(view);
+  if (size !== null) console.log(`  ${size}`);
   for (const reason of view.reasons) console.log(`  ${reason}`);
   console.log("\nTime by phase:");
   for (const { name, seconds } of view.phases.slice(0, 12)) {

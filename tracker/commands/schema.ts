@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Action, ResultReport, ResultVector, Strategy, StudyRequest } from "../../core/mod.ts";
+import { outputSchema } from "./output/print_json.ts";
 
 const SCHEMAS = {
   action: Action,
@@ -8,8 +9,10 @@ const SCHEMAS = {
   study: StudyRequest,
 } as const;
 
-/** Prints the JSON schemas of what goes in and out; all of them where none is named. */
-export function schemaCommand(what?: keyof typeof SCHEMAS): void {
+/** Prints the JSON schemas of what goes in and out, and of what `--json` prints; all of the first
+ * where none is named. */
+export function schemaCommand(what?: keyof typeof SCHEMAS | "json"): void {
+  if (what === "json") return console.log(JSON.stringify(outputSchema(), null, 2));
   const shown = what === undefined
     ? Object.fromEntries(
       Object.entries(SCHEMAS).map(([name, schema]) => [

@@ -7,6 +7,7 @@ import { discoverPlugins } from "../discover.ts";
 import { findHome } from "../home.ts";
 import { usualEnvironments } from "../runner/study_environments.ts";
 import { createLiveView, standardScreen } from "../terminal/live_view.ts";
+import { jsonText } from "./output/print_json.ts";
 
 interface PluginOption {
   readonly plugin?: readonly string[];
@@ -20,10 +21,18 @@ async function askedEnvironments({ plugin = [] }: PluginOption) {
 }
 
 /** `pare doctor`: each part of the set-up, what was found, and how to get what is missing. */
-export async function doctorCommand(options: PluginOption = {}): Promise<void> {
+export async function doctorCommand(
+  options: PluginOption & { readonly json?: boolean } = {},
+): Promise<void> {
   const asked = await askedEnvironments(options);
   const checks = await doctor(findHome(Deno.env.toObject()).root, asked);
-  for (const { name, ok, required, found, fix } of checks) {
+  if (options.json) {
+    const told = checks.map(({ name, ok, required, found, fix }) => ({
+      ...{ name, ok, required, found, fix },
+    }));
+    console.log(jsonText("doctor", told));
+  }
+  for (const { name, ok, required, found, fix } of options.json ? [] : checks) {
     const state = ok ? "ok" : required ? "missing" : "optional";
     console.log(`${state.padEnd(8)}  ${name.padEnd(28)} ${found}`);
     if (!ok && fix !== null) console.log(`${" ".repeat(39)}→ ${fix}`);

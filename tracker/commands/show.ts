@@ -4,11 +4,12 @@ import { discoverPlugins } from "../discover.ts";
 import { findHome } from "../home.ts";
 import { openLab } from "../lab.ts";
 import { writeOutputs } from "../reports_of_study.ts";
-import { openStore } from "../store/store.ts";
+import { openStore, type Store } from "../store/store.ts";
 import { textTable } from "../terminal/table.ts";
 import { trialTable } from "../terminal/trial_table.ts";
 import { endedBy } from "../view/ended_by.ts";
 import { evaluationText } from "./evaluation_output.ts";
+import { jsonText } from "./output/print_json.ts";
 
 interface StoreOption {
   store?: string;
@@ -20,9 +21,10 @@ const IMPORTED = `
   FROM imported_runs GROUP BY study_id ORDER BY min(position)`;
 
 /** `pare studies`: what the store holds, oldest first; what other trackers kept last. */
-export async function studiesCommand(options: StoreOption): Promise<void> {
+export async function studiesCommand(options: StoreOption & { json?: boolean }): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: false });
+  if (options.json) return console.log(jsonText("studies", await studyLines(store)));
   const rows = (await store.studies()).map((study) => [
     study.study_id,
     study.model_name,
@@ -35,6 +37,21 @@ export async function studiesCommand(options: StoreOption): Promise<void> {
     rows.push([String(study_id), String(study_name), "–", String(runs), `imported from ${source}`]);
   }
   console.log(textTable(["study", "model", "dataset", "trials", "ended by"], rows));
+}
+
+async function studyLines(store: Store) {
+  const own = (await store.studies()).map(({ study_id, model_name, dataset, trials, stop }) => ({
+    ...{ study_id, model_name, dataset, trials, stop },
+    source: "pare",
+  }));
+  const { rows } = await store.query(IMPORTED);
+  return [
+    ...own,
+    ...rows.map(({ study_id, study_name, source, runs }) => ({
+      ...{ study_id: String(study_id), model_name: String(study_name), dataset: "" },
+      ...{ trials: Number(runs), stop: null, source: String(source) },
+    })),
+  ];
 }
 
 /** `pare report`: the table, and the report's files written again. */
@@ -68,7 +85,9 @@ function setRow({ datasets, tasks, reasons }: BenchmarkSet, have: ReadonlySet<st
 }
 
 /** `pare plugins`: everything that can be chosen, one line each. */
-export async function pluginsCommand(options: { plugin?: string[] }): Promise<void> {
+export async function pluginsCommand(
+  options: { plugin?: string[]; json?: boolean },
+): Promise<void> {
   const registry = await discoverPlugins(options.plugin);
   const rows = [
     ...registry.methods.map((
@@ -85,6 +104,12 @@ export async function pluginsCommand(options: { plugin?: string[] }): Promise<vo
       `${runtime.summary}; holds ${runtime.formats}`,
     ]),
   ];
+  if (options.json) {
+    const named = rows.map(([kind, name, summary]) => ({
+      ...{ kind: kind!, name: name!, summary: summary! },
+    }));
+    return console.log(jsonText("plugins", named));
+  }
   console.log(textTable(["kind", "name", "what it does"], rows));
   console.log(
     "\nA dataset may also name any task, group or tag of lm-eval (piqa, or lm_eval:mmlu for its own " +

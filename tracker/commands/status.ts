@@ -10,6 +10,7 @@ import { openStore, type Store, type StudySummary } from "../store/store.ts";
 import { endedBy } from "../view/ended_by.ts";
 import { bytes } from "../view/number_text.ts";
 import { limitsText } from "../view/limits_text.ts";
+import { jsonText } from "./output/print_json.ts";
 
 interface Process {
   pid: number;
@@ -46,7 +47,9 @@ async function studyLine(store: Store, { study_id, stop }: StudySummary): Promis
 }
 
 /** `pare status`: how far the index is, who has it open, who writes the store, and the latest study. */
-export async function statusCommand(options: { store?: string }): Promise<void> {
+export async function statusCommand(
+  options: { store?: string; json?: boolean },
+): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: false });
   const { paths } = store;
@@ -65,6 +68,18 @@ export async function statusCommand(options: { store?: string }): Promise<void> 
   const latest = readable ? (await store.studies()).at(-1) : undefined;
   if (latest !== undefined) lines.push(["latest study", await studyLine(store, latest)]);
   const notes = waitingNotes(paths.root).length;
+  if (options.json) {
+    return console.log(jsonText("status", {
+      store: paths.root,
+      journal_bytes: status.journal_bytes,
+      index: indexLine(status),
+      writer: status.writer === null ? null : writer,
+      open_in: open.map(named),
+      latest_study: latest?.study_id ?? null,
+      notes_waiting: notes,
+      kept_aside: await keptAside(store),
+    }));
+  }
   if (notes > 0) lines.push(["notes waiting", String(notes)]);
   for (const name of await keptAside(store)) lines.push(["kept aside", basename(name)]);
   for (const [what, text] of lines) console.log(`${what!.padEnd(17)} ${text}`);

@@ -8,6 +8,7 @@ import {
 } from "../../core/mod.ts";
 import { drawnObjectives } from "../view/drawn_objectives.ts";
 import { bytes, duration, number, percent } from "../view/number_text.ts";
+import { recommendedSize } from "../view/size_words.ts";
 import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts";
 import { type TrialColumn, trialColumns } from "../view/trial_columns.ts";
 import { recipeText, rungText, standing, type TrialRow } from "../view/trial_rows.ts";
@@ -82,16 +83,20 @@ function summaryTable(view: StudyView): Block {
 
 function outcome(view: StudyView, loader: string): Block[] {
   const row = view.rows.find((one) => one.trial_id === view.recommended);
+  const size = recommendedSize(view);
+  const sized = size === null ? [] : [paragraph(size)];
   if (row === undefined) {
     return [
       paragraph(
         "**No trial is recommended: keep the original.** " + view.reasons.join(" "),
       ),
+      ...sized,
     ];
   }
   const artifact = checkpointOf(view, row.trial_id);
   const blocks: Block[] = [
     paragraph(`**Recommended: ${trialName(row.number)}, ${row.recipe}.**`),
+    ...sized,
     ...list([...view.reasons]),
   ];
   if (artifact !== undefined) {

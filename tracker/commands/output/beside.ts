@@ -1,0 +1,144 @@
+import { metricOf, METRICS, UsageError } from "../../../core/mod.ts";
+import type { Store } from "../../store/store.ts";
+import { textTable } from "../../terminal/table.ts";
+import type { TrialsCompared } from "../../view/compare_trials.ts";
+import { bytes, number } from "../../view/number_text.ts";
+import { nameIn } from "../../view/size_words.ts";
+import type { TrialRow } from "../../view/trial_rows.ts";
+import type { StudiesBeside, TrialsBeside } from "./json_shapes.ts";
+import { finite } from "./print_json.ts";
+
+/** Costs of two trials, latency first as the ratio to each one's own baseline. */
+export function costsBeside(first: TrialRow, second: TrialRow): TrialsBeside["costs"] {
+  const cost = (metric: string, one: number | undefined, other: number | undefined) =>
+    one === undefined || other === undefined ? [] : [{
+      ...{ metric, first: finite(one), second: finite(other), ratio: finite(other / one) },
+    }];
+  const measured = METRICS.filter(({ kind }) => kind !== "quality").flatMap(({ name }) =>
+    cost(name, first.figures[name]?.value, second.figures[name]?.value)
+  );
+  const ratio = cost("latency_ratio", first.latency_ratio?.value, second.latency_ratio?.value);
+  return [...ratio, ...measured.filter(({ metric }) => metric !== "latency_ratio")];
+}
+
+/** Two trials beside each other, as `--json` prints them. */
+export function trialsBeside(
+  [first, second]: readonly [string, string],
+  { comparisons, refused }: TrialsCompared,
+  costs: TrialsBeside["costs"],
+): TrialsBeside {
+  const tasks = comparisons.map((one) => ({
+    ...{ task: one.task, metric: one.metric, n: one.n },
+    ...{ first: finite(one.reference), second: finite(one.score) },
+    difference: finite(one.difference),
+    interval: one.interval.every(Number.isFinite)
+      ? [one.interval[0], one.interval[1]] as [number, number]
+      : null,
+    p_adjusted: finite(one.p_adjusted),
+  }));
+  return { first, second, tasks, costs, refused: [...refused] };
+}
+
+/** The comparison as a terminal shows it: the second trial against the first. */
+export function besideText({ first, second, tasks, costs, refused }: TrialsBeside): string {
+  // Trials of two studies may have one name: then each says its study.
+  const apart = nameIn(first) !== nameIn(second);
+  const [one, other] = apart ? [nameIn(first), nameIn(second)] : [first, second];
+  const quality = tasks.map((row) => [
+    row.task,
+    row.metric,
+    number(row.first),
+    number(row.second),
+    number(row.difference) +
+    (row.interval === null ? "" : ` [${row.interval.map((end) => number(end)).join(", ")}]`),
+    number(row.p_adjusted, 2),
+    String(row.n),
+  ]);
+  const shown = (metric: string, value: number | null) =>
+    metricOf(metric)?.unit === "bytes" ? bytes(value) : number(value);
+  const cost = costs.map(({ metric, first, second, ratio }) => [
+    metric === "latency_ratio" ? "latency / own baseline" : metricOf(metric)?.heading ?? metric,
+    shown(metric, first),
+    shown(metric, second),
+    number(ratio),
+  ]);
+  const head = ["task", "metric", one, other, "difference [95 %]", "p (Holm)", "n"];
+  return [
+    ...(quality.length === 0 ? [] : [textTable(head, quality)]),
+    ...(cost.length === 0 ? [] : [textTable(["cost", one, other, "ratio"], cost)]),
+    ...(refused.length === 0 ? [] : [refused.join("\n")]),
+  ].join("\n\n");
+}
+
+const TWO = `FROM study_comparison
+  WHERE first_study_id IN ($a, $b) AND second_study_id IN ($a, $b)`;
+
+/** What the view study_comparison says of each study of a pair, in the order of a table. */
+const ROWS = [
+  "trials",
+  "minutes",
+  "decision",
+  "recommended",
+  "quality",
+  "quality_difference",
+  "latency_ratio",
+  "size_bytes",
+  "best_reward",
+  "hypervolume",
+];
+
+/** Two studies beside each other, in the order in which they were named. */
+export async function studiesBeside(
+  store: Store,
+  first: string,
+  second: string,
+): Promise<StudiesBeside> {
+  const { rows: [row] } = await store.query(TWO, { params: { a: first, b: second } });
+  if (row === undefined) {
+    throw new UsageError(`Cannot compare the study ${first} with itself: name two studies`);
+  }
+  const [one, other] = row["first_study_id"] === first ? ["first", "second"] : ["second", "first"];
+  const cell = (value: unknown) =>
+    typeof value === "string" ? value : value === null ? null : finite(Number(value));
+  return {
+    ...{ first, second },
+    same_model: row["same_model"] === true,
+    same_dataset: row["same_dataset"] === true,
+    same_protocol: row["same_protocol"] === null ? null : row["same_protocol"] === true,
+    rows: ROWS.map((what) => ({
+      what,
+      first: cell(row[`${one}_${what}`]),
+      second: cell(row[`${other}_${what}`]),
+    })),
+  };
+}
+
+/** The same as a terminal shows it; what may not be compared is said first. */
+export function studiesText(beside: StudiesBeside): string {
+  const { first, second, rows } = beside;
+  const said = [
+    [beside.same_model, "the model"],
+    [beside.same_dataset, "the dataset"],
+    [beside.same_protocol, "the protocol of the full evaluation"],
+  ] as const;
+  const known = (wanted: boolean | null) =>
+    said.filter(([same]) => same === wanted).map(([, what]) => what).join(", ");
+  const lines = [
+    known(true) && `The same: ${known(true)}.`,
+    known(false) &&
+    `Different: ${known(false)}; figures of the two may not be compared as if it were the same.`,
+    known(null) && `Not known: ${known(null)}.`,
+  ].filter((line) => line !== "");
+  const cell = (what: string, value: string | number | null) =>
+    typeof value === "string"
+      ? nameIn(value)
+      : what === "size_bytes"
+      ? bytes(value)
+      : number(value);
+  const table = rows.map(({ what, ...of }) => [
+    what.replaceAll("_", " "),
+    cell(what, of.first),
+    cell(what, of.second),
+  ]);
+  return `${lines.join("\n")}\n\n${textTable(["", first, second], table)}`;
+}

@@ -1,0 +1,174 @@
+import { z } from "zod";
+import { TrialState } from "../../../core/mod.ts";
+
+// What `--json` prints: an object with `kind`, `version` and `data`. Numbers are not rounded, and one
+// that is not finite is null. Fields are added within a version; one that changes has a higher version.
+
+const Figure = z.number().nullable();
+const Interval = z.tuple([z.number(), z.number()]).nullable().describe("95 %; null: none is known");
+
+/** A study in a list. */
+export const StudyLine = z.strictObject({
+  study_id: z.string(),
+  model_name: z.string(),
+  dataset: z.string(),
+  trials: z.int(),
+  stop: z.string().nullable().describe("why it ended; null: it runs or was interrupted"),
+  source: z.string().describe("pare, or the tracker that it was imported from"),
+});
+
+/** One trial with everything that a person asks about it. */
+export const TrialCard = z.strictObject({
+  study_id: z.string(),
+  trial_id: z.string(),
+  name: z.string().describe("within its study, such as t03"),
+  recipe: z.string(),
+  state: TrialState,
+  standing: z.string().describe("such as front, dominated, recommended or proxy only"),
+  recommended: z.boolean(),
+  fidelity: z.string().nullable().describe("the highest rung that it reached"),
+  actions: z.array(z.strictObject({
+    agent: z.string(),
+    method: z.string(),
+    params: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+  })),
+  figures: z.array(z.strictObject({
+    metric: z.string(),
+    unit: z.string(),
+    value: Figure,
+    standard_error: Figure,
+    n: z.int(),
+    baseline: Figure.describe("of the original, measured on the same rung"),
+  })),
+  quality_difference: z.strictObject({ value: Figure, interval: Interval }).nullable().describe(
+    "to the baseline on the same samples: accuracy absolute, perplexity relative",
+  ),
+  latency_ratio: z.strictObject({ value: Figure, interval: Interval }).nullable().describe(
+    "to the baseline of the same minutes",
+  ),
+  size: z.strictObject({
+    bytes: Figure,
+    given_bytes: z.number().describe("of the weight files that the user gave"),
+    fp16_bytes: z.number().describe("of the original as 16-bit floats"),
+  }),
+  constraints: z.array(z.strictObject({
+    constraint: z.string(),
+    verdict: z.string(),
+    value: Figure,
+    threshold: z.number(),
+    interval: Interval,
+  })),
+  gates: z.array(z.strictObject({
+    gate: z.string(),
+    decision: z.string(),
+    reason: z.string(),
+    value: Figure,
+    threshold: Figure,
+  })),
+  ended: z.strictObject({ reason: z.string(), what_to_do: z.string().nullable() }).nullable()
+    .describe("why it ended before it was complete; null: it is complete, or runs"),
+  artifacts: z.array(z.strictObject({
+    artifact_id: z.string(),
+    parent_id: z.string().nullable(),
+    method: z.string().nullable(),
+    size_bytes: z.number(),
+    location: z.string(),
+    files: z.array(z.strictObject({ path: z.string(), bytes: z.number() })),
+  })).describe("in the order in which its actions made them"),
+  seconds: z.number(),
+  commands: z.record(z.string(), z.string()).describe("command lines that go on from here"),
+});
+export type TrialCard = z.infer<typeof TrialCard>;
+
+/** Two trials beside each other. */
+export const TrialsBeside = z.strictObject({
+  first: z.string(),
+  second: z.string(),
+  tasks: z.array(z.strictObject({
+    task: z.string(),
+    metric: z.string(),
+    first: Figure,
+    second: Figure,
+    difference: Figure,
+    interval: Interval,
+    p_adjusted: Figure.describe("Holm over the tasks"),
+    n: z.int(),
+  })),
+  costs: z.array(z.strictObject({
+    metric: z.string(),
+    first: Figure,
+    second: Figure,
+    ratio: Figure.describe("second / first; of latency_ratio both are to their own baselines"),
+  })),
+  refused: z.array(z.string()).describe("what may not be compared, and why"),
+});
+export type TrialsBeside = z.infer<typeof TrialsBeside>;
+
+/** Two studies beside each other. */
+export const StudiesBeside = z.strictObject({
+  first: z.string(),
+  second: z.string(),
+  same_model: z.boolean(),
+  same_dataset: z.boolean(),
+  same_protocol: z.boolean().nullable(),
+  rows: z.array(z.strictObject({
+    what: z.string(),
+    first: z.union([Figure, z.string()]),
+    second: z.union([Figure, z.string()]),
+  })),
+});
+export type StudiesBeside = z.infer<typeof StudiesBeside>;
+
+/** How the store stands. */
+export const StoreStatus = z.strictObject({
+  store: z.string(),
+  journal_bytes: z.int(),
+  index: z.string(),
+  writer: z.string().nullable(),
+  open_in: z.array(z.string()),
+  latest_study: z.string().nullable(),
+  notes_waiting: z.int(),
+  kept_aside: z.array(z.string()),
+});
+
+/** What was removed, or would be. */
+export const Removed = z.strictObject({
+  dry_run: z.boolean(),
+  removed: z.array(z.strictObject({
+    what: z.enum(["form", "unfinished work", "artifact"]),
+    name: z.string(),
+    bytes: z.number(),
+  })),
+  freed_bytes: z.number(),
+  artifact_bytes: z.number().describe("that are left, or would be"),
+  form_bytes: z.number(),
+  kept: z.array(z.string()).describe("what stays although it may be of no use, and why"),
+});
+
+/** A part of the set-up. */
+export const Check = z.strictObject({
+  name: z.string(),
+  ok: z.boolean(),
+  required: z.boolean(),
+  found: z.string(),
+  fix: z.string().nullable(),
+});
+
+/** Something that can be named in a study. */
+export const Named = z.strictObject({
+  kind: z.string().describe("method, dataset, task, sampler or runtime"),
+  name: z.string(),
+  summary: z.string(),
+});
+
+/** What each command's `--json` prints as `data`, by kind. */
+export const JSON_SHAPES = {
+  studies: z.array(StudyLine),
+  trial: TrialCard,
+  trials_beside: TrialsBeside,
+  studies_beside: StudiesBeside,
+  status: StoreStatus,
+  gc: Removed,
+  doctor: z.array(Check),
+  plugins: z.array(Named),
+} as const;

@@ -1,0 +1,176 @@
+import { metricOf, METRICS, type Trial } from "../../../core/mod.ts";
+import { textTable } from "../../terminal/table.ts";
+import { bytes, duration, number } from "../../view/number_text.ts";
+import { nameIn, sizeSentence } from "../../view/size_words.ts";
+import type { StudyView } from "../../view/study_view.ts";
+import { standing } from "../../view/trial_rows.ts";
+import type { TrialCard } from "./json_shapes.ts";
+import { finite } from "./print_json.ts";
+
+type Interval = readonly [number, number] | null;
+
+function pair(interval: Interval): [number, number] | null {
+  return interval === null || !interval.every(Number.isFinite) ? null : [interval[0], interval[1]];
+}
+
+/** Every figure of a trial over all tasks, beside the baseline's of the same rung. */
+function figuresOf(view: StudyView, trial: Trial): TrialCard["figures"] {
+  const row = view.rows.find((one) => one.trial_id === trial.trial_id)!;
+  const base = view.trials.find((one) => one.strategy === null && one.state === "completed");
+  const original = view.rows.find((one) => one.trial_id === base?.trial_id);
+  return METRICS.flatMap(({ name, unit }) => {
+    const figure = row.figures[name];
+    if (figure === undefined) return [];
+    const { value, standard_error, n } = figure;
+    const own = trial.measurements.findLast((one) => one.metric === name && one.task === null);
+    const beside = base?.measurements.findLast((one) =>
+      one.metric === name && one.task === null && one.slice === null &&
+      one.fidelity === own?.fidelity
+    )?.value ?? original?.figures[name]?.value;
+    return [{
+      ...{ metric: name, unit, value: finite(value), standard_error: finite(standard_error), n },
+      baseline: finite(name === "latency_ms" ? original?.latency_ms?.value : beside),
+    }];
+  });
+}
+
+/** Why a trial ended before it was complete: its failure, or the gate that ended it. */
+function endOf({ failure, gates, state, trial_id }: Trial): TrialCard["ended"] {
+  if (failure !== null) return { reason: failure.message, what_to_do: failure.hint };
+  const gate = gates.findLast(({ decision }) => decision === "abort");
+  if (state !== "stopped" || gate === undefined) {
+    return state === "completed" || state === "running"
+      ? null
+      : { reason: "nothing was recorded", what_to_do: `deno task pare log ${trial_id}` };
+  }
+  return { reason: `gate ${gate.gate}: ${gate.reason}`, what_to_do: null };
+}
+
+function commandsOf(view: StudyView, trial: Trial): Record<string, string> {
+  const base = view.trials.find((one) => one.strategy === null && one.state === "completed");
+  const last = view.artifacts.get(trial.artifact_ids.at(-1) ?? "");
+  const dataset = view.request.dataset;
+  const compare = base !== undefined && base.trial_id !== trial.trial_id
+    ? { compare: `deno task pare compare ${base.trial_id} ${trial.trial_id}` }
+    : {};
+  const evaluate = last === undefined ? {} : {
+    evaluate: `deno task pare evaluate --model ${last.location} --dataset ${dataset}`,
+  };
+  return { ...compare, ...evaluate, log: `deno task pare log ${trial.trial_id}` };
+}
+
+/** Everything that a person asks about one trial. */
+export function trialCard(view: StudyView, trial_id: string): TrialCard {
+  const trial = view.trials.find((one) => one.trial_id === trial_id)!;
+  const row = view.rows.find((one) => one.trial_id === trial_id)!;
+  const { original_bytes, fp16_bytes } = view.facts.model;
+  return {
+    ...{ study_id: view.study_id, trial_id, name: nameIn(trial_id), recipe: row.recipe },
+    ...{ state: trial.state, fidelity: trial.fidelity, seconds: row.seconds },
+    standing: standing(row, view.recommended),
+    recommended: trial_id === view.recommended,
+    actions: trial.actions.map(({ agent, method, params }) => ({ agent, method, params })),
+    figures: figuresOf(view, trial),
+    quality_difference: row.difference === null ? null : {
+      value: finite(row.difference.value),
+      interval: pair(row.difference.interval),
+    },
+    latency_ratio: row.latency_ratio === null ? null : {
+      value: finite(row.latency_ratio.value),
+      interval: pair(row.latency_ratio.interval),
+    },
+    size: { bytes: finite(row.size_bytes), given_bytes: original_bytes, fp16_bytes },
+    constraints: trial.constraints.map(({ constraint, verdict, value, threshold, interval }) => ({
+      ...{ constraint, verdict, value: finite(value), threshold },
+      interval: pair(interval),
+    })),
+    gates: trial.gates.map(({ gate, decision, reason, value, threshold }) => ({
+      ...{ gate, decision, reason, value: finite(value), threshold: finite(threshold) },
+    })),
+    ended: endOf(trial),
+    artifacts: trial.artifact_ids.flatMap((id) => {
+      const artifact = view.artifacts.get(id);
+      return artifact === undefined ? [] : [{
+        ...{ artifact_id: id, parent_id: artifact.parent_id, location: artifact.location },
+        method: artifact.action?.method ?? null,
+        size_bytes: artifact.size_bytes,
+        files: artifact.files.map(({ path, bytes }) => ({ path, bytes })),
+      }];
+    }),
+    commands: commandsOf(view, trial),
+  };
+}
+
+function between(interval: Interval): string {
+  return interval === null ? "" : ` (95 % ${number(interval[0])} to ${number(interval[1])})`;
+}
+
+function figureCell(metric: string, value: number | null): string {
+  return metricOf(metric)?.unit === "bytes" ? bytes(value) : number(value, 4);
+}
+
+function figureLines(card: TrialCard): string[] {
+  const rows = card.figures.map(({ metric, value, standard_error, baseline, n }) => [
+    metricOf(metric)?.heading ?? metric,
+    figureCell(metric, value) +
+    (standard_error === null || standard_error === 0 ? "" : ` ± ${number(standard_error, 2)}`),
+    figureCell(metric, baseline),
+    String(n),
+  ]);
+  const { quality_difference: quality, latency_ratio: latency } = card;
+  return [
+    ...(rows.length === 0 ? [] : [textTable(["figure", "this trial", "original", "n"], rows)]),
+    ...(quality === null ? [] : [
+      `Quality less the original's, same samples: ${number(quality.value)}` +
+      between(quality.interval),
+    ]),
+    ...(latency === null ? [] : [
+      `Time per token over the original's of the same minutes: ${number(latency.value)}` +
+      between(latency.interval),
+    ]),
+  ];
+}
+
+function judgedLines({ constraints, gates, ended }: TrialCard): string[] {
+  return [
+    ...constraints.map(({ constraint, verdict, value, threshold, interval }) =>
+      `${constraint} is ${verdict}: ${number(value)} against ${number(threshold)}` +
+      between(interval)
+    ),
+    ...gates.filter(({ decision }) => decision !== "pass")
+      .map(({ gate, decision, reason }) =>
+        `gate ${gate}, ${decision.replace("_", " ")}: ${reason}`
+      ),
+    ...(ended === null ? [] : [`It ended early: ${ended.reason}`]),
+    ...(ended?.what_to_do ? [`What to do: ${ended.what_to_do}`] : []),
+  ];
+}
+
+function artifactLines({ artifacts }: TrialCard): string[] {
+  return artifacts.flatMap(({ artifact_id, parent_id, method, size_bytes, location, files }) => [
+    `${artifact_id}  ${method ?? "the original"}, ${bytes(size_bytes)}` +
+    (parent_id === null ? "" : `, made from ${parent_id}`),
+    `  ${location} (${files.length} ${files.length === 1 ? "file" : "files"})`,
+  ]);
+}
+
+/** The card as a terminal shows it. */
+export function cardText(view: Pick<StudyView, "facts">, card: TrialCard): string {
+  const size = sizeSentence(view, { name: card.name, size_bytes: card.size.bytes });
+  const knobs = card.actions.map(({ method, params }) =>
+    `  ${method}: ${Object.entries(params).map(([knob, value]) => `${knob}=${value}`).join(", ")}`
+  );
+  const blocks = [
+    [
+      `${card.name}  ${card.recipe}`,
+      `${card.standing}; ${duration(card.seconds)}; ${card.trial_id}`,
+    ],
+    size === null ? [] : [size],
+    knobs,
+    figureLines(card),
+    judgedLines(card),
+    artifactLines(card),
+    Object.values(card.commands),
+  ];
+  return blocks.filter((lines) => lines.length > 0).map((lines) => lines.join("\n")).join("\n\n");
+}

@@ -1,0 +1,34 @@
+import { findHome } from "../home.ts";
+import { findStudy, findTrial } from "../find_study.ts";
+import { openStore } from "../store/store.ts";
+import { viewStudy } from "../study_session.ts";
+import { trialTable } from "../terminal/trial_table.ts";
+import { recommendedSize } from "../view/size_words.ts";
+import { jsonText } from "./output/print_json.ts";
+import { cardText, trialCard } from "./output/trial_card.ts";
+
+/** `pare show`: a trial's card; of a study alone its trials, and the card of the one recommended. */
+export async function showCommand(
+  name: string | undefined,
+  options: { store?: string; json?: boolean },
+): Promise<void> {
+  const home = findHome(Deno.env.toObject(), options.store);
+  await using store = await openStore(home.store, { write: false });
+  const ids = (await store.studies()).map(({ study_id }) => study_id);
+  const whole = name === undefined || ids.includes(name);
+  const { study_id, trial_id } = whole
+    ? { study_id: (await findStudy(store, name)).id, trial_id: null }
+    : await findTrial(store, name);
+  const view = await viewStudy(store, study_id);
+  const shown = trial_id ?? view.recommended ?? view.trials[0]?.trial_id;
+  if (options.json) {
+    if (shown !== undefined) console.log(jsonText("trial", trialCard(view, shown)));
+    return;
+  }
+  if (trial_id !== null) return console.log(cardText(view, trialCard(view, trial_id)));
+  console.log(`study ${study_id}\n\n${trialTable(view)}\n`);
+  const size = recommendedSize(view);
+  if (size !== null) console.log(size);
+  for (const reason of view.reasons) console.log(reason);
+  if (shown !== undefined) console.log(`\ndeno task pare show ${shown}`);
+}
