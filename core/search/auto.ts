@@ -7,8 +7,6 @@ import { tpe } from "./tpe/tpe.ts";
 
 /** Measured points from which on a model says more than a move from what is good. */
 const MODELLED = 10;
-/** Where there are choices, every so-manieth point is TPE's: models of two kinds err differently. */
-const SECOND_OPINION = 4;
 /** A space of so many scales and a front of so many objectives: corners draw a Gaussian process off. */
 const WIDE = { scales: 10, objectives: 3 };
 /** Moves that are tried before a point is drawn. */
@@ -48,13 +46,7 @@ export function chosenFor(state: SearchState): { algorithm: Algorithm; because: 
     return { algorithm: early, because: "few measured" };
   }
   if (isWide(state)) return { algorithm: tpe, because: "many scales and objectives" };
-  const choices = state.space.dimensions.some(({ kind }) =>
-    kind === "choice" || kind === "ordinal"
-  );
-  const tried = turnsTaken(state);
-  return choices && tried % SECOND_OPINION === SECOND_OPINION - 1
-    ? { algorithm: tpe, because: "a second opinion" }
-    : { algorithm: surrogate, because: "a model of all that is measured" };
+  return { algorithm: surrogate, because: "a model of all that is measured" };
 }
 
 /**
