@@ -63,7 +63,7 @@ export function checkRequest(
   if (request.target !== undefined) findTarget(request.target);
   askedFront(request.front);
   const gates = gatesInForce(request).map(({ metric }) => metric);
-  checkDistances("set a gate on", gates, choice.tasks);
+  checkDistances("set a gate on", gates, choice.tasks, request.samples);
   if (request.objectives !== undefined) rewardWeights("accuracy", request.objectives);
   const recipes = [...request.strategies, ...(request.rules ?? []).flatMap((one) => one.recipes)];
   for (const { actions } of recipes) {

@@ -215,6 +215,8 @@ export interface Task {
   readonly window_tokens: number | null;
   /** Words of a dataset's name that choose this task, such as gsm8k or demo. */
   readonly datasets: readonly string[];
+  /** Its answers are generated, where its definition's own lines do not say so. */
+  readonly generates?: true;
   /** Its answers are programs, which are run: that needs a sandbox. */
   readonly runs_code?: true;
   /** Who defines it; default: the plugin's file. A task of lm-eval or a task file is no plugin. */

@@ -18,8 +18,16 @@ export function meanKlInterval(
   return [value * Math.exp(-half), value * Math.exp(half)];
 }
 
+/** 95 % interval of a mean difference by Student's t; null below two. */
+function meanInterval({ value, standard_error, n }: Omit<Figure, "metric">) {
+  if (n < 2 || standard_error === null) return null;
+  const half = t975(n - 1) * standard_error;
+  return [value - half, value + half] satisfies [number, number];
+}
+
 /** The interval that a figure of distance is shown and judged by; null: it has none. */
 export function distanceInterval(figure: Figure): [number, number] | null {
+  if (metricOf(figure.metric)?.signed === true) return meanInterval(figure);
   if (metricOf(figure.metric)?.unit !== "1") return meanKlInterval(figure);
   return figure.n > 0 ? wilsonInterval(figure.value, figure.n) : null;
 }

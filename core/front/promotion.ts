@@ -1,6 +1,7 @@
 import type { Evaluation } from "../ports.ts";
 import type { SampleResult } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
+import { ownRow } from "../evidence/quality.ts";
 import { isQualityMetric, metricOf } from "../metrics/metric_table.ts";
 import { rungNames } from "../spec/rungs.ts";
 import { type Rival, worldsOf } from "./front_worlds.ts";
@@ -53,7 +54,7 @@ export function joinProbability(
   if (rung === undefined) return null;
   const lacks = (one: RungEvidence, metric: string) =>
     isQualityMetric(metric)
-      ? one.evaluations.get(rung)!.samples.length === 0
+      ? countedSamples(one.evaluations.get(rung)!, spec).length === 0
       : objectiveFigure(one, metric, spec, rung) === undefined;
   const members = front.flatMap((member, place) => {
     const comparable = member.evaluations.has(rung) &&
@@ -101,12 +102,15 @@ function dominationCounts(
   return { joins, times };
 }
 
-/** Samples of the tasks that count for the quality. */
+/** Samples of the tasks that count for the quality, on a rung that measured it. */
 export function countedSamples(
-  { samples }: Pick<Evaluation, "samples">,
+  { measurements, samples }: Pick<Evaluation, "measurements" | "samples">,
   { tasks }: Pick<Spec, "tasks">,
 ): SampleResult[] {
-  const counted = new Set(tasks.filter(({ primary }) => primary).map(({ task }) => task));
+  const counted = new Set(
+    tasks.filter((plan) => plan.primary && ownRow(measurements, plan) !== undefined)
+      .map(({ task }) => task),
+  );
   return samples.filter(({ task }) => counted.has(task));
 }
 

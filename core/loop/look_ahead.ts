@@ -12,6 +12,7 @@ import { sampleOrder, samplesUntilDecided } from "../evidence/sequence/paired_se
 import { judgeSequence, sequenceInterval } from "../evidence/sequence/verdict.ts";
 import type { Evaluation } from "../ports.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
+import { isLikelihoodRung } from "../spec/rungs.ts";
 import { callBackend, endingOf, hintOf, notANumber } from "./draft.ts";
 import { addGate, baselineOf, type Draft, type Ending, type Study } from "./study.ts";
 
@@ -74,6 +75,7 @@ async function lookAhead(
   const { trial: { trial_id, strategy, fidelity: reached }, artifact } = draft;
   if (request.until_decided !== true || strategy === null) return { before: [] };
   if (reference === undefined || qualityMetric(spec) !== "accuracy") return { before: [] };
+  if (isLikelihoodRung(spec, fidelity)) return { before: [] }; // no quality is measured there
   const tasks = countedTasks(baselineOf(study)?.measurements ?? [], spec, "accuracy")
     .map(({ plan }) => ({ plan, samples: ofTask(reference, plan.task) }));
   const order = sampleOrder(tasks);

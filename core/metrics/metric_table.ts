@@ -29,6 +29,8 @@ export interface Metric {
   readonly ratio?: string;
   /** A column of `trial_figures`, `leaderboard_wide` and `trial_summary`. */
   readonly column?: true;
+  /** May be below 0: a difference of two figures. */
+  readonly signed?: true;
   /** May be in a study's front; a task's own metric counts there by the mean over tasks. */
   readonly objective?: true;
 }
@@ -85,6 +87,10 @@ export const METRICS: readonly Metric[] = [
   open("distance", "choice_kl", ["KL of choices", "nats/sample"], {
     words: "KL to the original over the choices",
     objective: true,
+  }),
+  open("distance", "answer_likelihood", ["likelihood lost", "nats/token"], {
+    words: "likelihood lost of the original's answers",
+    signed: true,
   }),
   open("distance", "flips", ["flips", "1"], { objective: true }),
   open("distance", "changed_answers", ["changed answers", "1"], { objective: true }),

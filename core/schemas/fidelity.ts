@@ -17,6 +17,12 @@ export const FULL = "full";
  */
 export const TEXT_RUNG = "kl";
 
+/**
+ * A rung below the first of answers: of benchmarks that generate, how likely the original's own answers
+ * are, one forward pass a sample. There is one where a user counts its samples.
+ */
+export const LIKELIHOOD_RUNG = "likelihood";
+
 /** A rung's name: part of file names, of SQL and of metric names. */
 export const Fidelity = z.string().regex(
   /^[a-z][a-z0-9_]{0,31}$/,

@@ -61,7 +61,9 @@ export const SampleResult = z.strictObject({
   score: MeasuredNumber.describe("1 right, 0 wrong, or the metric's per-sample value"),
   answer: z.string().nullable().describe("what it wrote or chose, its first answer_chars"),
   gold: z.string().nullable(),
-  log_likelihood: MeasuredNumber.nullable().describe("nats, of the right answer"),
+  log_likelihood: MeasuredNumber.nullable().describe(
+    "nats, of the right answer; on the rung likelihood of the original's own",
+  ),
   seconds: MeasuredNumber.nullable().optional().describe(
     "its share of the batches that it was computed in, of all programs drawn for a problem but " +
       "not of their tests; null or absent: not known",

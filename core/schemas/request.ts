@@ -54,6 +54,10 @@ export const SampleCounts = z.strictObject({
     "windows of text on a rung before the proxy, where only the KL to the original is measured and " +
       "gated; absent: there is no such rung",
   ),
+  likelihood: z.int().positive().optional().describe(
+    "samples of benchmarks that generate on a rung before the proxy, where only the likelihood of the " +
+      "original's own answers is measured; absent: there is no such rung",
+  ),
   by_task: z.record(z.string(), z.strictObject(counts)).optional().describe(
     "counts of single benchmarks, such as {mmlu: {proxy: 100, full: 500}}",
   ),

@@ -213,7 +213,10 @@ export const StageRequest = z.discriminatedUnion("stage", [
       artifact_dir: z.string(),
       artifact_id: z.string(),
       cache_dir: z.string().describe("of this model alone: what it says is kept there"),
-    }).optional().describe("the uncompressed model, which others are held against on text"),
+    }).optional().describe("the uncompressed model, which others are held against"),
+    likelihood: z.literal(true).optional().describe(
+      "the original's own answers are scored by their likelihood, none is generated but by the original",
+    ),
   }),
   /** What a runtime loads in the place of an artifact. */
   z.strictObject({

@@ -1,4 +1,4 @@
-import { FULL, isDecisive, PROXY } from "../schemas/fidelity.ts";
+import { FULL, isDecisive, LIKELIHOOD_RUNG, PROXY } from "../schemas/fidelity.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Rung, Spec } from "../schemas/spec.ts";
 
@@ -20,6 +20,11 @@ export function climbedRungs(
 ): string[] {
   if (evaluation !== undefined) return [FULL];
   return fidelity === undefined ? rungNames(spec) : [fidelity];
+}
+
+/** Whether only the likelihood of the original's answers is measured on a rung. */
+export function isLikelihoodRung(spec: Ladder, fidelity: string): boolean {
+  return fidelity === LIKELIHOOD_RUNG && heightOf(spec, fidelity) < heightOf(spec, PROXY);
 }
 
 /** Where a rung stands in the ladder, from 0; −1: below all, as where there is no evaluation. */

@@ -8,7 +8,8 @@ export interface SamplePool {
   readonly order: readonly number[];
   /** The group of every row, by row number, such as an MMLU subject; null: the task has none. */
   readonly groups: readonly string[] | null;
-  /** Samples of each rung, cheapest first; null: all. Each rung's are taken among the next one's. */
+  /** Samples of each rung, cheapest first; null: all. Each rung's are taken among those of the first
+   * one after it that takes as many. */
   readonly counts: readonly (number | null)[];
   /** How this task is sampled where not as all are; its limits are counted already. */
   readonly sampling?: TaskSampling;
@@ -52,8 +53,8 @@ export function chooseSamples(
     }
     const rungs = [take(limited[i]!, shares[i]!, pool.groups, rules[i]!)];
     for (const count of pool.counts.slice(0, -1).reverse()) {
-      const above = rungs[0]!;
-      const wanted = Math.min(count ?? Infinity, above.length);
+      const wanted = Math.min(count ?? Infinity, shares[i]!);
+      const above = rungs.find((rows) => rows.length >= wanted)!; // the last one is
       rungs.unshift(take(above, wanted, pool.groups, rules[i]!));
     }
     return { task: pool.task, rungs: rungs.map((rows) => rows.toSorted((a, b) => a - b)) };

@@ -1,7 +1,7 @@
 import type { Task } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import { overTasks } from "../evidence/quality.ts";
-import { FULL, PROXY, TEXT_RUNG } from "../schemas/fidelity.ts";
+import { FULL, LIKELIHOOD_RUNG, PROXY, TEXT_RUNG } from "../schemas/fidelity.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Rung } from "../schemas/spec.ts";
 import { byTask, limitOf, samplingByTask } from "./plan_tasks.ts";
@@ -13,8 +13,9 @@ type Given = readonly [fidelity: string, count: number | undefined];
 
 /**
  * The rungs of a study, cheapest first: the proxy, those that the user puts between, the full
- * evaluation; before them, where its windows are counted, one of the
- * KL on text alone. A rung takes as many samples of a task as the user says of this task, else of all; else
+ * evaluation; before them, where its windows are counted, one of the KL on text alone, and where its
+ * samples are, one of the likelihood of the original's answers, which may take more samples than the
+ * proxy: what is generated there is then a part of what it knows. Any other rung takes as many samples of a task as the user says of this task, else of all; else
  * the proxy and the full evaluation take the task's own count, and one between takes as many as the
  * rung before it. None takes fewer than the one before, nor more than the last.
  */
@@ -30,13 +31,14 @@ export function planRungs(tasks: readonly Task[], request: Asked): Rung[] {
   );
   const ownSampling = samplingByTask(sampling, tasks);
   checkTexts(tasks, samples);
+  checkGenerations(tasks, samples);
   const taken = tasks.map((task): Taken[] => {
     const own = counts.get(task.name);
     const full = limitOf(sampling, ownSampling.get(task.name)) ?? own?.full ?? samples.full ??
       task.full_samples;
     const most = (count: number) => full === null ? count : Math.min(count, full);
     const proxy = most(own?.proxy ?? samples.proxy ?? task.proxy_samples);
-    const ladder = firstCounts(task, proxy, samples);
+    const ladder = firstCounts(task, proxy, samples, most);
     for (const [i, rung] of between.entries()) {
       const before = Number(ladder.at(-1)); // the proxy's, or one between
       const wanted = ownBetween[i]!.get(task.name) ?? rung.samples ?? before;
@@ -60,10 +62,34 @@ type Taken = number | null | undefined;
 function firstCounts(
   task: Task,
   proxy: number,
-  { kl }: Pick<StudyRequest["samples"], "kl">,
+  { kl, likelihood }: Pick<StudyRequest["samples"], "kl" | "likelihood">,
+  most: (count: number) => number,
 ): Taken[] {
-  if (kl === undefined) return [proxy];
-  return isText(task) ? [kl, Math.max(kl, proxy)] : [undefined, proxy];
+  const text = kl !== undefined && isText(task) ? kl : undefined;
+  return [
+    ...(kl === undefined ? [] : [text]),
+    ...(likelihood === undefined ? [] : [isGenerated(task) ? most(likelihood) : undefined]),
+    Math.max(text ?? 0, proxy),
+  ];
+}
+
+/** Whether a task's answers are generated, as its definition says. */
+export function isGenerated({ evaluator, definition, generates }: Task): boolean {
+  if (evaluator !== "lm_eval") return false;
+  const kind = definition?.["output_type"];
+  if (kind !== undefined) return kind === "generate_until";
+  return generates === true || definition?.["generation_kwargs"] !== undefined;
+}
+
+function checkGenerations(
+  tasks: readonly Task[],
+  { likelihood }: Pick<StudyRequest["samples"], "likelihood">,
+): void {
+  if (likelihood === undefined || tasks.some(isGenerated)) return;
+  throw new UsageError(
+    `Cannot take ${likelihood} samples on the rung ${LIKELIHOOD_RUNG} as no benchmark of this study ` +
+      "says that it generates answers: add one, such as gsm8k or squad_completion, to --dataset",
+  );
 }
 
 function isText(task: Task): boolean {
@@ -80,7 +106,14 @@ function checkTexts(tasks: readonly Task[], { kl }: Pick<StudyRequest["samples"]
 
 function namesOf({ samples }: Pick<Asked, "samples">): string[] {
   const texts = samples.kl === undefined ? [] : [TEXT_RUNG];
-  return [...texts, PROXY, ...(samples.between ?? []).map(({ fidelity }) => fidelity), FULL];
+  const answers = samples.likelihood === undefined ? [] : [LIKELIHOOD_RUNG];
+  return [
+    ...texts,
+    ...answers,
+    PROXY,
+    ...(samples.between ?? []).map(({ fidelity }) => fidelity),
+    FULL,
+  ];
 }
 
 /** Refuses rungs of a request that make no ladder, and a fidelity that is none of them. */
@@ -95,7 +128,8 @@ export function checkRungs(request: Omit<Asked, "sampling">): void {
     throw new UsageError(unknownName("fidelity", fidelity, names));
   }
   // With two rungs the full evaluation's count stands over the proxy's, as it always did.
-  if (names.filter((name) => name !== TEXT_RUNG).length > 2) checkAscending(request);
+  const before: readonly string[] = [TEXT_RUNG, LIKELIHOOD_RUNG];
+  if (names.filter((name) => !before.includes(name)).length > 2) checkAscending(request);
 }
 
 function checkTaskNames(names: readonly string[], tasks: readonly Task[]): void {

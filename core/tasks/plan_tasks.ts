@@ -64,7 +64,7 @@ export function limitOf(
 export function qualityOf(tasks: readonly Task[], front: StudyRequest["front"]): QualityMetric {
   const reported = tasks.flatMap((task) => overTasks(task.reported_metric) ?? []);
   const named = askedFront(front) ?? [];
-  checkDistances("draw a front of", named.map(({ name }) => name), tasks);
+  checkDistances("draw a front of", named.map(({ name }) => name), tasks, {});
   const asked = named.find(({ name }) => isQualityMetric(name))?.name;
   if (asked === undefined) return reported.includes("accuracy") ? "accuracy" : "perplexity";
   const found = reported.find((one) => one === asked);
@@ -80,12 +80,19 @@ export function checkDistances(
   what: string,
   asked: readonly string[],
   tasks: readonly Task[],
+  { likelihood }: Pick<StudyRequest["samples"], "likelihood">,
 ): void {
   const reported = tasks.map((task) => overTasks(task.reported_metric));
   if (asked.includes("kl") && !reported.includes("perplexity")) {
     throw new UsageError(
       `Cannot ${what} kl as no benchmark of this study is a text: add one, such as ` +
         "wikitext2 or a file of {text}, to --dataset, or take choice_kl, over the choices",
+    );
+  }
+  if (asked.includes("answer_likelihood") && likelihood === undefined) {
+    throw new UsageError(
+      `Cannot ${what} answer_likelihood as no rung of this study measures it: count its samples, such ` +
+        "as --samples likelihood=200",
     );
   }
   const scored = asked.find((name) => isDistance(name) && name !== "kl");

@@ -36,6 +36,17 @@ Deno.test("without a word on sampling the first rows of the drawn order are take
   assert.deepEqual(ends(chooseSamples([pool({ proxy: 50, full: 50 })])[0]!).proxy.length, 10);
 });
 
+Deno.test("a rung of more samples than the next one holds it, and is taken among a later one's", () => {
+  for (const groups of [null, GROUPS]) {
+    const [chosen] = chooseSamples([{ ...pool({ groups }), counts: [6, 3, 4, 8] }]);
+    const [first, second, third, last] = chosen!.rungs.map((rows) => new Set(rows));
+    assert.deepEqual(chosen!.rungs.map(({ length }) => length), [6, 3, 4, 8]);
+    assert.ok(second!.isSubsetOf(third!) && third!.isSubsetOf(first!) && first!.isSubsetOf(last!));
+  }
+  const [without] = chooseSamples([{ ...pool(), counts: [0, 3, null] }]);
+  assert.deepEqual(without!.rungs.map(({ length }) => length), [0, 3, 10]);
+});
+
 Deno.test("stratified gives groups equal shares; what a small one lacks goes to the others", () => {
   const { full, proxy } = only(pool({ groups: GROUPS, full: 7 }));
   // c has one row, so that a and b give three each, drawn: 2 0 5 of a, all of b.

@@ -39,6 +39,8 @@ export interface WorldOptions {
   readonly samples?: Readonly<Record<string, number>>;
   /** KL to the original on text, of so many bits; absent: none is measured. */
   readonly kl?: (bits: number) => number;
+  /** The rung of that name, at so many bits. */
+  readonly likelihood?: (bits: number) => Evaluation;
   /** Called before each backend call; a failure makes it fail. */
   readonly disturb?: (call: Call) => Failure | null | void;
   readonly cosine?: number;
@@ -178,6 +180,7 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
       };
       const outcome = await step(about, (about.look ?? n) / 20, (): Evaluation => {
         const bits = bitsOf(actions);
+        if (fidelity === "likelihood") return options.likelihood!(bits);
         const loss = options.loss?.(bits, actions, fidelity) ?? LOSS[bits] ?? 0.01;
         const asked = spec.rungs.find((rung) => rung.fidelity === fidelity)?.samples ?? {};
         const samples = [...words(n, loss), ...texts(n / 10, loss)].filter(taken)
@@ -316,7 +319,7 @@ function texts(n: number, loss: number): SampleResult[] {
   });
 }
 
-function sample(task: string, i: number, score: number): SampleResult {
+export function sample(task: string, i: number, score: number): SampleResult {
   return {
     task,
     sample_id: String(i),

@@ -12,6 +12,13 @@ Deno.test("--samples counts windows of text on a rung before the proxy, for all 
     kl: 16,
     between: [{ fidelity: "half", samples: 200 }],
   });
+  assert.deepEqual(parseRungs("kl=16,likelihood=300,proxy=100"), {
+    ...{ kl: 16, likelihood: 300, proxy: 100 },
+  });
+  for (const wrong of ["proxy=100,likelihood=9", "likelihood=9,kl=16", "half=9,likelihood=9"]) {
+    assert.throws(() => parseRungs(wrong), /write its rungs in ascending order/);
+  }
+  assert.throws(() => parseRungs("gsm8k.likelihood=9"), /every benchmark that generates alike/);
   assert.throws(() => parseRungs("proxy=100,kl=16"), /write its rungs in ascending order/);
   assert.throws(() => parseRungs("kl=16,wikitext2.kl=8"), /counts windows of every text alike/);
 });

@@ -355,7 +355,7 @@ export const STUDY_OPTIONS = [
   {
     flag: "--samples <counts>",
     help:
-      "samples a task by rung: proxy=100,half=400,full=2000; mmlu.half=285; kl=16: text windows first",
+      "samples a task by rung: proxy=100,half=400,full=2000; mmlu.half=285; before them kl=16: text windows, likelihood=200: of the original's answers",
     reads: "rung counts",
     field: "samples",
     of: "study",

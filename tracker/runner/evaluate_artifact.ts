@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type {
-  Artifact,
-  Evaluation,
-  Look,
-  Outcome,
-  RowsByTask,
-  SampleSelection,
+import {
+  type Artifact,
+  type Evaluation,
+  isLikelihoodRung,
+  type Look,
+  type Outcome,
+  type RowsByTask,
+  type SampleSelection,
 } from "../../core/mod.ts";
 import { TEACHERS } from "../artifacts/form_garbage.ts";
 import { readSamples } from "../store/rows/sample_file.ts";
@@ -74,6 +75,17 @@ async function originalOf({ workshop, study, original }: EvaluateInput) {
 }
 
 /**
+ * The rungs whose rows share no forward pass with others on a rung: those below it that generate. The
+ * original writes all its answers on the rung of their likelihood, so there it is those above, which
+ * take the answers over.
+ */
+function rungsApart({ rungs, spec }: PreparedStudy, height: number): PreparedStudy["rungs"] {
+  const { fidelity } = rungs[height]!;
+  if (isLikelihoodRung(spec, fidelity)) return rungs.slice(height + 1);
+  return rungs.slice(0, height).filter((rung) => !isLikelihoodRung(spec, rung.fidelity));
+}
+
+/**
  * Quality on a rung: one process, its samples kept beside the journal. Those of a look at a part of
  * it are read and not kept: its answers are, and the whole rung takes them over.
  */
@@ -86,7 +98,7 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
   const rung = study.rungs[height]!.selections; // the loop climbs the study's own rungs
   const part = look?.rows ?? null;
   const selections = part === null ? rung : selectionsOf(part, rung);
-  const below = study.rungs.slice(0, height);
+  const likelihood = isLikelihoodRung(study.spec, fidelity);
   const { relative, absolute } = workshop.store.samplesPath(
     study.study_id,
     part !== null
@@ -106,7 +118,7 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
     samples_path: absolute,
     seed: study.seed,
     batched_apart: [
-      ...below.flatMap((lower) => lower.selections),
+      ...rungsApart(study, height).flatMap((other) => other.selections),
       ...(look?.before ?? []).flatMap((rows) => selectionsOf(rows, rung)),
     ],
     answers_path: await answersPath(input),
@@ -115,6 +127,7 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
     allow_unsafe_code: study.allow_unsafe_code,
     ...(study.evaluation ?? {}),
     ...await originalOf(input),
+    ...(likelihood ? { likelihood } : {}),
   }, "default");
   if (!evaluated.ok) return evaluated;
   const { measurements, protocol, protocol_parts, samples, samples_sha256, refused } =

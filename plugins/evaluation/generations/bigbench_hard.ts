@@ -42,6 +42,7 @@ export default defineTask({
   version: "1",
   summary: "BIG-Bench Hard: 23 tasks with chains of thought, 3-shot; both means and every file",
   evaluator: "lm_eval",
+  generates: true,
   lm_eval_task: "bbh_cot_fewshot",
   definition: {
     include: "bbh/cot_fewshot/_cot_fewshot_template_yaml",

@@ -6,12 +6,13 @@ import importlib
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.chat_template import use_chat_template
 from pare_backends.evaluation.generated_code import runnable
 from pare_backends.evaluation.harness import run_harness
+from pare_backends.evaluation.likelihood import OriginalAnswers, run_likelihood
 from pare_backends.evaluation.original.distributions import Original, original_model
 from pare_backends.evaluation.outcome import TaskOutcome, measurements
 from pare_backends.evaluation.perplexity import run_perplexity, windows
@@ -25,6 +26,9 @@ from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 from pare_backends.runtimes.registry import add_runtime, open_model
+
+if TYPE_CHECKING:
+    from pare_backends.evaluation.packed.language_model import PackedLM
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,8 @@ class EvaluateRequest:
     """Of a setting: where its weights lie."""
     original: OriginalModel | None = None
     """None: nothing is compared."""
+    likelihood: bool = False
+    """The original's own answers are scored, and none is generated but by the original."""
 
 
 def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
@@ -204,10 +210,33 @@ def _original(request: EvaluateRequest, tokenizer: Any) -> Original | None:
     no logits of whole windows here."""
     given = request.original
     elsewhere = request.runtime is not None or request.endpoint is not None
-    texts = any(task.evaluator == "perplexity" for task in request.tasks)
-    if given is None or elsewhere or not texts:
+    compared = request.likelihood or any(one.evaluator == "perplexity" for one in request.tasks)
+    if given is None or elsewhere or not compared:
         return None
     return original_model(given.artifact_dir, given.artifact_id, given.cache_dir, tokenizer)
+
+
+def _answers_of(
+    request: EvaluateRequest, original: Original | None, is_scored: bool, report: Report
+) -> OriginalAnswers:
+    """Whose answers are scored: those of the study's uncompressed model."""
+    if original is None:
+        raise StageFailure(
+            "bad_input", "Cannot score the original's answers: the request names no original"
+        )
+
+    def load() -> PackedLM:
+        from pare_backends.checkpoint.load import load_dequantized
+        from pare_backends.evaluation.packed.language_model import PackedLM
+
+        with report.span("load", library=True):
+            loaded, tokenizer = load_dequantized(original.directory)[:2]
+        model = PackedLM(loaded, tokenizer, request.batch_size, report)
+        if request.chat_template:
+            use_chat_template(model, tokenizer)
+        return model
+
+    return OriginalAnswers(original, is_scored, load)
 
 
 def _run_tasks(
@@ -264,5 +293,9 @@ def _run_tasks(
                 harness = packed  # not before: no later task may run without the template
             sandboxed = not request.allow_unsafe_code
             weighed = task.task in _weighed(request)
+            if request.likelihood:
+                source = _answers_of(request, original, is_original, report)
+                outcomes.append(run_likelihood(task, read, chosen, harness, source, first, weighed))
+                continue
             outcomes.append(run_harness(task, read, chosen, harness, first, sandboxed, weighed))
     return outcomes

@@ -1,5 +1,6 @@
 import {
   FULL,
+  LIKELIHOOD_RUNG,
   PROXY,
   Sampling,
   type StudyRequestInput,
@@ -77,7 +78,9 @@ export function parseRungs(text: string): Counts {
   const given = text.split(",").map(parseRungCount);
   const rungs = [...new Set(given.map(({ rung }) => rung))];
   const texts = rungs[0] === TEXT_RUNG ? 1 : 0;
-  const misplaced = rungs.indexOf(PROXY) > texts || rungs.indexOf(TEXT_RUNG) > 0 ||
+  const answers = rungs[texts] === LIKELIHOOD_RUNG ? 1 : 0;
+  const misplaced = rungs.indexOf(PROXY) > texts + answers || rungs.indexOf(TEXT_RUNG) > 0 ||
+    rungs.indexOf(LIKELIHOOD_RUNG) > texts ||
     (rungs.includes(FULL) && rungs.at(-1) !== FULL);
   if (misplaced) {
     throw new UsageError(
@@ -101,7 +104,13 @@ export function parseRungs(text: string): Counts {
         `write ${TEXT_RUNG}=NUMBER`,
     );
   }
-  const ends: readonly string[] = [TEXT_RUNG, PROXY, FULL];
+  if (own.has(LIKELIHOOD_RUNG)) {
+    throw new UsageError(
+      `Cannot take --samples "${text}" as the rung ${LIKELIHOOD_RUNG} counts samples of every ` +
+        `benchmark that generates alike: write ${LIKELIHOOD_RUNG}=NUMBER`,
+    );
+  }
+  const ends: readonly string[] = [TEXT_RUNG, LIKELIHOOD_RUNG, PROXY, FULL];
   const between = rungs.filter((rung) => !ends.includes(rung)).map((fidelity) => ({
     fidelity,
     samples: all.get(fidelity),
@@ -110,6 +119,7 @@ export function parseRungs(text: string): Counts {
   const tasks = new Set([PROXY, FULL].flatMap((rung) => Object.keys(own.get(rung) ?? {})));
   return withoutUndefined({
     kl: all.get(TEXT_RUNG),
+    likelihood: all.get(LIKELIHOOD_RUNG),
     proxy: all.get(PROXY),
     full: all.get(FULL),
     by_task: tasks.size === 0 ? undefined : Object.fromEntries(

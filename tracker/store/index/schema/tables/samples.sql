@@ -28,7 +28,8 @@ COMMENT ON COLUMN samples.parsed_answer IS
   'what the task''s rule read from the answer; NULL: nothing, or a sample of an earlier version';
 COMMENT ON COLUMN samples.answer_length IS 'characters of the whole answer';
 COMMENT ON COLUMN samples.chosen IS 'number of the choice taken, from 0';
-COMMENT ON COLUMN samples.log_likelihood IS 'nats, of the right answer';
+COMMENT ON COLUMN samples.log_likelihood IS
+  'nats, of the right answer; on the rung likelihood of the original''s own answer, score being that of a token';
 COMMENT ON COLUMN samples.kl IS
   'of a window of text: KL of the original''s distributions to the trial''s, nats per token; NULL: not compared';
 COMMENT ON COLUMN samples.choice_log_likelihoods IS 'nats, of every choice in order';

@@ -1,0 +1,126 @@
+/** The rung of the original's own answers: who is asked there, what it gates, what it says nothing of. */
+import assert from "node:assert/strict";
+import {
+  type Evaluation,
+  inferSpec,
+  isGenerated,
+  planRungs,
+  type Spec,
+  type StudyRequestInput,
+  type Trial,
+  UsageError,
+} from "../../core/mod.ts";
+import { plugins, request, smallFacts, tasks } from "./spec_fixtures.ts";
+import { figure, run, sample, type World, world } from "./study_world.ts";
+
+const two = tasks.filter(({ name }) => name === "words" || name === "sums");
+
+const refused = (pattern: RegExp) => (error: unknown) =>
+  error instanceof UsageError && pattern.test(error.message);
+
+const climbed = ({ calls }: World, trial: Trial, rung: string): boolean =>
+  calls.some(({ trial_id, fidelity }) => trial_id === trial.trial_id && fidelity === rung);
+
+/** 200 of the original's answers: log-likelihood of a token, and how much of it is lost. */
+function likelihoods(lost: (i: number) => number): Evaluation {
+  const n = 200;
+  const all = Array.from({ length: n }, (_, i) => lost(i));
+  const mean = all.reduce((sum, one) => sum + one, 0) / n;
+  const error = Math.sqrt(all.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (n - 1) / n);
+  return {
+    measurements: [{
+      ...figure("answer_likelihood", mean, null, error),
+      ...{ n, unit: "nats/token", fidelity: "likelihood", task: "words", task_version: "1" },
+    }],
+    samples: all.map((one, i) => sample("words", i, -1 - one)),
+    protocol: { words: "likelihood-1" },
+  };
+}
+
+Deno.test("the likelihood's rung asks what generates, of more samples than the proxy where told so", () => {
+  const generated = {
+    ...two.find(({ name }) => name === "words")!,
+    definition: { output_type: "generate_until" },
+  };
+  const both = [generated, two.find(({ name }) => name === "sums")!];
+  const samples = { likelihood: 300, proxy: 10, full: 400 };
+  assert.deepEqual(planRungs(both, request({ samples })), [
+    { fidelity: "likelihood", samples: { words: 300 } },
+    { fidelity: "proxy", samples: { words: 10, sums: 10 } },
+    { fidelity: "full", samples: { words: 400, sums: 400 } },
+  ]);
+  const few = planRungs([generated], request({ samples: { ...samples, full: 50 } }));
+  assert.deepEqual(few.map((rung) => rung.samples["words"]), [50, 10, 50]);
+  assert.throws(
+    () => planRungs(two, request({ samples: { likelihood: 16 } })),
+    refused(/^Cannot take 16 samples on the rung likelihood as no benchmark of this study says/),
+  );
+  // A definition that names neither kind nor decoding includes one that may.
+  const kinds = [
+    { output_type: "loglikelihood" },
+    { generation_kwargs: {} },
+    { include: "x" },
+    null,
+  ];
+  assert.deepEqual(
+    kinds.map((definition) => isGenerated({ ...two[0]!, definition })),
+    [false, true, false, false],
+  );
+  assert.equal(isGenerated({ ...two[0]!, definition: { include: "x" }, generates: true }), true);
+  assert.throws(
+    () => inferSpec(request({ gates: { answer_likelihood: 0.1 } }), smallFacts(), plugins),
+    refused(/^Cannot set a gate on answer_likelihood as no rung of this study measures it/),
+  );
+});
+
+/** A study of words whose answers are generated, 4 bits and below losing likelihood. */
+function likelihoodWorld(asked: Partial<StudyRequestInput>) {
+  const spec = (inferred: Spec): Spec => ({
+    ...inferred,
+    rungs: [{ fidelity: "likelihood", samples: { words: 200 } }, ...inferred.rungs],
+  });
+  return world({ max_trials: 5, ...asked }, {
+    spec,
+    samples: { likelihood: 200, proxy: 100, full: 400 },
+    likelihood: (bits) =>
+      likelihoods((i) => bits >= 16 ? 0 : (9 - bits) / 10 + (i % 2 ? 0.05 : -0.05)),
+  });
+}
+
+Deno.test("a trial whose answers grew unlikely ends before it generates; no quality is read there", async () => {
+  const w = likelihoodWorld({ until_decided: true });
+  const gates = [{ metric: "answer_likelihood", most: 0.3 }];
+  const input = w.input();
+  const { trials } = await run(w, { spec: { ...input.spec, gates } });
+  const [baseline, ...tried] = trials;
+  const row = (trial: Trial) =>
+    trial.measurements.find(({ metric, task }) => metric === "answer_likelihood" && task === null)!;
+  assert.equal(row(baseline!).value, 0);
+  for (const trial of tried) {
+    const gate = trial.gates.find((one) => one.gate === "likelihood_answer_likelihood")!;
+    const lost = row(trial).value > 0.3;
+    assert.equal(gate.decision, lost ? "abort" : "pass");
+    assert.match(
+      gate.reason,
+      /^likelihood lost of the original's answers on likelihood, n 200, is/,
+    );
+    assert.equal(trial.state === "stopped" && trial.fidelity === "likelihood", lost);
+    assert.equal(climbed(w, trial, "proxy"), !lost);
+    assert.ok(
+      !trial.measurements.some(({ metric, fidelity }) =>
+        metric === "accuracy" && fidelity === "likelihood"
+      ),
+    );
+  }
+  assert.ok(tried.some(({ state }) => state === "stopped"));
+  assert.ok(tried.some(({ fidelity }) => fidelity === "full"));
+  assert.ok(!w.calls.some(({ fidelity, look }) => fidelity === "likelihood" && look !== undefined));
+});
+
+Deno.test("the likelihood's rung says nothing of who joins the front: without a gate all climb", async () => {
+  const { trials } = await run(likelihoodWorld({ max_trials: 12 }));
+  assert.ok(trials.length > 8);
+  for (const { fidelity, gates } of trials) {
+    assert.notEqual(fidelity, "likelihood", JSON.stringify(gates));
+  }
+});
