@@ -205,6 +205,20 @@ function addLookCommands(program: Command): void {
   );
 
   withStore(
+    program.command("sensitivity").description("what each format would cost each layer of a model")
+      .argument("[model|study]", "a model, or a study's id; default: the latest study")
+      .option("--format <name>", "such as 4-bit-g64 or int8; may be repeated", collect)
+      .option("--scorer <name>", "kl, fisher or reconstruction; may be repeated", collect)
+      .option("--windows <n>", "windows of calibration text; default: 2")
+      .option("--tokens <n>", "of each window; default: 128")
+      .option("--dataset <name>", "of a model: whose rows the text must not share; default: demo")
+      .option("--all", "print every layer")
+      .option("--json", "print every row as JSON"),
+  ).action(async (name: string | undefined, options) =>
+    (await import("./sensitivity/sensitivity_command.ts")).sensitivityCommand(name, options)
+  );
+
+  withStore(
     program.command("log").description("show the worker's log of a trial").argument("<trial>"),
   ).action(async (trial: string, options) =>
     (await import("./commands/log.ts")).logCommand(trial, options)

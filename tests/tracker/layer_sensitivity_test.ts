@@ -13,6 +13,10 @@ import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import type { StageRunner } from "../../tracker/runner/stage_runner.ts";
 import { failed } from "../../tracker/runner/stage_runner.ts";
 import { scoreLayers, usualFormats } from "../../tracker/sensitivity/score_layers.ts";
+import {
+  sensitivityCommand,
+  sensitivityTable,
+} from "../../tracker/sensitivity/sensitivity_command.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
@@ -50,7 +54,7 @@ Deno.test("layers stand in SQL with their ranks, and how far two scorers agree",
     for (const [metric, values] of Object.entries(mix)) {
       await store.record({
         ...{ type: "layer_sensitivities", at: AT, study_id: STUDY, trial_id: trialId(1), metric },
-        ...{ artifact_id: "0".repeat(16), unit: metric === "fisher" ? "nats a token" : "bits" },
+        ...{ artifact_id: "0".repeat(16), unit: metric === "fisher" ? "nats per token" : "bits" },
         layers: values.map((value, n) => ({ layer: `layers.${n}.q_proj`, value })),
       });
     }
@@ -133,4 +137,31 @@ Deno.test("the usual formats have the largest group up to 64 that divides every 
   assert.deepEqual(of([16, 32, 64, 128]), ["3-bit-g64", "4-bit-g64", "8-bit-g64"]);
   assert.deepEqual(of([16, 48]), ["3-bit-g48", "4-bit-g48", "8-bit-g48"]);
   assert.deepEqual(of([]), ["3-bit", "4-bit", "8-bit"]);
+});
+
+Deno.test("the table has formats across, the layers that lose most first, and says what it leaves out", () => {
+  const own = { study_id: STUDY, model_name: "tiny", artifact_id: "a", seed: 3 };
+  const rows = [
+    ...scores("kl", "3-bit", [0.1, 0.4, 0.2]),
+    ...scores("kl", "8-bit", [0.001, 0.25, 0.5]),
+    ...scores("fisher", "3-bit", [9, 9, 9]),
+  ].map((row) => ({ ...own, ...row }));
+  assert.deepEqual(sensitivityTable(rows, 2).split("\n"), [
+    "each layer alone in a format, by kl, nats per token",
+    "",
+    "layer            3-bit  8-bit",
+    "───────────────  ─────  ─────",
+    "layers.1.q_proj  0.400  0.250",
+    "layers.2.q_proj  0.200  0.500",
+    "… and 1 more that lose less; --all shows them",
+  ]);
+  assert.doesNotMatch(sensitivityTable(rows, Infinity), /more that lose/);
+});
+
+Deno.test("an unknown scorer and no number are refused before a lab is opened", async () => {
+  await assert.rejects(
+    sensitivityCommand("tiny", { scorer: ["hessian"] }),
+    /^UsageError: Cannot score layers by "hessian": --scorer is one of kl, fisher, reconstruction$/,
+  );
+  await assert.rejects(sensitivityCommand("tiny", { tokens: "none" }), /--tokens/);
 });

@@ -38,6 +38,7 @@ const PHASES: Readonly<Record<string, (detail: string) => string>> = {
   inspect_device: () => "look at this machine",
   import_model: () => "read the model",
   prepare_data: () => "choose samples and calibration text",
+  sensitivity: () => "score each layer in each format",
   apply: (method) => `compress with ${method}`,
   verify: () => "verify what was written",
   make_form: (runtime) => `make what ${runtime} loads`,

@@ -28,7 +28,7 @@ from pare_backends.quantization.mixing.restart import RestartableModel, divergen
 if TYPE_CHECKING:
     import torch
 
-SCORERS = {"kl": "nats a token", "fisher": "nats a token", "reconstruction": "1"}
+SCORERS = {"kl": "nats per token", "fisher": "nats per token", "reconstruction": "1"}
 """Each with the unit of its values."""
 
 
