@@ -8,6 +8,31 @@ Deno.test("textTable() aligns numbers to the right and words to the left", () =>
   assert.equal(text, "name     ms\n────  ─────\ngptq    9.5\nrtn   12.25");
 });
 
+Deno.test("a narrow table cuts texts and leaves out what matters least, and says so", () => {
+  const head = ["trial", "recipe", "accuracy", "empty", "memory", ""];
+  const rows = [
+    [
+      "demo-demo-20261122-213000/t03",
+      "gptq 4-bit g64 + rtn embedding 8-bit",
+      "0.570",
+      "–",
+      "1.2 GB",
+      "front",
+    ],
+    ["demo-demo-20261122-213000/t11", "int8", "0.603", "–", "1.9 GB", "recommended"],
+  ];
+  const first = ["trial", "", "accuracy", "recipe"];
+  const wide = textTable(head, rows, { width: Infinity, first });
+  assert.ok(wide.includes("gptq 4-bit g64 + rtn embedding 8-bit") && !wide.includes("too narrow"));
+  for (const width of [60, 80, 100]) {
+    const text = textTable(head, rows, { width, first });
+    assert.ok(text.split("\n").every((line) => [...line].length <= width), `${width}\n${text}`);
+    assert.match(text, /\(too narrow for: empty/);
+    assert.match(text, /\/t03 .*\n.*\/t11 .*recommended/, "a trial keeps its name");
+  }
+  assert.match(textTable(head, rows, { width: 60, first }), /too narrow for: empty, memory\)/);
+});
+
 Deno.test("progressLine() tells the share, the rate and the time left", () => {
   const line = progressLine({ label: "evaluate", done: 50, total: 200, unit: "items" }, 10);
   assert.match(line, /evaluate +██████░{18} 50\/200 items {2}5\.0 items\/s {2}30 s left/);

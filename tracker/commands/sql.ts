@@ -4,6 +4,7 @@ import { findHome } from "../home.ts";
 import { type Format, formatResult } from "../store/query/query.ts";
 import type { QueryLimits, QueryResult } from "../store/query/result.ts";
 import { openStore, type Store } from "../store/store.ts";
+import { outputWidth } from "../terminal/fit_columns.ts";
 import { standardOutput, watch } from "../terminal/watch.ts";
 import { parseDuration, parsePositive, parseWhole } from "./input/parse_values.ts";
 import { parseParams, readStatement } from "./input/sql_input.ts";
@@ -66,7 +67,7 @@ async function watchQuery(store: Store, sql: string, options: SqlOptions): Promi
   try {
     await watch(async () => {
       const result = await store.query(sql, limits);
-      const text = formatResult(result, format);
+      const text = formatResult(result, format, outputWidth());
       return result.stale === null ? text : `${text}note: ${result.stale}\n`;
     }, { seconds, screen: standardOutput(), signal: stop.signal });
   } finally {
@@ -76,7 +77,9 @@ async function watchQuery(store: Store, sql: string, options: SqlOptions): Promi
 
 async function answer(store: Store, sql: string, options: SqlOptions): Promise<void> {
   const result = await store.query(sql, { maxRows: MAX_ROWS, ...limitsOf(options) });
-  const text = formatResult(result, options.format as Exclude<Format, "parquet">); // see sqlCommand
+  const width = options.output === undefined ? outputWidth() : Infinity;
+  const format = options.format as Exclude<Format, "parquet">; // see sqlCommand
+  const text = formatResult(result, format, width);
   if (options.output === undefined) standardOutput().write(text);
   else await writeFile(options.output, text);
   remark(result);

@@ -5,11 +5,17 @@ import { trialColumns } from "../view/trial_columns.ts";
 import { standing } from "../view/trial_rows.ts";
 import { textTable } from "./table.ts";
 
-/** The trials of a study as a table for a terminal. */
+/** What stays longest in a narrow terminal, before the other figures: the quality's heading varies. */
+const FIRST = ["trial", "", "quality", "size", "× baseline", "recipe", "ms/token"];
+
+/** The trials of a study as a table for a terminal; `width` as of `textTable`. */
 export function trialTable(
   { rows, recommended, spec }: Pick<StudyView, "rows" | "recommended" | "spec">,
+  width?: number,
 ): string {
   const columns = trialColumns({ rows, spec });
+  const quality = columns[0]?.heading ?? "";
+  const first = FIRST.map((title) => title === "quality" ? quality : title);
   return textTable(
     ["trial", "recipe", ...columns.map(({ heading }) => heading), "reward", "took", ""],
     rows.map((row) => [
@@ -20,5 +26,6 @@ export function trialTable(
       duration(row.seconds),
       standing(row, recommended),
     ]),
+    { first, ...(width === undefined ? {} : { width }) },
   );
 }

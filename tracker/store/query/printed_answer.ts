@@ -1,5 +1,6 @@
 import type { QueryResult, Value } from "./result.ts";
 import { toJson } from "../journal/record_line.ts";
+import { cutText, fitColumns, GAP, leftOutLine } from "../../terminal/fit_columns.ts";
 
 const WIDEST = 60;
 
@@ -38,23 +39,36 @@ export function countText({ rows, capped }: Pick<QueryResult, "rows" | "capped">
   return `${rows.length} ${rows.length === 1 ? "row" : "rows"}`;
 }
 
-/** Aligned columns for a terminal; floats to six digits, and a last line that counts the rows. */
-export function formatTable({ columns, rows, capped }: QueryResult): string {
+/**
+ * Aligned columns for a terminal; floats to six digits, and a last line that counts the rows. Where
+ * `width` has no room for all columns, the first ones stay.
+ */
+export function formatTable(
+  { columns, rows, capped }: QueryResult,
+  width: number = Infinity,
+): string {
   const cells = rows.map((row) =>
     columns.map(({ name, type }) => shown(cellText(row[name] ?? null, type)))
   );
-  const widths = columns.map(({ name }, i) =>
-    Math.max([...name].length, ...cells.map((row) => [...row[i]!].length))
+  const fitted = fitColumns(
+    columns.map(({ name, type }, i) => ({
+      ...{ title: name, numeric: isNumeric(type), cells: cells.map((row) => row[i]!) },
+    })),
+    width,
   );
-  const pad = (text: string, i: number): string => {
-    const space = " ".repeat(widths[i]! - [...text].length);
-    return isNumeric(columns[i]!.type) ? space + text : text + space;
+  const pad = (texts: readonly string[]) => (column: number, i: number): string => {
+    const text = cutText(texts[column]!, fitted.widths[i]!);
+    const space = " ".repeat(fitted.widths[i]! - [...text].length);
+    return isNumeric(columns[column]!.type) ? space + text : text + space;
   };
-  const line = (texts: readonly string[]): string => texts.map(pad).join("  ").trimEnd();
+  const gap = " ".repeat(GAP);
+  const line = (texts: readonly string[]): string =>
+    fitted.kept.map(pad(texts)).join(gap).trimEnd();
   return [
     line(columns.map(({ name }) => name)),
-    widths.map((width) => "─".repeat(width)).join("  "),
+    fitted.widths.map((wide) => "─".repeat(wide)).join(gap),
     ...cells.map(line),
+    ...leftOutLine(fitted),
     `(${countText({ rows, capped })})`,
   ].join("\n") + "\n";
 }

@@ -28,11 +28,18 @@ export function query(
   return database.query(sql, { ...limits, maxRows, timeoutMs }, READ_PATIENCE_MS);
 }
 
-/** The answer as text; `parquet` is written to a file by `exportParquet` instead. */
-export function formatResult(result: QueryResult, format: Exclude<Format, "parquet">): string {
+/**
+ * The answer as text, a table in so many characters; `parquet` is written to a file by `exportParquet`
+ * instead.
+ */
+export function formatResult(
+  result: QueryResult,
+  format: Exclude<Format, "parquet">,
+  width?: number,
+): string {
   switch (format) {
     case "table":
-      return formatTable(result);
+      return formatTable(result, width);
     case "csv":
       return formatCsv(result);
     case "json":
