@@ -16,6 +16,7 @@ import { writeOutputs } from "../reports_of_study.ts";
 import type { StudySession } from "../study_session.ts";
 import { chooseAsk } from "../terminal/ask.ts";
 import { createLiveView, standardScreen } from "../terminal/live_view.ts";
+import { studyProgress } from "../terminal/study_progress.ts";
 import { trialTable } from "../terminal/trial_table.ts";
 import { bytes, duration } from "../view/number_text.ts";
 import { limitsText } from "../view/limits_text.ts";
@@ -239,9 +240,18 @@ export async function runStudyCommand(options: StudyCommandOptions, open: Openin
   });
   const session = await open(lab);
   introduce(session, screen.say);
+  const began = studyProgress(session.request);
   if (lab.mlflow.note !== null) screen.say(`note: ${lab.mlflow.note}`);
   const ask = chooseAsk(options.yes ?? false);
-  const result = await session.run({ ask, signal: controller.signal, onEvent });
+  const result = await session.run({
+    ask,
+    signal: controller.signal,
+    onEvent: (event) => {
+      onEvent(event);
+      const line = began(event);
+      if (line !== null) screen.say(line);
+    },
+  });
   screen.finish();
   await conclude(lab, session, result, options.output);
   await sayMirrored(lab, options.output);
