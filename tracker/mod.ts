@@ -7,6 +7,8 @@ export type { LayerSensitivity, SensitivityOptions } from "./sensitivity/study_s
 export type { LabStudyByHand } from "./study_by_hand.ts";
 export type { ActionInput, GateDecision, Proposal, StudyResult, TrialByHand } from "../core/mod.ts";
 export { liveCell, showPlot, showReport, showTable } from "./notebook.ts";
+export { showText } from "./jupyter/show_text.ts";
+export { type StudyOutputs, writeOutputs } from "./reports_of_study.ts";
 export { readProfiles, weighView } from "./search/weight_profiles.ts";
 export type { StudyView } from "./view/study_view.ts";
 export type { TrialRow } from "./view/trial_rows.ts";
