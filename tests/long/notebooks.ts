@@ -1,42 +1,20 @@
 import assert from "node:assert/strict";
 import { execa } from "execa";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
-import { pareHome } from "../../python-backends/home.ts";
-import { writeKernelSpec } from "../../tracker/jupyter/kernel_spec.ts";
+import {
+  cellsOf,
+  emptyHome,
+  execute,
+  kernelFolder,
+  NOTEBOOKS,
+  type Output,
+  textOf,
+} from "../fixtures/notebook_run.ts";
 
-const NOTEBOOKS = fileURLToPath(new URL("../../notebooks/", import.meta.url));
-const EXECUTE = fileURLToPath(new URL("../fixtures/execute_notebook.py", import.meta.url));
 const KERNEL_CELLS = fileURLToPath(new URL("../fixtures/kernel_cells.py", import.meta.url));
-const CELL_SECONDS = 900; // a busy machine makes a study five times as long
-
-interface Output {
-  output_type: string;
-  data?: Record<string, string | string[]>;
-  text?: string | string[];
-}
-
-interface Cell {
-  cell_type: string;
-  source: string | string[];
-  outputs?: Output[];
-}
-
-async function cellsOf(path: string): Promise<Cell[]> {
-  return (JSON.parse(await readFile(path, "utf8")) as { cells: Cell[] }).cells;
-}
-
-function textOf(text: string | string[] | undefined): string {
-  return Array.isArray(text) ? text.join("") : text ?? "";
-}
-
-/** The kernel of `deno task notebook`, found through JUPYTER_PATH. */
-async function kernelFolder(folder: string): Promise<string> {
-  await writeKernelSpec(folder);
-  return folder;
-}
 
 Deno.test("notebooks are kept without outputs and import tracker/mod.ts only", async () => {
   for await (const { name } of Deno.readDir(NOTEBOOKS)) {
@@ -48,24 +26,6 @@ Deno.test("notebooks are kept without outputs and import tracker/mod.ts only", a
     }
   }
 });
-
-/** Runs a notebook in a real kernel; its cells with their outputs. */
-async function execute(
-  notebook: string,
-  folder: string,
-  env: Record<string, string> = {},
-): Promise<Cell[]> {
-  const { python } = await ensureEnvironment("checks");
-  const out = join(folder, "out.ipynb");
-  const run = await execa(python, [EXECUTE, notebook, out, String(CELL_SECONDS)], {
-    reject: false,
-    all: true,
-    stdin: "ignore",
-    env: { JUPYTER_PATH: await kernelFolder(join(folder, "jupyter")), NO_COLOR: "1", ...env },
-  });
-  assert.equal(run.exitCode, 0, run.all);
-  return await cellsOf(out);
-}
 
 Deno.test("every large picture of a notebook arrives before its cell has ended", async () => {
   const folder = await Deno.makeTempDir();
@@ -93,17 +53,6 @@ Deno.test("every large picture of a notebook arrives before its cell has ended",
     await Deno.remove(folder, { recursive: true });
   }
 });
-
-/** A PARE_HOME of its own, whose environments and models are those that are there already. */
-async function emptyHome(folder: string): Promise<string> {
-  const home = join(folder, "home");
-  await mkdir(home);
-  for (const shared of ["envs", "cache"]) {
-    await mkdir(join(pareHome(), shared), { recursive: true });
-    await Deno.symlink(join(pareHome(), shared), join(home, shared));
-  }
-  return home;
-}
 
 /** Runs cells in a real kernel, interrupted when they print `interrupt_at`; what each said. */
 async function runCells(

@@ -1,0 +1,64 @@
+/**
+ * Makes what a visitor sees before installing anything: notebook 01 with its outputs, and the report of
+ * its study. A study of its own in an empty store, on the demo's model, or the one that
+ * PARE_NOTEBOOK_MODEL names:
+ *
+ *     deno task examples
+ */
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { homedir, hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { openLab, writeOutputs } from "../../tracker/mod.ts";
+import { PROJECT_ROOT } from "../../tracker/home.ts";
+import { emptyHome, execute, NOTEBOOKS } from "../fixtures/notebook_run.ts";
+
+export const EXAMPLES = join(PROJECT_ROOT, "docs", "examples");
+const NOTEBOOK = "01_first_study.ipynb";
+
+/** Each place of this machine by a name that means something elsewhere; the longest first. */
+export function withoutPlaces(text: string, home: string): string {
+  const places: [string, string][] = [
+    [home, "~/.cache/pare"],
+    [PROJECT_ROOT, "."],
+    [tmpdir(), "/tmp"],
+    [homedir(), "~"],
+  ];
+  return places.toSorted(([a], [b]) => b.length - a.length)
+    .reduce((sum, [place, name]) => place.length > 1 ? sum.replaceAll(place, name) : sum, text)
+    .replaceAll(new RegExp(`\\b${RegExp.escape(hostname())}\\b`, "g"), "this-machine");
+}
+
+interface Executed {
+  cells: { cell_type: string; outputs?: { output_type: string }[]; metadata: unknown }[];
+}
+
+/** Times of cells and lines of the set-up say nothing to a reader. */
+function tidy(notebook: Executed): Executed {
+  for (const cell of notebook.cells) {
+    cell.metadata = {};
+    if (cell.outputs === undefined) continue;
+    cell.outputs = cell.outputs.filter(({ output_type }) => output_type !== "stream");
+  }
+  return notebook;
+}
+
+async function makeExamples(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "pare-examples-"));
+  try {
+    const PARE_HOME = await emptyHome(folder);
+    await execute(join(NOTEBOOKS, NOTEBOOK), folder, { PARE_HOME });
+    const executed = JSON.parse(await readFile(join(folder, "out.ipynb"), "utf8")) as Executed;
+    Deno.env.set("PARE_HOME", PARE_HOME);
+    await using lab = await openLab();
+    const { html } = await writeOutputs(await lab.view(), join(folder, "report"));
+    await mkdir(EXAMPLES, { recursive: true });
+    const keep = (name: string, text: string) =>
+      writeFile(join(EXAMPLES, name), withoutPlaces(text, PARE_HOME));
+    await keep(NOTEBOOK, `${JSON.stringify(tidy(executed), null, 1)}\n`);
+    await keep("report.html", await readFile(html, "utf8"));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+if (import.meta.main) await makeExamples();
