@@ -33,11 +33,15 @@ function readDuration(text: string): number {
 export function denoSeconds(output: string): Seconds {
   const found: Seconds = {};
   let file = "";
+  let of_step = false;
   for (const line of output.split("\n")) {
     file = /^running \d+ tests? from \.\/(\S+)/.exec(line)?.[1] ?? file;
-    // Steps are indented: their test's own line counts them.
-    const took = /^(?! {2}).*\b(?:ok|FAILED) \(([\d.µmsh]+)\)\s*$/.exec(line)?.[1];
-    if (took !== undefined && file !== "") found[file] = (found[file] ?? 0) + readDuration(took);
+    // Steps are indented: their test's own line counts them. Where something was printed meanwhile,
+    // the end stands alone, and belongs to what began last.
+    of_step = / \.\.\.(?:$|')/.test(line) ? line.startsWith("  ") : of_step;
+    const [, name, took] = /^(?! {2})(.*)\b(?:ok|FAILED) \(([\d.µmsh]+)\)\s*$/.exec(line) ?? [];
+    if (took === undefined || file === "" || (of_step && name === " ")) continue;
+    found[file] = (found[file] ?? 0) + readDuration(took);
   }
   return rounded(found);
 }

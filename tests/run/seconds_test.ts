@@ -21,6 +21,20 @@ Deno.test("denoSeconds() sums a file's tests, and no step twice", () => {
   });
 });
 
+Deno.test("denoSeconds() counts an end that stands alone to the test, or the step, that began last", () => {
+  const output = [
+    "running 2 tests from ./tests/long/a.ts",
+    "long ...'long' has been running for over (1m0s)",
+    " ok (1m10s)",
+    "stepped ...",
+    "  its step ...'stepped' has been running for over (2m0s)",
+    " ok (2m30s)",
+    "  its quiet step ... ok (1s)",
+    "stepped ... ok (2m31s)",
+  ];
+  assert.deepEqual(denoSeconds(output.join("\n")), { "tests/long/a.ts": 221 });
+});
+
 Deno.test("pytestSeconds() sums calls, set-ups and tear-downs by file", () => {
   const output = "1.50s call     tests/python-backends/test_a.py::test_x[1]\n" +
     "0.30s setup    tests/python-backends/test_a.py::test_y\n0.1s call ../tests/b.py::z";
