@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 import torch
+from random_models import write_model
 from tiny_model import calibration, tiny_dir
 
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.checkpoint.load import round_inputs
 from pare_backends.failures import StageFailure
+from pare_backends.models.layout import layout_of
 from pare_backends.progress import silent_report
+from pare_backends.quantization.mixing import scores
 from pare_backends.quantization.mixing.formats import Format, format_of
 from pare_backends.stages.sensitivity import Request, run
 
@@ -179,3 +182,37 @@ def test_what_cannot_be_scored_is_said_before_any_work() -> None:
         asked(formats=[])
     with pytest.raises(StageFailure, match="the study has 16 windows"):
         asked(windows=17)
+
+
+@pytest.mark.parametrize("architecture", ["gpt2", "gpt_neox"])
+def test_weights_as_in_out_and_a_head_of_its_own_are_scored_alike(
+    architecture: str, tmp_path: Path
+) -> None:
+    directory = write_model(architecture, tmp_path / architecture)
+    short = {"formats": ["3-bit-g32"], "scorers": ["kl"], "windows": 1}
+    rows = asked(artifact_dir=str(directory), **short)
+    model, layout = load_dequantized(directory)[0], layout_of(directory)
+    assert {row["layer"] for row in rows} == set(layout.part("all"))
+    assert ("head" in {row["part"] for row in rows}) == (architecture == "gpt_neox")
+    with torch.inference_mode():
+        truth = model(windows()[:1]).logits.double().log_softmax(-1)
+        for row in rows:
+            module = model.get_submodule(layout.modules[row["layer"]])
+            original = module.weight.data
+            turned = row["layer"] in layout.transposed
+            matrix = (original.T if turned else original).contiguous().numpy()
+            rounded = torch.from_numpy(
+                format_of(row["format"]).round(row["layer"], matrix).dequantize()
+            )
+            module.weight.data = (rounded.T if turned else rounded).contiguous()
+            guess = model(windows()[:1]).logits.double().log_softmax(-1)
+            module.weight.data = original
+            expected = float((truth.exp() * (truth - guess)).sum(-1).mean())
+            assert row["value"] == pytest.approx(expected, abs=1e-6), row["layer"]
+
+
+def test_a_model_of_no_numbers_is_told_and_not_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scores, "divergence", lambda truth, guess: truth[:, 0].double() * torch.nan)
+    with pytest.raises(StageFailure, match="q_proj as 4-bit by kl: it is nan") as caught:
+        asked(formats=["4-bit"], scorers=["kl"], windows=1)
+    assert caught.value.kind == "not_a_number"

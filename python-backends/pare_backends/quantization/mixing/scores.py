@@ -178,6 +178,12 @@ class Scoring:
                 if found is None:
                     continue
                 value, error, n = found
+                if not math.isfinite(value):
+                    raise StageFailure(
+                        "not_a_number",
+                        f"Cannot score {layer} as {one.name} by {scorer}: it is {value}",
+                        hint="The model itself gives no finite numbers on this text",
+                    )
                 scores.append(
                     Score(
                         layer,
