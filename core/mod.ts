@@ -34,6 +34,7 @@ export * from "./advice/recommend.ts";
 export * from "./advice/weigh.ts";
 export { rangeOf, restingOn } from "./advice/verdicts.ts";
 export * from "./front/result_export.ts";
+export * from "./evidence/powered_quality.ts";
 export * from "./evidence/prediction_powered.ts";
 export * from "./evidence/rank_agreement.ts";
 export * from "./evidence/retention.ts";

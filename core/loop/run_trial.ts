@@ -8,13 +8,16 @@ import { protocolMismatch } from "../evidence/protocol.ts";
 import { compareQuality, withAggregates } from "../evidence/quality.ts";
 import { rewardOf } from "../front/reward.ts";
 import type { Leaves } from "../contract/plugin.ts";
-import { higherRung } from "../spec/rungs.ts";
+import { isDrawn, poweredGate, poweredQuality } from "../evidence/powered_quality.ts";
+import { LIKELIHOOD_RUNG } from "../schemas/fidelity.ts";
+import { higherRung, isLikelihoodRung } from "../spec/rungs.ts";
+import { DEFAULT_SAMPLING } from "../tasks/choose_samples.ts";
 import { findMethod } from "../strategies/resolve_action.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Evaluation } from "../ports.ts";
 import type { Failure } from "../schemas/failure.ts";
-import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
+import type { ConstraintVerdict, GateDecision, Trial } from "../schemas/trial.ts";
 import { readRung } from "./look_ahead.ts";
 import { addMeasurements, callBackend, endingOf, hintOf, notANumber } from "./draft.ts";
 import { alertOfFindings, alertOfNaN, endOfRefused } from "./health_alerts.ts";
@@ -173,10 +176,26 @@ export async function evaluateGated(
   const gates = [
     rungGate(spec, fidelity, comparison(study, draft.trial)),
     ...distanceGates(spec.gates ?? [], rows, fidelity),
+    ...estimates(study, draft.trial, fidelity),
   ];
   for (const gate of gates) addGate(draft, gate);
   const passed = gates.every(({ decision }) => decision === "pass");
   return passed ? null : { state: "stopped", failure: null };
+}
+
+/** Where the likelihood of the original's answers is known of more samples: what that tells. */
+function estimates(study: Study, { trial_id }: Trial, fidelity: string): GateDecision[] {
+  const { spec, evaluations, input: { request } } = study;
+  if (isLikelihoodRung(spec, fidelity) || !isDrawn(request.sampling ?? DEFAULT_SAMPLING)) return [];
+  const on = (rung: string) => {
+    const reference = baselineEvaluation(study, rung);
+    const other = evaluations.get(trial_id)?.get(rung);
+    return reference === undefined || other === undefined ? null : { reference, other };
+  };
+  const [scored, likely] = [on(fidelity), on(LIKELIHOOD_RUNG)];
+  if (scored === null || likely === null || !isLikelihoodRung(spec, LIKELIHOOD_RUNG)) return [];
+  const found = poweredQuality(spec, scored, likely);
+  return found === null ? [] : [poweredGate(spec, fidelity, found)];
 }
 
 /**

@@ -6,6 +6,11 @@ export const FRONT_METRICS: readonly Metric[] = METRICS.filter(({ objective }) =
 
 function frontMetric(name: string): Metric {
   const named = METRICS.find((one) => one.name === name);
+  if (named?.kind === "distance" && named.objective !== true) {
+    throw new UsageError(
+      `Cannot draw a front of ${name} as it is measured on a rung below the last one: set a gate on it`,
+    );
+  }
   if (named !== undefined && named.objective !== true) {
     throw new UsageError(
       `Cannot draw a front of ${name} as it is the figure of single tasks: the mean over tasks of ` +

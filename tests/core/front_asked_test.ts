@@ -78,6 +78,7 @@ Deno.test("a front that cannot be had is refused in one sentence", () => {
       message,
     });
   refused(["accuracy", "sise"], /^Unknown objective of the front "sise"\. Did you mean "size"\?/);
+  refused(["answer_likelihood", "size"], /on a rung below the last one: set a gate on it$/);
   refused(["f1", "size"], /front of f1 as it is the figure of single tasks: .* called accuracy/);
   refused(["accuracy", "size", "size_bytes"], /names size_bytes twice/);
   refused(["latency", "size"], /it must name one quality, accuracy or perplexity/);

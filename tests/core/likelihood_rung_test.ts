@@ -5,6 +5,9 @@ import {
   inferSpec,
   isGenerated,
   planRungs,
+  poweredGate,
+  poweredQuality,
+  predictionPowered,
   type Spec,
   type StudyRequestInput,
   type Trial,
@@ -112,6 +115,9 @@ Deno.test("a trial whose answers grew unlikely ends before it generates; no qual
       ),
     );
   }
+  const told = tried.flatMap(({ gates }) => gates.filter(({ gate }) => /powered/.test(gate)));
+  assert.deepEqual(new Set(told.map(({ gate }) => gate)), new Set(["proxy_powered_accuracy"]));
+  assert.match(told[0]!.reason, /words: 100 of 200 generated, plain mean, as 100 samples are not/);
   assert.ok(tried.some(({ state }) => state === "stopped"));
   assert.ok(tried.some(({ fidelity }) => fidelity === "full"));
   assert.ok(!w.calls.some(({ fidelity, look }) => fidelity === "likelihood" && look !== undefined));
@@ -123,4 +129,48 @@ Deno.test("the likelihood's rung says nothing of who joins the front: without a 
   for (const { fidelity, gates } of trials) {
     assert.notEqual(fidelity, "likelihood", JSON.stringify(gates));
   }
+});
+
+Deno.test("the likelihood of all narrows what a few generated samples say, or the gate says why not", () => {
+  const { spec } = likelihoodWorld({}).input();
+  const accuracy = { ...figure("accuracy", 0.5, null, 0.05), task: "words", fidelity: "proxy" };
+  const of = (scores: number[]) => ({
+    measurements: [accuracy],
+    samples: scores.map((score, i) => sample("words", i, score)),
+    protocol: { words: "1" },
+  });
+  const n = 1000;
+  const lost = Array.from({ length: n }, (_, i) => (i * 7919) % n / n); // all of 0 to 1, in no order
+  const likely = { reference: of(lost.map(() => -1)), other: of(lost.map((one) => -1 - one)) };
+  const few = lost.slice(0, 200);
+  const answered = (turned: (one: number) => boolean) => ({
+    reference: of(few.map(() => 1)),
+    other: of(few.map((one) => turned(one) ? 0 : 1)),
+  });
+  const found = poweredQuality(spec, answered((one) => one > 0.7), likely)!;
+  const direct = predictionPowered({
+    scored: few.map((predictor) => ({ difference: predictor > 0.7 ? 1 : 0, predictor })),
+    others: lost.slice(200),
+  })!;
+  const numbers = (
+    drop: number,
+    rho: number,
+    interval: readonly number[],
+  ) => [drop, rho, ...interval];
+  const wanted = numbers(direct.drop, direct.rho, direct.interval);
+  numbers(found.drop, found.tasks[0]!.rho, found.interval)
+    .forEach((number, i) => assert.ok(Math.abs(number - wanted[i]!) < 1e-12));
+  const rare = poweredQuality(spec, answered((one) => one > 0.95), likely)!;
+  const gates = [found, rare].map((one) => poweredGate(spec, "proxy", one));
+  assert.match(
+    gates[0]!.reason,
+    /200 of 1000 generated, prediction-powered .* rho 0\.[78]\d, lambda/,
+  );
+  assert.match(gates[1]!.reason, /plain mean, as \d+ of the scored answers turned, fewer than 20$/);
+  assert.deepEqual(gates.map(({ decision }) => decision), ["pass", "pass"]);
+  const width = ([low, high]: readonly [number, number]) => high - low;
+  const plain = 2 * 1.96 * Math.sqrt(0.8 * 0.21 / 200); // of a share of 0.3 among 200 of 1000
+  assert.ok(width(found.interval) < 0.75 * plain, `${width(found.interval)} beside ${plain}`);
+  const other = { ...likely, other: { ...likely.other, samples: likely.other.samples.slice(5) } };
+  assert.equal(poweredQuality(spec, answered(() => false), other), null, "one is not known");
 });
