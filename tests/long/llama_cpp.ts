@@ -9,10 +9,11 @@ import { createBackendClient } from "../../python-backends/client.ts";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
 import { readSamples } from "../../tracker/store/rows/sample_file.ts";
+import { rounds } from "../fixtures/campaign.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** Of each task that is scored twice. */
-const ROWS = Array.from({ length: 30 }, (_, row) => row);
+const ROWS = Array.from({ length: rounds(12, 30) }, (_, row) => row);
 
 interface Result {
   vector: { strategy_id: string; latency_ms: number | null };
