@@ -87,13 +87,17 @@ export function hypervolume(rows: readonly object[], options?: FigureOptions): s
       ? "Nothing is drawn: no episode says both its hypervolume and what was spent. Rows come from " +
         "SELECT * FROM episodes once a study has measured its baseline and a trial."
       : `After ${counted(measured.length, "episode")} the hypervolume went from ` +
-        `${from!.toPrecision(3)} to ${measured.at(-1)!.hypervolume!.toPrecision(3)}; more is better.`,
+        `${from!.toPrecision(3)} to ${
+          measured.at(-1)!.hypervolume!.toPrecision(3)
+        }; more is better.`,
     legend: panels.length === 0 ? [] : [
       { text: "hypervolume as an episode left it", shape: "circle", colour: hue(0) },
       { text: "95 % interval", shape: "band", colour: hue(0) },
     ],
     notes: studies.size > 1
-      ? [`Only the study ${last} is drawn, of ${studies.size} in the rows: ask for one by study_id.`]
+      ? [
+        `Only the study ${last} is drawn, of ${studies.size} in the rows: ask for one by study_id.`,
+      ]
       : [],
     panels,
   }, settled);

@@ -81,7 +81,12 @@ export function legendOf(
           ...(kind === "dashes" ? { strokeDasharray: "4,3" } : {}),
         })
       ),
-      Plot.dot(dots.filter(({ hollow }) => hollow !== true), { ...at, r: 4.5, symbol: "shape", fill: "ink" }),
+      Plot.dot(dots.filter(({ hollow }) => hollow !== true), {
+        ...at,
+        r: 4.5,
+        symbol: "shape",
+        fill: "ink",
+      }),
       Plot.dot(dots.filter(({ hollow }) => hollow === true), {
         ...{ ...at, r: 4.5, symbol: "shape" },
         ...{ stroke: "ink", strokeWidth: 1.6 },

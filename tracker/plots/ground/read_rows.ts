@@ -50,7 +50,9 @@ export function readRows<R extends Readers, O extends Readers>(
   { figure, sql, required, optional }: Columns<R, O>,
 ): (Read<R> & Read<O>)[] {
   if (!Array.isArray(rows)) {
-    throw new UsageError(`Cannot draw ${figure}: its first argument is no list of rows; ${sql} gives it`);
+    throw new UsageError(
+      `Cannot draw ${figure}: its first argument is no list of rows; ${sql} gives it`,
+    );
   }
   const first = rows[0];
   if (first !== undefined) {
@@ -58,7 +60,9 @@ export function readRows<R extends Readers, O extends Readers>(
     if (missing.length > 0) {
       const has = Object.keys(first).slice(0, 8).join(", ");
       throw new UsageError(
-        `Cannot draw ${figure}: its rows have no column ${missing.join(", ")} (they have ${has}); ` +
+        `Cannot draw ${figure}: its rows have no column ${
+          missing.join(", ")
+        } (they have ${has}); ` +
           `${sql} gives ${missing.length === 1 ? "it" : "them"}`,
       );
     }

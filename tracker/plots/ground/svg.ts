@@ -44,7 +44,12 @@ function rounded(svg: string): string {
   return svg.replace(
     /="([^"<>]*\d\.\d{3}[^"<>]*)"/g,
     (_, value: string) =>
-      `="${value.replace(/-?\d+\.\d{3,}(e-?\d+)?/g, (one) => String(Number(Number(one).toFixed(2)) + 0))}"`,
+      `="${
+        value.replace(
+          /-?\d+\.\d{3,}(e-?\d+)?/g,
+          (one) => String(Number(Number(one).toFixed(2)) + 0),
+        )
+      }"`,
   );
 }
 

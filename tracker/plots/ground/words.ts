@@ -18,7 +18,8 @@ export function textWidth(text: string, size: number, bold = false): number {
   for (const letter of text) {
     const code = letter.codePointAt(0)!;
     // Latin letters beyond ASCII are as wide as those; of other scripts each is taken for a square.
-    sum += ADVANCE[code - 32] ?? (code < 0x250 ? 70 : code >= 0x2010 && code < 0x2300 ? 84 : WIDEST);
+    sum += ADVANCE[code - 32] ??
+      (code < 0x250 ? 70 : code >= 0x2010 && code < 0x2300 ? 84 : WIDEST);
   }
   return sum / 100 * size * (bold ? BOLD : 1);
 }
