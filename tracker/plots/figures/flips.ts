@@ -72,6 +72,6 @@ export function flips(rows: readonly object[], options?: FlipsOptions): string {
     notes,
     panels: trials.length === 0
       ? []
-      : [barPanel(shown.map(([row]) => row), bars, labels, "← lost   samples   gained →")],
+      : [barPanel(shown.map(([row]) => row), bars, labels, "← lost | samples gained →")],
   }, settled);
 }

@@ -6,6 +6,7 @@ import { barPanel, fewest } from "../ground/bars.ts";
 import { drawFigure } from "../ground/frame.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
 import { numeric, readRows, text } from "../ground/read_rows.ts";
+import { counted } from "../ground/words.ts";
 
 const Options = FigureOptions.extend({
   metric: z.string().default("accuracy"),
@@ -42,7 +43,7 @@ export function knobImportance(rows: readonly object[], options?: KnobOptions): 
   }));
   const labels = shown.map(({ row, importance, importance_high, pairs }) => ({
     ...{ row, at: Math.max(importance, importance_high ?? 0) },
-    text: `${number(importance)}${pairs === null ? "" : `, ${pairs} pairs`}`,
+    text: `${number(importance)}${pairs === null ? "" : `, ${counted(pairs, "pair")}`}`,
   }));
   const intervals = ({ y }: { y: string }) => [
     Plot.link(shown.filter((one) => one.importance_low !== null && one.importance_high !== null), {

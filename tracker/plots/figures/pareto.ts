@@ -143,7 +143,8 @@ function costLabel(cost: string): { label: string; less: boolean } {
     : metric.unit === "1" || metric.unit === metric.words
     ? ""
     : ` (${metric.unit})`;
-  const words = `${metric?.words ?? cost.replaceAll("_", " ")}${unit}`;
+  const name = cost === "size_bytes" ? "size on disk" : metric?.words;
+  const words = `${name ?? cost.replaceAll("_", " ")}${unit}`;
   return { label: less ? `← better: ${words}` : `better →: ${words}`, less };
 }
 

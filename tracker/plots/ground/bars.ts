@@ -52,7 +52,7 @@ export function barPanel(
         ...more({ y: "row" }),
         Plot.ruleX([0], { stroke: RULE }),
         Plot.text(labels, {
-          ...{ y: "row", x: "at", text: "text", dx: 6, textAnchor: "start" },
+          ...{ y: "row", x: "at", text: "text", dx: 9, textAnchor: "start" },
           ...{ fontSize: 11, fill: INK },
         }),
       ],

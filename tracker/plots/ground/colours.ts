@@ -22,15 +22,15 @@ export const COLOURS: Readonly<Record<string, readonly [light: string, dark: str
   heat0: ["#eef3f8", "#1d2732"],
   heat1: ["#d3e2f0", "#21405a"],
   heat2: ["#a9c9e4", "#275b83"],
-  heat3: ["#74a8d1", "#3a7cab"],
-  heat4: ["#3f82b8", "#5d9fce"],
+  heat3: ["#74a8d1", "#316a94"],
+  heat4: ["#3475a8", "#5d9fce"],
   heat5: ["#1a5c96", "#8dc3ea"],
   heat6: ["#0b3c6b", "#c9e4f8"],
   // Of a colour for what is lost; what is gained has the steps above.
   loss1: ["#f8e0c8", "#4a3018"],
-  loss2: ["#f0bd8a", "#7d4d1c"],
-  loss3: ["#df8f4a", "#b8712c"],
-  loss4: ["#b85f12", "#e79a54"],
+  loss2: ["#f0bd8a", "#6d4218"],
+  loss3: ["#df8f4a", "#8f551c"],
+  loss4: ["#a5530e", "#e79a54"],
   loss5: ["#853f05", "#ffc796"],
 };
 

@@ -1,0 +1,32 @@
+import { energy } from "./figures/energy.ts";
+import { flips } from "./figures/flips.ts";
+import { hypervolume } from "./figures/hypervolume.ts";
+import { knobEffects } from "./figures/knob_effects.ts";
+import { knobImportance } from "./figures/knob_importance.ts";
+import { layerMix, layerSensitivity } from "./figures/layers.ts";
+import { lineage } from "./figures/lineage.ts";
+import { lossCurves } from "./figures/loss_curves.ts";
+import { memory } from "./figures/memory.ts";
+import { pareto } from "./figures/pareto.ts";
+import { phases } from "./figures/phases.ts";
+import { rateDistortion } from "./figures/rate_distortion.ts";
+import { recipes } from "./figures/recipes.ts";
+import { retention } from "./figures/retention.ts";
+import { roofline } from "./figures/roofline.ts";
+
+export type { FigureOptions } from "./ground/options.ts";
+export { figureText } from "./ground/svg.ts";
+
+/**
+ * Every figure by its name: rows, as SQL gives them, to the text of one SVG. Rows that cannot be drawn
+ * give a figure that says why it is empty; a missing column is a `UsageError` that names the query.
+ *
+ * ```ts
+ * showFigure(figures.retention(await lab.sql`SELECT * FROM retention`, { width: 640 }));
+ * ```
+ */
+export const figures = {
+  ...{ pareto, hypervolume, recipes, retention, knobEffects, knobImportance },
+  ...{ layerSensitivity, layerMix, flips, roofline, memory, energy, lossCurves },
+  ...{ lineage, phases, rateDistortion },
+} as const;
