@@ -9,6 +9,7 @@ export type { ActionInput, GateDecision, Proposal, StudyResult, TrialByHand } fr
 export { liveCell, showPlot, showReport, showTable } from "./notebook.ts";
 export { showText } from "./jupyter/show_text.ts";
 export { type StudyOutputs, writeOutputs } from "./reports_of_study.ts";
+export { type FigureOptions, figures, figureText } from "./plots/figures.ts";
 export { readProfiles, weighView } from "./search/weight_profiles.ts";
 export type { StudyView } from "./view/study_view.ts";
 export type { TrialRow } from "./view/trial_rows.ts";

@@ -35,6 +35,7 @@ const EVERYDAY = new Set([
   "window",
   "pattern",
   "merge",
+  "importance",
   "batch",
   "blocks",
   "rounds",

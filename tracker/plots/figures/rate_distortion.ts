@@ -110,7 +110,7 @@ export function rateDistortion(rows: readonly object[], options?: RateOptions): 
   const signs = signsOf(kept.map(({ methods }) => methods));
   const points = kept.map((one) => ({ ...one, ...signs.get(one.methods)! }));
   const best = points.toSorted((a, b) => a.kl - b.kl)[0];
-  const words = rate === "weight_bits" ? "bits per weight, with scales" : "MB on disk";
+  const words = rate === "weight_bits" ? "bit per weight, with scales" : "MB on disk";
   return drawFigure({
     title: "Rate against distortion",
     description: best === undefined
