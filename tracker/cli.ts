@@ -271,7 +271,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Start, and go on:": ["run", "resume", "demo", "evaluate"],
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
   "Look:": ["studies", "show", "status", "log", "note", "sql"],
-  "Compare and decide:": ["compare", "weigh"],
+  "Compare and decide:": ["compare", "weigh", "sensitivity"],
   "Publish:": ["report", "export", "mlflow"],
   "Keep and clean:": ["store", "import", "gc"],
 };

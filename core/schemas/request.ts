@@ -84,10 +84,11 @@ export const StudyRequest = z.strictObject({
     z.enum(WEIGHTS),
     z.number().min(0).max(1),
   ).optional().describe("reward weights, such as {accuracy: 0.6, latency: 0.2}"),
-  front: z.array(z.string()).min(2).max(6).optional().describe(
-    "metrics that the front is of, one of them a quality or a distance to the original, such as [accuracy, size_bytes, memory_bytes];" +
-      " default: quality, latency_ms and size_bytes",
-  ),
+  front: z.array(z.string()).min(2, "a front takes two to six objectives")
+    .max(6, "a front takes two to six objectives").optional().describe(
+      "metrics that the front is of, one of them a quality or a distance to the original, such as [accuracy, size_bytes, memory_bytes];" +
+        " default: quality, latency_ms and size_bytes",
+    ),
   budget_seconds: z.number().positive().optional().describe(
     "wall time of the whole study, from its baseline on: set-up is not counted",
   ),

@@ -6,6 +6,7 @@ import { compareQuality } from "../../core/evidence/quality.ts";
 import { differencesOf, pairBySample, pairedInterval } from "../../core/evidence/statistics.ts";
 import { meanBy, sampleWeights } from "../../core/evidence/strata.ts";
 import type { JournalRecord, SampleResult } from "../../core/mod.ts";
+import { toJson } from "../../tracker/store/journal/record_line.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { run, world } from "../core/study_world.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
@@ -33,6 +34,9 @@ const stratified = (sample: SampleResult): SampleResult => {
   const [stratum, stratum_rows] = i === 0 ? ["rare", 30] : i % 3 === 0 ? ["small", 50] : ["b", 900];
   return { ...sample, stratum, stratum_rows: Number(stratum_rows) };
 };
+/** One text's score is no number. */
+const broken = (sample: SampleResult): SampleResult =>
+  sample.sample_hash === "words_text-1" ? { ...sample, score: NaN } : sample;
 const plain = (sample: SampleResult) => sample;
 
 /** The samples of a trial's full evaluation; none where it has none. */
@@ -55,7 +59,7 @@ async function writtenRecords(root: string, study_id: string, drawn: typeof plai
     if (record.type === "trial_closed" && samples.length > 0) {
       const { trial_id } = record.trial;
       const path = `samples/${trial_id}-full.jsonl`;
-      const text = samples.map((one) => JSON.stringify(one)).join("\n") + "\n";
+      const text = samples.map((one) => toJson(one)).join("\n") + "\n";
       await Deno.mkdir(dirname(join(root, path)), { recursive: true });
       await Deno.writeTextFile(join(root, path), text);
       records.push({
@@ -75,7 +79,8 @@ const near = (found: unknown, wanted: number, what: string) =>
 
 await inDirectory(async (root) => {
   await using store = await openStore(root, { write: true });
-  for (const [name, drawn] of [["plain", plain], ["strata", stratified]] as const) {
+  const all = [["plain", plain], ["strata", stratified], ["broken", broken]] as const;
+  for (const [name, drawn] of all) {
     const records = await writtenRecords(root, name, drawn);
     await Promise.all(records.map((record) => store.record(record)));
   }
@@ -88,7 +93,8 @@ await inDirectory(async (root) => {
       ),
     ),
   );
-  const [compared] = await ask("FROM study_comparison");
+  const [compared] = await ask(`FROM study_comparison
+    WHERE first_study_id = 'plain' AND second_study_id = 'strata'`);
   const importance = await ask(`FROM knob_importance WHERE study_id = 'plain' AND knob = 'bits'
     AND fidelity = 'full' AND metric = 'size_bytes'`);
 
@@ -144,6 +150,15 @@ await inDirectory(async (root) => {
       }
     });
   }
+
+  Deno.test("a score that is no number leaves its task without a difference, and the others theirs", () => {
+    const rows = views["paired_differences"]!.filter((row) => row["study_id"] === "broken");
+    const of = (task: string) => rows.filter((row) => row["task"] === task);
+    assert.equal(of("words").length, evaluated.length);
+    assert.ok(of("words").every((row) => row["difference_low"] !== null));
+    assert.ok(of("words_text").length > 0);
+    assert.ok(of("words_text").every((row) => row["difference"] === null));
+  });
 
   Deno.test("recommended is what the study recommends, one row per study; the leaderboard marks it", () => {
     const rows = views["recommended"]!.filter((row) => row["study_id"] === "plain");

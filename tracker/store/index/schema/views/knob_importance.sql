@@ -43,6 +43,8 @@ differences AS (
   JOIN figures f ON f.study_id = a.study_id AND f.trial_id = a.trial_id
   JOIN figures g ON g.study_id = b.study_id AND g.trial_id = b.trial_id AND g.metric = f.metric
     AND g.fidelity = f.fidelity
+  -- DuckDB refuses the deviation of what is no number.
+  WHERE isfinite(g.value - f.value)
 ),
 counted AS (
   SELECT study_id, agent, method, knob, metric, fidelity, count(*) AS pairs,

@@ -33,11 +33,15 @@ pairs AS (
     AND (po.protocol IS NULL OR pr.protocol IS NULL OR po.protocol = pr.protocol)
 ),
 strata AS (
-  SELECT study_id, trial_id, task, count(*) AS n, avg(d) AS mean, avg(d * d) AS mean_square,
-    var_pop(d) * count(*) AS squares, any_value(drawn) AS drawn,
+  -- A score that is no number leaves its task without a difference: DuckDB refuses the variance of NaN.
+  SELECT study_id, trial_id, task, count(*) AS n, avg(d) FILTER (isfinite(d)) AS mean,
+    avg(d * d) FILTER (isfinite(d)) AS mean_square,
+    var_pop(d) FILTER (isfinite(d)) * count(*) AS squares, bool_and(isfinite(d)) AS finite,
+    any_value(drawn) AS drawn,
     CASE WHEN any_value(drawn) THEN any_value(stratum_rows) ELSE 1 END AS stratum_rows,
     bool_and(right_or_wrong) AS right_or_wrong, bool_and(shares) AS shares,
-    count(*) FILTER (d > 0) AS risen, count(*) FILTER (d < 0) AS fallen
+    count(*) FILTER (isfinite(d) AND d > 0) AS risen,
+    count(*) FILTER (isfinite(d) AND d < 0) AS fallen
   FROM pairs
   GROUP BY study_id, trial_id, task, CASE WHEN drawn THEN coalesce(stratum, '') ELSE '' END
 ),
@@ -52,7 +56,8 @@ shared AS (
   WINDOW of_task AS (PARTITION BY study_id, trial_id, task)
 ),
 tasks AS (
-  SELECT study_id, trial_id, task, sum(n)::BIGINT AS n, sum(share * mean) AS mean,
+  SELECT study_id, trial_id, task, sum(n)::BIGINT AS n,
+    CASE WHEN bool_and(finite) THEN sum(share * mean) END AS mean,
     sum(share * mean_square) AS mean_square, 1 / sum(share ^ 2 / n) AS counted,
     sqrt(sum(share ^ 2 / n * CASE
       WHEN n > 1 THEN squares / (n - 1)
@@ -73,7 +78,7 @@ judged AS (
   SELECT a.*, f.metric, f."primary", coalesce(f.weight, 1) AS weight,
     CASE WHEN f.available IS NOT NULL THEN a.n >= f.available END AS exact,
     CASE WHEN adds THEN added_centre ELSE mean END AS centre,
-    CASE WHEN n < 2 THEN NULL
+    CASE WHEN n < 2 OR mean IS NULL THEN NULL
       WHEN adds THEN 1.959963984540054
         * sqrt(greatest(0, added_square - added_centre ^ 2) / (counted + 2))
       ELSE 1.959963984540054 * standard_error END AS half
@@ -83,7 +88,8 @@ judged AS (
 together AS (
   SELECT study_id, trial_id, NULL::VARCHAR AS task,
     CASE metric WHEN 'perplexity' THEN 'perplexity' ELSE 'accuracy' END AS metric,
-    sum(weight * mean) / sum(weight) AS mean, sum(weight * centre) / sum(weight) AS centre,
+    CASE WHEN count(mean) = count(*) THEN sum(weight * mean) / sum(weight) END AS mean,
+    CASE WHEN count(mean) = count(*) THEN sum(weight * centre) / sum(weight) END AS centre,
     -- The tasks' errors are independent; one that has none leaves the whole without.
     CASE WHEN count(half) = count(*) THEN sqrt(sum((weight * half) ^ 2)) / sum(weight) END AS half,
     sum(n)::BIGINT AS n, sum(risen)::BIGINT AS risen, sum(fallen)::BIGINT AS fallen,
@@ -115,7 +121,7 @@ COMMENT ON COLUMN paired_differences.task IS
   'benchmark; NULL: all primary tasks together, each by its weight';
 COMMENT ON COLUMN paired_differences.metric IS 'what the task''s samples are scored by';
 COMMENT ON COLUMN paired_differences.difference IS
-  'trial less baseline, absolute; of perplexity the relative change: 0.1 is 10 % more';
+  'trial less baseline, absolute; of perplexity the relative change: 0.1 is 10 % more; NULL: a score is no number';
 COMMENT ON COLUMN paired_differences.difference_low IS
   'lower end of its 95 % interval, from the paired samples; NULL: fewer than two';
 COMMENT ON COLUMN paired_differences.difference_high IS 'upper end of its 95 % interval';
