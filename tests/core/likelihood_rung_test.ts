@@ -14,7 +14,7 @@ import {
   UsageError,
 } from "../../core/mod.ts";
 import { plugins, request, smallFacts, tasks } from "./spec_fixtures.ts";
-import { figure, run, sample, type World, world } from "./study_world.ts";
+import { figure, historyOf, run, sample, type World, world } from "./study_world.ts";
 
 const two = tasks.filter(({ name }) => name === "words" || name === "sums");
 
@@ -173,4 +173,21 @@ Deno.test("the likelihood of all narrows what a few generated samples say, or th
   assert.ok(width(found.interval) < 0.75 * plain, `${width(found.interval)} beside ${plain}`);
   const other = { ...likely, other: { ...likely.other, samples: likely.other.samples.slice(5) } };
   assert.equal(poweredQuality(spec, answered(() => false), other), null, "one is not known");
+});
+
+Deno.test("a study that was killed after the likelihood's rung goes on with what it said", async () => {
+  const whole = likelihoodWorld({ max_trials: 3 });
+  const { trials } = await run(whole);
+  const closed = whole.records.findIndex(({ type }) => type === "trial_closed"); // the baseline's
+  const again = likelihoodWorld({ max_trials: 3 });
+  const history = historyOf(whole, closed + 1);
+  const ids = new Set(history.study.trials.map(({ trial_id }) => trial_id));
+  const evaluations = history.evaluations.filter(({ trial_id }) => ids.has(trial_id));
+  const resumed = await run(again, { history: { ...history, evaluations } });
+  assert.equal(resumed.trials.length, trials.length);
+  assert.ok(!again.calls.some(({ trial_id }) => ids.has(trial_id)), "the baseline is kept");
+  const gatesOf = (found: readonly Trial[]) =>
+    found.map(({ gates }) => gates.map(({ gate, reason }) => `${gate}: ${reason}`));
+  assert.deepEqual(gatesOf(resumed.trials), gatesOf(trials));
+  assert.ok(gatesOf(trials).flat().some((one) => one.startsWith("proxy_powered_accuracy")));
 });
