@@ -1,12 +1,14 @@
-/** What every codec of the linear layers shares. */
+/** What every codec shares. */
 import {
   type Change,
   type Facts,
   type HintAbout,
   type Leaves,
+  type LinearShape,
   type Order,
   type StoredForm,
   type Support,
+  weightBytes,
   withWeightBytes,
 } from "../../core/mod.ts";
 
@@ -49,13 +51,30 @@ export function cutsRows(block: number, { model }: Facts): Support {
   };
 }
 
-/** What a codec of the linear layers leaves. bytes: of all of them, by the form's formula */
-export function leavesEncoded(form: StoredForm, bytes: number, { model }: Facts): Leaves {
-  const change: Change = {
-    ...{ part: "linear", effect: "encodes", form, least_cosine: LEAST_COSINE },
+/** The parts of a model that can be encoded. */
+export type CodedPart = "linear" | "embedding";
+
+/** The matrices of a part. */
+export function shapesOf(part: CodedPart, { model }: Facts): readonly LinearShape[] {
+  if (part === "linear") return model.linear_shapes;
+  const in_features = model.hidden_size;
+  return [{ out_features: model.embedding_parameters / in_features, in_features, count: 1 }];
+}
+
+/** What a codec of these parts leaves. bytesOf: of matrices in the form, by its formula */
+export function leavesEncoded<F extends StoredForm>(
+  parts: readonly CodedPart[],
+  form: F,
+  bytesOf: (form: F, shapes: readonly LinearShape[]) => number,
+  facts: Facts,
+): Leaves {
+  const changes = parts.map((part): Change => ({
+    ...{ part, effect: "encodes", form, least_cosine: LEAST_COSINE },
     no_faster: NO_FASTER,
-  };
-  return { changes: [change], model: withWeightBytes(model, { linear: bytes }) };
+  }));
+  const bytes = { ...weightBytes(facts.model) };
+  for (const part of parts) bytes[part] = bytesOf(form, shapesOf(part, facts));
+  return { changes, model: withWeightBytes(facts.model, bytes) };
 }
 
 /** What to do where a code was too coarse, or not coarse enough. */

@@ -70,14 +70,15 @@ export default defineMethod({
     }),
   },
   needs: { environment: "default", gpu: false },
-  leaves(params, facts) {
-    const form = seedsForm(params);
-    return leavesEncoded(form, seedsBytes(form, facts.model.linear_shapes), facts);
-  },
+  leaves: (params, facts) => leavesEncoded(["linear"], seedsForm(params), seedsBytes, facts),
   order: encodesOnce,
   label: (params) => {
     const bits = blockBits(params) / params.block_weights;
-    return [`${Math.round(100 * bits) / 100}-bit`, `K${params.seed_bits}`];
+    return [
+      `${Math.round(100 * bits) / 100}-bit`,
+      `K${params.seed_bits}`,
+      `C${params.block_weights}`,
+    ];
   },
   hint: codecHint,
   supports: hasMatrices,

@@ -172,9 +172,11 @@ def test_a_form_of_a_later_pare_is_refused_by_name(tmp_path: Path) -> None:
     write(checkpoint_of({"layer": BitmaskTensor.of(sparse((8, 9), 0.5))}), tmp_path)
     path = tmp_path / "config.json"
     config = json.loads(path.read_text())
-    config["pare_stored_forms"]["lattice"] = {"version": 1}
+    config["pare_stored_forms"]["spiral"] = {"version": 1}
     path.write_text(json.dumps(config))
-    with pytest.raises(StageFailure, match="'lattice', this pare knows grid, bitmask, seeds"):
+    with pytest.raises(
+        StageFailure, match="'spiral', this pare knows grid, bitmask, seeds, lattice"
+    ):
         read(tmp_path)
 
 

@@ -5,7 +5,13 @@ scales without importing torch; `load_dequantized` imports torch and transformer
 """
 
 from pare_backends.checkpoint.files import Checkpoint, read, weight_files, write
-from pare_backends.checkpoint.forms import BitmaskTensor, GridTensor, SeedTensor, StoredTensor
+from pare_backends.checkpoint.forms import (
+    BitmaskTensor,
+    GridTensor,
+    LatticeTensor,
+    SeedTensor,
+    StoredTensor,
+)
 from pare_backends.checkpoint.load import load_dequantized
 from pare_backends.checkpoint.size import formula_bytes, weight_bits
 
@@ -13,6 +19,7 @@ __all__ = [
     "BitmaskTensor",
     "Checkpoint",
     "GridTensor",
+    "LatticeTensor",
     "SeedTensor",
     "StoredTensor",
     "formula_bytes",

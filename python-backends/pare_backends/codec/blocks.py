@@ -1,6 +1,8 @@
-"""Blocks of weights that lie side by side in a row: which layers can be cut into them."""
+"""Which layers can be encoded, and cut into blocks of weights that lie side by side in a row."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.failures import StageFailure
@@ -13,14 +15,19 @@ def matrix_shape(checkpoint: Checkpoint, context: Context, layer: str) -> tuple[
     return (columns, rows) if layer in context.layout.transposed else (rows, columns)
 
 
-def check_layers(checkpoint: Checkpoint, context: Context, block: int) -> None:
-    """Raises, before any work, where the linear layers cannot be cut into blocks of so many."""
-    layers = context.layout.linear
+def check_encodable(checkpoint: Checkpoint, context: Context, layers: Collection[str]) -> None:
+    """Raises, before any work, where one of the layers cannot be put into another form."""
     checkpoint.check_replaceable(layers)
-    if context.layout.problems:
+    if context.layout.problems and set(layers) & set(context.layout.linear):
         raise StageFailure(
             "invalid", f"Cannot encode this model's linear layers: {context.layout.problems[0]}"
         )
+
+
+def check_layers(checkpoint: Checkpoint, context: Context, block: int) -> None:
+    """The same for the linear layers, cut into blocks of so many weights."""
+    layers = context.layout.linear
+    check_encodable(checkpoint, context, layers)
     for layer in layers:
         columns = matrix_shape(checkpoint, context, layer)[1]
         if columns % block != 0:

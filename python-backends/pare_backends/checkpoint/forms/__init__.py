@@ -12,6 +12,7 @@ from typing import Any
 from pare_backends.checkpoint.forms.bitmask import BitmaskTensor
 from pare_backends.checkpoint.forms.form import StoredTensor
 from pare_backends.checkpoint.forms.grid import GridTensor
+from pare_backends.checkpoint.forms.lattice import LatticeTensor
 from pare_backends.checkpoint.forms.seeds import SeedTensor
 from pare_backends.checkpoint.stored import StoredTensors
 from pare_backends.failures import StageFailure
@@ -21,6 +22,7 @@ __all__ = [
     "OWN_FORMS",
     "BitmaskTensor",
     "GridTensor",
+    "LatticeTensor",
     "SeedTensor",
     "StoredTensor",
     "form_entries",
@@ -30,7 +32,7 @@ __all__ = [
     "weight_name",
 ]
 
-REGISTERED: tuple[type[StoredTensor], ...] = (GridTensor, BitmaskTensor, SeedTensor)
+REGISTERED: tuple[type[StoredTensor], ...] = (GridTensor, BitmaskTensor, SeedTensor, LatticeTensor)
 OWN_FORMS = "pare_stored_forms"
 """Key of config.json: forms of pare's own, by name, with their layers."""
 CONFIG_KEYS = ("quantization_config", OWN_FORMS)
@@ -62,7 +64,8 @@ def read_forms(
 ) -> tuple[dict[str, StoredTensor], set[str]]:
     """(layers that are not plain floats, names of the tensors that they are made of).
 
-    raises: StageFailure where config.json declares a form of a later pare
+    raises: StageFailure where config.json declares a form of a later pare, or one that a layer's
+    parts are gone of
     """
     known = [form.FORM for form in REGISTERED]
     for name in own_forms(config):
@@ -74,9 +77,25 @@ def read_forms(
                 hint="Read it with the pare that wrote it, or a later one",
             )
     forms = forms_by_layer(stored.entries)
+    check_declared(forms, config)
     tensors = {layer: form.read(stored, layer, config) for layer, form in forms.items()}
     used = {f"{layer}{part}" for layer, form in forms.items() for part in form.PARTS}
     return tensors, used
+
+
+def check_declared(forms: Mapping[str, type[StoredTensor]], config: Mapping[str, Any]) -> None:
+    """Raises where a layer is declared to be in a form of pare's own and what tells so in its file
+    is gone: its code would be taken for floats."""
+    for name in own_forms(config):
+        declared = config[OWN_FORMS][name]
+        for layer in declared.get("layers", ()) if isinstance(declared, dict) else ():
+            if layer not in forms or name != forms[layer].FORM:
+                raise StageFailure(
+                    "bad_input",
+                    f"Cannot read {layer}: config.json says that it is stored as {name}, its file"
+                    " does not hold it so",
+                    hint="The checkpoint is damaged: copy or make it again",
+                )
 
 
 def form_entries(tensors: Mapping[str, StoredTensor]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ of each coefficient: (K + 4 + 4 · P) / C bits a weight, beside one scale and th
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
@@ -118,7 +119,9 @@ class SeedTensor(StoredTensor):
         shifts = width + NIBBLE * np.arange(1 + columns)
         nibbles = (codes[:, None] >> shifts.astype(np.uint64) & np.uint64(15)).astype(np.int64)
         signed = nibbles - 16 * (nibbles >= 8)
-        whole = np.einsum("brp,bp->br", projections(seeds, width, rows, columns), signed[:, 1:])
+        whole = np.zeros((len(codes), rows), dtype=np.int32)
+        for table, own in zip(columns_of(self.profile), signed[:, 1:].T, strict=True):
+            whole += table[seeds] * own[:, None].astype(np.int32)
         unit = float(self.scale) / ((1 << (width - 1)) - 1)
         return (whole * np.ldexp(unit, signed[:, :1])).astype(np.float32)
 
@@ -167,3 +170,18 @@ class SeedTensor(StoredTensor):
     @classmethod
     def config_entry(cls, tensors: Mapping[str, Any]) -> dict[str, Any]:
         return {"version": VERSION, "layers": sorted(tensors)}
+
+
+@functools.lru_cache(maxsize=2)
+def columns_of(profile: SeedProfile) -> tuple[np.ndarray, ...]:
+    """The numbers of every seed, column by column: 12 MB for K = 16 and C · P = 48. A row of the
+    seed 0 stands first.
+
+    returns: P of (2^K, C) int32
+    """
+    width, rows, columns = profile
+    every = projections(np.arange(1, 1 << width), width, rows, columns).astype(np.int32)
+    return tuple(
+        np.concatenate([np.zeros((1, rows), np.int32), every[:, :, column]])
+        for column in range(columns)
+    )

@@ -21,11 +21,11 @@ TAPS = {
 
 @functools.cache
 def cycle(width: int) -> tuple[np.ndarray, np.ndarray]:
-    """(states in the order in which they follow one another, from 1 on and twice over; the place of
-    each state in it, −1 of the state 0, which stays 0).
+    """(states in the order in which they follow one another, from 1 on; the place of each in it, −1
+    of the state 0, which stays 0).
 
     A Fibonacci register that shifts right: the sum of the tapped bits becomes the highest.
-    returns: (2 · (2^K − 1),) int64 and (2^K,) int64
+    returns: (2^K − 1,) int64 and (2^K,) int64
     """
     period = (1 << width) - 1
     states = np.empty(period, dtype=np.int64)
@@ -36,7 +36,7 @@ def cycle(width: int) -> tuple[np.ndarray, np.ndarray]:
         state = state >> 1 | bit << (width - 1)
     places = np.full(period + 1, -1, dtype=np.int64)
     places[states] = np.arange(period)
-    return np.concatenate([states, states]), places
+    return states, places
 
 
 def projections(seeds: np.ndarray, width: int, rows: int, columns: int) -> np.ndarray:
@@ -47,4 +47,4 @@ def projections(seeds: np.ndarray, width: int, rows: int, columns: int) -> np.nd
     """
     states, places = cycle(width)
     steps = places[seeds][:, None] + np.arange(1, rows * columns + 1)
-    return states[steps].reshape(-1, rows, columns) - (1 << (width - 1))
+    return states[steps % len(states)].reshape(-1, rows, columns) - (1 << (width - 1))

@@ -1,0 +1,32 @@
+import { defineForm, type LinearShape, type StoredForm } from "../../core/mod.ts";
+
+/** Pairs of weights as the numbers of points in a plane. */
+export interface LatticeForm extends StoredForm {
+  readonly form: "lattice";
+  /** Points of the inner square, without its centre. */
+  readonly points: number;
+  /** Classes that there may be outside of it. */
+  readonly classes: number;
+}
+
+/** A matrix's points and classes, its plane, and its shape. */
+const MATRIX_BYTES = 12 + 16 + 16;
+
+/** Bits that a pair of weights takes. */
+export function pairBits({ points, classes }: Omit<LatticeForm, "form">): number {
+  return Math.ceil(Math.log2((points + 1) * (classes + 1)));
+}
+
+/** Bytes of matrices in this form: the pairs' bits, and what each matrix has once. */
+export function latticeBytes(form: LatticeForm, shapes: readonly LinearShape[]): number {
+  return shapes.reduce((sum, { out_features, in_features, count }) => {
+    const pairs = Math.ceil(out_features * in_features / 2);
+    return sum + count * (Math.ceil(pairs * pairBits(form) / 8) + MATRIX_BYTES);
+  }, 0);
+}
+
+/** Pare's own layout, which no other library reads. */
+export default defineForm({
+  name: "lattice",
+  summary: "Of each pair of weights the number of a point in a plane",
+});
