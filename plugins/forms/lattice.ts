@@ -4,17 +4,17 @@ import { defineForm, type LinearShape, type StoredForm } from "../../core/mod.ts
 export interface LatticeForm extends StoredForm {
   readonly form: "lattice";
   /** Points of the inner square, without its centre. */
-  readonly points: number;
+  readonly lattice_points: number;
   /** Classes that there may be outside of it. */
-  readonly classes: number;
+  readonly outer_classes: number;
 }
 
 /** A matrix's points and classes, its plane, and its shape. */
 const MATRIX_BYTES = 12 + 16 + 16;
 
 /** Bits that a pair of weights takes. */
-export function pairBits({ points, classes }: Omit<LatticeForm, "form">): number {
-  return Math.ceil(Math.log2((points + 1) * (classes + 1)));
+export function pairBits({ lattice_points, outer_classes }: Omit<LatticeForm, "form">): number {
+  return Math.ceil(Math.log2((lattice_points + 1) * (outer_classes + 1)));
 }
 
 /** Bytes of matrices in this form: the pairs' bits, and what each matrix has once. */

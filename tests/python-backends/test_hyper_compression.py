@@ -125,7 +125,9 @@ def test_a_whole_model_is_encoded_written_and_loaded(tmp_path: Path) -> None:
 
 def test_a_matrix_that_loses_too_much_stays_in_floats() -> None:
     context = Context(tiny_dir(), layout_of(tiny_dir()), silent_report(), 1, None)
-    child = apply(read(tiny_dir()), Params(points=100, classes=1, raw_above=0.01), context)
+    child = apply(
+        read(tiny_dir()), Params(lattice_points=100, outer_classes=1, raw_above=0.01), context
+    )
     assert not child.stored and "14 of 14 matrices stay in floats" in context.notes[0]
     whole = read(tiny_dir())
     broken = whole.with_floats({f"{LAYER}.weight": np.full((64, 128), np.inf, np.float32)})

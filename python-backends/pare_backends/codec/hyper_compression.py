@@ -24,8 +24,8 @@ from pare_backends.methods.context import Context
 class Params:
     """Knobs; the same as in plugins/codec/hyper_compression.ts."""
 
-    points: int = choice(1600, choices=(100, 400, 1600, 6400), unit="points of the lattice")
-    classes: int = choice(3, choices=(1, 2, 3), unit="classes outside the square")
+    lattice_points: int = choice(1600, choices=(100, 400, 1600, 6400), unit="points of the lattice")
+    outer_classes: int = choice(3, choices=(1, 2, 3), unit="classes outside the square")
     raw_above: float = real(0.2, minimum=0.01, maximum=1, unit="mean error in standard deviations")
     targets: str = choice(
         "linear", choices=("linear", "embedding", "all"), unit="part of the model"
@@ -44,7 +44,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
                 raise StageFailure(
                     "not_a_number", f"Cannot encode {layer}: its weights are not finite"
                 )
-            tensor = fitted(weights, params.points, params.classes)
+            tensor = fitted(weights, params.lattice_points, params.outer_classes)
             error, relative = errors(weights, tensor.weight())
             if error > params.raw_above:
                 raw.append(layer)
