@@ -24,7 +24,7 @@ from pare_backends.checkpoint.forms.bit_codes import pack_codes, unpack_codes
 from pare_backends.checkpoint.forms.seeds import SeedProfile
 from pare_backends.checkpoint.forms.shift_register import TAPS, cycle
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
-from pare_backends.codec import seedlm
+from pare_backends.codec import seed_search, seedlm
 from pare_backends.codec.finished_layers import FinishedLayers
 from pare_backends.codec.seed_search import rounded, search, seed_table
 from pare_backends.failures import StageFailure
@@ -128,8 +128,13 @@ def test_a_code_decodes_as_by_hand_to_the_last_bit(
 
 
 @pytest.mark.parametrize("profile", [SMALL, SeedProfile(8, 12, 4), SeedProfile(6, 4, 2)])
-def test_the_search_finds_what_brute_force_finds(profile: SeedProfile) -> None:
-    """Every seed by itself, its pseudo-inverse from numpy in double precision."""
+@pytest.mark.parametrize("first", [1, 8])
+def test_the_search_finds_what_brute_force_finds(
+    profile: SeedProfile, first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every seed by itself, its pseudo-inverse from numpy in double precision; with one candidate
+    at first, most blocks need further ones."""
+    monkeypatch.setattr(seed_search, "FIRST_CANDIDATES", first)
     blocks = gaussian(24, profile)
     blocks[0] = 0
     blocks[1] *= 40  # an outlier: its exponent is large
