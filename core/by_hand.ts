@@ -15,6 +15,8 @@ import { type Proposal, propose } from "./loop/propose.ts";
 import { ensureBaseline } from "./loop/run_baseline.ts";
 import { applyNext, evaluate, evaluateGated, evaluateMidway, isWhole } from "./loop/run_trial.ts";
 import { cancelled, limitReached, type Stop } from "./loop/stop.ts";
+import { isFinished } from "./resume/replay.ts";
+import { finishStudy, runProposal, takeTurn } from "./loop/turn.ts";
 import { baselineOf, currentFront, type Draft, type Study, visibleTrials } from "./loop/study.ts";
 import { type StudyInput, type StudyPorts, type StudyResult } from "./loop/study_input.ts";
 
@@ -67,6 +69,18 @@ export interface StudyByHand extends AsyncDisposable {
   /** Opens a trial, unless a limit of the request is reached. */
   begin(proposal: Proposal): Promise<TrialByHand>;
   /**
+   * One episode of a proposal, from its first action to `learn`. A recipe that was run to its end
+   * already is not run again: its trial comes back.
+   */
+  run(proposal: Proposal): Promise<Trial>;
+  /**
+   * The coordinator's next episode, the baseline before it where that lacks; null: the study is over,
+   * for a reason that `close` gives.
+   */
+  episode(): Promise<Trial | null>;
+  /** Ends it at once, to be resumed: as `close`, and trials that are held stay on their rung. */
+  leave(): Promise<StudyResult>;
+  /**
    * Ends the study; trials that are open are closed, held ones evaluated in full as at any end. A
    * second time it gives the same result, and so does leaving the scope of `await using`.
    */
@@ -75,11 +89,15 @@ export interface StudyByHand extends AsyncDisposable {
 
 const BY_HAND: Stop = { stop: "by_hand", message: "The study was driven by hand and closed." };
 
+const LEFT: Stop = { stop: "cancelled", message: "The study was left before its end: it goes on." };
+
 /** Opens a study, or takes one up, to be driven by hand. */
 export async function openByHand(input: StudyInput, ports: StudyPorts): Promise<StudyByHand> {
   const study = await openStudy(input, ports);
   const calls = callsOf<StudyResult>(study);
-  const close = () => calls.end(() => closeByHand(study));
+  /** Why the coordinator's episodes are over. */
+  let over: Stop | null = null;
+  const close = () => calls.end(() => closeByHand(study, over ?? BY_HAND));
   return {
     study_id: input.study_id,
     spec: study.spec,
@@ -93,6 +111,16 @@ export async function openByHand(input: StudyInput, ports: StudyPorts): Promise<
       }
       return baselineOf(study)!; // there is one where nothing stopped it
     },
+    run: (proposal) => runByHand(study, proposal, calls),
+    async episode() {
+      calls.require("take an episode");
+      requireNoneOpen(study);
+      const turn = over ?? await calls.make("take an episode", () => nextTurn(study));
+      if (!("stop" in turn)) return turn;
+      over = turn;
+      return null;
+    },
+    leave: () => calls.end(() => closeByHand(study, over ?? LEFT)),
     async propose() {
       calls.require("propose a recipe");
       requireBaseline(study, "propose a recipe");
@@ -114,6 +142,34 @@ export async function openByHand(input: StudyInput, ports: StudyPorts): Promise<
       await close();
     },
   };
+}
+
+async function runByHand(study: Study, proposal: Proposal, calls: Calls<StudyResult>) {
+  calls.require("run a recipe");
+  requireBaseline(study, "run a recipe");
+  requireProposal(proposal);
+  requireNoneOpen(study);
+  const key = strategyKey(proposal.resolved);
+  const known = visibleTrials(study).find((trial) =>
+    trial.strategy !== null && isFinished(trial) && strategyKey(trial.actions) === key
+  );
+  if (known !== undefined) return known;
+  requireRoom(study);
+  study.keys.add(key);
+  return await calls.make("run a recipe", () => runProposal(study, proposal));
+}
+
+async function nextTurn(study: Study): Promise<Trial | Stop> {
+  return await ensureBaseline(study) ?? await takeTurn(study);
+}
+
+/** A trial of one's own is closed before a whole one is run. */
+function requireNoneOpen(study: Study): void {
+  const open = [...study.open].find((draft) => !study.held.includes(draft));
+  if (open === undefined) return;
+  throw new UsageError(
+    `Cannot run a trial as ${open.trial.trial_id} is open: learn() or abandon() it first`,
+  );
 }
 
 function recipeOf(study: Study, given: readonly ActionInput[], reason: string): Proposal {
@@ -156,11 +212,13 @@ function requireRoom(study: Study): void {
 }
 
 /** What is open is closed as cancelled; a study whose signal is set ends as any that is cancelled. */
-async function closeByHand(study: Study): Promise<StudyResult> {
-  const stop = cancelled(study) ?? BY_HAND;
+async function closeByHand(study: Study, reason: Stop): Promise<StudyResult> {
+  const stop = cancelled(study) ?? reason;
   for (const draft of [...study.open]) {
     if (!study.held.includes(draft)) await abandon(study, draft, "The study was closed before it");
   }
+  // What earlier runs left is run again at the end of a search alone.
+  if (stop !== BY_HAND) return await finishStudy(study, stop);
   await finishHeld(study, stop);
   return await closeStudy(study, stop);
 }
