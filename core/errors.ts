@@ -1,6 +1,13 @@
 /** A mistake of the user's: printed as one sentence, exit code 2, nothing half-written. */
 export class UsageError extends Error {
+  /** Set where a stack is what the user is shown of an error: it is the sentence alone then. */
+  static sentenceOnly = false;
   override readonly name = "UsageError";
+
+  constructor(message?: string, options?: ErrorOptions) {
+    super(message, options);
+    if (UsageError.sentenceOnly) this.stack = this.message;
+  }
 }
 
 /** Edit distance with adjacent swaps, for "Did you mean". */

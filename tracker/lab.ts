@@ -39,7 +39,13 @@ import { type LabMirror, openLabMirror } from "./mlflow/lab_mirror.ts";
 import { type LabStore, openLabStore } from "./lab_store.ts";
 import { newFolders } from "./new_folders.ts";
 import type { Tools } from "./runner/workshop.ts";
-import type { StudySummary } from "./store/store.ts";
+import { type Comparison, comparisonRows, studyRows } from "./notebook/comparison.ts";
+import { labAgain, sessionsAgain } from "./notebook/run_again.ts";
+import type { Rows } from "./notebook/trial_tables.ts";
+import { takeNote, writeNote } from "./store/take_note.ts";
+import type { Store, StudySummary } from "./store/store.ts";
+import { kernelBroadcast } from "./terminal/kernel.ts";
+import { type Comparand, compareAny, idOf } from "./view/compare_any.ts";
 import { type SqlRows, sqlRows } from "./sql_rows.ts";
 import type { Value } from "./store/query/result.ts";
 import { openSession, type StudySession, viewStudy } from "./study_session.ts";
@@ -65,6 +71,8 @@ export interface LabOptions {
   readonly maxDiskBytes?: number;
   /** The command that a report shows. */
   readonly command?: string;
+  /** Whether cells may be run twice: what is open then comes back; default: in a notebook's kernel. */
+  readonly notebook?: boolean;
   readonly signal?: AbortSignal;
   /** Told of set-up steps, such as the making of an environment. */
   readonly onSetup?: (line: string) => void;
@@ -78,13 +86,20 @@ export interface Lab {
   readonly store: LabStore;
   /** The mirror of its studies to an MLflow server. */
   readonly mlflow: LabMirror;
-  /** Inspects model and dataset and infers the spec; nothing is written until it runs. */
+  /**
+   * Inspects model and dataset and infers the spec; nothing is written until it runs. The same request
+   * again, as of a notebook's cell that is run twice, gives the session that it gave.
+   */
   open(request: StudyRequestInput, name?: string): Promise<StudySession>;
   /** Takes up a study that was stopped, the latest where none is named; limits may be set anew. */
   resume(study_id?: string, limits?: StudyLimits): Promise<StudySession>;
   /** A study as its journal tells it; the latest where none is named. */
   view(study_id?: string): Promise<StudyView>;
-  studies(): Promise<StudySummary[]>;
+  studies(): Promise<Rows<StudySummary>>;
+  /** Two trials sample by sample, or two studies by what they came to: ids, or what has one. */
+  compare(first: Comparand, second: Comparand): Promise<Comparison>;
+  /** A sentence that stays with a study or a trial, also while a study runs. Says what became of it. */
+  note(target: Comparand, text: string): Promise<string>;
   /** Asks the store in SQL; values in `${}` are bound, never spliced. A notebook shows a table. */
   sql<Row = Record<string, Value>>(
     text: TemplateStringsArray,
@@ -133,8 +148,16 @@ interface Opened {
   readonly clients: Map<string, BackendClient>;
 }
 
-/** Opens the lab: plugins, store, artifacts, and the door to Python. */
+/**
+ * Opens the lab: plugins, store, artifacts, and the door to Python. In a notebook a lab on the same
+ * store that is open already comes back, as of a cell that is run twice.
+ */
 export async function openLab(options: LabOptions = {}): Promise<Lab> {
+  const inNotebook = options.notebook ?? kernelBroadcast() !== null;
+  return inNotebook ? await labAgain(options, makeLab) : await makeLab(options);
+}
+
+async function makeLab(options: LabOptions): Promise<Lab> {
   const home = findHome(Deno.env.toObject(), options.store);
   const folders = newFolders(home);
   const registry = await discoverPlugins();
@@ -150,6 +173,7 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const stop = new AbortController();
   options.signal?.addEventListener("abort", () => stop.abort(), { once: true });
   const kept = { options, home, registry, mlflow, store, artifacts, stop };
+  const sessions = sessionsAgain<StudySession>(options.notebook ?? kernelBroadcast() !== null);
   const opened: Opened = { ...kept, gguf: undefined, clients: new Map() };
   const close = async () => {
     await store.endStudies();
@@ -167,24 +191,47 @@ export async function openLab(options: LabOptions = {}): Promise<Lab> {
     store,
     mlflow,
     async open(input, name) {
-      const request = checkStudy(input, "study");
-      return await sessionOf(opened, request, name ?? studyName(request, new Date()));
+      const begin = async () => {
+        const request = checkStudy(input, "study");
+        return await sessionOf(opened, request, name ?? studyName(request, new Date()));
+      };
+      return await sessions(JSON.stringify([name, input]), begin);
     },
     async resume(study_id, limits = {}) {
       const { store: there, id } = await findStudy(await store.current(), study_id);
-      const { request, spec } = openedRecord(await there.journalOf(id), id);
-      const again = resumedRequest(request, limits, id);
-      return await sessionOf(opened, again, id, { limits, begun: spec });
+      const take = async () => {
+        const { request, spec } = openedRecord(await there.journalOf(id), id);
+        const again = resumedRequest(request, limits, id);
+        return await sessionOf(opened, again, id, { limits, begun: spec });
+      };
+      return await sessions(JSON.stringify(["resume", id, limits]), take);
     },
     async view(study_id) {
       const { store: there, id } = await findStudy(await store.current(), study_id);
       return await viewStudy(there, id);
     },
-    studies: async () => await (await store.current())?.studies() ?? [],
+    studies: async () => studyRows(await (await store.current())?.studies() ?? []),
+    async compare(first, second) {
+      const there = await recorded(store, "compare");
+      const compared = await compareAny(there, [first, second], (id) => viewStudy(there, id));
+      return comparisonRows(compared);
+    },
+    async note(target, text) {
+      const there = await recorded(store, "note anything in");
+      const name = idOf(target);
+      return await takeNote(there.paths, name, await writeNote(there, name, text));
+    },
     sql: (text, ...values) => asked(store, text, values),
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** The store, once there is something in it. */
+async function recorded(store: LabStore, what: string): Promise<Store> {
+  const there = await store.current();
+  if (there !== null) return there;
+  throw new UsageError(`Cannot ${what} the store ${store.root} as nothing is recorded there yet`);
 }
 
 async function asked<Row>(
@@ -193,10 +240,7 @@ async function asked<Row>(
   values: readonly SqlValue[],
 ): Promise<SqlRows<Row>> {
   const statement = text.reduce((sum, part, i) => `${sum}$${i}${part}`);
-  const there = await store.current();
-  if (there === null) {
-    throw new UsageError(`Cannot ask the store ${store.root} as nothing is recorded there yet`);
-  }
+  const there = await recorded(store, "ask");
   return sqlRows<Row>(await there.query(statement, { params: [...values] }));
 }
 

@@ -1,4 +1,7 @@
 /** The door for notebooks: `openLab` and what it gives. */
+import { UsageError } from "../core/mod.ts";
+import { kernelBroadcast } from "./terminal/kernel.ts";
+
 export { notebookAsk, silentAsk } from "./terminal/ask.ts";
 export { type Lab, type LabOptions, openLab, type SqlValue } from "./lab.ts";
 export type { SqlRows } from "./sql_rows.ts";
@@ -6,13 +9,28 @@ export type { RunStudyOptions, StudySession } from "./study_session.ts";
 export type { LayerSensitivity, SensitivityOptions } from "./sensitivity/study_sensitivity.ts";
 export type { LabStudyByHand } from "./study_by_hand.ts";
 export type { ActionInput, GateDecision, Proposal, StudyResult, TrialByHand } from "../core/mod.ts";
-export { liveCell, showPlot, showReport, showTable } from "./notebook.ts";
 export { showText } from "./jupyter/show_text.ts";
 export { type StudyOutputs, writeOutputs } from "./reports_of_study.ts";
 export { type FigureOptions, figures, figureText } from "./plots/figures.ts";
+export { show } from "./notebook/display.ts";
+export { showFigure, type ShownFigure } from "./notebook/figure.ts";
+export { liveCell } from "./notebook/live_cell.ts";
+export { showPlot, showReport, showTable, type TableOptions } from "./notebook/show_study.ts";
+export type { TrialCard } from "./notebook/cards.ts";
+export type { Rows } from "./notebook/trial_tables.ts";
+export type { PlotOptions } from "./reports_of_study.ts";
+export type { TrialFigures } from "./view/trial_figures.ts";
 export { readProfiles, weighView } from "./search/weight_profiles.ts";
 export type { StudyView } from "./view/study_view.ts";
 export type { TrialRow } from "./view/trial_rows.ts";
 export type { NumberColumn, Run } from "./store/points/points.ts";
 export type { Series, SeriesPoint } from "./store/points/series.ts";
+export type { Comparison } from "./notebook/comparison.ts";
+export type { EpisodeCard } from "./notebook/cards.ts";
+export type { Displayed } from "./notebook/display.ts";
+export type { Strategy } from "./drive_study.ts";
+export { UsageError };
 export { openStore, type Store } from "./store/store.ts";
+
+// A kernel prints the stack of what a cell throws: of a mistake it is the sentence alone.
+if (kernelBroadcast() !== null) UsageError.sentenceOnly = true;

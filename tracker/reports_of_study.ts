@@ -29,16 +29,30 @@ export interface StudyOutputs {
   readonly loader: string;
 }
 
+/** What may be said of a study's Pareto plot; the study says what is left out. */
+export interface PlotOptions {
+  /** Pixels, from 390 to 1,600. */
+  readonly width?: number;
+  readonly title?: string;
+  readonly subtitle?: string;
+  /** A line below the subtitle. */
+  readonly caption?: string;
+  /** Metrics of its axes, such as `["accuracy", "size_bytes"]`. */
+  readonly objectives?: readonly string[];
+}
+
 /** The study's Pareto plot as SVG. */
-export function plotOf(view: StudyView): string {
+export function plotOf(view: StudyView, options: PlotOptions = {}): string {
   const { dataset, device } = view.facts;
   const samples = view.rows.map((row) => row.accuracy?.n ?? 0);
   return paretoPlot([...view.rows], {
-    title: `${modelLabel(view.facts)} on ${dataset.dataset}`,
-    subtitle: `${device.device_name}, ${device.cores} cores; ${view.spec.runtime}; ` +
-      `${Math.max(0, ...samples)} samples; seed ${view.request.seed}`,
-    note: view.front_note,
-    objectives: view.objectives,
+    title: options.title ?? `${modelLabel(view.facts)} on ${dataset.dataset}`,
+    subtitle: options.subtitle ??
+      `${device.device_name}, ${device.cores} cores; ${view.spec.runtime}; ` +
+        `${Math.max(0, ...samples)} samples; seed ${view.request.seed}`,
+    note: options.caption ?? view.front_note,
+    objectives: options.objectives ?? view.objectives,
+    ...(options.width === undefined ? {} : { width: options.width }),
     quality: qualityHeading(view.spec),
     maxAccuracyDrop: view.spec.constraints.max_accuracy_drop,
     recommended: view.recommended,

@@ -7,6 +7,8 @@ type Watcher = Pick<StudyCompany, "onEvent">;
 export interface LabStudyByHand extends StudyByHand {
   /** Shows from now on what happens, in place of who was shown it before: a cell's `liveCell()`. */
   watch(watcher: Watcher): void;
+  /** Whether it takes another call: it was neither closed nor cancelled. */
+  isOpen(): boolean;
 }
 
 /** Opens a study of a lab by hand, or takes it up. */
@@ -34,13 +36,20 @@ export async function openLabStudyByHand(
     throw error;
   });
   let closing: Promise<StudyResult> | null = null;
-  const close = () => closing ??= study.close().finally(() => started.end(!stop.signal.aborted));
+  const end = (how: () => Promise<StudyResult>) =>
+    closing ??= how().finally(() => started.end(!stop.signal.aborted));
+  const close = () => end(() => study.close());
   open = {
     ...study,
     close,
+    leave: () => end(() => study.leave()),
     async [Symbol.asyncDispose]() {
       await close();
     },
   };
-  return { ...open, watch: (next) => void (watcher = next) };
+  return {
+    ...open,
+    watch: (next) => void (watcher = next),
+    isOpen: () => closing === null && !started.ports.signal.aborted,
+  };
 }

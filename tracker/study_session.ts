@@ -4,6 +4,7 @@ import {
   type Facts,
   isDecisive,
   type JournalRecord,
+  type Proposal,
   runEvaluation,
   runStudy,
   type Spec,
@@ -12,12 +13,22 @@ import {
   type StudyResult,
   UsageError,
 } from "../core/mod.ts";
+import { driveStudy, type Strategy, type StudyDoors } from "./drive_study.ts";
+import {
+  type EpisodeCard,
+  proposalMedia,
+  studyMedia,
+  type TrialCard,
+  trialCard,
+} from "./notebook/cards.ts";
+import { type Displayed, displayed } from "./notebook/display.ts";
+import { rowsMedia } from "./notebook/table.ts";
+import { frontOfView, type Rows, trialsOf } from "./notebook/trial_tables.ts";
 import { type SessionInput, startStudy, type StudyCompany } from "./start_study.ts";
 import { readSamples } from "./store/rows/sample_file.ts";
 import type { Store } from "./store/store.ts";
 import { type LabStudyByHand, openLabStudyByHand } from "./study_by_hand.ts";
-import { kernelBroadcast } from "./terminal/kernel.ts";
-import { notebookAsk, silentAsk } from "./terminal/ask.ts";
+import { DISPLAY, kernelBroadcast, type Shown } from "./terminal/kernel.ts";
 import {
   type LayerSensitivity,
   type SensitivityOptions,
@@ -25,34 +36,53 @@ import {
 } from "./sensitivity/study_sensitivity.ts";
 import { buildView } from "./view/build_view.ts";
 import type { StudyView } from "./view/study_view.ts";
+import type { TrialFigures } from "./view/trial_figures.ts";
 
-/** What `run` and `byHand` may be told. */
+/** What a study may be told when it is driven. */
 export interface RunStudyOptions {
-  /** Who is asked for what the request leaves open; default: the notebook's reader, else the defaults are taken. */
+  /** Who is asked for what the request leaves open; default: nobody, the defaults are taken. */
   readonly ask?: Ask;
   /** Ends the study cleanly; it can be resumed. */
   readonly signal?: AbortSignal;
+  /** Told of every step; default: a notebook's cell shows progress and a front that moves. */
   readonly onEvent?: (event: StudyEvent) => void;
 }
 
-/** One study: inspected, its spec inferred, ready to run or to go on. */
-export interface StudySession {
+/**
+ * One study: inspected, its spec inferred, ready to run or to go on. In a notebook it shows itself as
+ * a card, and so does all that it gives. `propose`, `run` of one strategy and `episodes` hold the store
+ * until `stop()`, `run()` to the end, or the end of the episodes.
+ */
+export interface StudySession extends Shown {
   readonly study_id: string;
   readonly request: StudyRequest;
   readonly facts: Facts;
   readonly spec: Spec;
-  run(options?: RunStudyOptions): Promise<StudyResult>;
-  /** Opens it, or takes it up, to be driven by hand; it has the store until it is closed. */
+  /** Runs it to its end. One that has ended gives the same result at once. */
+  run(options?: RunStudyOptions): Promise<Displayed<StudyResult>>;
+  /** Runs one strategy, the baseline before it where that lacks; one that was run is not run again. */
+  run(strategy: Strategy, options?: RunStudyOptions): Promise<TrialCard>;
+  /** What the loop would run next; null: nothing is left. An edited one may be given to `run`. */
+  propose(options?: RunStudyOptions): Promise<Displayed<Proposal> | null>;
+  /**
+   * Runs it episode by episode, by the rules of `run`. Leaving the loop early closes the study
+   * cleanly; another loop, or `run`, goes on.
+   */
+  episodes(options?: RunStudyOptions): AsyncGenerator<EpisodeCard, StudyResult>;
+  /** The members of the front, the best first, as flat rows. */
+  front(): Promise<Rows<TrialFigures>>;
+  /** Every trial so far as a flat row, in the order they were run. */
+  trials(): Promise<Rows<TrialFigures>>;
+  /** One trial, by its name `t02`, its number or its id. */
+  trial(name: string | number): Promise<TrialCard>;
+  /** Ends cleanly what runs or is open by hand; null: nothing was. */
+  stop(): Promise<StudyResult | null>;
+  /** Opens it, or takes it up, to be driven step by step; it has the store until it is closed. */
   byHand(options?: RunStudyOptions): Promise<LabStudyByHand>;
   /** What each format would cost each layer of the original, the layer alone in it. */
-  sensitivity(options?: SensitivityOptions): Promise<LayerSensitivity[]>;
+  sensitivity(options?: SensitivityOptions): Promise<Rows<LayerSensitivity>>;
   /** Everything known of it so far, from the journal. */
   view(): Promise<StudyView>;
-}
-
-/** In a notebook its reader can be asked; a script has nobody. */
-function defaultAsk(): Ask {
-  return kernelBroadcast() === null ? silentAsk() : notebookAsk();
 }
 
 /** A study as its journal tells it, whether or not it is open in this process. */
@@ -74,27 +104,70 @@ export async function viewStudy(store: Store | null, study_id: string): Promise<
 export function openSession(input: SessionInput): StudySession {
   const { study_id, request, facts, spec } = input;
   const onlyEvaluates = request.evaluation !== undefined;
-  return {
+  const records = async () => await (await input.store.current())?.journalOf(study_id) ?? [];
+  return sessionOf({
     study_id,
     request,
     facts,
     spec,
+    records,
     view: async () => await viewStudy(await input.store.current(), study_id),
     sensitivity: (options) => studySensitivity(input, options),
-    run: (options = {}) => runSession(input, companyOf(options)),
-    async byHand(options = {}) {
-      if (!onlyEvaluates) return await openLabStudyByHand(input, companyOf(options));
+    runAll: (company) => runSession(input, company),
+    async openByHand(company) {
+      if (!onlyEvaluates) return await openLabStudyByHand(input, company);
       throw new UsageError(`Cannot drive ${study_id} by hand as it only evaluates: call run()`);
     },
-  };
+  });
 }
 
-function companyOf({ ask, signal, onEvent }: RunStudyOptions): StudyCompany {
-  return {
-    ask: ask ?? defaultAsk(),
-    signal: signal ?? new AbortController().signal,
-    onEvent: onEvent ?? (() => {}),
+/** A session over the doors of its study. */
+export function sessionOf(doors: StudyDoors, broadcast = kernelBroadcast()): StudySession {
+  const { study_id, request, facts, spec, view } = doors;
+  const driver = driveStudy(doors, broadcast);
+  const begun = async () => (await doors.records()).length > 0;
+  /** Rows of a study that has not begun: none. */
+  const rows = async (of: (view: StudyView) => Rows<TrialFigures>) =>
+    await begun() ? of(await view()) : displayed([], () => studyMedia(doors, null));
+  const run = async (first: Strategy | RunStudyOptions = {}, options: RunStudyOptions = {}) => {
+    if (first === null || isStrategy(first)) return await driver.runOne(first, options);
+    return await shownResult(await driver.runAll(first), view);
   };
+  const session = {
+    study_id,
+    request,
+    facts,
+    spec,
+    view,
+    run: run as StudySession["run"], // which of its two forms the first argument tells
+    async propose(options = {}) {
+      const proposal = await driver.propose(options);
+      return proposal === null ? null : displayed(proposal, () => proposalMedia(proposal));
+    },
+    episodes: driver.episodes,
+    front: () => rows(frontOfView),
+    trials: () => rows(trialsOf),
+    async trial(name) {
+      if (await begun()) return trialCard(await view(), name);
+      throw new UsageError(`Cannot find ${name} as ${study_id} has no trial yet: run() it first`);
+    },
+    stop: driver.stop,
+    async sensitivity(options) {
+      const layers = await doors.sensitivity(options);
+      return displayed(layers, () => rowsMedia(layers));
+    },
+    byHand: driver.byHand,
+  } satisfies Omit<StudySession, typeof DISPLAY>;
+  return displayed(session, async () => studyMedia(doors, await begun() ? await view() : null));
+}
+
+function isStrategy(given: Strategy | RunStudyOptions): given is Strategy {
+  return Array.isArray(given) || "actions" in given;
+}
+
+async function shownResult(result: StudyResult, view: StudyDoors["view"]) {
+  const seen = await view();
+  return displayed(result, () => studyMedia(seen, seen));
 }
 
 /** The study from its start to its end by the coordinator; a lab that is closed cancels it. */

@@ -26,7 +26,7 @@ export interface Shown {
  * and the cell's end by ways that do not wait for each other: a picture that comes after the end is
  * dropped by whoever runs the notebook (of 400 kB without a pause, four in ten were).
  */
-const DELIVERY_MS = 300;
+export const DELIVERY_MS = 300;
 
 /** A value that shows itself in a notebook. The kernel gets it as a display, with time to send it. */
 export function shown(

@@ -1,0 +1,104 @@
+import { isShare, trialName, UsageError } from "../../core/mod.ts";
+import { unknownName } from "../../core/mod.ts";
+import type { Media } from "../terminal/kernel.ts";
+import { duration, number } from "../view/number_text.ts";
+import type { StudyView } from "../view/study_view.ts";
+import { trialColumns } from "../view/trial_columns.ts";
+import { figuresOf, frontFigures, type TrialFigures, trialFigures } from "../view/trial_figures.ts";
+import { standing, type TrialRow } from "../view/trial_rows.ts";
+import { type Displayed, displayed } from "./display.ts";
+import { type Column, tableMedia } from "./table.ts";
+
+/** Rows of a study that a cell shows as a table. */
+export type Rows<Row> = Displayed<Row[]>;
+
+function signed(value: number, share: boolean): string {
+  const shown = share ? value.toFixed(3) : number(value);
+  return value > 0 ? `+${shown}` : shown;
+}
+
+/** The paired difference to the baseline, as a table shows it. */
+function differenceText({ difference, baseline }: TrialRow, share: boolean): string {
+  if (difference === null || baseline) return "–";
+  const { value, interval } = difference;
+  const ends = interval === null
+    ? ""
+    : ` [${interval.map((end) => signed(end, share)).join(", ")}]`;
+  return signed(value, share) + ends;
+}
+
+/** What a table of trials shows: figures as everywhere, the difference, how sure the front is. */
+function columnsOf(view: StudyView): Column<TrialRow>[] {
+  const quality = view.objectives[0] ?? "accuracy";
+  const share = isShare(quality);
+  const figure = (row: TrialRow, metric: string): number | null =>
+    metric === "latency_ratio"
+      ? row.latency_ratio?.value ?? null
+      : metric === "parameters"
+      ? row.parameters
+      : row.figures[metric]?.value ?? null;
+  return [
+    { heading: "trial", text: (row) => trialName(row.number), sort: (row) => row.number },
+    { heading: "recipe", text: (row) => row.recipe, sort: (row) => row.recipe },
+    ...trialColumns(view).map(({ metric, heading, cell }): Column<TrialRow> => ({
+      heading,
+      text: cell,
+      sort: (row) => figure(row, metric),
+    })),
+    {
+      heading: share ? "difference [95 %]" : "relative rise [95 %]",
+      text: (row) => differenceText(row, share),
+      sort: (row) => row.difference?.value ?? null,
+    },
+    {
+      heading: "P(front)",
+      text: (row) => number(row.front_probability, 2),
+      sort: (row) => row.front_probability,
+    },
+    { heading: "reward", text: (row) => number(row.reward), sort: (row) => row.reward },
+    { heading: "took", text: (row) => duration(row.seconds), sort: (row) => row.seconds },
+    {
+      heading: "standing",
+      text: (row) => standing(row, view.recommended),
+      sort: (row) => standing(row, view.recommended),
+    },
+  ];
+}
+
+/** Trials of a study as a table; all of them where none are named. */
+export function trialsMedia(view: StudyView, ids?: readonly string[]): Media {
+  const rows = ids === undefined
+    ? view.rows
+    : ids.flatMap((id) => view.rows.find(({ trial_id }) => trial_id === id) ?? []);
+  const notes = rows.length > 0 || view.rows.length === 0
+    ? []
+    : ["No trial is on the front: none was evaluated in full."];
+  return tableMedia(columnsOf(view), rows, {
+    notes: [...(view.front_note === null ? [] : [view.front_note]), ...notes],
+  });
+}
+
+/** Every trial as a flat row; a cell shows the table. */
+export function trialsOf(view: StudyView): Rows<TrialFigures> {
+  return displayed(trialFigures(view), () => trialsMedia(view));
+}
+
+/** The front as flat rows, the best first; a cell shows the table. */
+export function frontOfView(view: StudyView): Rows<TrialFigures> {
+  return displayed(frontFigures(view), () => trialsMedia(view, view.front));
+}
+
+/** A trial by its number, its name `t02` or its whole id; an unknown one gets the nearest. */
+export function findTrial(view: StudyView, name: string | number): TrialRow {
+  const found = view.rows.find((row) =>
+    row.trial_id === name || trialName(row.number) === name || row.number === name
+  );
+  if (found !== undefined) return found;
+  const known = view.rows.map((row) => trialName(row.number));
+  if (known.length === 0) {
+    throw new UsageError(
+      `Cannot find ${name} as ${view.study_id} has no trial yet: run() it first`,
+    );
+  }
+  throw new UsageError(unknownName("trial", String(name), known));
+}
