@@ -1,9 +1,11 @@
 import {
   type ActionInput,
+  type Ask,
   type Facts,
   type JournalRecord,
   type Proposal,
   type Spec,
+  type StudyEvent,
   type StudyRequest,
   type StudyResult,
   type Trial,
@@ -14,10 +16,19 @@ import { liveStudy } from "./notebook/live_study.ts";
 import type { LayerSensitivity, SensitivityOptions } from "./sensitivity/study_sensitivity.ts";
 import type { StudyCompany } from "./start_study.ts";
 import type { LabStudyByHand } from "./study_by_hand.ts";
-import type { RunStudyOptions } from "./study_session.ts";
 import { silentAsk } from "./terminal/ask.ts";
 import { type Broadcast, kernelBroadcast } from "./terminal/kernel.ts";
 import type { StudyView } from "./view/study_view.ts";
+
+/** What a study may be told when it is driven. */
+export interface RunStudyOptions {
+  /** Who is asked for what the request leaves open; default: nobody, the defaults are taken. */
+  readonly ask?: Ask;
+  /** Ends the study cleanly; it can be resumed. */
+  readonly signal?: AbortSignal;
+  /** Told of every step; default: a notebook's cell shows progress and a front that moves. */
+  readonly onEvent?: (event: StudyEvent) => void;
+}
 
 /** One recipe: what `propose` gives, edited or not, or a list of actions of your own. */
 export type Strategy = Pick<Proposal, "actions"> | readonly ActionInput[];
@@ -40,18 +51,6 @@ export interface StudyDoors {
 
 /** Ends after which a study goes on when it is run again. */
 const GOES_ON: ReadonlySet<string> = new Set(["cancelled", "by_hand", "failed"]);
-
-/** How a study that is open is driven: whole, by episodes, or trial by trial. */
-export interface StudyDriver {
-  runAll(options?: RunStudyOptions): Promise<StudyResult>;
-  runOne(strategy: Strategy, options?: RunStudyOptions): Promise<TrialCard>;
-  propose(options?: RunStudyOptions): Promise<Proposal | null>;
-  episodes(options?: RunStudyOptions): AsyncGenerator<EpisodeCard, StudyResult>;
-  /** Opens it to be driven step by step; one that is open so already comes back in a notebook. */
-  byHand(options?: RunStudyOptions): Promise<LabStudyByHand>;
-  /** Ends what runs, or is open by hand, to be taken up again; null: nothing was. */
-  stop(): Promise<StudyResult | null>;
-}
 
 /** Who is told and asked; in a notebook nobody else being told, the cell shows the study. */
 async function companyOf(
@@ -76,71 +75,154 @@ function wordsOf(actions: unknown): string {
   return JSON.stringify(actions);
 }
 
-/** The driver of one session's study. */
-export function driveStudy(
-  doors: StudyDoors,
-  broadcast: Broadcast | null = kernelBroadcast(),
-): StudyDriver {
-  let finished: StudyResult | null = null;
-  let hand: { study: LabStudyByHand; stop: AbortController } | null = null;
+/** How one session's study is driven: whole, by episodes, trial by trial, or step by step. */
+export class StudyDriver {
+  readonly #doors: StudyDoors;
+  readonly #broadcast: Broadcast | null;
+  #finished: StudyResult | null = null;
+  #hand: { study: LabStudyByHand; stop: AbortController } | null = null;
   /** What runs now: how to end it, and its end. */
-  let running: { stop: AbortController; ended: Promise<unknown> } | null = null;
+  #running: { stop: AbortController; ended: Promise<unknown> } | null = null;
   /** What the samplers proposed, as they did: an edited one is the user's own. */
-  const proposed = new WeakMap<object, string>();
+  readonly #proposed = new WeakMap<object, string>();
 
-  /** Makes one call at a time, so that `stop` knows what to end. */
-  const call = async <T>(stop: AbortController, work: () => Promise<T>): Promise<T> => {
-    if (running !== null) {
-      throw new UsageError(
-        `Cannot drive ${doors.study_id} as the call before is not done: await it, or stop()`,
-      );
-    }
-    const doing = work();
-    running = { stop, ended: doing.catch(() => {}) };
+  constructor(doors: StudyDoors, broadcast: Broadcast | null = kernelBroadcast()) {
+    this.#doors = doors;
+    this.#broadcast = broadcast;
+  }
+
+  /** The coordinator's loop to its end; of a study that has ended the same result at once. */
+  async runAll(options: RunStudyOptions = {}): Promise<StudyResult> {
+    if (this.#finished !== null) return this.#finished;
+    await this.#leaveHand();
+    const company = await companyOf(options, this.#doors, this.#broadcast);
+    const stop = new AbortController();
+    const signal = AbortSignal.any([company.signal, stop.signal]);
     try {
-      return await doing;
-    } finally {
-      running = null;
-    }
-  };
-
-  const leaveHand = async (): Promise<StudyResult | null> => {
-    const left = hand;
-    hand = null;
-    return left === null ? null : await left.study.leave();
-  };
-
-  /** Opens the study where it is not open, and shows this company what happens. */
-  const withHand = async <T>(
-    company: StudyCompany,
-    work: (study: LabStudyByHand) => Promise<T>,
-  ): Promise<T> => {
-    if (hand !== null && !hand.study.isOpen()) await leaveHand();
-    const stop = hand?.stop ?? new AbortController();
-    return await call(stop, async () => {
-      if (hand === null) {
-        const signal = AbortSignal.any([company.signal, stop.signal]);
-        hand = { study: await doors.openByHand({ ...company, signal }), stop };
-      }
-      hand.study.watch(company);
-      return await work(hand.study);
-    });
-  };
-
-  /** One such call, shown until it is done. */
-  const once = async <T>(
-    options: RunStudyOptions,
-    work: (study: LabStudyByHand) => Promise<T>,
-  ): Promise<T> => {
-    const company = await companyOf(options, doors, broadcast);
-    try {
-      return await withHand(company, work);
+      return this.#keep(await this.#call(stop, () => this.#doors.runAll({ ...company, signal })));
     } finally {
       await company.finish();
     }
-  };
+  }
 
-  const proposalOf = (study: LabStudyByHand, strategy: Strategy): Proposal => {
+  /** One whole trial, the baseline before it where that lacks. */
+  runOne(strategy: Strategy, options: RunStudyOptions = {}): Promise<TrialCard> {
+    return this.#once(options, async (study) => {
+      const proposal = this.#proposalOf(study, strategy);
+      await study.baseline();
+      const trial = await study.run(proposal);
+      return trialCardOf(await this.#doors.view(), trial);
+    });
+  }
+
+  /** What would be run next. */
+  propose(options: RunStudyOptions = {}): Promise<Proposal | null> {
+    return this.#once(options, async (study) => {
+      await study.baseline();
+      const proposal = await study.propose();
+      if (proposal !== null) this.#proposed.set(proposal.resolved, wordsOf(proposal.actions));
+      return proposal;
+    });
+  }
+
+  /** The coordinator's episodes one by one; whoever leaves early leaves a study that is closed. */
+  async *episodes(options: RunStudyOptions = {}): AsyncGenerator<EpisodeCard, StudyResult> {
+    if (this.#finished !== null) return this.#finished;
+    const company = await companyOf(options, this.#doors, this.#broadcast);
+    let over = false;
+    try {
+      for (let number = 1;; number++) {
+        const trial = await this.#withHand(company, nextEpisode);
+        if (trial === null) break;
+        yield episodeCard(await this.#doors.view(), number, trial);
+      }
+      over = true;
+      const result = await this.#hand!.study.close();
+      this.#hand = null;
+      return this.#keep(result);
+    } finally {
+      if (!over) await this.#leaveHand();
+      await company.finish();
+    }
+  }
+
+  /** Opens it to be driven step by step; one that is open so already comes back in a notebook. */
+  async byHand(options: RunStudyOptions = {}): Promise<LabStudyByHand> {
+    const company = await companyOf(options, this.#doors, this.#broadcast);
+    if (this.#broadcast !== null) {
+      return await this.#withHand(company, (study) => Promise.resolve(study));
+    }
+    await this.#leaveHand();
+    return await this.#doors.openByHand(company);
+  }
+
+  /** Ends what runs, or is open by hand, to be taken up again; null: nothing was. */
+  async stop(): Promise<StudyResult | null> {
+    if (this.#running === null) return await this.#leaveHand();
+    const { stop, ended } = this.#running;
+    stop.abort();
+    const result = await ended;
+    return await this.#leaveHand() ?? (isResult(result) ? result : null);
+  }
+
+  #keep(result: StudyResult): StudyResult {
+    if (!GOES_ON.has(result.stop)) this.#finished = result;
+    return result;
+  }
+
+  /** Makes one call at a time, so that `stop` knows what to end. */
+  async #call<T>(stop: AbortController, work: () => Promise<T>): Promise<T> {
+    if (this.#running !== null) {
+      throw new UsageError(
+        `Cannot drive ${this.#doors.study_id} as the call before is not done: await it, or stop()`,
+      );
+    }
+    const doing = work();
+    this.#running = { stop, ended: doing.catch(() => {}) };
+    try {
+      return await doing;
+    } finally {
+      this.#running = null;
+    }
+  }
+
+  async #leaveHand(): Promise<StudyResult | null> {
+    const left = this.#hand;
+    this.#hand = null;
+    return left === null ? null : await left.study.leave();
+  }
+
+  /** Opens the study where it is not open, and shows this company what happens. */
+  async #withHand<T>(
+    company: StudyCompany,
+    work: (study: LabStudyByHand) => Promise<T>,
+  ): Promise<T> {
+    if (this.#hand !== null && !this.#hand.study.isOpen()) await this.#leaveHand();
+    const stop = this.#hand?.stop ?? new AbortController();
+    return await this.#call(stop, async () => {
+      if (this.#hand === null) {
+        const signal = AbortSignal.any([company.signal, stop.signal]);
+        this.#hand = { study: await this.#doors.openByHand({ ...company, signal }), stop };
+      }
+      this.#hand.study.watch(company);
+      return await work(this.#hand.study);
+    });
+  }
+
+  /** One such call, shown until it is done. */
+  async #once<T>(
+    options: RunStudyOptions,
+    work: (study: LabStudyByHand) => Promise<T>,
+  ): Promise<T> {
+    const company = await companyOf(options, this.#doors, this.#broadcast);
+    try {
+      return await this.#withHand(company, work);
+    } finally {
+      await company.finish();
+    }
+  }
+
+  #proposalOf(study: LabStudyByHand, strategy: Strategy): Proposal {
     if (Array.isArray(strategy)) return study.recipe(strategy);
     const given = strategy as Proposal | null;
     if (given === null || !Array.isArray(given?.actions)) {
@@ -150,83 +232,17 @@ export function driveStudy(
           : "Cannot run that: give what propose() gives, or a list of { agent, method, params }",
       );
     }
-    const before = Array.isArray(given.resolved) ? proposed.get(given.resolved) : undefined;
+    const before = Array.isArray(given.resolved) ? this.#proposed.get(given.resolved) : undefined;
     if (before === wordsOf(given.actions)) return given;
     const { sampler } = given.origin ?? {};
     const edited = sampler === undefined ? "given by hand" : `edited: ${sampler} proposed it`;
     return study.recipe(given.actions, edited);
-  };
+  }
+}
 
-  const nextEpisode = async (study: LabStudyByHand): Promise<Trial | null> => {
-    const trial = await study.episode();
-    return study.isOpen() ? trial : null; // cancelled in its midst: no episode's trial
-  };
-
-  return {
-    async runAll(options = {}) {
-      if (finished !== null) return finished;
-      await leaveHand();
-      const company = await companyOf(options, doors, broadcast);
-      const stop = new AbortController();
-      const signal = AbortSignal.any([company.signal, stop.signal]);
-      try {
-        const result = await call(stop, () => doors.runAll({ ...company, signal }));
-        if (!GOES_ON.has(result.stop)) finished = result;
-        return result;
-      } finally {
-        await company.finish();
-      }
-    },
-    runOne: (strategy, options = {}) =>
-      once(options, async (study) => {
-        const proposal = proposalOf(study, strategy);
-        await study.baseline();
-        const trial = await study.run(proposal);
-        return trialCardOf(await doors.view(), trial);
-      }),
-    propose: (options = {}) =>
-      once(options, async (study) => {
-        await study.baseline();
-        const proposal = await study.propose();
-        if (proposal !== null) proposed.set(proposal.resolved, wordsOf(proposal.actions));
-        return proposal;
-      }),
-    async *episodes(options = {}) {
-      if (finished !== null) return finished;
-      const company = await companyOf(options, doors, broadcast);
-      let over = false;
-      try {
-        for (let number = 1;; number++) {
-          const trial = await withHand(company, nextEpisode);
-          if (trial === null) break;
-          yield episodeCard(await doors.view(), number, trial);
-        }
-        over = true;
-        const result = await hand!.study.close();
-        hand = null;
-        if (!GOES_ON.has(result.stop)) finished = result;
-        return result;
-      } finally {
-        if (!over) await leaveHand();
-        await company.finish();
-      }
-    },
-    async byHand(options = {}) {
-      if (broadcast === null) {
-        await leaveHand();
-        return await doors.openByHand(await companyOf(options, doors, null));
-      }
-      const company = await companyOf(options, doors, broadcast);
-      return await withHand(company, (study) => Promise.resolve(study));
-    },
-    async stop() {
-      const { stop, ended } = running ?? {};
-      if (stop === undefined) return await leaveHand();
-      stop.abort();
-      const result = await ended;
-      return await leaveHand() ?? (isResult(result) ? result : null);
-    },
-  };
+async function nextEpisode(study: LabStudyByHand): Promise<Trial | null> {
+  const trial = await study.episode();
+  return study.isOpen() ? trial : null; // cancelled in its midst: no episode's trial
 }
 
 function isResult(value: unknown): value is StudyResult {

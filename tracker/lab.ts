@@ -40,7 +40,7 @@ import { type LabStore, openLabStore } from "./lab_store.ts";
 import { newFolders } from "./new_folders.ts";
 import type { Tools } from "./runner/workshop.ts";
 import { type Comparison, comparisonRows, studyRows } from "./notebook/comparison.ts";
-import { labAgain, sessionsAgain } from "./notebook/run_again.ts";
+import { labsAgain, sessionsAgain } from "./notebook/run_again.ts";
 import type { Rows } from "./notebook/trial_tables.ts";
 import { takeNote, writeNote } from "./store/take_note.ts";
 import type { Store, StudySummary } from "./store/store.ts";
@@ -154,8 +154,13 @@ interface Opened {
  */
 export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const inNotebook = options.notebook ?? kernelBroadcast() !== null;
-  return inNotebook ? await labAgain(options, makeLab) : await makeLab(options);
+  return inNotebook ? await labAgain(options) : await makeLab(options);
 }
+
+const labAgain = labsAgain<Lab, LabOptions>(
+  ({ store }) => findHome(Deno.env.toObject(), store).store,
+  makeLab,
+);
 
 async function makeLab(options: LabOptions): Promise<Lab> {
   const home = findHome(Deno.env.toObject(), options.store);
@@ -212,7 +217,7 @@ async function makeLab(options: LabOptions): Promise<Lab> {
     },
     studies: async () => studyRows(await (await store.current())?.studies() ?? []),
     async compare(first, second) {
-      const there = await recorded(store, "compare");
+      const there = await recorded(store, "compare anything in");
       const compared = await compareAny(there, [first, second], (id) => viewStudy(there, id));
       return comparisonRows(compared);
     },

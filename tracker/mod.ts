@@ -5,7 +5,7 @@ import { kernelBroadcast } from "./terminal/kernel.ts";
 export { notebookAsk, silentAsk } from "./terminal/ask.ts";
 export { type Lab, type LabOptions, openLab, type SqlValue } from "./lab.ts";
 export type { SqlRows } from "./sql_rows.ts";
-export type { RunStudyOptions, StudySession } from "./study_session.ts";
+export type { StudySession } from "./study_session.ts";
 export type { LayerSensitivity, SensitivityOptions } from "./sensitivity/study_sensitivity.ts";
 export type { LabStudyByHand } from "./study_by_hand.ts";
 export type { ActionInput, GateDecision, Proposal, StudyResult, TrialByHand } from "../core/mod.ts";
@@ -28,7 +28,7 @@ export type { Series, SeriesPoint } from "./store/points/series.ts";
 export type { Comparison } from "./notebook/comparison.ts";
 export type { EpisodeCard } from "./notebook/cards.ts";
 export type { Displayed } from "./notebook/display.ts";
-export type { Strategy } from "./drive_study.ts";
+export type { RunStudyOptions, Strategy } from "./drive_study.ts";
 export { UsageError };
 export { openStore, type Store } from "./store/store.ts";
 

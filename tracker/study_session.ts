@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import {
-  type Ask,
   type Facts,
   isDecisive,
   type JournalRecord,
@@ -8,12 +7,16 @@ import {
   runEvaluation,
   runStudy,
   type Spec,
-  type StudyEvent,
   type StudyRequest,
   type StudyResult,
   UsageError,
 } from "../core/mod.ts";
-import { driveStudy, type Strategy, type StudyDoors } from "./drive_study.ts";
+import {
+  type RunStudyOptions,
+  type Strategy,
+  type StudyDoors,
+  StudyDriver,
+} from "./drive_study.ts";
 import {
   type EpisodeCard,
   proposalMedia,
@@ -37,16 +40,6 @@ import {
 import { buildView } from "./view/build_view.ts";
 import type { StudyView } from "./view/study_view.ts";
 import type { TrialFigures } from "./view/trial_figures.ts";
-
-/** What a study may be told when it is driven. */
-export interface RunStudyOptions {
-  /** Who is asked for what the request leaves open; default: nobody, the defaults are taken. */
-  readonly ask?: Ask;
-  /** Ends the study cleanly; it can be resumed. */
-  readonly signal?: AbortSignal;
-  /** Told of every step; default: a notebook's cell shows progress and a front that moves. */
-  readonly onEvent?: (event: StudyEvent) => void;
-}
 
 /**
  * One study: inspected, its spec inferred, ready to run or to go on. In a notebook it shows itself as
@@ -124,7 +117,7 @@ export function openSession(input: SessionInput): StudySession {
 /** A session over the doors of its study. */
 export function sessionOf(doors: StudyDoors, broadcast = kernelBroadcast()): StudySession {
   const { study_id, request, facts, spec, view } = doors;
-  const driver = driveStudy(doors, broadcast);
+  const driver = new StudyDriver(doors, broadcast);
   const begun = async () => (await doors.records()).length > 0;
   /** Rows of a study that has not begun: none. */
   const rows = async (of: (view: StudyView) => Rows<TrialFigures>) =>
@@ -144,19 +137,19 @@ export function sessionOf(doors: StudyDoors, broadcast = kernelBroadcast()): Stu
       const proposal = await driver.propose(options);
       return proposal === null ? null : displayed(proposal, () => proposalMedia(proposal));
     },
-    episodes: driver.episodes,
+    episodes: (options) => driver.episodes(options),
     front: () => rows(frontOfView),
     trials: () => rows(trialsOf),
     async trial(name) {
       if (await begun()) return trialCard(await view(), name);
       throw new UsageError(`Cannot find ${name} as ${study_id} has no trial yet: run() it first`);
     },
-    stop: driver.stop,
+    stop: () => driver.stop(),
     async sensitivity(options) {
       const layers = await doors.sensitivity(options);
       return displayed(layers, () => rowsMedia(layers));
     },
-    byHand: driver.byHand,
+    byHand: (options) => driver.byHand(options),
   } satisfies Omit<StudySession, typeof DISPLAY>;
   return displayed(session, async () => studyMedia(doors, await begun() ? await view() : null));
 }

@@ -13,7 +13,13 @@ function isPair(value: unknown): value is readonly [unknown, unknown] {
 }
 
 function jsonOf(value: unknown): string {
-  return JSON.stringify(value, (_, one) => typeof one === "bigint" ? String(one) : one) ?? "";
+  const cell = (_: string, one: unknown) =>
+    typeof one === "bigint"
+      ? String(one)
+      : typeof one === "number" && !Number.isInteger(one)
+      ? Number(one.toPrecision(4))
+      : one;
+  return JSON.stringify(value, cell) ?? "";
 }
 
 function listText(values: readonly unknown[]): string {
@@ -22,7 +28,9 @@ function listText(values: readonly unknown[]): string {
 }
 
 function put(row: FlatRow, name: string, value: unknown, depth: number): void {
-  if (value === undefined || value === null) row[name] = null;
+  if (value === undefined) value = null;
+  if (value === null && /(^|_)interval$/.test(name)) value = [null, null];
+  if (value === null) row[name] = null;
   else if (typeof value === "bigint") row[name] = Number(value);
   else if (typeof value === "function" || typeof value === "symbol") row[name] = null;
   else if (typeof value !== "object" || value instanceof Date) row[name] = value as Cell;

@@ -1,73 +1,85 @@
-import { findHome } from "../home.ts";
-import type { Lab, LabOptions } from "../lab.ts";
-
-/** A lab that is open in this process, what it was opened with, and who is told at present. */
-interface OpenLab {
-  readonly lab: Lab;
-  readonly kind: string;
-  told: Pick<LabOptions, "onSetup" | "onEvent" | "onMirror">;
+/** What of a lab's options is who is told: told anew by whoever opens it again. */
+interface Listeners {
+  readonly onSetup?: (line: string) => void;
+  // deno-lint-ignore no-explicit-any -- whatever the lab tells is passed on
+  readonly onEvent?: (event: any) => void;
+  readonly onMirror?: (sentence: string) => void;
 }
 
-/** By store: the cells of one kernel share them. */
-const openLabs = new Map<string, Promise<OpenLab>>();
-
 /** What makes two labs on one store different ones. */
-function kindOf({ mlflow, maxDiskBytes, write, command }: LabOptions): string {
+interface Kind {
+  readonly mlflow?: string;
+  readonly maxDiskBytes?: number;
+  readonly write?: boolean;
+  readonly command?: string;
+}
+
+/** What is open until it is closed. */
+interface Closing extends AsyncDisposable {
+  close(): Promise<void>;
+}
+
+/** A lab that is open in this process, what it was opened with, and who is told at present. */
+interface Open<Lab> {
+  readonly lab: Lab;
+  readonly kind: string;
+  told: Listeners;
+}
+
+function kindOf({ mlflow, maxDiskBytes, write, command }: Kind): string {
   return JSON.stringify([mlflow, maxDiskBytes, write, command]);
 }
 
-async function openOne(
-  root: string,
-  options: LabOptions,
-  make: (options: LabOptions) => Promise<Lab>,
-): Promise<OpenLab> {
-  const { onSetup, onEvent, onMirror, ...kept } = options;
-  const told = { onSetup, onEvent, onMirror } as OpenLab["told"];
-  const listeners = {
-    onSetup: (line: string) => one.told.onSetup?.(line),
-    ...(onEvent === undefined ? {} : {
-      onEvent: (event: Parameters<typeof onEvent>[0]) => one.told.onEvent?.(event),
-    }),
-    ...(onMirror === undefined ? {} : {
-      onMirror: (sentence: string) => one.told.onMirror?.(sentence),
-    }),
+/** The same options, told to whoever opened it last. */
+function passedOn<Options extends Listeners>(options: Options, told: () => Listeners): Options {
+  const { onEvent, onMirror } = options;
+  return {
+    ...options,
+    onSetup: (line: string) => told().onSetup?.(line),
+    ...(onEvent && { onEvent: (event: unknown) => told().onEvent?.(event) }),
+    ...(onMirror && { onMirror: (sentence: string) => told().onMirror?.(sentence) }),
   };
-  const one: { told: OpenLab["told"] } = { told };
-  const lab = await make({ ...kept, ...listeners });
-  const close = async () => {
-    openLabs.delete(root);
-    await lab.close();
-  };
-  return Object.assign(one, {
-    lab: { ...lab, close, [Symbol.asyncDispose]: close },
-    kind: kindOf(options),
-  });
 }
 
 /**
- * Opens a lab, or gives the one that is open on that store; it tells the caller then, not who opened
- * it. With other options it is closed first, so that it never locks its own store.
+ * Opens a lab on a store, or gives the one that is open there; it tells the caller then, not who
+ * opened it. With other options it is closed first, so that it never locks its own store.
  */
-export async function labAgain(
-  options: LabOptions,
-  make: (options: LabOptions) => Promise<Lab>,
-): Promise<Lab> {
-  const root = findHome(Deno.env.toObject(), options.store).store;
-  const known = await openLabs.get(root)?.catch(() => null);
-  if (known != null && known.kind === kindOf(options)) {
-    const { onSetup, onEvent, onMirror } = options;
-    known.told = { onSetup, onEvent, onMirror } as OpenLab["told"];
-    return known.lab;
-  }
-  await known?.lab.close();
-  const opening = openOne(root, options, make);
-  openLabs.set(root, opening);
-  try {
-    return (await opening).lab;
-  } catch (error) {
-    openLabs.delete(root);
-    throw error;
-  }
+export function labsAgain<Lab extends Closing, Options extends Listeners & Kind>(
+  rootOf: (options: Options) => string,
+  make: (options: Options) => Promise<Lab>,
+): (options: Options) => Promise<Lab> {
+  /** By store: the cells of one kernel share them. */
+  const open = new Map<string, Promise<Open<Lab>>>();
+  const openOne = async (root: string, options: Options): Promise<Open<Lab>> => {
+    const one: { told: Listeners } = { told: options };
+    const lab = await make(passedOn(options, () => one.told));
+    const close = async () => {
+      open.delete(root);
+      await lab.close();
+    };
+    return Object.assign(one, {
+      lab: { ...lab, close, [Symbol.asyncDispose]: close },
+      kind: kindOf(options),
+    });
+  };
+  return async (options) => {
+    const root = rootOf(options);
+    const known = await open.get(root)?.catch(() => undefined);
+    if (known?.kind === kindOf(options)) {
+      known.told = options;
+      return known.lab;
+    }
+    await known?.lab.close();
+    const opening = openOne(root, options);
+    open.set(root, opening);
+    try {
+      return (await opening).lab;
+    } catch (error) {
+      open.delete(root);
+      throw error;
+    }
+  };
 }
 
 /** Gives what was begun for the same words once more; what failed is begun again. */

@@ -61,9 +61,17 @@ export function showTable(data: StudyView | readonly object[], options: TableOpt
   if (Array.isArray(data)) {
     const wrong = data.find((row) => typeof row !== "object" || row === null);
     const rows = wrong === undefined ? data : data.map((value) => ({ value }));
-    return displayed({}, () => rowsMedia(rows, options));
+    return displayed({}, () => rowsMedia(rows.map(withoutTwice), options));
   }
   const view = data as StudyView;
   requireView(view, "table");
   return displayed({}, () => trialsMedia(view));
+}
+
+/** A trial's row of a view has its figures twice: under their own names, and all in `figures`. */
+function withoutTwice(row: object): object {
+  if (!("figures" in row && "recipe" in row)) return row;
+  const { figures, ...own } = row;
+  const other = Object.entries(figures ?? {}).filter(([name]) => !(name in own));
+  return { ...own, ...Object.fromEntries(other) };
 }

@@ -4,7 +4,7 @@ import type { Media } from "../terminal/kernel.ts";
 import { duration, number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { trialColumns } from "../view/trial_columns.ts";
-import { figuresOf, frontFigures, type TrialFigures, trialFigures } from "../view/trial_figures.ts";
+import { frontFigures, type TrialFigures, trialFigures } from "../view/trial_figures.ts";
 import { standing, type TrialRow } from "../view/trial_rows.ts";
 import { type Displayed, displayed } from "./display.ts";
 import { type Column, tableMedia } from "./table.ts";

@@ -88,7 +88,7 @@ export function progressText(progress: StudyProgress): string {
     : is_baseline
     ? `the baseline, before ${of === null ? "the" : of} ${of === 1 ? "trial" : "trials"}`
     : `trial ${done + 1}${total} (${running})`;
-  const left = seconds_left === null
+  const left = seconds_left === null || seconds_left < 1
     ? ""
     : `, ${at_most ? "at most" : "about"} ${duration(seconds_left)} left`;
   return trial + left;
