@@ -76,12 +76,20 @@ export function poweredGate(
       ? `prediction-powered by the likelihood, rho ${rho.toFixed(2)}, lambda ${lambda.toFixed(2)}`
       : `plain mean, as ${fallback}`)
   );
+  // Differences that are all alike have no spread to tell an error by: that is no certainty.
+  const alike = tasks.some(({ standard_error, n, population }) =>
+    standard_error === 0 && n < population
+  );
+  const range = alike
+    ? "no interval, as the scored samples all differ alike"
+    : `95 % interval ${interval[0].toFixed(3)} to ${interval[1].toFixed(3)}`;
   return {
     gate: `${fidelity}_powered_accuracy`,
     decision: "pass",
     reason: `accuracy drop over all samples whose likelihood is known, estimated ` +
-      `${onRung(fidelity)}, is ${drop.toFixed(3)} (95 % interval ${interval[0].toFixed(3)} to ` +
-      `${interval[1].toFixed(3)}; it decides nothing); ${used.join("; ")}`,
+      `${onRung(fidelity)}, is ${drop.toFixed(3)} (${range}; it decides nothing); ${
+        used.join("; ")
+      }`,
     value: drop,
     threshold: rungThreshold(spec),
   };

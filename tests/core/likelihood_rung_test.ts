@@ -118,6 +118,7 @@ Deno.test("a trial whose answers grew unlikely ends before it generates; no qual
   const told = tried.flatMap(({ gates }) => gates.filter(({ gate }) => /powered/.test(gate)));
   assert.deepEqual(new Set(told.map(({ gate }) => gate)), new Set(["proxy_powered_accuracy"]));
   assert.match(told[0]!.reason, /words: 100 of 200 generated, plain mean, as 100 samples are not/);
+  assert.match(told[0]!.reason, /is 0.000 \(no interval, as the scored samples all differ alike; /);
   assert.ok(tried.some(({ state }) => state === "stopped"));
   assert.ok(tried.some(({ fidelity }) => fidelity === "full"));
   assert.ok(!w.calls.some(({ fidelity, look }) => fidelity === "likelihood" && look !== undefined));
