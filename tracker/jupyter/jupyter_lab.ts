@@ -4,6 +4,7 @@
  *     deno task notebook                 # opens a browser
  *     deno task notebook --no-browser    # says the address; any other word is JupyterLab's own
  */
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
@@ -14,9 +15,14 @@ import { writeKernelSpec } from "./kernel_spec.ts";
  * The words of a JupyterLab that this machine alone reaches, by the token that it makes; what the user
  * says comes last, and counts. Nothing is fetched or asked on its start, and Ctrl-C ends it.
  */
-export function labWords(asked: readonly string[], uid: number | null): string[] {
+export function labWords(
+  asked: readonly string[],
+  uid: number | null,
+  settings: string,
+): string[] {
   return [
     ...["-m", "jupyterlab", "--ServerApp.ip=127.0.0.1"],
+    `--LabApp.app_settings_dir=${settings}`,
     `--ServerApp.root_dir=${join(PROJECT_ROOT, "notebooks")}`,
     ...["--ServerApp.answer_yes=True", "--LabApp.news_url=None"],
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
@@ -25,6 +31,19 @@ export function labWords(asked: readonly string[], uid: number | null): string[]
     ...(uid === 0 ? ["--allow-root"] : []), // it refuses root otherwise, which a container is
     ...asked,
   ];
+}
+
+/** What the page does unless its reader sets it otherwise: it asks about no news and fetches none. */
+const SETTINGS = {
+  "@jupyterlab/apputils-extension:notification": { fetchNews: "false", checkForUpdates: false },
+};
+
+/** Writes the settings into a folder; where it lies. */
+export async function writeSettings(folder: string): Promise<string> {
+  const settings = join(folder, "settings");
+  await mkdir(settings, { recursive: true });
+  await writeFile(join(settings, "overrides.json"), `${JSON.stringify(SETTINGS, null, 2)}\n`);
+  return settings;
 }
 
 /** Where Jupyter finds kernels: ours before the user's own. */
@@ -55,8 +74,9 @@ export async function runJupyterLab(asked: readonly string[]): Promise<number> {
   });
   const folder = join(home.root, "jupyter");
   await writeKernelSpec(folder);
+  const settings = await writeSettings(folder);
   const child = new Deno.Command(python, {
-    args: labWords(asked, Deno.uid()),
+    args: labWords(asked, Deno.uid(), settings),
     env: labVariables(folder, Deno.env.toObject()),
     stdin: "inherit",
     stdout: "inherit",

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { labVariables, labWords } from "../../../tracker/jupyter/jupyter_lab.ts";
+import { labVariables, labWords, writeSettings } from "../../../tracker/jupyter/jupyter_lab.ts";
 import { kernelSpec, writeKernelSpec } from "../../../tracker/jupyter/kernel_spec.ts";
 
 Deno.test("JupyterLab listens to this machine alone, keeps its token, and takes a user's words last", async () => {
-  const words = labWords(["--no-browser"], 1000);
+  const words = labWords(["--no-browser"], 1000, "/settings");
   assert.deepEqual(words.slice(0, 3), ["-m", "jupyterlab", "--ServerApp.ip=127.0.0.1"]);
   assert.equal(words.at(-1), "--no-browser");
   assert.ok(words.every((word) => !/token|password|allow-root/.test(word)), words.join(" "));
@@ -14,8 +14,21 @@ Deno.test("JupyterLab listens to this machine alone, keeps its token, and takes 
 });
 
 Deno.test("JupyterLab runs as root where the user is root, as in a container", () => {
-  assert.ok(labWords([], 0).includes("--allow-root"));
-  assert.ok(!labWords([], null).includes("--allow-root"));
+  assert.ok(labWords([], 0, "/settings").includes("--allow-root"));
+  assert.ok(!labWords([], null, "/settings").includes("--allow-root"));
+});
+
+Deno.test("JupyterLab's page asks nobody about news", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const settings = await writeSettings(folder);
+    assert.ok(labWords([], 1000, settings).includes(`--LabApp.app_settings_dir=${settings}`));
+    const kept = JSON.parse(await readFile(join(settings, "overrides.json"), "utf8"));
+    const page = kept["@jupyterlab/apputils-extension:notification"];
+    assert.deepEqual([page.fetchNews, page.checkForUpdates], ["false", false]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });
 
 Deno.test("pare's kernels are found before those that JUPYTER_PATH names", () => {
