@@ -9,7 +9,8 @@ import { studyOpened } from "./fixtures/stores/records.ts";
 const ROOT = new URL("../", import.meta.url);
 const PAGES = [
   "README.md",
-  ...[...Deno.readDirSync(new URL("docs", ROOT))].map(({ name }) => `docs/${name}`).sort(),
+  ...[...Deno.readDirSync(new URL("docs", ROOT))].filter(({ isFile }) => isFile)
+    .map(({ name }) => `docs/${name}`).sort(),
 ];
 const TEXTS = new Map(PAGES.map((page) => [page, Deno.readTextFileSync(new URL(page, ROOT))]));
 const ALL = [...TEXTS.values()].join("\n");

@@ -1,3 +1,4 @@
+import { FULL } from "../../../core/mod.ts";
 import { z } from "zod";
 import { colour, hue } from "../ground/colours.ts";
 import { type Bar, barPanel, fewest } from "../ground/bars.ts";
@@ -8,7 +9,7 @@ import { counted } from "../ground/words.ts";
 
 const Options = FigureOptions.extend({
   baseline: z.string().optional().describe("trial id; default the one that ends in /t00"),
-  fidelity: z.string().default("full"),
+  fidelity: z.string().default(FULL),
 });
 export type FlipsOptions = z.input<typeof Options>;
 

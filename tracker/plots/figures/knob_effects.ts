@@ -1,3 +1,4 @@
+import { FULL } from "../../../core/mod.ts";
 import * as Plot from "@observablehq/plot";
 import { hue, INK } from "../ground/colours.ts";
 import { drawFigure, type Panel } from "../ground/frame.ts";
@@ -10,7 +11,7 @@ import type { KnobOptions } from "./knob_importance.ts";
 
 const Options = FigureOptions.extend({
   metric: z.string().default("accuracy"),
-  fidelity: z.string().default("full"),
+  fidelity: z.string().default(FULL),
 });
 
 const COLUMNS = {

@@ -1,3 +1,4 @@
+import { FULL } from "../../../core/mod.ts";
 import * as Plot from "@observablehq/plot";
 import { z } from "zod";
 import { number } from "../../view/number_text.ts";
@@ -10,7 +11,7 @@ import { counted } from "../ground/words.ts";
 
 const Options = FigureOptions.extend({
   metric: z.string().default("accuracy"),
-  fidelity: z.string().default("full"),
+  fidelity: z.string().default(FULL),
 });
 export type KnobOptions = z.input<typeof Options>;
 

@@ -1,3 +1,4 @@
+import { FULL } from "../../../core/mod.ts";
 import * as Plot from "@observablehq/plot";
 import { z } from "zod";
 import { change } from "../ground/colours.ts";
@@ -8,7 +9,7 @@ import { counted, shorten } from "../ground/words.ts";
 
 const Options = FigureOptions.extend({
   metric: z.string().default("accuracy"),
-  fidelity: z.string().default("full"),
+  fidelity: z.string().default(FULL),
   of: z.enum(["ratio", "chance_corrected"]).default("ratio"),
 });
 export type RetentionOptions = z.input<typeof Options>;
