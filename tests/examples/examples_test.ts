@@ -32,6 +32,7 @@ Deno.test("the notebook that visitors see is the one of notebooks/, run to its e
   assert.deepEqual(sources(shown), sources(own), "make it again: deno task examples");
   const outputs = shown.cells.flatMap(({ outputs = [] }) => outputs);
   assert.ok(outputs.every(({ output_type }) => output_type !== "error"));
+  assert.match(JSON.stringify(outputs), /"image\/png"/);
   assert.match(JSON.stringify(outputs), /image\/svg\+xml[\s\S]*<iframe/);
 });
 
