@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { loaderLines } from "./artifacts/loader_lines.ts";
 import { beliefsPlot } from "./plots/beliefs_plot.ts";
 import { hypervolumePlot } from "./plots/hypervolume_plot.ts";
-import { paretoPlot } from "./plots/pareto_plot.ts";
+import { pareto } from "./plots/figures/pareto.ts";
 import { svgToPng } from "./plots/svg_to_png.ts";
 import type { Block } from "./reports/blocks.ts";
 import { evaluationReport } from "./reports/evaluation_report.ts";
@@ -13,7 +13,7 @@ import { renderHtml } from "./reports/render_html.ts";
 import { renderMarkdown } from "./reports/render_markdown.ts";
 import { beliefBlocks } from "./reports/search_blocks.ts";
 import { studyReport } from "./reports/study_report.ts";
-import { qualityHeading } from "./view/trial_columns.ts";
+import { trialFigures } from "./view/trial_figures.ts";
 import { checkpointOf, modelLabel, type StudyView } from "./view/study_view.ts";
 
 /** Files that a study leaves for people, and the checkpoint that it recommends. */
@@ -37,6 +37,8 @@ export interface PlotOptions {
   readonly subtitle?: string;
   /** A line below the subtitle. */
   readonly caption?: string;
+  /** Colours; default: as the reader's system has it. */
+  readonly theme?: "auto" | "light" | "dark";
   /** Metrics of its axes, such as `["accuracy", "size_bytes"]`. */
   readonly objectives?: readonly string[];
 }
@@ -45,17 +47,19 @@ export interface PlotOptions {
 export function plotOf(view: StudyView, options: PlotOptions = {}): string {
   const { dataset, device } = view.facts;
   const samples = view.rows.map((row) => row.accuracy?.n ?? 0);
-  return paretoPlot([...view.rows], {
+  const caption = options.caption ?? view.front_note;
+  return pareto(trialFigures(view), {
     title: options.title ?? `${modelLabel(view.facts)} on ${dataset.dataset}`,
     subtitle: options.subtitle ??
       `${device.device_name}, ${device.cores} cores; ${view.spec.runtime}; ` +
         `${Math.max(0, ...samples)} samples; seed ${view.request.seed}`,
-    note: options.caption ?? view.front_note,
-    objectives: options.objectives ?? view.objectives,
+    ...(caption === null ? {} : { caption }),
     ...(options.width === undefined ? {} : { width: options.width }),
-    quality: qualityHeading(view.spec),
-    maxAccuracyDrop: view.spec.constraints.max_accuracy_drop,
+    ...(options.theme === undefined ? {} : { theme: options.theme }),
+    objectives: [...options.objectives ?? view.objectives],
+    allowed_drop: view.spec.constraints.max_accuracy_drop,
     recommended: view.recommended,
+    because: view.reasons.at(-1) ?? null, // the last of them compares it with the others
   });
 }
 
@@ -86,7 +90,8 @@ const BELIEFS = "beliefs.svg";
 export function reportBlocks(view: StudyView, loader: string): Block[] {
   if (view.request.evaluation !== undefined) return evaluationReport(view);
   const figures = {
-    ...{ svg: plotOf(view), file: "pareto.svg" },
+    // The page is white, whatever the reader's system has.
+    ...{ svg: plotOf(view, { theme: "light" }), file: "pareto.svg" },
     curve: { svg: hypervolumePlot(view.episodes), file: CURVE },
   };
   return [

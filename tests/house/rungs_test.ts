@@ -15,7 +15,6 @@ const ALLOWED: Record<string, string> = {
   "tracker/store/index/schema/views/paired_differences.sql": "the last rung alone decides",
   "tracker/store/index/schema/views/study_comparison.sql": "the last rung's protocol and rewards",
   "tracker/store/index/schema/views/stage_comparison.sql": "the last rung's trial comes first",
-  "tracker/plots/figures/rate_distortion.ts": "names the query that gives its rows",
   "python-backends/pare_backends/measuring/speed_figures.py": "what is timed is of no sample",
   "plugins/finetuning/full.ts": "full fine-tuning is called so",
   "plugins/evaluation/generations/mbpp.ts": "MBPP calls its data so",

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { FULL, type Trial } from "../../core/mod.ts";
 import { measurementKey } from "../../tracker/mlflow/describe/metric_names.ts";
-import { paretoPlot } from "../../tracker/plots/pareto_plot.ts";
+import { plotOf } from "../../tracker/reports_of_study.ts";
 import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
 import { studyReport } from "../../tracker/reports/study_report.ts";
 import { openStore, rebuildDatabase } from "../../tracker/store/store.ts";
@@ -124,11 +124,8 @@ Deno.test("report, tables and figure show how far a trial was evaluated", async 
   assert.deepEqual([row.fidelity, row.samples], ["half", { n: 200, of: 400 }]);
   assert.equal(row.accuracy?.n, 200);
   assert.equal(standing({ ...row, violated: false }, null), "half only");
-  const svg = paretoPlot([...view.rows], {
-    ...{ title: "", subtitle: "", objectives: view.objectives, quality: "accuracy" },
-    ...{ maxAccuracyDrop: null, recommended: null },
-  });
-  assert.match(svg, /beaten, or not in full/);
+  const svg = plotOf(view);
+  assert.match(svg, /dominated, or not in full/);
   const text = renderMarkdown(studyReport(view, { svg, file: "pareto.svg" }, ""));
   const line = (trial: Trial) =>
     text.split("\n").find((one) => one.startsWith(`| t0${trial.number} |`)) ?? "";

@@ -16,6 +16,7 @@ const Options = FigureOptions.extend({
   allowed_drop: z.number().nullable().optional().describe("of accuracy: a line below the baseline"),
   recommended: z.string().nullable().optional().describe("trial id"),
   because: z.string().nullable().optional().describe("why it is recommended"),
+  subtitle: z.string().optional().describe("a line below the title"),
 });
 export type ParetoOptions = z.input<typeof Options>;
 
@@ -248,6 +249,7 @@ export function pareto(rows: readonly object[], options?: ParetoOptions): string
   const best = all.find((one) => one.recommended);
   return drawFigure({
     title: "Pareto front",
+    ...(settled.subtitle === undefined ? {} : { subtitle: settled.subtitle }),
     description: shown.length === 0
       ? "Nothing is drawn: no row has both a quality and a cost. They come with the first trial that a " +
         "study completes; SELECT * FROM leaderboard_wide lists them."

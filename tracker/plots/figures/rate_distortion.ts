@@ -1,5 +1,6 @@
 import * as Plot from "@observablehq/plot";
 import { z } from "zod";
+import { FULL } from "../../../core/mod.ts";
 import { INK, PAPER, signsOf } from "../ground/colours.ts";
 import { drawFigure, drawPanel, type Panel } from "../ground/frame.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
@@ -16,7 +17,7 @@ const COLUMNS = {
   sql:
     "SELECT t.trial_id, t.methods, t.on_front, t.size_bytes, m.value AS kl, a.weight_bits FROM " +
     "trial_summary t JOIN measurements m USING (study_id, trial_id) LEFT JOIN artifacts a USING " +
-    "(artifact_id) WHERE m.metric = 'kl' AND m.task IS NULL AND m.fidelity = 'full'",
+    `(artifact_id) WHERE m.metric = 'kl' AND m.task IS NULL AND m.fidelity = '${FULL}'`,
   required: { trial_id: text, methods: text, kl: numeric },
   optional: { weight_bits: numeric, size_bytes: numeric, on_front: flag },
 };
