@@ -7,7 +7,6 @@ import { besideText, costsBeside, trialsBeside } from "../../tracker/commands/ou
 import { JSON_SHAPES } from "../../tracker/commands/output/json_shapes.ts";
 import { jsonText, outputSchema } from "../../tracker/commands/output/print_json.ts";
 import { cardText, trialCard } from "../../tracker/commands/output/trial_card.ts";
-import { studyProgress } from "../../tracker/terminal/study_progress.ts";
 import { buildView } from "../../tracker/view/build_view.ts";
 import { recommendedSize, sizeSentence } from "../../tracker/view/size_words.ts";
 import { run, world } from "../core/study_world.ts";
@@ -100,18 +99,3 @@ Deno.test("a dry run says what would be removed, and removes nothing", () =>
     assert.deepEqual(await collectForms(cachePaths(root), 0), said);
     assert.ok(!existsSync(form));
   }));
-
-Deno.test("a trial that begins is said with its place and about how long the study may still take", () => {
-  const lines = (limits: Parameters<typeof studyProgress>[0]) => {
-    const said = studyProgress(limits);
-    return w.records.flatMap((record) => said({ event: "record", record }) ?? []);
-  };
-  const free = lines({});
-  assert.deepEqual(free, ["the original, measured first", "trial 1", "trial 2", "trial 3"]);
-  const counted = lines({ max_trials: 3 });
-  assert.equal(counted[1], "trial 1 of 3", "nothing tells yet what a trial takes");
-  assert.match(counted[2]!, /^trial 2 of 3, about \d+ (s|min) left$/);
-  const within = lines({ max_trials: 3, budget_seconds: 7200 });
-  assert.match(within[1]!, /^trial 1 of 3, about (1 h|2 h|\d+ min)/);
-  assert.match(lines({ max_trials: 2 })[3]!, /^trial 3$/, "a cancelled one has a number, too");
-});

@@ -16,10 +16,10 @@ import { writeOutputs } from "../reports_of_study.ts";
 import type { StudySession } from "../study_session.ts";
 import { chooseAsk } from "../terminal/ask.ts";
 import { createLiveView, standardScreen } from "../terminal/live_view.ts";
-import { studyProgress } from "../terminal/study_progress.ts";
 import { trialTable } from "../terminal/trial_table.ts";
 import { bytes, duration } from "../view/number_text.ts";
 import { limitsText } from "../view/limits_text.ts";
+import { followProgress, progressText } from "../view/study_progress.ts";
 import { recommendedSize } from "../view/size_words.ts";
 import { recipeText, trialRows } from "../view/trial_rows.ts";
 import { unsafeSentence } from "../view/unsafe_code.ts";
@@ -240,7 +240,8 @@ export async function runStudyCommand(options: StudyCommandOptions, open: Openin
   });
   const session = await open(lab);
   introduce(session, screen.say);
-  const began = studyProgress(session.request);
+  const before = await (await lab.store.current())?.journalOf(session.study_id) ?? [];
+  const follow = followProgress(session.request, () => Date.now(), before);
   if (lab.mlflow.note !== null) screen.say(`note: ${lab.mlflow.note}`);
   const ask = chooseAsk(options.yes ?? false);
   const result = await session.run({
@@ -248,8 +249,9 @@ export async function runStudyCommand(options: StudyCommandOptions, open: Openin
     signal: controller.signal,
     onEvent: (event) => {
       onEvent(event);
-      const line = began(event);
-      if (line !== null) screen.say(line);
+      follow.onEvent(event);
+      const begins = event.event === "record" && event.record.type === "trial_opened";
+      if (begins) screen.say(progressText(follow.progress()));
     },
   });
   screen.finish();

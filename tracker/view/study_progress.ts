@@ -79,7 +79,15 @@ export function followProgress(
   };
 }
 
-/** `trial 2 of 5 (t02), about 3 min 10 s left`. */
+/** Time that is left, as roughly as it is known. */
+function roughly(seconds: number): string {
+  if (seconds < 90) return `${Math.max(10, Math.round(seconds / 10) * 10)} s`;
+  return seconds < 5400
+    ? `${Math.round(seconds / 60)} min`
+    : duration(Math.round(seconds / 600) * 600);
+}
+
+/** `trial 2 of 5 (t02), about 3 min left`. */
 export function progressText(progress: StudyProgress): string {
   const { done, of, running, is_baseline, seconds_left, at_most } = progress;
   const total = of === null ? "" : ` of ${of}`;
@@ -90,6 +98,6 @@ export function progressText(progress: StudyProgress): string {
     : `trial ${done + 1}${total} (${running})`;
   const left = seconds_left === null || seconds_left < 1
     ? ""
-    : `, ${at_most ? "at most" : "about"} ${duration(seconds_left)} left`;
+    : `, ${at_most ? "at most" : "about"} ${roughly(seconds_left)} left`;
   return trial + left;
 }

@@ -70,7 +70,7 @@ Deno.test("progress counts trials, tells the time left, and goes on where a stud
   await session.run();
   let time = 0;
   const follow = followProgress({ max_trials: 4, budget_seconds: 1000 }, () => time);
-  assert.equal(progressText(follow.progress()), "0 of 4 trials done, at most 16 min 40 s left");
+  assert.equal(progressText(follow.progress()), "0 of 4 trials done, at most 17 min left");
   const told: string[] = [];
   for (const record of world.records) {
     time += 100;
