@@ -22,7 +22,7 @@ export const ResultVector = z.strictObject({
   humaneval_pass_rate: Figure,
   bigbench_hard_accuracy: Figure,
   latency_ms: Figure.describe(
-    "a generated token: the ratio to the baseline of the same minutes, times one baseline",
+    "per generated token: the ratio to the baseline of the same minutes, times one baseline",
   ),
   memory_gb: Figure.describe("peak of the inference process, 1e9 bytes; on a GPU its memory"),
   energy_j_per_1k_tokens: Figure,
@@ -50,7 +50,7 @@ export const ResultReport = z.strictObject({
   energy_provenance: z.enum(["measured", "estimated", "emulated"]).nullable(),
   valid: z.boolean(),
   compression_ratio: Figure.describe("compression_base_gb / model_size_gb"),
-  compression_base: z.literal("fp16").describe("2 bytes a parameter"),
+  compression_base: z.literal("fp16").describe("2 bytes per parameter"),
   compression_base_gb: z.number(),
   original_size_gb: z.number().describe("the weights as the user gave them"),
   compression_ratio_to_original: Figure.describe("original_size_gb / model_size_gb"),

@@ -29,7 +29,7 @@ export function sizeOf(artifact: Artifact): Measurement {
 }
 
 /**
- * The size that trials are compared with: 2 bytes a parameter, as the model is published. A
+ * The size that trials are compared with: 2 bytes per parameter, as the model is published. A
  * conversion to float32 holds twice as much and must not double any ratio.
  */
 export function baselineSize(artifact: Artifact, { model }: Facts): Measurement {
@@ -38,7 +38,7 @@ export function baselineSize(artifact: Artifact, { model }: Facts): Measurement 
   return {
     ...size,
     value: model.fp16_bytes,
-    method: `2 bytes a parameter; the files on disk hold ${artifact.size_bytes} bytes`,
+    method: `2 bytes per parameter; the files on disk hold ${artifact.size_bytes} bytes`,
   };
 }
 

@@ -35,7 +35,7 @@ export const ModelFacts = z.strictObject({
   embedding_parameters: z.int(),
   linear_parameters: z.int(),
   original_bytes: z.int().describe("bytes of the weights as the user gave them"),
-  fp16_bytes: z.int().describe("2 bytes a parameter: the base of compression ratios"),
+  fp16_bytes: z.int().describe("2 bytes per parameter: the base of compression ratios"),
   tied_embeddings: z.boolean(),
   layers: z.int(),
   hidden_size: z.int(),
@@ -69,7 +69,7 @@ export const ModelFacts = z.strictObject({
     embedding: z.number(),
     rest: z.number(),
   }).optional().describe(
-    "of each part as it is stored, by the formulas of the actions so far; absent: 2 bytes a parameter",
+    "of each part as it is stored, by the formulas of the actions so far; absent: 2 bytes per parameter",
   ),
 });
 export type ModelFacts = z.infer<typeof ModelFacts>;

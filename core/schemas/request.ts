@@ -77,7 +77,7 @@ export const StudyRequest = z.strictObject({
   constraints: z.strictObject({
     max_accuracy_drop: z.number().min(0).max(1).optional().describe("absolute, such as 0.02"),
     max_vram_gb: z.number().positive().optional(),
-    max_latency_ms: z.number().positive().optional().describe("a generated token"),
+    max_latency_ms: z.number().positive().optional().describe("per generated token"),
     max_size_gb: z.number().positive().optional(),
   }).default({}),
   objectives: z.partialRecord(
@@ -127,7 +127,7 @@ export const StudyRequest = z.strictObject({
     "a smaller model with the same tokenizer, which distillation may train in the model's place: " +
       "directory, GGUF file or Hugging Face name",
   ),
-  samples: SampleCounts.default({}).describe("samples a task; default: the task's own"),
+  samples: SampleCounts.default({}).describe("samples per task; default: the task's own"),
   sampling: Sampling.optional(),
   country: z.string().optional().describe(
     "whose electricity CO2 is reckoned by: ISO 3166-1 alpha-3, such as DEU; default: world",

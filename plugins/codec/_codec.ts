@@ -13,7 +13,7 @@ import {
 } from "../../core/mod.ts";
 
 /**
- * Cosine of weights with their code's: 0.99 at 4 bits a weight of Gaussian ones, 0.8 near 1 bit; a
+ * Cosine of weights with their code's: 0.99 at 4 bits per weight of Gaussian ones, 0.8 near 1 bit; a
  * layer with other weights has about 0.
  */
 const LEAST_COSINE = 0.3;
@@ -79,5 +79,5 @@ export function leavesEncoded<F extends StoredForm>(
 
 /** What to do where a code was too coarse, or not coarse enough. */
 export function codecHint(about: HintAbout): string {
-  return about === "quality" ? "Take more bits a weight" : "Take fewer bits a weight";
+  return about === "quality" ? "Take more bits per weight" : "Take fewer bits per weight";
 }

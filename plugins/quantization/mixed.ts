@@ -30,7 +30,7 @@ import { calibrationWindows, GPU_SPEED } from "./_linear.ts";
 
 /** A step of the budget, when there is to be more or less of it. */
 const STEP_BITS = 0.5;
-/** For SmolLM2-135M on one core: 300 tokens a second forwards, a third of it with the way back. */
+/** For SmolLM2-135M on one core: 300 tokens per second forwards, a third of it with the way back. */
 const START_SECONDS = 8;
 const SECONDS_A_WEIGHT_AND_TOKEN = 3e-11;
 /** Rounding with a clip, twice: to score, and to write. */
@@ -84,7 +84,7 @@ function accepts(params: MixParams, facts: Facts): Support {
   const { least, most } = reach(params, facts);
   const { average_bits } = params;
   if (average_bits >= least && average_bits <= most) return { ok: true };
-  const ends = `${least.toFixed(2)} to ${most.toFixed(2)} bits a weight, scales included`;
+  const ends = `${least.toFixed(2)} to ${most.toFixed(2)} bits per weight, scales included`;
   return {
     ok: false,
     reason: `layers of ${params.layer_bits} bits have ${ends}, not ${average_bits} on average`,
@@ -94,13 +94,13 @@ function accepts(params: MixParams, facts: Facts): Support {
 /** A format of its own for each layer. */
 export default defineMethod({
   name: "mixed",
-  summary: "Gives each layer the bits that it needs most, under a mean number of bits a weight",
+  summary: "Gives each layer the bits that it needs most, under a mean number of bits per weight",
   knobs: {
     average_bits: real({
       minimum: 2,
       maximum: 8.5,
       default: 4,
-      unit: "bits a weight, scales included",
+      unit: "bits per weight, scales included",
       description: "Mean over the linear weights that the mix may have at most",
     }),
     layer_bits: choice(["2-3-4-8", "2-3-4", "3-4-8", "3-4", "4-8"], {
@@ -122,7 +122,7 @@ export default defineMethod({
       description: "What rounds the layers once their formats are chosen",
     }),
     fused_alike: flag({
-      default: true,
+      default: false,
       description: "Layers that are given the same input, such as Q, K and V, share a format, as " +
         "runtimes that fuse them need",
     }),

@@ -122,7 +122,7 @@ class Generator:
         return core.compile_model(graph, "CPU", options).create_infer_request()
 
     def _pass(self, request: Any, prompt: np.ndarray, tokens: int) -> float:
-        """Milliseconds a token of one prompt's greedy continuation."""
+        """Milliseconds per token of one prompt's greedy continuation."""
         request.reset_state()
         token = self._step(request, prompt, 0)
         started = time.perf_counter()

@@ -18,7 +18,7 @@ function reason(params: Record<string, number | string | boolean>, where: Facts 
 
 Deno.test("a mix is refused a mean that its layers' formats cannot have", () => {
   assert.equal(reason({ average_bits: 4 }), "", "several formats of one part are one change of it");
-  const ends = "layers of 3-4 bits have 3.25 to 4.25 bits a weight, scales included, not";
+  const ends = "layers of 3-4 bits have 3.25 to 4.25 bits per weight, scales included, not";
   assert.equal(reason({ average_bits: 3, layer_bits: "3-4" }), `${ends} 3 on average`);
   assert.equal(reason({ average_bits: 6, layer_bits: "3-4" }), `${ends} 6 on average`);
   assert.equal(reason({ average_bits: 4.25, layer_bits: "3-4" }), "");

@@ -45,7 +45,7 @@ def logits(directory: Path) -> np.ndarray:
 
 
 def loss(directory: Path) -> float:
-    """Nats a token on the calibration windows."""
+    """Nats per token on the calibration windows."""
     import torch
     from safetensors.torch import load_file
 

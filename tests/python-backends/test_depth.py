@@ -70,7 +70,7 @@ def cut_blocks(result: dict[str, Any]) -> list[int]:
 
 
 def rises(result: dict[str, Any]) -> dict[int, float]:
-    """Nats a token without each block, by its number."""
+    """Nats per token without each block, by its number."""
     return {
         int(one["layer"].rpartition(".")[2]): one["value"]
         for one in result["figures"]

@@ -18,7 +18,7 @@ from pare_backends.evaluation.tasks.wire_task import WireTask
 WHY = {
     ("mmlu", "parts"): "one part of all subjects instead of 57 downloads: the same rows",
     ("mbpp", "examples"): "the split that lm-eval's own code copies the problems 2 to 4 from",
-    ("wikitext2", "dataset"): "lines and not pages: perplexity a token over the joined text",
+    ("wikitext2", "dataset"): "lines and not pages: perplexity per token over the joined text",
 }
 """What differs from lm-eval, by task and what it is, with the reason."""
 

@@ -91,7 +91,7 @@ function interruptible(say: (text: string) => void): AbortController {
   return controller;
 }
 
-/** A trial's time a token beside what the baseline took in the same minutes. */
+/** A trial's time per token beside what the baseline took in the same minutes. */
 function latencySaid({ measurements, strategy }: Trial, ms: number): string {
   const runtime = measurements.find(({ metric }) => metric === "latency_ms")?.runtime ?? "";
   const ratio = strategy === null ? null : ratioOf(measurements, "latency_ratio", runtime);

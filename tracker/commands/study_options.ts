@@ -79,14 +79,14 @@ export const STUDY_OPTIONS = [
   },
   {
     flag: "--limit <n>",
-    help: "samples a task at most: the first n drawn",
+    help: "samples per task at most: the first n drawn",
     reads: "whole from 1",
     field: "sampling.limit",
     of: "task",
   },
   {
     flag: "--full-samples <n>",
-    help: "samples a task in the full evaluation; mmlu=500 for one task",
+    help: "samples per task in the full evaluation; mmlu=500 for one task",
     reads: "full counts",
     field: "samples",
     of: "task",
@@ -347,7 +347,7 @@ export const STUDY_OPTIONS = [
   },
   {
     flag: "--proxy-samples <n>",
-    help: "samples a task in the proxy evaluation; mmlu=100 for one task",
+    help: "samples per task in the proxy evaluation; mmlu=100 for one task",
     reads: "proxy counts",
     field: "samples",
     of: "study",
@@ -355,7 +355,7 @@ export const STUDY_OPTIONS = [
   {
     flag: "--samples <counts>",
     help:
-      "samples a task by rung: proxy=100,half=400,full=2000; mmlu.half=285; before them kl=16: text windows, likelihood=200: of the original's answers",
+      "samples per task by rung: proxy=100,half=400,full=2000; mmlu.half=285; before them kl=16: text windows, likelihood=200: of the original's answers",
     reads: "rung counts",
     field: "samples",
     of: "study",

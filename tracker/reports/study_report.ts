@@ -72,7 +72,7 @@ function summaryTable(view: StudyView): Block {
       "",
     ],
     rows,
-    `Latency and peak memory: ${runtime}. × baseline: time a token over the baseline's of the same ` +
+    `Latency and peak memory: ${runtime}. × baseline: time per token over the baseline's of the same ` +
       "minutes, measured in turn, ± half its 95 % interval; trials of one stored form share it. " +
       "ms/token: that ratio times one baseline, the median over the study. " +
       `Ratio: fp16 bytes of the original (${bytes(view.facts.model.fp16_bytes)}) over bytes on ` +

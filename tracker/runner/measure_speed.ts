@@ -76,7 +76,7 @@ async function measureForms(
       1,
       runtime.name,
       numerics,
-      `${measured.value.bytes_read_per_token} bytes a token over ` +
+      `${measured.value.bytes_read_per_token} bytes per token over ` +
         `${measured.value.memory_bandwidth_gb_s.toFixed(1)} GB/s measured in the same run`,
     ),
     provenance: "estimated" as const,

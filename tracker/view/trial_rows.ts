@@ -169,7 +169,7 @@ function latencyColumns({ latency, ...trial }: Comparable) {
   };
 }
 
-/** Milliseconds a token, marked where they were only emulated; `–`: not measured. */
+/** Milliseconds per token, marked where they were only emulated; `–`: not measured. */
 export function latencyText(row: Pick<TrialRow, "latency_ms" | "latency_emulated">): string {
   const text = number(row.latency_ms?.value);
   return row.latency_emulated ? `${text} (emulated)` : text;

@@ -8,7 +8,7 @@ import { defineTask } from "../../../core/mod.ts";
 export default defineTask({
   name: "wikitext2",
   version: "1",
-  summary: "WikiText-2 (raw): perplexity a token, in windows of 512 tokens",
+  summary: "WikiText-2 (raw): perplexity per token, in windows of 512 tokens",
   evaluator: "perplexity",
   lm_eval_task: null,
   definition: {

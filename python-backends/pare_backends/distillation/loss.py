@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import torch
 
 NOISE = 1e-7
-"""Nats a token, or share of a hidden state's power: what the order of a sum alone makes of equal
+"""Nats per token, or share of a hidden state's power: what the order of a sum alone makes of equal
 models. AdamW takes whole steps on gradients however small: a difference like this one is none."""
 MOST_LAYERS = 4
 """Hidden states that are matched, evenly spaced, the last block's among them."""

@@ -42,7 +42,7 @@ class SampleResult:
     cut_tokens: int | None = None
     """Tokens lost from the left of an input longer than the model reads; None: not known."""
     kl: float | None = None
-    """Nats a token, of the original's distributions to this model's; None: not compared."""
+    """Nats per token, of the original's distributions to this model's; None: not compared."""
     judge: str | None = None
     """The model that judged the answer; None: none did."""
     judge_prompt_hash: str | None = None

@@ -54,7 +54,7 @@ def losses_without(
     windows: torch.Tensor,
     report: Callable[[int, int], None],
 ) -> dict[int, float]:
-    """Nats a token that the loss on the windows rises by without each block, alone.
+    """Nats per token that the loss on the windows rises by without each block, alone.
 
     windows: (windows, tokens) int64
     """

@@ -25,7 +25,9 @@ GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 class Params:
     """Knobs; the same as in plugins/quantization/mixed.ts."""
 
-    average_bits: float = real(4.0, minimum=2.0, maximum=8.5, unit="bits a weight, scales included")
+    average_bits: float = real(
+        4.0, minimum=2.0, maximum=8.5, unit="bits per weight, scales included"
+    )
     layer_bits: str = choice(
         "3-4-8",
         choices=("2-3-4-8", "2-3-4", "3-4-8", "3-4", "4-8"),
@@ -35,7 +37,7 @@ class Params:
     symmetric: bool = flag(True)
     scored_by: str = choice("fisher", choices=tuple(SCORERS), unit="scorer of a layer")
     rounded_by: str = choice("rtn", choices=("rtn", "gptq"), unit="method that rounds")
-    fused_alike: bool = flag(True)
+    fused_alike: bool = flag(False)
     samples: int = integer(8, minimum=1, maximum=512, unit="calibration windows")
     seqlen: int = integer(256, minimum=16, maximum=4096, unit="tokens of a window")
 
@@ -105,13 +107,13 @@ def tell(
         raise StageFailure("invalid", "Cannot mix formats: a layer was given no text to score it")
     for score in taken:
         context.figure("stored_bits", chosen[score.layer].bits, "bits", score.layer)
-        context.figure("weight_bits", score.weight_bits, "bits a weight", score.layer)
+        context.figure("weight_bits", score.weight_bits, "bits per weight", score.layer)
         context.figure(params.scored_by, score.value, score.unit, score.layer)
     bits = 8 * sum(score.size_bytes for score in taken) / weights
     counts = Counter(format.bits for format in chosen.values())
     shares = ", ".join(f"{counts[width]} of {width} bits" for width in sorted(counts))
     context.notes.append(
-        f"{len(chosen)} layers, {shares}: {bits:.3f} bits a weight of {params.average_bits:g}"
+        f"{len(chosen)} layers, {shares}: {bits:.3f} bits per weight of {params.average_bits:g}"
         f" allowed, mixed by {params.scored_by}"
     )
 

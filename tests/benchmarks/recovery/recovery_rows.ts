@@ -13,7 +13,7 @@ export interface Measured {
   readonly size_bytes: number | null;
   /** Of the recovery's steps, and of what a teacher answered before them. */
   readonly training_seconds: number | null;
-  /** KL from the original on each window, nats a token. */
+  /** KL from the original on each window, nats per token. */
   readonly kl: readonly number[] | null;
 }
 
@@ -49,7 +49,7 @@ export function meanKl(windows: readonly number[]): { mean: number; low: number;
   return { mean, low: mean * Math.exp(-half), high: mean * Math.exp(half) };
 }
 
-/** Of the nats a token that a cut lost, the share that is back. */
+/** Of the nats per token that a cut lost, the share that is back. */
 export function wonBack(original: number, cut: number, recovered: number): number {
   return (Math.log(cut) - Math.log(recovered)) / (Math.log(cut) - Math.log(original));
 }

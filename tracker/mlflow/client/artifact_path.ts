@@ -45,7 +45,7 @@ export function checkArtifactPath(path: string): void {
   const long = bytes(path) > PATH_BYTES ||
     path.split("/").some((part) => bytes(part) > COMPONENT_BYTES);
   const reason = long
-    ? `it is too long: ${COMPONENT_BYTES} bytes a part and ${PATH_BYTES} in all are allowed`
+    ? `it is too long: ${COMPONENT_BYTES} bytes per part and ${PATH_BYTES} in all are allowed`
     : decodings(path).map(wrong).find((one) => one !== null);
   if (reason === undefined) return;
   const shown = JSON.stringify(path.length > 80 ? `${path.slice(0, 80)}…` : path);

@@ -62,7 +62,7 @@ function panelOf(
 }
 
 /**
- * What trainings logged, over their steps: a panel a metric, a line a trial and stage, whose shape stands
+ * What trainings logged, over their steps: a panel per metric, a line per trial and stage, whose shape stands
  * at its end. Rows: `SELECT * FROM metric_points`.
  */
 export function lossCurves(rows: readonly object[], options?: LossOptions): string {

@@ -144,7 +144,7 @@ async function seriesOf(
   return series;
 }
 
-/** Rows of one series in one record: the columns of the table, each of eight bytes a row. */
+/** Rows of one series in one record: the columns of the table, each of eight bytes per row. */
 type Piece = readonly (BigInt64Array<ArrayBuffer> | Float64Array<ArrayBuffer>)[];
 
 function constant(value: bigint, rows: number): BigInt64Array<ArrayBuffer> {

@@ -58,7 +58,7 @@ class WindowDistance:
 
     @property
     def mean(self) -> float:
-        """Nats a token."""
+        """Nats per token."""
         return sum(self.kl) / len(self.kl)
 
 

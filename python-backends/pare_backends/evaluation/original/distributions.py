@@ -1,7 +1,7 @@
 """What the original says of windows of text: kept once, so that every trial is compared with it.
 
 Of each scored token are kept its `TOP_K` most likely continuations, the mass of all others (the
-tail) and `DRAWS` tokens drawn from the tail with their probabilities: 368 bytes a token, where a
+tail) and `DRAWS` tokens drawn from the tail with their probabilities: 368 bytes per token, where a
 full distribution over 128,256 tokens takes 256,520. With the draws the KL has no bias
 (`distance.py`); without them it would miss what lies in the tail, and flatter the trial.
 
