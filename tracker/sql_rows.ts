@@ -1,10 +1,7 @@
-import { escapeHtml } from "./reports/render_html.ts";
-import { cellText, countText, formatTable, isNumeric } from "./store/query/printed_answer.ts";
+import { type Column, DRAWN, tableMedia } from "./notebook/table.ts";
+import { cellText, countText, formatTable } from "./store/query/printed_answer.ts";
 import type { QueryColumn, QueryResult, Value } from "./store/query/result.ts";
 import { DISPLAY, shown } from "./terminal/kernel.ts";
-
-/** Rows that a notebook draws; all others are in the array. */
-const DRAWN = 200;
 
 /**
  * The rows of a query as plain objects, numbers as numbers (also NaN), times as dates, lists as
@@ -18,27 +15,23 @@ export type SqlRows<Row = Record<string, Value>> = Row[] & {
   readonly stale: string | null;
 };
 
-function cellHtml(value: Value, type: string): string {
-  if (value === null) return '<td style="color:gray">NULL</td>';
-  const align = isNumeric(type) ? ' style="text-align:right"' : "";
-  return `<td${align}>${escapeHtml(cellText(value, type))}</td>`;
+/** What a column is sorted by: numbers and times by size, all else by its text. */
+function sortedBy(value: Value, type: string): string | number | null {
+  if (value === null || typeof value === "number") return value;
+  return value instanceof Date ? value.getTime() : cellText(value, type);
 }
 
 function tableHtml(result: QueryResult): string {
-  const { columns, rows, stale } = result;
-  const drawn = rows.slice(0, DRAWN);
-  const head = columns.map(({ name, type }) =>
-    `<th title="${escapeHtml(type)}">${escapeHtml(name)}</th>`
-  ).join("");
-  const body = drawn.map((row) =>
-    `<tr>${columns.map(({ name, type }) => cellHtml(row[name] ?? null, type)).join("")}</tr>`
-  ).join("");
-  const count = drawn.length < rows.length
-    ? `${countText(result)}; drawn: the first ${drawn.length}`
-    : countText(result);
-  const note = stale === null ? "" : `<p>${escapeHtml(stale)}</p>`;
-  return `<table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>` +
-    `<p>${count}</p>${note}`;
+  const columns = result.columns.map(({ name, type }): Column<QueryResult["rows"][number]> => {
+    const of = (row: QueryResult["rows"][number]) => row[name] ?? null;
+    return {
+      heading: name,
+      text: (row) => of(row) === null ? "NULL" : cellText(of(row), type),
+      sort: (row) => sortedBy(of(row), type),
+    };
+  });
+  const notes = [countText(result), ...result.stale === null ? [] : [result.stale]];
+  return tableMedia(columns, result.rows, { notes })["text/html"]!;
 }
 
 /** An answer as an array of rows that knows how to show itself. */

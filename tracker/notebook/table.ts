@@ -5,7 +5,7 @@ import { number } from "../view/number_text.ts";
 import { type Cell, type FlatRow, flatRow } from "./flat_row.ts";
 
 /** Rows that a cell draws; all others are in the value. */
-const DRAWN = 200;
+export const DRAWN = 200;
 
 /** Characters of a text that a cell of the table shows; the whole of it is its tooltip. */
 const WIDEST = 120;
