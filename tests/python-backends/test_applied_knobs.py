@@ -20,6 +20,11 @@ SMALL: dict[str, dict[str, Any]] = {
     "int8": {"activation_group_size": 32},
     "gptq": {"bits": 3, "group_size": 32, "samples": 4},
     "autoround": {"bits": 3, "group_size": 32, "iters": 2, "samples": 4, "seqlen": 32},
+    # A budget between two formats, so that which layer gets which hangs on what each is scored.
+    "mixed": {
+        **{"average_bits": 4.2, "group_size": 32, "samples": 2, "seqlen": 32},
+        "rounded_by": "gptq",
+    },
 }
 OTHERS: list[tuple[str, str, Any]] = [
     *(("rtn", knob, value) for knob, value in [("bits", 4), ("group_size", 64), ("clip", True)]),
@@ -37,6 +42,14 @@ OTHERS: list[tuple[str, str, Any]] = [
     ("autoround", "samples", WINDOWS),
     ("autoround", "lr", 0.02),
     ("autoround", "seqlen", WINDOW_TOKENS),
+    *(("mixed", knob, value) for knob, value in [("average_bits", 5.0), ("group_size", 64)]),
+    ("mixed", "layer_bits", "2-3-4"),
+    ("mixed", "symmetric", False),
+    ("mixed", "scored_by", "reconstruction"),
+    ("mixed", "rounded_by", "rtn"),
+    ("mixed", "fused_alike", True),
+    ("mixed", "samples", WINDOWS),
+    ("mixed", "seqlen", WINDOW_TOKENS),
 ]
 
 
