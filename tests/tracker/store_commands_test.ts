@@ -182,7 +182,8 @@ Deno.test("pare note is kept with a study and a trial, and names what is near an
     for (const record of studyRecords()) await store.record(record);
     await store.close();
     assert.match((await pare("note", STUDY, "the first one", "--store", root)).stdout, /^noted/);
-    await pare("note", trialId(1), 'looks "good"\nso far', "--store", root);
+    const short = await pare("note", "t01", 'looks "good"\nso far', "--store", root);
+    assert.match(short.stdout, /^noted for demo-1\/t01/, "of the newest study");
     const wrong = await pare("note", "demo-1/t09", "x", "--store", root);
     assert.equal(wrong.code, 2);
     assert.match(wrong.stderr, /Did you mean "demo-1\/t0/);

@@ -1,3 +1,4 @@
+import { findTrial } from "../find_study.ts";
 import { findHome } from "../home.ts";
 import { openStore } from "../store/store.ts";
 import { takeNote, writeNote } from "../store/take_note.ts";
@@ -10,7 +11,9 @@ export async function noteCommand(
 ): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: false });
-  const note_id = await writeNote(store, name, text);
+  // A trial's short name is of the newest study, as everywhere.
+  const subject = /^t\d+$/.test(name) ? (await findTrial(store, name)).trial_id : name;
+  const note_id = await writeNote(store, subject, text);
   await store.close();
-  console.log(await takeNote(store.paths, name, note_id));
+  console.log(await takeNote(store.paths, subject, note_id));
 }
