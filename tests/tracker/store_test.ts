@@ -52,6 +52,7 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       "earlier_trials",
       "episode_neighbours",
       "episode_probabilities",
+      "layer_scores",
       "limit_changes",
       "metric_series",
       "metric_values",
