@@ -152,6 +152,12 @@ interface Opened {
 /**
  * Opens the lab: plugins, store, artifacts, and the door to Python. In a notebook a lab on the same
  * store that is open already comes back, as of a cell that is run twice.
+ *
+ * ```ts
+ * await using lab = await openLab({ store: await Deno.makeTempDir() });
+ * const studies = await lab.studies(); // none yet: lab.open({ model_name, dataset }) begins one
+ * console.assert(studies.length === 0);
+ * ```
  */
 export async function openLab(options: LabOptions = {}): Promise<Lab> {
   const inNotebook = options.notebook ?? kernelBroadcast() !== null;

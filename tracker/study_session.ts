@@ -60,6 +60,16 @@ export interface StudySession extends Shown {
   /**
    * Runs it episode by episode, by the rules of `run`. Leaving the loop early closes the study
    * cleanly; another loop, or `run`, goes on.
+   *
+   * ```ts
+   * async function untilSmall(study: StudySession, bytes: number) {
+   *   for await (const { trial } of study.episodes()) {
+   *     if (Number(trial.size_bytes) <= bytes) return trial.trial_id;
+   *   }
+   *   return null;
+   * }
+   * console.assert(typeof untilSmall === "function");
+   * ```
    */
   episodes(options?: RunStudyOptions): AsyncGenerator<EpisodeCard, StudyResult>;
   /** The members of the front, the best first, as flat rows. */

@@ -56,6 +56,10 @@ export interface TableOptions extends TableWords {
 /**
  * A study's trials, or any rows, as a table that a click on a heading sorts. Nested figures are opened
  * into columns, numbers rounded; the rows stay as they are.
+ *
+ * ```ts
+ * showTable([{ trial: "t01", size_bytes: 163_226_416 }], { title: "what it takes" });
+ * ```
  */
 export function showTable(data: StudyView | readonly object[], options: TableOptions = {}): Shown {
   if (Array.isArray(data)) {

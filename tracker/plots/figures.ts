@@ -22,7 +22,11 @@ export { figureText } from "./ground/svg.ts";
  * give a figure that says why it is empty; a missing column is a `UsageError` that names the query.
  *
  * ```ts
- * showFigure(figures.retention(await lab.sql`SELECT * FROM retention`, { width: 640 }));
+ * const rows = [ // as of `SELECT * FROM retention`
+ *   { trial_id: "s/t01", metric: "accuracy", task: "words", fidelity: "full", ratio: 0.98 },
+ * ];
+ * const svg = figures.retention(rows, { width: 640 }); // showFigure(svg) in a cell
+ * console.assert(svg.startsWith("<svg"));
  * ```
  */
 export const figures = {
