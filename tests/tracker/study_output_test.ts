@@ -83,9 +83,11 @@ Deno.test("the plot marks every drawn trial once in each panel", async () => {
 Deno.test("the plot draws the paired difference to the baseline, and which way is better", async () => {
   const { view } = await viewOf();
   const text = plotOf(view).replaceAll(/<[^>]+>/g, "\n");
-  assert.match(text, /↑ better: accuracy less the baseline.{1,6}s \(paired, 95 % interval\)/);
-  assert.match(text, /← better: latency in swift, × the baseline beside it/);
-  assert.match(text, /← better: bytes on disk \(MB\)/);
+  assert.match(text, /↑ better: accuracy less the baseline.{1,6}s/);
+  assert.match(text, /← better: latency, × the baseline.{1,6}s/);
+  assert.match(text, /← better: size on disk \(MB\)/);
+  assert.match(text, /Bars are 95 % intervals; differences are paired/);
+  assert.match(text, /; swift; 400 samples/, "the runtime that the latency is of");
   const of = (id: string) => view.rows.find(({ trial_id }) => trial_id === id)!;
   const [baseline] = view.rows;
   for (const trial of view.trials.filter(({ strategy }) => strategy !== null)) {

@@ -209,7 +209,12 @@ function legendItems(all: readonly Standing[], signs: Map<string, Sign>): Legend
   ];
 }
 
-function notesOf(all: readonly Standing[], left: number, because: string | null): string[] {
+function notesOf(
+  all: readonly Standing[],
+  left: number,
+  because: string | null,
+  paired: boolean,
+): string[] {
   const chosen = all.find((one) => one.recommended);
   const why = because ?? chosen?.because ?? null;
   const off = all.filter(({ kind }) => kind === "dominated" || kind === "violated").length;
@@ -221,7 +226,9 @@ function notesOf(all: readonly Standing[], left: number, because: string | null)
     ...left === 0
       ? []
       : [`${counted(left, "trial")} without a measured quality, or not completed, not drawn.`],
-    ...all.some(({ quality: { low, high } }) => high > low) ? ["Bars are 95 % intervals."] : [],
+    ...all.some(({ quality: { low, high } }) => high > low)
+      ? [`Bars are 95 % intervals${paired ? "; differences are paired, sample by sample" : ""}.`]
+      : [],
   ];
 }
 
@@ -259,7 +266,7 @@ export function pareto(rows: readonly object[], options?: ParetoOptions): string
     legend: shown.length === 0 ? [] : legendItems(all, signs),
     notes: shown.length === 0
       ? []
-      : notesOf(all, rows.length - all.length, settled.because ?? null),
+      : notesOf(all, rows.length - all.length, settled.because ?? null, y.paired),
     panels: shown.map((cost) => panelOf(pointsOf(all, cost, signs), cost, y, drop)),
     columns: 3,
     panelWidth: 330,
