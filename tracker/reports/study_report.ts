@@ -1,12 +1,12 @@
 import {
   type Artifact,
+  isQualityMetric,
   knownMetric,
   metricOf,
   type Spec,
   type Trial,
   trialName,
 } from "../../core/mod.ts";
-import { drawnObjectives } from "../view/drawn_objectives.ts";
 import { bytes, duration, number, percent } from "../view/number_text.ts";
 import { recommendedSize } from "../view/size_words.ts";
 import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts";
@@ -31,17 +31,10 @@ const energyColumn: TrialColumn = {
   cell: (row) => number(row.energy?.value),
 };
 
-/** What the figure's panels are of, in words. */
+/** What the figure's panels are of, in words: each cost of the front has one. */
 function drawnWords({ objectives }: StudyView): string {
-  const { drawn, left } = drawnObjectives(objectives);
-  const words = (names: readonly string[]) =>
-    names.map((one) => metricOf(one)?.words ?? one).join(" and over ");
-  const rest = left.length === 0
-    ? ""
-    : ` What else the front is of is in the table: ${
-      left.map((one) => metricOf(one)?.words ?? one).join(", ")
-    }.`;
-  return `Quality over ${words(drawn)}.${rest} `;
+  const costs = objectives.filter((one) => !isQualityMetric(one));
+  return `Quality over ${costs.map((one) => metricOf(one)?.words ?? one).join(" and over ")}. `;
 }
 
 function summaryTable(view: StudyView): Block {
