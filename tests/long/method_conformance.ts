@@ -4,7 +4,7 @@ import { createBackendClient } from "../../python-backends/client.ts";
 import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 import { tinyWorld } from "../tiny_model.ts";
-import { methodConformance } from "./conformance.ts";
+import { methodConformance } from "../plugins/conformance.ts";
 
 const THIRD_PARTY = ["dithering.ts", "depth/depth.ts"].map((file) =>
   fileURLToPath(new URL(`../fixtures/third_party/${file}`, import.meta.url))
