@@ -26,6 +26,9 @@ const NurseryEvent = z.discriminatedUnion("event", [
 /** The path of a socket has room for so many bytes on Linux and macOS, its end included. */
 const SOCKET_BYTES = 104;
 
+/** How workers end whose nursery ends: the kernel sends them this. */
+const DIED: Exit = { code: null, signal: "SIGHUP" };
+
 /** A process that has the slow imports behind it and forks workers, each in milliseconds. */
 export interface Nursery {
   /** Settles with the seconds of its imports; null: it ended before. */
@@ -73,8 +76,7 @@ export function startNursery(options: Omit<SpawnOptions, "args">): Nursery {
   void own.exited.then(() => {
     ready.resolve(null);
     // The kernel ends its workers with it.
-    const left = [...orders.values(), ...workers.values()];
-    for (const told of left) told.exited({ code: null, signal: "SIGHUP" });
+    for (const told of [...orders.values(), ...workers.values()]) told.exited(DIED);
   });
 
   return {
@@ -89,6 +91,8 @@ export function startNursery(options: Omit<SpawnOptions, "args">): Nursery {
       const order = ++count;
       const worker = own.running && fits
         ? await adopted(socket, log_path, folder, (told) => {
+          // It may have ended since it was asked: nobody would tell of this one any more.
+          if (!own.running) return told.exited(DIED);
           orders.set(order, told);
           own.send(`${JSON.stringify({ order, socket, log: log_path, folder })}\n`);
         })
