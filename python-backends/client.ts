@@ -146,11 +146,11 @@ async function nurseryOf(calls: Calls, environment: string): Promise<Nursery | n
   const { nurseries } = calls;
   const known = nurseries.get(environment);
   if (known !== undefined && (await known.catch(() => null))?.running) return await known;
+  // Two who found it ended get one new one.
+  if (nurseries.get(environment) !== known) return await nurseryOf(calls, environment);
   const started = pythonOf(calls, environment).then((python) =>
     startNursery({ ...processOf(calls), python })
   );
-  // Two who ask at once get one.
-  if (nurseries.get(environment) !== known) return await nurseryOf(calls, environment);
   nurseries.set(environment, started);
   return await started;
 }
