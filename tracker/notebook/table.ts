@@ -85,7 +85,10 @@ function cellHtml<Row>(column: Column<Row>, row: Row): string {
   const cut = chars.length > WIDEST;
   const shown = cut ? `${chars.slice(0, WIDEST - 1).join("")}…` : text;
   const numeric = typeof sort === "number";
-  return "<td" + (numeric ? ' style="text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"' : "") +
+  return "<td" +
+    (numeric
+      ? ' style="text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"'
+      : "") +
     (sort === null ? "" : ` data-v="${escapeHtml(String(sort))}"`) +
     (numeric ? ' data-n="1"' : "") +
     (cut ? ` title="${escapeHtml(text)}"` : "") + `>${escapeHtml(shown)}</td>`;
