@@ -86,16 +86,17 @@ def test_a_mix_has_the_bytes_that_were_asked_and_loses_less_than_three_bits(tmp_
 
 
 def test_gptq_rounds_each_layer_to_its_own_format_and_fused_layers_alike(tmp_path: Path) -> None:
-    act(tmp_path / "rounded", "mixed", PARAMS)
-    act(tmp_path / "gptq", "mixed", {**PARAMS, "rounded_by": "gptq"})
+    fused = {**PARAMS, "fused_alike": True}
+    act(tmp_path / "rounded", "mixed", fused)
+    act(tmp_path / "gptq", "mixed", {**fused, "rounded_by": "gptq"})
     rounded, gptq = read(tmp_path / "rounded").stored, read(tmp_path / "gptq").stored
     assert {n: t.scheme for n, t in rounded.items()} == {n: t.scheme for n, t in gptq.items()}
     assert len({tensor.bits for tensor in gptq.values()}) > 1
     assert divergence(tmp_path / "gptq") < divergence(tmp_path / "rounded")
     for block in range(2):
         own = f"model.layers.{block}"
-        for fused in (
+        for names in (
             ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
             ("mlp.gate_proj", "mlp.up_proj"),
         ):
-            assert len({gptq[f"{own}.{name}"].scheme for name in fused}) == 1
+            assert len({gptq[f"{own}.{name}"].scheme for name in names}) == 1
