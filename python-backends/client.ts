@@ -6,14 +6,15 @@ import { demoVariables } from "./demo_model.ts";
 import type { PinsFolders } from "./environments/environment_pins.ts";
 import { ensureEnvironment, type OnEnvironmentProgress } from "./environments/environments.ts";
 import { exchange, type ExchangeOptions } from "./worker/exchange.ts";
+import { hasGpu } from "./environments/torch_wheel.ts";
 import { withFileLock } from "./file_lock.ts";
 import { pareHome, PYTHON_ROOT } from "./home.ts";
-import { createSpares, type Spares } from "./worker/warm_spare.ts";
+import { type Nursery, startNursery } from "./worker/nursery.ts";
 import { forgetOldFolders } from "./worker/worker_folder.ts";
 import { spawnWorker, type WorkerProcess } from "./worker/worker_process.ts";
 
-/** Stages that import torch and transformers anyway: a warm spare saves them seconds. */
-const SPARE_STAGES: ReadonlySet<StageName> = new Set<StageName>([
+/** Stages that import torch and transformers anyway: a nursery saves them seconds. */
+const FORKED_STAGES: ReadonlySet<StageName> = new Set<StageName>([
   "import_model",
   "prepare_data",
   "sensitivity",
@@ -21,9 +22,10 @@ const SPARE_STAGES: ReadonlySet<StageName> = new Set<StageName>([
   "verify",
   "evaluate",
   "prove_runtime",
+  "find_tasks",
 ]);
 
-/** Stages that time: no spare may import beside them. */
+/** Stages that time: nothing may import beside them. */
 const QUIET_STAGES: ReadonlySet<StageName> = new Set<StageName>(["speed"]);
 
 const LOG_DAYS = 14;
@@ -33,8 +35,6 @@ export interface RunOptions extends Omit<ExchangeOptions, "request_id" | "thread
   readonly environment: string;
   /** Default: the physical cores. */
   readonly threads?: number | null;
-  /** False: a fresh process even where a spare waits. */
-  readonly spare?: boolean;
   /** Told where the worker's log lies once it has ended. */
   readonly onLog?: (path: string) => void;
 }
@@ -48,9 +48,12 @@ export interface BackendClient {
   ): Promise<Outcome<StageResult<R["stage"]>>>;
   /** The interpreter of an environment, which is made where it is not there. */
   pythonOf(environment: string): Promise<string>;
-  /** Starts the environment's spare early; settles when it waits for a request. Its seconds. */
+  /**
+   * Starts the environment's nursery early; settles when its imports are done, with their seconds; null:
+   * there is none here.
+   */
   warm(environment: string): Promise<number | null>;
-  /** Ends the spares. Running stages are ended by their own signal. */
+  /** Ends the nurseries. Running stages are ended by their own signal. */
   close(): Promise<void>;
 }
 
@@ -60,14 +63,18 @@ export interface ClientOptions {
   readonly offline?: boolean;
   /** Pins of the environments that plugins bring. */
   readonly pins_folders?: PinsFolders;
-  /** Ends every running stage and the spares. */
+  /** Ends every running stage and the nurseries. */
   readonly signal?: AbortSignal;
   readonly threads?: number | null;
   /** More variables for every worker. */
   readonly env?: Readonly<Record<string, string>>;
   readonly onEnvironmentProgress?: OnEnvironmentProgress;
-  /** Keeps a warm spare. Default: unless `PARE_SPARES` is 0, as where other work has all cores. */
-  readonly spares?: boolean;
+  /**
+   * Forks workers of one process that has imported what they need. Default: on Linux, unless
+   * `PARE_NURSERY` is 0 or there is a GPU: CUDA does not survive a fork, and what a library's import does to it is
+   * the library's.
+   */
+  readonly nursery?: boolean;
   /** One line about each process started and ended. */
   readonly log?: (line: string) => void;
 }
@@ -79,8 +86,10 @@ interface Calls {
   readonly log: (line: string) => void;
   /** Interpreters by environment, made or being made. */
   readonly pythons: Map<string, Promise<string>>;
-  readonly spares: Spares;
-  readonly keepSpares: boolean;
+  /** By environment; one that ended is started anew. */
+  readonly nurseries: Map<string, Promise<Nursery | null>>;
+  readonly hasNursery: Promise<boolean>;
+  closed: boolean;
   /** Processes started. */
   count: number;
 }
@@ -92,13 +101,10 @@ export function createBackendClient(options: ClientOptions = {}): BackendClient 
   forgetOldFolders();
   const calls: Calls = {
     ...{ options, home, log, pythons: new Map(), count: 0 },
-    keepSpares: options.spares ?? process.env["PARE_SPARES"] !== "0",
-    spares: createSpares({
-      start: async (environment) => start(calls, await pythonOf(calls, environment), "torch"),
-    }),
+    ...{ nurseries: new Map(), closed: false },
+    hasNursery: wantsNursery(options),
   };
-  const { spares } = calls;
-  signal?.addEventListener("abort", () => void spares.close(), { once: true });
+  signal?.addEventListener("abort", () => void endNurseries(calls), { once: true });
   return {
     async run(request, run) {
       const joined = [signal, run.signal].filter((one) => one !== undefined);
@@ -108,8 +114,8 @@ export function createBackendClient(options: ClientOptions = {}): BackendClient 
         : await runOnce(calls, request, run, stop);
     },
     pythonOf: (environment) => pythonOf(calls, environment),
-    warm: (environment) => spares.prepare(environment),
-    close: () => spares.close(),
+    warm: async (environment) => await (await nurseryOf(calls, environment))?.ready ?? null,
+    close: () => endNurseries(calls),
   };
 }
 
@@ -127,53 +133,113 @@ function pythonOf({ pythons, options, home }: Calls, environment: string): Promi
   return made;
 }
 
-function start(calls: Calls, python: string, preload: "torch" | "none"): WorkerProcess {
-  const { home, log, options: { threads = null, env = {} } } = calls;
-  calls.count += 1;
-  const log_path = join(home, "logs", `worker-${process.pid}-${calls.count}.log`);
-  const worker = spawnWorker({
-    python,
-    args: ["-m", "pare_backends.worker", "--supervised", "--preload", preload],
-    cwd: PYTHON_ROOT,
-    env: workerVariables(threads, { ...demoVariables(home), ...env }),
-    log_path,
-  });
-  log(`started worker ${worker.pid} (preload ${preload}), log ${log_path}`);
-  return worker;
+async function wantsNursery({ nursery }: ClientOptions): Promise<boolean> {
+  if (nursery !== undefined) return nursery;
+  // macOS's own libraries may not be forked, and no signal tells there that a parent has died.
+  const forks = process.platform === "linux" && process.env["PARE_NURSERY"] !== "0";
+  return forks && !await hasGpu();
 }
 
-/** A stage in a process: the environment's spare where one waits. */
+/** The environment's nursery, which is started where none runs; null: there is none here. */
+async function nurseryOf(calls: Calls, environment: string): Promise<Nursery | null> {
+  if (!await calls.hasNursery || calls.closed) return null;
+  const { nurseries } = calls;
+  const known = nurseries.get(environment);
+  if (known !== undefined && (await known.catch(() => null))?.running) return await known;
+  // Two who found it ended get one new one.
+  if (nurseries.get(environment) !== known) return await nurseryOf(calls, environment);
+  const started = pythonOf(calls, environment).then((python) =>
+    startNursery({ ...processOf(calls), python })
+  );
+  nurseries.set(environment, started);
+  return await started;
+}
+
+async function endNurseries(calls: Calls): Promise<void> {
+  calls.closed = true;
+  const all = [...calls.nurseries.values()];
+  await Promise.all(all.map(async (one) => await (await one.catch(() => null))?.end()));
+}
+
+/** What a process of this client is started with, but for its program: a log of its own. */
+function processOf(calls: Calls): { cwd: string; env: Record<string, string>; log_path: string } {
+  const { home, options: { threads = null, env = {} } } = calls;
+  calls.count += 1;
+  return {
+    cwd: PYTHON_ROOT,
+    env: workerVariables(threads, { ...demoVariables(home), ...env }),
+    log_path: join(home, "logs", `worker-${process.pid}-${calls.count}.log`),
+  };
+}
+
+/** A worker for a stage: forked where its imports are done already, else a fresh process. */
+async function start(
+  calls: Calls,
+  environment: string,
+  stage: StageName,
+): Promise<WorkerProcess> {
+  const python = await pythonOf(calls, environment);
+  const forked = FORKED_STAGES.has(stage);
+  const nursery = forked ? await nurseryOf(calls, environment) : null;
+  const worker = await nursery?.fork(processOf(calls).log_path);
+  if (worker !== undefined) {
+    calls.log(`forked worker ${worker.pid} for ${stage}, log ${worker.log_path}`);
+    return worker;
+  }
+  const preload = forked ? "torch" : "none";
+  const args = ["-m", "pare_backends.worker", "--supervised", "--preload", preload];
+  const fresh = spawnWorker({ ...processOf(calls), python, args });
+  calls.log(`started worker ${fresh.pid} for ${stage}, log ${fresh.log_path}`);
+  return fresh;
+}
+
+/** A stage in a process of its own. */
 async function runOnce<R extends StageRequest>(
   calls: Calls,
   request: R,
   run: RunOptions,
   stop: AbortSignal | undefined,
 ): Promise<Outcome<StageResult<R["stage"]>>> {
-  const { spares, log, options: { threads = null } } = calls;
+  const { log, options: { threads = null } } = calls;
   const { stage } = request;
-  const wantsSpare = (run.spare ?? calls.keepSpares) && SPARE_STAGES.has(stage);
+  const asked = performance.now();
   let worker: WorkerProcess;
   try {
-    const python = await pythonOf(calls, run.environment);
-    const spare = wantsSpare ? await spares.take(run.environment) : undefined;
-    worker = spare ?? start(calls, python, SPARE_STAGES.has(stage) ? "torch" : "none");
+    worker = await unlessStopped(start(calls, run.environment, stage), stop);
   } catch (error) {
     return notStarted(error, stage, stop?.aborted === true);
   }
+  const waited = (performance.now() - asked) / 1000;
   const outcome = await exchange(worker, request, {
     ...run,
-    onEvent: (event) => {
-      // Not before: two processes that import at once make both slow.
-      if (wantsSpare && event.event === "started") void spares.prepare(run.environment);
-      run.onEvent?.(event);
-    },
     request_id: `${process.pid}-${calls.count}`,
     threads: run.threads ?? threads,
     signal: stop,
   });
   run.onLog?.(worker.log_path);
   log(`worker ${worker.pid} ended ${stage}: ${outcome.ok ? "ok" : outcome.failure.kind}`);
-  return outcome;
+  // The first stage waits for the imports that all the others find done.
+  const imported = { name: "import", seconds: waited, library: true };
+  return { ...outcome, spans: waited > 0.1 ? [imported, ...outcome.spans] : outcome.spans };
+}
+
+/** The worker; one that comes after the stop is ended, and whoever waits goes on at once. */
+async function unlessStopped(
+  starting: Promise<WorkerProcess>,
+  stop: AbortSignal | undefined,
+): Promise<WorkerProcess> {
+  const stopped = Promise.withResolvers<never>();
+  const abort = () => {
+    stopped.reject(new Error("it was cancelled"));
+    starting.then((worker) => worker.end(), () => {});
+  };
+  if (stop?.aborted) abort();
+  stop?.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([starting, stopped.promise]);
+  } finally {
+    stop?.removeEventListener("abort", abort);
+  }
 }
 
 /** A stage that times: one at a time on this machine, whoever asks for it, and no import beside it. */
@@ -183,7 +249,7 @@ async function runAlone<R extends StageRequest>(
   run: RunOptions,
   stop: AbortSignal | undefined,
 ): Promise<Outcome<StageResult<R["stage"]>>> {
-  const { home, spares } = calls;
+  const { home } = calls;
   try {
     const asked = performance.now();
     return await withFileLock(
@@ -191,12 +257,12 @@ async function runAlone<R extends StageRequest>(
       { signal: stop, guard: home },
       async () => {
         const locked = performance.now();
-        await spares.settle();
+        await settle(calls);
         const settled = performance.now();
         const outcome = await runOnce(calls, request, run, stop);
         const waits = [
           { name: "lock", seconds: (locked - asked) / 1000, library: false },
-          { name: "spare", seconds: (settled - locked) / 1000, library: false },
+          { name: "imports beside", seconds: (settled - locked) / 1000, library: false },
         ];
         return { ...outcome, spans: [...outcome.spans, ...waits] };
       },
@@ -204,6 +270,12 @@ async function runAlone<R extends StageRequest>(
   } catch (error) {
     return notStarted(error, request.stage, stop?.aborted === true);
   }
+}
+
+/** Settles when no nursery is importing. */
+async function settle({ nurseries }: Calls): Promise<void> {
+  const all = [...nurseries.values()];
+  await Promise.all(all.map(async (one) => await (await one.catch(() => null))?.ready));
 }
 
 /** Variables of every worker; the rest of the environment is inherited. */

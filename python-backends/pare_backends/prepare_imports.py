@@ -36,6 +36,11 @@ def _import_gently(preload: str) -> None:
         # On Linux priority belongs to a thread; the main thread, which will run the stage, keeps
         # its own: without privileges it could not get it back.
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+    import_all(preload)
+
+
+def import_all(preload: str) -> None:
+    """Imports what `preload` names, in the thread that asks."""
     with missing(UNUSED):
         for module, names in PRELOADS[preload]:
             try:

@@ -126,26 +126,22 @@ def run_stage(request: WorkerRequest, emit: EventWriter) -> None:
     emit({"event": "result", "stage": stage, "result": result})
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The process: imports, `ready`, one request, its events. Returns the exit status."""
-    parser = argparse.ArgumentParser(prog="pare_backends.worker", description=__doc__)
-    parser.add_argument("--preload", choices=sorted(PRELOADS), default="none")
-    parser.add_argument("--supervised", action="store_true", help="die with the parent process")
-    options = parser.parse_args(arguments)
-    started = time.perf_counter()
-    emit = take_stdout()
+def begin(supervised: bool) -> None:
+    """Before anything else: a crash is written to the log, and no worker outlives its parent."""
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1)  # where does a stalled worker stand
-    if options.supervised:
+    if supervised:
         die_with_parent()
-    guard()
-    prepare_imports(options.preload)
-    seconds = time.perf_counter() - started
-    emit({"event": "ready", "pid": os.getpid(), "imports_seconds": seconds})
+
+
+def serve(emit: EventWriter, imports_seconds: float, supervised: bool) -> int:
+    """The process once its imports are done: `ready`, one request, its events. Returns the exit
+    status."""
+    emit({"event": "ready", "pid": os.getpid(), "imports_seconds": imports_seconds})
     line = read_line()
     if not line.strip():
-        return 0  # a spare that nobody needed
-    if options.supervised:
+        return 0  # nobody asked for anything
+    if supervised:
         watch_stdin()
     stage = "read the request"
     try:
@@ -159,6 +155,20 @@ def main(arguments: list[str] | None = None) -> int:
             print(failure.traceback or failure.message, file=sys.stderr)
         emit({"event": "failure", **vars(failure)})
     return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The process from its start. Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="pare_backends.worker", description=__doc__)
+    parser.add_argument("--preload", choices=sorted(PRELOADS), default="none")
+    parser.add_argument("--supervised", action="store_true", help="die with the parent process")
+    options = parser.parse_args(arguments)
+    started = time.perf_counter()
+    emit = take_stdout()
+    begin(options.supervised)
+    guard()
+    prepare_imports(options.preload)
+    return serve(emit, time.perf_counter() - started, options.supervised)
 
 
 if __name__ == "__main__":

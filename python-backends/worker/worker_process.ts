@@ -2,6 +2,7 @@ import { execa } from "execa";
 import { closeSync, mkdirSync, openSync, readSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import process from "node:process";
+import type { Readable, Writable } from "node:stream";
 import { createLineSplitter } from "./line_splitter.ts";
 import { adoptGroup, endGroup, reapGroup } from "./process_group.ts";
 import { makeWorkerFolder, removeWorkerFolder } from "./worker_folder.ts";
@@ -24,6 +25,8 @@ export interface WorkerProcess {
   /** Takes every line from now on; lines that came before are given first. */
   listen(listener: { line(text: string): void; overflow(bytes: number): void }): void;
   send(line: string): void;
+  /** Closes its stdin: it gets nothing more. */
+  finish(): void;
   /** Writes every thread's Python stack to the log: where does a stalled worker stand. */
   dumpStacks(): void;
   /** SIGTERM, then SIGKILL, to the whole group; settles when it is gone. */
@@ -58,6 +61,31 @@ export function spawnWorker({ python, args, cwd, env, log_path }: SpawnOptions):
   const pid = child.pid ?? 0;
   if (pid > 0) adoptGroup(pid);
 
+  // Grandchildren hold the streams open, on which `child` waits: end them with their parent.
+  child.nodeChildProcess.once("exit", () => reapGroup(pid));
+  const exited = child.then((result): Exit => ({
+    code: result.exitCode ?? null,
+    signal: result.signal ?? null,
+  }));
+  return workerOver({ pid, log_path, folder, exited, input: child.stdin, output: child.stdout });
+}
+
+/** A process that runs, with its streams. */
+interface Running {
+  readonly pid: number;
+  readonly log_path: string;
+  /** Removed with it. */
+  readonly folder: string;
+  /** Settles when it has ended and all that it wrote was read. */
+  readonly exited: Promise<Exit>;
+  readonly input: Writable;
+  readonly output: Readable;
+}
+
+/** A process as a worker, whoever started it. */
+export function workerOver(
+  { pid, log_path, folder, input, output, ...how }: Running,
+): WorkerProcess {
   const early: string[] = [];
   let listener: Parameters<WorkerProcess["listen"]>[0] | undefined;
   let running = pid > 0;
@@ -65,18 +93,14 @@ export function spawnWorker({ python, args, cwd, env, log_path }: SpawnOptions):
     onLine: (line) => listener === undefined ? early.push(line) : listener.line(line),
     onOverflow: (bytes) => listener?.overflow(bytes),
   });
-  child.stdout.on("data", (chunk: Uint8Array) => splitter.push(chunk));
-  child.stdin.on("error", () => {}); // a worker that died: its exit is the message
-
-  // Grandchildren hold the streams open, on which `child` waits: end them with their parent.
-  child.nodeChildProcess.once("exit", () => reapGroup(pid));
-  const exited = child.then((result): Exit => {
+  output.on("data", (chunk: Uint8Array) => splitter.push(chunk));
+  input.on("error", () => {}); // a worker that died: its exit is the message
+  const exited = how.exited.then((exit) => {
     running = false;
     splitter.end();
     removeWorkerFolder(folder);
-    return { code: result.exitCode ?? null, signal: result.signal ?? null };
+    return exit;
   });
-
   return {
     pid,
     log_path,
@@ -88,7 +112,8 @@ export function spawnWorker({ python, args, cwd, env, log_path }: SpawnOptions):
       listener = next;
       for (const line of early.splice(0)) next.line(line);
     },
-    send: (line) => void child.stdin.write(line),
+    send: (line) => void input.write(line),
+    finish: () => void input.end(),
     dumpStacks() {
       if (!running) return;
       try {
@@ -102,7 +127,7 @@ export function spawnWorker({ python, args, cwd, env, log_path }: SpawnOptions):
 }
 
 /** The last lines of a log, at most 4 KB; empty where there is none. */
-export function logTail(path: string, lines = 6): string {
+export function logTail(path: string, lines = 8): string {
   let file: number;
   try {
     file = openSync(path, "r");

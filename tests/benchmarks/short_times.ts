@@ -46,7 +46,7 @@ export async function helpRow(repeats = 11): Promise<BenchRow> {
 
 /** Milliseconds from a request to `started`, one worker after the other. */
 async function firstEvents(repeats: number, warm: boolean): Promise<number[]> {
-  const client = createBackendClient({ spares: warm });
+  const client = createBackendClient({ nursery: warm });
   const times: number[] = [];
   try {
     for (let turn = 0; turn < repeats; turn++) {
@@ -82,13 +82,13 @@ export async function firstEventRow(): Promise<BenchRow> {
   const fresh = await firstEvents(3, false);
   const warm = await firstEvents(7, true);
   return {
-    what: "request to first event, pre-imported worker",
+    what: "request to first event, forked worker",
     figure: median(warm),
     unit: "ms",
     peer: median(fresh),
     peer_name: "fresh worker",
     goal: { under: 50 },
-    how: `request sent to \`started\` received; pre-imported ${repeatsText(warm, "ms", load)}; ` +
+    how: `request sent to \`started\` received; forked ${repeatsText(warm, "ms", load)}; ` +
       `fresh ${repeatsText(fresh, "ms", load)}`,
   };
 }

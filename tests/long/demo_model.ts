@@ -12,7 +12,7 @@ function pare(words: string[]) {
     reject: false,
     stdin: "ignore",
     // Latencies are compared here: it runs as a user's study does.
-    env: { NO_COLOR: "1", PARE_QUIET_SECONDS: "4", PARE_SPARES: "1" },
+    env: { NO_COLOR: "1", PARE_QUIET_SECONDS: "4" },
   });
 }
 

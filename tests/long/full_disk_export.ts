@@ -15,7 +15,7 @@ for (const left of [0, 600_000]) {
     ),
     async fn() {
       await using disk = await mountDisk("60m");
-      const client = createBackendClient({ spares: false });
+      const client = createBackendClient();
       const artifact_dir = await trainedTinyModel(client);
       const output_dir = `${disk.path}/graph`;
       const request = {

@@ -19,7 +19,7 @@ const OTHERS = "hf_tokenOfAnotherAccount";
 const OWN = ["HF_TOKEN", "HF_HUB_OFFLINE", "HF_HUB_CACHE", "HF_TOKEN_PATH"];
 
 async function tinyFiles(): Promise<Record<string, Uint8Array>> {
-  const client = createBackendClient({ home: temporaryFolder("hub"), spares: false });
+  const client = createBackendClient({ home: temporaryFolder("hub") });
   return hubFiles(await trainedTinyModel(client).finally(() => client.close()));
 }
 

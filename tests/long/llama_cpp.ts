@@ -21,7 +21,7 @@ interface Result {
 
 /** Samples of the demo model's 4-bit artifact: in transformers, and in two GGUF files of it. */
 async function demoSamples(folder: string) {
-  const client = createBackendClient({ spares: false });
+  const client = createBackendClient();
   const run = async <R extends StageRequest>(request: R) => {
     const outcome = await client.run(request, { environment: "default" });
     if (!outcome.ok) throw new Error(outcome.failure.message);

@@ -5,7 +5,7 @@ import { SKIPPED } from "../run/counts.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
 Deno.test("the environment of --sampler optuna is made where it is first asked for, and proposes", async () => {
-  const client = createBackendClient({ home: temporaryFolder("optuna"), spares: false });
+  const client = createBackendClient({ home: temporaryFolder("optuna") });
   try {
     const outcome = await client.run({
       ...{ stage: "suggest", seed: 1, count: 2, directions: ["minimize"], seen: [] },

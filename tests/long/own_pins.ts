@@ -22,7 +22,7 @@ const PINS = fileURLToPath(
 
 /** The tiny model as a checkpoint of the user's own: nothing is converted into a new home. */
 async function tinyModel(): Promise<string> {
-  const client = createBackendClient({ spares: false });
+  const client = createBackendClient();
   try {
     return await trainedTinyModel(client);
   } finally {

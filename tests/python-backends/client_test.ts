@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
 import type { StageRequest } from "../../core/mod.ts";
-import { createBackendClient } from "../../python-backends/client.ts";
+import { type BackendClient, createBackendClient } from "../../python-backends/client.ts";
 import { exchange } from "../../python-backends/worker/exchange.ts";
 import { withFileLock } from "../../python-backends/file_lock.ts";
 import {
@@ -75,56 +75,76 @@ Deno.test("a request that is cancelled before it starts runs nothing", async () 
   assert.equal(outcome.failure.kind, "cancelled");
 });
 
-Deno.test("a warm spare answers far sooner than a fresh process", async () => {
+Deno.test("a nursery's worker answers far sooner than a fresh process, and both leave nothing", async () => {
   await shareDefaultEnvironment();
   const log: string[] = [];
-  const client = createBackendClient({
-    home: temporaryFolder("home"),
-    spares: true, // whatever the variables of a run of all tests say
-    log: (line) => log.push(line),
-  });
-  const timeToStart = async () => {
+  const home = temporaryFolder("home");
+  const timeToStart = async (client: BackendClient) => {
     const asked = performance.now();
     let answered = Infinity;
-    await client.run(VERIFY, {
+    const outcome = await client.run(VERIFY, {
       environment: "default",
       onEvent: ({ event }) => {
         if (event === "started") answered = performance.now() - asked;
       },
     });
+    assert(!outcome.ok && outcome.failure.kind === "bad_input", JSON.stringify(outcome));
     return answered;
   };
-  const fresh = await timeToStart();
-  assert(typeof await client.warm("default") === "number", "the spare became ready");
-  const warm = await timeToStart();
+  const alone = createBackendClient({ home, nursery: false, log: (line) => log.push(line) });
+  const fresh = await timeToStart(alone);
+  await alone.close();
+  const client = createBackendClient({ home, nursery: true, log: (line) => log.push(line) });
+  assert(typeof await client.warm("default") === "number", "its imports are done");
+  const forked = [await timeToStart(client), await timeToStart(client)];
   await client.close();
-  console.log(`fresh ${fresh.toFixed(0)} ms, warm ${warm.toFixed(1)} ms`);
-  assert(warm * 5 < fresh, `fresh ${fresh} ms, warm ${warm} ms`);
-  const pids = log.flatMap((line) => line.match(/(?<=^started worker )\d+/) ?? []).map(Number);
-  assert.equal(pids.length, 3, "two requests, and the spare for the next");
+  console.log(`fresh ${fresh.toFixed(0)} ms, forked ${forked.map((ms) => ms.toFixed(1))} ms`);
+  assert(Math.min(...forked) * 5 < fresh, `fresh ${fresh} ms, forked ${forked} ms`);
+  const pids = log.flatMap((line) => line.match(/(?<=^(started|forked) worker )\d+/)?.[0] ?? [])
+    .map(Number);
+  assert.deepEqual(log.filter((line) => / worker \d+ for /.test(line)).length, 3);
   await until("no worker is left", () => !pids.some(isAlive));
 });
 
-Deno.test("with PARE_SPARES=0 no process waits for a stage that may never come", async () => {
+Deno.test("a nursery that is killed ends its workers, and the next stage gets another", async () => {
   await shareDefaultEnvironment();
-  const before = Deno.env.get("PARE_SPARES");
-  const started = async (spares: string) => {
-    Deno.env.set("PARE_SPARES", spares);
-    const log: string[] = [];
-    const client = createBackendClient({
-      home: temporaryFolder("home"),
-      log: (line) => log.push(line),
-    });
-    await client.run(VERIFY, { environment: "default" });
-    await client.close();
-    return log.filter((line) => line.startsWith("started worker")).length;
+  const log: string[] = [];
+  const home = temporaryFolder("home");
+  const client = createBackendClient({ home, nursery: true, log: (line) => log.push(line) });
+  const kill = (parent: string) => {
+    const pid = Number(/^PPid:\s+(\d+)/m.exec(Deno.readTextFileSync(`/proc/${parent}/status`))![1]);
+    // Of a process with threads, one may hold a lock that no fork gets free again.
+    threads = [...Deno.readDirSync(`/proc/${pid}/task`)].length;
+    process.kill(pid, "SIGKILL");
+    return pid;
   };
-  try {
-    assert.deepEqual([await started("0"), await started("1")], [1, 2]);
-  } finally {
-    if (before === undefined) Deno.env.delete("PARE_SPARES");
-    else Deno.env.set("PARE_SPARES", before);
-  }
+  let nursery = 0;
+  let threads = 0;
+  const run = (onStarted: () => void) =>
+    client.run(VERIFY, {
+      environment: "default",
+      onEvent: ({ event }) => event === "ready" && onStarted(),
+    });
+  await run(() => {
+    nursery = kill(/\d+/.exec(log.at(-1)!)![0]);
+  });
+  assert.equal(threads, 1);
+  await until("it is gone", () => !isAlive(nursery));
+  const again = await run(() => {});
+  assert(!again.ok && again.failure.kind === "bad_input", JSON.stringify(again));
+  await client.close();
+});
+
+Deno.test("a stage that is cancelled while a nursery imports ends at once", async () => {
+  await shareDefaultEnvironment();
+  const client = createBackendClient({ home: temporaryFolder("home"), nursery: true });
+  const controller = new AbortController();
+  const running = client.run(VERIFY, { environment: "default", signal: controller.signal });
+  controller.abort();
+  const outcome = await running;
+  assert(!outcome.ok);
+  assert.equal(outcome.failure.kind, "cancelled");
+  await client.close();
 });
 
 Deno.test("a fresh process computes with the threads asked for", async () => {

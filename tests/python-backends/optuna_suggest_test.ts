@@ -68,7 +68,7 @@ async function asking(
 }
 
 Deno.test("Optuna proposes points of the space, the same for the same request, and learns from what it is told", async () => {
-  const client = createBackendClient({ spares: false });
+  const client = createBackendClient();
   try {
     const first = await asking(client);
     assert.equal(first.length, 12);
@@ -95,7 +95,7 @@ Deno.test("Optuna proposes points of the space, the same for the same request, a
 });
 
 Deno.test("what failed, waits, lacks values or exceeds a limit is told, with one to six objectives", async () => {
-  const client = createBackendClient({ spares: false });
+  const client = createBackendClient();
   try {
     const odd: SuggestRequest["seen"] = [
       ...seen(12),

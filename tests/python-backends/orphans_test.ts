@@ -6,26 +6,33 @@ import { temporaryFolder } from "../temporary_folder.ts";
 
 const CORE = join(import.meta.dirname!, "orphan_core.ts");
 
-Deno.test({
-  name: "a core killed by SIGKILL leaves no worker and no grandchild",
-  ignore: ignoreUnless(Deno.build.os === "linux", "only Linux has a /proc to look at"),
-  async fn() {
-    const folder = temporaryFolder("orphan");
-    const file = join(folder, "pids");
-    const core = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--allow-all", CORE, file],
-      env: { TMPDIR: folder }, // what is killed removes nothing
-      stdout: "null",
-      stderr: "null",
-    }).spawn();
-    let pids: number[] = [];
-    await until("worker and grandchild run", async () => {
-      pids = (await Deno.readTextFile(file).catch(() => "")).split(" ").map(Number);
-      return pids.length === 2 && pids.every((pid) => pid > 0);
-    });
-    assert(pids.every(isAlive), "both ran while the core lived");
-    core.kill("SIGKILL");
-    await core.status;
-    await until("both are gone", () => !pids.some(isAlive));
-  },
-});
+for (
+  const [kind, name] of [
+    ["worker", "a core killed by SIGKILL leaves no worker and no grandchild"],
+    ["nursery", "a core killed by SIGKILL leaves no nursery and none of its workers"],
+  ] as const
+) {
+  Deno.test({
+    name,
+    ignore: ignoreUnless(Deno.build.os === "linux", "only Linux has a /proc to look at"),
+    async fn() {
+      const folder = temporaryFolder("orphan");
+      const file = join(folder, "pids");
+      const core = new Deno.Command(Deno.execPath(), {
+        args: ["run", "--allow-all", CORE, file, kind],
+        env: { TMPDIR: folder }, // what is killed removes nothing
+        stdout: "null",
+        stderr: "null",
+      }).spawn();
+      let pids: number[] = [];
+      await until("both run", async () => {
+        pids = (await Deno.readTextFile(file).catch(() => "")).split(" ").map(Number);
+        return pids.length === 2 && pids.every((pid) => pid > 0);
+      });
+      assert(pids.every(isAlive), "both ran while the core lived");
+      core.kill("SIGKILL");
+      await core.status;
+      await until("both are gone", () => !pids.some(isAlive));
+    },
+  });
+}

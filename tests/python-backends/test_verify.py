@@ -55,7 +55,8 @@ def test_each_second_is_in_a_span_of_its_own(tmp_path: Path) -> None:
     libraries = {name: library for name, (_, library) in spans.items()}
     assert libraries == {"verify": False, "load": True, "generate": True}
     total = sum(seconds for seconds, _ in spans.values())
-    assert 0.95 * float(result["seconds"]) < total <= float(result["seconds"])
+    # Between the spans lie a few ms, more where others have the cores.
+    assert 0 <= float(result["seconds"]) - total < max(0.05 * float(result["seconds"]), 0.05)
 
 
 def part(result: dict[str, object], name: str) -> dict[str, Any]:

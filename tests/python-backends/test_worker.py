@@ -76,7 +76,7 @@ print(sklearn.metrics.roc_curve.__name__)
     assert ended.stdout.split() == ["True", "True", "False", "False", "False", "roc_curve"]
 
 
-def test_a_spare_that_nobody_needs_ends_in_silence() -> None:
+def test_a_worker_that_nobody_asks_ends_in_silence() -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "pare_backends.worker", "--supervised"],
         stdin=subprocess.DEVNULL,

@@ -16,8 +16,6 @@ const ENVIRONMENT = {
   OMP_NUM_THREADS: "1",
   // Latencies are looked at in none but one, which says so: no lane waits for the other to be quiet.
   PARE_QUIET_SECONDS: "0",
-  // A process that waits for a stage that never comes imports for nothing, and no core is idle meanwhile.
-  PARE_SPARES: "0",
 };
 
 /** Runs deno with words; what it printed and whether it failed. */

@@ -63,7 +63,7 @@ export async function makeEnvironment(name: string): Promise<void> {
 /** Before any job that uses them starts: each would train or fetch one of its own. */
 async function makeModels(): Promise<void> {
   const demo = ensureDemoModel();
-  const client = createBackendClient({ spares: false });
+  const client = createBackendClient();
   const [, tiny] = await Promise.all([demo, trainedTinyModel(client)]);
   process.env.PARE_TINY_MODEL = tiny; // each home would train its own, for 14 s
   await client.close();

@@ -4,11 +4,20 @@ import { budgetRefusal, processorSeconds, studyMeter } from "../../tracker/runne
 
 const WATTS = { cpu_power: { watts_per_thread: 20, source: "a test" } };
 
-Deno.test("processorSeconds() adds this process and its ended children, whatever the command is called", () => {
-  const stat = "1 (a) b (c) S 1 1 1 0 -1 4194304 10 20 0 0 100 50 25 5 20 0 1 0 9 1 1";
-  assert.equal(processorSeconds(stat), 1.8);
-  assert.equal(processorSeconds("no such line"), null);
-  assert.equal(processorSeconds(null), null);
+Deno.test("processorSeconds() adds this process, what has ended, and its children that run", () => {
+  const line = (pid: number, parent: number, times: string) =>
+    `${pid} (a) b (c) S ${parent} 1 1 0 -1 4194304 10 20 0 0 ${times} 20 0 1 0 9 1 1`;
+  const files: Record<string, string> = {
+    "/proc/7/stat": line(7, 1, "100 50 25 5"), // itself, and what it waited for
+    "/proc/8/stat": line(8, 7, "10 0 200 0"), // a child that forks, and its ended forks
+    "/proc/9/stat": line(9, 8, "70 0 0 0"), // a fork counts once it has ended
+    "/proc/10/stat": line(10, 1, "999 0 0 0"), // somebody else
+  };
+  const seconds = (pid: number) =>
+    processorSeconds((path) => files[path] ?? null, () => ["7", "8", "9", "10", "self"], pid);
+  assert.ok(Math.abs(seconds(7)! - 3.9) < 1e-9);
+  assert.equal(processorSeconds(() => null), null);
+  assert.equal(processorSeconds(() => "no such line"), null);
 });
 
 Deno.test({

@@ -15,7 +15,7 @@ import { dataPath, withoutData } from "../../tracker/runner/task_data.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
 const registry = await discoverPlugins();
-const client = createBackendClient({ home: temporaryFolder("find-tasks"), spares: false });
+const client = createBackendClient({ home: temporaryFolder("find-tasks") });
 let asked = 0;
 
 function runner() {

@@ -170,7 +170,7 @@ Deno.test({
   ignore,
   async fn() {
     await shareDefaultEnvironment();
-    const client = createBackendClient({ home: temporaryFolder("full-home"), spares: false });
+    const client = createBackendClient({ home: temporaryFolder("full-home") });
     const model = await trainedTinyModel(client).finally(() => client.close());
     {
       await using disk = await mountDisk("1m");

@@ -128,7 +128,6 @@ Deno.test("an environment that cannot be made refuses the study and says who nee
   const client = createBackendClient({
     home: temporaryFolder("home"),
     pins_folders: environments,
-    spares: false,
   });
   try {
     await assert.rejects(

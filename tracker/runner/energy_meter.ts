@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import process from "node:process";
 import type { DeviceFacts, EnergyMeter, StudyRequest } from "../../core/mod.ts";
 import { readText } from "../../python-backends/memory.ts";
@@ -14,16 +15,30 @@ export interface StudyMeter extends EnergyMeter {
   sampled(sample: Pick<ResourceSample, "seconds" | "gpu">): void;
 }
 
-/**
- * Seconds of processors that this process used, and all that it started and that have ended, their
- * children among them; null where there is no /proc.
- */
-export function processorSeconds(stat = readText("/proc/self/stat")): number | null {
+/** The parent of a process and the seconds of its work, from its line in /proc; null: it is none. */
+function workOf(stat: string | null): { parent: number; seconds: number } | null {
   // The command in brackets may itself hold spaces and brackets.
-  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const times = fields?.slice(TIMES.first, TIMES.first + TIMES.count).map(Number) ?? [];
+  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ").map(Number) ?? [];
+  const times = fields.slice(TIMES.first, TIMES.first + TIMES.count);
   if (times.length < TIMES.count || !times.every(Number.isFinite)) return null;
-  return times.reduce((sum, ticks) => sum + ticks, 0) / TICKS;
+  return { parent: fields[1]!, seconds: times.reduce((sum, ticks) => sum + ticks, 0) / TICKS };
+}
+
+/**
+ * Seconds of processors that this process used, with all that it started: the whole work of what has
+ * ended, and of a child that runs its own and that of its ended children. Null where there is no /proc.
+ */
+export function processorSeconds(
+  read: (path: string) => string | null = readText,
+  names: () => string[] = () => readdirSync("/proc"),
+  pid = process.pid,
+): number | null {
+  const own = workOf(read(`/proc/${pid}/stat`));
+  if (own === null) return null;
+  return names().filter((name) => /^\d+$/.test(name)).reduce((sum, name) => {
+    const work = workOf(read(`/proc/${name}/stat`));
+    return work?.parent === pid ? sum + work.seconds : sum;
+  }, own.seconds);
 }
 
 /**
