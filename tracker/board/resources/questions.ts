@@ -1,3 +1,4 @@
+import { FULL } from "../../../core/mod.ts";
 import type { Row } from "./studies.ts";
 import type { Store } from "../../store/store.ts";
 
@@ -5,7 +6,7 @@ import type { Store } from "../../store/store.ts";
 export const QUESTIONS: readonly { readonly title: string; readonly sql: string }[] = [
   {
     title: "The best trials of every study",
-    sql: "SELECT * FROM leaderboard WHERE fidelity = 'full' ORDER BY study_id, rank LIMIT 100",
+    sql: `SELECT * FROM leaderboard WHERE fidelity = '${FULL}' ORDER BY study_id, rank LIMIT 100`,
   },
   {
     title: "What each study recommends, and why",

@@ -1,3 +1,4 @@
+import { FULL } from "../../../core/mod.ts";
 import { figures } from "../../plots/figures.ts";
 import type { Value } from "../../store/query/result.ts";
 import type { Store } from "../../store/store.ts";
@@ -121,7 +122,7 @@ export async function readFront(store: Store, study_id: string, most = 1_000): P
 const DRAWN = {
   pareto: "SELECT * FROM leaderboard_wide WHERE study_id = $study",
   hypervolume: "SELECT * FROM episodes WHERE study_id = $study",
-  retention: "SELECT * FROM retention WHERE study_id = $study AND fidelity = 'full'",
+  retention: `SELECT * FROM retention WHERE study_id = $study AND fidelity = '${FULL}'`,
   knobEffects: "SELECT * FROM knob_effects WHERE study_id = $study",
   layerSensitivity: "SELECT * FROM layer_sensitivity WHERE study_id = $study",
   layerMix: "SELECT * FROM layer_mix WHERE study_id = $study",

@@ -1,4 +1,4 @@
-import { unknownName, UsageError } from "../../../core/mod.ts";
+import { FULL, unknownName, UsageError } from "../../../core/mod.ts";
 import type { TrialsBeside } from "../../commands/output/json_shapes.ts";
 import { besideTrials } from "../../commands/compare.ts";
 import type { Store } from "../../store/store.ts";
@@ -139,7 +139,7 @@ export async function readTrial(stores: BoardStores, study_id: string, name: str
 const FLIPS = `SELECT count(*) OVER () AS total, fidelity, task, sample_id, gold, reference_answer,
   other_answer, reference_score, other_score, difference
 FROM sample_pairs($first, $second)
-WHERE ($task = '' OR task = $task) AND fidelity = 'full' AND
+WHERE ($task = '' OR task = $task) AND fidelity = '${FULL}' AND
   CASE $which WHEN 'won' THEN difference > 0 WHEN 'lost' THEN difference < 0 ELSE difference <> 0 END
 ORDER BY task, TRY_CAST(sample_id AS BIGINT), sample_id LIMIT $limit OFFSET $offset`;
 
