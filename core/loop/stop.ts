@@ -28,7 +28,7 @@ export function stopNow(study: Study): Stop | null {
 }
 
 export function cancelled({ ports, input: { study_id } }: Study): Stop | null {
-  const command = `\`deno task pare resume ${study_id}\``;
+  const command = `\`npx -y deno task pare resume ${study_id}\``;
   return ports.signal.aborted
     ? { stop: "cancelled", message: `The study was cancelled: ${command} goes on.` }
     : null;

@@ -41,7 +41,7 @@ Deno.test("a budget ends the baseline, and the study says how it goes on", async
   const result = await run(w);
   assert.equal(result.stop, "budget");
   assert.match(result.message, /budget of 3 s is used.*not measured yet/);
-  assert.match(result.message, /`deno task pare resume study --budget 6s` goes on/);
+  assert.match(result.message, /`npx -y deno task pare resume study --budget 6s` goes on/);
   assert.equal(w.calls.length, 1, "nothing began after its end");
   const [baseline] = result.trials;
   assert.equal(baseline!.state, "cancelled");

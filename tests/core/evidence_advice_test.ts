@@ -129,14 +129,14 @@ Deno.test("advice on a limit is a command that raises it", () => {
       .next.join(" ");
   assert.match(
     next("max_trials", { max_trials: 5 }),
-    /`deno task pare resume study --max-trials 10`/,
+    /`npx -y deno task pare resume study --max-trials 10`/,
   );
   assert.match(
     next("budget", { budget_seconds: 600 }),
-    /`deno task pare resume study --budget 20m`/,
+    /`npx -y deno task pare resume study --budget 20m`/,
   );
   assert.match(next("gpu_hours", { gpu_hours: 1.5 }), /resume study --gpu-hours 3`/);
-  assert.match(next("cancelled", {}), /`deno task pare resume study`/);
+  assert.match(next("cancelled", {}), /`npx -y deno task pare resume study`/);
 });
 
 Deno.test("a trial on the proxy only is sent on by the limit that held it back, and by none else", () => {

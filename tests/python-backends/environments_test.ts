@@ -270,7 +270,7 @@ Deno.test("doctor() looks at everything and says how to mend what is missing", a
   }
   const demo = checks.find(({ name }) => name === "demo model")!;
   assert.equal(demo.ok, false);
-  assert.match(demo.fix ?? "", /deno task demo/);
+  assert.match(demo.fix ?? "", /npx -y deno task demo/);
   const sandbox = checks.find(({ name }) => name === "sandbox")!;
   assert.match(sandbox.found, sandbox.ok ? /a program ran in bubblewrap/ : /bubblewrap|filter/);
   assert.equal(isOlder([2, 9, 5], [2, 9, 6]), true);

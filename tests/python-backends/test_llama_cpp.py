@@ -24,8 +24,8 @@ def interpreter() -> str:
     python = os.environ.get(VARIABLE)
     if not python:
         pytest.skip(
-            "the environment llama_cpp is not here: `deno task pare setup llama_cpp` compiles it in"
-            " some minutes"
+            "the environment llama_cpp is not here: `npx -y deno task pare setup llama_cpp`"
+            " compiles it in some minutes"
         )
     return python
 

@@ -23,7 +23,7 @@ Deno.test({
   name: "pare evaluate of transformers serve gives the model's own generations",
   ignore: ignoreUnless(
     serve !== null,
-    "the environment serve is not here: `deno task pare setup serve` makes it",
+    "the environment serve is not here: `npx -y deno task pare setup serve` makes it",
   ),
 }, async () => {
   const client = createBackendClient();

@@ -39,7 +39,7 @@ export async function syncCommand(
   if (!uri) {
     throw new UsageError(
       "Cannot mirror without a server: give --mlflow http://… or set MLFLOW_TRACKING_URI " +
-        "(deno task mlflow starts one)",
+        "(npx -y deno task mlflow starts one)",
     );
   }
   const { connection, ...input } = {

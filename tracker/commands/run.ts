@@ -76,7 +76,7 @@ function commandLine(): string {
   const words = Deno.args.map((word) =>
     /^[\w./:=,@%+-]+$/.test(word) ? word : JSON.stringify(word)
   );
-  return withoutCredentials(`deno task pare ${words.join(" ")}`); // it is recorded
+  return withoutCredentials(`npx -y deno task pare ${words.join(" ")}`); // it is recorded
 }
 
 /** Ctrl-C ends the study cleanly; a second one ends the process. */
@@ -203,7 +203,9 @@ async function sayMirrored(lab: Lab, output: string | undefined): Promise<void> 
   const { trouble, said, behind } = await mirror.finish(20_000);
   console.log(
     behind
-      ? `MLflow is behind (${trouble ?? "it is slow"}): deno task pare mlflow sync mirrors the rest`
+      ? `MLflow is behind (${
+        trouble ?? "it is slow"
+      }): npx -y deno task pare mlflow sync mirrors the rest`
       : `MLflow          ${mirror.shown}`,
   );
   if (said > 0) {

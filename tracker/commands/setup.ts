@@ -39,7 +39,9 @@ export async function doctorCommand(
     if (!ok && fix !== null) console.log(`${" ".repeat(39)}→ ${fix}`);
   }
   if (checks.some(({ ok, required }) => !ok && required)) {
-    throw new UsageError("the set-up is not complete: `deno task setup` makes what is missing");
+    throw new UsageError(
+      "the set-up is not complete: `npx -y deno task setup` makes what is missing",
+    );
   }
 }
 

@@ -30,5 +30,5 @@ export async function showCommand(
   const size = recommendedSize(view);
   if (size !== null) console.log(size);
   for (const reason of view.reasons) console.log(reason);
-  if (shown !== undefined) console.log(`\ndeno task pare show ${shown}`);
+  if (shown !== undefined) console.log(`\nnpx -y deno task pare show ${shown}`);
 }

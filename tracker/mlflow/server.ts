@@ -115,7 +115,7 @@ export async function startMlflowServer(
   );
 }
 
-/** `deno task mlflow`: a server in PARE_HOME until it is interrupted; PARE_MLFLOW_PORT, else 5000. */
+/** `npx -y deno task mlflow`: a server in PARE_HOME until it is interrupted; PARE_MLFLOW_PORT, else 5000. */
 async function main(): Promise<void> {
   const directory = join(findHome(Deno.env.toObject()).root, "mlflow");
   const port = Number(process.env.PARE_MLFLOW_PORT ?? 5000);
@@ -128,7 +128,7 @@ async function main(): Promise<void> {
     onProgress: ({ line }) => console.error(`environment mlflow: ${line}`),
   });
   console.log(`MLflow at ${server.uri}, data in ${directory}`);
-  console.log(`Mirror to it: MLFLOW_TRACKING_URI=${server.uri} deno task pare run …`);
+  console.log(`Mirror to it: MLFLOW_TRACKING_URI=${server.uri} npx -y deno task pare run …`);
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     Deno.addSignalListener(signal, () => void server.stop());
   }

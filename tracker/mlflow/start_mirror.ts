@@ -45,7 +45,7 @@ export interface MirrorOptions {
 }
 
 const POLL_MS = 1_000;
-const LATER = "deno task pare mlflow sync mirrors the rest";
+const LATER = "npx -y deno task pare mlflow sync mirrors the rest";
 
 /** Variables that the process needs, and no others. */
 function mlflowVariables(variables: Readonly<Record<string, string>>): Record<string, string> {

@@ -68,7 +68,7 @@ def demo_path() -> Path:
         raise StageFailure(
             "missing_environment",
             f"Cannot find the demo model: {DEMO_VARIABLE} must name its GGUF file, {found}",
-            hint="`deno task pare doctor` says what of the set-up is missing",
+            hint="`npx -y deno task pare doctor` says what of the set-up is missing",
         )
     return Path(value).resolve()
 

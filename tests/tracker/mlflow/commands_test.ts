@@ -25,7 +25,7 @@ Deno.test("pare mlflow sync: what is wrong is said in a sentence, and shows no p
     await recordStudy(root, "s1");
     const away = "http://ann:hunter22@127.0.0.1:1";
     const cases: [string[], RegExp][] = [
-      [[], /Cannot mirror without a server: .*deno task mlflow/],
+      [[], /Cannot mirror without a server: .*npx -y deno task mlflow/],
       [["--mlflow", "sqlite:///x.db"], /only http and https are spoken/],
       [["s2", "--mlflow", away], /Unknown study "s2"\. Did you mean "s1"\?/],
       [["--mlflow", away], /Cannot reach the MLflow server .*127\.0\.0\.1:1.*sync again/],

@@ -49,13 +49,18 @@ function fold(
 }
 
 Deno.test("a run's first tags say who, what, where from, and no password of the command", async () => {
-  const records = await recorded("deno task pare run --mlflow https://ann:hunter22@host/x --yes");
+  const records = await recorded(
+    "npx -y deno task pare run --mlflow https://ann:hunter22@host/x --yes",
+  );
   const { study, effects } = fold(records);
   const { tags, run_name } = newRunOf(study, { study_id: "s1", trial_id: "s1/t01" }, "parent-1");
   const said = Object.fromEntries(tags.map(({ key, value }) => [key, value]));
   assert.equal(run_name, "t01 s01-octet");
   assert.equal(said["mlflow.parentRunId"], "parent-1");
-  assert.equal(said["mlflow.source.name"], "deno task pare run --mlflow https://host/x --yes");
+  assert.equal(
+    said["mlflow.source.name"],
+    "npx -y deno task pare run --mlflow https://host/x --yes",
+  );
   assert.equal(said["mlflow.source.git.commit"], "abc-dirty");
   assert.deepEqual([said["mlflow.source.type"], said["pare.kind"]], ["LOCAL", "trial"]);
   assert.ok(!JSON.stringify([tags, effects]).includes("hunter22"));

@@ -41,7 +41,7 @@ function endOf({ failure, gates, state, trial_id }: Trial): TrialCard["ended"] {
   if (state !== "stopped" || gate === undefined) {
     return state === "completed" || state === "running"
       ? null
-      : { reason: "nothing was recorded", what_to_do: `deno task pare log ${trial_id}` };
+      : { reason: "nothing was recorded", what_to_do: `npx -y deno task pare log ${trial_id}` };
   }
   return { reason: `gate ${gate.gate}: ${gate.reason}`, what_to_do: null };
 }
@@ -51,12 +51,12 @@ function commandsOf(view: StudyView, trial: Trial): Record<string, string> {
   const last = view.artifacts.get(trial.artifact_ids.at(-1) ?? "");
   const dataset = view.request.dataset;
   const compare = base !== undefined && base.trial_id !== trial.trial_id
-    ? { compare: `deno task pare compare ${base.trial_id} ${trial.trial_id}` }
+    ? { compare: `npx -y deno task pare compare ${base.trial_id} ${trial.trial_id}` }
     : {};
   const evaluate = last === undefined ? {} : {
-    evaluate: `deno task pare evaluate --model ${last.location} --dataset ${dataset}`,
+    evaluate: `npx -y deno task pare evaluate --model ${last.location} --dataset ${dataset}`,
   };
-  return { ...compare, ...evaluate, log: `deno task pare log ${trial.trial_id}` };
+  return { ...compare, ...evaluate, log: `npx -y deno task pare log ${trial.trial_id}` };
 }
 
 /** Everything that a person asks about one trial. */

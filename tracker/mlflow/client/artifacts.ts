@@ -12,7 +12,7 @@ function proxiedFolder(artifact_uri: string): string {
   if (match !== null) return match[1]!;
   throw new UsageError(
     `Cannot reach artifacts at ${artifact_uri} through the MLflow server: it does not serve them; ` +
-      `start it with --serve-artifacts, as deno task mlflow does`,
+      `start it with --serve-artifacts, as npx -y deno task mlflow does`,
   );
 }
 
