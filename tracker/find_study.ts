@@ -28,7 +28,7 @@ export async function findStudy(
   store: Store | null,
   study_id: string | undefined,
 ): Promise<{ store: Store; id: string }> {
-  const ids = (await store?.studies() ?? []).map((study) => study.study_id);
+  const ids = await store?.studyIds() ?? [];
   const id = study_id === undefined ? ids.at(-1) : ids.find((one) => one === study_id);
   if (store !== null && id !== undefined) return { store, id };
   throw new UsageError(

@@ -41,7 +41,7 @@ export async function compareCommand(
 ): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: false });
-  const studies = (await store.studies()).map(({ study_id }) => study_id);
+  const studies = await store.studyIds();
   if (studies.includes(first) !== studies.includes(second)) {
     const [study, other] = studies.includes(first) ? [first, second] : [second, first];
     throw new UsageError(

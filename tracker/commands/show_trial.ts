@@ -14,7 +14,7 @@ export async function showCommand(
 ): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: false });
-  const ids = (await store.studies()).map(({ study_id }) => study_id);
+  const ids = await store.studyIds();
   const whole = name === undefined || ids.includes(name);
   const { study_id, trial_id } = whole
     ? { study_id: (await findStudy(store, name)).id, trial_id: null }

@@ -56,6 +56,8 @@ export interface Store extends Tracker {
   /** Writes every table and view as Parquet into an existing directory. */
   exportTables(directory: string): Promise<ExportedTables>;
   studies(): Promise<StudySummary[]>;
+  /** The oldest first; by the journal, so that who asks for one study waits for no database. */
+  studyIds(): Promise<string[]>;
   /** Every record of a study in order, but its points: what a resumed one starts from. */
   journalOf(study_id: string): Promise<JournalRecord[]>;
   /** Records that cannot be read any more, with the trial they name. */
@@ -211,6 +213,13 @@ export async function openStore(
       if (writer !== null) await flushed(parts, 1_000);
       const { rows } = await query(database, STUDIES, { maxRows: 100_000 });
       return rows as unknown as StudySummary[]; // the columns of STUDIES
+    },
+    async studyIds() {
+      const entries = await knownEntries(paths.journal, { to: end(), without: "points" });
+      const opened = entries.flatMap((entry) =>
+        entry.kind === "record" && entry.record.type === "study_opened" ? [entry.record] : []
+      );
+      return [...new Set(opened.map(({ study_id }) => study_id))];
     },
     async journalOf(study_id) {
       const entries = await knownEntries(paths.journal, { to: end(), without: "points" });

@@ -128,7 +128,7 @@ export async function compareAny(
   viewOf: (study_id: string) => Promise<StudyView>,
 ): Promise<Compared> {
   const ids = [idOf(first), idOf(second)] as const;
-  const studies = (await store.studies()).map(({ study_id }) => study_id);
+  const studies = await store.studyIds();
   const named = ids.map((id) => studies.includes(id));
   if (named[0] !== named[1]) {
     throw new UsageError(

@@ -88,7 +88,7 @@ async function evaluatedTrial(store: Store, trial_id: string): Promise<Evaluated
   const end = trial_id.lastIndexOf("/");
   if (end < 1) throw new UsageError(`Cannot find "${trial_id}": a trial is named STUDY/t00`);
   const study_id = trial_id.slice(0, end);
-  const studies = (await store.studies()).map((study) => study.study_id);
+  const studies = await store.studyIds();
   if (!studies.includes(study_id)) throw new UsageError(unknownName("study", study_id, studies));
   const study = replayStudy(await store.journalOf(study_id), study_id);
   const trial = study?.trials.find((one) => one.trial_id === trial_id);
