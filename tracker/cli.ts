@@ -254,7 +254,9 @@ function addKnownCommands(program: Command): void {
     .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
     .action(async (options) => (await import("./commands/show.ts")).pluginsCommand(options));
 
-  program.command("datasets").description("what --dataset may say, and where the data come from")
+  withJson(
+    program.command("datasets").description("what --dataset may say, and where the data come from"),
+  )
     .argument("[name]", "only this dataset or benchmark")
     .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
     .action(async (name: string | undefined, options) =>

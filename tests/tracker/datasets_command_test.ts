@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { datasetsCommand } from "../../tracker/commands/datasets.ts";
+import { JSON_SHAPES } from "../../tracker/commands/output/json_shapes.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
 
 /** What the command prints. */
-async function printed(word?: string): Promise<string[]> {
+async function printed(word?: string, json = false): Promise<string[]> {
   const lines: string[] = [];
   const { log } = console;
   console.log = (text: string) => lines.push(...text.split("\n"));
   try {
-    await datasetsCommand(word, {});
+    await datasetsCommand(word, { json });
   } finally {
     console.log = log;
   }
@@ -46,4 +47,16 @@ Deno.test("pare datasets NAME shows that alone; an unknown name gets the nearest
     printed("exection"),
     /Unknown dataset "exection"\. Did you mean "execution"/,
   );
+});
+
+Deno.test("pare datasets --json tells the same, checked against its shape", async () => {
+  const { kind, data } = JSON.parse((await printed(undefined, true)).join("\n"));
+  assert.equal(kind, "datasets");
+  const { sets, benchmarks } = JSON_SHAPES.datasets.parse(data);
+  const named = (name: string) => benchmarks.find((one) => one.name === name)!;
+  assert.deepEqual([named("mmlu").full_samples, named("mmlu").chance], [null, 0.25]);
+  assert.deepEqual([named("wikitext2").metric, named("wikitext2").chance], ["perplexity", null]);
+  const planning = sets.find(({ datasets }) => datasets.includes("planning"))!;
+  assert.deepEqual(planning.benchmarks, []);
+  assert.match(planning.missing["alfworld"]!, /^it needs a simulator/);
 });

@@ -9,6 +9,8 @@ import {
 } from "../../core/mod.ts";
 import { discoverPlugins } from "../discover.ts";
 import { textTable } from "../terminal/table.ts";
+import type { Datasets } from "./output/json_shapes.ts";
+import { jsonText } from "./output/print_json.ts";
 
 /** Where a benchmark's rows come from, the hub's name first. */
 function sourceOf(task: Task): string {
@@ -18,30 +20,47 @@ function sourceOf(task: Task): string {
   return `${String(definition?.["dataset_path"])}, or ${data_file} of --data-dir`;
 }
 
-function taskRow(task: Task): string[] {
-  const { name, summary, proxy_samples, full_samples, few_shot, chance } = task;
-  return [
-    name,
-    summary,
-    String(proxy_samples),
-    String(full_samples ?? "all"),
-    String(few_shot),
-    isShare(task.reported_metric) && chance !== null ? String(chance) : "–",
-    sourceOf(task),
-  ];
+function benchmarkOf(task: Task): Datasets["benchmarks"][number] {
+  const { name, summary, reported_metric: metric, proxy_samples, full_samples, few_shot } = task;
+  const chance = isShare(metric) ? task.chance : null;
+  const data = sourceOf(task);
+  return { name, summary, metric, proxy_samples, full_samples, few_shot, chance, data };
 }
 
 /** What a word asks for, and what of it cannot be had. */
-function setRow({ datasets, tasks, reasons, weights }: BenchmarkSet, all: readonly Task[]) {
+function setOf(set: BenchmarkSet, all: readonly Task[]): Datasets["sets"][number] {
   const known = (name: string) => all.some((task) => task.name === name);
+  const missing = set.tasks.filter((name) => !known(name));
+  return {
+    datasets: [...set.datasets],
+    benchmarks: set.tasks.filter(known),
+    weights: { ...set.weights },
+    missing: Object.fromEntries(
+      missing.map((name) => [name, set.reasons?.[name] ?? "not there yet"]),
+    ),
+  };
+}
+
+function benchmarkRow(one: Datasets["benchmarks"][number]): string[] {
+  return [
+    one.name,
+    one.summary,
+    String(one.proxy_samples),
+    String(one.full_samples ?? "all"),
+    String(one.few_shot),
+    String(one.chance ?? "–"),
+    one.data,
+  ];
+}
+
+function setRow({ datasets, benchmarks, weights, missing }: Datasets["sets"][number]): string[] {
   const shown = (name: string) =>
-    weights?.[name] === undefined ? name : `${name} (counts ${weights[name]})`;
-  const missing = tasks.filter((name) => !known(name))
-    .map((name) => `${name}: ${reasons?.[name] ?? "not there yet"}`);
+    weights[name] === undefined ? name : `${name} (counts ${weights[name]})`;
+  const reasons = Object.entries(missing).map(([name, why]) => `${name}: ${why}`);
   return [
     datasets.join(", "),
-    tasks.filter(known).map(shown).join(", ") || "none",
-    missing.join("; ") || "–",
+    benchmarks.map(shown).join(", ") || "none",
+    reasons.join("; ") || "–",
   ];
 }
 
@@ -61,17 +80,20 @@ function asked(word: string | undefined, sets: readonly BenchmarkSet[], all: rea
 /** `pare datasets`: what `--dataset` may say, what it measures, and where the data come from. */
 export async function datasetsCommand(
   word: string | undefined,
-  options: { plugin?: string[] },
+  options: { plugin?: string[]; json?: boolean },
 ): Promise<void> {
   const registry = await discoverPlugins(options.plugin);
   const all = registry.agents.flatMap((agent) => agent.benchmark_sets ?? []);
-  const { sets, tasks } = asked(word, all, registry.tasks);
+  const found = asked(word, all, registry.tasks);
+  const sets = found.sets.map((set) => setOf(set, registry.tasks));
+  const benchmarks = found.tasks.map(benchmarkOf);
+  if (options.json) return console.log(jsonText("datasets", { sets, benchmarks }));
   if (sets.length > 0) {
     const head = ["--dataset", "benchmarks", "not to be had"];
-    console.log(textTable(head, sets.map((set) => setRow(set, registry.tasks))) + "\n");
+    console.log(textTable(head, sets.map(setRow)) + "\n");
   }
   const head = ["benchmark", "what it measures", PROXY, FULL, "shots", "chance", "data"];
-  if (tasks.length > 0) console.log(textTable(head, tasks.map(taskRow)));
+  if (benchmarks.length > 0) console.log(textTable(head, benchmarks.map(benchmarkRow)));
   if (word !== undefined) return;
   console.log(
     "\nSamples: --proxy-samples and --full-samples change the counts, --sampling which are taken. " +

@@ -161,6 +161,27 @@ export const Named = z.strictObject({
   summary: z.string(),
 });
 
+/** What `--dataset` may say: the words that stand for several benchmarks, and the benchmarks. */
+export const Datasets = z.strictObject({
+  sets: z.array(z.strictObject({
+    datasets: z.array(z.string()),
+    benchmarks: z.array(z.string()),
+    weights: z.record(z.string(), z.number()).describe("those that count other than 1"),
+    missing: z.record(z.string(), z.string()).describe("what cannot be had, and why"),
+  })),
+  benchmarks: z.array(z.strictObject({
+    name: z.string(),
+    summary: z.string(),
+    metric: z.string(),
+    proxy_samples: z.int(),
+    full_samples: z.int().nullable().describe("null: all"),
+    few_shot: z.int(),
+    chance: z.number().nullable().describe("the share that guessing gets; null: none is known"),
+    data: z.string(),
+  })),
+});
+export type Datasets = z.infer<typeof Datasets>;
+
 /** What each command's `--json` prints as `data`, by kind. */
 export const JSON_SHAPES = {
   studies: z.array(StudyLine),
@@ -171,4 +192,5 @@ export const JSON_SHAPES = {
   gc: Removed,
   doctor: z.array(Check),
   plugins: z.array(Named),
+  datasets: Datasets,
 } as const;
