@@ -9,6 +9,8 @@ export const DRAWN = 200;
 
 /** Characters of a text that a cell of the table shows; the whole of it is its tooltip. */
 const WIDEST = 120;
+/** A text of so many characters stays on one line. */
+const NAME_CHARS = 32;
 
 /** A column of a table: what stands in a cell, and what it is sorted by. */
 export interface Column<Row> {
@@ -78,6 +80,13 @@ const SORT =
   `c.addEventListener("click",()=>by(i));` +
   `c.addEventListener("keydown",e=>{if(e.key==="Enter"){by(i)}})})})()`;
 
+const FIGURE_STYLE = "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums";
+
+/** JupyterLab aligns cells to the right, and breaks a trial's name at its hyphens. */
+function textStyle(length: number): string {
+  return `text-align:left${length <= NAME_CHARS ? ";white-space:nowrap" : ""}`;
+}
+
 function cellHtml<Row>(column: Column<Row>, row: Row): string {
   const text = column.text(row);
   const sort = column.sort(row);
@@ -85,10 +94,7 @@ function cellHtml<Row>(column: Column<Row>, row: Row): string {
   const cut = chars.length > WIDEST;
   const shown = cut ? `${chars.slice(0, WIDEST - 1).join("")}…` : text;
   const numeric = typeof sort === "number";
-  return "<td" +
-    (numeric
-      ? ' style="text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"'
-      : "") +
+  return `<td style="${numeric ? FIGURE_STYLE : textStyle(chars.length)}"` +
     (sort === null ? "" : ` data-v="${escapeHtml(String(sort))}"`) +
     (numeric ? ' data-n="1"' : "") +
     (cut ? ` title="${escapeHtml(text)}"` : "") + `>${escapeHtml(shown)}</td>`;

@@ -41,6 +41,7 @@ Deno.test("a table rounds, has its units in the headings, sorts, and escapes", a
   const { "text/html": html, "text/plain": text } = await mediaOf(showTable(rows));
   assert.match(html!, /&lt;script&gt;alert\(1\)&lt;\/script&gt;/);
   assert.doesNotMatch(html!, /<script>alert/);
+  assert.match(html!, /<td style="text-align:left[^>]*>&lt;script/, "JupyterLab's own is right");
   assert.match(html!, /<th[^>]*>size_bytes \(MB\)<\/th>/);
   assert.match(html!, /data-v="12345678" data-n="1">12\.35<\/td>/);
   assert.match(html!, />0\.3000<\/td>/);
