@@ -154,6 +154,25 @@ async function close({ writer, database }: Parts): Promise<void> {
   writer?.lock.release();
 }
 
+/** What is answered by the journal alone, as far as it goes at the moment. */
+function journalReads(
+  path: string,
+  end: () => number,
+): Pick<Store, "studyIds" | "journalOf" | "damagedRecords"> {
+  const entries = () => knownEntries(path, { to: end(), without: "points" });
+  const records = async () =>
+    (await entries()).flatMap((entry) => entry.kind === "record" ? [entry.record] : []);
+  return {
+    async studyIds() {
+      const opened = (await records()).filter((record) => record.type === "study_opened");
+      return [...new Set(opened.map(({ study_id }) => study_id))];
+    },
+    journalOf: async (study_id) =>
+      (await records()).filter((record) => studyOf(record) === study_id),
+    damagedRecords: async () => (await entries()).filter((entry) => entry.kind === "damaged"),
+  };
+}
+
 /**
  * Opens the store in a directory; `write` takes its lock and makes the directory where it is
  * missing. One writer at a time, any number of readers; `await using` closes it.
@@ -214,23 +233,7 @@ export async function openStore(
       const { rows } = await query(database, STUDIES, { maxRows: 100_000 });
       return rows as unknown as StudySummary[]; // the columns of STUDIES
     },
-    async studyIds() {
-      const entries = await knownEntries(paths.journal, { to: end(), without: "points" });
-      const opened = entries.flatMap((entry) =>
-        entry.kind === "record" && entry.record.type === "study_opened" ? [entry.record] : []
-      );
-      return [...new Set(opened.map(({ study_id }) => study_id))];
-    },
-    async journalOf(study_id) {
-      const entries = await knownEntries(paths.journal, { to: end(), without: "points" });
-      return entries.flatMap((entry) =>
-        entry.kind === "record" && studyOf(entry.record) === study_id ? [entry.record] : []
-      );
-    },
-    async damagedRecords() {
-      const entries = await knownEntries(paths.journal, { to: end(), without: "points" });
-      return entries.filter((entry) => entry.kind === "damaged");
-    },
+    ...journalReads(paths.journal, end),
     samplesPath(...of) {
       const relative = samplesPath(...of);
       return { relative, absolute: placed(relative) };
