@@ -113,6 +113,26 @@ function addRunCommands(program: Command): void {
   );
 }
 
+/** Stages in their order, each gated, in place of a search. */
+function addStagesCommand(program: Command): void {
+  const stages = withRunOptions(
+    program.command("stages").description(
+      "run stages in their order, each gated, and ship the best",
+    )
+      .argument("[stages.yaml]", "a staged document")
+      .option("--example", "print the document of three codecs and run nothing"),
+  ).action(async (file: string | undefined, options) =>
+    (await import("./stages/stages_command.ts")).stagesCommand(file, options)
+  );
+
+  withJson(withStore(
+    stages.command("show").description("the ledger of a staged run: every check and decision")
+      .argument("[study]", "its id; default: the latest"),
+  )).action(async (study: string | undefined, options) =>
+    (await import("./stages/stages_command.ts")).showStagesCommand(study, options)
+  );
+}
+
 /** Ways out of the store. */
 function addQueryCommands(program: Command): void {
   withStore(
@@ -279,7 +299,7 @@ function addKnownCommands(program: Command): void {
 /** Commands by what a person wants to do; help shows them in this order. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Set up:": ["setup", "doctor"],
-  "Start, and go on:": ["run", "resume", "demo", "evaluate"],
+  "Start, and go on:": ["run", "stages", "resume", "demo", "evaluate"],
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
   "Look:": ["board", "studies", "show", "status", "log", "note", "sql"],
   "Compare and decide:": ["compare", "weigh", "sensitivity"],
@@ -311,6 +331,7 @@ function buildProgram(): Command {
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "pare: ")) });
   addRunCommands(program);
+  addStagesCommand(program);
   addQueryCommands(program);
   addImportCommands(program.command("import").description("take runs of another tracker over"));
   addLookCommands(program);

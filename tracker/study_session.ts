@@ -27,7 +27,13 @@ import {
 import { type Displayed, displayed } from "./notebook/display.ts";
 import { rowsMedia } from "./notebook/table.ts";
 import { frontOfView, type Rows, trialsOf } from "./notebook/trial_tables.ts";
-import { type SessionInput, startStudy, type StudyCompany } from "./start_study.ts";
+import { driveStages } from "./stages/drive_stages.ts";
+import {
+  type SessionInput,
+  type StartedStudy,
+  startStudy,
+  type StudyCompany,
+} from "./start_study.ts";
 import { readSamples } from "./store/rows/sample_file.ts";
 import type { Store } from "./store/store.ts";
 import { type LabStudyByHand, openLabStudyByHand } from "./study_by_hand.ts";
@@ -173,6 +179,16 @@ async function shownResult(result: StudyResult, view: StudyDoors["view"]) {
   return displayed(result, () => studyMedia(seen, seen));
 }
 
+/** What a request asks for: a search, stages in their order, or an evaluation alone. */
+function runLoop(
+  { request, tools }: SessionInput,
+  started: StartedStudy,
+): Promise<StudyResult> {
+  if (request.evaluation !== undefined) return runEvaluation(started.input, started.ports);
+  if (request.stages !== undefined) return driveStages(started, tools.artifacts);
+  return runStudy(started.input, started.ports);
+}
+
 /** The study from its start to its end by the coordinator; a lab that is closed cancels it. */
 async function runSession(
   session: SessionInput,
@@ -190,8 +206,7 @@ async function runSession(
     const started = await startStudy(session, inUse, { ...company, signal });
     let finished = false;
     try {
-      const loop = session.request.evaluation === undefined ? runStudy : runEvaluation;
-      const result = await loop(started.input, started.ports);
+      const result = await runLoop(session, started);
       finished = true;
       return result;
     } finally {

@@ -57,11 +57,16 @@ function upperTail(t: number, freedom: number): number {
 
 /** The 97.5 % point of Student's t: 12.706 at one degree of freedom, 1.960 at endless ones. */
 export function t975(freedom: number): number {
+  return tAbove(0.025, freedom);
+}
+
+/** The point that Student's t exceeds with this probability, at most 20. */
+export function tAbove(tail: number, freedom: number): number {
   if (!(freedom >= 1)) throw new RangeError(`Cannot take t of ${freedom} degrees of freedom`);
   let [low, high] = [0, 20];
   for (let step = 0; step < 60; step++) {
     const middle = (low + high) / 2;
-    if (upperTail(middle, freedom) > 0.025) low = middle;
+    if (upperTail(middle, freedom) > tail) low = middle;
     else high = middle;
   }
   return (low + high) / 2;

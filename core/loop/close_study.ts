@@ -13,11 +13,19 @@ import {
 } from "./study.ts";
 import type { StudyResult } from "./study_input.ts";
 
-/** Says what the study found, writes that it ended, and gives the result. */
-export async function closeStudy(study: Study, { stop, message }: Stop): Promise<StudyResult> {
+/**
+ * Says what the study found, writes that it ended, and gives the result. `shipped`: the trial that a
+ * staged run ships; its gates have chosen, not the front.
+ */
+export async function closeStudy(
+  study: Study,
+  { stop, message }: Stop,
+  shipped: string | null = null,
+): Promise<StudyResult> {
   const { spec, trials, input: { study_id, facts, request } } = study;
   const baseline = baselineOf(study);
-  const recommendation = baseline === undefined || study.input.request.evaluation !== undefined
+  const searched = request.evaluation === undefined && request.stages === undefined;
+  const recommendation = baseline === undefined || !searched
     ? null
     : recommend({ spec, facts, baseline, trials, stop, request });
   await record(study, {
@@ -25,7 +33,7 @@ export async function closeStudy(study: Study, { stop, message }: Stop): Promise
     study_id,
     stop,
     message,
-    recommended: recommendation?.trial_id ?? null,
+    recommended: shipped ?? recommendation?.trial_id ?? null,
   });
   const { ids, hypervolume } = currentFront(study);
   const { probability, hypervolume_interval } = estimateFront(study);

@@ -4,6 +4,8 @@ import type { EarlierTrial, Proposed } from "../schemas/proposal.ts";
 import type { Provenance } from "../schemas/provenance.ts";
 import type { Strategy } from "../schemas/action.ts";
 import type { StudyLimits } from "../schemas/request.ts";
+import type { Artifact } from "../schemas/artifact.ts";
+import type { StageDecision } from "../schemas/stage_decision.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { withLimits } from "../spec/limits.ts";
 
@@ -33,6 +35,10 @@ export interface ReplayedStudy {
   readonly answers: readonly Proposed[];
   /** Trials of earlier studies that its samplers are shown. */
   readonly earlier: readonly EarlierTrial[];
+  /** Every artifact that was written, by its id. */
+  readonly artifacts: ReadonlyMap<string, Artifact>;
+  /** The ledger of a staged run. */
+  readonly stage_decisions: readonly StageDecision[];
   /** Where the samples lie; the store reads them. */
   readonly samples: readonly RecordOf<"samples_written">[];
   /**
@@ -54,6 +60,8 @@ export function replayStudy(
   let answers: Proposed[] = [];
   let earlier: readonly EarlierTrial[] = [];
   const samples: RecordOf<"samples_written">[] = [];
+  const artifacts = new Map<string, Artifact>();
+  const stage_decisions: StageDecision[] = [];
   const runs: { from: number; to: number; paused: number }[] = [];
   for (const record of records) {
     if (studyOf(record) !== studyId) continue;
@@ -95,6 +103,12 @@ export function replayStudy(
       case "earlier_trials_given":
         earlier = record.trials;
         break;
+      case "artifact_written":
+        artifacts.set(record.artifact.artifact_id, record.artifact);
+        break;
+      case "stages_decided":
+        stage_decisions.push(...record.decisions);
+        break;
       case "samples_written":
         if (record.stage === undefined) samples.push(record);
         break;
@@ -108,6 +122,8 @@ export function replayStudy(
     episodes,
     answers,
     earlier,
+    artifacts,
+    stage_decisions,
     samples,
     spent_seconds: runs.reduce(
       (sum, run) => sum + Math.max(0, (run.to - run.from) / 1000 - run.paused),

@@ -9,6 +9,7 @@ import { Points } from "./points.ts";
 import { Consulted, EarlierTrialsGiven, MethodBelief, Proposed } from "./proposal.ts";
 import { StudyLimits, StudyRequest } from "./request.ts";
 import { Spec } from "./spec.ts";
+import { StageDecision } from "./stage_decision.ts";
 import { Strategy } from "./action.ts";
 import { Provenance } from "./provenance.ts";
 import { Reward, Trial } from "./trial.ts";
@@ -79,6 +80,7 @@ export const StopReason = z.enum([
   "not_worth_it", // the gain to be expected is less than the study asks for an hour
   "evaluated", // nothing was to be compressed, and the evaluation is done
   "exhausted", // the samplers have nothing left to try
+  "staged", // its stages are done, and what passed is shipped
   "by_hand", // it was driven by hand, and closed by whoever did
   "cancelled",
   "failed",
@@ -164,6 +166,12 @@ export const JournalRecord = z.discriminatedUnion("type", [
     attempt: z.int().describe("from 1: how often that action was tried"),
     artifact_id: z.string(),
     measurements: z.array(Measurement),
+  }),
+  z.strictObject({
+    type: z.literal("stages_decided"),
+    at: z.string(),
+    study_id: z.string(),
+    decisions: z.array(StageDecision).describe("of one attempt, or of what is shipped, in order"),
   }),
   z.strictObject({
     type: z.literal("alert"),

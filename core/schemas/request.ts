@@ -4,6 +4,7 @@ import { Strategy } from "./action.ts";
 import { EvaluationOnly, Strategist } from "./endpoint.ts";
 import { BetweenName, Fidelity } from "./fidelity.ts";
 import { StrategyRules } from "./rules.ts";
+import { StagesPlan } from "./stages.ts";
 
 const samplingFields = {
   strategy: z.enum(["stratified", "random", "sequential"]).default("stratified").describe(
@@ -167,6 +168,9 @@ export const StudyRequest = z.strictObject({
   ),
   runtime: z.string().optional().describe("runtime for speed and memory"),
   evaluation: EvaluationOnly.optional().describe("only evaluate: nothing is compressed"),
+  stages: StagesPlan.optional().describe(
+    "a staged run in place of a search: stages in their order, each gated; `pare stages`",
+  ),
   trust_remote_code: z.boolean().default(false),
   samples_per_problem: z.int().min(10).optional().describe(
     "programs drawn for each problem of a code benchmark; default: 10",

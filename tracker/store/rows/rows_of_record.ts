@@ -6,7 +6,7 @@ import { importedRows } from "./imported_rows.ts";
 import { consultationRows, earlierTrialRows, proposalRows } from "./proposal_rows.ts";
 import { PROTOCOL_TABLES, protocolRows } from "./protocol_rows.ts";
 import { energyRows, layerRows, layerScoreRows, resourceRows } from "./reading_rows.ts";
-import { stageRows } from "./stage_rows.ts";
+import { stageDecisionRows, stageRows } from "./stage_rows.ts";
 import { alertRows, eventRow, logRows, noteRows } from "./said_rows.ts";
 import { resumedRows, studyRows } from "./study_rows.ts";
 import { closedTrialRows, openedTrialRows } from "./trial_rows.ts";
@@ -74,6 +74,8 @@ function ownChanges(record: JournalRecord, position: number): Change[] {
       return earlierTrialRows(record, position);
     case "run_imported":
       return importedRows(record, position);
+    case "stages_decided":
+      return stageDecisionRows(record);
     case "pause_ended": // it is an event, and no time of the study
       return [];
     case "points": // columns, which the sink takes without making rows of them

@@ -1,5 +1,5 @@
-import type { JournalRecord } from "../../../core/mod.ts";
-import { adds, type Change } from "./change.ts";
+import { type JournalRecord, knobWords } from "../../../core/mod.ts";
+import { adds, type Change, moment } from "./change.ts";
 
 /** Quality in the midst of a chain. */
 export function stageRows(
@@ -21,6 +21,24 @@ export function stageRows(
       fidelity: one.fidelity,
       task: one.task,
       slice: one.slice,
+    })),
+  );
+}
+
+/** The ledger of a staged run. */
+export function stageDecisionRows(
+  { study_id, at, decisions }: Extract<JournalRecord, { type: "stages_decided" }>,
+): Change[] {
+  return adds(
+    "stage_decisions",
+    decisions.map(({ number, interval, adjustment, ...one }) => ({
+      study_id,
+      decision_index: number,
+      happened_at: moment(at),
+      ...one,
+      interval_low: interval?.[0] ?? null,
+      interval_high: interval?.[1] ?? null,
+      adjustment: adjustment === undefined ? null : knobWords(adjustment),
     })),
   );
 }

@@ -4,16 +4,17 @@
  * Version of the schema that this pare writes: one more whenever a file below changes, so that indexes
  * of before are made anew from their journals and earlier versions of pare refuse those of after.
  */
-export const SCHEMA_VERSION = 53;
+export const SCHEMA_VERSION = 54;
 
 /** Over the files below, as `schemaHash` has it: a test holds both to the files. */
-export const SCHEMA_HASH = "200b3758c6f14997";
+export const SCHEMA_HASH = "c6e68fbe7fe49c18";
 
 /** Tables by what they are about: `schema/tables/NAME.sql`. */
 export const TABLES = [
   "journal",
   "studies",
   "trials",
+  "stages",
   "artifacts",
   "measurements",
   "samples",

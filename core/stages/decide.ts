@@ -1,0 +1,124 @@
+import type { KnobValue } from "../schemas/action.ts";
+import type { StageDecision } from "../schemas/stage_decision.ts";
+import { adjusted, adjustmentFor } from "./adjust.ts";
+import { type About, checkRow, figuresOf, saidRow } from "./ledger.ts";
+import type { Attempt, Attempted } from "./run_attempt.ts";
+import type { Run } from "./run_stages.ts";
+import type { Standing } from "./standing.ts";
+
+/** How the run goes on after an attempt. */
+export interface Next {
+  readonly then: "retry" | "next" | "end";
+  /** What stands from here on; null: what stood before. */
+  readonly standing: Standing | null;
+}
+
+/** A machine's fault may be gone the next time; an action that fails by itself would fail alike. */
+const MACHINE: ReadonlySet<string> = new Set([
+  "crash",
+  "stall",
+  "out_of_memory",
+  "disk_full",
+  "missing_environment",
+]);
+
+/** Whether another attempt is worth making, with what it changes, and in words why. */
+function retryOf(
+  { study: { input: { methods } } }: Run,
+  { plan, stage, attempt, actions, resolved }: Attempt,
+  { verdict, checks, trial }: Attempted,
+): { again: boolean; why: string; set?: Record<string, KnobValue> } {
+  if (verdict === "critical" && !plan.critical.retry) {
+    return { again: false, why: "a critical failure ends the run" };
+  }
+  if (attempt >= stage.attempts) {
+    return { again: false, why: `all ${stage.attempts} attempts have failed` };
+  }
+  if (trial.failure !== null && MACHINE.has(trial.failure.kind)) {
+    return { again: true, why: "the machine failed it, it is tried as it was" };
+  }
+  const adjustment = adjustmentFor(stage, figuresOf(checks));
+  if (adjustment === undefined) {
+    return {
+      again: false,
+      why: "no adjustment is declared for this, and the same would come again",
+    };
+  }
+  const told = adjustment.reason === undefined ? "" : ` (${adjustment.reason})`;
+  if (adjustment.skip) return { again: false, why: `its adjustment is to leave it out${told}` };
+  const { set } = adjusted(actions, resolved, adjustment, methods);
+  return { again: true, why: `it is tried again, adjusted${told}`, set };
+}
+
+/** Why an attempt did not pass, in one sentence. */
+function faultsOf({ checks }: Attempted): string {
+  const failed = checks.filter(({ decision }) => decision === "failed");
+  if (failed.length === 0) return "nothing here judges it";
+  const more = failed.length > 1 ? ` (and ${failed.length - 1} more)` : "";
+  return `${failed[0]!.reason}${more}`;
+}
+
+/** Whether what stands is still, byte for byte, what was measured. */
+export async function soundness({ ports }: Run, { artifact }: Standing): Promise<string | null> {
+  try {
+    const found = await ports.idOfBytes(artifact);
+    if (found === artifact.artifact_id) return null;
+    return `the files of ${artifact.artifact_id} have changed: they are ${found} now`;
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    return `the files of ${artifact.artifact_id} cannot be read: ${said}`;
+  }
+}
+
+/** Decides what becomes of an attempt and writes that, with every check, in one record. */
+export async function decideAttempt(
+  run: Run,
+  attempt: Attempt & { readonly stage_index: number },
+  attempted: Attempted,
+): Promise<Next> {
+  const { stage, stage_index, standing } = attempt;
+  const { artifact, trial, checks, verdict } = attempted;
+  const from = standing.artifact.artifact_id;
+  const about: About = {
+    stage: stage.name,
+    stage_index,
+    attempt: attempt.attempt,
+    from_artifact: from,
+    to_artifact: artifact?.artifact_id ?? null,
+    trial_id: trial.trial_id,
+  };
+  const rows = checks.map((check) => checkRow(check, about));
+  const decide = async (
+    decision: StageDecision["decision"],
+    reason: string,
+    more: Partial<StageDecision> = {},
+  ) => {
+    const row = saidRow(about, { about: "attempt", decision, reason });
+    await run.ledger.add([...rows, { ...row, ...more }]);
+  };
+  if (verdict === "passed" && artifact !== null) {
+    await decide("advance", `every check of ${stage.name} passed`);
+    const passed: Standing = {
+      ...{ stage: stage.name, stage_index, artifact, trial_id: trial.trial_id },
+      actions: trial.strategy!.actions, // an attempt has one
+      resolved: trial.actions,
+    };
+    return { then: "next", standing: passed };
+  }
+  const back = { from_artifact: artifact?.artifact_id ?? null, to_artifact: from };
+  const why = faultsOf(attempted);
+  const retry = retryOf(run, attempt, attempted);
+  if (retry.again) {
+    const adjustment = retry.set === undefined ? {} : { adjustment: retry.set };
+    await decide("retry", `${why}; ${retry.why}`, { ...back, ...adjustment });
+    return { then: "retry", standing: null };
+  }
+  const broken = await soundness(run, standing);
+  const to = broken === null
+    ? `back to ${from}, the same bytes`
+    : `${broken}; the ladder is gone down`;
+  const ends = verdict === "critical" || stage.when_failed === "end";
+  const decision = verdict === "critical" ? "abort" : ends ? "roll_back" : "skip";
+  await decide(decision, `${why}; ${retry.why}; ${to}`, back);
+  return { then: ends ? "end" : "next", standing: null };
+}

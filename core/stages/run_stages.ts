@@ -1,0 +1,123 @@
+import { closeStudy } from "../loop/close_study.ts";
+import { ensureBaseline } from "../loop/run_baseline.ts";
+import { openStudy } from "../loop/open_study.ts";
+import { cancelled, type Stop, timeIsUp } from "../loop/stop.ts";
+import type { StudyInput, StudyPorts, StudyResult } from "../loop/study_input.ts";
+import type { Study } from "../loop/study.ts";
+import type { Artifact } from "../schemas/artifact.ts";
+import type { StagePlan, StagesPlan } from "../schemas/stages.ts";
+import { resolveActions } from "../strategies/resolve_action.ts";
+import { adjusted, adjustmentFor, checkAdjustments } from "./adjust.ts";
+import { choicesOf } from "./choices.ts";
+import { decideAttempt, type Next } from "./decide.ts";
+import { decidedOn, figuresOf, type Ledger, openLedger } from "./ledger.ts";
+import { type Attempted, runAttempt } from "./run_attempt.ts";
+import { ship } from "./ship.ts";
+import { originalOf, type Standing, standingOf } from "./standing.ts";
+
+/** What a staged run asks of the world beside what a study does. */
+export interface StagesPorts extends StudyPorts {
+  /** An artifact's id, reckoned anew from the bytes that lie there; throws where one cannot be read. */
+  readonly idOfBytes: (artifact: Artifact) => Promise<string>;
+}
+
+/** A run under way. */
+export interface Run {
+  readonly study: Study;
+  readonly plan: StagesPlan;
+  readonly ledger: Ledger;
+  readonly ports: StagesPorts;
+  readonly artifacts: Map<string, Artifact>;
+  /** The original, then what each stage left that passed. */
+  readonly ladder: Standing[];
+}
+
+/**
+ * Runs the stages of the request in their order on a baseline measured once, each gated, tried again
+ * with what its adjustments set, rolled back to what stood before it; ships the best that passed.
+ * Every decision is in the journal before the next begins: a run that was killed goes on with the same
+ * ledger.
+ */
+export async function runStages(input: StudyInput, ports: StagesPorts): Promise<StudyResult> {
+  const plan = input.request.stages!; // whoever calls it has looked
+  const { methods, facts, spec, history } = input;
+  checkAdjustments(plan.stages, (actions) => resolveActions(actions, methods, facts), methods);
+  const said = { ...spec, assumptions: [...spec.assumptions, ...choicesOf(plan)] };
+  const study = await openStudy({ ...input, spec: said }, ports);
+  const stopped = await ensureBaseline(study);
+  if (stopped !== null) return await closeStudy(study, stopped);
+  const artifacts = new Map(history?.study.artifacts ?? []);
+  const ledger = openLedger(study, history?.study.stage_decisions ?? []);
+  const run = { study, plan, ledger, ports, artifacts, ladder: [originalOf(study)] };
+  const stop = await climb(run);
+  if (stop !== null) return await closeStudy(study, stop);
+  const shipped = await ship(run);
+  return await closeStudy(study, shipped.stop, shipped.trial_id);
+}
+
+/** The stages one by one; why the run stops before its end, null where it reached it. */
+async function climb(run: Run): Promise<Stop | null> {
+  for (const [stage_index, stage] of run.plan.stages.entries()) {
+    const outcome = await runStage(run, stage, stage_index);
+    if (outcome === "end") return null;
+    if (outcome !== "next") return outcome;
+  }
+  return null;
+}
+
+/** All attempts at one stage. */
+async function runStage(
+  run: Run,
+  stage: StagePlan,
+  stage_index: number,
+): Promise<"next" | "end" | Stop> {
+  const { study, plan, ledger, artifacts, ladder } = run;
+  const { methods, facts } = study.input;
+  const standing = ladder.at(-1)!;
+  const onto = stage.onto === "original" ? ladder[0]! : standing;
+  const met = { ...facts, model: onto.artifact.model ?? facts.model };
+  let actions = stage.actions;
+  for (let attempt = 1;; attempt++) {
+    const resolved = resolveActions(actions, methods, met);
+    const about = { plan, stage, attempt, standing, onto, actions, resolved };
+    let next = earlier(run, stage_index, attempt);
+    if (next === null) {
+      const stop = cancelled(study) ?? timeIsUp(study);
+      if (stop !== null) return stop;
+      const attempted = await runAttempt(study, about, artifacts);
+      if (attempted.verdict === "cancelled") return endedEarly(study, attempted);
+      next = await decideAttempt(run, { ...about, stage_index }, attempted);
+    }
+    if (next.standing !== null) ladder.push(next.standing);
+    if (next.then !== "retry") return next.then;
+    const rows = ledger.rows.filter((row) =>
+      row.stage_index === stage_index && row.attempt === attempt
+    );
+    const adjustment = adjustmentFor(stage, figuresOf(rows));
+    if (adjustment !== undefined) {
+      actions = adjusted(actions, resolved, adjustment, methods).actions;
+    }
+  }
+}
+
+/** What an earlier run decided of an attempt; null: nothing. */
+function earlier(run: Run, stage_index: number, attempt: number): Next | null {
+  const { study, ledger, artifacts } = run;
+  const row = decidedOn(ledger.rows, stage_index, attempt);
+  if (row === undefined) return null;
+  switch (row.decision) {
+    case "advance":
+      return { then: "next", standing: standingOf(study, row, artifacts) };
+    case "retry":
+      return { then: "retry", standing: null };
+    case "skip":
+      return { then: "next", standing: null };
+    default:
+      return { then: "end", standing: null };
+  }
+}
+
+function endedEarly(study: Study, { trial }: Attempted): Stop {
+  const message = trial.failure?.message ?? "The study was cancelled";
+  return cancelled(study) ?? timeIsUp(study) ?? { stop: "failed", message };
+}

@@ -1,0 +1,40 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { stagesRequest, StudyRequest, UsageError } from "../../core/mod.ts";
+import { checkStudy } from "../check_study.ts";
+import { PROJECT_ROOT } from "../home.ts";
+
+/** Characters of a document: a list of stages is a page or two. */
+const LONGEST = 1_000_000;
+
+/** A staged document, YAML or JSON, as the study that it asks for. */
+export function readStages(path: string): StudyRequest {
+  let document: unknown;
+  try {
+    const text = readFileSync(path, "utf8");
+    if (text.length > LONGEST) throw new Error(`it has more than ${LONGEST} characters`);
+    document = parse(text, { maxAliasCount: 100 });
+  } catch (error) {
+    const [said] = (error instanceof Error ? error.message : String(error)).split("\n");
+    throw new UsageError(`Cannot read the stages ${path}: ${said}`);
+  }
+  if (typeof document !== "object" || document === null || Array.isArray(document)) {
+    throw new UsageError(
+      `Cannot take the stages ${path}: it must be an object with model_name, stages and core`,
+    );
+  }
+  const request = checkStudy(stagesRequest(document as Record<string, unknown>), "stages");
+  if (request.stages !== undefined) return request;
+  throw new UsageError(
+    `Cannot take the stages ${path} without "stages": a list of { name, actions }; ` +
+      "`pare stages --example` prints a whole document",
+  );
+}
+
+/** The requirement's own three stages, as a document to be changed. */
+export const EXAMPLE = join(PROJECT_ROOT, "plugins", "codec", "stages.yaml");
+
+export function exampleText(): string {
+  return readFileSync(EXAMPLE, "utf8").trimEnd();
+}

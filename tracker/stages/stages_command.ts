@@ -1,0 +1,38 @@
+import { UsageError } from "../../core/mod.ts";
+import { runStudyCommand, type StudyCommandOptions } from "../commands/run.ts";
+import { findStudy } from "../find_study.ts";
+import { findHome } from "../home.ts";
+import { openStore } from "../store/store.ts";
+import { ledgerOf, ledgerText } from "./ledger_text.ts";
+import { exampleText, readStages } from "./read_document.ts";
+
+/** `pare stages`: runs a staged document, or prints the one of the requirement. */
+export async function stagesCommand(
+  file: string | undefined,
+  options: StudyCommandOptions & { example?: boolean },
+): Promise<void> {
+  if (options.example) return console.log(exampleText());
+  if (file === undefined) {
+    throw new UsageError(
+      "Cannot run stages without their document: give a .yaml; `pare stages --example` prints one",
+    );
+  }
+  const request = readStages(file);
+  await runStudyCommand(options, (lab) => lab.open(request));
+}
+
+/** `pare stages show`: the ledger of a staged run. */
+export async function showStagesCommand(
+  name: string | undefined,
+  options: { store?: string; json?: boolean },
+): Promise<void> {
+  const home = findHome(Deno.env.toObject(), options.store);
+  await using store = await openStore(home.store, { write: false });
+  const { id } = await findStudy(store, name);
+  const rows = ledgerOf(await store.journalOf(id));
+  if (options.json) return console.log(JSON.stringify(rows, null, 2));
+  if (rows.length > 0) return console.log(`study ${id}\n\n${ledgerText(rows)}`);
+  throw new UsageError(
+    `Cannot show the stages of ${id} as none is decided: it is no staged run, or has just begun`,
+  );
+}
