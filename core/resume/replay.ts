@@ -5,7 +5,7 @@ import type { Provenance } from "../schemas/provenance.ts";
 import type { Strategy } from "../schemas/action.ts";
 import type { StudyLimits } from "../schemas/request.ts";
 import type { Artifact } from "../schemas/artifact.ts";
-import type { StageDecision } from "../schemas/stage_decision.ts";
+import type { StageDecision } from "../schemas/stages/decision.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { withLimits } from "../spec/limits.ts";
 
@@ -72,8 +72,7 @@ export function replayStudy(
     if (record.type === "note" || record.type === "layers_scored") continue;
     const run = runs.at(-1);
     if (run !== undefined) run.to = Math.max(run.to, at);
-    const alive = "trial_id" in record && record.trial_id !== null && open.get(record.trial_id);
-    if (alive) open.set(alive.trial_id, { ...alive, last_at: record.at });
+    touch(open, record);
     switch (record.type) {
       case "study_opened":
         opened = record;
@@ -130,6 +129,12 @@ export function replayStudy(
       0,
     ),
   };
+}
+
+/** A trial that a record is about was alive then. */
+function touch(open: Map<string, OpenTrial>, record: JournalRecord): void {
+  const alive = "trial_id" in record && record.trial_id !== null && open.get(record.trial_id);
+  if (alive) open.set(alive.trial_id, { ...alive, last_at: record.at });
 }
 
 function openTrialOf(record: RecordOf<"trial_opened">): OpenTrial {

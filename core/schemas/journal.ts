@@ -9,7 +9,7 @@ import { Points } from "./points.ts";
 import { Consulted, EarlierTrialsGiven, MethodBelief, Proposed } from "./proposal.ts";
 import { StudyLimits, StudyRequest } from "./request.ts";
 import { Spec } from "./spec.ts";
-import { StageDecision } from "./stage_decision.ts";
+import { StageDecision } from "./stages/decision.ts";
 import { Strategy } from "./action.ts";
 import { Provenance } from "./provenance.ts";
 import { Reward, Trial } from "./trial.ts";

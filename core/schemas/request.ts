@@ -4,7 +4,7 @@ import { Strategy } from "./action.ts";
 import { EvaluationOnly, Strategist } from "./endpoint.ts";
 import { BetweenName, Fidelity } from "./fidelity.ts";
 import { StrategyRules } from "./rules.ts";
-import { StagesPlan } from "./stages.ts";
+import { StagesPlan } from "./stages/plan.ts";
 
 const samplingFields = {
   strategy: z.enum(["stratified", "random", "sequential"]).default("stratified").describe(

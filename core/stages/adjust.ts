@@ -1,7 +1,7 @@
 import type { Knob } from "../contract/knobs.ts";
 import { UsageError } from "../errors.ts";
 import type { Action, KnobValue, ResolvedAction } from "../schemas/action.ts";
-import type { StageAdjustment, StagePlan } from "../schemas/stages.ts";
+import type { StageAdjustment, StagePlan } from "../schemas/stages/plan.ts";
 import { type AgentMethod, findMethod } from "../strategies/resolve_action.ts";
 
 /** What an attempt came to, as far as adjustments go by it. */

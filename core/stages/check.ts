@@ -1,4 +1,4 @@
-import type { StageDecision } from "../schemas/stage_decision.ts";
+import type { StageDecision } from "../schemas/stages/decision.ts";
 
 /** What a check found, before it is put into the ledger. */
 export type StageCheck =

@@ -1,5 +1,5 @@
 import type { KnobValue } from "../schemas/action.ts";
-import type { StageDecision } from "../schemas/stage_decision.ts";
+import type { StageDecision } from "../schemas/stages/decision.ts";
 import { adjusted, adjustmentFor } from "./adjust.ts";
 import { type About, checkRow, figuresOf, saidRow } from "./ledger.ts";
 import type { Attempt, Attempted } from "./run_attempt.ts";

@@ -1,5 +1,5 @@
 import { record, type Study } from "../loop/study.ts";
-import type { StageDecision } from "../schemas/stage_decision.ts";
+import type { StageDecision } from "../schemas/stages/decision.ts";
 import type { StageCheck } from "./check.ts";
 import type { AttemptFigures } from "./adjust.ts";
 

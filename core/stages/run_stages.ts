@@ -5,7 +5,7 @@ import { cancelled, type Stop, timeIsUp } from "../loop/stop.ts";
 import type { StudyInput, StudyPorts, StudyResult } from "../loop/study_input.ts";
 import type { Study } from "../loop/study.ts";
 import type { Artifact } from "../schemas/artifact.ts";
-import type { StagePlan, StagesPlan } from "../schemas/stages.ts";
+import type { StagePlan, StagesPlan } from "../schemas/stages/plan.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
 import { adjusted, adjustmentFor, checkAdjustments } from "./adjust.ts";
 import { choicesOf } from "./choices.ts";

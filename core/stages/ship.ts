@@ -1,5 +1,5 @@
 import type { Stop } from "../loop/stop.ts";
-import type { StageDecision } from "../schemas/stage_decision.ts";
+import type { StageDecision } from "../schemas/stages/decision.ts";
 import { countedBytes } from "./artifact_checks.ts";
 import { soundness } from "./decide.ts";
 import { type About, saidRow } from "./ledger.ts";

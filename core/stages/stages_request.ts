@@ -1,5 +1,5 @@
 import { StudyRequest } from "../schemas/request.ts";
-import { StagesPlan } from "../schemas/stages.ts";
+import { StagesPlan } from "../schemas/stages/plan.ts";
 
 /** Fields of a staged document that are the plan's; all others are a study's. */
 const PLAN_FIELDS = Object.keys(StagesPlan.shape);

@@ -1,7 +1,7 @@
 import { baselineOf, type Study } from "../loop/study.ts";
 import type { Action, ResolvedAction } from "../schemas/action.ts";
 import type { Artifact } from "../schemas/artifact.ts";
-import type { StageDecision } from "../schemas/stage_decision.ts";
+import type { StageDecision } from "../schemas/stages/decision.ts";
 
 /** A rung of the ladder: the original, or what a stage that passed left. */
 export interface Standing {

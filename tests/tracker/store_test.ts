@@ -63,6 +63,7 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       "recovered",
       "sample_files",
       "samples",
+      "stage_decisions",
       "stage_measurements",
     ]);
     const { rows: [study] } = await store.query(

@@ -8,7 +8,7 @@ import {
   type StagesPlan,
   type StudyHistory,
 } from "../../../core/mod.ts";
-import { StagesPlan as StagesPlanSchema } from "../../../core/schemas/stages.ts";
+import { StagesPlan as StagesPlanSchema } from "../../../core/schemas/stages/plan.ts";
 import { historyOf, type World, world, type WorldOptions } from "../study_world.ts";
 
 type PlanInput = (typeof StagesPlanSchema)["_zod"]["input"];

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { KnobValue } from "./action.ts";
+import { KnobValue } from "../action.ts";
 
 /** What a row of the ledger of a staged run is about. */
 export const StageSubject = z.enum([

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Action, KnobValue } from "./action.ts";
+import { Action, KnobValue } from "../action.ts";
 
 const share = z.number().min(0).max(1);
 const name = z.string().regex(
