@@ -124,11 +124,12 @@ export function replayStudy(
     artifacts,
     stage_decisions,
     samples,
-    spent_seconds: runs.reduce(
-      (sum, run) => sum + Math.max(0, (run.to - run.from) / 1000 - run.paused),
-      0,
-    ),
+    spent_seconds: secondsOf(runs),
   };
+}
+
+function secondsOf(runs: readonly { from: number; to: number; paused: number }[]): number {
+  return runs.reduce((sum, run) => sum + Math.max(0, (run.to - run.from) / 1000 - run.paused), 0);
 }
 
 /** A trial that a record is about was alive then. */
