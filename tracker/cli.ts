@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from "commander";
 import { type RunOptions, STUDY_OPTIONS, type StudyOption } from "./commands/study_options.ts";
+import { addStagesCommand } from "./stages/add_command.ts";
 
 // Commands import what they need when they run: `pare --help` reads this file, the table of options
 // and commander only.
@@ -110,26 +111,6 @@ function addRunCommands(program: Command): void {
       .argument("[study]", "its id; default: the latest; limits that are given replace its own"),
   )).action(async (study: string | undefined, options) =>
     (await import("./commands/run.ts")).resumeCommand(study, options)
-  );
-}
-
-/** Stages in their order, each gated, in place of a search. */
-function addStagesCommand(program: Command): void {
-  const stages = withRunOptions(
-    program.command("stages").description(
-      "run stages in their order, each gated, and ship the best",
-    )
-      .argument("[stages.yaml]", "a staged document")
-      .option("--example", "print the document of three codecs and run nothing"),
-  ).action(async (file: string | undefined, options) =>
-    (await import("./stages/stages_command.ts")).stagesCommand(file, options)
-  );
-
-  withJson(withStore(
-    stages.command("show").description("the ledger of a staged run: every check and decision")
-      .argument("[study]", "its id; default: the latest"),
-  )).action(async (study: string | undefined, options) =>
-    (await import("./stages/stages_command.ts")).showStagesCommand(study, options)
   );
 }
 
@@ -331,7 +312,7 @@ function buildProgram(): Command {
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "pare: ")) });
   addRunCommands(program);
-  addStagesCommand(program);
+  addStagesCommand(program, { withRunOptions, withShowOptions: (one) => withJson(withStore(one)) });
   addQueryCommands(program);
   addImportCommands(program.command("import").description("take runs of another tracker over"));
   addLookCommands(program);

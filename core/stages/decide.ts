@@ -3,7 +3,7 @@ import type { StageDecision } from "../schemas/stages/decision.ts";
 import { adjusted, adjustmentFor } from "./adjust.ts";
 import { type About, checkRow, figuresOf, saidRow } from "./ledger.ts";
 import type { Attempt, Attempted } from "./run_attempt.ts";
-import type { Run } from "./run_stages.ts";
+import type { Run } from "./run.ts";
 import type { Standing } from "./standing.ts";
 
 /** How the run goes on after an attempt. */

@@ -4,7 +4,7 @@ import type { SuccessLevel } from "../schemas/stages/plan.ts";
 import { countedBytes } from "./artifact_checks.ts";
 import { type About, saidRow } from "./ledger.ts";
 import { meanRetention } from "./retention_interval.ts";
-import type { Run } from "./run_stages.ts";
+import type { Run } from "./run.ts";
 import { cannotJudge, type Judged, retentionOn, scoreOn } from "./scores.ts";
 import type { Standing } from "./standing.ts";
 

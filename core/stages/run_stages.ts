@@ -2,35 +2,18 @@ import { closeStudy } from "../loop/close_study.ts";
 import { ensureBaseline } from "../loop/run_baseline.ts";
 import { openStudy } from "../loop/open_study.ts";
 import { cancelled, type Stop, timeIsUp } from "../loop/stop.ts";
-import type { StudyInput, StudyPorts, StudyResult } from "../loop/study_input.ts";
+import type { StudyInput, StudyResult } from "../loop/study_input.ts";
 import type { Study } from "../loop/study.ts";
-import type { Artifact } from "../schemas/artifact.ts";
-import type { StagePlan, StagesPlan } from "../schemas/stages/plan.ts";
+import type { StagePlan } from "../schemas/stages/plan.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
 import { adjusted, adjustmentFor, checkAdjustments } from "./adjust.ts";
 import { choicesOf } from "./choices.ts";
 import { decideAttempt, type Next } from "./decide.ts";
-import { decidedOn, figuresOf, type Ledger, openLedger } from "./ledger.ts";
+import { decidedOn, figuresOf, openLedger } from "./ledger.ts";
+import type { Run, StagesPorts } from "./run.ts";
 import { type Attempted, runAttempt } from "./run_attempt.ts";
 import { ship } from "./ship.ts";
-import { originalOf, type Standing, standingOf } from "./standing.ts";
-
-/** What a staged run asks of the world beside what a study does. */
-export interface StagesPorts extends StudyPorts {
-  /** An artifact's id, reckoned anew from the bytes that lie there; throws where one cannot be read. */
-  readonly idOfBytes: (artifact: Artifact) => Promise<string>;
-}
-
-/** A run under way. */
-export interface Run {
-  readonly study: Study;
-  readonly plan: StagesPlan;
-  readonly ledger: Ledger;
-  readonly ports: StagesPorts;
-  readonly artifacts: Map<string, Artifact>;
-  /** The original, then what each stage left that passed. */
-  readonly ladder: Standing[];
-}
+import { originalOf, standingOf } from "./standing.ts";
 
 /**
  * Runs the stages of the request in their order on a baseline measured once, each gated, tried again

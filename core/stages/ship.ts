@@ -4,7 +4,7 @@ import { countedBytes } from "./artifact_checks.ts";
 import { soundness } from "./decide.ts";
 import { type About, saidRow } from "./ledger.ts";
 import { levelRows } from "./levels.ts";
-import type { Run } from "./run_stages.ts";
+import type { Run } from "./run.ts";
 import { ORIGINAL, type Standing } from "./standing.ts";
 
 /** A rung of the ladder as rows are about it. */

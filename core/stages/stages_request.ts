@@ -1,4 +1,5 @@
-import { StudyRequest } from "../schemas/request.ts";
+import { FULL, PROXY } from "../schemas/fidelity.ts";
+import type { StudyRequest } from "../schemas/request.ts";
 import { StagesPlan } from "../schemas/stages/plan.ts";
 
 /** Fields of a staged document that are the plan's; all others are a study's. */
@@ -25,7 +26,7 @@ function ladderOf({ first, most }: StagesPlan["samples"]): StudyRequest["samples
   for (let times = 2; first * times < most; times *= 2) {
     between.push({ fidelity: `times_${times}`, samples: first * times });
   }
-  return { proxy: first, full: most, ...(between.length === 0 ? {} : { between }) };
+  return { [PROXY]: first, [FULL]: most, ...(between.length === 0 ? {} : { between }) };
 }
 
 /** The plan's fields under `stages`, where the document has them beside the study's. */

@@ -14,6 +14,7 @@ import { type Lab, openLab } from "../lab.ts";
 import { withoutCredentials } from "../mlflow/client/connection.ts";
 import { writeOutputs } from "../reports_of_study.ts";
 import type { StudySession } from "../study_session.ts";
+import { endOfStages } from "../stages/stages_end.ts";
 import { chooseAsk } from "../terminal/ask.ts";
 import { createLiveView, standardScreen } from "../terminal/live_view.ts";
 import { trialTable } from "../terminal/trial_table.ts";
@@ -172,6 +173,10 @@ async function conclude(
     console.log(`\n${evaluationText(view, result.message)}`);
     console.log(`Report          ${files.html}\nResults (JSON)  ${files.results}`);
     return;
+  }
+  if (view.request.stages !== undefined) {
+    const records = await (await lab.store.current())?.journalOf(session.study_id) ?? [];
+    console.log(`\n${await endOfStages(records, session.study_id, folder)}`);
   }
   if (view.front_note !== null) console.log(`\n${view.front_note}`);
   console.log(`\n${trialTable(view)}\n`);

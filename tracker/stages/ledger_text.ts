@@ -1,11 +1,6 @@
-import type { JournalRecord, StageDecision } from "../../core/mod.ts";
+import type { StageDecision } from "../../core/mod.ts";
 import { textTable } from "../terminal/table.ts";
 import { number } from "../view/number_text.ts";
-
-/** The ledger of a staged run as its journal tells it; empty: it has none yet. */
-export function ledgerOf(records: readonly JournalRecord[]): StageDecision[] {
-  return records.flatMap((record) => record.type === "stages_decided" ? record.decisions : []);
-}
 
 const short = (artifact: string | null): string => artifact?.slice(0, 8) ?? "–";
 const shown = (value: number | null): string => value === null ? "–" : number(value);

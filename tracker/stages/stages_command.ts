@@ -1,15 +1,18 @@
-import { UsageError } from "../../core/mod.ts";
+import { type StudyRequest, UsageError } from "../../core/mod.ts";
 import { runStudyCommand, type StudyCommandOptions } from "../commands/run.ts";
 import { findStudy } from "../find_study.ts";
 import { findHome } from "../home.ts";
+import { openLab } from "../lab.ts";
 import { openStore } from "../store/store.ts";
-import { ledgerOf, ledgerText } from "./ledger_text.ts";
+import { ledgerOf } from "../view/staged_choice.ts";
+import { forecastOf, forecastText } from "./forecast_text.ts";
+import { ledgerText } from "./ledger_text.ts";
 import { exampleText, readStages } from "./read_document.ts";
 
 /** `pare stages`: runs a staged document, or prints the one of the requirement. */
 export async function stagesCommand(
   file: string | undefined,
-  options: StudyCommandOptions & { example?: boolean },
+  options: StudyCommandOptions & { example?: boolean; forecast?: boolean },
 ): Promise<void> {
   if (options.example) return console.log(exampleText());
   if (file === undefined) {
@@ -18,7 +21,20 @@ export async function stagesCommand(
     );
   }
   const request = readStages(file);
-  await runStudyCommand(options, (lab) => lab.open(request));
+  if (options.forecast) return await foretell(request, options);
+  await runStudyCommand(options, async (lab) => {
+    const session = await lab.open(request);
+    const forecast = forecastOf(session, lab.registry);
+    if (forecast !== null) console.log(forecastText(forecast));
+    return session;
+  });
+}
+
+/** Looks at model and machine, says what the run would take, and runs nothing. */
+async function foretell(request: StudyRequest, { store }: StudyCommandOptions): Promise<void> {
+  await using lab = await openLab(store === undefined ? {} : { store });
+  const forecast = forecastOf(await lab.open(request), lab.registry);
+  if (forecast !== null) console.log(forecastText(forecast));
 }
 
 /** `pare stages show`: the ledger of a staged run. */

@@ -32,6 +32,7 @@ import {
 } from "../../core/mod.ts";
 import type { Alert, StudyView } from "./study_view.ts";
 import { qualityDifferences } from "./quality_differences.ts";
+import { stagedChoice } from "./staged_choice.ts";
 import { type QualityDifference, trialRows } from "./trial_rows.ts";
 
 /** Reads the samples of a trial's full evaluation; null where they are gone. */
@@ -147,6 +148,7 @@ function advice(
   if (baseline === undefined || study.opened.request.evaluation !== undefined) return null;
   const stop = closed?.stop ?? "cancelled";
   const { request } = study.opened;
+  if (request.stages !== undefined) return stagedChoice(study.stage_decisions, baseline.trial_id);
   return recommend({ spec, facts, baseline, trials: study.trials, stop, request });
 }
 
