@@ -8,6 +8,8 @@ import { hypervolumePlot } from "./plots/hypervolume_plot.ts";
 import { pareto } from "./plots/figures/pareto.ts";
 import { svgToPng } from "./plots/svg_to_png.ts";
 import type { Block } from "./reports/blocks.ts";
+import { frontData } from "./pages/front_data.ts";
+import { type Authorship, titleOf } from "./reports/answer_blocks.ts";
 import { evaluationReport } from "./reports/evaluation_report.ts";
 import { renderHtml } from "./reports/render_html.ts";
 import { renderMarkdown } from "./reports/render_markdown.ts";
@@ -86,27 +88,39 @@ export async function recommendedLoader(view: StudyView): Promise<string> {
 const CURVE = "hypervolume.svg";
 const BELIEFS = "beliefs.svg";
 
-/** The report of a study, or of an evaluation; `loader` as of `recommendedLoader`. */
-export function reportBlocks(view: StudyView, loader: string): Block[] {
-  if (view.request.evaluation !== undefined) return evaluationReport(view);
+/** What a report is told beside its study. */
+export interface ReportOptions extends Authorship {
+  /** As of `recommendedLoader`; absent: nothing loads a checkpoint. */
+  readonly loader?: string;
+}
+
+/** Pixels of the front as a page shows it, beside a narrow one for a phone. */
+const PAGE_WIDTH = 1130;
+const PHONE_WIDTH = 390;
+
+/** The report of a study, or of an evaluation. */
+export function reportBlocks(view: StudyView, options: ReportOptions = {}): Block[] {
+  const { loader = "", ...by } = options;
+  if (view.request.evaluation !== undefined) return evaluationReport(view, by);
   const figures = {
-    // The page is white, whatever the reader's system has.
-    ...{ svg: plotOf(view, { theme: "light" }), file: "pareto.svg" },
+    ...{ svg: plotOf(view, { width: PAGE_WIDTH }), narrow: plotOf(view, { width: PHONE_WIDTH }) },
+    file: "pareto.svg",
     curve: { svg: hypervolumePlot(view.episodes), file: CURVE },
   };
-  return [
-    ...studyReport(view, figures, loader),
-    ...beliefBlocks(view, { svg: beliefsPlot(view.beliefs), file: BELIEFS }),
-  ];
+  const search = beliefBlocks(view, { svg: beliefsPlot(view.beliefs), file: BELIEFS });
+  return studyReport(view, figures, loader, { search, ...by });
 }
 
 /** Writes plot, report and results into a folder; files of an earlier run are replaced. */
-export async function writeOutputs(view: StudyView, folder: string): Promise<StudyOutputs> {
+export async function writeOutputs(
+  view: StudyView,
+  folder: string,
+  by: Authorship = {},
+): Promise<StudyOutputs> {
   await mkdir(folder, { recursive: true });
   const at = (name: string) => join(folder, name);
   const loader = await recommendedLoader(view);
-  const blocks = reportBlocks(view, loader);
-  const title = `${modelLabel(view.facts)} on ${view.facts.dataset.dataset}`;
+  const blocks = reportBlocks(view, { loader, ...by });
   const drawn = view.request.evaluation === undefined;
   if (drawn) {
     const svg = plotOf(view);
@@ -118,7 +132,7 @@ export async function writeOutputs(view: StudyView, folder: string): Promise<Stu
   const believed = beliefsPlot(view.beliefs);
   if (believed !== null) await writeFile(at(BELIEFS), believed);
   await writeFile(at("report.md"), renderMarkdown(blocks));
-  await writeFile(at("report.html"), renderHtml(title, blocks));
+  await writeFile(at("report.html"), renderHtml(titleOf(view), blocks, frontData(view)));
   await writeFile(at("results.json"), JSON.stringify(resultsOf(view), null, 2));
   const artifact = view.recommended === null ? undefined : checkpointOf(view, view.recommended);
   return {

@@ -5,7 +5,7 @@ import type { StudyRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { whatNext } from "./advice.ts";
-import { type Comparable, comparableStudy } from "../front/comparable.ts";
+import { type Comparable, type ComparableStudy, comparableStudy } from "../front/comparable.ts";
 import { frontOf, objectiveFigure } from "../front/objectives.ts";
 import { whyChosen, whyKeep } from "./reasons.ts";
 import { looksViolated, undecided, violations } from "./verdicts.ts";
@@ -41,6 +41,20 @@ function rewardOf({ reward }: Trial): number {
   return reward?.value ?? -Infinity;
 }
 
+/** What the recommendation is chosen among, whatever the weights are. */
+export function choiceOf(study: ComparableStudy, { number }: Pick<Trial, "number">) {
+  const { trials, spec } = study;
+  const baseline = trials.find((trial) => trial.number === number)!;
+  const compressed = trials.filter((trial) => trial.number !== number);
+  const sound = compressed.filter((trial) =>
+    violations(trial).length === 0 && !looksViolated(trial)
+  );
+  const front = frontOf({ trials: [baseline, ...sound], spec });
+  // No right answer of the original's own: nothing tells what a compression costs.
+  const tells_nothing = objectiveFigure(baseline, "accuracy", spec)?.value === 0;
+  return { baseline, compressed, front, tells_nothing };
+}
+
 /**
  * Among the trials evaluated in full that violate nothing, not even by their estimates, the front
  * is taken again, baseline included; trials that meet every constraint come before those with one
@@ -53,14 +67,7 @@ export function recommend(input: RecommendInput): Recommendation {
   const study = comparableStudy(known ? trials : [input.baseline, ...trials], input.spec);
   const { spec } = study;
   const isBaseline = ({ number }: Trial) => number === input.baseline.number;
-  const baseline = study.trials.find(isBaseline)!;
-  const compressed = study.trials.filter((trial) => !isBaseline(trial));
-  const sound = compressed.filter((trial) =>
-    violations(trial).length === 0 && !looksViolated(trial)
-  );
-  const front = frontOf({ trials: [baseline, ...sound], spec });
-  // No right answer of the original's own: nothing tells what a compression costs.
-  const tells_nothing = objectiveFigure(baseline, "accuracy", spec)?.value === 0;
+  const { baseline, compressed, front, tells_nothing } = choiceOf(study, input.baseline);
   const chosen = tells_nothing ? undefined : front.members.map(({ trial }) => trial)
     .filter((trial) => !isBaseline(trial) && rewardOf(trial) > rewardOf(baseline))
     .sort((a, b) => Math.sign(undecided(a).length) - Math.sign(undecided(b).length))[0];

@@ -3,11 +3,12 @@ import { unknownName, UsageError } from "../errors.ts";
 import { comparableStudy } from "../front/comparable.ts";
 import { frontOf } from "../front/objectives.ts";
 import { rewardOf } from "../front/reward.ts";
-import { WEIGHTS } from "../metrics/metric_table.ts";
+import { type WeightName, WEIGHTS } from "../metrics/metric_table.ts";
 import type { RewardWeights } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { rewardWeights } from "../spec/reward_weights.ts";
-import { recommend, type Recommendation, type RecommendInput } from "./recommend.ts";
+import { choiceOf, recommend, type Recommendation, type RecommendInput } from "./recommend.ts";
+import { undecided } from "./verdicts.ts";
 
 /** Weights by name, with what they are for: data that a user reads and changes. */
 export const WeightProfile = z.strictObject({
@@ -82,6 +83,64 @@ export function weigh(
       reward: trial.reward?.value ?? null,
     })),
     left_out: [...new Set(notes)],
+  };
+}
+
+/** A trial of the choice: what a page weighs without the study. */
+export interface WeighableTrial {
+  readonly trial_id: string;
+  readonly number: number;
+  /** It meets every constraint for sure. */
+  readonly decided: boolean;
+  /** Value over the baseline's, by term; a term that was not measured is absent. */
+  readonly terms: Partial<Record<WeightName, number>>;
+  /** What is taken off whatever the weights are. */
+  readonly penalty: number;
+}
+
+/**
+ * All that the recommendation depends on but the weights: with them it is the candidate with the best
+ * reward above the baseline's (accuracy × its weight − each cost × its weight − penalty), those that
+ * meet every constraint for sure before the others, then the lower number.
+ */
+export interface Weighable {
+  /** Those of the study, scaled to sum to 1. */
+  readonly weights: RewardWeights;
+  readonly baseline: WeighableTrial;
+  readonly candidates: readonly WeighableTrial[];
+}
+
+/** What a choice by weights needs; null: no weights could choose a trial. */
+export function weighable(input: WeighInput): Weighable | null {
+  const measured = input.trials.find(({ strategy, state }) =>
+    strategy === null && state === "completed"
+  );
+  if (measured === undefined) return null;
+  // Every term with some weight, so that each has its ratio; the front is the same under any.
+  const each = { accuracy: 1, latency: 1, memory: 1, energy: 1, co2: 1 };
+  const study = comparableStudy(reweighed(input, measured, each), input.spec);
+  const { baseline, front, tells_nothing } = choiceOf(study, measured);
+  if (tells_nothing) return null;
+  return {
+    weights: input.spec.reward_weights,
+    baseline: termsOf(baseline),
+    candidates: front.members.map(({ trial }) => trial)
+      .filter(({ number, reward }) => number !== baseline.number && reward !== null)
+      .map(termsOf),
+  };
+}
+
+function termsOf(trial: Trial): WeighableTrial {
+  const terms = trial.reward?.terms ?? [];
+  const taken = terms.filter(({ term }) => term === "penalty");
+  const ratios = terms.filter(({ term, normalised }) => term !== "penalty" && normalised !== null)
+    .map(({ term, normalised }) => [term, normalised]);
+  return {
+    trial_id: trial.trial_id,
+    number: trial.number,
+    decided: undecided(trial).length === 0,
+    terms: Object.fromEntries(ratios),
+    penalty: taken.reduce((sum, { contribution }) => sum - contribution, 0),
   };
 }
 

@@ -9,8 +9,10 @@ import {
   streamRandom,
   StudyRequest,
   weigh,
+  weighable,
   yardstickOf,
 } from "../../core/mod.ts";
+import { chosenBy } from "../../tracker/pages/client/front.js";
 import { contender, rival, spec as small } from "./front_rivals.ts";
 import { figure, run, world } from "./study_world.ts";
 
@@ -108,4 +110,23 @@ Deno.test("a front of two to six objectives has its probabilities and the interv
     StudyRequest.safeParse({ model_name: "m", dataset: "d", front }).success;
   const six = ["accuracy", "size", "memory", "latency", "prefill_tokens_per_s", "energy"];
   assert.deepEqual([asked(six), asked([...six, "co2"]), asked(["accuracy"])], [true, false, false]);
+});
+
+Deno.test("a page without the study chooses by weights as weigh() does, whatever they are", () => {
+  const told = weighable(input)!;
+  assert.deepEqual(told.weights, spec.reward_weights);
+  const random = streamRandom(7, "weights");
+  const picks = new Set<string>();
+  for (let round = 0; round < 40; round++) {
+    const names = ["accuracy", "latency", "memory", "energy", "co2"] as const;
+    const given = Object.fromEntries(names.map((name) => [name, random() < 0.3 ? 0 : random()]));
+    if (Object.values(given).every((one) => one === 0)) continue;
+    const { recommendation } = weigh(input, given);
+    const expected = recommendation.keep_original ? null : recommendation.trial_id;
+    assert.equal(chosenBy(told, given)?.trial_id ?? null, expected, JSON.stringify(given));
+    picks.add(String(expected));
+  }
+  assert.ok(picks.size > 1, "the weights matter");
+  assert.equal(chosenBy(told, { accuracy: 0 }), null);
+  assert.equal(weighable({ ...input, trials: [] }), null);
 });

@@ -128,7 +128,8 @@ Deno.test("report, tables and figure show how far a trial was evaluated", async 
   assert.match(svg, /dominated, or not in full/);
   const text = renderMarkdown(studyReport(view, { svg, file: "pareto.svg" }, ""));
   const line = (trial: Trial) =>
-    text.split("\n").find((one) => one.startsWith(`| t0${trial.number} |`)) ?? "";
+    text.slice(text.indexOf("\n## Trials\n")).split("\n")
+      .find((one) => one.startsWith(`| t0${trial.number} |`)) ?? "";
   assert.match(line(half), /\| half, 200 of 400 samples \|/);
   assert.match(line(full), /\| full \|/);
 });

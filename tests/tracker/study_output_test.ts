@@ -4,6 +4,9 @@ import { type JournalRecord, type Strategy, trialName } from "../../core/mod.ts"
 import { buildView } from "../../tracker/view/build_view.ts";
 import { plotOf, writeOutputs } from "../../tracker/reports_of_study.ts";
 import { comparisonBlocks } from "../../tracker/reports/comparison_blocks.ts";
+import { parseHTML } from "linkedom";
+import type { FrontData } from "../../tracker/pages/front_data.ts";
+import { dataElement, scriptHash } from "../../tracker/pages/page.ts";
 import { escapeHtml, renderHtml } from "../../tracker/reports/render_html.ts";
 import { trialTable } from "../../tracker/terminal/trial_table.ts";
 import { svgToPng } from "../../tracker/plots/svg_to_png.ts";
@@ -126,7 +129,8 @@ Deno.test("the report names every trial, its verdicts and how to run it again", 
     }
     assert.ok(markdown.includes(view.provenance.command));
     const html = await Deno.readTextFile(files.html);
-    assert.doesNotMatch(html, /<script|src="|href="|@import|url\(/, "the page needs nothing else");
+    assert.doesNotMatch(html, /src="|href="(?!#)|@import|url\(/, "the page needs nothing else");
+    checkPage(html);
     const results = JSON.parse(await Deno.readTextFile(join(folder, "results.json")));
     assert.equal(results.length, view.trials.length);
     assert.equal(results[0].vector.humaneval_pass_rate, null, "not measured is null");
@@ -134,6 +138,33 @@ Deno.test("the report names every trial, its verdicts and how to run it again", 
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+/** Whoever reads a report's page finds every part by a link, and no script but the page's own runs. */
+function checkPage(html: string): void {
+  const { document } = parseHTML(html);
+  const links = [...document.querySelectorAll("nav a")].map((one) => one.getAttribute("href")!);
+  assert.ok(links.length > 8, links.join());
+  for (const link of links) assert.ok(document.getElementById(link.slice(1)), link);
+  const headings = [...document.querySelectorAll("h2")].map((one) => one.textContent);
+  const asked = ["What was asked", "The answer", "The front", "Against the baseline", "Trials"];
+  const after = ["Model and machine", "Limits", "Run it again", "How to cite"];
+  const order = [...asked, ...after].map((one) => headings.indexOf(one));
+  assert.deepEqual(order, order.toSorted((a, b) => a - b), headings.join());
+  assert.ok(!order.includes(-1), headings.join());
+  const scripts = [...html.matchAll(/<script type="module">([\s\S]*?)<\/script>/g)];
+  assert.equal(scripts.length, 1);
+  assert.ok(html.includes(`script-src ${scriptHash(scripts[0]![1]!)};`), "its hash alone");
+  const data = JSON.parse(document.getElementById("pare-front")!.textContent) as FrontData;
+  const ids = data.trials.map(({ trial_id }) => trial_id);
+  const rows = [...document.querySelectorAll("tr[data-trial]")];
+  assert.deepEqual(
+    [...new Set(rows.map((one) => one.getAttribute("data-trial")!))].sort(),
+    ids.toSorted(),
+  );
+  for (const title of document.querySelectorAll("[data-pare-figure] g title")) {
+    assert.ok(ids.includes(title.textContent.split("\n")[0]!), title.textContent);
+  }
+}
 
 Deno.test("the report shows what was noted of the study and its trials, each note once", async () => {
   const at = "2026-01-01T00:00:00Z";
@@ -201,6 +232,8 @@ Deno.test("renderHtml() takes no text for markup", () => {
   assert.ok(page.includes("&lt;img onerror=alert(1)&gt; <code>a&lt;b</code>"));
   assert.ok(page.includes("<title>&lt;x&gt;</title>"));
   assert.equal(escapeHtml('"&'), "&quot;&amp;");
+  const data = dataElement("x", { name: "</script><script>alert(1)</script>" });
+  assert.equal(data.match(/<\/?script/g)!.length, 2, "its own alone");
 });
 
 Deno.test("recipeText() says a recipe in the field's terms", () => {

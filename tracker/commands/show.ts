@@ -57,13 +57,14 @@ async function studyLines(store: Store) {
 /** `pare report`: the table, and the report's files written again. */
 export async function reportCommand(
   study: string | undefined,
-  options: StoreOption & { output?: string },
+  options: StoreOption & { output?: string; author?: string },
 ): Promise<void> {
   await using lab = await openLab(options.store === undefined ? {} : { store: options.store });
   const view = await lab.view(study);
   const files = await writeOutputs(
     view,
     resolve(options.output ?? join(lab.home.studies, view.study_id)),
+    options.author === undefined ? {} : { author: options.author },
   );
   const evaluated = view.request.evaluation !== undefined;
   if (view.front_note !== null) console.log(`${view.front_note}\n`);

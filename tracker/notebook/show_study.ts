@@ -28,7 +28,10 @@ function requireView(view: StudyView, what: string): void {
  */
 export async function showReport(view: StudyView): Promise<Shown> {
   requireView(view, "report");
-  const page = renderHtml(view.study_id, reportBlocks(view, await recommendedLoader(view)));
+  const page = renderHtml(
+    view.study_id,
+    reportBlocks(view, { loader: await recommendedLoader(view) }),
+  );
   const summary = cardMedia(`Report of ${view.study_id}`, [
     ["ended", view.message ?? "not yet: it is open, or was killed"],
     ...view.reasons.map((reason, at): [string, string] => [at === 0 ? "recommended" : "", reason]),

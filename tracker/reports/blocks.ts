@@ -5,7 +5,21 @@ export type Block =
   | { block: "list"; items: string[] }
   | { block: "table"; head: string[]; rows: string[][]; note?: string }
   | { block: "code"; language: string; text: string }
-  | { block: "figure"; svg: string; file: string; caption: string };
+  /** `narrow`: the same for a phone. `points`: they answer to the reader, where the page has a script. */
+  | {
+    block: "figure";
+    svg: string;
+    file: string;
+    caption: string;
+    narrow?: string;
+    points?: boolean;
+  }
+  /** Words and what they mean. */
+  | { block: "terms"; terms: (readonly [string, string])[] }
+  /** Weights that a reader moves, from 0 to 1; without a script nothing. */
+  | { block: "weights"; weights: Readonly<Partial<Record<string, number>>>; words: string }
+  /** Text that few readers want, below a line that says what it is. */
+  | { block: "fold"; summary: string; blocks: Block[] };
 
 /** A heading. */
 export function heading(level: 1 | 2 | 3, text: string): Block {

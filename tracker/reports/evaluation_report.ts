@@ -1,15 +1,16 @@
-import { duration } from "../view/number_text.ts";
 import { modelLabel, type StudyView } from "../view/study_view.ts";
+import type { Authorship } from "./answer_blocks.ts";
 import { benchmarkTable, partBlocks, protocolBlocks } from "./benchmark_blocks.ts";
-import { type Block, heading, list, paragraph, table } from "./blocks.ts";
+import { type Block, heading, list, paragraph } from "./blocks.ts";
 import { alertBlocks, missingLines } from "./evidence_blocks.ts";
+import { citeBlocks, timeBlocks } from "./limit_blocks.ts";
 import { assumptionBlocks, modelBlocks, runAgainBlocks } from "./provenance_blocks.ts";
 
 /** Of the assumptions: those that a figure depends on where nothing is compressed. */
 const MATTERS = ["samples.full"];
 
 /** The report of a model that was evaluated and not compressed. */
-export function evaluationReport(view: StudyView): Block[] {
+export function evaluationReport(view: StudyView, by: Authorship = {}): Block[] {
   const trial = view.trials.findLast(({ measurements }) => measurements.length > 0) ??
     view.trials.at(-1);
   const { endpoint, judge } = view.request.evaluation ?? {};
@@ -36,7 +37,7 @@ export function evaluationReport(view: StudyView): Block[] {
     ...(endpoint === undefined ? modelBlocks(view) : []),
     ...assumptionBlocks(view, (field) => MATTERS.includes(field)),
     ...runAgainBlocks(view),
-    heading(2, "Time"),
-    table(["phase", "time"], view.phases.map((p) => [p.name, duration(p.seconds)])),
+    ...timeBlocks(view),
+    ...citeBlocks(view, by),
   ];
 }

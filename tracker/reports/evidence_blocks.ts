@@ -5,7 +5,7 @@ import { benchmarkTable, partBlocks, protocolBlocks } from "./benchmark_blocks.t
 import { agreementBlocks } from "./agreement_blocks.ts";
 import { type Block, heading, list, table } from "./blocks.ts";
 import { comparisonBlocks } from "./comparison_blocks.ts";
-import { assumptionBlocks, modelBlocks, runAgainBlocks } from "./provenance_blocks.ts";
+import { assumptionBlocks, modelBlocks } from "./provenance_blocks.ts";
 import { figureBlocks } from "./figure_blocks.ts";
 import { gateBlocks } from "./gate_blocks.ts";
 import { searchBlocks } from "./search_blocks.ts";
@@ -98,30 +98,66 @@ function benchmarks(view: StudyView): Block[] {
   ];
 }
 
-/** How everything was measured, decided and assumed: what makes the report defensible. */
-export function evidenceBlocks(view: StudyView): Block[] {
-  const { spec } = view;
-  const refused = spec.methods.filter((m) => !m.supported).map((m) => [m.method, m.reason]);
+const CONSTRAINT_HEAD = [
+  "trial",
+  "constraint",
+  "threshold",
+  "value",
+  "95 % interval",
+  "verdict",
+];
+
+/** What failed and why: nothing of it is left out of a report. */
+function failureBlocks(view: StudyView): Block[] {
+  const refused = view.spec.methods.filter((m) => !m.supported).map((m) => [m.method, m.reason]);
   return [
-    ...searchBlocks(view),
-    ...comparisonBlocks(view),
+    ...whenAny(failedRows(view), "Not measured to the end", ["trial", "strategy", "state", "why"]),
     ...whenAny(refusedRows(view), "Not compared", ["trial", "why"]),
     ...alertBlocks(view),
-    ...whenAny(verdictRows(view), "Constraints", [
-      "trial",
-      "constraint",
-      "threshold",
-      "value",
-      "95 % interval",
-      "verdict",
-    ]),
+    ...whenAny(refused, "Methods refused for this model or machine", ["method", "why"]),
+  ];
+}
+
+/** How it was decided what is tried, what goes on and what is sound. */
+function decisionBlocks(view: StudyView): Block[] {
+  return [
+    ...whenAny(verdictRows(view), "Constraints", CONSTRAINT_HEAD),
+    ...gateBlocks(view),
+    ...agreementBlocks(view),
+    ...searchBlocks(view),
+  ];
+}
+
+/** What was measured beside quality, and of the artifacts. */
+function measuredBlocks(view: StudyView): Block[] {
+  return [
     ...figureBlocks(view),
     ...speedBlocks(view),
     ...whenAny(runtimeQualityRows(view), "Scored as they run", RUNTIME_QUALITY_HEAD),
-    ...agreementBlocks(view),
-    ...gateBlocks(view),
-    ...whenAny(failedRows(view), "Not measured to the end", ["trial", "strategy", "state", "why"]),
-    ...whenAny(refused, "Methods refused for this model or machine", ["method", "why"]),
+  ];
+}
+
+/** What stands between the parts of the evidence. */
+export interface EvidenceBetween {
+  /** After the paired differences. */
+  readonly trials?: readonly Block[];
+  /** After how it was decided. */
+  readonly search?: readonly Block[];
+}
+
+/**
+ * How everything was measured, decided and assumed: what makes the report defensible, in the order in
+ * which a reader asks for it.
+ */
+export function evidenceBlocks(view: StudyView, between: EvidenceBetween = {}): Block[] {
+  const { spec } = view;
+  return [
+    ...comparisonBlocks(view),
+    ...between.trials ?? [],
+    ...failureBlocks(view),
+    ...decisionBlocks(view),
+    ...between.search ?? [],
+    ...measuredBlocks(view),
     ...modelBlocks(view),
     heading(2, "How it was measured"),
     ...benchmarks(view),
@@ -133,6 +169,5 @@ export function evidenceBlocks(view: StudyView): Block[] {
       }. The reward steers the search; the front is the claim.`,
     ]),
     ...assumptionBlocks(view),
-    ...runAgainBlocks(view),
   ];
 }

@@ -12,6 +12,8 @@ export interface ReportFigure {
 /** The picture of the front, and the curve of what it gained; absent: the report says none of it. */
 export interface ReportFigures {
   readonly svg: string;
+  /** The same for a phone. */
+  readonly narrow?: string;
   readonly file: string;
   readonly curve?: ReportFigure;
 }

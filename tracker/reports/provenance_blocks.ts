@@ -1,3 +1,4 @@
+import { StudyRequest } from "../../core/mod.ts";
 import { bytes, number } from "../view/number_text.ts";
 import { limitsText } from "../view/limits_text.ts";
 import type { StudyView } from "../view/study_view.ts";
@@ -33,13 +34,48 @@ export function assumptionBlocks({ spec }: StudyView, of = (_field: string) => t
   ];
 }
 
-/** The command, and versions of everything that it depends on. */
-export function runAgainBlocks({ provenance, request }: StudyView): Block[] {
+/** The study's document as `pare run` takes it: what was asked, without what nobody said. */
+export function documentOf({ request }: Pick<StudyView, "request">): string {
+  const { model_name, dataset } = request;
+  const usual: Record<string, unknown> = StudyRequest.parse({ model_name, dataset });
+  const named = ["model_name", "dataset", "seed"];
+  const said = Object.entries(request).filter(([field, value]) =>
+    named.includes(field) || JSON.stringify(value) !== JSON.stringify(usual[field])
+  );
+  return JSON.stringify(Object.fromEntries(said), null, 2);
+}
+
+/** A study that a notebook began has no command of its own. */
+const NOTEBOOK = "notebook";
+
+/** How it is run again: by its command, or by its document where a notebook began it. */
+function commandBlocks(view: StudyView): Block[] {
+  const { provenance: { command }, request } = view;
+  const document: Block = { block: "code", language: "json", text: documentOf(view) };
+  if (request.evaluation === undefined && command === NOTEBOOK) {
+    return [
+      paragraph("It was run from a notebook. Its document, as study.json, runs it again:"),
+      { block: "code", language: "sh", text: "pare run study.json" },
+      document,
+    ];
+  }
+  const summary = request.evaluation === undefined
+    ? "The study's document (`pare run study.json`)"
+    : "What was asked";
+  return [
+    { block: "code", language: "sh", text: command },
+    { block: "fold", summary, blocks: [document] },
+  ];
+}
+
+/** The command, the study's document, and versions of everything that they depend on. */
+export function runAgainBlocks(view: StudyView): Block[] {
+  const { provenance, request } = view;
   const environments = Object.entries(provenance.environments)
     .map(([name, hash]) => `${name} ${hash}`).join(", ");
   return [
     heading(2, "Run it again"),
-    { block: "code", language: "sh", text: provenance.command },
+    ...commandBlocks(view),
     paragraph(
       `Code ${provenance.code_commit ?? "not in a git checkout"}, pare ` +
         `${provenance.pare_version}, seed ${request.seed}, model revision ` +

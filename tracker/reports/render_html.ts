@@ -1,30 +1,9 @@
+import { dataElement, escapeHtml, frontScript, pageHtml } from "../pages/page.ts";
+import type { FrontData } from "../pages/front_data.ts";
 import type { Block } from "./blocks.ts";
+import { tableHtml } from "./table_html.ts";
 
-const STYLE = `
-  :root { color-scheme: light; --ink: #1f2933; --soft: #52606d; --line: #d9e2ec; --mark: #f0f4f8; }
-  body { font: 15px/1.55 "DejaVu Sans", "Segoe UI", system-ui, sans-serif; color: var(--ink);
-    background: white; max-width: 1180px; margin: 40px auto 80px; padding: 0 24px; }
-  h1 { font-size: 27px; margin: 0 0 8px; } h2 { font-size: 19px; margin: 36px 0 8px; }
-  h3 { font-size: 16px; margin: 24px 0 6px; }
-  p, ul { max-width: 78ch; } .note, figcaption { color: var(--soft); font-size: 13px; }
-  .scroll { overflow-x: auto; }
-  table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-  th, td { text-align: left; padding: 5px 12px 5px 0; border-bottom: 1px solid var(--line);
-    vertical-align: top; }
-  th { font-weight: 600; border-bottom-color: var(--soft); white-space: nowrap; }
-  .number { text-align: right; white-space: nowrap; }
-  pre { background: var(--mark); padding: 12px 14px; overflow-x: auto; border-radius: 6px;
-    font-size: 13px; } figure { margin: 20px 0; } figure svg { max-width: 100%; height: auto; }
-  @media (max-width: 640px) {
-    figure { overflow-x: auto; } figure svg { max-width: none; }
-  }
-`;
-
-/** Text that cannot be taken for markup. */
-export function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
-}
+export { escapeHtml };
 
 /** Escaped text in which `code` between backticks and **bold** are kept. */
 function inline(text: string): string {
@@ -33,59 +12,120 @@ function inline(text: string): string {
     .replaceAll(/\*\*([^*]+)\*\*/g, "<strong>$1</strong>");
 }
 
-const NUMBER = /^[−-]?[\d.,]+( ?[%×a-zA-Z/]{0,10})?( ± [\d.]+)?$/;
+type Of<K extends Block["block"]> = Extract<Block, { block: K }>;
 
-/** Columns whose cells are numbers, or – where there is none. */
-function numericColumns({ head, rows }: Extract<Block, { block: "table" }>): boolean[] {
-  return head.map((_, column) => {
-    const cells = rows.map((row) => (row[column] ?? "").trim()).filter((cell) => cell !== "–");
-    return cells.length > 0 && cells.every((cell) => NUMBER.test(cell));
+/** What the rendering of a page keeps in mind. */
+interface Rendering {
+  /** A name for every heading that is linked to, each once. */
+  readonly anchors: ReadonlyMap<Block, string>;
+  /** Trial ids by their names, such as `t02`. */
+  readonly trials: ReadonlyMap<string, string>;
+  readonly live: boolean;
+}
+
+/** Names for the parts of a report, as links lead to them. */
+function anchorsOf(blocks: readonly Block[]): Map<Block, string> {
+  const taken = new Set<string>();
+  const anchors = new Map<Block, string>();
+  for (const block of blocks) {
+    if (block.block !== "heading" || block.level !== 2) continue;
+    const words = block.text.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
+    const plain = words === "" ? "part" : words;
+    let name = plain;
+    for (let count = 2; taken.has(name); count++) name = `${plain}-${count}`;
+    taken.add(name);
+    anchors.set(block, name);
+  }
+  return anchors;
+}
+
+function contents(blocks: readonly Block[], { anchors }: Rendering): string {
+  const links = blocks.flatMap((block) => {
+    const name = anchors.get(block);
+    return name === undefined || block.block !== "heading"
+      ? []
+      : [`<li><a href="#${name}">${inline(block.text)}</a></li>`];
   });
+  return links.length < 3
+    ? ""
+    : `<nav aria-label="Contents"><strong>Contents</strong><ol>${links.join("")}</ol></nav>`;
 }
 
-function tableRow(cells: readonly string[], tag: "th" | "td", numeric: readonly boolean[]): string {
-  const made = cells.map((text, column) =>
-    `<${tag}${numeric[column] ? ' class="number"' : ""}>${inline(text)}</${tag}>`
-  );
-  return `<tr>${made.join("")}</tr>`;
+function figureHtml({ svg, narrow, caption, points }: Of<"figure">): string {
+  const drawn = narrow === undefined
+    ? `<div class="scroll">${svg}</div>`
+    : `<div class="wide">${svg}</div><div class="narrow">${narrow}</div>`;
+  const of = points ? " data-pare-figure" : "";
+  const selection = points ? `<div data-pare-selection aria-live="polite" hidden></div>` : "";
+  return `<figure${of}>${drawn}<figcaption>${inline(caption)}</figcaption></figure>${selection}`;
 }
 
-function renderBlock(block: Block): string {
+function weightsHtml({ weights, words }: Of<"weights">): string {
+  const rows = Object.entries(weights).map(([name, value]) => {
+    const said = escapeHtml(name === "co2" ? "CO2" : name);
+    return `<label>${said} <input type="range" name="${escapeHtml(name)}" min="0" max="1" ` +
+      `step="0.01" value="${Number(value)}"><output name="${escapeHtml(name)}"></output></label>`;
+  });
+  return `<form class="choice" data-pare-weights autocomplete="off" hidden><p>${
+    inline(words)
+  }</p>` +
+    `${rows.join("\n")}<p data-pare-choice aria-live="polite"></p>` +
+    `<button type="reset">the study's own weights</button></form>`;
+}
+
+function renderBlock(block: Block, how: Rendering): string {
   switch (block.block) {
-    case "heading":
-      return `<h${block.level}>${inline(block.text)}</h${block.level}>`;
+    case "heading": {
+      const name = how.anchors.get(block);
+      const id = name === undefined ? "" : ` id="${name}"`;
+      return `<h${block.level}${id}>${inline(block.text)}</h${block.level}>`;
+    }
     case "paragraph":
       return `<p>${inline(block.text)}</p>`;
     case "list":
       return `<ul>${block.items.map((item) => `<li>${inline(item)}</li>`).join("")}</ul>`;
-    case "table": {
-      const numeric = numericColumns(block);
-      const head = tableRow(block.head, "th", numeric);
-      const rows = block.rows.map((row) => tableRow(row, "td", numeric)).join("\n");
-      const note = block.note === undefined ? "" : `<p class="note">${inline(block.note)}</p>`;
-      return `<div class="scroll"><table><thead>${head}</thead><tbody>\n${rows}\n` +
-        `</tbody></table></div>${note}`;
-    }
+    case "terms":
+      return `<dl>${
+        block.terms.map(([term, words]) => `<dt>${inline(term)}</dt><dd>${inline(words)}</dd>`)
+          .join("")
+      }</dl>`;
+    case "table":
+      return tableHtml(block, how.trials, inline);
     case "code":
       return `<pre><code>${escapeHtml(block.text)}</code></pre>`;
+    case "fold":
+      return `<details><summary>${inline(block.summary)}</summary>${
+        block.blocks.map((one) => renderBlock(one, how)).join("\n")
+      }</details>`;
+    case "weights":
+      return how.live ? weightsHtml(block) : "";
     case "figure":
-      return `<figure>${block.svg}<figcaption>${inline(block.caption)}</figcaption></figure>`;
+      return figureHtml(block);
   }
 }
 
-/** One page that needs nothing else: no script, no font, no request. */
-export function renderHtml(title: string, blocks: readonly Block[]): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-${blocks.map(renderBlock).join("\n")}
-</body>
-</html>
-`;
+/**
+ * One page that needs nothing else: no font, no request, and no script but the page's own, which is
+ * there where it is told of the front (`data`). Contents stand below the title and what follows it.
+ */
+export function renderHtml(title: string, blocks: readonly Block[], data?: FrontData): string {
+  const how = {
+    anchors: anchorsOf(blocks),
+    trials: new Map(data?.trials.map(({ name, trial_id }) => [name, trial_id])),
+    live: data !== undefined,
+  };
+  const first = blocks.findIndex((one) => one.block === "heading" && one.level === 2);
+  const head = first < 0 ? blocks : blocks.slice(0, first);
+  const rest = first < 0 ? [] : blocks.slice(first);
+  const body = [
+    ...head.map((one) => renderBlock(one, how)),
+    contents(blocks, how),
+    ...rest.map((one) => renderBlock(one, how)),
+    ...data === undefined ? [] : [dataElement("pare-front", data)],
+  ];
+  return pageHtml({
+    title,
+    body: body.filter((text) => text !== "").join("\n"),
+    ...(data === undefined ? {} : { scripts: [frontScript()] }),
+  });
 }

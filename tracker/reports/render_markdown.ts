@@ -1,7 +1,8 @@
 import type { Block } from "./blocks.ts";
 
 function cell(text: string): string {
-  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
+  // Markup in a name is text: a reader of Markdown would take it for a page's.
+  return text.replaceAll("<", "&lt;").replaceAll("|", "\\|").replaceAll("\n", " ");
 }
 
 function renderBlock(block: Block): string {
@@ -19,6 +20,12 @@ function renderBlock(block: Block): string {
     }
     case "code":
       return `\`\`\`${block.language}\n${block.text}\n\`\`\``;
+    case "terms":
+      return block.terms.map(([term, words]) => `- **${term}**: ${words}`).join("\n");
+    case "weights":
+      return "";
+    case "fold":
+      return `${block.summary}\n\n${block.blocks.map(renderBlock).join("\n\n")}`;
     case "figure":
       return `![${block.caption}](${block.file})\n\n*${block.caption}*`;
   }
@@ -26,5 +33,6 @@ function renderBlock(block: Block): string {
 
 /** The report as Markdown; figures are linked by their file names. */
 export function renderMarkdown(blocks: readonly Block[]): string {
-  return `${blocks.map(renderBlock).join("\n\n")}\n`;
+  const shown = blocks.map(renderBlock).filter((text) => text !== "");
+  return `${shown.join("\n\n")}\n`;
 }
