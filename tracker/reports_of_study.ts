@@ -1,4 +1,5 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { resultReport, resultVector } from "../core/mod.ts";
 import { existsSync } from "node:fs";
@@ -13,6 +14,13 @@ import { type Authorship, titleOf } from "./reports/answer_blocks.ts";
 import { evaluationReport } from "./reports/evaluation_report.ts";
 import { renderHtml } from "./reports/render_html.ts";
 import { renderMarkdown } from "./reports/render_markdown.ts";
+import { leaderboardCsv } from "./view/leaderboard_csv.ts";
+import { licenseOf } from "./artifacts/model_license.ts";
+import { latexTables } from "./reports/formats/latex_tables.ts";
+import { modelCard } from "./reports/formats/model_card.ts";
+import { type CrateFile, roCrate } from "./reports/formats/ro_crate.ts";
+import { bibtex } from "./reports/limit_blocks.ts";
+import { documentOf } from "./reports/provenance_blocks.ts";
 import { beliefBlocks } from "./reports/search_blocks.ts";
 import { studyReport } from "./reports/study_report.ts";
 import { trialFigures } from "./view/trial_figures.ts";
@@ -26,6 +34,8 @@ export interface StudyOutputs {
   readonly markdown: string;
   readonly html: string;
   readonly results: string;
+  /** Every file that was written, those above among them. */
+  readonly files: readonly string[];
   readonly checkpoint: string | null;
   /** The lines that load the checkpoint; empty where none is recommended. */
   readonly loader: string;
@@ -111,7 +121,65 @@ export function reportBlocks(view: StudyView, options: ReportOptions = {}): Bloc
   return studyReport(view, figures, loader, { search, ...by });
 }
 
-/** Writes plot, report and results into a folder; files of an earlier run are replaced. */
+/** Files by name, null where there is nothing to write: one of an earlier run is removed then. */
+type Contents = Readonly<Record<string, string | Uint8Array | null>>;
+
+function plotFiles(view: StudyView): Contents {
+  if (view.request.evaluation !== undefined) return {};
+  const svg = plotOf(view);
+  return {
+    "pareto.svg": svg,
+    "pareto.png": svgToPng(svg),
+    [CURVE]: hypervolumePlot(view.episodes),
+  };
+}
+
+/** The forms that other programs and hubs read. */
+function exchangeFiles(view: StudyView, loader: string, by: Authorship): Contents {
+  const results = JSON.stringify(resultsOf(view), null, 2);
+  const cited = { "citation.bib": `${bibtex(view, by)}\n`, "results.json": results };
+  if (view.request.evaluation !== undefined) return cited;
+  const artifact = view.recommended === null ? undefined : checkpointOf(view, view.recommended);
+  // Whoever has the card has the checkpoint beside it.
+  const here = artifact === undefined ? loader : loader.replaceAll(artifact.location, ".");
+  const license = licenseOf(view.facts.model.path);
+  return {
+    ...cited,
+    "leaderboard.csv": leaderboardCsv(view),
+    "tables.tex": latexTables(view),
+    "study.json": `${documentOf(view)}\n`,
+    "model_card.md": modelCard(view, {
+      ...by,
+      loader: here,
+      ...(license === null ? {} : { license }),
+    }),
+  };
+}
+
+const CRATE = "ro-crate-metadata.json";
+
+/** Writes them into a folder, and the crate that lists them; gives their names. */
+async function writeFiles(folder: string, contents: Contents, view: StudyView, by: Authorship) {
+  const written: CrateFile[] = [];
+  for (const [name, content] of Object.entries(contents)) {
+    if (content === null) {
+      await rm(join(folder, name), { force: true });
+      continue;
+    }
+    await writeFile(join(folder, name), content);
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    written.push({ name, bytes: bytes.length, sha256 });
+  }
+  const today = new Date().toISOString().slice(0, 10);
+  await writeFile(join(folder, CRATE), roCrate(view, written, today, by));
+  return [...written.map(({ name }) => name), CRATE];
+}
+
+/**
+ * Writes everything that a report is made of into a folder: page, Markdown, figures, tables, citation,
+ * model card, and the crate that lists them. Files of an earlier run are replaced.
+ */
 export async function writeOutputs(
   view: StudyView,
   folder: string,
@@ -122,18 +190,14 @@ export async function writeOutputs(
   const loader = await recommendedLoader(view);
   const blocks = reportBlocks(view, { loader, ...by });
   const drawn = view.request.evaluation === undefined;
-  if (drawn) {
-    const svg = plotOf(view);
-    await writeFile(at("pareto.svg"), svg);
-    await writeFile(at("pareto.png"), svgToPng(svg));
-    const curve = hypervolumePlot(view.episodes);
-    if (curve !== null) await writeFile(at(CURVE), curve);
-  }
-  const believed = beliefsPlot(view.beliefs);
-  if (believed !== null) await writeFile(at(BELIEFS), believed);
-  await writeFile(at("report.md"), renderMarkdown(blocks));
-  await writeFile(at("report.html"), renderHtml(titleOf(view), blocks, frontData(view)));
-  await writeFile(at("results.json"), JSON.stringify(resultsOf(view), null, 2));
+  const contents = {
+    "report.html": renderHtml(titleOf(view), blocks, frontData(view)),
+    "report.md": renderMarkdown(blocks),
+    ...plotFiles(view),
+    [BELIEFS]: beliefsPlot(view.beliefs),
+    ...exchangeFiles(view, loader, by),
+  };
+  const files = await writeFiles(folder, contents, view, by);
   const artifact = view.recommended === null ? undefined : checkpointOf(view, view.recommended);
   return {
     svg: drawn ? at("pareto.svg") : null,
@@ -141,6 +205,7 @@ export async function writeOutputs(
     markdown: at("report.md"),
     html: at("report.html"),
     results: at("results.json"),
+    files: files.map(at),
     checkpoint: artifact?.location ?? null,
     loader,
   };

@@ -120,14 +120,19 @@ export function weighable(input: WeighInput): Weighable | null {
   const each = { accuracy: 1, latency: 1, memory: 1, energy: 1, co2: 1 };
   const study = comparableStudy(reweighed(input, measured, each), input.spec);
   const { baseline, front, tells_nothing } = choiceOf(study, measured);
-  if (tells_nothing) return null;
+  const own = termsOf(baseline);
+  if (tells_nothing || !isNumber(own)) return null;
   return {
     weights: input.spec.reward_weights,
-    baseline: termsOf(baseline),
+    baseline: own,
     candidates: front.members.map(({ trial }) => trial)
       .filter(({ number, reward }) => number !== baseline.number && reward !== null)
-      .map(termsOf),
+      .map(termsOf).filter(isNumber), // a reward that is no number is above no other
   };
+}
+
+function isNumber({ terms, penalty }: WeighableTrial): boolean {
+  return [...Object.values(terms), penalty].every(Number.isFinite);
 }
 
 function termsOf(trial: Trial): WeighableTrial {

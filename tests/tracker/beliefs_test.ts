@@ -36,7 +36,7 @@ Deno.test("beliefs are rows after every episode, rebuilt the same, and stand in 
       WHERE comment IS NULL AND table_name IN ('beliefs', 'method_beliefs')`);
     assert.deepEqual(silent.rows, []);
     const view = await buildView(study_id, w.records, () => Promise.resolve(null));
-    const text = renderMarkdown(reportBlocks(view, ""));
+    const text = renderMarkdown(reportBlocks(view));
     assert.match(text, /## What the search believes of each method/);
     assert.match(text, /beliefs\.svg/);
     const svg = beliefsPlot(view.beliefs)!;

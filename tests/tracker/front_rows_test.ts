@@ -78,14 +78,14 @@ Deno.test("a journal of before has no probabilities in SQL, and a report without
     assert.ok(rows.length > 3 && rows.every(({ p }) => p === null));
     const view = await buildView(result.study_id, before, samplesOf);
     assert.equal(hypervolumePlot(view.episodes), null);
-    const text = renderMarkdown(reportBlocks(view, ""));
+    const text = renderMarkdown(reportBlocks(view));
     assert.match(text, /The hypervolume of the front is [\d.]+ \(95 % interval/);
     assert.doesNotMatch(text, /hypervolume\.svg/);
   }));
 
 Deno.test("a report says how sure the hypervolume is, why the study ended, and draws the curve", async () => {
   const view = await buildView(result.study_id, w.records, samplesOf);
-  const text = renderMarkdown(reportBlocks(view, ""));
+  const text = renderMarkdown(reportBlocks(view));
   assert.match(
     text,
     /95 % interval [\d.]+ to [\d.]+, by the answers drawn again\)\. It ended: All 6/,
@@ -128,7 +128,7 @@ Deno.test("SQL and report tell of stops: samples, rival, and how often they woul
     ]);
   });
   const view = await buildView(result.study_id, records, samplesOf);
-  const text = renderMarkdown(reportBlocks(view, ""));
+  const text = renderMarkdown(reportBlocks(view));
   assert.match(
     text,
     /\d trials? w(as|ere) stopped as unlikely to join the front\. Of 1 that were finished/,

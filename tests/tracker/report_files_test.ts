@@ -1,0 +1,157 @@
+/** The files that a report leaves beside its page, for other programs and hubs. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { licenseOf } from "../../tracker/artifacts/model_license.ts";
+import { writeOutputs } from "../../tracker/reports_of_study.ts";
+import { latexTables } from "../../tracker/reports/formats/latex_tables.ts";
+import { modelCard } from "../../tracker/reports/formats/model_card.ts";
+import { bibtex, escapeTex, timeBlocks } from "../../tracker/reports/limit_blocks.ts";
+import { documentOf, runAgainBlocks } from "../../tracker/reports/provenance_blocks.ts";
+import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
+import { buildView } from "../../tracker/view/build_view.ts";
+import { StudyRequest } from "../../core/mod.ts";
+import { run, world } from "../core/study_world.ts";
+import { inDirectory } from "../fixtures/stores/processes.ts";
+
+const w = world({ max_trials: 3 });
+const { study_id } = await run(w);
+const view = await buildView(
+  study_id,
+  w.records,
+  (id) =>
+    Promise.resolve(
+      w.stored.find((one) => one.trial_id === id && one.fidelity === "full")?.evaluation.samples ??
+        null,
+    ),
+);
+
+interface Entity {
+  readonly "@id": string;
+  readonly [property: string]: unknown;
+}
+
+/** Braces in pairs, nothing of LaTeX's own unescaped in a cell. */
+function checkTex(text: string): void {
+  const bare = text.replaceAll(/\\[{}\\]/g, "");
+  assert.equal(bare.split("{").length, bare.split("}").length, "braces");
+  for (const line of bare.split("\n")) assert.doesNotMatch(line, /(?<!\\)[#%](?! \\usepackage)/);
+}
+
+Deno.test("a report's folder has every file that its crate lists, with its bytes and hash", () =>
+  inDirectory(async (folder) => {
+    const author = 'O\'Neil & "Söns" <x>';
+    await Deno.writeTextFile(join(folder, "model_card.md"), "of an earlier run");
+    const { files } = await writeOutputs({ ...view, recommended: null }, folder, { author });
+    const there = [...Deno.readDirSync(folder)].map(({ name }) => join(folder, name));
+    assert.deepEqual(files.toSorted(), there.sort(), "no card where nothing is recommended");
+    const crate = JSON.parse(await Deno.readTextFile(join(folder, "ro-crate-metadata.json")));
+    const graph = crate["@graph"] as Entity[];
+    const ids = new Set(graph.map((one) => one["@id"]));
+    assert.equal(ids.size, graph.length, "each once");
+    const refers = (value: unknown): string[] =>
+      typeof value !== "object" || value === null
+        ? []
+        : Object.entries(value).flatMap(([key, one]) =>
+          key === "@id" ? [String(one)] : refers(one)
+        );
+    for (const id of graph.flatMap(refers)) {
+      assert.ok(ids.has(id) || id.startsWith("https://w3id.org/ro/crate/"), id);
+    }
+    const root = graph.find((one) => one["@id"] === "./")!;
+    for (const field of ["name", "description", "datePublished", "hasPart", "author"]) {
+      assert.ok(root[field], field);
+    }
+    const listed = graph.filter((one) => one["@type"] === "File");
+    assert.equal(listed.length, files.length - 1, "all but the crate itself");
+    for (const one of listed) {
+      const bytes = await Deno.readFile(join(folder, one["@id"]));
+      const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+      assert.equal(one["sha256"], digest.toHex(), one["@id"]);
+      assert.equal(one["contentSize"], String(bytes.length));
+    }
+    assert.equal(graph.find((one) => one["@id"] === "#author")!["name"], author);
+  }));
+
+Deno.test("the study's document asks for the same study again, from a notebook, too", () => {
+  const asked = StudyRequest.parse(JSON.parse(documentOf(view)));
+  assert.deepEqual(asked, view.request);
+  const kept = { ...view, request: { ...view.request, rules: [], earlier_studies: false } };
+  assert.deepEqual(StudyRequest.parse(JSON.parse(documentOf(kept))), kept.request);
+  const provenance = { ...view.provenance, command: "notebook" };
+  const text = renderMarkdown(runAgainBlocks({ ...view, provenance }));
+  assert.match(text, /pare run study\.json/);
+  assert.ok(text.includes(documentOf(view)));
+});
+
+Deno.test("LaTeX: booktabs, a star where the paired interval does not hold 0, names escaped", () => {
+  const [first, second, third] = view.rows.filter(({ baseline }) => !baseline);
+  const at = (low: number, high: number) =>
+    ({ value: (low + high) / 2, interval: [low, high] }) as const;
+  const rows = [
+    view.rows.find(({ baseline }) => baseline)!,
+    { ...first!, difference: at(-0.3, -0.1), recipe: "50% & \\input{x} #1 ~^_$" },
+    { ...second!, difference: at(-0.1, 0.1) },
+    { ...third!, difference: null },
+  ];
+  const text = latexTables({ ...view, rows, recommended: first!.trial_id });
+  checkTex(text);
+  const lines = text.split("\n").filter((line) => line.endsWith("\\\\")).slice(1);
+  assert.deepEqual(lines.map((line) => line.includes("$^{*}$")), [false, true, false, false]);
+  assert.match(lines[1]!, /^ +\\textbf\{t01\} & 50\\% \\& \\textbackslash\{\}input\\\{x\\\} \\#1/);
+  const cells = lines.map((line) => line.split(/(?<!\\)&/).length);
+  assert.equal(new Set(cells).size, 1, cells.join());
+  assert.match(text, /\\toprule[\s\S]*\\midrule[\s\S]*\\bottomrule/);
+  checkTex(escapeTex("100 % of {a}_b^c \\ × ± −"));
+});
+
+Deno.test("the model card is of the recommended checkpoint, in the hub's format", () => {
+  assert.equal(modelCard({ ...view, recommended: null }), null);
+  const recommended =
+    view.rows.find((row) => !row.baseline && view.comparisons.has(row.trial_id))!.trial_id;
+  const facts = { ...view.facts, model: { ...view.facts.model, source: "hub" as const } };
+  const card = modelCard({ ...view, facts, recommended }, {
+    license: "apache-2.0",
+    author: "A: B",
+  })!;
+  const front = parse(/^---\n([\s\S]*?)\n---\n/.exec(card)![1]!);
+  assert.equal(front.base_model, facts.model.model_name);
+  assert.equal(front.license, "apache-2.0");
+  const [{ results }] = front["model-index"];
+  const compared = view.comparisons.get(recommended)!;
+  for (const { task, metric, score } of compared.filter(({ metric }) => metric === "accuracy")) {
+    const found = results.find((one: { dataset: { type: string } }) => one.dataset.type === task);
+    assert.equal(found.metrics[0].type, metric);
+    assert.ok(Math.abs(found.metrics[0].value - score) < 1e-9, task);
+  }
+  assert.match(card, /\n- Energy/, "told, if only that it was not measured");
+  const local = modelCard({ ...view, recommended })!;
+  assert.doesNotMatch(local, /base_model|^license:/m, "the hub knows no folder of this machine");
+  assert.match(local, /License: not known/);
+});
+
+Deno.test("a licence is taken from a model's own card alone, and only a plain word", () =>
+  inDirectory(async (folder) => {
+    assert.equal(licenseOf(folder), null);
+    const says = async (text: string) => {
+      await Deno.writeTextFile(join(folder, "README.md"), text);
+      return licenseOf(folder);
+    };
+    assert.equal(await says("---\nlicense: mit\ntags: [x]\n---\nText"), "mit");
+    assert.equal(await says("---\nlicense: [a]\n---\n"), null);
+    assert.equal(await says("---\nlicense: 'mit\\n---'\n---\n"), null);
+    assert.equal(await says("---\n{ broken\n---\n"), null);
+    assert.equal(await says("license: mit"), null);
+  }));
+
+Deno.test("the citation names who is named, and no phase of no time is told", () => {
+  assert.match(bibtex(view, { author: "A & B" }), /author = \{A \\& B\}/);
+  assert.doesNotMatch(bibtex(view, {}), /author/);
+  const phases = [["evaluate", 60], ["spare", 0], ["load", 0.2], ["write", 0.1]] as const;
+  const text = renderMarkdown(
+    timeBlocks({ phases: phases.map(([name, seconds]) => ({ name, seconds })) }),
+  );
+  assert.match(text, /\| evaluate \| 1 min 00 s \|\n\| everything else \| 0\.3 s \|/);
+  assert.doesNotMatch(text, /spare|0\.0/);
+  assert.deepEqual(timeBlocks({ phases: [{ name: "spare", seconds: 0 }] }), []);
+});

@@ -1,0 +1,80 @@
+import { trialName } from "../../../core/mod.ts";
+import { bytes, number } from "../../view/number_text.ts";
+import type { StudyView } from "../../view/study_view.ts";
+import { trialColumns } from "../../view/trial_columns.ts";
+import type { TrialRow } from "../../view/trial_rows.ts";
+import { titleOf } from "../answer_blocks.ts";
+import { escapeTex } from "../limit_blocks.ts";
+
+/** A star where the paired interval does not hold 0; nothing where it does, or is not known. */
+function mark({ difference }: TrialRow): string {
+  const interval = difference?.interval ?? null;
+  if (interval === null || (interval[0] <= 0 && interval[1] >= 0)) return "";
+  return "$^{*}$";
+}
+
+function differenceCell(row: TrialRow): string {
+  const { difference } = row;
+  if (row.baseline || difference === null) return "--";
+  const value = `${difference.value > 0 ? "+" : ""}${number(difference.value)}`;
+  return `$${value}$${mark(row)}`;
+}
+
+/** A cell of text or figures; a minus is set as one. */
+function cell(text: string): string {
+  return /^-\d/.test(text) ? `$${text}$` : escapeTex(text);
+}
+
+interface Columns {
+  readonly heads: readonly string[];
+  /** As LaTeX aligns them. */
+  readonly align: string;
+  readonly cells: (row: TrialRow) => string[];
+}
+
+function booktabs(caption: string, label: string, columns: Columns, rows: readonly TrialRow[]) {
+  const lines = rows.map((row) => `    ${columns.cells(row).join(" & ")} \\\\`);
+  return `\\begin{table}
+  \\centering
+  \\caption{${caption}}
+  \\label{${label}}
+  \\begin{tabular}{${columns.align}}
+    \\toprule
+    ${columns.heads.map(escapeTex).join(" & ")} \\\\
+    \\midrule
+${lines.join("\n")}
+    \\bottomrule
+  \\end{tabular}
+\\end{table}
+`;
+}
+
+/**
+ * The study's trials as a LaTeX table (`\usepackage{booktabs}`): the recommended one is bold, a star
+ * says that the paired 95 % interval of the difference to the baseline does not hold 0.
+ */
+export function latexTables(view: StudyView): string {
+  const shown = trialColumns(view);
+  const columns: Columns = {
+    heads: ["trial", "recipe", ...shown.map(({ heading }) => heading), "difference"],
+    align: `ll${"r".repeat(shown.length + 1)}`,
+    cells: (row) => {
+      const name = trialName(row.number);
+      const named = row.trial_id === view.recommended ? `\\textbf{${name}}` : name;
+      const figures = shown.map(({ cell: text }) => cell(text(row)));
+      return [named, escapeTex(row.recipe), ...figures, differenceCell(row)];
+    },
+  };
+  const samples = Math.max(
+    0,
+    ...view.rows.map(({ difference, figures }) =>
+      difference === null ? 0 : figures[view.objectives[0] ?? "accuracy"]?.n ?? 0
+    ),
+  );
+  const caption = `${escapeTex(titleOf(view))}. The original as 16-bit floats takes ` +
+    `${escapeTex(bytes(view.facts.model.fp16_bytes))}. Difference: to the baseline, on the same ` +
+    `${samples} samples; $^{*}$: its paired 95\\,\\% interval (bootstrap) does not hold 0. ` +
+    (view.recommended === null ? "No trial is recommended." : "Bold: recommended.");
+  const label = `tab:${view.study_id.replaceAll(/[^A-Za-z0-9-]/g, "-")}`;
+  return `% \\usepackage{booktabs}\n${booktabs(caption, label, columns, view.rows)}`;
+}
