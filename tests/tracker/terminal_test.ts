@@ -50,6 +50,8 @@ Deno.test("progressLine() tells the share, the rate and the time left", () => {
   const done = progressLine({ label: "mmlu", done: 6, total: 6, unit: "samples" }, 90);
   assert.match(done, /█{24} 6\/6 samples {2}15 s each {2}in 1 min 30 s$/);
   assert.match(slow, /3\/100 samples {2}24 s each {2}39 min 00 s left/);
+  const first = progressLine({ label: "default", done: 1, total: 105, unit: "packages" }, 38);
+  assert.match(first, /1\/105 packages *$/, "one of many foretells nothing");
 });
 
 Deno.test("the live view writes to a file in lines, and not for every event", () => {

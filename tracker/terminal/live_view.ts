@@ -84,6 +84,9 @@ interface Step {
   finished: boolean;
 }
 
+/** After so many a rate is told. */
+const TELLING = 2;
+
 /** Below one in two seconds it is the seconds of one that say something: `24 s each`. */
 function speedOf(rate: number, unit: string): string {
   if (rate <= 0) return "";
@@ -100,7 +103,10 @@ export function progressLine(
   elapsedSeconds: number,
   from = 0,
 ): string {
-  const rate = elapsedSeconds > 0 ? (event.done - from) / elapsedSeconds : 0;
+  const done = event.done - from;
+  // The first of many tells little of the others: one package of a hundred foretold an hour.
+  const tells = done >= TELLING || event.total === null || done >= event.total / 10;
+  const rate = tells && elapsedSeconds > 0 ? done / elapsedSeconds : 0;
   const speed = speedOf(rate, event.unit);
   if (event.total === null || event.total <= 0) {
     return `  ${event.label}  ${event.done} ${event.unit}  ${duration(elapsedSeconds)}`;
