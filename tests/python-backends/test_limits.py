@@ -14,6 +14,7 @@ from lm_eval.api.instance import Instance
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.packed.language_model import PackedLM
+from pare_backends.evaluation.packed.packing import group_requests
 from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure
@@ -81,6 +82,8 @@ def test_an_answer_that_the_model_cannot_read_is_refused(model_dir: Path, tmp_pa
     task = answered(tmp_path, rows)
     with pytest.raises(StageFailure, match=r"Cannot score an answer of 300 tokens: .* reads 256"):
         run_harness(task, load_documents(task), [0, 3], evaluator(model_dir))
+    with pytest.raises(StageFailure, match=r"^Cannot score answer 2 of 2 as it has no token"):
+        group_requests([([3], [4]), ([3], [])], 256)
 
 
 def test_a_task_without_room_is_refused_before_a_study(model_dir: Path, tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ export function progressText(progress: StudyProgress): string {
   const { done, of, running, is_baseline, seconds_left, at_most } = progress;
   const total = of === null ? "" : ` of ${of}`;
   const trial = running === null
-    ? `${done}${total} trials done`
+    ? `${done}${total} ${done === 1 && of === null ? "trial" : "trials"} done`
     : is_baseline
     ? `the baseline, before ${of === null ? "the" : of} ${of === 1 ? "trial" : "trials"}`
     : `trial ${done + 1}${total} (${running})`;

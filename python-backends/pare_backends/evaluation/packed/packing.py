@@ -60,11 +60,18 @@ def group_requests(
     the model loses tokens from the left, as in lm-eval."""
     found: dict[tuple[int, ...], list[Branch]] = {}
     for number, (context, continuation) in enumerate(requests):
-        if not 0 < len(continuation) <= max_length:
+        if len(continuation) == 0:
+            raise StageFailure(
+                "bad_input",
+                f"Cannot score answer {number + 1} of {len(requests)} as it has no token: it is "
+                "empty, or the model's tokenizer knows nothing in it",
+                hint="give the model's own tokenizer, or leave empty answers out of the data",
+            )
+        if len(continuation) > max_length:
             raise StageFailure(
                 "bad_input",
                 f"Cannot score an answer of {len(continuation)} tokens: the model reads "
-                f"{max_length}, and an answer has at least one",
+                f"{max_length}",
             )
         whole = [*context, *continuation][-(max_length + 1) :]
         kept = tuple(whole[: -len(continuation)])
