@@ -51,6 +51,11 @@ export default defineAgent({
       ],
       weights: HALVES,
     },
+    {
+      datasets: ["ethics"],
+      dataset_class: "general",
+      tasks: ["ethics_autonomy", "ethics_honesty", "ethics_harm", "ethics_dignity"],
+    },
     { datasets: ["language"], dataset_class: "language", tasks: ["lambada", "wikitext2"] },
     {
       datasets: ["analytical"],

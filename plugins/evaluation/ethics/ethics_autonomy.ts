@@ -1,0 +1,3 @@
+import { scenarios } from "./_scenarios.ts";
+
+export default scenarios("autonomy", "Replies that leave people's own choices to them");
