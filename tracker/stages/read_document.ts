@@ -24,12 +24,22 @@ export function readStages(path: string): StudyRequest {
       `Cannot take the stages ${path}: it must be an object with model_name, stages and core`,
     );
   }
-  const request = checkStudy(stagesRequest(document as Record<string, unknown>), "stages");
+  const request = checked(document as Record<string, unknown>);
   if (request.stages !== undefined) return request;
   throw new UsageError(
     `Cannot take the stages ${path} without "stages": a list of { name, actions }; ` +
       "`pare stages --example` prints a whole document",
   );
+}
+
+/** Faults are named by the document's own fields: its plan is under no second name. */
+function checked(document: Record<string, unknown>): StudyRequest {
+  try {
+    return checkStudy(stagesRequest(document), "stages");
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(error.message.replaceAll(/stages\.(?=[a-z])/g, ""));
+  }
 }
 
 /** The requirement's own three stages, as a document to be changed. */

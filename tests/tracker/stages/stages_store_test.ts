@@ -1,0 +1,202 @@
+/** What the store, the commands and the handoff tell of a staged run. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Handoff, handoffOf, replayStudy, stageSizes, UsageError } from "../../../core/mod.ts";
+import { discoverPlugins } from "../../../tracker/discover.ts";
+import { endOfStages } from "../../../tracker/stages/stages_end.ts";
+import { forecastOf, forecastText } from "../../../tracker/stages/forecast_text.ts";
+import { ledgerText } from "../../../tracker/stages/ledger_text.ts";
+import { EXAMPLE, readStages } from "../../../tracker/stages/read_document.ts";
+import { openStore, rebuildDatabase } from "../../../tracker/store/store.ts";
+import { stagedChoice } from "../../../tracker/view/staged_choice.ts";
+import { round, runWorld, stagesWorld } from "../../core/stages/stages_world.ts";
+import { smallFacts } from "../../core/spec_fixtures.ts";
+import { contents } from "../../fixtures/stores/contents.ts";
+import { inDirectory } from "../../fixtures/stores/processes.ts";
+
+const STUDY = "study";
+
+/** A run whose second stage is tried twice and rolled back. */
+async function staged() {
+  const w = stagesWorld({
+    stages: [
+      { name: "first", actions: [round(8)], expected: { ratio: 8 } },
+      { name: "second", actions: [round(2)], adjustments: [{ below: 0.95, set: { bits: 3 } }] },
+    ],
+    levels: { minimum: { core: 0.9, ratio: 1.5 }, stretch: { ratio: 280 } },
+    experts: { shops: ["webshop"] },
+    ethics: { rules: { harm: "words" } },
+  }, { loss: (bits) => bits <= 3 ? 0.12 : 0 });
+  await runWorld(w);
+  return { ...w, study: replayStudy(w.records, STUDY)! };
+}
+
+const run = await staged();
+
+Deno.test("the ledger is a table: decisions by stage and attempt, and rebuilt the same", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    for (const record of run.records) await store.record(record);
+    await store.flush({ wait_ms: 60_000 });
+    const { rows } = await store.query(`
+      SELECT stage, attempt, decision, adjustment, from_artifact = to_artifact AS stays, trial_id
+      FROM stage_decisions WHERE about IN ('attempt', 'shipped') ORDER BY decision_index`);
+    assert.deepEqual(rows.map((row) => Object.values(row)), [
+      ["first", 1, "advance", null, false, "study/t01"],
+      ["second", 1, "retry", "bits=3", false, "study/t02"],
+      ["second", 2, "roll_back", null, false, "study/t03"],
+      ["first", 0, "ship", null, true, "study/t01"],
+    ]);
+    const { rows: [core] } = await store.query(`
+      SELECT value, interval_low < value AS low, interval_high > value AS high, threshold, samples,
+        reference, score, chance, by_estimate
+      FROM stage_decisions WHERE about = 'core' AND stage = 'first'`);
+    assert.equal(core!["value"], 1);
+    assert.deepEqual([core!["low"], core!["high"], core!["threshold"]], [true, true, 0.95]);
+    const { rows: [study] } = await store.query("SELECT stop, recommended FROM studies");
+    assert.deepEqual(study, { stop: "staged", recommended: "study/t01" });
+    const before = await contents(store);
+    await rebuildDatabase(store);
+    assert.deepEqual(await contents(store), before);
+  }));
+
+Deno.test("the ledger is drawn attempt by attempt, with what was decided and why", () => {
+  const text = ledgerText(run.study.stage_decisions);
+  assert.match(text, /^first, attempt 1 \(study\/t01\)/);
+  assert.match(text, /core words +passed +1\.00/);
+  assert.match(text, /=> retry: .* with bits=3/);
+  assert.match(text, /=> roll back: round/);
+  assert.match(text, /webshop is not judged: no benchmark of that name is in this study/);
+  assert.match(
+    text,
+    /the stretch level is not reached: the ratio to 2 bytes a weight is 1\.\d+, below 280/,
+  );
+  assert.match(text, /=> ship first /);
+});
+
+Deno.test("what was shipped is what is recommended, for the ledger's reason", () => {
+  const choice = stagedChoice(run.study.stage_decisions, "study/t00");
+  assert.deepEqual([choice.trial_id, choice.keep_original], ["study/t01", false]);
+  assert.match(choice.reasons[0]!, /^The best that passed, its bytes those that were measured/);
+  assert.deepEqual(stagedChoice([], "study/t00").keep_original, true);
+});
+
+Deno.test("the handoff has every field of the requirement, and says what is behind it", () => {
+  const { opened, stage_decisions: ledger, trials, artifacts } = run.study;
+  const plan = opened.request.stages!;
+  const handoff = handoffOf({
+    study_id: STUDY,
+    plan,
+    ledger,
+    trials,
+    artifacts,
+    facts: opened.facts,
+  })!;
+  assert.deepEqual(Handoff.parse(JSON.parse(JSON.stringify(handoff))), handoff);
+  assert.equal(handoff.compression_level, "first");
+  assert.deepEqual(handoff.benchmarks["words"]!.retention, 1);
+  assert.equal(handoff.quality_gates["second"]!.retries, 1);
+  assert.equal(handoff.quality_gates["second"]!.passed, false);
+  assert.deepEqual(handoff.expert_benchmarks["shops"]!["webshop"]!.final, null);
+  assert.equal(handoff.ready_for_edge_deployment, true, "the minimum level is reached");
+  assert.ok(
+    handoff.inference_latency_estimate_ms! > 0 && handoff.inference_latency_measured_ms! > 0,
+  );
+  assert.ok(
+    Math.abs(handoff.compression_ratio - handoff.original_size_mb / handoff.size_mb) < 1e-9,
+  );
+  const shippedOriginal = ledger.map((row) =>
+    row.decision === "ship" ? { ...row, stage_index: -1, to_artifact: "base" } : row
+  );
+  const kept = handoffOf({
+    ...{ study_id: STUDY, plan, ledger: shippedOriginal, trials, artifacts, facts: opened.facts },
+  })!;
+  assert.deepEqual(kept.not_ready_because[0], "no stage passed: it is the original");
+});
+
+Deno.test("sizes are of what is on disk, beside what was expected and why it cannot be", () => {
+  const { opened, stage_decisions, artifacts } = run.study;
+  const sizes = stageSizes(stage_decisions, opened.request.stages!, artifacts, opened.facts);
+  assert.deepEqual(sizes.map(({ stage, attempt, passed }) => `${stage} ${attempt} ${passed}`), [
+    "first 1 true",
+    "second 1 false",
+    "second 2 false",
+  ]);
+  assert.match(
+    sizes[0]!.why_not!,
+    /^8 times was expected, it is 1\.\d+; linear weights take 2\.00 times/,
+  );
+  assert.equal(sizes[1]!.why_not, null, "nothing was expected");
+});
+
+Deno.test("the end of a run writes its handoff beside the report, and a table of sizes", () =>
+  inDirectory(async (folder) => {
+    const text = await endOfStages(run.records, STUDY, folder);
+    assert.match(text, /Shipped +first: ready for edge deployment/);
+    const written = JSON.parse(await Deno.readTextFile(join(folder, "handoff.json")));
+    assert.equal(Handoff.parse(written).study_id, STUDY);
+  }));
+
+Deno.test("the document of three codecs is whole, and its forecast says what it would take", async () => {
+  const request = readStages(EXAMPLE);
+  const plan = request.stages!;
+  assert.deepEqual(plan.stages.map(({ name, core, expert }) => [name, core, expert]), [
+    ["seedlm", 0.98, 0.98],
+    ["vptq", 0.95, 0.93],
+    ["hyper_compression", 0.9, 0.88],
+  ]);
+  assert.deepEqual([plan.cumulative, plan.critical.core, plan.critical.expert_drop], [
+    0.84,
+    0.8,
+    0.25,
+  ]);
+  assert.deepEqual(plan.edge_of_chaos, {
+    wanted: [0.7, 0.8],
+    allowed: [0.65, 0.85],
+    fails: "outside_allowed",
+  });
+  assert.deepEqual(request.samples, {
+    proxy: 125,
+    between: [{ fidelity: "times_2", samples: 250 }, { fidelity: "times_4", samples: 500 }],
+    full: 1000,
+  });
+  const registry = await discoverPlugins([]);
+  const spec = run.study.opened.spec;
+  const priced = { ...request, stages: { ...plan, price_per_hour: 1.5 } };
+  const forecast = forecastOf({ request: priced, spec, facts: smallFacts() }, registry)!;
+  assert.ok(forecast.most_seconds > forecast.seconds && forecast.storage_bytes > 0);
+  assert.ok(Math.abs(forecast.cost!.value - 1.5 * forecast.seconds / 3600) < 1e-9);
+  assert.match(forecastText(forecast), /cost \d+\.\d\d USD, at most \d+\.\d\d USD/);
+});
+
+Deno.test("a document that is none is refused in a sentence", () =>
+  inDirectory((folder) => {
+    const path = join(folder, "stages.yaml");
+    const refused = (text: string, pattern: RegExp) => {
+      writeFileSync(path, text);
+      assert.throws(() => readStages(path), (error: unknown) =>
+        error instanceof UsageError && pattern.test(error.message), text);
+    };
+    refused("[1, 2]", /must be an object with model_name, stages and core/);
+    refused("a: [", /Cannot read the stages/);
+    refused("model_name: tiny\ndataset: tiny", /without "stages"/);
+    const one = "model_name: tiny\ncore: [tiny_words]\nstages:\n  - ";
+    refused(
+      `${one}{name: a b, actions: [{agent: q, method: rtn}]}`,
+      /"stages.0.name": "a b"/,
+    );
+    refused(`${one}{name: a, action: []}`, /Unknown field of stages.0 "action"/);
+    refused(`${one}{name: a, actions: []}`, /"stages.0.actions": \[\] is refused/);
+    refused(
+      `${one}{name: a, actions: [{agent: q, method: rtn}]}\ncritcal: {}`,
+      /Unknown field "critcal". Did you mean "critical"|Unknown field "critcal"/,
+    );
+    refused(
+      `${one}{name: a, actions: [{agent: q, method: rtn}]}\nsamples: {first: 50, most: 20}`,
+      /first is above most/,
+    );
+    assert.throws(() =>
+      readStages(join(folder, "none.yaml")), /Cannot read the stages/);
+    return Promise.resolve();
+  }));
