@@ -3,6 +3,8 @@ export * from "./contract/knobs.ts";
 export * from "./contract/plugin.ts";
 export * from "./contract/registry.ts";
 export * from "./contract/to_wire_task.ts";
+export * from "./conversion/facts.ts";
+export * from "./conversion/gate.ts";
 export * from "./coordinator.ts";
 export * from "./errors.ts";
 export * from "./metrics/asked_front.ts";

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from "commander";
+import { addConvertCommand } from "./conversion/add_convert.ts";
 import { type RunOptions, STUDY_OPTIONS, type StudyOption } from "./commands/study_options.ts";
 import { addStagesCommand } from "./stages/add_command.ts";
 
@@ -139,6 +140,7 @@ function addQueryCommands(program: Command): void {
       .option("--force", "replace an earlier export"),
   ).action(async (options) => (await import("./commands/export.ts")).exportCommand(options));
 
+  addConvertCommand(program);
   const mlflow = program.command("mlflow").description("mirror studies to an MLflow server");
   withStore(
     mlflow.command("sync").description("mirror what is recorded and not on the server yet")
@@ -276,7 +278,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
   "Look:": ["studies", "show", "status", "log", "note", "sql"],
   "Compare and decide:": ["compare", "weigh", "sensitivity"],
-  "Publish:": ["report", "export", "mlflow"],
+  "Publish:": ["report", "export", "convert", "mlflow"],
   "Keep and clean:": ["store", "import", "gc"],
 };
 

@@ -9,6 +9,7 @@ import {
   SensitivityRequest,
   Verification,
 } from "./artifact.ts";
+import * as conversion from "../conversion/facts.ts";
 import { Endpoint, RefusedTask } from "./endpoint.ts";
 import { CarbonIntensity, CpuPower, EnergyReading } from "./energy.ts";
 import { DeviceFacts, ModelFacts, OwnFacts } from "./facts.ts";
@@ -227,6 +228,8 @@ export const StageRequest = z.discriminatedUnion("stage", [
     exact: z.boolean().describe("every weight multiplied out to float32: for the proof"),
     runtime_dir: RuntimeDir,
   }),
+  conversion.ConvertRequest,
+  conversion.CheckConversionRequest,
   /** Latency, prefill, memory and energy of an artifact in a named runtime. */
   z.strictObject({
     stage: z.literal("speed"),
@@ -368,6 +371,8 @@ export const StageResults = {
     refused: z.array(RefusedTask).describe("tasks that could not be measured: the others were"),
   }),
   make_form: z.strictObject({ size_bytes: z.int(), notes: z.array(z.string()) }),
+  convert: conversion.Converted,
+  check_conversion: conversion.ConversionFacts,
   speed: z.strictObject({
     measurements: z.array(RuntimeFigure),
     baseline_measurements: z.array(RuntimeFigure),

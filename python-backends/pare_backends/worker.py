@@ -38,6 +38,8 @@ STAGES = {
     "apply": "pare_backends.stages.apply",
     "verify": "pare_backends.stages.verify",
     "evaluate": "pare_backends.stages.evaluate",
+    "convert": "pare_backends.stages.convert",
+    "check_conversion": "pare_backends.stages.check_conversion",
     "make_form": "pare_backends.stages.make_form",
     "speed": "pare_backends.stages.speed",
     "prove_runtime": "pare_backends.stages.prove_runtime",

@@ -14,10 +14,11 @@ const LAYERS: Record<string, readonly string[]> = {
   families: [...GROUND, "checkpoint", "models", "methods", "training", "text"],
   evaluation: [...GROUND, "checkpoint", "models", "text"],
   runtimes: [...GROUND, "checkpoint", "models", "text"],
+  conversion: [...GROUND, "checkpoint", "models", "runtimes", "text"],
   measuring: [...GROUND, "checkpoint", "models", "methods", "runtimes", "evaluation", "text"],
   stages: [
     ...[...GROUND, "checkpoint", "models", "methods", "families", "evaluation", "runtimes"],
-    ...["measuring", "text"],
+    ...["conversion", "measuring", "text"],
   ],
 };
 const LAYER_NAMES = new Set(Object.keys(LAYERS));

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -205,8 +205,7 @@ def write(
     """Writes the directory and returns its weight files; one file, or shards with an index."""
     root = Path(directory)
     root.mkdir(parents=True, exist_ok=True)
-    shards = write_shards(checkpoint, root, shard_bytes)
-    paths = name_shards(root, shards)
+    paths = write_tensors(stored_parts(checkpoint), root, shard_bytes)
     if checkpoint.adapter is not None:
         paths = [*paths, write_adapter(checkpoint.adapter, root)]
     for companion in checkpoint.files:
@@ -219,12 +218,21 @@ def write(
     return paths
 
 
-def write_shards(checkpoint: Checkpoint, root: Path, limit: int) -> list[tuple[Path, list[str]]]:
+def write_tensors(
+    tensors: Iterable[tuple[str, np.ndarray]], root: Path, shard_bytes: int = SHARD_BYTES
+) -> list[Path]:
+    """Writes tensors by their names, which are taken one at a time; returns the files."""
+    return name_shards(root, write_shards(tensors, root, shard_bytes))
+
+
+def write_shards(
+    tensors: Iterable[tuple[str, np.ndarray]], root: Path, limit: int
+) -> list[tuple[Path, list[str]]]:
     """Files of at most `limit` bytes under working names, with the tensors in each."""
     shards: list[tuple[Path, list[str]]] = []
     held: dict[str, np.ndarray] = {}
     size = 0
-    for name, values in stored_parts(checkpoint):
+    for name, values in tensors:
         if held and size + values.nbytes > limit:
             shards.append(save_shard(root, len(shards), held))
             held, size = {}, 0

@@ -4,7 +4,6 @@ for the gate to say, which knows what the action was to do."""
 
 from __future__ import annotations
 
-import math
 import re
 import time
 from collections.abc import Collection, Mapping
@@ -16,6 +15,7 @@ import numpy as np
 from pare_backends.checkpoint import Checkpoint, read
 from pare_backends.checkpoint.load import load_model, load_tokenizer
 from pare_backends.checkpoint.setting import Source, source_of
+from pare_backends.checkpoint.soundness import NEW_TOKENS, NOT_FINITE, cosine, generate
 from pare_backends.failures import StageFailure
 from pare_backends.models.layout import Layout, layout_of
 from pare_backends.progress import Report
@@ -29,14 +29,8 @@ PART_OF_ROLE = {
     "norm": "norm",
     "bias": "bias",
 }
-PROMPT = "The capital of France is"
-TINY_PROMPT = "where does the red fox live ? the red fox lives in the"
-NEW_TOKENS = 12
-NOT_FINITE = "its logits are not finite"
 BLOCK = re.compile(r"([^0-9]*\.)(\d+)\.")
 """`model.layers.` and 12 of model.layers.12.mlp.up_proj: the first number is the block's."""
-CHUNK_VALUES = 1 << 16
-"""Products summed in float32 at a time: 28 million, of an embedding, are off in the fifth digit."""
 
 
 @dataclass(frozen=True)
@@ -201,21 +195,6 @@ def by_sides(shape: tuple[int, ...]) -> str:
     return " by ".join(str(side) for side in shape)
 
 
-def cosine(weights: np.ndarray, original: np.ndarray) -> float:
-    """Cosine of two arrays as vectors; 1 where both are zero."""
-    a, b = weights.reshape(-1), original.reshape(-1)
-    product = square_a = square_b = 0.0
-    for start in range(0, a.size, CHUNK_VALUES):
-        x, y = a[start : start + CHUNK_VALUES], b[start : start + CHUNK_VALUES]
-        product += float(x @ y)
-        square_a += float(x @ x)
-        square_b += float(y @ y)
-    norms = math.sqrt(square_a) * math.sqrt(square_b)
-    if norms == 0.0:
-        return 1.0 if not a.any() and not b.any() else 0.0
-    return min(1.0, product / norms)
-
-
 def generated(artifact: Checkpoint, own: Source, report: Report) -> tuple[str, str | None]:
     """(a short text, None), or as far as it came and why it is none."""
     try:
@@ -228,37 +207,3 @@ def generated(artifact: Checkpoint, own: Source, report: Report) -> tuple[str, s
         return "", failure.message
     with report.span("generate", library=True):
         return generate(model, tokenizer)
-
-
-def generate(model: Any, tokenizer: Any) -> tuple[str, str | None]:
-    """(a short greedy continuation, None); no text and why where a logit is not a number."""
-    import torch
-
-    ids = prompt_ids(tokenizer)
-    with torch.inference_mode():
-        out = model(ids, use_cache=True)
-        if not torch.isfinite(out.logits).all():
-            return "", NOT_FINITE
-        # Twelve tokens by hand: `generate` warns of sampling settings that greedy search ignores.
-        best = out.logits[:, -1].argmax(dim=-1, keepdim=True)
-        chosen = [best]
-        while len(chosen) < NEW_TOKENS:
-            out = model(best, past_key_values=out.past_key_values, use_cache=True)
-            best = out.logits[:, -1].argmax(dim=-1, keepdim=True)
-            chosen.append(best)
-    return str(tokenizer.decode(torch.cat(chosen, dim=1)[0])), None
-
-
-def prompt_ids(tokenizer: Any) -> Any:
-    """The prompt, in the model's chat form where it has one.
-
-    returns: (1, tokens) int64
-    """
-    text = TINY_PROMPT if "fox" in tokenizer.get_vocab() and len(tokenizer) < 200 else PROMPT
-    if getattr(tokenizer, "chat_template", None):
-        text = tokenizer.apply_chat_template(
-            [{"role": "user", "content": "What is the capital of France?"}],
-            tokenize=False,
-            add_generation_prompt=True,
-        )
-    return tokenizer(text, return_tensors="pt").input_ids

@@ -1,0 +1,206 @@
+"""A trial as one GGUF file, as llama.cpp and what builds on it read it, and what is found of it
+when gguf-py reads it back, which multiplies its blocks out by its own code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from pare_backends.checkpoint import Checkpoint, GridTensor
+from pare_backends.conversion.check import (
+    NOTHING,
+    finite_cosine,
+    opened_facts,
+    said,
+)
+from pare_backends.conversion.files_format import Grid, Opened, Source
+from pare_backends.conversion.opening import open_by_transformers
+from pare_backends.failures import StageFailure
+from pare_backends.progress import Report
+
+NAME = "gguf"
+FILE = "model.gguf"
+BLOCK = 32
+BLOCK_BYTES = {"Q4_0": 18, "Q4_1": 20, "Q8_0": 34}
+"""Of 32 weights: their integers, a float16 scale and, of Q4_1, a float16 offset."""
+BLOCK_BITS = {"Q4_0": 4, "Q4_1": 4, "Q8_0": 8}
+SAME_FLOATS = 1e-3
+"""Largest relative difference of floats, which the file holds as float16."""
+
+
+def block_kind(tensor: GridTensor) -> str:
+    """The kind of block that a packed layer takes."""
+    if tensor.bits > BLOCK_BITS["Q4_0"]:
+        return "Q8_0"
+    return "Q4_0" if tensor.symmetric else "Q4_1"
+
+
+def require_held(source: Source) -> None:
+    """Raises where a GGUF file cannot hold the artifact: before any work."""
+    from pare_backends.runtimes.llama_cpp.gguf_layout import GgufLayout
+
+    GgufLayout(source.config)  # refuses an architecture
+    checkpoint = source.checkpoint
+    why = None
+    if checkpoint.adapter is not None:
+        why = "an adapter lies beside its weights: merge it (merge: true) and convert that trial"
+    other = next((layer for layer in checkpoint.stored if layer not in source.grids), None)
+    if other is not None:
+        why = f"{other} is stored as {checkpoint.stored[other].FORM}, and it holds integers alone"
+    for layer, tensor in source.grids.items():
+        width = tensor.ints.shape[1] // tensor.scales.shape[1]
+        if tensor.activation_bits is not None:
+            why = f"the inputs of {layer} are rounded as the model runs, which it cannot say"
+        elif not tensor.symmetric and block_kind(tensor) == "Q8_0":
+            why = f"{layer} has 8-bit integers with zero points, for which it has no block"
+        elif width % BLOCK != 0:
+            why = f"{layer} has a scale for {width} weights, and its blocks have one for {BLOCK}"
+    if why is not None:
+        raise StageFailure("invalid", f"Cannot write a GGUF file: {why}")
+
+
+def convert_gguf(source: Source, output: Path, report: Report) -> int:
+    """Writes `model.gguf`, which has the tokenizer inside.
+
+    returns: bytes of its tensors by the blocks' formula
+    """
+    from pare_backends.runtimes.llama_cpp.make import write_gguf
+
+    require_held(source)
+    output.mkdir(parents=True, exist_ok=True)
+    # What the runtime keeps beside the file is of no use to others.
+    with TemporaryDirectory(dir=output) as folder:
+        write_gguf(source.directory, Path(folder), False, report)
+        (Path(folder) / FILE).rename(output / FILE)
+    return formula_bytes(source)
+
+
+def formula_bytes(source: Source) -> int:
+    """Blocks of packed layers, float16 of other matrices, float32 of vectors."""
+    checkpoint = source.checkpoint
+    floats = 0
+    for name in checkpoint.floats:
+        shape = checkpoint.float_shape(name)
+        floats += int(np.prod(shape)) * (4 if len(shape) == 1 else 2)
+    packed = (
+        tensor.ints.size // BLOCK * BLOCK_BYTES[block_kind(tensor)]
+        for tensor in source.grids.values()
+    )
+    return floats + sum(packed)
+
+
+@dataclass(frozen=True)
+class GgufTensor:
+    """A tensor as gguf-py reads it."""
+
+    kind: str  # Q4_0, Q4_1, Q8_0, F16 or F32
+    bytes: int
+    values: Callable[[], np.ndarray]  # float32, multiplied out
+
+
+def read_gguf(path: Path) -> dict[str, GgufTensor]:
+    """The tensors of a file; raises `StageFailure` where it is gone or damaged."""
+    from gguf import GGUFReader
+    from gguf.quants import dequantize
+
+    if not path.is_file():
+        raise StageFailure("bad_input", f"{path.name} is missing")
+    try:
+        tensors = GGUFReader(path).tensors
+    except (ValueError, IndexError, KeyError, OSError, UnicodeError) as error:
+        raise StageFailure("bad_input", f"{path.name} cannot be read: {error}") from error
+
+    def values(one: Any) -> Callable[[], np.ndarray]:
+        return lambda: np.asarray(dequantize(one.data, one.tensor_type), dtype=np.float32)
+
+    return {
+        one.name: GgufTensor(one.tensor_type.name, int(one.n_bytes), values(one)) for one in tensors
+    }
+
+
+def check_gguf(directory: Path, source: Source, report: Report) -> dict[str, Any]:
+    """StageResults.check_conversion of a GGUF file."""
+    from pare_backends.runtimes.llama_cpp.gguf_layout import GgufLayout
+
+    try:
+        tensors = read_gguf(directory / FILE)
+    except StageFailure as failure:
+        return {**NOTHING, "unreadable": failure.message}
+    layout = GgufLayout(source.config)
+    layers: list[dict[str, Any]] = []
+    read: dict[str, np.ndarray] = {}
+    for done, (layer, tensor) in enumerate(source.grids.items(), start=1):
+        own = restored(layout, tensors, f"{layer}.weight")
+        found = tensors.get(layout.name(f"{layer}.weight"))
+        layers.append(checked_layer(layer, tensor, found, own))
+        if own is not None:
+            read[f"{layer}.weight"] = own
+        report.progress("check", done, len(source.grids), "layers")
+    others = []
+    for name in source.checkpoint.floats:
+        own = restored(layout, tensors, name)
+        if own is None or not same_floats(own, source.checkpoint.floats[name]):
+            others.append(name)
+        else:
+            read[name] = own
+    facts = {
+        **NOTHING,
+        "unreadable": None,
+        "other_floats": others,
+        "tensor_bytes": sum(one.bytes for one in tensors.values()),
+        "formula_bytes": formula_bytes(source),
+    }
+    if not others and all(row["problem"] is None for row in layers):
+        with report.span("open", library=True):
+            facts |= opened_facts(
+                lambda: Opened(
+                    open_by_transformers(directory, gguf_file=FILE), "transformers gguf"
+                ),
+                lambda: Checkpoint(source.checkpoint.config, (), {}, read),
+                source,
+                layers,
+            )
+    return facts | {"layers": layers}
+
+
+def opened_gguf(directory: Path) -> Opened:
+    """The model as transformers reads a GGUF file."""
+    return Opened(open_by_transformers(directory, gguf_file=FILE), "transformers gguf")
+
+
+def restored(layout: Any, tensors: dict[str, GgufTensor], name: str) -> np.ndarray | None:
+    """A tensor multiplied out, its rows in the checkpoint's order; None: it is gone."""
+    found = tensors.get(layout.name(name))
+    if found is None:
+        return None
+    values = found.values()
+    order = layout.row_order(name, len(values))
+    return values if order is None else values[np.argsort(order)]
+
+
+def checked_layer(
+    layer: str, tensor: GridTensor, found: GgufTensor | None, own: np.ndarray | None
+) -> dict[str, Any]:
+    """`ConvertedLayer` of the wire. The source's groups are told: a block repeats their scale."""
+    kind = block_kind(tensor)
+    grid = Grid(BLOCK_BITS[kind], tensor.group_size, tensor.symmetric)
+    row: dict[str, Any] = {"layer": layer, "claimed": said(grid), "opened_cosine": None}
+    row |= {"found": None, "cosine": None, "problem": None}
+    if found is None or own is None:
+        return row | {"problem": "it is not in the file"}
+    if found.kind != kind or own.shape != tensor.ints.shape:
+        return row | {"found": said(grid), "problem": f"it is {found.kind} {own.shape} in the file"}
+    row["found"] = said(grid)
+    row["cosine"] = finite_cosine(own, tensor.dequantize())
+    return row
+
+
+def same_floats(own: np.ndarray, wanted: np.ndarray) -> bool:
+    """Whether floats are the source's, but for float16's rounding."""
+    wide = np.asarray(wanted, dtype=np.float32)
+    return own.shape == wide.shape and bool(np.allclose(own, wide, rtol=SAME_FLOATS, atol=1e-7))

@@ -1,0 +1,126 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import {
+  type ConversionFacts,
+  conversionProblems,
+  type Outcome,
+  type StageRequest,
+  type StageResult,
+  UsageError,
+} from "../../core/mod.ts";
+import { type BackendClient, createBackendClient } from "../../python-backends/client.ts";
+import { checkHome, findHome } from "../home.ts";
+import { bytes } from "../view/number_text.ts";
+import { convertSource } from "./convert_source.ts";
+
+const ENVIRONMENT = "default";
+
+/** Refuses a folder with something in it: nothing is ever overwritten. */
+function checkTarget(directory: string): void {
+  if (!existsSync(directory)) return;
+  let names: string[];
+  try {
+    names = readdirSync(directory);
+  } catch (error) {
+    throw new UsageError(`Cannot convert to ${directory}: ${(error as Error).message}`);
+  }
+  if (names.length > 0) {
+    throw new UsageError(`Cannot convert to ${directory} as it is not empty: give a new folder`);
+  }
+}
+
+async function run<R extends StageRequest>(
+  client: BackendClient,
+  request: R,
+): Promise<StageResult<R["stage"]>> {
+  const outcome: Outcome<StageResult<R["stage"]>> = await client.run(request, {
+    environment: ENVIRONMENT,
+  });
+  if (outcome.ok) return outcome.value;
+  const { message, hint } = outcome.failure;
+  throw new UsageError(hint === null ? message : `${message}. ${hint}`);
+}
+
+/** What was found of the files, for whoever takes them. */
+function summary(facts: ConversionFacts, size: number): string[] {
+  const least = (values: readonly (number | null)[]) =>
+    Math.min(...values.filter((value) => value !== null));
+  const { layers, opened_by, logits_cosine, fused_apart, generated_text } = facts;
+  const lines = [
+    `${layers.length} packed layers, ${bytes(size)}; each has its source's integers, zero points ` +
+    `and scales (least cosine ${least(layers.map(({ cosine }) => cosine)).toFixed(6)})`,
+  ];
+  if (opened_by === null) {
+    lines.push(
+      "read back by pare's own reading of the format: no library that is installed here loads it",
+    );
+  } else {
+    const opened = layers.map(({ opened_cosine }) => opened_cosine);
+    const tried = opened.some((value) => value !== null)
+      ? `, least cosine of a layer ${least(opened).toFixed(6)}`
+      : "";
+    lines.push(
+      `loaded by ${opened_by.split(" ").join(" and ")}${tried}, of its logits ` +
+        `${logits_cosine?.toFixed(6)}`,
+    );
+  }
+  lines.push(`it generates: ${JSON.stringify(generated_text)}`);
+  const [first] = fused_apart;
+  if (first !== undefined) {
+    lines.push(
+      `note: vLLM loads ${first.join(", ")} as one and refuses them as they lie on ` +
+        `different grids (${fused_apart.length} such groups); transformers does not`,
+    );
+  }
+  return lines;
+}
+
+/** `pare convert TRIAL DIR --to FORMAT`: a trial as files that other libraries load, proved. */
+export async function convertCommand(
+  name: string,
+  folder: string,
+  options: { store?: string; to: string },
+): Promise<void> {
+  const directory = resolve(folder);
+  checkTarget(directory);
+  const home = findHome(Deno.env.toObject(), options.store);
+  await checkHome({ ...home, store: home.root }, false);
+  using source = await convertSource(home, name);
+  const { artifact_dir } = source;
+  const client = createBackendClient({ home: home.root, nursery: false });
+  mkdirSync(dirname(directory), { recursive: true });
+  const partial = `${directory}.partial-${Deno.pid}`;
+  try {
+    const format = options.to;
+    const made = await run(client, {
+      stage: "convert",
+      format,
+      artifact_dir,
+      output_dir: partial,
+    });
+    const facts = await run(client, {
+      stage: "check_conversion",
+      format,
+      artifact_dir,
+      files_dir: partial,
+    });
+    refuseBroken(source.name, format, facts);
+    if (existsSync(directory)) rmSync(directory, { recursive: true });
+    renameSync(partial, directory);
+    console.log(`${source.name} as ${format} in ${directory}`);
+    for (const line of summary(facts, made.size_bytes)) console.log(line);
+  } finally {
+    await client.close();
+    rmSync(partial, { recursive: true, force: true });
+  }
+}
+
+function refuseBroken(name: string, format: string, facts: ConversionFacts): void {
+  const problems = conversionProblems(facts);
+  if (problems.length === 0) return;
+  const more = problems.length > 5 ? `\n… and ${problems.length - 5} more` : "";
+  throw new UsageError(
+    `Cannot hand on ${name} as ${format} as what was read back is not what was written:\n` +
+      problems.slice(0, 5).map((problem) => `  ${problem}`).join("\n") + more,
+  );
+}
