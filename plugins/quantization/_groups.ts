@@ -168,9 +168,10 @@ function leastCosine({ bits }: GridForm): number {
 }
 
 /** The parts of a model that can be rounded. */
-type RoundedPart = "linear" | "embedding";
+export type RoundedPart = "linear" | "embedding";
 
-function shapesOf(part: RoundedPart, { model }: Facts): readonly LinearShape[] {
+/** The matrices of a part. */
+export function shapesOf(part: RoundedPart, { model }: Facts): readonly LinearShape[] {
   if (part === "linear") return model.linear_shapes;
   const in_features = model.hidden_size;
   return [{ out_features: model.embedding_parameters / in_features, in_features, count: 1 }];

@@ -18,6 +18,8 @@ from pare_backends.stages.describe import method_files, method_params
 SMALL: dict[str, dict[str, Any]] = {
     "rtn": {"bits": 3, "group_size": 32},
     "int8": {"activation_group_size": 32},
+    "nf4": {},
+    "fp": {"format": "fp8_e4m3"},
     "gptq": {"bits": 3, "group_size": 32, "samples": 4},
     "autoround": {"bits": 3, "group_size": 32, "iters": 2, "samples": 4, "seqlen": 32},
     # A budget between two formats, so that which layer gets which hangs on what each is scored.
@@ -31,6 +33,10 @@ OTHERS: list[tuple[str, str, Any]] = [
     ("rtn", "symmetric", False),
     ("rtn", "targets", "all"),
     ("int8", "activation_group_size", 64),
+    *(("nf4", knob, value) for knob, value in [("quant_type", "fp4"), ("block_size", 128)]),
+    *(("nf4", knob, value) for knob, value in [("double_quant", True), ("targets", "all")]),
+    *(("fp", knob, value) for knob, value in [("format", "mxfp4"), ("scale", "per_tensor")]),
+    ("fp", "targets", "all"),
     *(("gptq", knob, value) for knob, value in [("bits", 4), ("group_size", 64), ("clip", False)]),
     ("gptq", "symmetric", False),
     ("gptq", "dampening", 0.2),
@@ -57,7 +63,7 @@ def written(out: Path, method: str, params: dict[str, Any]) -> dict[str, Any]:
     """What the artifact holds: each quantized layer's weights and the inputs' groups."""
     result = act(out, method, params)
     child = read(out)
-    layers = {name: tensor.dequantize() for name, tensor in child.stored.items()}
+    layers = {name: tensor.weight() for name, tensor in child.stored.items()}
     return {"layers": layers, "activations": (out / "config.json").read_text(), "result": result}
 
 

@@ -11,6 +11,7 @@ from pare_backends.checkpoint.forms import (
     LatticeTensor,
     SeedTensor,
     StoredTensor,
+    TableTensor,
 )
 from pare_backends.checkpoint.load import load_dequantized
 from pare_backends.checkpoint.size import formula_bytes, weight_bits
@@ -22,6 +23,7 @@ __all__ = [
     "LatticeTensor",
     "SeedTensor",
     "StoredTensor",
+    "TableTensor",
     "formula_bytes",
     "load_dequantized",
     "read",

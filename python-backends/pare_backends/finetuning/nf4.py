@@ -9,23 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from pare_backends.checkpoint.forms import number_tables
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 BLOCK = 64
 """Weights in a row that share a scale, as in bitsandbytes."""
-OFFSET = 0.9677083
-"""Probability at which the outermost values lie, as bitsandbytes' create_normal_map has it."""
 
 
 def code_book() -> torch.Tensor:
-    """The 16 values from -1 to 1: quantiles of the normal distribution, eight above zero and seven
-    below, and zero itself. returns: (16,) float32, rising"""
-    normal = torch.distributions.Normal(0.0, 1.0)
-    above = normal.icdf(torch.linspace(OFFSET, 0.5, 9, dtype=torch.float64)[:-1])
-    below = -normal.icdf(torch.linspace(OFFSET, 0.5, 8, dtype=torch.float64)[:-1])
-    values = torch.cat([above, below, torch.zeros(1, dtype=torch.float64)]).sort().values
-    return (values / values.max()).float()
+    """The 16 values from -1 to 1, bitsandbytes' own table. returns: (16,) float32, rising"""
+    return torch.tensor(number_tables.NF4)
 
 
 @functools.cache

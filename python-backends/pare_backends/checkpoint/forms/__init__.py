@@ -14,6 +14,7 @@ from pare_backends.checkpoint.forms.form import StoredTensor
 from pare_backends.checkpoint.forms.grid import GridTensor
 from pare_backends.checkpoint.forms.lattice import LatticeTensor
 from pare_backends.checkpoint.forms.seeds import SeedTensor
+from pare_backends.checkpoint.forms.table import TableTensor
 from pare_backends.checkpoint.stored import StoredTensors
 from pare_backends.failures import StageFailure
 
@@ -25,6 +26,7 @@ __all__ = [
     "LatticeTensor",
     "SeedTensor",
     "StoredTensor",
+    "TableTensor",
     "form_entries",
     "forms_by_layer",
     "own_forms",
@@ -32,7 +34,13 @@ __all__ = [
     "weight_name",
 ]
 
-REGISTERED: tuple[type[StoredTensor], ...] = (GridTensor, BitmaskTensor, SeedTensor, LatticeTensor)
+REGISTERED: tuple[type[StoredTensor], ...] = (
+    GridTensor,
+    BitmaskTensor,
+    SeedTensor,
+    LatticeTensor,
+    TableTensor,
+)
 OWN_FORMS = "pare_stored_forms"
 """Key of config.json: forms of pare's own, by name, with their layers."""
 CONFIG_KEYS = ("quantization_config", OWN_FORMS)
