@@ -14,13 +14,13 @@ const FORMATS = ["nvfp4", "mxfp4", "fp8_e4m3"] as const;
 const BLOCKS = { fp8_e4m3: -1, mxfp4: 32, nvfp4: 16 } as const;
 
 interface FloatParams {
-  readonly format: (typeof FORMATS)[number];
-  readonly scale: "per_channel" | "per_tensor";
+  readonly float_format: (typeof FORMATS)[number];
+  readonly fp8_scale: "per_channel" | "per_tensor";
   readonly targets: Targets;
 }
 
-function floatForm({ format, scale }: FloatParams): TableForm {
-  const whole = format === "fp8_e4m3" && scale === "per_tensor";
+function floatForm({ float_format: format, fp8_scale }: FloatParams): TableForm {
+  const whole = format === "fp8_e4m3" && fp8_scale === "per_tensor";
   return {
     form: "table",
     format,
@@ -34,26 +34,26 @@ export default defineMethod({
   name: "fp",
   summary: "Rounds weights to floats of 8 bits (FP8) or of 4 with small scales (MXFP4, NVFP4)",
   knobs: {
-    format: choice(FORMATS, {
+    float_format: choice(FORMATS, {
       default: "nvfp4",
       unit: "format of the numbers",
       description: "FP8 E4M3; E2M1 by blocks of 32 (MXFP4) or of 16 (NVFP4)",
     }),
-    scale: choice(["per_channel", "per_tensor"], {
+    fp8_scale: choice(["per_channel", "per_tensor"], {
       default: "per_channel",
       unit: "FP8 scales",
       description: "One scale for each output channel, or one for the matrix",
-      only_where: { knob: "format", is: ["fp8_e4m3"] },
+      only_where: { knob: "float_format", is: ["fp8_e4m3"] },
     }),
     targets: tableTargets,
   },
   needs: { environment: "default", gpu: false },
   leaves: (params, facts) => leavesTable(params.targets, floatForm(params), facts),
   order: roundsOnce,
-  label: ({ format, scale, targets }) => [
+  label: ({ float_format: format, fp8_scale, targets }) => [
     ...(targets === "linear" ? [] : [targets]),
     format,
-    ...(format === "fp8_e4m3" && scale === "per_tensor" ? ["one scale"] : []),
+    ...(format === "fp8_e4m3" && fp8_scale === "per_tensor" ? ["one scale"] : []),
   ],
   hint: tableHint,
   supports: packsLinearLayers,
@@ -62,14 +62,14 @@ export default defineMethod({
     if (!packs.ok) return packs;
     const embedding = params.targets === "linear" ? [] : [facts.model.hidden_size];
     const linear = params.targets === "embedding" ? [] : linearRows(facts);
-    return dividesRows(BLOCKS[params.format], [...linear, ...embedding]);
+    return dividesRows(BLOCKS[params.float_format], [...linear, ...embedding]);
   },
   // No runtime here is faster by these numbers: they are tried where the user names them.
   seed: () => null,
   next(params, finding) {
-    const at = FORMATS.indexOf(params.format) + (finding === "lost" ? 1 : -1);
-    const format = FORMATS[at];
-    return format === undefined ? null : { ...params, format };
+    const at = FORMATS.indexOf(params.float_format) + (finding === "lost" ? 1 : -1);
+    const float_format = FORMATS[at];
+    return float_format === undefined ? null : { ...params, float_format };
   },
   estimateSeconds: ({ targets }, facts) => tableSeconds(targets, facts),
   estimateMemory: (_params, facts) => tableMemory(facts),

@@ -23,7 +23,8 @@ Deno.test("a method's bytes are those of its form, and it claims no speed", () =
   for (
     const [changes, form] of [
       [
-        fp.leaves({ format: "mxfp4", scale: "per_channel", targets: "linear" }, facts).changes,
+        fp.leaves({ float_format: "mxfp4", fp8_scale: "per_channel", targets: "linear" }, facts)
+          .changes,
         { ...plain, format: "mxfp4", block_size: 32 },
       ],
       [
@@ -44,11 +45,11 @@ Deno.test("blocks that do not divide a row are refused before any work", () => {
   const facts = smallFacts();
   const linear_shapes = [{ out_features: 64, in_features: 40, count: 1 }];
   const odd = { ...facts, model: { ...facts.model, linear_shapes } };
-  const params = { format: "nvfp4", scale: "per_channel", targets: "linear" } as const;
+  const params = { float_format: "nvfp4", fp8_scale: "per_channel", targets: "linear" } as const;
   const refused = {
     ok: false,
     reason: "a group size of 16 does not divide the rows of 40 weights",
   };
   assert.deepEqual(fp.accepts(params, odd), refused);
-  assert.equal(fp.accepts({ ...params, format: "fp8_e4m3" }, odd).ok, true);
+  assert.equal(fp.accepts({ ...params, float_format: "fp8_e4m3" }, odd).ok, true);
 });

@@ -187,8 +187,8 @@ def rounded(method: ModuleType, params: object) -> Checkpoint:
     ("method", "params"),
     [
         (nf4, nf4.Params(double_quant=True, targets="all")),
-        (fp, fp.Params(format="fp8_e4m3", scale="per_tensor")),
-        (fp, fp.Params(format="nvfp4")),
+        (fp, fp.Params(float_format="fp8_e4m3", fp8_scale="per_tensor")),
+        (fp, fp.Params(float_format="nvfp4")),
     ],
 )
 def test_the_model_computes_with_the_numbers(

@@ -18,10 +18,10 @@ BLOCKS = {"mxfp4": 32, "nvfp4": 16}
 class Params:
     """Knobs; the same as in plugins/quantization/fp.ts."""
 
-    format: str = choice(
+    float_format: str = choice(
         "nvfp4", choices=("fp8_e4m3", "mxfp4", "nvfp4"), unit="format of the numbers"
     )
-    scale: str = choice("per_channel", choices=("per_channel", "per_tensor"), unit="FP8 scales")
+    fp8_scale: str = choice("per_channel", choices=("per_channel", "per_tensor"), unit="FP8 scales")
     targets: str = choice(
         "linear", choices=("linear", "embedding", "all"), unit="part of the model"
     )
@@ -30,8 +30,8 @@ class Params:
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
     """Rounds every matrix of the chosen part by itself."""
     layers = context.layout.part(params.targets)
-    block: int | None = BLOCKS.get(params.format, -1)
+    block: int | None = BLOCKS.get(params.float_format, -1)
     check_groups(checkpoint, context.layout, layers, block or -1)
-    if params.format == "fp8_e4m3" and params.scale == "per_tensor":
+    if params.float_format == "fp8_e4m3" and params.fp8_scale == "per_tensor":
         block = None
-    return round_to_table(checkpoint, context, layers, params.format, block)
+    return round_to_table(checkpoint, context, layers, params.float_format, block)
