@@ -14,9 +14,7 @@ from pare_backends.quantization.rounding import round_matrix
 
 def lost(weights: np.ndarray, made: np.ndarray) -> np.ndarray:
     """Mean absolute error of each group of 32."""
-    return np.asarray(
-        np.abs(weights - made).reshape(-1, 32).mean(axis=1), dtype=np.float64
-    )
+    return np.asarray(np.abs(weights - made).reshape(-1, 32).mean(axis=1), dtype=np.float64)
 
 
 @pytest.mark.parametrize("bits", [8, 4, 3, 2])
@@ -36,9 +34,7 @@ def test_an_outlier_does_not_stretch_the_grid_of_the_others() -> None:
     rng = np.random.default_rng(0)
     weights = (rng.standard_normal((8, 64)) * 0.02).astype(np.float32)
     weights[:, 5] = 0.12
-    nearest = np.abs(
-        round_matrix("layer", weights, 2, 64, False).weight() - weights
-    ).mean()
+    nearest = np.abs(round_matrix("layer", weights, 2, 64, False).weight() - weights).mean()
     found = np.abs(fitted("layer", weights, 2, 64, 20).weight() - weights).mean()
     assert found < 0.8 * nearest
 
@@ -54,9 +50,7 @@ def test_the_shrinkage_is_the_published_one() -> None:
 @pytest.mark.parametrize("fill", [0.0, 0.25, -3.0])
 def test_constant_rows_come_back(fill: float) -> None:
     weights = np.full((3, 64), fill, np.float32)
-    assert fitted("layer", weights, 2, -1, 5).weight() == pytest.approx(
-        weights, rel=1e-3
-    )
+    assert fitted("layer", weights, 2, -1, 5).weight() == pytest.approx(weights, rel=1e-3)
 
 
 def test_numbers_that_are_none_are_refused() -> None:
