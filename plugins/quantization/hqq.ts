@@ -1,4 +1,4 @@
-import { choice, defineMethod, type Facts, integer } from "../../core/mod.ts";
+import { defineMethod, type Facts, integer } from "../../core/mod.ts";
 import {
   acceptsLinear,
   autoGroupSize,
