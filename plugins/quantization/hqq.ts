@@ -13,6 +13,7 @@ import {
   modelMemory,
   nextBits,
   roundsOnce,
+  seedGroupSize,
   weightBits,
 } from "./_groups.ts";
 import { partsOf, tableTargets, type Targets } from "./_table.ts";
@@ -68,8 +69,8 @@ export default defineMethod({
     return params.targets === "embedding" ? { ok: true } : acceptsLinear(asymmetric(params), facts);
   },
   auto: (facts) => ({ group_size: autoGroupSize(facts) }),
-  // `gptq` and `rtn` with a clip are the first points; this one is tried where it is named.
-  seed: () => null,
+  seed: (boldness, facts) =>
+    boldness === "balanced" ? { bits: 4, group_size: seedGroupSize(facts) } : null,
   next(params, finding, facts) {
     const next = nextBits({ ...params, symmetric: false }, finding, facts);
     return next === null ? null : { ...params, bits: next.bits };

@@ -19,7 +19,7 @@ class Params:
     """Knobs; the same as in plugins/quantization/fp.ts."""
 
     float_format: str = choice(
-        "nvfp4", choices=("fp8_e4m3", "mxfp4", "nvfp4"), unit="format of the numbers"
+        "nvfp4", choices=("nvfp4", "mxfp4", "fp8_e4m3"), unit="format of the numbers"
     )
     fp8_scale: str = choice("per_channel", choices=("per_channel", "per_tensor"), unit="FP8 scales")
     targets: str = choice(
