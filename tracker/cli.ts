@@ -241,6 +241,15 @@ function addLookCommands(program: Command): void {
     .action(async (options) => (await import("./commands/status.ts")).statusCommand(options));
 }
 
+/** The store as a page. */
+function addBoardCommand(program: Command): void {
+  program.command("board").description("the store as a local page, live, and as JSON over HTTP")
+    .option("--store <dir>", "a store; may be repeated; default: store/ in PARE_HOME", collect)
+    .option("--port <n>", "exactly this port; default: the first free one from 4747 on")
+    .option("--no-open", "print the address and open no browser")
+    .action(async (options) => (await import("./board/board_command.ts")).boardCommand(options));
+}
+
 /** What there is to name in a study. */
 function addKnownCommands(program: Command): void {
   withJson(
@@ -276,7 +285,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Set up:": ["setup", "doctor"],
   "Start, and go on:": ["run", "stages", "resume", "demo", "evaluate"],
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
-  "Look:": ["studies", "show", "status", "log", "note", "sql"],
+  "Look:": ["board", "studies", "show", "status", "log", "note", "sql"],
   "Compare and decide:": ["compare", "weigh", "sensitivity"],
   "Publish:": ["report", "export", "convert", "mlflow"],
   "Keep and clean:": ["store", "import", "gc"],
@@ -310,6 +319,7 @@ function buildProgram(): Command {
   addQueryCommands(program);
   addImportCommands(program.command("import").description("take runs of another tracker over"));
   addLookCommands(program);
+  addBoardCommand(program);
   addStoreCommands(program.command("store").description("rebuild or check the store"));
   addKnownCommands(program);
   addWeighCommands(program);

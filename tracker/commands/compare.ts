@@ -13,7 +13,8 @@ import {
 } from "./output/beside.ts";
 import { jsonText } from "./output/print_json.ts";
 
-async function besideTrials(store: Store, first: string, second: string) {
+/** Two trials of a store, sample by sample and by what they cost. */
+export async function besideTrials(store: Store, first: string, second: string) {
   const [one, other] = [await findTrial(store, first), await findTrial(store, second)];
   const names = [one.trial_id, other.trial_id] as const;
   const compared = await compareTrials(store, ...names);

@@ -35,7 +35,10 @@ export function readProfiles(path: string = SHIPPED): WeightProfile[] {
 }
 
 /** A study's trials under other weights; nothing is run and nothing recorded. */
-export function weighView(view: StudyView, weights: WeightProfile["weights"]): Weighed {
+export function weighView(
+  view: Pick<StudyView, "study_id" | "spec" | "facts" | "trials" | "request">,
+  weights: WeightProfile["weights"],
+): Weighed {
   const { spec, facts, trials, request } = view;
   if (request.evaluation !== undefined) {
     throw new UsageError(`Cannot weigh ${view.study_id} as it only evaluates: it has no front`);

@@ -9,6 +9,8 @@ export interface ReadingRange {
   to?: number;
   /** Whole records of this type are passed over, ten times as fast. */
   without?: JournalRecord["type"] | undefined;
+  /** Told where the record behind one that was passed over begins. */
+  passed?: (next: number) => void;
 }
 
 /** All entries; refuses a journal that only a newer pare can read. */
@@ -31,7 +33,7 @@ export async function knownEntries(path: string, range: ReadingRange): Promise<E
  */
 export async function* readJournal(
   path: string,
-  { from = 0, to = Infinity, without }: ReadingRange = {},
+  { from = 0, to = Infinity, without, passed }: ReadingRange = {},
 ): AsyncGenerator<Entry> {
   let file: Deno.FsFile;
   try {
@@ -42,7 +44,7 @@ export async function* readJournal(
   }
   try {
     await file.seek(from, Deno.SeekMode.Start);
-    yield* entriesOf(file, from, to, without);
+    yield* entriesOf(file, { from, to, without, passed });
   } finally {
     file.close();
   }
@@ -50,9 +52,12 @@ export async function* readJournal(
 
 async function* entriesOf(
   file: Deno.FsFile,
-  from: number,
-  to: number,
-  without: ReadingRange["without"],
+  { from, to, without, passed }: {
+    from: number;
+    to: number;
+    without: ReadingRange["without"];
+    passed: ReadingRange["passed"];
+  },
 ): AsyncGenerator<Entry> {
   let pending = new Uint8Array(0);
   let base = from;
@@ -65,7 +70,8 @@ async function* entriesOf(
     if (read !== null) pending = joined(pending, chunk.subarray(0, read));
     let at = 0;
     for (let entry = readEntry(pending, at, base, without); entry !== null;) {
-      if (entry.kind !== "skipped") yield entry;
+      if (entry.kind === "skipped") passed?.(entry.next);
+      else yield entry;
       at = entry.next - base;
       entry = at < pending.length ? readEntry(pending, at, base, without) : null;
     }

@@ -1,0 +1,12 @@
+import type { StudyQueue } from "./queue.ts";
+import type { BoardStores } from "./board_stores.ts";
+import type { JournalWatch } from "./follow.ts";
+
+/** What every route of a board works with. */
+export interface Board {
+  readonly stores: BoardStores;
+  readonly watch: JournalWatch;
+  readonly queue: StudyQueue;
+  /** Ends every stream of events. */
+  readonly ending: AbortSignal;
+}

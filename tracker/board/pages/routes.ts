@@ -1,0 +1,118 @@
+import { readFile } from "node:fs/promises";
+import type { Context, Hono } from "hono";
+import { UsageError } from "../../../core/mod.ts";
+import type { Board } from "../board.ts";
+import { FlipsQuery, ListQuery } from "../api/operations.ts";
+import { checked } from "../api/read_request.ts";
+import { listViews } from "../resources/questions.ts";
+import { listStudies, readStudy } from "../resources/studies.ts";
+import { listFlips, listTrials, readComparison, readTrial, trialId } from "../resources/trials.ts";
+import { comparePage } from "./compare_page.ts";
+import { sqlPage } from "./sql_page.ts";
+import { studiesPage } from "./studies_page.ts";
+import { studyPage, submittedPage } from "./study_page.ts";
+import { trialPage } from "./trial_page.ts";
+
+const ASSETS: Readonly<Record<string, string>> = {
+  "board.css": "text/css; charset=utf-8",
+  "board.js": "text/javascript; charset=utf-8",
+  "front.js": "text/javascript; charset=utf-8",
+  "icon.svg": "image/svg+xml",
+};
+
+/** Rows of an answer that a page draws. */
+const DRAWN_ROWS = 500;
+const SAMPLES_A_PAGE = 50;
+
+async function study(c: Context, board: Board): Promise<Response> {
+  const name = c.req.param("study") ?? "";
+  const submitted = board.queue.get(name);
+  const asked = checked(ListQuery, c.req.query());
+  try {
+    const row = await readStudy(board.stores, name);
+    const trials = await listTrials(board.stores, name, asked);
+    return await c.html(studyPage(row, trials, { order: asked.order, find: asked.find }));
+  } catch (error) {
+    if (submitted === undefined || !(error instanceof UsageError)) throw error;
+    return await c.html(submittedPage(submitted));
+  }
+}
+
+async function trial(c: Context, { stores }: Board): Promise<Response> {
+  const [study_id, name] = [c.req.param("study") ?? "", c.req.param("trial") ?? ""];
+  const { which, task, page } = checked(FlipsQuery, c.req.query());
+  const row = await readTrial(stores, study_id, name);
+  const baseline = row["baseline"];
+  const own = trialId(study_id, name);
+  const samples = typeof baseline !== "string" || baseline === own ? null : await listFlips(
+    await stores.of(study_id),
+    [baseline, own],
+    { which, task, page, page_size: SAMPLES_A_PAGE },
+  );
+  return await c.html(trialPage(row, samples, { which, task }));
+}
+
+/** Two names of the form, or the two trials that were marked on a study's page. */
+function namesOf(c: Context): { first: string; second: string } {
+  const marked = c.req.queries("trial") ?? [];
+  if (marked.length > 0 && marked.length !== 2) {
+    throw new UsageError(`Cannot compare ${marked.length} trials: mark two of them`);
+  }
+  const [first = c.req.query("first") ?? "", second = c.req.query("second") ?? ""] = marked;
+  return { first, second };
+}
+
+async function compare(c: Context, { stores }: Board): Promise<Response> {
+  const names = namesOf(c);
+  const { first: _, second: __, trial: ___, ...rest } = c.req.query();
+  const state = checked(FlipsQuery, rest);
+  if (names.first === "" || names.second === "") return await c.html(comparePage(names, null));
+  const { beside, store } = await readComparison(stores, names.first, names.second);
+  const page_size = SAMPLES_A_PAGE;
+  const samples = await listFlips(store, [names.first, names.second], { ...state, page_size });
+  const [first, second] = await Promise.all(
+    [names.first, names.second].map((name) =>
+      readTrial(stores, name.slice(0, name.lastIndexOf("/")), name)
+    ),
+  );
+  const found = { beside, trials: [first!, second!] as const, samples, state };
+  return await c.html(comparePage(names, found));
+}
+
+async function sql(c: Context, { stores }: Board): Promise<Response> {
+  const [asked, named] = [c.req.query("sql") ?? "", c.req.query("store") ?? ""];
+  const state = { sql: asked, store: named, stores: stores.roots };
+  try {
+    const store = await stores.at(named);
+    const views = await listViews(store);
+    try {
+      const answer = asked === "" ? null : await store.query(asked, { maxRows: DRAWN_ROWS });
+      return await c.html(sqlPage({ ...state, views, answer, refused: null }));
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      c.status(400);
+      return await c.html(sqlPage({ ...state, views, answer: null, refused: error.message }));
+    }
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return await c.html(sqlPage({ ...state, views: [], answer: null, refused: error.message }));
+  }
+}
+
+/** The pages, and the few files that they need. */
+export function addPages(app: Hono, board: Board): void {
+  app.get("/", async (c) => {
+    const studies = await listStudies(board.stores);
+    return await c.html(studiesPage(studies, board.queue.open(), board.stores.roots.length > 1));
+  });
+  app.get("/studies/:study", (c) => study(c, board));
+  app.get("/studies/:study/trials/:trial", (c) => trial(c, board));
+  app.get("/compare", (c) => compare(c, board));
+  app.get("/sql", (c) => sql(c, board));
+  app.get("/assets/:name", async (c) => {
+    const type = ASSETS[c.req.param("name")];
+    if (type === undefined) return await c.notFound();
+    const file = new URL(`../assets/${c.req.param("name")}`, import.meta.url);
+    return new Response(await readFile(file, "utf8"), { headers: { "content-type": type } });
+  });
+}

@@ -1,0 +1,66 @@
+import { html } from "hono/html";
+import { endedBy } from "../../view/ended_by.ts";
+import type { Submission } from "../queue.ts";
+import type { Row, StudyLine } from "../resources/studies.ts";
+import { layout, type Markup } from "./layout.ts";
+import { moment, studyPath, table, text } from "./parts.ts";
+
+function state(row: Row): string {
+  return row["state"] === "ended"
+    ? `ended by ${endedBy(row["stop"] as string | null) ?? "–"}`
+    : String(row["state"]);
+}
+
+function inLine(waiting: readonly Submission[]): Markup | string {
+  if (waiting.length === 0) return "";
+  return html`
+    <section aria-labelledby="line">
+      <h2 id="line">In line</h2>
+      <ul>${waiting.map(({ study_id, state, position }) =>
+        html`<li><a href="${studyPath(study_id)}">${study_id}</a>: ${state}${
+          position > 0 ? `, place ${position}` : ""
+        }</li>`
+      )}</ul>
+    </section>
+  `;
+}
+
+const EMPTY = html`
+  <p>Nothing is recorded in this store yet. Start a study, and it shows here as it
+  runs:</p>
+  <pre><code>deno task pare run --model demo --dataset demo --max-trials 5</code></pre>
+`;
+
+/** All studies of all stores. */
+export function studiesPage(
+  studies: readonly StudyLine[],
+  waiting: readonly Submission[],
+  several: boolean,
+): Markup {
+  const known = new Set(studies.map(({ study_id }) => study_id));
+  const rows = studies as unknown as Row[]; // fields of a line are values of a row
+  const columns = [
+    {
+      heading: "study",
+      cell: (row: Row) =>
+        html`<a href="${studyPath(text(row["study_id"]))}">${text(row["study_id"])}</a>`,
+    },
+    { heading: "model", cell: (row: Row) => text(row["model_name"]) },
+    { heading: "dataset", cell: (row: Row) => text(row["dataset"]) },
+    { heading: "trials", cell: (row: Row) => text(row["trials"]), numeric: true },
+    {
+      heading: "state",
+      cell: (row: Row) =>
+        row["source"] === "pare" ? state(row) : `imported from ${text(row["source"])}`,
+    },
+    { heading: "opened", cell: (row: Row) => moment(row["opened_at"]) },
+    ...several ? [{ heading: "store", cell: (row: Row) => text(row["store"]) }] : [],
+  ];
+  return layout({
+    title: "Studies",
+    at: "studies",
+    body: html`<h1>Studies</h1>
+${inLine(waiting.filter(({ study_id }) => !known.has(study_id)))}
+${rows.length === 0 ? EMPTY : table("Studies, the newest first", columns, rows)}`,
+  });
+}

@@ -1,0 +1,257 @@
+import { html } from "hono/html";
+import { isDecisive } from "../../../core/mod.ts";
+import { endedBy } from "../../view/ended_by.ts";
+import type { Submission } from "../queue.ts";
+import type { DrawnFigure, Row } from "../resources/studies.ts";
+import type { Page } from "../resources/trials.ts";
+import { layout, type Markup } from "./layout.ts";
+import {
+  facts,
+  figure,
+  interval,
+  listOf,
+  moment,
+  noteForm,
+  pager,
+  path,
+  size,
+  studyPath,
+  table,
+  type TableColumn,
+  text,
+  trialLink,
+} from "./parts.ts";
+
+/** What a page of a study shows of its list of trials. */
+export interface StudyPageState {
+  readonly order: string;
+  readonly find: string;
+}
+
+const FIGURES: readonly (readonly [DrawnFigure, string])[] = [
+  ["hypervolume", "What the front gained by each episode"],
+  ["retention", "What is left of each benchmark"],
+  ["knobEffects", "What each knob does"],
+  ["layerSensitivity", "What each layer would cost"],
+  ["energy", "Energy"],
+  ["memory", "Memory over time"],
+  ["phases", "Where the time went"],
+];
+
+function standing(row: Row): string {
+  if (row["recommended"] === true) return "recommended";
+  if (row["number"] === 0) return "baseline";
+  if (row["state"] !== "completed") return text(row["state"]);
+  if (Array.isArray(row["violated"]) && row["violated"].length > 0) return "breaks a limit";
+  if (!isDecisive(text(row["fidelity"]))) return `${text(row["fidelity"])} only`;
+  return row["on_front"] === true ? "front" : "dominated";
+}
+
+/** The list of trials; its state is in the address, so that it can be shared. */
+function trialList(study_id: string, trials: Page, state: StudyPageState): Markup {
+  const address = (more: Record<string, string>) =>
+    `?${new URLSearchParams({ ...state, ...more })}#trials`;
+  const sorted = (heading: string, order: string, cell: TableColumn["cell"]): TableColumn => ({
+    heading: order === state.order ? `${heading} ▾` : heading,
+    cell,
+    numeric: true,
+  });
+  const columns: TableColumn[] = [
+    { heading: "trial", cell: (row) => trialLink(row["trial_id"]) },
+    { heading: "recipe", cell: (row) => text(row["readable_id"] ?? row["methods"]) },
+    { heading: "standing", cell: standing },
+    sorted("accuracy", "accuracy", (row) => figure(row["accuracy"])),
+    sorted("perplexity", "perplexity", (row) => figure(row["perplexity"])),
+    sorted(
+      "latency ×",
+      "latency_ratio",
+      (row) => interval(row["latency_ratio"], row["latency_ratio_low"], row["latency_ratio_high"]),
+    ),
+    sorted("size", "size_bytes", (row) => size(row["size_bytes"])),
+    sorted("reward", "reward", (row) => figure(row["reward"])),
+    {
+      heading: "compare",
+      cell: (row) => {
+        const id = text(row["trial_id"]);
+        return html`
+          <input type="checkbox" name="trial" value="${id}" form="compare-trials"
+            aria-label="Compare ${id}">
+        `;
+      },
+    },
+  ];
+  const orders = [
+    "rank",
+    "number",
+    "accuracy",
+    "perplexity",
+    "latency_ratio",
+    "size_bytes",
+    "reward",
+  ];
+  return html`<section aria-labelledby="trials"><h2 id="trials">Trials</h2>
+<form class="line" method="get" action="${studyPath(study_id)}#trials">
+<label>Find <input type="search" name="find" value="${state.find}"></label>
+<label>Order <select name="order">${
+    orders.map((one) =>
+      one === state.order ? html`<option selected>${one}</option>` : html`<option>${one}</option>`
+    )
+  }</select></label><button>Show</button></form>
+${
+    table(
+      "Trials",
+      columns,
+      trials.rows,
+      state.find === "" ? "none has begun" : `none has "${state.find}"`,
+    )
+  }
+${pager(trials, (page) => address({ page: String(page) }))}
+<form id="compare-trials" class="line" method="get" action="/compare">
+<button>Compare the two that are marked</button></form></section>`;
+}
+
+function weights(study: Row): Markup {
+  const names = ["accuracy", "latency", "memory", "energy"] as const;
+  const rows = names.map((name) => {
+    const value = Number(study[`weight_${name}`] ?? 0);
+    return html`<label>${name} <input type="range" name="${name}" min="0" max="1" step="0.05"
+value="${value}"><output>${value}</output></label>`;
+  });
+  return html`
+    <form class="weights" data-weigh="${path("api", "studies", text(study["study_id"]), "weigh")}">
+      <fieldset><legend>Weights: what others would pick</legend>${rows}
+    <p class="weighed" role="status" aria-live="polite"></p></fieldset>
+    </form>
+  `;
+}
+
+/** The front: a picture without the script, with it one that can be pointed at and brushed. */
+function front(study: Row): Markup {
+  const id = text(study["study_id"]);
+  const source = path("api", "studies", id);
+  return html`<section aria-labelledby="front"><h2 id="front">Front</h2>
+${study["front_note"] === null ? "" : html`<p>${text(study["front_note"])}</p>`}
+<div class="front" data-front="${source}/front" data-recommended="${text(study["recommended"])}">
+<noscript><img alt="The front of ${id}: quality against cost; the table below has its figures"
+src="${source}/figures/pareto?width=800"></noscript></div>
+${weights(study)}</section>`;
+}
+
+function failures(study: Row): Markup | string {
+  const rows = listOf(study["failures"]);
+  if (rows.length === 0) return "";
+  return html`
+    <section
+      aria-labelledby="failures"><h2 id="failures">Why trials ended early</h2>${table(
+        `${text(study["failed"])} trials ended early`,
+        [
+          { heading: "trial", cell: (row) => trialLink(row["trial_id"]) },
+          { heading: "methods", cell: (row) => text(row["methods"]) },
+          { heading: "at", cell: (row) => text(row["stage"]) },
+          { heading: "why", cell: (row) => text(row["reason"]) },
+          { heading: "what to do", cell: (row) => text(row["what_to_do"]) },
+        ],
+        rows,
+      )}</section>
+  `;
+}
+
+function alerts(study: Row): Markup | string {
+  const rows = listOf(study["alerts"]);
+  if (rows.length === 0) return "";
+  return html`<section aria-labelledby="alerts"><h2 id="alerts">Alerts</h2>${
+    table("Alerts, the newest first", [
+      { heading: "when", cell: (row) => moment(row["happened_at"]) },
+      { heading: "trial", cell: (row) => trialLink(row["trial_id"]) },
+      { heading: "what", cell: (row) => text(row["condition"]) },
+      { heading: "evidence", cell: (row) => text(row["evidence"]) },
+      { heading: "what came of it", cell: (row) => text(row["outcome"]) },
+    ], rows)
+  }</section>`;
+}
+
+function drawn(id: string): Markup {
+  return html`
+    <section
+      aria-labelledby="figures"><h2 id="figures">Figures</h2>${FIGURES.map(([name, caption]) =>
+        html`
+          <details data-figure="${path("api", "studies", id, "figures", name)}">
+            <summary>${caption}</summary>
+          </details>
+        `
+      )}<noscript><p>The figures: ${FIGURES.map(([name, caption]) =>
+        html`
+          <a href="${path("api", "studies", id, "figures", name)}">${caption}</a>
+        `
+      )}</p></noscript></section>
+  `;
+}
+
+const STATES: Readonly<Record<string, string>> = {
+  running: "runs now",
+  interrupted: "was interrupted: resume goes on with it",
+};
+
+function head(study: Row): Markup {
+  const stop = endedBy(study["stop"] as string | null);
+  const state = stop === null
+    ? STATES[text(study["state"])] ?? text(study["state"])
+    : `ended by ${stop}`;
+  return facts([
+    ["state", state],
+    ["model", text(study["model_name"])],
+    ["dataset", text(study["dataset"])],
+    ["recommended", trialLink(study["recommended"])],
+    ["trials", `${text(study["trials"])}, ${text(study["completed"])} complete`],
+    ["runtime", text(study["runtime"])],
+    ["machine", `${text(study["device_name"])}, ${text(study["cores"])} cores`],
+    ["allowed drop", text(study["max_accuracy_drop"])],
+    ["seed", text(study["seed"])],
+    ["opened", moment(study["opened_at"])],
+  ]);
+}
+
+/** One study; the parts marked live are fetched again as it goes on. */
+export function studyPage(study: Row, trials: Page, state: StudyPageState): Markup {
+  const id = text(study["study_id"]);
+  const api = path("api", "studies", id);
+  return layout({
+    title: id,
+    at: "studies",
+    body: html`
+      <h1>${id}</h1>
+      <div data-live="head">${head(study)}
+      ${study["message"] === null ? "" : html`<p>${text(study["message"])}</p>`}
+      ${study["stale"] === null ? "" : html`<p class="refusal">${text(study["stale"])}</p>`}</div>
+      <section aria-labelledby="events">
+        <h2 id="events">Events</h2>
+        <ol class="events" data-events="${api}/events" data-state="${text(study["state"])}"
+          aria-label="Events as they are recorded"></ol>
+      </section>
+      ${front(study)}
+      <div data-live="trials">${trialList(id, trials, state)}</div>
+      <div data-live="ended">${failures(study)}${alerts(study)}</div>
+      ${drawn(id)}
+      ${noteForm(`${api}/notes`, listOf(study["notes"]))}
+      <section aria-labelledby="again">
+        <h2 id="again">Run it again</h2>
+        <pre><code>${text(study["command"])}</code></pre>
+      </section>
+    `,
+  });
+}
+
+/** A study that was submitted and has recorded nothing yet. */
+export function submittedPage({ study_id, state, position, said }: Submission): Markup {
+  return layout({
+    title: study_id,
+    at: "studies",
+    body: html`
+      <h1>${study_id}</h1>
+      <div data-live="head" data-again="2000">
+        <p>${state}${position > 0 ? `, place ${position} in line` : ""}</p>
+        <pre><code>${said.join("\n")}</code></pre>
+      </div>
+    `,
+  });
+}

@@ -1,0 +1,180 @@
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { execa } from "execa";
+import { checkStudy } from "../check_study.ts";
+import { studyName } from "../find_study.ts";
+import { storePaths } from "../store/store_paths.ts";
+import { storeWriter } from "../store/store_writer.ts";
+import { Refused } from "./refused.ts";
+
+/** A study that was submitted to this board. */
+export interface Submission {
+  readonly study_id: string;
+  readonly store: string;
+  /** Its place in line, from 1; 0: it is not waiting. */
+  position: number;
+  state: "waiting" | "starting" | "ended";
+  /** What its process said last. */
+  said: string[];
+  exit_code: number | null;
+}
+
+/** Starts the process of a study; resolves with its exit code. */
+export type StartStudy = (
+  document: string,
+  store: string,
+  say: (line: string) => void,
+) => { done: Promise<number>; stop(): void };
+
+const ENTRY = fileURLToPath(new URL("submitted_study.ts", import.meta.url));
+const LINES_KEPT = 40;
+const MOST_WAITING = 100;
+/** How often the line is looked at while another process writes the store. */
+const LOOK_MS = 1_000;
+
+/**
+ * Runs `pare run` for a document. It has a process group of its own: the terminal's Ctrl-C is given to
+ * the board, which stops the study once.
+ */
+export const startStudyProcess: StartStudy = (document, store, say) => {
+  const words = ["run", "--allow-all", "--no-check", ENTRY, "run", document, "--store", store];
+  const child = execa(Deno.execPath(), words, {
+    ...{ reject: false, stdin: "ignore", detached: true, all: true, buffer: false },
+  });
+  const listen = async () => {
+    for await (const line of child.iterable({ from: "all" })) say(String(line));
+  };
+  void listen().catch(() => {}); // what it said is lost with its end only
+  return {
+    done: child.then(({ exitCode }) => exitCode ?? 1),
+    stop: () => void child.kill("SIGINT"),
+  };
+};
+
+interface Running {
+  readonly submission: Submission;
+  stop(): void;
+}
+
+/** Studies submitted to a board: one runs at a time, the others wait in line. */
+export class StudyQueue implements AsyncDisposable {
+  readonly #known = new Map<string, Submission>();
+  readonly #line: { submission: Submission; document: string }[] = [];
+  #running: (Running & { done: Promise<void> }) | null = null;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #closed = false;
+
+  constructor(
+    private readonly studies: string,
+    private readonly start: StartStudy = startStudyProcess,
+  ) {}
+
+  get(study_id: string): Submission | undefined {
+    return this.#known.get(study_id);
+  }
+
+  /** Those that wait or run, in the order of the line. */
+  open(): Submission[] {
+    return [...this.#known.values()].filter(({ state }) => state !== "ended");
+  }
+
+  /** Checks a study document as `pare run` does and puts it in line. */
+  async submit(given: unknown, store: string): Promise<Submission> {
+    const request = checkStudy(given, "study");
+    if (this.#line.length >= MOST_WAITING) {
+      throw new Refused(409, `Cannot take one more study: ${MOST_WAITING} wait in line already`);
+    }
+    const study_id = this.#freeName(studyName(request, new Date()));
+    const submission: Submission = {
+      ...{ study_id, store, position: 0, state: "waiting", said: [], exit_code: null },
+    };
+    this.#known.set(study_id, submission);
+    const folder = join(this.studies, study_id);
+    await mkdir(folder, { recursive: true });
+    const document = join(folder, "study.json");
+    // What was given, not what defaults made of it: the study infers what is not said.
+    await writeFile(document, JSON.stringify(given, null, 2) + "\n");
+    this.#line.push({ submission, document });
+    this.#goOn();
+    return submission;
+  }
+
+  /** Takes a study out of the line, or ends it as Ctrl-C does. */
+  stop(study_id: string): "removed" | "stopping" | "not here" {
+    const at = this.#line.findIndex(({ submission }) => submission.study_id === study_id);
+    if (at >= 0) {
+      const [taken] = this.#line.splice(at, 1);
+      taken!.submission.state = "ended";
+      taken!.submission.position = 0;
+      taken!.submission.said.push("taken out of the line before it began");
+      this.#number();
+      return "removed";
+    }
+    if (this.#running?.submission.study_id !== study_id) return "not here";
+    this.#running.stop();
+    return "stopping";
+  }
+
+  #freeName(name: string): string {
+    const taken = (one: string) => this.#known.has(one) || existsSync(join(this.studies, one));
+    if (!taken(name)) return name;
+    for (let n = 2;; n++) if (!taken(`${name}-${n}`)) return `${name}-${n}`;
+  }
+
+  #number(): void {
+    this.#line.forEach(({ submission }, at) => submission.position = at + 1);
+  }
+
+  #goOn(): void {
+    this.#number();
+    const [next] = this.#line;
+    if (this.#closed || this.#running !== null || next === undefined) return;
+    if (storeWriter(storePaths(next.submission.store)) !== null) {
+      // Somebody else's study has the store: the line is looked at again.
+      this.#timer ??= setTimeout(() => {
+        this.#timer = null;
+        this.#goOn();
+      }, LOOK_MS);
+      return;
+    }
+    this.#line.shift();
+    this.#number();
+    this.#begin(next.submission, next.document);
+  }
+
+  #begin(submission: Submission, document: string): void {
+    submission.state = "starting";
+    submission.position = 0;
+    const { done, stop } = this.start(document, submission.store, (line) => {
+      submission.said = [...submission.said, line].slice(-LINES_KEPT);
+    });
+    let stopped = false;
+    const ended = done.then((code) => code, () => 1).then((code) => {
+      submission.state = "ended";
+      submission.exit_code = code;
+      this.#running = null;
+      this.#goOn();
+    });
+    const once = () => {
+      if (!stopped) stop(); // a second SIGINT would end it at once, in the midst of a record
+      stopped = true;
+    };
+    this.#running = { submission, stop: once, done: ended };
+  }
+
+  /** Ends the study that runs, cleanly; those in line are not begun. Gives the names of these. */
+  async close(): Promise<string[]> {
+    this.#closed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    const left = this.#line.map(({ submission }) => submission.study_id);
+    this.#running?.stop();
+    await this.#running?.done;
+    return left;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

@@ -1,0 +1,147 @@
+import { FULL } from "../../../core/mod.ts";
+import { figures } from "../../plots/figures.ts";
+import type { Value } from "../../store/query/result.ts";
+import type { Store } from "../../store/store.ts";
+import { storeWriter } from "../../store/store_writer.ts";
+import { type BoardStores, oneRow } from "../board_stores.ts";
+
+/** How a study stands. */
+export type StudyState = "waiting" | "starting" | "running" | "interrupted" | "ended";
+
+export interface StudyLine {
+  readonly study_id: string;
+  readonly store: string;
+  readonly model_name: string;
+  readonly dataset: string;
+  readonly opened_at: Date | null;
+  readonly trials: number;
+  readonly state: StudyState;
+  /** Why it ended; null: it did not yet. */
+  readonly stop: string | null;
+  /** pare, or the tracker that it was imported from. */
+  readonly source: string;
+}
+
+export type Row = Record<string, Value>;
+
+/** Studies without an end that somebody who writes the store now has recorded something of. */
+const TOUCHED = `SELECT DISTINCT study_id FROM events
+  JOIN studies USING (study_id) WHERE stop IS NULL AND happened_at >= $since::TIMESTAMP`;
+
+/** The studies that the store's writer works on. */
+export async function runningStudies(store: Store): Promise<Set<string>> {
+  const writer = storeWriter(store.paths);
+  if (writer === null) return new Set();
+  const since = (writer.since === "" ? "1970-01-01T00:00:00Z" : writer.since).replace(/Z$/, "");
+  const { rows } = await store.query(TOUCHED, { params: { since } });
+  return new Set(rows.map((row) => String(row["study_id"])));
+}
+
+const IMPORTED = `SELECT study_id, any_value(study_name) AS study_name, any_value(source) AS source,
+  count(*) AS runs FROM imported_runs GROUP BY study_id ORDER BY min(position)`;
+
+async function linesOf(store: Store): Promise<StudyLine[]> {
+  const [own, running, imported] = [
+    await store.studies(),
+    await runningStudies(store),
+    await store.query(IMPORTED),
+  ];
+  const at = store.paths.root;
+  return [
+    ...own.map(({ stop, ...study }): StudyLine => ({
+      ...study,
+      ...{ stop, store: at, source: "pare" },
+      state: stop !== null ? "ended" : running.has(study.study_id) ? "running" : "interrupted",
+    })),
+    ...imported.rows.map((row): StudyLine => ({
+      ...{ study_id: String(row["study_id"]), store: at, model_name: String(row["study_name"]) },
+      ...{ dataset: "", opened_at: null, trials: Number(row["runs"]), state: "ended", stop: null },
+      source: String(row["source"]),
+    })),
+  ];
+}
+
+/** Every study of every store, the newest first. */
+export async function listStudies(stores: BoardStores): Promise<StudyLine[]> {
+  const lines = await Promise.all((await stores.open()).map(linesOf));
+  return lines.flat().reverse();
+}
+
+/** All that the head of a study's page says, in one statement: each opens the database anew. */
+const STUDY = `
+SELECT s.study_id, s.model_name, s.dataset, s.opened_at, s.closed_at, s.stop, s.message,
+  s.recommended, s.seed, s.command, s.device_name, s.cores, s.runtime, s.max_accuracy_drop,
+  s.weight_accuracy, s.weight_latency, s.weight_memory, s.weight_energy, s.fp16_bytes,
+  s.original_bytes, s.front_note, s.front_objectives, s.primary_objective, s.warnings,
+  (SELECT count(*) FROM trials t WHERE t.study_id = s.study_id) AS trials,
+  (SELECT count(*) FROM trials t WHERE t.study_id = s.study_id AND t.state = 'completed')
+    AS completed,
+  (SELECT count(*) FROM failures f WHERE f.study_id = s.study_id) AS failed,
+  (SELECT list(x ORDER BY x.position DESC) FROM (
+    SELECT trial_id, position, happened_at, condition, evidence, action, outcome
+    FROM alerts a WHERE a.study_id = s.study_id ORDER BY position DESC LIMIT 50) x) AS alerts,
+  (SELECT list(x ORDER BY x.position) FROM (
+    SELECT trial_id, position, written_at, text FROM notes n WHERE n.study_id = s.study_id) x)
+    AS notes,
+  (SELECT list(x) FROM (SELECT trial_id, methods, state, stage, reason, what_to_do
+    FROM failures f WHERE f.study_id = s.study_id LIMIT 50) x) AS failures,
+  (SELECT max(position) FROM events e WHERE e.study_id = s.study_id) AS position
+FROM studies s WHERE s.study_id = $study`;
+
+/** One study: what was asked, how it stands, alerts, notes, and why trials ended. */
+export async function readStudy(stores: BoardStores, study_id: string): Promise<Row> {
+  const store = await stores.of(study_id);
+  const row = await oneRow(store, STUDY, { study: study_id });
+  const running = row["stop"] === null && (await runningStudies(store)).has(study_id);
+  const state: StudyState = row["stop"] !== null ? "ended" : running ? "running" : "interrupted";
+  const lists = Object.fromEntries(
+    ["alerts", "notes", "failures"].map((name) => [name, row[name] ?? []]),
+  );
+  return { ...row, ...lists, state, store: store.paths.root };
+}
+
+const FRONT = `SELECT p.*, t.methods, len(coalesce(c.violated, t.violated)) > 0 AS violated,
+  p.trial_id = s.recommended AS recommended
+FROM pareto p JOIN trials t USING (study_id, trial_id) JOIN studies s USING (study_id)
+LEFT JOIN compared_trials c ON c.study_id = p.study_id AND c.trial_id = p.trial_id
+WHERE p.study_id = $study AND (p.rank = 0 OR p.number = 0 OR p.number % $step = 0)
+ORDER BY p.rank, p.number LIMIT $most`;
+
+/** Trials that may stand on the front; of very many all of the front and a share of the others. */
+export async function readFront(store: Store, study_id: string, most = 1_000): Promise<Row[]> {
+  const { rows: [counted] } = await store.query(
+    "SELECT count(*) AS n FROM front_points WHERE study_id = $study",
+    { params: { study: study_id } },
+  );
+  const step = Math.max(1, Math.ceil(Number(counted?.["n"] ?? 0) / most));
+  const { rows } = await store.query(FRONT, { params: { study: study_id, step, most: 2 * most } });
+  return rows;
+}
+
+/** Figures that a study's page shows, each from one view; the others are drawn in a notebook. */
+const DRAWN = {
+  pareto: "SELECT * FROM leaderboard_wide WHERE study_id = $study",
+  hypervolume: "SELECT * FROM episodes WHERE study_id = $study",
+  retention: `SELECT * FROM retention WHERE study_id = $study AND fidelity = '${FULL}'`,
+  knobEffects: "SELECT * FROM knob_effects WHERE study_id = $study",
+  layerSensitivity: "SELECT * FROM layer_sensitivity WHERE study_id = $study",
+  layerMix: "SELECT * FROM layer_mix WHERE study_id = $study",
+  energy: "SELECT * FROM leaderboard_wide WHERE study_id = $study",
+  memory: "SELECT * FROM resources WHERE study_id = $study",
+  phases: "SELECT * FROM spans WHERE study_id = $study",
+} as const;
+export type DrawnFigure = keyof typeof DRAWN;
+export const DRAWN_FIGURES = Object.keys(DRAWN) as DrawnFigure[];
+
+/** A figure of a study as SVG. */
+export async function drawFigure(
+  stores: BoardStores,
+  study_id: string,
+  name: DrawnFigure,
+  width: number,
+): Promise<string> {
+  const store = await stores.of(study_id);
+  const { rows } = await store.query(DRAWN[name], { params: { study: study_id }, maxRows: 50_000 });
+  const draw = figures[name] as (rows: readonly object[], options: { width: number }) => string;
+  return draw(rows, { width });
+}

@@ -1,0 +1,125 @@
+import { randomBytes } from "node:crypto";
+import { type Context, Hono } from "hono";
+import { UsageError } from "../../core/mod.ts";
+import { isDiskFull, isUnwritable } from "../storage/storage_error.ts";
+import { addApi } from "./api/routes.ts";
+import type { Board } from "./board.ts";
+import { boardStores } from "./board_stores.ts";
+import { JournalWatch } from "./follow.ts";
+import { guard } from "./guard.ts";
+import { errorPage } from "./pages/layout.ts";
+import { addPages } from "./pages/routes.ts";
+import { StudyQueue } from "./queue.ts";
+import { refusedBy } from "./refused.ts";
+
+/** The port that is tried first where none is named, and how many behind it. */
+export const FIRST_PORT = 4747;
+const PORTS_TRIED = 20;
+
+export interface BoardOptions {
+  /** Stores that it shows; studies that are submitted go to the first. */
+  readonly stores: readonly string[];
+  /** The folder of the studies' documents and reports. */
+  readonly studies: string;
+  /** Exactly this port; 0: any that is free; default: the first free one from 4747 on. */
+  readonly port?: number;
+  readonly token?: string;
+  readonly queue?: StudyQueue;
+}
+
+export interface RunningBoard {
+  readonly port: number;
+  readonly token: string;
+  /** The address that lets in: it holds the token. */
+  readonly url: string;
+  /** Ends streams, studies and the server; gives the studies that were in line and did not begin. */
+  close(): Promise<string[]>;
+}
+
+/** An answer in the form that the other side reads: a page, or JSON. */
+function said(c: Context, status: number, sentence: string): Response | Promise<Response> {
+  const isPage = !c.req.path.startsWith("/api/") &&
+    (c.req.header("accept") ?? "").includes("text/html");
+  c.status(status as 400);
+  return isPage ? c.html(errorPage(status, sentence)) : c.json({ error: sentence });
+}
+
+function answerError(error: unknown, c: Context): Response | Promise<Response> {
+  const refused = refusedBy(error);
+  if (refused !== null) return said(c, refused.status, refused.sentence);
+  if (isDiskFull(error) || isUnwritable(error)) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return said(c, 500, `Cannot go on as the disk is full or may not be written (${reason})`);
+  }
+  console.error(error);
+  return said(c, 500, "Cannot answer as something is wrong in pare: its terminal says what");
+}
+
+function buildApp(board: Board, token: string, port: () => number): Hono {
+  const app = new Hono();
+  app.use(guard(token, port, (c, { status, sentence }) => said(c, status, sentence)));
+  addApi(app, board);
+  addPages(app, board);
+  app.notFound((c) =>
+    said(c, 404, `Cannot find ${c.req.path.slice(0, 200)}: the board has no such page`)
+  );
+  app.onError(answerError);
+  return app;
+}
+
+type Handler = (request: Request) => Response | Promise<Response>;
+
+function listenAt(port: number, handler: Handler): Deno.HttpServer<Deno.NetAddr> {
+  return Deno.serve({ hostname: "127.0.0.1", port, onListen: () => {} }, handler);
+}
+
+/** Listens at the port that is named, or at the first free one. */
+function listen(port: number | undefined, handler: Handler): Deno.HttpServer<Deno.NetAddr> {
+  const tried = port === undefined
+    ? Array.from({ length: PORTS_TRIED }, (_, at) => FIRST_PORT + at)
+    : [port];
+  for (const one of tried) {
+    try {
+      return listenAt(one, handler);
+    } catch (error) {
+      if (error instanceof Deno.errors.PermissionDenied) {
+        throw new UsageError(
+          `Cannot open the board at port ${one}: it may not be used; name another`,
+        );
+      }
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    }
+  }
+  throw new UsageError(
+    port === undefined
+      ? `Cannot open the board as the ports from ${FIRST_PORT} to ${tried.at(-1)} are in use: ` +
+        `name a free one by --port`
+      : `Cannot open the board at port ${port} as it is in use: name another one, or leave --port out`,
+  );
+}
+
+/** Serves the stores on this machine alone. */
+export function startBoard(options: BoardOptions): RunningBoard {
+  const token = options.token ?? randomBytes(24).toString("base64url");
+  const ending = new AbortController();
+  const stores = boardStores(options.stores);
+  const watch = new JournalWatch();
+  const queue = options.queue ?? new StudyQueue(options.studies);
+  let port = 0;
+  const app = buildApp({ stores, watch, queue, ending: ending.signal }, token, () => port);
+  const server = listen(options.port, (request) => app.fetch(request));
+  port = server.addr.port;
+  return {
+    port,
+    token,
+    url: `http://127.0.0.1:${port}/?token=${token}`,
+    async close() {
+      ending.abort();
+      watch.close();
+      const left = await queue.close();
+      await server.shutdown();
+      await stores[Symbol.asyncDispose]();
+      return left;
+    },
+  };
+}
