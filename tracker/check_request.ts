@@ -46,6 +46,11 @@ export function checkRequest(
   dataset: DatasetFacts,
   registry: Registry,
 ): void {
+  if (request.stages !== undefined && request.evaluation !== undefined) {
+    throw new UsageError(
+      "Cannot run stages in an evaluation, which compresses nothing: leave one out",
+    );
+  }
   const sets = registry.agents.flatMap((agent) => agent.benchmark_sets ?? []);
   const classified = classifyDataset(dataset, sets);
   const choice = chooseTasks(dataset, classified, registry.tasks, sets);
@@ -65,7 +70,11 @@ export function checkRequest(
   const gates = gatesInForce(request).map(({ metric }) => metric);
   checkDistances("set a gate on", gates, choice.tasks, request.samples);
   if (request.objectives !== undefined) rewardWeights("accuracy", request.objectives);
-  const recipes = [...request.strategies, ...(request.rules ?? []).flatMap((one) => one.recipes)];
+  const recipes = [
+    ...request.strategies,
+    ...(request.rules ?? []).flatMap((one) => one.recipes),
+    ...request.stages?.stages ?? [],
+  ];
   for (const { actions } of recipes) {
     for (const action of actions) {
       const { method } = registry.method(action.agent, action.method);

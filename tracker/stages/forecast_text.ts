@@ -32,6 +32,7 @@ export function forecastText({ stages, ...forecast }: StagesForecast): string {
     "Forecast:",
     textTable(["stage", "compress", "evaluate", "by formula"], rows),
     ...stages.flatMap(({ stage, unknown }) => unknown === null ? [] : [`  ${stage}: ${unknown}`]),
+    ...forecast.not_judged.map(({ benchmark, reason }) => `  not judged: ${benchmark}: ${reason}`),
     `  time ${duration(forecast.seconds)}, with every retry and all samples at most ` +
     duration(forecast.most_seconds),
     `  storage ${bytes(forecast.storage_bytes)} for what every attempt may leave`,

@@ -3,6 +3,8 @@ import type { Spec } from "../../schemas/spec.ts";
 import type { StagesPlan } from "../../schemas/stages/plan.ts";
 import { chainOf } from "../../strategies/chain.ts";
 import { type AgentMethod, resolveActions } from "../../strategies/resolve_action.ts";
+import { cannotJudge, type NotJudged } from "../scores.ts";
+import { benchmarksOf } from "../stages_request.ts";
 import { totalBytes } from "../../strategies/weight_bytes.ts";
 
 /** What one stage is expected to take. Seconds, bytes. */
@@ -29,6 +31,8 @@ export interface StagesForecast {
   readonly cost:
     | { readonly value: number; readonly most: number; readonly currency: string }
     | null;
+  /** Benchmarks that will judge nothing, each with its reason. */
+  readonly not_judged: readonly NotJudged[];
   /** What an evaluation was reckoned by. */
   readonly basis: string;
 }
@@ -108,6 +112,10 @@ export function forecastStages(
       most: price * most_seconds / 3600,
       currency: plan.currency,
     },
+    not_judged: benchmarksOf(plan).flatMap((benchmark) => {
+      const reason = cannotJudge(spec, benchmark);
+      return reason === null ? [] : [{ benchmark, reason }];
+    }),
     basis: seen === null
       ? "every sample of the last rung, by the model's parameters, at what the demo's model took on two " +
         "cores a long prompt (docs/speed.md)"

@@ -2,7 +2,16 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Handoff, handoffOf, replayStudy, stageSizes, UsageError } from "../../../core/mod.ts";
+import {
+  Handoff,
+  handoffOf,
+  replayStudy,
+  stageSizes,
+  stagesRequest,
+  UsageError,
+} from "../../../core/mod.ts";
+import { checkRequest } from "../../../tracker/check_request.ts";
+import { checkStudy } from "../../../tracker/check_study.ts";
 import { discoverPlugins } from "../../../tracker/discover.ts";
 import { endOfStages } from "../../../tracker/stages/stages_end.ts";
 import { forecastOf, forecastText } from "../../../tracker/stages/forecast_text.ts";
@@ -167,7 +176,25 @@ Deno.test("the document of three codecs is whole, and its forecast says what it 
   const forecast = forecastOf({ request: priced, spec, facts: smallFacts() }, registry)!;
   assert.ok(forecast.most_seconds > forecast.seconds && forecast.storage_bytes > 0);
   assert.ok(Math.abs(forecast.cost!.value - 1.5 * forecast.seconds / 3600) < 1e-9);
+  assert.match(
+    forecastText(forecast),
+    /not judged: mmlu: no benchmark of that name is in this study/,
+  );
   assert.match(forecastText(forecast), /cost \d+\.\d\d USD, at most \d+\.\d\d USD/);
+});
+
+Deno.test("a method that is not there is refused before anything is made", async () => {
+  const registry = await discoverPlugins([]);
+  const action = { agent: "codec", method: "seedlmm" };
+  const document = {
+    model_name: "tiny",
+    stages: [{ name: "one", actions: [action] }],
+    core: ["tiny_words"],
+  };
+  const request = checkStudy(stagesRequest(document), "stages");
+  const { dataset } = smallFacts();
+  const named = { ...dataset, dataset: "tiny_words", path: null };
+  assert.throws(() => checkRequest(request, named, registry), /Did you mean "seedlm"/);
 });
 
 Deno.test("a document that is none is refused in a sentence", () =>
