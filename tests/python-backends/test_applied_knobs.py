@@ -22,6 +22,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "hqq": {"bits": 3, "group_size": 32, "iters": 5},
     "fp": {"float_format": "fp8_e4m3"},
     "gptq": {"bits": 3, "group_size": 32, "samples": 4},
+    "awq": {"bits": 3, "group_size": 32, "samples": 4},
     "autoround": {"bits": 3, "group_size": 32, "iters": 2, "samples": 4, "seqlen": 32},
     # A budget between two formats, so that which layer gets which hangs on what each is scored.
     "mixed": {
@@ -46,6 +47,10 @@ OTHERS: list[tuple[str, str, Any]] = [
     ("gptq", "dampening", 0.2),
     ("gptq", "actorder", "none"),
     ("gptq", "samples", WINDOWS),
+    *(("awq", knob, value) for knob, value in [("bits", 4), ("group_size", 64), ("clip", False)]),
+    ("awq", "symmetric", False),
+    ("awq", "search_steps", 3),
+    ("awq", "samples", WINDOWS),
     *(("autoround", knob, value) for knob, value in [("bits", 4), ("group_size", 64)]),
     ("autoround", "symmetric", False),
     ("autoround", "iters", 4),

@@ -1,0 +1,47 @@
+import { defineMethod, flag, integer } from "../../core/mod.ts";
+import { modelMemory, seedGroupSize } from "./_groups.ts";
+import { calibrationWindows, GPU_SPEED, gridKnobs, linearQuantizer } from "./_linear.ts";
+import { leavesScaled } from "./_scaled.ts";
+
+/** Roundings and products with the inputs' second moments a weight: once a step, eleven in the clip. */
+const SECONDS_A_WEIGHT_AND_STEP = 5e-8;
+const CLIP_STEPS = 12;
+const SECONDS_A_WEIGHT_AND_WINDOW = 1e-8;
+const START_SECONDS = 8;
+
+/** AWQ, our own: llm-compressor's needs a GPU. */
+export default defineMethod({
+  ...linearQuantizer,
+  name: "awq",
+  summary: "Makes weights that meet large inputs larger before it rounds, and folds that away",
+  knobs: {
+    ...gridKnobs,
+    search_steps: integer({
+      minimum: 2,
+      maximum: 40,
+      default: 10,
+      unit: "exponents tried",
+      description: "Exponents of the mean input tried as scales, from 0 to below 1",
+    }),
+    samples: calibrationWindows(16),
+    clip: flag({
+      default: true,
+      description: "Shrink each group's range to what makes the layer's outputs err least",
+    }),
+  },
+  needs: { environment: "default", data: "calibration", gpu: false },
+  leaves: leavesScaled,
+  seed(boldness, facts) {
+    if (boldness === "conservative") return null;
+    const bits = boldness === "aggressive" ? 3 : 4;
+    return { bits, group_size: seedGroupSize(facts) };
+  },
+  estimateSeconds({ samples, search_steps, clip }, { model, device }) {
+    const steps = search_steps + (clip ? CLIP_STEPS : 1);
+    const a_weight = steps * SECONDS_A_WEIGHT_AND_STEP + samples * SECONDS_A_WEIGHT_AND_WINDOW;
+    const speed = device.device === "cuda" ? GPU_SPEED : 1;
+    return START_SECONDS + model.linear_parameters * a_weight / speed;
+  },
+  // The model, what is rounded of it, one block's second moments.
+  estimateMemory: (_params, facts) => modelMemory(facts, 2),
+});
