@@ -61,15 +61,19 @@ export function shapesOf(part: CodedPart, { model }: Facts): readonly LinearShap
   return [{ out_features: model.embedding_parameters / in_features, in_features, count: 1 }];
 }
 
-/** What a codec of these parts leaves. bytesOf: of matrices in the form, by its formula */
+/**
+ * What a codec of these parts leaves. bytesOf: of matrices in the form, by its formula;
+ * least_cosine: of a layer's weights with their code's
+ */
 export function leavesEncoded<F extends StoredForm>(
   parts: readonly CodedPart[],
   form: F,
   bytesOf: (form: F, shapes: readonly LinearShape[]) => number,
   facts: Facts,
+  least_cosine = LEAST_COSINE,
 ): Leaves {
   const changes = parts.map((part): Change => ({
-    ...{ part, effect: "encodes", form, least_cosine: LEAST_COSINE },
+    ...{ part, effect: "encodes", form, least_cosine },
     no_faster: NO_FASTER,
   }));
   const bytes = { ...weightBytes(facts.model) };

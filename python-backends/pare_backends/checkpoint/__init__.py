@@ -12,6 +12,7 @@ from pare_backends.checkpoint.forms import (
     SeedTensor,
     StoredTensor,
     TableTensor,
+    VectorTensor,
 )
 from pare_backends.checkpoint.load import load_dequantized
 from pare_backends.checkpoint.size import formula_bytes, weight_bits
@@ -24,6 +25,7 @@ __all__ = [
     "SeedTensor",
     "StoredTensor",
     "TableTensor",
+    "VectorTensor",
     "formula_bytes",
     "load_dequantized",
     "read",

@@ -15,6 +15,7 @@ from pare_backends.checkpoint.forms.grid import GridTensor
 from pare_backends.checkpoint.forms.lattice import LatticeTensor
 from pare_backends.checkpoint.forms.seeds import SeedTensor
 from pare_backends.checkpoint.forms.table import TableTensor
+from pare_backends.checkpoint.forms.vectors import VectorTensor
 from pare_backends.checkpoint.stored import StoredTensors
 from pare_backends.failures import StageFailure
 
@@ -27,6 +28,7 @@ __all__ = [
     "SeedTensor",
     "StoredTensor",
     "TableTensor",
+    "VectorTensor",
     "form_entries",
     "forms_by_layer",
     "own_forms",
@@ -40,6 +42,7 @@ REGISTERED: tuple[type[StoredTensor], ...] = (
     SeedTensor,
     LatticeTensor,
     TableTensor,
+    VectorTensor,
 )
 OWN_FORMS = "pare_stored_forms"
 """Key of config.json: forms of pare's own, by name, with their layers."""
