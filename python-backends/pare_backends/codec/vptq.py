@@ -5,8 +5,8 @@ As the paper has it: vectors along the outputs, k-means weighted by the diagonal
 moments, the column loop of GPTQ, a residual codebook. Not the paper's: a scale for each row instead
 of one for each column (of an output and a query projection of the demo's model, at 2 bits, 0.0052
 and 0.0102 of the weighted error are left so, 0.0053 and 0.0121 without scales, 0.0048 and 0.0118
-with columns'; GPTQ in groups of 64 leaves 0.0077 and 0.0164); outlier columns in float16 instead of a codebook of their own; codebooks fitted layer by
-layer and not end to end.
+with columns'; GPTQ in groups of 64 leaves 0.0077 and 0.0164); outlier columns in float16 instead
+of a codebook of their own; codebooks fitted layer by layer and not end to end.
 """
 
 from __future__ import annotations
