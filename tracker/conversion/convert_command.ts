@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import {
   type ConversionFacts,
   conversionProblems,
@@ -29,6 +29,16 @@ function checkTarget(directory: string): void {
   }
 }
 
+/** Makes the folder that is written; where it may not be, the sentence says why. */
+function makeFolder(directory: string, partial: string): void {
+  try {
+    mkdirSync(partial, { recursive: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOSPC") throw error;
+    throw new UsageError(`Cannot convert to ${directory}: ${(error as Error).message}`);
+  }
+}
+
 async function run<R extends StageRequest>(
   client: BackendClient,
   request: R,
@@ -47,8 +57,11 @@ function summary(facts: ConversionFacts, size: number): string[] {
     Math.min(...values.filter((value) => value !== null));
   const { layers, opened_by, logits_cosine, fused_apart, generated_text } = facts;
   const lines = [
-    `${layers.length} packed layers, ${bytes(size)}; each has its source's integers, zero points ` +
-    `and scales (least cosine ${least(layers.map(({ cosine }) => cosine)).toFixed(6)})`,
+    `${layers.length} packed layers, ${
+      bytes(size)
+    }; multiplied out, each is its source's (least cosine ${
+      least(layers.map(({ cosine }) => cosine)).toFixed(6)
+    })`,
   ];
   if (opened_by === null) {
     lines.push(
@@ -88,8 +101,8 @@ export async function convertCommand(
   using source = await convertSource(home, name);
   const { artifact_dir } = source;
   const client = createBackendClient({ home: home.root, nursery: false });
-  mkdirSync(dirname(directory), { recursive: true });
   const partial = `${directory}.partial-${Deno.pid}`;
+  makeFolder(directory, partial);
   try {
     const format = options.to;
     const made = await run(client, {

@@ -6,6 +6,7 @@ import { CONVERSIONS } from "../../../tracker/conversion/formats.ts";
 import { convertSource } from "../../../tracker/conversion/convert_source.ts";
 import { findHome } from "../../../tracker/home.ts";
 import { openStore } from "../../../tracker/store/store.ts";
+import { pareWith } from "../../fixtures/stores/pare.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { artifact, AT, STUDY, studyRecords, trialId } from "../../fixtures/stores/records.ts";
 
@@ -69,6 +70,15 @@ Deno.test("a setting is refused with the artifact that it belongs to", () =>
     const weights_id = "2".repeat(16);
     await storeWith(home.store, { ...artifact("0".repeat(16), weights_id), weights_id });
     assert.match(await refused(home, trialId(1)), new RegExp(`is a setting.*${weights_id}`));
+  }));
+
+Deno.test("a folder that cannot be made is one sentence, before any work", () =>
+  inDirectory(async (root) => {
+    await Deno.writeTextFile(join(root, "config.json"), "{}");
+    const there = join(root, "config.json", "files");
+    const ran = await pareWith({ PARE_HOME: root }, "convert", root, there, "--to", "gguf");
+    assert.equal(ran.code, 2);
+    assert.match(ran.stderr, /^pare: Cannot convert to .*config\.json\/files: .*\n$/);
   }));
 
 Deno.test("the formats of the command line are those that Python writes", async () => {
