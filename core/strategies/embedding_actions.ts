@@ -13,6 +13,8 @@ const LOOKED_AT = 2000;
 interface Candidate {
   readonly action: Action;
   readonly bits: number;
+  /** Whether it only runs as floats, whatever it takes on disk. */
+  readonly decoded: boolean;
 }
 
 function candidatesOf({ agent, method }: AgentMethod, facts: Facts): Candidate[] {
@@ -31,20 +33,25 @@ function candidatesOf({ agent, method }: AgentMethod, facts: Facts): Candidate[]
     const bits = bitsLeft("embedding", facts.model, model);
     if (bits === null || bits >= 16) continue;
     const action = { agent, method: method.name, params: withoutDefaults(method.knobs, params) };
-    found.push({ action, bits });
+    found.push({ action, bits, decoded: changes[0].no_faster !== undefined });
   }
   return found;
 }
 
 /**
- * Actions that change the embedding and nothing else, whichever method offers them: the ones near
- * 8 bits first, and among those the ones that leave the most knobs at their defaults.
+ * Actions that change the embedding and nothing else, whichever method offers them: what runs as
+ * it is stored first, among that the ones near 8 bits, then those that leave most knobs at their
+ * defaults.
  */
 export function embeddingActions(methods: readonly AgentMethod[], facts: Facts): Action[] {
   // Scales add a fraction of a bit, which is no reason to prefer another width.
   const distance = ({ bits }: Candidate) => Math.abs(Math.floor(bits) - SAFE_BITS);
   const changes = ({ action }: Candidate) => Object.keys(action.params).length;
+  const decoded = (one: Candidate) => Number(one.decoded);
   return methods.flatMap((entry) => candidatesOf(entry, facts))
-    .sort((a, b) => distance(a) - distance(b) || changes(a) - changes(b) || a.bits - b.bits)
+    .sort((a, b) =>
+      decoded(a) - decoded(b) || distance(a) - distance(b) || changes(a) - changes(b) ||
+      a.bits - b.bits
+    )
     .map(({ action }) => action);
 }
