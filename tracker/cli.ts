@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from "commander";
 import { addConvertCommand } from "./conversion/add_convert.ts";
+import { addPassOnCommands } from "./publish/pass_on_commands.ts";
 import { type RunOptions, STUDY_OPTIONS, type StudyOption } from "./commands/study_options.ts";
 import { addStagesCommand } from "./stages/add_command.ts";
 
@@ -287,7 +288,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
   "Look:": ["board", "studies", "show", "status", "log", "note", "sql"],
   "Compare and decide:": ["compare", "weigh", "sensitivity"],
-  "Publish:": ["report", "export", "convert", "mlflow"],
+  "Publish:": ["report", "publish", "reproduce", "export", "convert", "mlflow"],
   "Keep and clean:": ["store", "import", "gc"],
 };
 
@@ -320,6 +321,7 @@ function buildProgram(): Command {
   addImportCommands(program.command("import").description("take runs of another tracker over"));
   addLookCommands(program);
   addBoardCommand(program);
+  addPassOnCommands(program, { withStore, withJson });
   addStoreCommands(program.command("store").description("rebuild or check the store"));
   addKnownCommands(program);
   addWeighCommands(program);

@@ -30,6 +30,13 @@ export function findHome(env: Record<string, string | undefined>, store?: string
   };
 }
 
+/** A home whose environments are the user's and where nothing else that was made is found. */
+export function freshHome(home: Home, folder: string | undefined): Home {
+  if (folder === undefined) return home;
+  const { artifacts, cache, store, studies, logs } = findHome({ PARE_HOME: folder });
+  return { root: home.root, artifacts, cache, store, studies, logs };
+}
+
 /** Permissions say nothing of a read-only mount, and nothing to root. */
 async function tryToWrite(folder: string): Promise<void> {
   await rmdir(await mkdtemp(join(folder, ".writable-")));

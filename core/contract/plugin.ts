@@ -221,6 +221,8 @@ export interface Task {
   readonly runs_code?: true;
   /** Who defines it; default: the plugin's file. A task of lm-eval or a task file is no plugin. */
   readonly origin?: "plugin" | "lm_eval" | "file";
+  /** SPDX name of a licence that lets its texts be passed on; absent: none is known to. */
+  readonly licence?: string;
   /** The groups of lm-eval by whose names it was asked for. */
   readonly member_of?: readonly GroupMember[];
 }

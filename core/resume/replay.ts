@@ -11,6 +11,9 @@ import { withLimits } from "../spec/limits.ts";
 
 type RecordOf<T extends JournalRecord["type"]> = Extract<JournalRecord, { type: T }>;
 
+/** Records that are no sign of work: they may come long after it. */
+const AT_ANY_TIME: ReadonlySet<string> = new Set(["note", "layers_scored", "reproduced"]);
+
 /** A trial that was opened and never closed: the process ended under it. */
 export interface OpenTrial {
   readonly trial_id: string;
@@ -43,7 +46,7 @@ export interface ReplayedStudy {
   readonly samples: readonly RecordOf<"samples_written">[];
   /**
    * Wall time of the runs so far: from each opening or resuming to its last record, without the
-   * pauses of a study by hand. A note or layers scored are no sign of work: they may come at any time.
+   * pauses of a study by hand.
    */
   readonly spent_seconds: number;
 }
@@ -69,7 +72,7 @@ export function replayStudy(
     if (record.type === "study_opened" || record.type === "study_resumed") {
       runs.push({ from: at, to: at, paused: 0 });
     }
-    if (record.type === "note" || record.type === "layers_scored") continue;
+    if (AT_ANY_TIME.has(record.type)) continue;
     const run = runs.at(-1);
     if (run !== undefined) run.to = Math.max(run.to, at);
     touch(open, record);

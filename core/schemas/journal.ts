@@ -12,6 +12,7 @@ import { Spec } from "./spec.ts";
 import { StageDecision } from "./stages/decision.ts";
 import { Strategy } from "./action.ts";
 import { Provenance } from "./provenance.ts";
+import { Reproduced } from "./reproduced.ts";
 import { Reward, Trial } from "./trial.ts";
 
 /** What a study has cost. */
@@ -260,6 +261,7 @@ export const JournalRecord = z.discriminatedUnion("type", [
   Consulted,
   Proposed,
   RunImported,
+  Reproduced,
   Points,
 ]);
 export type JournalRecord = z.infer<typeof JournalRecord>;

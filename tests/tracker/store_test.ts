@@ -49,6 +49,7 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
     assert.deepEqual(empty.map(({ name }) => name), [
       "beliefs",
       "consultations",
+      "drift",
       "earlier_trials",
       "episode_neighbours",
       "episode_probabilities",

@@ -12,6 +12,8 @@ import {
 import { parseJson, withoutMark } from "../data/parse_json.ts";
 import { type Lab, openLab } from "../lab.ts";
 import { withoutCredentials } from "../mlflow/client/connection.ts";
+import { recordedStudy } from "../reproduce/recorded_trial.ts";
+import { writeReproduction } from "../reproduce/write_reproduction.ts";
 import { writeOutputs } from "../reports_of_study.ts";
 import type { StudySession } from "../study_session.ts";
 import { endOfStages } from "../stages/stages_end.ts";
@@ -167,6 +169,8 @@ async function conclude(
   const view = await session.view();
   const folder = resolve(output ?? join(lab.home.studies, session.study_id));
   const files = await writeOutputs(view, folder);
+  const store = (await lab.store.current())!; // the study was recorded there
+  await writeReproduction(await recordedStudy(store, session.study_id), folder);
   const unsafe = unsafeSentence(view);
   if (unsafe !== null) console.log(`\n${unsafe}`);
   if (view.request.evaluation !== undefined) {

@@ -3,6 +3,8 @@ import type { BenchmarkSet } from "../../core/mod.ts";
 import { discoverPlugins } from "../discover.ts";
 import { findHome } from "../home.ts";
 import { openLab } from "../lab.ts";
+import { recordedStudy } from "../reproduce/recorded_trial.ts";
+import { writeReproduction } from "../reproduce/write_reproduction.ts";
 import { writeOutputs } from "../reports_of_study.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { textTable } from "../terminal/table.ts";
@@ -61,11 +63,14 @@ export async function reportCommand(
 ): Promise<void> {
   await using lab = await openLab(options.store === undefined ? {} : { store: options.store });
   const view = await lab.view(study);
+  const folder = resolve(options.output ?? join(lab.home.studies, view.study_id));
   const files = await writeOutputs(
     view,
-    resolve(options.output ?? join(lab.home.studies, view.study_id)),
+    folder,
     options.author === undefined ? {} : { author: options.author },
   );
+  const store = (await lab.store.current())!; // the view is of it
+  await writeReproduction(await recordedStudy(store, view.study_id), folder);
   const evaluated = view.request.evaluation !== undefined;
   if (view.front_note !== null) console.log(`${view.front_note}\n`);
   console.log(

@@ -119,3 +119,28 @@ export function exportTables(
     };
   });
 }
+
+/** What one Parquet file holds: a statement of pare's own. */
+export interface ExportedSelect {
+  /** Of the file, without its ending. */
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** Writes each select that has rows as a Parquet file of its own below `directory`, all of one moment. */
+export function exportSelects(
+  paths: StorePaths,
+  directory: string,
+  selects: readonly ExportedSelect[],
+  patience_ms: number,
+): Promise<null> {
+  return reading(paths, patience_ms, openingHere(directory), async ({ reader: { connection } }) => {
+    for (const { name, sql } of selects) {
+      const any = await connection.runAndReadAll(`SELECT 1 FROM (${sql}) LIMIT 1`);
+      if (any.currentRowCount === 0) continue;
+      const target = quoted(join(directory, `${name}.parquet`));
+      await connection.run(`COPY (${sql}) TO ${target} (FORMAT parquet, COMPRESSION zstd)`);
+    }
+    return null;
+  });
+}

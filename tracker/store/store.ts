@@ -2,7 +2,7 @@ import { dirname, join, resolve } from "node:path";
 import { type JournalRecord, type Tracker, UsageError } from "../../core/mod.ts";
 import { type Database, useDatabase } from "./index/database.ts";
 import type { Rebuilt } from "./index/database_tasks.ts";
-import type { ExportedTables } from "./export_tables.ts";
+import type { ExportedSelect, ExportedTables } from "./export_tables.ts";
 import { acquireLock, type FileLock, type LockOwner } from "../storage/file_lock.ts";
 import { type Journal, openJournal } from "./journal/journal.ts";
 import { knownEntries } from "./journal/reader.ts";
@@ -55,6 +55,8 @@ export interface Store extends Tracker {
   exportParquet(sql: string, out: string, limits?: QueryLimits): Promise<number>;
   /** Writes every table and view as Parquet into an existing directory. */
   exportTables(directory: string): Promise<ExportedTables>;
+  /** Writes what statements of pare's own select, a Parquet file each that has rows, of one moment. */
+  exportSelects(directory: string, selects: readonly ExportedSelect[]): Promise<void>;
   studies(): Promise<StudySummary[]>;
   /** The oldest first; by the journal, so that who asks for one study waits for no database. */
   studyIds(): Promise<string[]>;
@@ -223,6 +225,10 @@ export async function openStore(
     async exportParquet(sql, out, limits = {}) {
       if (writer !== null) await flushed(parts, 1_000);
       return await database.exportParquet(sql, out, limits, 5_000);
+    },
+    async exportSelects(directory, selects) {
+      if (writer !== null) await flushed(parts, 1_000);
+      await database.exportSelects(resolve(directory), selects, 5_000);
     },
     async exportTables(directory) {
       if (writer !== null) await flushed(parts, 1_000);

@@ -18,6 +18,7 @@ export default defineTask({
   },
   data_file: "arc_challenge/test.jsonl.gz",
   shipped: false,
+  licence: "CC-BY-SA-4.0",
   few_shot: 25,
   metric: "acc_norm,none",
   reported_metric: "accuracy",

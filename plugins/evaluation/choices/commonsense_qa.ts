@@ -17,6 +17,7 @@ export default defineTask({
   },
   data_file: "commonsense_qa/validation.jsonl.gz",
   shipped: false,
+  licence: "MIT",
   few_shot: 0,
   metric: "acc,none",
   reported_metric: "accuracy",

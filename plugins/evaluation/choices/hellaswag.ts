@@ -27,6 +27,7 @@ export default defineTask({
   },
   data_file: "hellaswag/validation_olmes.jsonl.gz",
   shipped: false,
+  licence: "MIT",
   few_shot: 10,
   metric: "acc_norm,none",
   reported_metric: "accuracy",

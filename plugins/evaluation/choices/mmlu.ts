@@ -28,6 +28,7 @@ export default defineTask({
   },
   data_file: "mmlu/test.jsonl.gz",
   shipped: false,
+  licence: "MIT",
   few_shot: 5,
   metric: "acc,none",
   reported_metric: "accuracy",

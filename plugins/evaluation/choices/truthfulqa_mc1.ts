@@ -14,6 +14,7 @@ export default defineTask({
   },
   data_file: "truthful_qa/multiple_choice.jsonl.gz",
   shipped: false,
+  licence: "Apache-2.0",
   few_shot: 0,
   metric: "acc,none",
   reported_metric: "accuracy",

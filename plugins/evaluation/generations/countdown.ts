@@ -38,6 +38,7 @@ export default defineTask({
   },
   data_file: null,
   shipped: true,
+  licence: "MIT",
   few_shot: 4,
   metric: "exact_match,none",
   reported_metric: "accuracy",

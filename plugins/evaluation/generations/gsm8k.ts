@@ -28,6 +28,7 @@ export default defineTask({
   },
   data_file: "gsm8k/test.jsonl.gz",
   shipped: false,
+  licence: "MIT",
   few_shot: 8,
   metric: "exact_match,none",
   reported_metric: "accuracy",

@@ -37,6 +37,7 @@ export default defineTask({
   },
   data_file: "humaneval/test.jsonl.gz",
   shipped: false,
+  licence: "MIT",
   few_shot: 0,
   ...PASS_AT_1,
   datasets: ["humaneval"],

@@ -40,6 +40,7 @@ export default defineTask({
   },
   data_file: "mbpp/full.jsonl.gz",
   shipped: false,
+  licence: "CC-BY-4.0",
   few_shot: 3,
   ...PASS_AT_1,
   datasets: ["mbpp"],

@@ -21,6 +21,7 @@ export default defineTask({
   },
   data_file: "truthful_qa/generation.jsonl.gz",
   shipped: false,
+  licence: "Apache-2.0",
   few_shot: 0,
   metric: "bleu_acc,none",
   reported_metric: "accuracy",

@@ -10,6 +10,7 @@ export default defineTask({
   definition: { metadata: { fields: { text: "string" } } },
   data_file: new URL("../data/demo_text.jsonl", import.meta.url).href,
   shipped: true,
+  licence: "MIT",
   few_shot: 0,
   metric: "perplexity",
   reported_metric: "perplexity",

@@ -16,6 +16,7 @@ export default defineTask({
   },
   data_file: new URL("../data/tiny_words.jsonl", import.meta.url).href,
   shipped: true,
+  licence: "MIT",
   few_shot: 0,
   metric: "acc,none",
   reported_metric: "accuracy",

@@ -19,6 +19,7 @@ export default defineTask({
   },
   data_file: "wikitext2/test.jsonl.gz",
   shipped: false,
+  licence: "CC-BY-SA-3.0",
   few_shot: 0,
   metric: "perplexity",
   reported_metric: "perplexity",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { TrialState } from "../../../core/mod.ts";
+import { Difference, Drift, TrialState } from "../../../core/mod.ts";
 
 // What `--json` prints: an object with `kind`, `version` and `data`. Numbers are not rounded, and one
 // that is not finite is null. Fields are added within a version; one that changes has a higher version.
@@ -182,6 +182,17 @@ export const Datasets = z.strictObject({
 });
 export type Datasets = z.infer<typeof Datasets>;
 
+/** What came of running a recorded trial again. */
+export const Reproduction = z.strictObject({
+  trial: z.string(),
+  reproduction: z.string(),
+  folder: z.string(),
+  state: z.string().describe("of the repetition's trial"),
+  verdict: z.enum(["equal", "within_noise", "different"]).describe("the worst of the figures'"),
+  differences: z.array(Difference),
+  drift: z.array(Drift.extend({ recorded: Figure, again: Figure })),
+});
+
 /** What each command's `--json` prints as `data`, by kind. */
 export const JSON_SHAPES = {
   studies: z.array(StudyLine),
@@ -193,4 +204,5 @@ export const JSON_SHAPES = {
   doctor: z.array(Check),
   plugins: z.array(Named),
   datasets: Datasets,
+  reproduction: Reproduction,
 } as const;

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { UsageError } from "../../../core/mod.ts";
 import type { FlushOptions, FlushReport, Peek, Rebuilt } from "./database_tasks.ts";
-import type { ExportedTables } from "../export_tables.ts";
+import type { ExportedSelect, ExportedTables } from "../export_tables.ts";
 import type { Series, SeriesKey } from "../points/series.ts";
 import type { QueryLimits, QueryResult } from "../query/result.ts";
 import { type StorePaths, storePaths } from "../store_paths.ts";
@@ -13,6 +13,12 @@ export type DatabaseTask =
   | { kind: "series"; key: SeriesKey; points: number; patience_ms: number }
   | { kind: "export"; sql: string; out: string; limits: QueryLimits; patience_ms: number }
   | { kind: "export_tables"; directory: string; patience_ms: number }
+  | {
+    kind: "export_selects";
+    directory: string;
+    selects: readonly ExportedSelect[];
+    patience_ms: number;
+  }
   | { kind: "warm" }
   | { kind: "peek" }
   | { kind: "rebuild"; to: number }
@@ -44,6 +50,11 @@ export interface Database {
     patience_ms: number,
   ): Promise<number>;
   exportTables(directory: string, patience_ms: number): Promise<ExportedTables>;
+  exportSelects(
+    directory: string,
+    selects: readonly ExportedSelect[],
+    patience_ms: number,
+  ): Promise<void>;
   rebuild(to: number): Promise<Rebuilt>;
   close(): Promise<void>;
 }
@@ -141,6 +152,9 @@ export function useDatabase(root: string): Database {
       ask({ kind: "export", sql, out: resolve(out), limits, patience_ms }) as Promise<number>,
     exportTables: (directory, patience_ms) =>
       ask({ kind: "export_tables", directory, patience_ms }) as Promise<ExportedTables>,
+    exportSelects: async (directory, selects, patience_ms) => {
+      await ask({ kind: "export_selects", directory, selects, patience_ms });
+    },
     rebuild: (to) => ask({ kind: "rebuild", to }) as Promise<Rebuilt>,
     async close() {
       if (!open) return;

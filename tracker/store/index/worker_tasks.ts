@@ -1,6 +1,6 @@
 import type { DatabaseRequest, DatabaseTask } from "./database.ts";
 import { flushDatabase, type FlushReport, peekDatabase, rebuildAsAsked } from "./database_tasks.ts";
-import { exportTables } from "../export_tables.ts";
+import { exportSelects, exportTables } from "../export_tables.ts";
 import { endQueryProcess } from "../query/child.ts";
 import { closeKeptQuery, exportParquet, queryDatabase } from "../query/query_tasks.ts";
 import { closeKeptHere, seriesOfDatabase } from "../query/reading_tasks.ts";
@@ -46,6 +46,8 @@ export async function answer({ paths, task }: DatabaseRequest): Promise<unknown>
       return await exportParquet(paths, task.sql, task.out, task.limits, task.patience_ms);
     case "export_tables":
       return await exportTables(paths, task.directory, task.patience_ms);
+    case "export_selects":
+      return await exportSelects(paths, task.directory, task.selects, task.patience_ms);
     case "rebuild":
       return await rebuildAsAsked(paths, task.to);
     case "close":

@@ -1,0 +1,33 @@
+import type { Command } from "commander";
+
+// `pare --help` reads this file: it imports types alone.
+
+/** Options that commands share. */
+interface Shared {
+  readonly withStore: (command: Command) => Command;
+  readonly withJson: (command: Command) => Command;
+}
+
+/** A study for others: run again, and gathered. */
+export function addPassOnCommands(program: Command, { withStore, withJson }: Shared): void {
+  withJson(withStore(
+    program.command("reproduce")
+      .description("run a recorded trial again, with nothing that was kept, and say what differs")
+      .argument("[name]", "STUDY/t03, or a study: the trial it recommends; default: the latest"),
+  ))
+    .option("--from <dir>", "a published folder in place of the store")
+    .option("--model <name|path>", "where the model lies here; it must be the same")
+    .option("--dataset <name|file>", "where the data lie here; they must be the same")
+    .action(async (name: string | undefined, options) =>
+      (await import("../reproduce/reproduce_command.ts")).reproduceCommand(name, options)
+    );
+
+  withStore(
+    program.command("publish")
+      .description("gather a study for others: report, data, document, locks, and no secrets")
+      .argument("<study>", "its id").argument("<dir>", "a new folder")
+      .option("--force", "write the files of an earlier publication again"),
+  ).action(async (study: string, directory: string, options) =>
+    (await import("./publish_command.ts")).publishCommand(study, directory, options)
+  );
+}

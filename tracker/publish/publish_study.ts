@@ -1,0 +1,153 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
+import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type Registry, UsageError } from "../../core/mod.ts";
+import { readPins } from "../../python-backends/environments/environment_pins.ts";
+import { recordedStudy } from "../reproduce/recorded_trial.ts";
+import { writeReproduction } from "../reproduce/write_reproduction.ts";
+import { writeOutputs } from "../reports_of_study.ts";
+import { listFiles, sha256File } from "../storage/file_hash.ts";
+import type { Store } from "../store/store.ts";
+import { viewStudy } from "../study_session.ts";
+import { publishTables } from "./publish_tables.ts";
+import { cleanPage, cleanText, cleanValue, pathsIn, type Private } from "./withheld.ts";
+
+const SUMS = "SHA256SUMS";
+const LEFT_OUT = "LEFT_OUT.md";
+
+export interface Publishing {
+  readonly store: Store;
+  readonly study_id: string;
+  readonly registry: Registry;
+  readonly hidden: Private;
+  readonly directory: string;
+  readonly force: boolean;
+}
+
+/** What was published. */
+export interface Published {
+  readonly files: number;
+  readonly left_out: readonly string[];
+}
+
+/** Refuses a folder with something in it, unless it is a published one and may be written again. */
+function checkTarget(directory: string, force: boolean): void {
+  if (!existsSync(directory)) return;
+  let names: string[];
+  try {
+    names = readdirSync(directory);
+  } catch (error) {
+    throw new UsageError(`Cannot publish to ${directory}: ${(error as Error).message}`);
+  }
+  if (names.length === 0) return;
+  if (!force) {
+    throw new UsageError(
+      `Cannot publish to ${directory} as it is not empty: give a new folder, or --force to write ` +
+        "the files of an earlier publication again",
+    );
+  }
+  if (names.includes(SUMS)) return;
+  throw new UsageError(
+    `Cannot write into ${directory} as nothing was published there (it has no ${SUMS}): give a new folder`,
+  );
+}
+
+/** Gathers a study's folder, whole or not at all: what others read, check and run again. */
+export async function publishStudy(publishing: Publishing): Promise<Published> {
+  const { directory, force } = publishing;
+  checkTarget(directory, force);
+  const partial = `${directory}.partial-${Deno.pid}`;
+  mkdirSync(partial, { recursive: true });
+  try {
+    const left_out = await gather(publishing, partial);
+    const lines = left_out.map((one) => `- ${one}`);
+    await writeFile(join(partial, LEFT_OUT), `# Left out\n\n${lines.join("\n")}\n`);
+    const files = (await listFiles(partial)).sort();
+    const sums: string[] = [];
+    for (const path of files) sums.push(`${await sha256File(join(partial, path))}  ${path}\n`);
+    await writeFile(join(partial, SUMS), sums.join(""));
+    await place(partial, directory);
+    return { files: files.length + 1, left_out };
+  } finally {
+    rmSync(partial, { recursive: true, force: true });
+  }
+}
+
+async function gather(publishing: Publishing, folder: string): Promise<string[]> {
+  const { store, study_id, registry, hidden } = publishing;
+  const view = await viewStudy(store, study_id);
+  const recorded = await recordedStudy(store, study_id);
+  await writeOutputs(view, folder);
+  const paths = pathsIn([await store.journalOf(study_id), folder]);
+  for (const path of await listFiles(folder)) {
+    if (!/\.(html|md|svg|json|tex|csv)$/.test(path)) continue;
+    const text = await readFile(join(folder, path), "utf8");
+    await writeFile(join(folder, path), cleanPage(text, hidden, paths));
+  }
+  const clean = cleanValue(recorded, hidden) as typeof recorded; // of the same shape
+  await writeReproduction(clean, folder);
+  const asked = recorded.trials.flatMap(({ answers }) => answers.map(({ task }) => task));
+  const tasks = [...new Set(asked)];
+  const licence = (task: string) => registry.tasks.find(({ name }) => name === task)?.licence;
+  const open = tasks.filter((task) => licence(task) !== undefined);
+  const left = await publishTables(store, study_id, join(folder, "data"), { hidden, tasks: open });
+  const environments = recorded.trials.flatMap(({ provenance }) =>
+    Object.keys(provenance.environments)
+  );
+  const unlocked = await writeLocks([...new Set(environments)], registry, folder);
+  const moved = recorded.request.model_name !== clean.request.model_name
+    ? [`the model's place: it is ${cleanText(recorded.request.model_name, hidden)}; give --model`]
+    : [];
+  return [
+    "absolute paths (their last part stays), tokens, host and user names",
+    ...tasks.filter((task) => !open.includes(task)).map((task) =>
+      `answers and solutions of ${task}: its licence is not known to allow it`
+    ),
+    ...[...moved, ...unlocked, ...left],
+  ];
+}
+
+/** The pins of the environments that made it, as pip reads them. */
+async function writeLocks(
+  names: readonly string[],
+  { environments }: Registry,
+  folder: string,
+): Promise<string[]> {
+  const missing: string[] = [];
+  await mkdir(join(folder, "locks"), { recursive: true });
+  for (const name of names) {
+    try {
+      const { packages, torch, hash, base } = readPins(name, environments.get(name));
+      const head = [`# environment ${name}, pins ${hash}`, `# torch ${torch ?? "none"}`];
+      const on = base === null ? [] : [`# on top of ${base}`];
+      const lines = [...head, ...on, ...packages];
+      await writeFile(join(folder, "locks", `${name}.txt`), `${lines.join("\n")}\n`);
+    } catch {
+      missing.push(`lock of the environment ${name}: this checkout has none`);
+    }
+  }
+  return missing;
+}
+
+/** Puts the folder in its place; over an earlier one only the files of both are touched. */
+async function place(partial: string, directory: string): Promise<void> {
+  if (!existsSync(directory) || readdirSync(directory).length === 0) {
+    mkdirSync(dirname(directory), { recursive: true });
+    if (existsSync(directory)) rmdirSync(directory);
+    renameSync(partial, directory);
+    return;
+  }
+  const before = (await readFile(join(directory, SUMS), "utf8")).split("\n")
+    .map((line) => line.slice(66)).filter((path) => path !== "");
+  const now = await listFiles(partial);
+  for (const path of now) {
+    const target = join(directory, path);
+    mkdirSync(dirname(target), { recursive: true });
+    await copyFile(join(partial, path), `${target}.new`);
+    renameSync(`${target}.new`, target);
+  }
+  for (const path of before.filter((path) => !now.includes(path))) {
+    if (path.split("/").includes("..") || path.startsWith("/")) continue; // none that we wrote
+    rmSync(join(directory, path), { force: true });
+  }
+}
