@@ -77,7 +77,6 @@ export * from "./schemas/measurement.ts";
 export * from "./schemas/points.ts";
 export * from "./schemas/proposal.ts";
 export * from "./schemas/provenance.ts";
-export * from "./schemas/reproduced.ts";
 export * from "./schemas/request.ts";
 export * from "./schemas/rules.ts";
 export * from "./schemas/spec.ts";

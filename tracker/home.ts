@@ -16,10 +16,18 @@ export interface Home {
 /** The checkout that this code runs from. */
 export const PROJECT_ROOT = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 
-/** `PARE_HOME`, else `pare` in the user's cache folder; `store` may lie elsewhere. */
-export function findHome(env: Record<string, string | undefined>, store?: string): Home {
+/**
+ * `PARE_HOME`, else `pare` in the user's cache folder; `store` may lie elsewhere. With `fresh`, all
+ * that is made lies in that folder, and only the environments are shared.
+ */
+export function findHome(
+  env: Record<string, string | undefined>,
+  store?: string,
+  fresh?: string,
+): Home {
   const cacheRoot = env["XDG_CACHE_HOME"] ?? join(env["HOME"] ?? ".", ".cache");
   const root = resolve(env["PARE_HOME"] ?? join(cacheRoot, "pare"));
+  if (fresh !== undefined) return { ...findHome({ PARE_HOME: fresh }), root };
   return {
     root,
     artifacts: join(root, "artifacts"),
@@ -28,13 +36,6 @@ export function findHome(env: Record<string, string | undefined>, store?: string
     studies: join(root, "studies"),
     logs: join(root, "logs"),
   };
-}
-
-/** A home whose environments are the user's and where nothing else that was made is found. */
-export function freshHome(home: Home, folder: string | undefined): Home {
-  if (folder === undefined) return home;
-  const { artifacts, cache, store, studies, logs } = findHome({ PARE_HOME: folder });
-  return { root: home.root, artifacts, cache, store, studies, logs };
 }
 
 /** Permissions say nothing of a read-only mount, and nothing to root. */

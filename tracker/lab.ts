@@ -29,7 +29,7 @@ import { withFoundTasks } from "./data/find_tasks.ts";
 import { inspectDataset } from "./data/inspect_dataset.ts";
 import { discoverPlugins } from "./discover.ts";
 import { findStudy, openedRecord, resumedRequest, studyName } from "./find_study.ts";
-import { checkHome, findHome, freshHome, type Home } from "./home.ts";
+import { checkHome, findHome, type Home } from "./home.ts";
 import { provenanceOf } from "./provenance.ts";
 import { budgetRefusal } from "./runner/energy_meter.ts";
 import { gatherFacts } from "./runner/gather_facts.ts";
@@ -172,15 +172,10 @@ const labAgain = labsAgain<Lab, LabOptions>(
 );
 
 async function makeLab(options: LabOptions): Promise<Lab> {
-  const home = freshHome(findHome(Deno.env.toObject(), options.store), options.fresh);
+  const home = findHome(Deno.env.toObject(), options.store, options.fresh);
   const folders = newFolders(home);
   const registry = await discoverPlugins();
-  const mlflow = openLabMirror(
-    home,
-    options.fresh === undefined ? options.mlflow : "",
-    Deno.env.toObject(),
-    options.onMirror,
-  );
+  const mlflow = openLabMirror(home, options.mlflow, Deno.env.toObject(), options.onMirror);
   const store = openLabStore(home.store);
   const { held, artifacts } = await openKept(home, store, options.write === true)
     .catch(async (error: unknown) => {

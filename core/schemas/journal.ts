@@ -11,8 +11,7 @@ import { StudyLimits, StudyRequest } from "./request.ts";
 import { Spec } from "./spec.ts";
 import { StageDecision } from "./stages/decision.ts";
 import { Strategy } from "./action.ts";
-import { Provenance } from "./provenance.ts";
-import { Reproduced } from "./reproduced.ts";
+import { Provenance, Reproduced } from "./provenance.ts";
 import { Reward, Trial } from "./trial.ts";
 
 /** What a study has cost. */

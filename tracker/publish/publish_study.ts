@@ -12,6 +12,7 @@ import { viewStudy } from "../study_session.ts";
 import { publishTables } from "./publish_tables.ts";
 import { cleanPage, cleanText, cleanValue, pathsIn, type Private } from "./withheld.ts";
 
+const CRATE = "ro-crate-metadata.json";
 const SUMS = "SHA256SUMS";
 const LEFT_OUT = "LEFT_OUT.md";
 
@@ -79,11 +80,15 @@ async function gather(publishing: Publishing, folder: string): Promise<string[]>
   const recorded = await recordedStudy(store, study_id);
   await writeOutputs(view, folder);
   const paths = pathsIn([await store.journalOf(study_id), folder]);
+  const renewed: [before: string, now: string][] = [];
   for (const path of await listFiles(folder)) {
-    if (!/\.(html|md|svg|json|tex|csv)$/.test(path)) continue;
+    if (path === CRATE || !/\.(html|md|svg|json|tex|csv)$/.test(path)) continue;
     const text = await readFile(join(folder, path), "utf8");
+    const before = await sha256File(join(folder, path));
     await writeFile(join(folder, path), cleanPage(text, hidden, paths));
+    renewed.push([before, await sha256File(join(folder, path))]);
   }
+  await renewCrate(join(folder, CRATE), renewed, (text) => cleanPage(text, hidden, paths));
   const clean = cleanValue(recorded, hidden) as typeof recorded; // of the same shape
   await writeReproduction(clean, folder);
   const asked = recorded.trials.flatMap(({ answers }) => answers.map(({ task }) => task));
@@ -105,6 +110,20 @@ async function gather(publishing: Publishing, folder: string): Promise<string[]>
     ),
     ...[...moved, ...unlocked, ...left],
   ];
+}
+
+/** The crate names the hashes of the other files: those that were cleaned have new ones. */
+async function renewCrate(
+  path: string,
+  renewed: readonly (readonly [before: string, now: string])[],
+  clean: (text: string) => string,
+): Promise<void> {
+  if (!existsSync(path)) return;
+  const text = clean(await readFile(path, "utf8"));
+  await writeFile(
+    path,
+    renewed.reduce((left, [before, now]) => left.replaceAll(before, now), text),
+  );
 }
 
 /** The pins of the environments that made it, as pip reads them. */

@@ -41,9 +41,8 @@ export function repeatedRequest(
   const kept = Object.fromEntries(
     Object.entries(request).filter(([field]) => !LEFT_OUT.has(field)),
   );
-  const rung = fidelity !== null && (fidelity === "proxy" || isDecisive(fidelity))
-    ? { fidelity }
-    : {};
+  // A trial that ended on an earlier rung climbs again as the study asked.
+  const rung = fidelity !== null && isDecisive(fidelity) ? { fidelity } : {};
   return StudyRequest.parse({
     ...kept,
     ...rung,
@@ -104,7 +103,13 @@ export async function repeatTrial(
   options: RepeatOptions,
 ): Promise<RecordedStudy> {
   const { folder, ...told } = options;
-  await using lab = await openLab({ ...told, fresh: folder, write: true, notebook: false });
+  await using lab = await openLab({
+    ...told,
+    fresh: folder,
+    write: true,
+    notebook: false,
+    mlflow: "",
+  });
   const session = await openAgain(
     study,
     () => lab.open(repeatedRequest(study, trial, options), "again"),
