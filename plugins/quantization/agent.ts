@@ -4,5 +4,5 @@ import { defineAgent } from "../../core/mod.ts";
 export default defineAgent({
   name: "quantization",
   summary: "Stores weights as integers of 2 to 8 bits with a scale for each group of them",
-  preferred: { large: ["gptq", "autoround"], small: ["int8", "autoround"] },
+  preferred: { large: ["gptq", "autoround"], small: ["int8", "autoround", "gptq"] },
 });
