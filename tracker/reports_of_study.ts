@@ -115,7 +115,11 @@ export function reportBlocks(view: StudyView, options: ReportOptions = {}): Bloc
   const figures = {
     ...{ svg: plotOf(view, { width: PAGE_WIDTH }), narrow: plotOf(view, { width: PHONE_WIDTH }) },
     file: "pareto.svg",
-    curve: { svg: hypervolumePlot(view.episodes), file: CURVE },
+    curve: {
+      svg: hypervolumePlot(view.episodes),
+      narrow: hypervolumePlot(view.episodes, PHONE_WIDTH),
+      file: CURVE,
+    },
   };
   const search = beliefBlocks(view, { svg: beliefsPlot(view.beliefs), file: BELIEFS });
   return studyReport(view, figures, loader, { search, ...by });

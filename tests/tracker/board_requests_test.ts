@@ -57,6 +57,8 @@ async function strangersAreRefused(test: TestBoard): Promise<void> {
   await refused({ authorization, host, "sec-fetch-site": "same-site" }, 403, /another address/);
   const followed = { host, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
   assert.equal((await rawStatus(test, { ...followed, authorization })).status, 200);
+  const framed = { ...followed, authorization, "sec-fetch-dest": "iframe" };
+  await refused(framed, 403, /another address/);
 }
 
 async function tokenBecomesCookie(test: TestBoard): Promise<void> {

@@ -3,7 +3,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { licenseOf } from "../../tracker/artifacts/model_license.ts";
-import { writeOutputs } from "../../tracker/reports_of_study.ts";
+import { parseHTML } from "linkedom";
+import { type FrontData, frontData } from "../../tracker/pages/front_data.ts";
+import { reportBlocks, writeOutputs } from "../../tracker/reports_of_study.ts";
+import { renderHtml } from "../../tracker/reports/render_html.ts";
 import { latexTables } from "../../tracker/reports/formats/latex_tables.ts";
 import { modelCard } from "../../tracker/reports/formats/model_card.ts";
 import { bibtex, escapeTex, timeBlocks } from "../../tracker/reports/limit_blocks.ts";
@@ -154,4 +157,41 @@ Deno.test("the citation names who is named, and no phase of no time is told", ()
   assert.match(text, /\| evaluate \| 1 min 00 s \|\n\| everything else \| 0\.3 s \|/);
   assert.doesNotMatch(text, /spare|0\.0/);
   assert.deepEqual(timeBlocks({ phases: [{ name: "spare", seconds: 0 }] }), []);
+});
+
+Deno.test("a name with markup is text in page, Markdown and data, and cannot be run", () => {
+  const bad = `"><script>x</script><img src=x onerror=x>'**&`;
+  const rows = view.rows.map((row) => ({ ...row, recipe: bad }));
+  const { model, dataset } = view.facts;
+  const facts = {
+    ...view.facts,
+    model: { ...model, model_name: bad, source: "checkpoint" as const },
+    dataset: { ...dataset, dataset: bad },
+  };
+  const hostile = { ...view, rows, facts, message: bad, reasons: [bad] };
+  const blocks = reportBlocks(hostile, { author: bad });
+  const { document } = parseHTML(renderHtml(bad, blocks, frontData(hostile)));
+  assert.equal(document.querySelectorAll("img, script:not([type])").length, 0);
+  assert.equal(document.querySelectorAll("script").length, 2, "the page's own and its data");
+  const data = JSON.parse(document.getElementById("pare-front")!.textContent) as FrontData;
+  assert.equal(data.trials[1]!.recipe, bad);
+  assert.doesNotMatch(renderMarkdown(blocks).replaceAll(/`[^`]*`/g, ""), /(?<!\\)<(script|img)/);
+});
+
+Deno.test("a study that just began, or has only failures, has a whole report that says so", async () => {
+  const opened = w.records.filter(({ type }) => type === "study_opened");
+  const empty = await buildView(study_id, opened, () => Promise.resolve(null));
+  const crash = { kind: "crash", message: "it <b>broke</b>", hint: "none", stage: null } as const;
+  const failing = world({ max_trials: 2 }, {
+    disturb: ({ call }) => call === "apply" ? crash : null,
+  });
+  const { study_id: failed } = await run(failing);
+  const broken = await buildView(failed, failing.records, () => Promise.resolve(null));
+  for (const [study, said] of [[empty, /No answer yet/], [broken, /0 of them measured/]] as const) {
+    const blocks = reportBlocks(study);
+    assert.match(renderMarkdown(blocks), said);
+    assert.doesNotMatch(renderMarkdown(blocks), /NaN|undefined/);
+    assert.match(renderHtml("x", blocks, frontData(study)), /<h2 id="limits">/);
+  }
+  assert.match(renderMarkdown(reportBlocks(broken)), /\| failed \| it \\<b>broke/);
 });

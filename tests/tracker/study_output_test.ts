@@ -184,10 +184,10 @@ Deno.test("the report shows what was noted of the study and its trials, each not
   try {
     const files = await writeOutputs(view, folder);
     const markdown = await Deno.readTextFile(files.markdown);
-    assert.equal(markdown.split("load it with <care>").length, 2, "once");
+    assert.equal(markdown.split("load it with \\<care>").length, 2, "once");
     assert.match(
       markdown,
-      /## Notes\n\n- t01, t02: load it with <care>\n- the study: a second try\n/,
+      /## Notes\n\n- t01, t02: load it with \\<care>\n- the study: a second try\n/,
     );
     assert.match(await Deno.readTextFile(files.html), /t01, t02: load it with &lt;care&gt;/);
   } finally {

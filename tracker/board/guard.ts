@@ -33,8 +33,10 @@ function isForeign(request: Request, own: string): boolean {
   if (origin !== null && origin !== own) return true;
   const site = request.headers.get("sec-fetch-site");
   const foreign = site === "cross-site" || site === "same-site"; // another port is the same site
-  return foreign &&
-    !(request.method === "GET" && request.headers.get("sec-fetch-mode") === "navigate");
+  const followed = request.method === "GET" &&
+    request.headers.get("sec-fetch-mode") === "navigate" &&
+    (request.headers.get("sec-fetch-dest") ?? "document") === "document"; // and not into a frame
+  return foreign && !followed;
 }
 
 /** Why a request may not be answered, before its token is looked at; null: it may. */

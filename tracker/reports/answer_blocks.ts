@@ -127,6 +127,9 @@ function threeSentences(view: StudyView): string {
     }. ${costClause(view, row)} ${surenessClause(row)}`;
   }
   const compressed = view.rows.filter(({ baseline }) => !baseline);
+  if (view.stop === null && compressed.length === 0) {
+    return "**No answer yet.** The study is not closed, and no recipe was tried so far.";
+  }
   const full = compressed.filter(({ state }) => state === "completed").length;
   const tried = compressed.length === 0
     ? "Nothing was tried that could be recommended."

@@ -6,6 +6,8 @@ import { type Block, heading, paragraph, table } from "./blocks.ts";
 /** A figure and the file that it is kept in beside the report; `svg` null: there is nothing to draw. */
 export interface ReportFigure {
   readonly svg: string | null;
+  /** The same for a phone. */
+  readonly narrow?: string | null;
   readonly file: string;
 }
 
@@ -19,7 +21,7 @@ export interface ReportFigures {
 }
 
 /** What the front gained over the baseline, how surely, and over what cost. */
-export function curveBlocks(view: StudyView, { svg, file }: ReportFigure): Block[] {
+export function curveBlocks(view: StudyView, { svg, narrow, file }: ReportFigure): Block[] {
   const { hypervolume, hypervolume_interval: interval } = view;
   if (hypervolume === null) return [];
   const range = interval === null
@@ -36,6 +38,7 @@ export function curveBlocks(view: StudyView, { svg, file }: ReportFigure): Block
     ...(svg === null ? [] : [{
       block: "figure" as const,
       svg,
+      ...(narrow == null ? {} : { narrow }),
       file,
       caption: "Hypervolume of the front as each episode left it; the band is its 95 % interval.",
     }]),

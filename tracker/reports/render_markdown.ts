@@ -1,33 +1,39 @@
 import type { Block } from "./blocks.ts";
 
+/** Markup in a name is text: a reader of Markdown would take it for a page's. Code stays as it is. */
+function escaped(text: string): string {
+  return text.split(/(`[^`]*`)/).map((part, at) =>
+    at % 2 === 1 ? part : part.replaceAll(/<(?=[a-z/!?])/gi, "\\<")
+  ).join("");
+}
+
 function cell(text: string): string {
-  // Markup in a name is text: a reader of Markdown would take it for a page's.
-  return text.replaceAll("<", "&lt;").replaceAll("|", "\\|").replaceAll("\n", " ");
+  return escaped(text).replaceAll("|", "\\|").replaceAll("\n", " ");
 }
 
 function renderBlock(block: Block): string {
   switch (block.block) {
     case "heading":
-      return `${"#".repeat(block.level)} ${block.text}`;
+      return `${"#".repeat(block.level)} ${escaped(block.text)}`;
     case "paragraph":
-      return block.text;
+      return escaped(block.text);
     case "list":
-      return block.items.map((item) => `- ${item}`).join("\n");
+      return block.items.map((item) => `- ${escaped(item)}`).join("\n");
     case "table": {
       const lines = [block.head, block.head.map(() => "---"), ...block.rows];
       const body = lines.map((row) => `| ${row.map(cell).join(" | ")} |`).join("\n");
-      return block.note === undefined ? body : `${body}\n\n${block.note}`;
+      return block.note === undefined ? body : `${body}\n\n${escaped(block.note)}`;
     }
     case "code":
       return `\`\`\`${block.language}\n${block.text}\n\`\`\``;
     case "terms":
-      return block.terms.map(([term, words]) => `- **${term}**: ${words}`).join("\n");
+      return block.terms.map(([term, words]) => `- **${term}**: ${escaped(words)}`).join("\n");
     case "weights":
       return "";
     case "fold":
       return `${block.summary}\n\n${block.blocks.map(renderBlock).join("\n\n")}`;
     case "figure":
-      return `![${block.caption}](${block.file})\n\n*${block.caption}*`;
+      return `![${escaped(block.caption)}](${block.file})\n\n*${escaped(block.caption)}*`;
   }
 }
 

@@ -2,6 +2,7 @@ import { type Context, Hono } from "hono";
 import { unknownName } from "../../../core/mod.ts";
 import { PARE_VERSION } from "../../provenance.ts";
 import { takeNote, writeNote } from "../../store/take_note.ts";
+import { storePaths } from "../../store/store_paths.ts";
 import { toJson } from "../../store/journal/record_line.ts";
 import type { Board } from "../board.ts";
 import { Refused } from "../refused.ts";
@@ -119,10 +120,12 @@ function addStudies(app: Hono, board: Board): void {
   });
   app.get("/api/studies/:study/events", async (c) => {
     const study = c.req.param("study");
-    const { paths } = await stores.of(study);
+    // One that waits in line has recorded nothing yet: what it will is heard of, too.
+    const root = queue.get(study)?.store ?? (await stores.of(study)).paths.root;
     const last = c.req.header("last-event-id");
     const { from } = checked(EventsQuery, last === undefined ? c.req.query() : { from: last });
-    const stream = eventStream(board.watch, paths.journal, study, from ?? null, board.ending);
+    const { journal } = storePaths(root);
+    const stream = eventStream(board.watch, journal, study, from ?? null, board.ending);
     return new Response(stream, { headers: { "content-type": "text/event-stream" } });
   });
   app.post(

@@ -27,7 +27,8 @@ const SAMPLES_A_PAGE = 50;
 async function study(c: Context, board: Board): Promise<Response> {
   const name = c.req.param("study") ?? "";
   const submitted = board.queue.get(name);
-  const asked = checked(ListQuery, c.req.query());
+  const { weights: _, ...query } = c.req.query(); // the page's script reads them
+  const asked = checked(ListQuery, query);
   try {
     const row = await readStudy(board.stores, name);
     const trials = await listTrials(board.stores, name, asked);
@@ -99,6 +100,13 @@ async function sql(c: Context, { stores }: Board): Promise<Response> {
   }
 }
 
+async function asset(c: Context, name: string): Promise<Response> {
+  const type = ASSETS[name];
+  if (type === undefined) return await c.notFound();
+  const file = new URL(`../assets/${name}`, import.meta.url);
+  return new Response(await readFile(file, "utf8"), { headers: { "content-type": type } });
+}
+
 /** The pages, and the few files that they need. */
 export function addPages(app: Hono, board: Board): void {
   app.get("/", async (c) => {
@@ -109,10 +117,6 @@ export function addPages(app: Hono, board: Board): void {
   app.get("/studies/:study/trials/:trial", (c) => trial(c, board));
   app.get("/compare", (c) => compare(c, board));
   app.get("/sql", (c) => sql(c, board));
-  app.get("/assets/:name", async (c) => {
-    const type = ASSETS[c.req.param("name")];
-    if (type === undefined) return await c.notFound();
-    const file = new URL(`../assets/${c.req.param("name")}`, import.meta.url);
-    return new Response(await readFile(file, "utf8"), { headers: { "content-type": type } });
-  });
+  app.get("/assets/:name", (c) => asset(c, c.req.param("name")));
+  app.get("/favicon.ico", (c) => asset(c, "icon.svg")); // asked for before a page names its own
 }

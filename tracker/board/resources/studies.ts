@@ -64,7 +64,8 @@ async function linesOf(store: Store): Promise<StudyLine[]> {
 /** Every study of every store, the newest first. */
 export async function listStudies(stores: BoardStores): Promise<StudyLine[]> {
   const lines = await Promise.all((await stores.open()).map(linesOf));
-  return lines.flat().reverse();
+  const opened = ({ opened_at }: StudyLine) => opened_at?.getTime() ?? 0;
+  return lines.flat().reverse().sort((a, b) => opened(b) - opened(a));
 }
 
 /** All that the head of a study's page says, in one statement: each opens the database anew. */
