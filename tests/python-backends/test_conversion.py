@@ -4,6 +4,8 @@ that each library documents, read here by decoders that share no code with the w
 from __future__ import annotations
 
 import json
+import re
+import runpy
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -185,6 +187,21 @@ def test_awq_is_generated_from_what_the_files_hold(tmp_path: Path) -> None:
     assert facts["tensor_bytes"] == facts["formula_bytes"]
     assert all(row["problem"] is None and row["cosine"] > 0.9999999 for row in facts["layers"])
     assert facts["generated_text"]
+
+
+def test_what_the_page_shows_loads_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Path(__file__).parents[2] / "docs" / "elsewhere.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    source = artifact(tmp_path / "artifact")
+    for block, form in zip(blocks, ("compressed-tensors", "gguf", "gptq"), strict=True):
+        folder = tmp_path / form
+        made(form, source, folder / "served")
+        (folder / "shown.py").write_text(block)
+        monkeypatch.chdir(folder)
+        shown = runpy.run_path("shown.py")
+        assert shown["model"].config.num_hidden_layers == 2, form
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
