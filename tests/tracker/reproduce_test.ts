@@ -73,6 +73,13 @@ Deno.test("a repetition is equal, within noise or different, and says of what", 
     "the repetition has no such figure",
   ]);
 
+  const beside = { ...timed(10), metric: "baseline_latency_ms" };
+  const loaded = driftOf(
+    { study: STUDY_HERE, trial: { ...TRIAL, measurements: [beside] } },
+    { study: STUDY_HERE, trial: { ...TRIAL, measurements: [{ ...beside, value: 40 }] } },
+  ).at(-1)!;
+  assert.deepEqual([loaded.verdict, loaded.again], ["not_compared", 40]);
+
   const other = [{ path: "model.safetensors", bytes: 2, sha256: "y" }];
   assert.deepEqual(pair({ artifact: other }).verdicts[0], [
     "different",

@@ -10,6 +10,9 @@ export interface OneTrial {
   readonly trial: RecordedTrial;
 }
 
+/** The baseline's figures beside a trial, measured in turn with it. */
+const BESIDE = "baseline_";
+
 /** What the two were made with, where that is not the same. */
 export function differencesOf(recorded: OneTrial, again: OneTrial): Difference[] {
   const before = namedInputs(recorded);
@@ -145,6 +148,10 @@ function figureDrift(
   if (Object.is(found.value, value)) return { ...both, verdict: "equal", reason: null };
   if (isCost(figure) && !sameMachine) {
     return { ...both, verdict: "not_compared", reason: "a cost of another machine" };
+  }
+  if (metric.startsWith(BESIDE)) {
+    const reason = "the baseline's own, in turn with the trial: it tells of the machine's load";
+    return { ...both, verdict: "not_compared", reason };
   }
   if (isCost(figure) && interval === null) {
     return { ...both, verdict: "not_compared", reason: "one reading, and no interval of it" };
