@@ -22,6 +22,7 @@ from pare_backends.conversion.files_format import Grid, Opened, Source
 from pare_backends.conversion.opening import open_by_transformers
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
+from pare_backends.runtimes.registry import writer_of
 
 NAME = "gguf"
 FILE = "model.gguf"
@@ -42,9 +43,7 @@ def block_kind(tensor: GridTensor) -> str:
 
 def require_held(source: Source) -> None:
     """Raises where a GGUF file cannot hold the artifact: before any work."""
-    from pare_backends.runtimes.llama_cpp.gguf_layout import GgufLayout
-
-    GgufLayout(source.config)  # refuses an architecture
+    writer_of(NAME, "gguf_layout").GgufLayout(source.config)  # refuses an architecture
     checkpoint = source.checkpoint
     why = None
     if checkpoint.adapter is not None:
@@ -69,13 +68,11 @@ def convert_gguf(source: Source, output: Path, report: Report) -> int:
 
     returns: bytes of its tensors by the blocks' formula
     """
-    from pare_backends.runtimes.llama_cpp.make import write_gguf
-
     require_held(source)
     output.mkdir(parents=True, exist_ok=True)
     # What the runtime keeps beside the file is of no use to others.
     with TemporaryDirectory(dir=output) as folder:
-        write_gguf(source.directory, Path(folder), False, report)
+        writer_of(NAME, "make").write_gguf(source.directory, Path(folder), False, report)
         (Path(folder) / FILE).rename(output / FILE)
     return formula_bytes(source)
 
@@ -125,13 +122,11 @@ def read_gguf(path: Path) -> dict[str, GgufTensor]:
 
 def check_gguf(directory: Path, source: Source, report: Report) -> dict[str, Any]:
     """StageResults.check_conversion of a GGUF file."""
-    from pare_backends.runtimes.llama_cpp.gguf_layout import GgufLayout
-
     try:
         tensors = read_gguf(directory / FILE)
     except StageFailure as failure:
         return {**NOTHING, "unreadable": failure.message}
-    layout = GgufLayout(source.config)
+    layout = writer_of(NAME, "gguf_layout").GgufLayout(source.config)
     layers: list[dict[str, Any]] = []
     read: dict[str, np.ndarray] = {}
     for done, (layer, tensor) in enumerate(source.grids.items(), start=1):

@@ -97,6 +97,16 @@ def compute_logits(runtime: str, asked: AskedLogits, threads: int) -> RuntimeLog
     return found
 
 
+def writer_of(file_format: str, name: str) -> Any:
+    """A module of the runtime whose form is a file that others load too: its `WRITES` says so.
+
+    Raises `StageFailure` where no runtime writes that format."""
+    for runtime, package in runtime_packages().items():
+        if getattr(importlib.import_module(package), "WRITES", None) == file_format:
+            return _file(runtime, name)
+    raise StageFailure("bad_input", f"Cannot write {file_format}: no runtime here makes such files")
+
+
 def _file(runtime: str, name: str) -> Any:
     """The module of a runtime's folder. Raises where there is no such runtime or file."""
     package = _package(runtime)
