@@ -15,6 +15,7 @@ import {
 const DOCUMENT_ONLY: Readonly<Record<string, string>> = {
   strategies: "recipes are too long for a command line",
   evaluation: "made by pare evaluate of options of its own",
+  stages: "a document of its own, which pare stages takes",
 };
 
 Deno.test("every field of a request has an option, or a reason why it has none", () => {
