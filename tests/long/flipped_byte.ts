@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { openJournal } from "../../../tracker/store/journal/journal.ts";
-import { readJournal } from "../../../tracker/store/journal/reader.ts";
-import type { Entry } from "../../../tracker/store/journal/record_line.ts";
-import { openStore } from "../../../tracker/store/store.ts";
-import { sayingSeed } from "../../fixtures/stores/contents.ts";
-import { flipRounds } from "../../fixtures/stores/flip_rounds.ts";
-import { numbered } from "../../fixtures/stores/kill_rounds.ts";
-import { inDirectory } from "../../fixtures/stores/processes.ts";
+import { openJournal } from "../../tracker/store/journal/journal.ts";
+import { readJournal } from "../../tracker/store/journal/reader.ts";
+import type { Entry } from "../../tracker/store/journal/record_line.ts";
+import { openStore } from "../../tracker/store/store.ts";
+import { sayingSeed } from "../fixtures/stores/contents.ts";
+import { flipRounds } from "../fixtures/stores/flip_rounds.ts";
+import { numbered } from "../fixtures/stores/kill_rounds.ts";
+import { inDirectory } from "../fixtures/stores/processes.ts";
 
 async function entries(path: string): Promise<Entry[]> {
   return await Array.fromAsync(readJournal(path));
