@@ -65,7 +65,7 @@ export async function buildEnvironment(
     const args = ["install", "--no-deps", "--no-compile", "--progress-bar", "off"];
     const note = pins.on_request === null ? "" : ` (${pins.on_request})`;
     const attempt = `install the packages of the environment ${pins.name}${note}`;
-    const options = { attempt, onLine: count, signal };
+    const options = { attempt, variables: pins.build, onLine: count, signal };
     // The pins that were checked, not the file: pip reads more in one than lines of pins.
     const install = [...args, ...pins.packages];
     if (!empty && pins.base === null) await pip(python, install, options);

@@ -20,11 +20,13 @@ export interface EnvironmentPins {
   readonly on_request: string | null;
   /** Whether it is of use on a machine with an NVIDIA GPU alone. */
   readonly gpu: boolean;
+  /** Variables that its packages are compiled with, such as CMAKE_ARGS. */
+  readonly build: Readonly<Record<string, string>>;
   /** The environment that it is built on, whose packages it has beside its own; null: none. */
   readonly base: string | null;
   /** What requirements.txt names, such as numpy==2.4.6. */
   readonly packages: readonly string[];
-  /** Over packages, torch version and the base's hash, first 12 hex digits: changes with any pin. */
+  /** Over packages, torch version, the base's hash and what is compiled how, first 12 hex digits. */
   readonly hash: string;
 }
 
@@ -55,7 +57,10 @@ export function readPins(
   }
   const said = readDocument(path);
   const packages = readRequirements(join(directory, "requirements.txt"));
-  const parts = [said.torch, packages, ...(said.base === null ? [] : [readPins(said.base).hash])];
+  const parts = [
+    ...[said.torch, packages, ...(said.base === null ? [] : [readPins(said.base).hash])],
+    ...(Object.keys(said.build).length === 0 ? [] : [said.build]),
+  ];
   const hash = createHash("sha256").update(JSON.stringify(parts)).digest("hex");
   return { name, ...said, packages, hash: hash.slice(0, 12) };
 }
@@ -85,16 +90,19 @@ function readDocument(path: string): Said {
   const names = (value: unknown): value is string[] =>
     Array.isArray(value) && value.every((item) => typeof item === "string");
   const { summary, torch = null, imports, forbidden = [], bytes, ...more } = said;
-  const { on_request = null, gpu = false, base = null } = more;
+  const { on_request = null, gpu = false, base = null, build = {} } = more;
+  const variables = (value: unknown): value is Record<string, string> =>
+    typeof value === "object" && value !== null &&
+    Object.values(value).every((one) => typeof one === "string");
   const right = typeof summary === "string" && (torch === null || typeof torch === "string") &&
     names(imports) && names(forbidden) && typeof bytes === "number" &&
     (on_request === null || typeof on_request === "string") && typeof gpu === "boolean" &&
-    (base === null || typeof base === "string");
+    (base === null || typeof base === "string") && variables(build);
   if (!right) {
     throw new UsageError(
       `Cannot use ${path}: it must hold summary, imports (a list), bytes (a number) and, where they ` +
-        "are wanted, base (text), torch (text), forbidden (a list), on_request (text) and gpu " +
-        "(true or false)",
+        "are wanted, base (text), torch (text), forbidden (a list), on_request (text), gpu (true " +
+        "or false) and build (variables and their texts)",
     );
   }
   if (base !== null && torch !== null) {
@@ -103,7 +111,7 @@ function readDocument(path: string): Said {
         "of both",
     );
   }
-  return { summary, torch, imports, forbidden, bytes, on_request, gpu, base };
+  return { summary, torch, imports, forbidden, bytes, on_request, gpu, build, base };
 }
 
 function parsedDocument(path: string): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { UsageError } from "../../core/mod.ts";
 import { buildEnvironment, interpreter, packagesOf, PLATFORM, READY } from "./environment_build.ts";
@@ -112,16 +112,25 @@ export async function ensureEnvironment(
 
   const say = (line: string, done = 0) =>
     onProgress({ environment: name, line, done, total: packagesOf(pins) });
-  mkdirSync(join(home, "envs"), { recursive: true });
-  await withFileLock(`${directory}.lock`, {
+  const { path, guard } = makingLock(directory);
+  mkdirSync(guard, { recursive: true });
+  await withFileLock(path, {
     signal,
-    guard: join(home, "envs"),
+    guard,
     onWait: () => say("another process is making it; waiting"),
   }, async () => {
     if (isReady(directory)) return; // made while we waited
     await buildEnvironment(pins, { python, directory, gpu, say, signal });
   });
   return environment;
+}
+
+/** What one maker of an environment holds: others are made beside it, as compiling takes minutes. */
+export function makingLock(directory: string): { path: string; guard: string } {
+  return {
+    path: `${directory}.lock`,
+    guard: join(dirname(directory), "..", ".making", basename(directory)),
+  };
 }
 
 /** The interpreter of a base, which must be able to make environments too. */

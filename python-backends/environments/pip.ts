@@ -1,4 +1,5 @@
 import { execa } from "execa";
+import process from "node:process";
 import { createInterface } from "node:readline";
 import { UsageError } from "../../core/mod.ts";
 
@@ -6,9 +7,11 @@ import { UsageError } from "../../core/mod.ts";
 export async function pip(
   python: string,
   args: readonly string[],
-  { attempt, onLine = () => {}, signal }: {
+  { attempt, variables = {}, onLine = () => {}, signal }: {
     /** What is done, for the sentence: "install torch". */
     attempt: string;
+    /** What packages are compiled with; what the user has set stands behind it. */
+    variables?: Readonly<Record<string, string>>;
     onLine?: (line: string) => void;
     signal?: AbortSignal | undefined;
   },
@@ -17,7 +20,17 @@ export async function pip(
     reject: false,
     stdin: "ignore",
     maxBuffer: 64 * 1024 * 1024,
-    env: { PIP_DISABLE_PIP_VERSION_CHECK: "1", PIP_NO_INPUT: "1", PYTHONNOUSERSITE: "1" },
+    env: {
+      ...Object.fromEntries(
+        Object.entries(variables).map(([name, value]) => [
+          name,
+          [value, process.env[name]].filter(Boolean).join(" "),
+        ]),
+      ),
+      PIP_DISABLE_PIP_VERSION_CHECK: "1",
+      PIP_NO_INPUT: "1",
+      PYTHONNOUSERSITE: "1",
+    },
     ...(signal === undefined ? {} : { cancelSignal: signal }),
   });
   createInterface({ input: child.stdout }).on("line", onLine);

@@ -1,6 +1,6 @@
 import { execa } from "execa";
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readCounts } from "../../python-backends/checks.ts";
 import { doctor, isOlder } from "../../python-backends/doctor.ts";
@@ -13,6 +13,7 @@ import {
   ensureEnvironment,
   environmentDirectory,
   findEnvironment,
+  makingLock,
   readyFacts,
   usedHash,
 } from "../../python-backends/environments/environments.ts";
@@ -71,6 +72,45 @@ Deno.test("ensureEnvironment() makes an environment once, also when two ask at o
   rmSync(first.python);
   await ask();
   assert(existsSync(first.python), "one whose Python has gone is made anew");
+});
+
+Deno.test("environments are made beside each other, each by one maker", async () => {
+  const home = temporaryFolder("home");
+  const lock = (name: string) => {
+    const { path, ...options } = makingLock(join(home, "envs", name));
+    mkdirSync(options.guard, { recursive: true });
+    return <T>(work: () => Promise<T>) => withFileLock(path, options, work);
+  };
+  let inside = 0;
+  const alone = async () => {
+    assert.equal(inside++, 0, "two makers of one environment");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    inside--;
+  };
+  await lock("compiled-1")(async () => {
+    let made = false;
+    const small = lock("small-1")(() => Promise.resolve(made = true));
+    await until("the small one is made beside it", () => made);
+    await small;
+  });
+  const first = lock("own-1")(alone);
+  await until("it is being made", () => inside === 1);
+  rmSync(makingLock(join(home, "envs", "own-1")).path);
+  await Promise.all([first, lock("own-1")(alone)]);
+});
+
+Deno.test("what an environment is compiled with counts in its hash", () => {
+  const directory = ownPins(["json"]);
+  const plain = readPins("own", directory);
+  assert.deepEqual(plain.build, {});
+  const path = join(directory, "environment.json");
+  const document = JSON.parse(readFileSync(path, "utf8"));
+  writeFileSync(path, JSON.stringify({ ...document, build: { CMAKE_ARGS: "-DX=ON" } }));
+  const compiled = readPins("own", directory);
+  assert.deepEqual(compiled.build, { CMAKE_ARGS: "-DX=ON" });
+  assert.notEqual(compiled.hash, plain.hash);
+  writeFileSync(path, JSON.stringify({ ...document, build: { CMAKE_ARGS: 1 } }));
+  assert.throws(() => readPins("own", directory), /build \(variables and their texts\)/);
 });
 
 Deno.test("an environment on another one has its own packages first, then all of the base's", async () => {
