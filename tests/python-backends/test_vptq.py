@@ -254,8 +254,8 @@ def test_a_whole_model_is_encoded_written_and_loaded_and_errs_less_than_rounding
     # Integers in groups of 64 take as many bytes, by 3 %.
     rounded = act(tmp_path / "rtn", "rtn", {"bits": 2, "group_size": 64})
     assert result["weight_bits"] == pytest.approx(rounded["weight_bits"], rel=0.03)
-    # A tenth of it and less, whatever the processor made of the tiny model. gptq comes near here, but
-    # not on a real model (docs/methods.md).
+    # A tenth and less, whatever the processor made of the tiny model. gptq comes near here, but not
+    # on a real model (docs/methods.md).
     assert outputs_error(tmp_path / "child") < 0.25 * outputs_error(tmp_path / "rtn")
 
 
