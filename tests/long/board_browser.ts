@@ -106,9 +106,7 @@ async function brushes(page: Page, test: TestBoard): Promise<void> {
 async function liveEvents(page: Page, test: TestBoard, store: Store): Promise<void> {
   await page.goto(`${test.address}/studies/live`);
   assert.equal(await page.locator("#trials").count(), 1);
-  await page.waitForFunction(() =>
-    performance.getEntriesByType("resource").some(({ name }) => name.endsWith("/front"))
-  );
+  await page.locator(".events[data-following]").waitFor({ state: "attached" });
   const figures = { number: 0, accuracy: 0.8, latency_ms: 10, size_bytes: 200_000 };
   for (const record of trialRecords({ ...figures, study_id: "live" })) await store.record(record);
   await page.locator(".events li").filter({ hasText: "t00 is completed" }).waitFor();

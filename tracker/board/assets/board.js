@@ -71,6 +71,7 @@ function followEvents(list) {
     while (list.children.length > MOST_EVENTS) list.lastElementChild.remove();
     say(sentence);
   });
+  source.addEventListener("open", () => list.setAttribute("data-following", ""));
   addEventListener("pagehide", () => source.close());
 }
 
@@ -205,7 +206,7 @@ for (const form of document.querySelectorAll("[data-note]")) keepNotes(form);
 for (const form of document.querySelectorAll("[data-weigh]")) moveWeights(form);
 for (const details of document.querySelectorAll("[data-figure]")) showFigure(details);
 for (const list of document.querySelectorAll("[data-saved]")) savedQuestions(list);
-for (const place of document.querySelectorAll("[data-front]")) void drawFront(place, ask);
+for (const place of document.querySelectorAll("[data-front]")) drawFront(place);
 for (const part of document.querySelectorAll("[data-again]")) {
   setInterval(() => void refresh(), Number(part.dataset.again));
 }

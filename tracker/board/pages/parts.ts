@@ -123,8 +123,15 @@ export function facts(pairs: readonly (readonly [string, Markup | string])[]): M
   }</dl>`;
 }
 
-/** A form that keeps a sentence with a study or a trial; the script sends it as JSON. */
-export function noteForm(address: string, notes: readonly Row[]): Markup {
+/**
+ * A form that keeps a sentence with a study or a trial; the script sends it as JSON. `kept`: how many
+ * notes there are, where not all were read.
+ */
+export function noteForm(
+  address: string,
+  notes: readonly Row[],
+  kept = notes.length,
+): Markup {
   const tags = [
     ...new Set(notes.flatMap((one) => String(one["text"] ?? "").match(/#[\p{L}\d_-]+/gu) ?? [])),
   ];
@@ -138,12 +145,15 @@ export function noteForm(address: string, notes: readonly Row[]): Markup {
     }${text(one["text"])} <small>${moment(one["written_at"])}</small></li>`;
   const ofTrials = notes.filter((one) => typeof one["trial_id"] === "string");
   const own = notes.filter((one) => typeof one["trial_id"] !== "string");
+  const onTrials = kept > notes.length
+    ? `The newest ${ofTrials.length} of ${kept - own.length} notes on its trials`
+    : `${ofTrials.length} notes on its trials`;
   const list = html`${
     own.length === 0 ? html`<p class="none">No notes.</p>` : html`<ul>${own.map(item)}</ul>`
   }${
     ofTrials.length === 0 ? "" : html`
       <details>
-        <summary>${ofTrials.length} notes on its trials</summary>
+        <summary>${onTrials}</summary>
         <ul>${ofTrials.map(item)}</ul>
       </details>
     `

@@ -5,7 +5,7 @@ import type { Board } from "../board.ts";
 import { FlipsQuery, ListQuery } from "../api/operations.ts";
 import { checked } from "../api/read_request.ts";
 import { listViews } from "../resources/questions.ts";
-import { listStudies, readStudy } from "../resources/studies.ts";
+import { listStudies, readFront, readStudy } from "../resources/studies.ts";
 import { listFlips, listTrials, readComparison, readTrial, trialId } from "../resources/trials.ts";
 import { comparePage } from "./compare_page.ts";
 import { sqlPage } from "./sql_page.ts";
@@ -32,7 +32,8 @@ async function study(c: Context, board: Board): Promise<Response> {
   try {
     const row = await readStudy(board.stores, name);
     const trials = await listTrials(board.stores, name, asked);
-    return await c.html(studyPage(row, trials, { order: asked.order, find: asked.find }));
+    const front = await readFront(await board.stores.of(name), name);
+    return await c.html(studyPage(row, trials, front, { order: asked.order, find: asked.find }));
   } catch (error) {
     if (submitted === undefined || !(error instanceof UsageError)) throw error;
     return await c.html(submittedPage(submitted));

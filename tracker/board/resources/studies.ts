@@ -68,6 +68,9 @@ export async function listStudies(stores: BoardStores): Promise<StudyLine[]> {
   return lines.flat().reverse().sort((a, b) => opened(b) - opened(a));
 }
 
+/** Of a study's notes, its own before those on its trials, each the newest: a page stays small. */
+const MOST_NOTES = 200;
+
 /** All that the head of a study's page says, in one statement: each opens the database anew. */
 const STUDY = `
 SELECT s.study_id, s.model_name, s.dataset, s.opened_at, s.closed_at, s.stop, s.message,
@@ -82,8 +85,9 @@ SELECT s.study_id, s.model_name, s.dataset, s.opened_at, s.closed_at, s.stop, s.
     SELECT trial_id, position, happened_at, condition, evidence, action, outcome
     FROM alerts a WHERE a.study_id = s.study_id ORDER BY position DESC LIMIT 50) x) AS alerts,
   (SELECT list(x ORDER BY x.position) FROM (
-    SELECT trial_id, position, written_at, text FROM notes n WHERE n.study_id = s.study_id) x)
-    AS notes,
+    SELECT trial_id, position, written_at, text FROM notes n WHERE n.study_id = s.study_id
+    ORDER BY trial_id IS NOT NULL, position DESC LIMIT ${MOST_NOTES}) x) AS notes,
+  (SELECT count(*) FROM notes n WHERE n.study_id = s.study_id) AS notes_kept,
   (SELECT list(x) FROM (SELECT trial_id, methods, state, stage, reason, what_to_do
     FROM failures f WHERE f.study_id = s.study_id LIMIT 50) x) AS failures,
   (SELECT max(position) FROM events e WHERE e.study_id = s.study_id) AS position
@@ -103,19 +107,15 @@ export async function readStudy(stores: BoardStores, study_id: string): Promise<
 
 const FRONT = `SELECT p.*, t.methods, len(coalesce(c.violated, t.violated)) > 0 AS violated,
   p.trial_id = s.recommended AS recommended
-FROM pareto p JOIN trials t USING (study_id, trial_id) JOIN studies s USING (study_id)
+FROM (SELECT greatest(1, ceil(count(*) / $most)::BIGINT) AS step FROM front_points
+  WHERE study_id = $study), pareto p JOIN trials t USING (study_id, trial_id) JOIN studies s USING (study_id)
 LEFT JOIN compared_trials c ON c.study_id = p.study_id AND c.trial_id = p.trial_id
-WHERE p.study_id = $study AND (p.rank = 0 OR p.number = 0 OR p.number % $step = 0)
-ORDER BY p.rank, p.number LIMIT $most`;
+WHERE p.study_id = $study AND (p.rank = 0 OR p.number = 0 OR p.number % step = 0)
+ORDER BY p.rank, p.number LIMIT 2 * $most`;
 
 /** Trials that may stand on the front; of very many all of the front and a share of the others. */
 export async function readFront(store: Store, study_id: string, most = 1_000): Promise<Row[]> {
-  const { rows: [counted] } = await store.query(
-    "SELECT count(*) AS n FROM front_points WHERE study_id = $study",
-    { params: { study: study_id } },
-  );
-  const step = Math.max(1, Math.ceil(Number(counted?.["n"] ?? 0) / most));
-  const { rows } = await store.query(FRONT, { params: { study: study_id, step, most: 2 * most } });
+  const { rows } = await store.query(FRONT, { params: { study: study_id, most } });
   return rows;
 }
 
