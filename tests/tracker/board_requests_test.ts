@@ -89,6 +89,7 @@ async function answersFitTheirShapes(test: TestBoard): Promise<void> {
     ["weigh", `/api/studies/${STUDY}/weigh?weights=accuracy=1`],
     ["readTrial", `/api/studies/${STUDY}/trials/t01`],
     ["listFlips", `/api/studies/${STUDY}/trials/t01/samples?which=lost`],
+    ["compare", `/api/compare?first=${STUDY}&second=${encodeURIComponent(HOSTILE)}`],
     ["listViews", "/api/views"],
     ["query", "/api/query", {
       method: "POST",
@@ -101,6 +102,11 @@ async function answersFitTheirShapes(test: TestBoard): Promise<void> {
     assert.equal(status, wanted, `${path}: ${JSON.stringify(body).slice(0, 300)}`);
     (answer as z.ZodType).parse(body);
     if (name === "query") assert.deepEqual((body as { rows: unknown }).rows, [{ n: "NaN" }]);
+    if (name === "compare") {
+      const { second, rows } = body as { second: string; rows: Record<string, unknown>[] };
+      assert.equal(second, HOSTILE);
+      assert.deepEqual(rows[0], { what: "trials", first: 4, second: 4 });
+    }
     if (name === "listTrials") {
       const { rows, total } = body as { rows: { accuracy: number }[]; total: number };
       assert.deepEqual([rows.map((row) => row.accuracy), total], [[0.8, 0.79], 4]);
@@ -126,6 +132,9 @@ async function badInputIsSaid(test: TestBoard): Promise<void> {
     [`/api/studies/${STUDY}/figures/x`, {}, 404, /Unknown figure "x"/],
     [`/api/studies/${STUDY}/weigh`, {}, 400, /without "weights"/],
     ["/api/compare?first=demo-1/t00&second=demo-1/t01", {}, 400, /no full evaluation/],
+    [`/api/compare?first=${STUDY}/t00&second=${STUDY}`, {}, 400, /name two studies, or two trials/],
+    [`/api/compare?first=${STUDY}&second=${STUDY}`, {}, 400, /with itself: name two studies/],
+    ["/compare?study=a&study=b&study=c", {}, 400, /Cannot compare 3 studies: mark two/],
     ["/api/query", sql("DELETE FROM trials"), 400, /must only read/],
     ["/api/query", sql("SELECT 1; SELECT 2"), 400, /must be one statement: found 2/],
     ["/api/query", sql("SELECT * FROM read_csv('/etc/passwd')"), 400, /./],
@@ -161,7 +170,9 @@ async function badInputIsSaid(test: TestBoard): Promise<void> {
 async function pagesEscape(test: TestBoard): Promise<void> {
   const name = encodeURIComponent(HOSTILE);
   const pages = ["/", `/studies/${name}`, `/studies/${name}/trials/t01`, `/sql?sql=${name}`];
-  for (const page of [...pages, `/compare?first=${name}&second=${name}`, `/studies/${name}x`]) {
+  const compared = [`first=${name}&second=${name}`, `study=${STUDY}&study=${name}`];
+  pages.push(...compared.map((query) => `/compare?${query}`), `/studies/${name}x`);
+  for (const page of pages) {
     const answer = await test.ask(page, { headers: { accept: "text/html" } });
     const text = await answer.text();
     assert.match(text, /<main id="main"/, page);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { StudyRequest } from "../../../core/mod.ts";
-import { TrialsBeside } from "../../commands/output/json_shapes.ts";
+import { StudiesBeside, TrialsBeside } from "../../commands/output/json_shapes.ts";
 import { DRAWN_FIGURES } from "../resources/studies.ts";
 import { TRIAL_ORDERS } from "../resources/trials.ts";
 
@@ -167,9 +167,15 @@ export const OPERATIONS = {
     Rows,
     { query: FlipsQuery },
   ),
-  compare: of("get", "/api/compare", "Two trials beside each other", TrialsBeside, {
-    query: CompareQuery,
-  }),
+  compare: of(
+    "get",
+    "/api/compare",
+    "Two trials or two studies beside each other",
+    z.union([TrialsBeside, StudiesBeside]),
+    {
+      query: CompareQuery,
+    },
+  ),
   query: of("post", "/api/query", "Ask a store in SQL", QueryAnswer, { body: QueryBody }),
   listViews: of(
     "get",

@@ -14,7 +14,14 @@ import {
   readFront,
   readStudy,
 } from "../resources/studies.ts";
-import { listFlips, listTrials, readComparison, readTrial, trialId } from "../resources/trials.ts";
+import {
+  compareStudies,
+  listFlips,
+  listTrials,
+  readComparison,
+  readTrial,
+  trialId,
+} from "../resources/trials.ts";
 import { weighStudy } from "../resources/weighed.ts";
 import { eventStream } from "./events.ts";
 import { openApi } from "./openapi.ts";
@@ -161,7 +168,8 @@ function addTrials(app: Hono, board: Board): void {
 function addQueries(app: Hono, { stores }: Board): void {
   app.get("/api/compare", async (c) => {
     const { first, second } = checked(CompareQuery, c.req.query());
-    return json((await readComparison(stores, first, second)).beside);
+    const studies = await compareStudies(stores, first, second);
+    return json(studies ?? (await readComparison(stores, first, second)).beside);
   });
   app.post("/api/query", async (c) => {
     const { sql, params, max_rows, timeout_seconds, store } = checked(QueryBody, await readJson(c));

@@ -1,16 +1,17 @@
 import { html } from "hono/html";
 import { metricOf } from "../../../core/mod.ts";
-import type { TrialsBeside } from "../../commands/output/json_shapes.ts";
+import type { StudiesBeside, TrialsBeside } from "../../commands/output/json_shapes.ts";
 import type { Row } from "../resources/studies.ts";
 import type { Page } from "../resources/trials.ts";
+import { studiesCompared } from "./compare_studies.ts";
 import { layout, type Markup } from "./layout.ts";
 import { figure, interval, size, table, text, trialPath } from "./parts.ts";
 import { type SamplesState, sampleTable } from "./trial_page.ts";
 
 function form(first: string, second: string): Markup {
   return html`<form class="line" method="get" action="/compare">
-<label>First <input name="first" value="${first}" required placeholder="STUDY/t00"></label>
-<label>Second <input name="second" value="${second}" required placeholder="STUDY/t01"></label>
+<label>First <input name="first" value="${first}" required placeholder="STUDY/t00 or STUDY"></label>
+<label>Second <input name="second" value="${second}" required placeholder="STUDY/t01 or STUDY"></label>
 <button>Compare</button></form>`;
 }
 
@@ -68,6 +69,17 @@ function recipes(first: Row, second: Row): Markup {
   return html`<div class="beside">${column("First", first)}${column("Second", second)}</div>`;
 }
 
+/** Two studies side by side, at an address of their own. */
+export function compareStudiesPage(beside: StudiesBeside): Markup {
+  return layout({
+    title: "Compare",
+    at: "compare",
+    body: html`<h1>Compare two studies</h1>${form(beside.first, beside.second)}${
+      studiesCompared(beside)
+    }`,
+  });
+}
+
 /** Two trials side by side; without two names the form alone. */
 export function comparePage(
   names: { first: string; second: string },
@@ -83,23 +95,27 @@ export function comparePage(
   return layout({
     title: "Compare",
     at: "compare",
-    body: html`<h1>Compare two trials</h1>${form(names.first, names.second)}${
-      found === null ? html`<p>Name two trials, or mark two on a study's page.</p>` : html`
-        <section aria-labelledby="recipes"><h2 id="recipes">Recipes</h2>${recipes(
-          found.trials[0],
-          found.trials[1],
-        )}</section>
-        <section aria-labelledby="quality"><h2 id="quality">Quality</h2>${tasks(
-          found.beside,
-        )}${found.beside.refused.map((one) => html`<p class="refusal">${one}</p>`)}</section>
-        <section aria-labelledby="costs"><h2 id="costs">Costs</h2>${costs(found.beside)}</section>
-        <section
-          aria-labelledby="samples"><h2 id="samples">Samples won and lost by the second</h2>${sampleTable(
-            found.samples,
-            found.state,
-            address,
+    body: html`<h1>${found === null ? "Compare" : "Compare two trials"}</h1>${
+      form(names.first, names.second)
+    }${
+      found === null
+        ? html`<p>Name two trials or two studies, or mark two on a study's page or among the studies.</p>`
+        : html`
+          <section aria-labelledby="recipes"><h2 id="recipes">Recipes</h2>${recipes(
+            found.trials[0],
+            found.trials[1],
           )}</section>
-      `
+          <section aria-labelledby="quality"><h2 id="quality">Quality</h2>${tasks(
+            found.beside,
+          )}${found.beside.refused.map((one) => html`<p class="refusal">${one}</p>`)}</section>
+          <section aria-labelledby="costs"><h2 id="costs">Costs</h2>${costs(found.beside)}</section>
+          <section
+            aria-labelledby="samples"><h2 id="samples">Samples won and lost by the second</h2>${sampleTable(
+              found.samples,
+              found.state,
+              address,
+            )}</section>
+        `
     }`,
   });
 }

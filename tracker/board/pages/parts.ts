@@ -68,6 +68,8 @@ export interface TableColumn {
   readonly heading: string;
   readonly cell: (row: Row) => Markup | string;
   readonly numeric?: boolean;
+  /** Its cells name their rows. */
+  readonly heads?: boolean;
 }
 
 /** A table that scrolls in itself on a phone; its caption is what a screen reader says first. */
@@ -81,7 +83,13 @@ export function table(
   const kind = ({ numeric }: TableColumn) => numeric ? "number" : "";
   const head = columns.map((one) => html`<th scope="col" class="${kind(one)}">${one.heading}</th>`);
   const body = rows.map((row) =>
-    html`<tr>${columns.map((one) => html`<td class="${kind(one)}">${one.cell(row)}</td>`)}</tr>`
+    html`<tr>${
+      columns.map((one) =>
+        one.heads
+          ? html`<th scope="row">${one.cell(row)}</th>`
+          : html`<td class="${kind(one)}">${one.cell(row)}</td>`
+      )
+    }</tr>`
   );
   return html`
     <div class="scroll" role="region" aria-label="${caption}" tabindex="0">

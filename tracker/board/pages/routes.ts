@@ -6,8 +6,15 @@ import { FlipsQuery, ListQuery } from "../api/operations.ts";
 import { checked } from "../api/read_request.ts";
 import { listViews } from "../resources/questions.ts";
 import { listStudies, readFront, readStudy } from "../resources/studies.ts";
-import { listFlips, listTrials, readComparison, readTrial, trialId } from "../resources/trials.ts";
-import { comparePage } from "./compare_page.ts";
+import {
+  compareStudies,
+  listFlips,
+  listTrials,
+  readComparison,
+  readTrial,
+  trialId,
+} from "../resources/trials.ts";
+import { comparePage, compareStudiesPage } from "./compare_page.ts";
 import { sqlPage } from "./sql_page.ts";
 import { studiesPage } from "./studies_page.ts";
 import { studyPage, submittedPage } from "./study_page.ts";
@@ -54,11 +61,12 @@ async function trial(c: Context, { stores }: Board): Promise<Response> {
   return await c.html(trialPage(row, samples, { which, task }));
 }
 
-/** Two names of the form, or the two trials that were marked on a study's page. */
+/** Two names of the form, or the two trials or studies that were marked in a list. */
 function namesOf(c: Context): { first: string; second: string } {
-  const marked = c.req.queries("trial") ?? [];
+  const [trials, studies] = [c.req.queries("trial") ?? [], c.req.queries("study") ?? []];
+  const [marked, what] = studies.length > 0 ? [studies, "studies"] : [trials, "trials"];
   if (marked.length > 0 && marked.length !== 2) {
-    throw new UsageError(`Cannot compare ${marked.length} trials: mark two of them`);
+    throw new UsageError(`Cannot compare ${marked.length} ${what}: mark two of them`);
   }
   const [first = c.req.query("first") ?? "", second = c.req.query("second") ?? ""] = marked;
   return { first, second };
@@ -66,9 +74,11 @@ function namesOf(c: Context): { first: string; second: string } {
 
 async function compare(c: Context, { stores }: Board): Promise<Response> {
   const names = namesOf(c);
-  const { first: _, second: __, trial: ___, ...rest } = c.req.query();
+  const { first: _, second: __, trial: ___, study: ____, ...rest } = c.req.query();
   const state = checked(FlipsQuery, rest);
   if (names.first === "" || names.second === "") return await c.html(comparePage(names, null));
+  const studies = await compareStudies(stores, names.first, names.second);
+  if (studies !== null) return await c.html(compareStudiesPage(studies));
   const { beside, store } = await readComparison(stores, names.first, names.second);
   const page_size = SAMPLES_A_PAGE;
   const samples = await listFlips(store, [names.first, names.second], { ...state, page_size });

@@ -31,6 +31,14 @@ const EMPTY = html`
   <pre><code>deno task pare run --model demo --dataset demo --max-trials 5</code></pre>
 `;
 
+function compare(rows: readonly Row[]): Markup | string {
+  if (rows.filter((row) => row["source"] === "pare").length < 2) return "";
+  return html`
+    <form id="compare-studies" class="line" method="get" action="/compare">
+      <button>Compare the two that are marked</button></form>
+  `;
+}
+
 /** All studies of all stores. */
 export function studiesPage(
   studies: readonly StudyLine[],
@@ -54,6 +62,15 @@ export function studiesPage(
         row["source"] === "pare" ? state(row) : `imported from ${text(row["source"])}`,
     },
     { heading: "opened", cell: (row: Row) => moment(row["opened_at"]) },
+    {
+      heading: "compare",
+      cell: (row: Row) =>
+        row["source"] !== "pare" ? "" : html`
+          <input type="checkbox" name="study"
+            value="${text(row["study_id"])}" form="compare-studies"
+            aria-label="Compare ${text(row["study_id"])}">
+        `,
+    },
     ...several ? [{ heading: "store", cell: (row: Row) => text(row["store"]) }] : [],
   ];
   return layout({
@@ -61,6 +78,6 @@ export function studiesPage(
     at: "studies",
     body: html`<h1>Studies</h1>
 ${inLine(waiting.filter(({ study_id }) => !known.has(study_id)))}
-${rows.length === 0 ? EMPTY : table("Studies, the newest first", columns, rows)}`,
+${rows.length === 0 ? EMPTY : table("Studies, the newest first", columns, rows)}${compare(rows)}`,
   });
 }

@@ -1,6 +1,7 @@
 import { FULL, unknownName, UsageError } from "../../../core/mod.ts";
-import type { TrialsBeside } from "../../commands/output/json_shapes.ts";
+import type { StudiesBeside, TrialsBeside } from "../../commands/output/json_shapes.ts";
 import { besideTrials } from "../../commands/compare.ts";
+import { studiesBeside } from "../../commands/output/beside.ts";
 import type { Store } from "../../store/store.ts";
 import { type BoardStores, oneRow } from "../board_stores.ts";
 import { promptsOf } from "./prompts.ts";
@@ -166,6 +167,32 @@ export async function listFlips(
     rows: rows.map(({ total: _, ...row }, at) => ({ ...row, prompt: prompts[at] ?? null })),
     ...{ total: Number(rows[0]?.["total"] ?? 0), page, page_size },
   };
+}
+
+/** Two studies of one store beside each other, as `pare compare` has them; null: neither is a study. */
+export async function compareStudies(
+  stores: BoardStores,
+  first: string,
+  second: string,
+): Promise<StudiesBeside | null> {
+  const ids = await Promise.all(
+    (await stores.open()).map(async (store) =>
+      new Set((await store.studies()).map(({ study_id }) => study_id))
+    ),
+  );
+  const has = (name: string) => ids.some((here) => here.has(name));
+  if (!has(first) && !has(second)) return null;
+  if (!has(first) || !has(second)) {
+    const [study, other] = has(first) ? [first, second] : [second, first];
+    throw new UsageError(
+      `Cannot compare the study ${study} with ${other}: name two studies, or two trials`,
+    );
+  }
+  const store = await stores.of(first);
+  if (await stores.of(second) !== store) {
+    throw new UsageError(`Cannot compare ${first} with ${second}: they lie in two stores`);
+  }
+  return await studiesBeside(store, first, second);
 }
 
 /** Two trials of one store beside each other, as `pare compare` has them. */

@@ -113,9 +113,8 @@ export async function studiesBeside(
   };
 }
 
-/** The same as a terminal shows it; what may not be compared is said first. */
-export function studiesText(beside: StudiesBeside): string {
-  const { first, second, rows } = beside;
+/** What is the same of two studies, what is not, and what nobody knows: a sentence each. */
+export function sameLines(beside: StudiesBeside): string[] {
   const said = [
     [beside.same_model, "the model"],
     [beside.same_dataset, "the dataset"],
@@ -123,12 +122,17 @@ export function studiesText(beside: StudiesBeside): string {
   ] as const;
   const known = (wanted: boolean | null) =>
     said.filter(([same]) => same === wanted).map(([, what]) => what).join(", ");
-  const lines = [
+  return [
     known(true) && `The same: ${known(true)}.`,
     known(false) &&
     `Different: ${known(false)}; figures of the two may not be compared as if it were the same.`,
     known(null) && `Not known: ${known(null)}.`,
   ].filter((line) => line !== "");
+}
+
+/** The same as a terminal shows it; what may not be compared is said first. */
+export function studiesText(beside: StudiesBeside): string {
+  const { first, second, rows } = beside;
   const cell = (what: string, value: string | number | null) =>
     typeof value === "string"
       ? nameIn(value)
@@ -140,5 +144,5 @@ export function studiesText(beside: StudiesBeside): string {
     cell(what, of.first),
     cell(what, of.second),
   ]);
-  return `${lines.join("\n")}\n\n${textTable(["", first, second], table)}`;
+  return `${sameLines(beside).join("\n")}\n\n${textTable(["", first, second], table)}`;
 }

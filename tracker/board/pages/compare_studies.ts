@@ -1,0 +1,36 @@
+import { html } from "hono/html";
+import type { StudiesBeside } from "../../commands/output/json_shapes.ts";
+import { sameLines } from "../../commands/output/beside.ts";
+import type { Row } from "../resources/studies.ts";
+import type { Markup } from "./layout.ts";
+import { figure, shortName, size, studyPath, table, text, trialPath } from "./parts.ts";
+
+/** A figure of one study; its recommended trial as a link. */
+function cell(row: Row, which: "first" | "second", study_id: string): Markup | string {
+  const [what, value] = [text(row["what"]), row[which]];
+  if (typeof value !== "string") return what === "size_bytes" ? size(value) : figure(value);
+  return what === "recommended"
+    ? html`<a href="${trialPath(value, study_id)}">${shortName(value)}</a>`
+    : value;
+}
+
+/** What two studies came to, beside each other, as `pare compare` has them. */
+export function studiesCompared(beside: StudiesBeside): Markup {
+  const column = (which: "first" | "second") => ({
+    heading: beside[which],
+    cell: (row: Row) => cell(row, which, beside[which]),
+    numeric: true,
+  });
+  const rows = beside.rows as unknown as Row[]; // fields of a line are values of a row
+  return html`
+    <section aria-labelledby="studies"><h2 id="studies">Two studies</h2>
+    <ul>${sameLines(beside).map((line) => html`<li>${line}</li>`)}</ul>
+    <p><a href="${studyPath(beside.first)}">${beside.first}</a> and
+      <a href="${studyPath(beside.second)}">${beside.second}</a></p>
+    ${table("What each came to", [
+      { heading: "what", cell: (row) => text(row["what"]).replaceAll("_", " "), heads: true },
+      column("first"),
+      column("second"),
+    ], rows)}</section>
+  `;
+}
