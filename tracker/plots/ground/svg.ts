@@ -56,7 +56,9 @@ function rounded(svg: string): string {
 /** The text of a figure that is drawn, in the colours of its theme. */
 export function finish(root: Element, theme: Theme): string {
   // Plot's own style sheet is for pages of its own: what a figure needs of it stands in its attributes.
-  const drawn = rounded(root.outerHTML.replace(/<style>:where\(\.pare[\s\S]*?<\/style>/g, ""));
+  // It names its groups "dot" or "rule", too: a group without a role may have no name, and it says nothing.
+  const own = root.outerHTML.replace(/<style>:where\(\.pare[\s\S]*?<\/style>/g, "");
+  const drawn = rounded(own.replace(/(<g\b(?![^>]*\brole=)[^>]*?) aria-label="[^"]*"/g, "$1"));
   if (theme !== "auto") return inColours(drawn, theme === "light" ? 0 : 1);
   const head = drawn.indexOf(">") + 1;
   return drawn.slice(0, head) + STYLE + drawn.slice(head);
