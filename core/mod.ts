@@ -88,6 +88,7 @@ export * from "./schemas/stages/plan.ts";
 export { benchmarksOf, stagesRequest } from "./stages/stages_request.ts";
 export { runStages } from "./stages/run_stages.ts";
 export type { StagesPorts } from "./stages/run.ts";
+export { type BenchmarkComparison, benchmarkComparison } from "./stages/told/comparison.ts";
 export { forecastStages, type StagesForecast } from "./stages/told/forecast.ts";
 export { Handoff, handoffOf } from "./stages/told/handoff.ts";
 export { type StageSize, stageSizes } from "./stages/told/sizes.ts";

@@ -275,6 +275,7 @@ function addKnownCommands(program: Command): void {
         "strategy",
         "result",
         "study",
+        "handoff",
         "json",
       ]),
     )

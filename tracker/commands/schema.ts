@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { Action, ResultReport, ResultVector, Strategy, StudyRequest } from "../../core/mod.ts";
+import {
+  Action,
+  Handoff,
+  ResultReport,
+  ResultVector,
+  Strategy,
+  StudyRequest,
+} from "../../core/mod.ts";
 import { outputSchema } from "./output/print_json.ts";
 
 const SCHEMAS = {
@@ -7,6 +14,7 @@ const SCHEMAS = {
   strategy: Strategy,
   result: z.object({ vector: ResultVector, report: ResultReport }),
   study: StudyRequest,
+  handoff: Handoff,
 } as const;
 
 /** Prints the JSON schemas of what goes in and out, and of what `--json` prints; all of the first

@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { handoffOf, type JournalRecord, replayStudy, stageSizes } from "../../core/mod.ts";
 import { textTable } from "../terminal/table.ts";
 import { bytes } from "../view/number_text.ts";
+import { handoffHtml } from "./handoff_page.ts";
 
 /** What a staged run leaves beside a study's files. */
 export const HANDOFF = "handoff.json";
+const HANDOFF_PAGE = "handoff.html";
 
 /** Writes the handoff of a staged run and gives the table of its sizes, with where it lies. */
 export async function endOfStages(
@@ -37,6 +39,8 @@ export async function endOfStages(
   await mkdir(folder, { recursive: true });
   const path = join(folder, HANDOFF);
   await writeFile(path, `${JSON.stringify(handoff, null, 2)}\n`);
+  const page = join(folder, HANDOFF_PAGE);
+  await writeFile(page, handoffHtml(handoff));
   const ready = handoff.ready_for_edge_deployment
     ? "ready for edge deployment"
     : `not ready for edge deployment: ${handoff.not_ready_because.join("; ")}`;
@@ -44,6 +48,7 @@ export async function endOfStages(
     ...table,
     ...why,
     `Shipped         ${handoff.compression_level}: ${ready}`,
+    `Handoff         ${page}`,
     `Handoff (JSON)  ${path}`,
     `Ledger          deno task pare stages show ${study_id}`,
   ].join("\n");

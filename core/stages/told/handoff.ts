@@ -158,7 +158,8 @@ export function handoffOf(input: HandoffInput): Handoff | null {
     original_size_mb: original / MB,
     compression_ratio: original / bytes,
     benchmarks: Object.fromEntries(
-      plan.core.map((name) => [name, keptOf(check("core", name) ?? check("critical", name))]),
+      // The critical checks are always beside the original, the stage's may be beside its parent.
+      plan.core.map((name) => [name, keptOf(check("critical", name) ?? check("core", name))]),
     ),
     expert_benchmarks: Object.fromEntries(
       Object.entries(plan.experts).map(([domain, names]) => [

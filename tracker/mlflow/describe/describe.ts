@@ -8,6 +8,7 @@ import {
   describeLimits,
   describeOpening,
 } from "./describe_study.ts";
+import { describeStages } from "./describe_stages.ts";
 import { describeArtifact, describeTrialClosing, describeTrialOpening } from "./describe_trial.ts";
 import { type Effect, jsonText, points, type Recipient, tags } from "./effects.ts";
 import type { KnownStudy } from "./known_study.ts";
@@ -195,6 +196,8 @@ function effectsOf(
       return describeTrialClosing(study, record, checkpoints);
     case "episode_closed":
       return describeEpisode(record);
+    case "stages_decided":
+      return describeStages(study, record);
     case "study_closed":
       return describeClosing(study, record, checkpoints);
     default:

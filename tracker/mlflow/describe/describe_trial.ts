@@ -2,7 +2,7 @@ import { FULL, type JournalRecord, type Trial } from "../../../core/mod.ts";
 import { checkpointFiles, type Checkpoints } from "../checkpoints.ts";
 import { type Effect, jsonText, params, points, type Recipient, tags } from "./effects.ts";
 import { type KnownStudy, stageNames } from "./known_study.ts";
-import { baselineFigures, measuredScores, stageFigures } from "./metric_names.ts";
+import { baselineFigures, measuredScores, stagedBaseline, stageFigures } from "./metric_names.ts";
 import { noteContent } from "./note_content.ts";
 import type { RunStatus } from "../client/answers.ts";
 
@@ -136,16 +136,22 @@ export function describeTrialClosing(
       end_time: Date.parse(trial.finished_at ?? at),
     },
   ];
-  return trial.strategy === null ? [...effects, ...baselineEffects(trial, time)] : effects;
+  return trial.strategy === null ? [...effects, ...baselineEffects(study, trial, time)] : effects;
 }
 
 /** The baseline as an artifact of its own on the study's run, and its scores beside it. */
-function baselineEffects(trial: Trial, time: number): Effect[] {
+function baselineEffects(study: KnownStudy, trial: Trial, time: number): Effect[] {
   if (trial.state !== "completed") return [];
   const to = { study_id: trial.study_id, trial_id: null };
   const scores = measuredScores(trial.measurements, FULL);
+  const plan = study.opened?.request.stages;
+  const figures = plan === undefined ? {} : stagedBaseline(plan, scores);
   return [
-    { to, kind: "log", data: { metrics: points(baselineFigures(scores), time) } },
+    {
+      to,
+      kind: "log",
+      data: { metrics: points({ ...baselineFigures(scores), ...figures }, time) },
+    },
     { to, kind: "text", path: "baseline/results.json", text: jsonText(trial.measurements) },
   ];
 }

@@ -1,4 +1,4 @@
-import type { Artifact, JournalRecord, Strategy, Trial } from "../../../core/mod.ts";
+import type { Artifact, JournalRecord, StageDecision, Strategy, Trial } from "../../../core/mod.ts";
 import { measuredScores, type Score } from "./metric_names.ts";
 import { type NameBook, newNameBook } from "./names.ts";
 
@@ -29,6 +29,8 @@ export interface KnownStudy {
   readonly artifacts: Map<string, Artifact>;
   /** Trials that have ended, by id. */
   readonly closed: Map<string, Trial>;
+  /** The ledger of a staged run. */
+  readonly decisions: StageDecision[];
   notes: string[];
   /** How its metrics, params and tags are called on the server. */
   readonly names: NameBook;
@@ -57,6 +59,7 @@ export function newStudy(study_id: string, first_at: string): KnownStudy {
     trials: new Map(),
     artifacts: new Map(),
     closed: new Map(),
+    decisions: [],
     notes: [],
     names: newNameBook(),
   };
@@ -94,6 +97,7 @@ export function stageNames(actions: readonly { method: string }[]): string[] {
 /** Takes a record in; to be called once for each, in order. */
 export function learn(study: KnownStudy, record: JournalRecord): void {
   if (record.type === "study_opened") study.opened = record;
+  if (record.type === "stages_decided") study.decisions.push(...record.decisions);
   if (record.type === "note" && record.trial_id === null) study.notes.push(record.text);
   if (record.type === "trial_closed") {
     trialOf(study, record.trial.trial_id, record.at);

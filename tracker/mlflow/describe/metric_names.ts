@@ -1,4 +1,10 @@
-import { isDecisive, isDistance, isShare, type Measurement } from "../../../core/mod.ts";
+import {
+  isDecisive,
+  isDistance,
+  isShare,
+  type Measurement,
+  type StagesPlan,
+} from "../../../core/mod.ts";
 import type { Metric } from "../client/log_batch.ts";
 
 /** A benchmark's figure. */
@@ -79,6 +85,31 @@ export function baselineFigures(scores: ReadonlyMap<string, Score>): Record<stri
   return Object.fromEntries(
     [...scores].map(([task, { value }]) => [`baseline/core/${task}`, value]),
   );
+}
+
+/**
+ * The baseline of a staged run by domain and by rule: `baseline/expert/{domain}/{benchmark}`,
+ * `baseline/eudaimonia/{rule}`, `baseline/edge_of_chaos/accuracy` (their unweighted mean).
+ */
+export function stagedBaseline(
+  { core, experts, ethics, edge_of_chaos: chaos }: StagesPlan,
+  scores: ReadonlyMap<string, Score>,
+): Record<string, number> {
+  const one = (name: string, task: string) => {
+    const score = scores.get(task);
+    return score === undefined ? [] : [[`baseline/${name}`, score.value] as const];
+  };
+  const known = (chaos?.benchmarks ?? core).flatMap((task) => scores.get(task)?.value ?? []);
+  const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
+  return Object.fromEntries([
+    ...Object.entries(experts).flatMap(([domain, tasks]) =>
+      tasks.flatMap((task) => one(`expert/${domain}/${task}`, task))
+    ),
+    ...Object.entries(ethics?.rules ?? {}).flatMap(([rule, task]) =>
+      one(`eudaimonia/${rule}`, task)
+    ),
+    ...chaos === null || known.length === 0 ? [] : [["baseline/edge_of_chaos/accuracy", mean]],
+  ]);
 }
 
 /**

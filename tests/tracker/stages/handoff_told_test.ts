@@ -1,0 +1,156 @@
+/** What leaves a staged run: its handoff as a page, its schema, its names in MLflow. */
+import assert from "node:assert/strict";
+import {
+  benchmarkComparison,
+  Handoff,
+  handoffOf,
+  type JournalRecord,
+  replayStudy,
+} from "../../../core/mod.ts";
+import { schemaCommand } from "../../../tracker/commands/schema.ts";
+import { describe } from "../../../tracker/mlflow/describe/describe.ts";
+import { learn, newStudy } from "../../../tracker/mlflow/describe/known_study.ts";
+import { escapeHtml } from "../../../tracker/pages/page.ts";
+import { handoffHtml } from "../../../tracker/stages/handoff_page.ts";
+import { round, runWorld, stagesWorld } from "../../core/stages/stages_world.ts";
+
+const STUDY = "study";
+
+/** A run whose first stage passes, and whose second is tried twice and left. */
+async function staged() {
+  const w = stagesWorld({
+    stages: [
+      { name: "first", actions: [round(8)], expected: { ratio: 8 } },
+      { name: "second", actions: [round(2)], adjustments: [{ set: { bits: 3 } }] },
+    ],
+    levels: { minimum: { core: 0.9, ratio: 1.5 } },
+    experts: { shops: ["words", "webshop"] },
+    ethics: { rules: { harm: "words" } },
+    edge_of_chaos: { allowed: [0.1, 0.99], wanted: [0.2, 0.9] },
+  }, { loss: (bits) => bits <= 3 ? 0.12 : 0 });
+  await runWorld(w);
+  return { ...w, study: replayStudy(w.records, STUDY)! };
+}
+
+const run = await staged();
+
+function handoff(): Handoff {
+  const { opened, stage_decisions: ledger, trials, artifacts } = run.study;
+  const plan = opened.request.stages!;
+  return handoffOf({ study_id: STUDY, plan, ledger, trials, artifacts, facts: opened.facts })!;
+}
+
+Deno.test("the handoff is a page with every field, no script, and nothing fetched", () => {
+  const told = handoff();
+  const page = handoffHtml(told);
+  assert.match(page, /<h1>Handoff: what first left<\/h1>/);
+  assert.match(page, /<strong>Ready for edge deployment\.<\/strong>/);
+  for (const part of ["Core benchmarks", "Experts", "Behaviour", "Quality gates", "Sizes"]) {
+    assert.match(page, new RegExp(`<h2[^>]*>${part}`), part);
+  }
+  assert.match(page, /webshop is not judged: no benchmark of that name is in this study/);
+  assert.match(page, /8 times was expected, it is 1\.\d+/);
+  assert.ok(page.includes(told.artifact_id), told.artifact_id);
+  assert.ok(page.includes(escapeHtml(told.recommended_hardware)), told.recommended_hardware);
+  assert.match(page, /second<\/td>.*?failed<\/td>.*?>1<\/td>/s, "its one retry");
+  assert.doesNotMatch(page, /<script|https?:\/\//);
+  assert.match(page, /script-src 'none'/);
+  assert.match(page, /prefers-color-scheme: dark/);
+  assert.match(page, /@media print/);
+});
+
+Deno.test("a name that would be markup is text on the page, and one that is not ready says why", () => {
+  const told = handoff();
+  const page = handoffHtml({
+    ...told,
+    compression_level: "original",
+    model: "/tmp/<img src=x onerror=alert(1)>",
+    ready_for_edge_deployment: false,
+    not_ready_because: ["no stage passed: it is the original"],
+    inference_latency_measured_ms: null,
+    sizes: [],
+  });
+  assert.match(page, /<h1>Handoff: the original<\/h1>/);
+  assert.match(page, /Not ready for edge deployment.*no stage passed/s);
+  assert.match(page, /not measured/);
+  assert.ok(!page.includes("<img") && !/<h2[^>]*>Sizes/.test(page));
+});
+
+Deno.test("pare schema handoff is the schema of handoff.json", () => {
+  const { log } = console;
+  const lines: string[] = [];
+  console.log = (text: string) => lines.push(text);
+  try {
+    schemaCommand("handoff");
+  } finally {
+    console.log = log;
+  }
+  const schema = JSON.parse(lines.join("\n"));
+  assert.deepEqual(Object.keys(schema.properties).sort(), Object.keys(handoff()).sort());
+  assert.ok(schema.required.includes("ready_for_edge_deployment"));
+  assert.equal(schema.additionalProperties, false);
+});
+
+/** Points of the study's own run by name, the last of each, and texts by path. */
+function mirrored(records: readonly JournalRecord[]) {
+  const study = newStudy(STUDY, records[0]!.at);
+  const effects = records.flatMap((record) => {
+    learn(study, record);
+    return [...describe(record, study, { root: "/store", checkpoints: "none" })]
+      .flatMap((part) => part.effects);
+  }).filter(({ to }) => to.trial_id === null);
+  const metrics = new Map(
+    effects.flatMap((one) => one.kind === "log" ? one.data.metrics ?? [] : [])
+      .map(({ key, value }) => [key, value]),
+  );
+  const texts = new Map(
+    effects.flatMap((one) => one.kind === "text" ? [[one.path, one.text] as const] : []),
+  );
+  return { metrics, texts };
+}
+
+Deno.test("MLflow has the ledger under the requirement's names, a retry under its own", () => {
+  const { metrics, texts } = mirrored(run.records);
+  const rows = run.study.stage_decisions;
+  const core = (stage: string, attempt: number) =>
+    rows.find((row) => row.stage === stage && row.attempt === attempt && row.about === "core")!;
+  const first = core("first", 1);
+  assert.equal(metrics.get("first/core/words"), first.score);
+  assert.equal(metrics.get("first/words"), first.score);
+  assert.equal(metrics.get("first/retention/words"), first.value);
+  assert.equal(metrics.get("first/degradation/words"), 1 - first.value!);
+  assert.equal(metrics.get("first/passed/words"), 1);
+  assert.equal(metrics.get("first/expert/shops/words"), first.score);
+  assert.equal(metrics.get("first/eudaimonia/harm"), first.score);
+  assert.ok(Math.abs(metrics.get("first/edge_of_chaos/accuracy")! - first.score!) < 1e-9);
+  assert.equal(metrics.get("first/overall_passed"), 1);
+  assert.equal(metrics.get("first/num_failed"), 0);
+  const size = rows.find((row) => row.stage === "first" && row.about === "size")!;
+  assert.equal(metrics.get("first/model_size_mb"), size.value! / 1e6);
+  assert.ok(metrics.get("first/compression_ratio")! > 1);
+  assert.equal(metrics.get("second/overall_passed"), 0);
+  assert.equal(metrics.get("second_retry/retention/words"), core("second", 2).value);
+  assert.ok(metrics.get("second_retry/num_failed_benchmarks")! >= 1);
+  assert.equal(metrics.get("baseline/core/words"), first.reference);
+  assert.equal(metrics.get("baseline/expert/shops/words"), first.reference);
+  assert.equal(metrics.get("baseline/eudaimonia/harm"), first.reference);
+  assert.equal(metrics.get("baseline/edge_of_chaos/accuracy"), first.reference);
+  assert.ok(!metrics.has("first/expert/shops/webshop"), "what was not judged has no figure");
+  const table = JSON.parse(texts.get("stages/benchmark_comparison.json")!);
+  assert.deepEqual(table.columns, [
+    ...["Benchmark", "Baseline", "first", "second", "Final Retention"],
+  ]);
+  assert.deepEqual(table.data, [
+    ["words", first.reference, first.score, core("second", 2).score, first.value],
+  ]);
+  assert.equal(JSON.parse(texts.get("stages/second_retry.json")!).length > 3, true);
+});
+
+Deno.test("a run that shipped the original has no final retention", () => {
+  const plan = run.study.opened.request.stages!;
+  const ledger = run.study.stage_decisions.map((row) =>
+    row.decision === "ship" ? { ...row, stage_index: -1, trial_id: "study/t00" } : row
+  );
+  assert.equal(benchmarkComparison(plan, ledger).data[0]!.at(-1), null);
+  assert.deepEqual(benchmarkComparison(plan, []).data, [["words", null, null, null, null]]);
+});
