@@ -21,6 +21,7 @@ export type { Rows } from "./notebook/trial_tables.ts";
 export type { PlotOptions } from "./reports_of_study.ts";
 export type { TrialFigures } from "./view/trial_figures.ts";
 export { readProfiles, weighView } from "./search/weight_profiles.ts";
+export { handoffOfView, type StagedRow, stagedRows } from "./view/staged_rows.ts";
 export type { StudyView } from "./view/study_view.ts";
 export type { TrialRow } from "./view/trial_rows.ts";
 export type { NumberColumn, Run } from "./store/points/points.ts";

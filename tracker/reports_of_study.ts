@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { loaderLines } from "./artifacts/loader_lines.ts";
 import { beliefsPlot } from "./plots/beliefs_plot.ts";
 import { hypervolumePlot } from "./plots/hypervolume_plot.ts";
+import { qualityByRatio } from "./plots/figures/quality_by_ratio.ts";
 import { pareto } from "./plots/figures/pareto.ts";
 import { svgToPng } from "./plots/svg_to_png.ts";
 import type { Block } from "./reports/blocks.ts";
@@ -22,7 +23,10 @@ import { type CrateFile, roCrate } from "./reports/formats/ro_crate.ts";
 import { bibtex } from "./reports/limit_blocks.ts";
 import { documentOf } from "./reports/provenance_blocks.ts";
 import { beliefBlocks } from "./reports/search_blocks.ts";
+import { stagedBlocks } from "./reports/staged_blocks.ts";
 import { studyReport } from "./reports/study_report.ts";
+import { HANDOFF, HANDOFF_PAGE, handoffHtml } from "./stages/handoff_page.ts";
+import { handoffOfView, stagedRows } from "./view/staged_rows.ts";
 import { trialFigures } from "./view/trial_figures.ts";
 import { checkpointOf, modelLabel, type StudyView } from "./view/study_view.ts";
 
@@ -96,6 +100,7 @@ export async function recommendedLoader(view: StudyView): Promise<string> {
 }
 
 const CURVE = "hypervolume.svg";
+const STAGES = "stages.svg";
 const BELIEFS = "beliefs.svg";
 
 /** What a report is told beside its study. */
@@ -121,8 +126,28 @@ export function reportBlocks(view: StudyView, options: ReportOptions = {}): Bloc
       file: CURVE,
     },
   };
+  const stages = stagedBlocks(view, stagedFigure(view));
   const search = beliefBlocks(view, { svg: beliefsPlot(view.beliefs), file: BELIEFS });
-  return studyReport(view, figures, loader, { search, ...by });
+  return studyReport(view, figures, loader, { search, stages, ...by });
+}
+
+/** The curve of a staged study; null: it is none, or no stage was judged yet. */
+function stagedFigure(view: StudyView) {
+  const rows = stagedRows(view);
+  if (rows.every(({ value, ratio }) => value === null || ratio === null)) return null;
+  const drawn = (width: number) => qualityByRatio(rows, { width });
+  return { svg: drawn(PAGE_WIDTH), narrow: drawn(PHONE_WIDTH), file: STAGES };
+}
+
+/** What a staged study leaves beside others' files. */
+function stagedFiles(view: StudyView): Contents {
+  if (view.request.stages === undefined) return {};
+  const handoff = handoffOfView(view);
+  return {
+    [HANDOFF]: handoff === null ? null : `${JSON.stringify(handoff, null, 2)}\n`,
+    [HANDOFF_PAGE]: handoff === null ? null : handoffHtml(handoff),
+    [STAGES]: stagedFigure(view)?.svg ?? null,
+  };
 }
 
 /** Files by name, null where there is nothing to write: one of an earlier run is removed then. */
@@ -195,6 +220,7 @@ export async function writeOutputs(
   const blocks = reportBlocks(view, { loader, ...by });
   const drawn = view.request.evaluation === undefined;
   const contents = {
+    ...stagedFiles(view),
     "report.html": renderHtml(titleOf(view), blocks, frontData(view)),
     "report.md": renderMarkdown(blocks),
     ...plotFiles(view),

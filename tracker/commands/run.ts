@@ -179,8 +179,7 @@ async function conclude(
     return;
   }
   if (view.request.stages !== undefined) {
-    const records = await (await lab.store.current())?.journalOf(session.study_id) ?? [];
-    console.log(`\n${await endOfStages(records, session.study_id, folder)}`);
+    console.log(`\n${endOfStages(view, folder)}`);
   }
   if (view.front_note !== null) console.log(`\n${view.front_note}`);
   console.log(`\n${trialTable(view)}\n`);

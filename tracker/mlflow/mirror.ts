@@ -26,7 +26,10 @@ const EFFECTS_A_STEP = 400;
 /** Points and characters of text that count as much as an effect: 10,000 and 16 MB a step. */
 const POINTS_AN_EFFECT = 25;
 const TEXT_AN_EFFECT = 40_000;
-const REPORT = ["report.html", "report.md", "pareto.svg", "pareto.png", "results.json"];
+const REPORT = [
+  ...["report.html", "report.md", "pareto.svg", "pareto.png", "results.json"],
+  ...["handoff.json", "handoff.html", "stages.svg"], // of a staged run
+];
 
 /** What a mirror reads and where it writes. */
 export interface MirrorInput {

@@ -87,6 +87,8 @@ export interface ReportParts extends Authorship {
   readonly best?: number;
   /** What else is told of the search, such as what it believed. */
   readonly search?: readonly Block[];
+  /** What a staged study tells of its stages. */
+  readonly stages?: readonly Block[];
 }
 
 /**
@@ -97,13 +99,14 @@ export function studyReport(
   view: StudyView,
   figures: ReportFigures,
   loader: string,
-  { best = 5, search = [], ...by }: ReportParts = {},
+  { best = 5, search = [], stages = [], ...by }: ReportParts = {},
 ): Block[] {
   const { curve } = figures;
   const next = list([...view.next]);
   return [
     ...askedBlocks(view, by),
     ...answerBlocks(view, loader),
+    ...stages,
     heading(2, "The front"),
     ...frontFigure(view, figures),
     heading(2, "The front, one by one"),

@@ -9,6 +9,10 @@ const milliseconds = (value: number | null): string =>
 
 const HEAD = ["baseline", "final", "retention", "95 %"];
 
+/** Files that a staged run leaves beside a study's. */
+export const HANDOFF = "handoff.json";
+export const HANDOFF_PAGE = "handoff.html";
+
 type Kept = Handoff["benchmarks"][string];
 
 function keptRow({ baseline, final, retention, interval }: Kept): string[] {
@@ -65,7 +69,7 @@ function sizeBlocks({ sizes }: Handoff): Block[] {
     `${size.ratio.toFixed(2)} ×`,
     `${size.cumulative_ratio.toFixed(2)} ×`,
   ]);
-  const head = ["attempt", "on disk", "by formula", "expected", "to before", "to 16 bits"];
+  const head = ["attempt", "on disk", "by formula", "expected", "to before", "to 2 bytes a weight"];
   const why = sizes.flatMap(({ stage, attempt, why_not }) =>
     why_not === null ? [] : [`${stage} ${attempt}: ${why_not}`]
   );

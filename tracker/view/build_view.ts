@@ -186,6 +186,7 @@ export async function buildView(
     artifacts,
     ...evidence,
     protocol_parts: baseline === undefined ? {} : partsOf(study, baseline.trial_id),
+    stage_decisions: study.stage_decisions,
     alerts: alertsOf(records),
     front: ids,
     objectives: compared.spec.objectives.map(({ metric }) => metric),

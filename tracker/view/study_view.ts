@@ -8,6 +8,7 @@ import type {
   Neighbours,
   Provenance,
   Spec,
+  StageDecision,
   StudyRequest,
   TaskComparison,
 } from "../../core/mod.ts";
@@ -33,6 +34,8 @@ export interface StudyView {
   refused_comparisons: ReadonlyMap<string, string>;
   /** What the baseline's figures depend on, by task and name; empty in stores that kept none. */
   protocol_parts: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** The ledger of a staged study; empty: it is none, or nothing is decided. */
+  stage_decisions: readonly StageDecision[];
   /** What looked wrong, in the order it was seen. */
   alerts: readonly Alert[];
   /** Trial ids on the front, best first. */

@@ -53,6 +53,31 @@ const trials = METHODS.map((methods, number) => {
   };
 });
 
+/** Checks of a ledger: what each attempt keeps, with its size beside the original's. */
+const attempts = [
+  { stage: "seedlm", attempt: 1n, ratio: 2.1, kept: 0.99, least: 0.98 },
+  { stage: "vptq", attempt: 1n, ratio: 3.9, kept: 0.86, least: 0.95 },
+  { stage: "vptq", attempt: 2n, ratio: 3.2, kept: 0.96, least: 0.95 },
+  { stage: "hyper_compression", attempt: 1n, ratio: 2.4, kept: 0.93, least: 0.9 },
+].flatMap(({ kept, least, ...attempt }) => {
+  const check = (about: string, subject: string | null, value: number | null, half: number) => ({
+    ...{ ...attempt, about, subject, value, threshold: about === "cumulative" ? 0.84 : least },
+    interval_low: value === null ? null : value - half,
+    interval_high: value === null ? null : value + half,
+    decision: value === null ? "not_applicable" : value < least ? "failed" : "passed",
+  });
+  return [
+    check("artifact", null, null, 0),
+    check("core", "mmlu", kept - 0.005, 0.04),
+    check("core", "gsm8k", kept + 0.005, 0.06),
+    check("cumulative", null, kept, 0.03),
+    check("expert", "analytical/hendrycks_math", null, 0),
+    check("expert", "analytical/gsm8k", kept + 0.005, 0.06),
+    check("expert", "code/humaneval", kept - 0.03, 0.7),
+    check("expert", "code/mbpp", kept + 0.01, 0.1),
+  ];
+});
+
 const knobs = [4, 8, 3, 4].flatMap((width, index) =>
   [
     ...[{ knob: "width", knob_value: String(width), knob_number: width }],
@@ -172,4 +197,5 @@ export const ROWS: Record<keyof typeof figures, readonly [readonly object[], obj
     ),
   ],
   rateDistortion: [trials],
+  qualityByRatio: [attempts],
 };

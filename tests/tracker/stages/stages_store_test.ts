@@ -16,8 +16,12 @@ import { discoverPlugins } from "../../../tracker/discover.ts";
 import { endOfStages } from "../../../tracker/stages/stages_end.ts";
 import { forecastOf, forecastText } from "../../../tracker/stages/forecast_text.ts";
 import { ledgerText } from "../../../tracker/stages/ledger_text.ts";
+import { writeOutputs } from "../../../tracker/reports_of_study.ts";
+import { buildView } from "../../../tracker/view/build_view.ts";
 import { EXAMPLE, readStages } from "../../../tracker/stages/read_document.ts";
 import { openStore, rebuildDatabase } from "../../../tracker/store/store.ts";
+import { stagedRows } from "../../../tracker/view/staged_rows.ts";
+import { figures } from "../../../tracker/plots/figures.ts";
 import { stagedChoice } from "../../../tracker/view/staged_choice.ts";
 import { round, runWorld, stagesWorld } from "../../core/stages/stages_world.ts";
 import { smallFacts } from "../../core/spec_fixtures.ts";
@@ -65,6 +69,14 @@ Deno.test("the ledger is a table: decisions by stage and attempt, and rebuilt th
     assert.deepEqual([core!["low"], core!["high"], core!["threshold"]], [true, true, 0.95]);
     const { rows: [study] } = await store.query("SELECT stop, recommended FROM studies");
     assert.deepEqual(study, { stop: "staged", recommended: "study/t01" });
+    const { rows: sized } = await store.query(
+      "SELECT d.*, s.fp16_bytes / a.size_bytes AS ratio FROM stage_decisions d JOIN studies s " +
+        "USING (study_id) JOIN artifacts a ON a.artifact_id = d.to_artifact WHERE d.attempt > 0 " +
+        "ORDER BY decision_index",
+    );
+    const view = await buildView(STUDY, run.records, () => Promise.resolve(null));
+    assert.equal(figures.qualityByRatio(sized), figures.qualityByRatio(stagedRows(view)));
+    assert.match(figures.qualityByRatio(sized), /second, attempt 2/);
     const before = await contents(store);
     await rebuildDatabase(store);
     assert.deepEqual(await contents(store), before);
@@ -141,10 +153,26 @@ Deno.test("sizes are of what is on disk, beside what was expected and why it can
 
 Deno.test("the end of a run writes its handoff beside the report, and a table of sizes", () =>
   inDirectory(async (folder) => {
-    const text = await endOfStages(run.records, STUDY, folder);
+    const view = await buildView(STUDY, run.records, () => Promise.resolve(null));
+    await writeOutputs(view, folder);
+    const text = endOfStages(view, folder);
     assert.match(text, /Shipped +first: ready for edge deployment/);
     const written = JSON.parse(await Deno.readTextFile(join(folder, "handoff.json")));
     assert.equal(Handoff.parse(written).study_id, STUDY);
+    assert.match(await Deno.readTextFile(join(folder, "handoff.html")), /what first left/);
+    const page = await Deno.readTextFile(join(folder, "report.html"));
+    assert.match(page, /<h2[^>]*>The stages<.*Quality by compression ratio.*final retention/s);
+    const markdown = await Deno.readTextFile(join(folder, "report.md"));
+    assert.match(markdown, /\| second 2 +\| failed, rolled back +\|.*core words/);
+    assert.match(markdown, /first 1: 8 times was expected, it is 1\.\d+/);
+    assert.match(markdown, /!\[.*\]\(stages\.svg\)/);
+    const curve = await Deno.readTextFile(join(folder, "stages.svg"));
+    assert.match(curve, /core keeps/);
+    assert.match(curve, /3 attempts on one set of benchmarks; the smallest that keeps .* is first/);
+    const crate = await Deno.readTextFile(join(folder, "ro-crate-metadata.json"));
+    for (const name of ["handoff.json", "handoff.html", "stages.svg"]) {
+      assert.ok(crate.includes(name));
+    }
   }));
 
 Deno.test("the document of three codecs is whole, and its forecast says what it would take", async () => {
