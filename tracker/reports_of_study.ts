@@ -23,7 +23,7 @@ import { type CrateFile, roCrate } from "./reports/formats/ro_crate.ts";
 import { bibtex } from "./reports/limit_blocks.ts";
 import { documentOf } from "./reports/provenance_blocks.ts";
 import { beliefBlocks } from "./reports/search_blocks.ts";
-import { stagedBlocks } from "./reports/staged_blocks.ts";
+import { stagedBlocks } from "./stages/staged_blocks.ts";
 import { studyReport } from "./reports/study_report.ts";
 import { HANDOFF, HANDOFF_PAGE, handoffHtml } from "./stages/handoff_page.ts";
 import { handoffOfView, stagedRows } from "./view/staged_rows.ts";

@@ -124,6 +124,12 @@ export function openSession(input: SessionInput): StudySession {
     sensitivity: (options) => studySensitivity(input, options),
     runAll: (company) => runSession(input, company),
     async openByHand(company) {
+      if (request.stages !== undefined) {
+        throw new UsageError(
+          `Cannot drive ${study_id} by hand as its stages run in the order of their document, each ` +
+            "judged before the next: call run(), which goes on where it stopped",
+        );
+      }
       if (!onlyEvaluates) return await openLabStudyByHand(input, company);
       throw new UsageError(`Cannot drive ${study_id} by hand as it only evaluates: call run()`);
     },

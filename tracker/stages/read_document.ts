@@ -1,7 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { stagesRequest, StudyRequest, UsageError } from "../../core/mod.ts";
+import {
+  StagesPlan,
+  stagesRequest,
+  StudyRequest,
+  unknownName,
+  UsageError,
+} from "../../core/mod.ts";
 import { checkStudy } from "../check_study.ts";
 import { PROJECT_ROOT } from "../home.ts";
 
@@ -32,8 +38,21 @@ export function readStages(path: string): StudyRequest {
   );
 }
 
+/** Fields of the document: the plan's, and a study's. */
+const FIELDS = [...Object.keys(StagesPlan.shape), ...Object.keys(StudyRequest.shape)];
+
+/** Refuses a misspelt field: beside a list of stages those of the plan stand with a study's. */
+function checkFields(document: Record<string, unknown>): void {
+  if (!Array.isArray(document["stages"])) return;
+  const unknown = Object.keys(document).filter((field) => !FIELDS.includes(field));
+  if (unknown.length === 0) return;
+  const said = unknown.map((field) => unknownName("field", field, FIELDS));
+  throw new UsageError(`stages: ${said.join("; ")}`);
+}
+
 /** Faults are named by the document's own fields: its plan is under no second name. */
 function checked(document: Record<string, unknown>): StudyRequest {
+  checkFields(document);
   try {
     return checkStudy(stagesRequest(document), "stages");
   } catch (error) {

@@ -11,6 +11,8 @@ import { schemaCommand } from "../../../tracker/commands/schema.ts";
 import { describe } from "../../../tracker/mlflow/describe/describe.ts";
 import { learn, newStudy } from "../../../tracker/mlflow/describe/known_study.ts";
 import { escapeHtml } from "../../../tracker/pages/page.ts";
+import type { SessionInput } from "../../../tracker/start_study.ts";
+import { openSession } from "../../../tracker/study_session.ts";
 import { handoffHtml } from "../../../tracker/stages/handoff_page.ts";
 import { round, runWorld, stagesWorld } from "../../core/stages/stages_world.ts";
 
@@ -153,4 +155,19 @@ Deno.test("a run that shipped the original has no final retention", () => {
   );
   assert.equal(benchmarkComparison(plan, ledger).data[0]!.at(-1), null);
   assert.deepEqual(benchmarkComparison(plan, []).data, [["words", null, null, null, null]]);
+});
+
+Deno.test("a staged study is not driven by hand: a sentence says what to call", async () => {
+  const { opened } = run.study;
+  const session = openSession(
+    {
+      ...{ study_id: STUDY, request: opened.request, facts: opened.facts, spec: opened.spec },
+      store: { current: () => Promise.resolve(null) },
+    } as unknown as SessionInput, // it is refused before anything else is asked for
+  );
+  const said = /Cannot drive study by hand as its stages run in the order .*: call run\(\)/;
+  await assert.rejects(session.byHand(), said);
+  await assert.rejects(session.propose(), said);
+  await assert.rejects(session.run({ actions: [round(8)] }), said);
+  await assert.rejects(session.episodes().next(), said);
 });

@@ -245,7 +245,7 @@ Deno.test("a document that is none is refused in a sentence", () =>
     refused(`${one}{name: a, actions: []}`, /"stages.0.actions": \[\] is refused/);
     refused(
       `${one}{name: a, actions: [{agent: q, method: rtn}]}\ncritcal: {}`,
-      /Unknown field "critcal". Did you mean "critical"|Unknown field "critcal"/,
+      /^stages: Unknown field "critcal"\. Did you mean "critical"/,
     );
     refused(
       `${one}{name: a, actions: [{agent: q, method: rtn}]}\nsamples: {first: 50, most: 20}`,

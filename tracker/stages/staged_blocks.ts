@@ -2,7 +2,7 @@ import { benchmarkComparison, type StageDecision, type StageSize } from "../../c
 import { bytes, number } from "../view/number_text.ts";
 import { sizesOf } from "../view/staged_rows.ts";
 import type { StudyView } from "../view/study_view.ts";
-import { type Block, heading, list, paragraph, table } from "./blocks.ts";
+import { type Block, heading, list, paragraph, table } from "../reports/blocks.ts";
 
 /** The curve of a staged study: quality by how many times smaller each attempt is. */
 export interface StagedFigure {
