@@ -4,10 +4,12 @@
  *
  *     deno task bench:pages            # some minutes, most of them writing the store
  *     deno task bench:pages --quick    # a tenth of the trials: tries the benchmark itself
+ *     deno task bench:pages --store S  # keeps the store in the folder S, for the next run
  */
 import { execa } from "execa";
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { z } from "zod";
@@ -24,7 +26,7 @@ import {
   reportWritten,
 } from "./own_pages.ts";
 
-const [MANY, LIVE, REPORTED] = ["many", "live", "reported"];
+const [MANY, REPORTED] = ["many", "reported"];
 const REPEATS = 7;
 const EVENTS = 20;
 /** Rows of MLflow's table of runs; the board's has as many as it shows at first. */
@@ -50,11 +52,17 @@ async function mlflowSearch(folder: string, runs: number) {
   const [asked, told] = [join(folder, "request.json"), join(folder, "result.json")];
   await writeFile(asked, JSON.stringify({ folder, runs, shown: SHOWN }));
   const script = fileURLToPath(new URL("mlflow_search.py", import.meta.url));
-  await execa(found.python, [script, asked, told], {
+  const run = await execa(found.python, [script, asked, told], {
     cwd: folder,
     env: { MLFLOW_DISABLE_TELEMETRY: "true", DO_NOT_TRACK: "1", PYTHONDONTWRITEBYTECODE: "1" },
     stdin: "ignore",
+    reject: false,
+    all: true,
   });
+  if (run.failed) {
+    say(`MLflow is left out: ${run.all.trimEnd().split("\n").at(-1)}`);
+    return null;
+  }
   return Searched.parse(JSON.parse(await readFile(told, "utf8")));
 }
 
@@ -102,7 +110,7 @@ async function browserRows(board: BoardProcess, store: string, trials: number) {
   }
   const [painted, whole] = [views.map((one) => one.painted), views.map((one) => one.whole)];
   say(`${EVENTS} events`);
-  const events = await eventSeconds(page, board, store, LIVE!, EVENTS);
+  const events = await eventSeconds(page, board, store, `live-${Date.now()}`, EVENTS);
   const goal = { under: 1 };
   const first = `first view of ${trials} trials in Chromium`;
   const event = "an event on the page after its record is on disk";
@@ -128,15 +136,19 @@ async function browserRows(board: BoardProcess, store: string, trials: number) {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { quick: { type: "boolean", default: false } } });
+  const { values } = parseArgs({
+    options: { quick: { type: "boolean", default: false }, store: { type: "string" } },
+  });
   const [trials, reported] = values.quick ? [1_000, 100] : [10_000, 1_000];
   const load = Deno.loadavg()[0]!;
   const folder = await Deno.makeTempDir({ prefix: "bench-pages-" });
   try {
-    const store = join(folder, "store");
-    say(`${trials} trials and ${reported} are recorded`);
-    await manyTrials(store, MANY!, trials);
-    await manyTrials(store, REPORTED!, reported);
+    const store = resolve(values.store ?? join(folder, "store"));
+    if (!existsSync(store)) {
+      say(`${trials} trials and ${reported} are recorded`);
+      await manyTrials(store, MANY!, trials);
+      await manyTrials(store, REPORTED!, reported);
+    }
     say("MLflow");
     const peer = await mlflowSearch(folder, trials);
     const rows: BenchRow[] = [];

@@ -4,6 +4,7 @@ import { UsageError } from "../../../core/mod.ts";
 import type { Board } from "../board.ts";
 import { FlipsQuery, ListQuery } from "../api/operations.ts";
 import { checked } from "../api/read_request.ts";
+import { readCurves } from "../resources/curves.ts";
 import { listViews } from "../resources/questions.ts";
 import { listStudies, readFront, readStudy } from "../resources/studies.ts";
 import {
@@ -53,12 +54,14 @@ async function trial(c: Context, { stores }: Board): Promise<Response> {
   const row = await readTrial(stores, study_id, name);
   const baseline = row["baseline"];
   const own = trialId(study_id, name);
+  const store = await stores.of(study_id);
+  const curves = await readCurves(store, study_id, own);
   const samples = typeof baseline !== "string" || baseline === own ? null : await listFlips(
-    await stores.of(study_id),
+    store,
     [baseline, own],
     { which, task, page, page_size: SAMPLES_A_PAGE },
   );
-  return await c.html(trialPage(row, samples, { which, task }));
+  return await c.html(trialPage(row, samples, { which, task }, curves));
 }
 
 /** Two names of the form, or the two trials or studies that were marked in a list. */

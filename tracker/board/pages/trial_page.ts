@@ -1,4 +1,5 @@
-import { html } from "hono/html";
+import { html, raw } from "hono/html";
+import { type Spark, sparkline, sparkWords } from "../../pages/sparkline.ts";
 import type { Row } from "../resources/studies.ts";
 import type { Page } from "../resources/trials.ts";
 import { layout, type Markup } from "./layout.ts";
@@ -160,8 +161,33 @@ function ended(trial: Row): Markup | string {
   }</p>`;
 }
 
+/** What its trainings logged as they went: a line of pixels, and the same in words. */
+function trained(curves: readonly Row[]): Markup | string {
+  if (curves.length === 0) return "";
+  const spark = (row: Row): Spark => ({
+    name: text(row["metric"]),
+    points: listOf(row["points"]) as unknown as Spark["points"], // steps and values
+    ...{ count: Number(row["count"]), least: Number(row["least"]) },
+    ...{ first_step: Number(row["first_step"]), first: Number(row["first"]) },
+    ...{ last_step: Number(row["last_step"]), last: Number(row["last"]) },
+  });
+  return html`<section aria-labelledby="training"><h2 id="training">Training</h2>${
+    table("What the training logged", [
+      { heading: "action", cell: (row) => text(row["stage"]), numeric: true },
+      { heading: "metric", cell: (row) => text(row["metric"]) },
+      { heading: "over its steps", cell: (row) => html`${raw(sparkline(spark(row)))}` },
+      { heading: "in words", cell: (row) => sparkWords(spark(row)) },
+    ], curves)
+  }</section>`;
+}
+
 /** One trial: what was done, what it came to, what it won and lost, where its files are. */
-export function trialPage(trial: Row, samples: Page | null, state: SamplesState): Markup {
+export function trialPage(
+  trial: Row,
+  samples: Page | null,
+  state: SamplesState,
+  curves: readonly Row[],
+): Markup {
   const [id, study_id] = [text(trial["trial_id"]), text(trial["study_id"])];
   const own = trialPath(id, study_id);
   const address = (more: Record<string, string>) =>
@@ -192,6 +218,7 @@ ${ended(trial)}${
       ])
     }${beside}
 <section aria-labelledby="recipe"><h2 id="recipe">Recipe</h2>${recipe(trial)}</section>
+${trained(curves)}
 <section aria-labelledby="quality"><h2 id="quality">Against the baseline</h2>${
       paired(trial)
     }</section>
