@@ -12,6 +12,8 @@ export interface Knob<V extends KnobValue = KnobValue> {
   readonly maximum: number | null;
   /** True where the range spans powers of ten and is searched by its logarithm. */
   readonly log: boolean;
+  /** A choice takes any text of this regular expression, too, which no search varies. */
+  readonly pattern?: string;
   /** It counts windows of calibration data, or tokens of one: no more than a study has. */
   readonly takes?: "windows" | "tokens";
   /** Other names that a strategy may give it, such as one of the literature. */
@@ -41,6 +43,7 @@ export function choice<const V extends KnobValue>(
     default: NoInfer<V>;
     unit: string;
     description: string;
+    pattern?: string;
     aliases?: readonly string[];
     only_where?: NonNullable<Knob["only_where"]>;
   },
@@ -97,10 +100,17 @@ export function flag(
   };
 }
 
+/** Of a text that a knob takes: the formats of some thousand layers. */
+const MOST_CHARACTERS = 65_536;
+
 function valueSchema(knob: Knob): z.ZodType<KnobValue> {
   switch (knob.kind) {
-    case "choice":
-      return z.literal([...(knob.choices ?? [])]);
+    case "choice": {
+      const named = z.literal([...(knob.choices ?? [])]);
+      return knob.pattern === undefined
+        ? named
+        : named.or(z.string().max(MOST_CHARACTERS).regex(new RegExp(`^(?:${knob.pattern})$`)));
+    }
     case "flag":
       return z.boolean();
     case "integer":

@@ -107,6 +107,8 @@ export interface Method<K extends Knobs = Knobs> {
     readonly data?: DataKind;
     /** It learns from the study's uncompressed model, which is a part of what its key hashes. */
     readonly teacher?: true;
+    /** It finds again what it rounded for another action: files named by all they depend on. */
+    readonly keeps_layers?: true;
     readonly gpu: boolean;
   };
   /** What these parameters leave: a number for everything, also where `accepts` refuses them. */

@@ -15,6 +15,7 @@ import { CarbonIntensity, CpuPower, EnergyReading } from "./energy.ts";
 import { DeviceFacts, ModelFacts, OwnFacts } from "./facts.ts";
 import { Fidelity } from "./fidelity.ts";
 import { FoundTask, GroupMember } from "./found_task.ts";
+import { KnobDescription } from "./knob_description.ts";
 import { declared } from "../metrics/metric_table.ts";
 import { Measurement, Numerics } from "./measurement.ts";
 
@@ -171,6 +172,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     original_dir: z.string().nullable().optional().describe("the study's uncompressed model"),
     original_cache: z.string().nullable().optional().describe("what that model answers, kept"),
     student_dir: z.string().nullable().optional().describe("the smaller one that was named"),
+    layer_cache: z.string().nullable().optional().describe("the parent's rounded layers, kept"),
     device: z.enum(["cpu", "cuda"]).optional().describe("whose energy is counted; absent: cpu"),
     cpu_power: CpuPower.nullable().optional().describe("by which an estimate of it counts"),
   }),
@@ -278,17 +280,6 @@ export const WorkerRequest = z.strictObject({
   stage_request: StageRequest,
 });
 export type WorkerRequest = z.infer<typeof WorkerRequest>;
-
-export const KnobDescription = z.strictObject({
-  name: z.string(),
-  kind: z.enum(["choice", "integer", "real", "flag"]),
-  default: KnobValue,
-  unit: z.string(),
-  choices: z.array(KnobValue).nullable(),
-  minimum: z.number().nullable(),
-  maximum: z.number().nullable(),
-});
-export type KnobDescription = z.infer<typeof KnobDescription>;
 
 /** A figure by its name: what it is in and which way is better stands in the table of metrics. */
 const RuntimeFigure = Measurement.omit({ unit: true, direction: true }).transform(

@@ -31,7 +31,10 @@ export function findMethod(
 
 /** The values that a knob takes, in words. */
 export function knobRange(knob: Knob): string {
-  if (knob.kind === "choice") return `one of ${(knob.choices ?? []).join(", ")}`;
+  if (knob.kind === "choice") {
+    const text = knob.pattern === undefined ? "" : ` or a text that matches ${knob.pattern}`;
+    return `one of ${(knob.choices ?? []).join(", ")}${text}`;
+  }
   if (knob.kind === "flag") return "true or false";
   const number = knob.kind === "integer" ? "a whole number" : "a number";
   const because = knob.bound === undefined ? "" : `, as ${knob.bound}`;

@@ -11,12 +11,13 @@ import {
   weightBytes,
   withWeightBytes,
 } from "../../core/mod.ts";
-import { gridBytes } from "../forms/grid.ts";
+import { gridBytes, type GridForm } from "../forms/grid.ts";
 import {
   autoGroupSize,
   dividesRows,
   gridForm,
   type GridParams,
+  GROUP_SIZES,
   groupSize,
   leavesRounded,
   linearRows,
@@ -37,21 +38,46 @@ const SECONDS_A_WEIGHT_AND_TOKEN = 3e-11;
 const SECONDS_A_WEIGHT_AND_WIDTH = 2.5e-7;
 /** GPTQ's own, as in gptq.ts. */
 const SECONDS_A_WEIGHT = 1.3e-7;
+/** One format of the loop that takes all of them; nothing once the layers are kept. */
+const SECONDS_A_KEPT_WEIGHT = 1e-7;
 /** Below this many parameters 3 bits cost more than an aggressive try may. */
 const SMALL_MODEL = 1e9;
+
+/** What an assignment looks like; the same in mixing/assignment.py of the Python half. */
+const ASSIGNMENT = "[a-z0-9-]{5,20}=[0-9,-]+( [a-z0-9-]{5,20}=[0-9,-]+){0,31}";
+const FORMAT = /^(2|3|4|8)-bit(?:-g([1-9][0-9]*))?(-asym)?$/;
 
 interface MixParams {
   readonly average_bits: number;
   readonly layer_bits: string;
   readonly group_size: GridParams["group_size"];
   readonly symmetric: boolean;
+  readonly assignment: string;
+}
+
+/** The formats that an assignment names; null: one is none of a grid. */
+function assignedGrids(assignment: string): GridForm[] | null {
+  const grids = assignment.split(" ").map((part) => {
+    const found = FORMAT.exec(part.split("=")[0]!);
+    if (found === null) return null;
+    const group_size = found[2] === undefined ? -1 : Number(found[2]);
+    if (!GROUP_SIZES.some((size) => size === group_size)) return null;
+    return gridForm({
+      bits: Number(found[1]) as GridParams["bits"],
+      group_size: group_size as GridParams["group_size"],
+      symmetric: found[3] === undefined,
+    });
+  });
+  return grids.every((grid) => grid !== null) ? grids : null;
 }
 
 /** The grids that a layer may have, the smallest first. */
-function grids({ layer_bits, group_size, symmetric }: MixParams) {
-  return layer_bits.split("-").map(Number).map((bits) =>
-    gridForm({ bits: bits as GridParams["bits"], group_size, symmetric })
-  );
+function grids({ layer_bits, group_size, symmetric, assignment }: MixParams): GridForm[] {
+  const given = assignment === "none" ? null : assignedGrids(assignment);
+  return given ??
+    layer_bits.split("-").map(Number).map((bits) =>
+      gridForm({ bits: bits as GridParams["bits"], group_size, symmetric })
+    );
 }
 
 /** Bits a weight, scales included, if all layers had the smallest grid, and the largest. */
@@ -79,15 +105,22 @@ function leaves(params: MixParams, facts: Facts): Leaves {
 function accepts(params: MixParams, facts: Facts): Support {
   const packs = packsLinearLayers(facts);
   if (!packs.ok) return packs;
-  const divides = dividesRows(params.group_size, linearRows(facts));
-  if (!divides.ok) return divides;
+  if (params.assignment !== "none" && assignedGrids(params.assignment) === null) {
+    const why = "BITS-bit, BITS-bit-gGROUP or BITS-bit-gGROUP-asym";
+    return { ok: false, reason: `its assignment names a format that is none of ${why}` };
+  }
+  for (const { group_size } of grids(params)) {
+    const divides = dividesRows(group_size, linearRows(facts));
+    if (!divides.ok) return divides;
+  }
   const { least, most } = reach(params, facts);
   const { average_bits } = params;
   if (average_bits >= least && average_bits <= most) return { ok: true };
   const ends = `${least.toFixed(2)} to ${most.toFixed(2)} bits per weight, scales included`;
+  const which = params.assignment === "none" ? `${params.layer_bits} bits` : "these formats";
   return {
     ok: false,
-    reason: `layers of ${params.layer_bits} bits have ${ends}, not ${average_bits} on average`,
+    reason: `layers of ${which} have ${ends}, not ${average_bits} on average`,
   };
 }
 
@@ -116,10 +149,18 @@ export default defineMethod({
       description: "What a layer's format is taken to cost: kl is measured by forward passes for " +
         "each layer and format, fisher estimates it by one backward pass",
     }),
-    rounded_by: choice(["rtn", "gptq"], {
+    rounded_by: choice(["rtn", "gptq", "kept"], {
       default: "rtn",
       unit: "method that rounds",
-      description: "What rounds the layers once their formats are chosen",
+      description: "What rounds the layers once their formats are chosen; kept takes layers that " +
+        "gptq rounded to each format once, by the inputs of the model as it was",
+    }),
+    assignment: choice(["none"], {
+      default: "none",
+      unit: "format=layers of the model's order",
+      pattern: ASSIGNMENT,
+      description: "The mix itself, such as 3-bit-g64=0-6,9 4-bit-g64=7-8, in place of one that " +
+        "is chosen: then average_bits only tells its size",
     }),
     fused_alike: flag({
       default: false,
@@ -137,14 +178,15 @@ export default defineMethod({
       takes: "tokens",
     }),
   },
-  needs: { environment: "default", data: "calibration", gpu: false },
+  needs: { environment: "default", data: "calibration", keeps_layers: true, gpu: false },
   leaves,
   order: roundsOnce,
-  label: ({ average_bits, layer_bits, group_size }) => [
-    `${average_bits}-bit`,
-    `of ${layer_bits}`,
-    ...(group_size > 0 ? [`g${group_size}`] : []),
-  ],
+  label: ({ average_bits, layer_bits, group_size, assignment }) =>
+    assignment !== "none" ? [`${average_bits}-bit`, "as assigned"] : [
+      `${average_bits}-bit`,
+      `of ${layer_bits}`,
+      ...(group_size > 0 ? [`g${group_size}`] : []),
+    ],
   hint: (about) => about === "quality" ? "Allow more bits on average" : "Allow fewer bits",
   supports: packsLinearLayers,
   accepts,
@@ -156,19 +198,22 @@ export default defineMethod({
     return { average_bits, group_size: seedGroupSize(facts), rounded_by: "gptq" };
   },
   next(params, finding, facts) {
+    if (params.assignment !== "none") return null; // the next mix is another assignment
     const step = finding === "lost" ? STEP_BITS : -STEP_BITS;
     const further = { ...params, average_bits: params.average_bits + step };
     return accepts(further, facts).ok ? further : null;
   },
   estimateSeconds(params, { model, device }) {
-    const { layer_bits, scored_by, rounded_by, samples, seqlen } = params;
-    const count = layer_bits.split("-").length;
+    const { layer_bits, scored_by, rounded_by, samples, seqlen, assignment } = params;
+    const count = assignment === "none" ? layer_bits.split("-").length : 0;
     // A pass for each layer and width; a restart at the layer's block halves it.
     const layers = model.linear_shapes.reduce((sum, shape) => sum + shape.count, 0);
-    const passes = scored_by === "kl" ? layers * count / 2 : 4;
+    const scoring = scored_by === "kl" ? layers * count / 2 : 4;
+    const passes = assignment === "none" ? scoring : 0;
     const a_pass = samples * seqlen * SECONDS_A_WEIGHT_AND_TOKEN;
     const a_weight = count * SECONDS_A_WEIGHT_AND_WIDTH + passes * a_pass +
-      (rounded_by === "gptq" ? SECONDS_A_WEIGHT + 2 * a_pass : 0);
+      (rounded_by === "gptq" ? SECONDS_A_WEIGHT + 2 * a_pass : 0) +
+      (rounded_by === "kept" ? Math.max(count, 1) * SECONDS_A_KEPT_WEIGHT + a_pass : 0);
     const speed = device.device === "cuda" ? GPU_SPEED : 1;
     return START_SECONDS + model.linear_parameters * a_weight / speed;
   },

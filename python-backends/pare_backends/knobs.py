@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, TypeVar
@@ -20,11 +21,13 @@ from pare_backends.failures import StageFailure
 
 KnobValue = float | str | bool
 T = TypeVar("T")
+MOST_CHARACTERS = 65_536
+"""Of a text that a knob takes: the formats of some thousand layers."""
 
 
-def choice(default: Any, *, choices: Sequence[Any], unit: str) -> Any:
-    """One of a few values."""
-    return _knob("choice", default, unit, choices=list(choices))
+def choice(default: Any, *, choices: Sequence[Any], unit: str, pattern: str | None = None) -> Any:
+    """One of a few values, or any text of `pattern`, a regular expression."""
+    return _knob("choice", default, unit, choices=list(choices), pattern=pattern)
 
 
 def integer(default: int, *, minimum: int, maximum: int, unit: str) -> Any:
@@ -49,6 +52,7 @@ def _knob(
     choices: list[Any] | None = None,
     minimum: float | None = None,
     maximum: float | None = None,
+    pattern: str | None = None,
 ) -> Any:
     metadata = {
         "kind": kind,
@@ -56,6 +60,7 @@ def _knob(
         "choices": choices,
         "minimum": minimum,
         "maximum": maximum,
+        "pattern": pattern,
     }
     return field(default=default, metadata=metadata)
 
@@ -71,6 +76,7 @@ class KnobDescription:
     choices: list[Any] | None
     minimum: float | None
     maximum: float | None
+    pattern: str | None = None
 
 
 def describe_params(cls: type) -> list[KnobDescription]:
@@ -107,7 +113,9 @@ def refusal(knob: KnobDescription, value: Any) -> str | None:
     if knob.kind == "choice":
         # True == 1 in Python: a flag is no number here.
         allowed = knob.choices or []
-        same = any(value == c and isinstance(value, bool) == isinstance(c, bool) for c in allowed)
+        same: Any = any(value == c and isinstance(value, bool) == isinstance(c, bool) for c in allowed)
+        if knob.pattern is not None and isinstance(value, str):
+            same = same or (len(value) <= MOST_CHARACTERS and re.fullmatch(knob.pattern, value))
         return None if same else f"it must be one of {', '.join(str(c) for c in allowed)}"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "it must be a number"

@@ -129,6 +129,7 @@ function onWire(name: string, knob: Knob) {
     choices: choices === null ? null : [...choices],
     minimum,
     maximum,
+    pattern: knob.pattern ?? null,
   };
 }
 

@@ -61,3 +61,19 @@ Deno.test("after a loss a mix is allowed half a bit more, after none half a bit 
   assert.deepEqual([next(3.5, "lost"), next(4, "kept")], [4, 3.5]);
   assert.deepEqual([next(4, "lost"), next(3.5, "kept")], [null, null]);
 });
+
+Deno.test("an assigned mix has the formats that it names, and refuses what is none", () => {
+  const given = { assignment: "3-bit-g32-asym=0-3 4-bit=4-8", average_bits: 3.8 };
+  assert.equal(reason(given), "");
+  const { params } = action(given);
+  const { changes } = mixed.leaves(params as never, facts);
+  const forms = changes.map(({ form }) => form as unknown as Record<string, unknown>);
+  assert.deepEqual(
+    forms.map(({ bits, group_size, symmetric }) => [bits, group_size, symmetric]),
+    [[3, 32, false], [4, -1, true]],
+  );
+  assert.deepEqual(mixed.label?.(params as never), ["3.8-bit", "as assigned"]);
+  assert.match(reason({ ...given, assignment: "5-bit=0-8" }), /names a format that is none of/);
+  assert.match(reason({ ...given, average_bits: 8 }), /layers of these formats have .* not 8/);
+  assert.throws(() => action({ assignment: "4-bit" }), /a text that matches/);
+});

@@ -28,6 +28,8 @@ const FORMS = "forms";
 /** What uncompressed models answered on training text, for methods that learn from them: computed
  * again in minutes. */
 export const TEACHERS = "teachers";
+/** Layers of a model in every format that was asked: made again in minutes. */
+export const LAYERS = "layers";
 /** What forms were kept under before: nothing loads them any more. */
 const EARLIER = ["gguf", "graphs"];
 
@@ -66,7 +68,7 @@ async function namesIn(directory: string): Promise<string[]> {
 
 async function storedForms(root: string): Promise<Form[]> {
   const forms: Form[] = [];
-  for (const kind of [...EARLIER, FORMS, TEACHERS]) {
+  for (const kind of [...EARLIER, FORMS, TEACHERS, LAYERS]) {
     for (const key of await namesIn(join(root, kind))) {
       const home = join(root, kind, key);
       const { mtime } = await Deno.stat(home);

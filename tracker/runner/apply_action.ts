@@ -11,11 +11,11 @@ import {
 } from "../../core/mod.ts";
 import { readSetting } from "../artifacts/artifact_files.ts";
 import { actionKey } from "../artifacts/action_key.ts";
-import { TEACHERS } from "../artifacts/form_garbage.ts";
+import { LAYERS, TEACHERS } from "../artifacts/form_garbage.ts";
 import { makeRoom } from "../artifacts/make_room.ts";
 import { artifactClaims } from "../kept_artifacts.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
-import { methodSource } from "./source_closure.ts";
+import { methodSource, packageSource } from "./source_closure.ts";
 import { storageFailure } from "../storage/storage_error.ts";
 import { failed, type StageRunner } from "./stage_runner.ts";
 import { usedData } from "./study_windows.ts";
@@ -80,6 +80,24 @@ async function originalOf(input: ApplyInput) {
   const { directory } = await workshop.caches.cached(TEACHERS, key, () => Promise.resolve());
   const student_dir = studentOf(input)?.location ?? null;
   return { original_dir: original.location, original_cache: directory, student_dir };
+}
+
+/** The folder of a model's rounded layers, as this code and these libraries round them. */
+export async function layerCache(
+  { caches, environmentHash }: Pick<Workshop, "caches" | "environmentHash">,
+  artifact_id: string,
+): Promise<string> {
+  const source = await packageSource("quantization", "checkpoint", "pruning/block_pass.py");
+  const key = `${artifact_id}-${source.slice(0, 16)}-${await environmentHash("default")}`;
+  const { directory } = await caches.cached(LAYERS, key, () => Promise.resolve());
+  return directory;
+}
+
+/** That folder, for a method that puts kept layers together. */
+async function layersOf({ workshop, parent, action }: ApplyInput) {
+  const { needs } = workshop.registry.method(action.agent, action.method).method;
+  if (needs.keeps_layers !== true) return {};
+  return { layer_cache: await layerCache(workshop, parent.artifact_id) };
 }
 
 /** Why the disk cannot hold the compressed model, which is at most as large as its parent; null: it can. */
@@ -248,6 +266,7 @@ async function makeIn(
         work_dir,
         parent_id: parent.artifact_id,
         ...await originalOf(input),
+        ...await layersOf(input),
         device: study.device,
         cpu_power: study.cpu_power,
       },

@@ -3,8 +3,10 @@ loses in each format."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +16,8 @@ from pare_backends.knobs import choice, flag, integer, real
 from pare_backends.methods.context import Context
 from pare_backends.quantization import gptq
 from pare_backends.quantization.layer_checks import check_layers
+from pare_backends.quantization.layers.kept import by_kept, kept_formats, open_store
+from pare_backends.quantization.mixing.assignment import NONE, PATTERN, assigned
 from pare_backends.quantization.mixing.formats import Format, format_of
 from pare_backends.quantization.mixing.scores import SCORERS, Score, Scoring
 from pare_backends.quantization.mixing.solve import Decision, Option, best_mix
@@ -36,38 +40,84 @@ class Params:
     group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
     symmetric: bool = flag(True)
     scored_by: str = choice("fisher", choices=tuple(SCORERS), unit="scorer of a layer")
-    rounded_by: str = choice("rtn", choices=("rtn", "gptq"), unit="method that rounds")
+    rounded_by: str = choice("rtn", choices=("rtn", "gptq", "kept"), unit="method that rounds")
+    assignment: str = choice(
+        NONE, choices=(NONE,), unit="format=layers of the model's order", pattern=PATTERN
+    )
     fused_alike: bool = flag(False)
     samples: int = integer(8, minimum=1, maximum=512, unit="calibration windows")
     seqlen: int = integer(256, minimum=16, maximum=4096, unit="tokens of a window")
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
-    """Scores the linear layers, solves for the budget and rounds each to the format it got."""
+    """Scores the linear layers, solves for the budget and rounds each to the format it got; or
+    rounds each to the format that it is assigned."""
     layers = context.layout.linear
-    check_layers(checkpoint, context.layout, layers, params.group_size)
     windows = context.calibration(params.samples, params.seqlen)
-    formats = [
-        Format(int(width), params.group_size, params.symmetric)
-        for width in params.layer_bits.split("-")
-    ]
-    model, tokenizer = context.load_linear(checkpoint)
-    kept = None if context.work_dir is None else context.work_dir / "scores.jsonl"
-    scoring = Scoring(
-        *(model, context.layout, windows, formats, [params.scored_by], context.seed),
-        *(context.report, kept),
-    )
-    scores = scoring.run(layers)
-    weights = sum(checkpoint.weight(layer).size for layer in layers)
+    weights = sum(math.prod(checkpoint.shape(layer)) for layer in layers)
+    if params.assignment != NONE:
+        chosen = assigned(params.assignment, layers)
+        for layer, one in chosen.items():
+            check_layers(checkpoint, context.layout, [layer], one.group_size)
+        loaded = None if params.rounded_by == "rtn" else context.load_linear(checkpoint)
+        tensors = rounded(checkpoint, loaded, windows, chosen, params, context)
+        tell_assigned(context, tensors, weights)
+        return checkpoint.with_stored(tensors)
+    check_layers(checkpoint, context.layout, layers, params.group_size)
+    loaded = context.load_linear(checkpoint)
+    scores = scored(loaded[0], windows, params, context)
     budget = int(params.average_bits * weights / 8)
     with context.report.span("solve"):
         chosen = chosen_formats(scores, budget, params.fused_alike)
     tell(context, params, scores, chosen, weights)
+    return checkpoint.with_stored(rounded(checkpoint, loaded, windows, chosen, params, context))
+
+
+def scored(model: Any, windows: Any, params: Params, context: Context) -> list[Score]:
+    """Every layer in every format, as it would be stored."""
+    layers = context.layout.linear
+    formats = [
+        Format(int(width), params.group_size, params.symmetric)
+        for width in params.layer_bits.split("-")
+    ]
+    kept = None if context.work_dir is None else context.work_dir / "scores.jsonl"
+    with ExitStack() as stack:
+        if params.rounded_by == "kept":
+            store = stack.enter_context(open_store(context, windows))
+            formats = kept_formats(model, layers, formats, windows, store, context)
+        scoring = Scoring(
+            *(model, context.layout, windows, formats, [params.scored_by], context.seed),
+            *(context.report, kept),
+        )
+        return scoring.run(layers)
+
+
+def rounded(
+    checkpoint: Checkpoint,
+    loaded: tuple[Any, Any] | None,
+    windows: Any,
+    chosen: Mapping[str, Format],
+    params: Params,
+    context: Context,
+) -> dict[str, GridTensor]:
+    """Every layer in its format, by the method that rounds. loaded: model and tokenizer; None: the
+    method needs neither"""
+    if params.rounded_by == "rtn" or loaded is None:
+        return by_rounding(checkpoint, chosen, context)
     if params.rounded_by == "gptq":
-        tensors = by_gptq(model, tokenizer, windows, chosen, context)
-    else:
-        tensors = by_rounding(checkpoint, chosen, context)
-    return checkpoint.with_stored(tensors)
+        return by_gptq(*loaded, windows, chosen, context)
+    with open_store(context, windows) as store:
+        return by_kept(loaded[0], windows, chosen, store, context)
+
+
+def tell_assigned(context: Context, tensors: Mapping[str, GridTensor], weights: int) -> None:
+    """The formats of an assigned mix, which nothing has scored. SQL: layer_mix."""
+    for layer, tensor in tensors.items():
+        context.figure("stored_bits", tensor.bits, "bits", layer)
+        bits = 8 * tensor.formula_bytes() / tensor.size
+        context.figure("weight_bits", bits, "bits per weight", layer)
+    bits = 8 * sum(tensor.formula_bytes() for tensor in tensors.values()) / weights
+    context.notes.append(f"{len(tensors)} layers as assigned: {bits:.3f} bits per weight")
 
 
 def chosen_formats(
