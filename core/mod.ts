@@ -65,6 +65,7 @@ export * from "./random.ts";
 export * from "./search/method_beliefs.ts";
 export * from "./schemas/action.ts";
 export * from "./schemas/artifact.ts";
+export * from "./schemas/layers/mix.ts";
 export * from "./schemas/endpoint.ts";
 export * from "./schemas/energy.ts";
 export * from "./schemas/facts.ts";

@@ -18,6 +18,7 @@ const FORKED_STAGES: ReadonlySet<StageName> = new Set<StageName>([
   "import_model",
   "prepare_data",
   "sensitivity",
+  "mix",
   "apply",
   "verify",
   "evaluate",

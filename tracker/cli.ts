@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from "commander";
 import { addConvertCommand } from "./conversion/add_convert.ts";
 import { addPassOnCommands } from "./publish/pass_on_commands.ts";
 import { type RunOptions, STUDY_OPTIONS, type StudyOption } from "./commands/study_options.ts";
+import { addLayerCommands } from "./mix/add_commands.ts";
 import { addStagesCommand } from "./stages/add_command.ts";
 
 // Commands import what they need when they run: `pare --help` reads this file, the table of options
@@ -209,19 +210,7 @@ function addLookCommands(program: Command): void {
     (await import("./commands/compare.ts")).compareCommand(first, second, options)
   );
 
-  withStore(
-    program.command("sensitivity").description("what each format would cost each layer of a model")
-      .argument("[model|study]", "a model, or a study's id; default: the latest study")
-      .option("--format <name>", "such as 4-bit-g64 or int8; may be repeated", collect)
-      .option("--scorer <name>", "kl, fisher or reconstruction; may be repeated", collect)
-      .option("--windows <n>", "windows of calibration text; default: 2")
-      .option("--tokens <n>", "of each window; default: 128")
-      .option("--dataset <name>", "of a model: whose rows the text must not share; default: demo")
-      .option("--all", "print every layer")
-      .option("--json", "print every row as JSON"),
-  ).action(async (name: string | undefined, options) =>
-    (await import("./sensitivity/sensitivity_command.ts")).sensitivityCommand(name, options)
-  );
+  addLayerCommands(program, withStore, collect);
 
   withStore(
     program.command("log").description("show the worker's log of a trial").argument("<trial>"),
@@ -288,7 +277,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Start, and go on:": ["run", "stages", "resume", "demo", "evaluate"],
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
   "Look:": ["board", "studies", "show", "status", "log", "note", "sql"],
-  "Compare and decide:": ["compare", "weigh", "sensitivity"],
+  "Compare and decide:": ["compare", "weigh", "sensitivity", "mix"],
   "Publish:": ["report", "publish", "reproduce", "export", "convert", "mlflow"],
   "Keep and clean:": ["store", "import", "gc"],
 };

@@ -13,6 +13,7 @@ import {
 } from "../core/mod.ts";
 import { type EpisodeCard, episodeCard, type TrialCard, trialCardOf } from "./notebook/cards.ts";
 import { liveStudy } from "./notebook/live_study.ts";
+import type { Mixed, MixOptions } from "./mix/study_mix.ts";
 import type { LayerSensitivity, SensitivityOptions } from "./sensitivity/study_sensitivity.ts";
 import type { StudyCompany } from "./start_study.ts";
 import type { LabStudyByHand } from "./study_by_hand.ts";
@@ -45,6 +46,8 @@ export interface StudyDoors {
   readonly view: () => Promise<StudyView>;
   /** What each format would cost each layer. */
   readonly sensitivity: (options?: SensitivityOptions) => Promise<LayerSensitivity[]>;
+  /** The best mix of kept layers under a budget. */
+  readonly mix: (options: MixOptions) => Promise<Mixed>;
   /** Its journal so far; empty: it has not begun. */
   readonly records: () => Promise<readonly JournalRecord[]>;
 }

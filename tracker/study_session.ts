@@ -38,6 +38,7 @@ import { readSamples } from "./store/rows/sample_file.ts";
 import type { Store } from "./store/store.ts";
 import { type LabStudyByHand, openLabStudyByHand } from "./study_by_hand.ts";
 import { DISPLAY, kernelBroadcast, type Shown } from "./terminal/kernel.ts";
+import { type Mixed, type MixOptions, studyMix } from "./mix/study_mix.ts";
 import {
   type LayerSensitivity,
   type SensitivityOptions,
@@ -90,6 +91,8 @@ export interface StudySession extends Shown {
   byHand(options?: RunStudyOptions): Promise<LabStudyByHand>;
   /** What each format would cost each layer of the original, the layer alone in it. */
   sensitivity(options?: SensitivityOptions): Promise<Rows<LayerSensitivity>>;
+  /** The best mix of formats under a budget, weighed and run as a trial; null: it was not to run. */
+  mix(options: MixOptions): Promise<Displayed<Mixed & { readonly trial: TrialCard | null }>>;
   /** Everything known of it so far, from the journal. */
   view(): Promise<StudyView>;
 }
@@ -122,6 +125,7 @@ export function openSession(input: SessionInput): StudySession {
     records,
     view: async () => await viewStudy(await input.store.current(), study_id),
     sensitivity: (options) => studySensitivity(input, options),
+    mix: (options) => studyMix(input, options),
     runAll: (company) => runSession(input, company),
     async openByHand(company) {
       if (request.stages !== undefined) {
@@ -170,6 +174,13 @@ export function sessionOf(doors: StudyDoors, broadcast = kernelBroadcast()): Stu
     async sensitivity(options) {
       const layers = await doors.sensitivity(options);
       return displayed(layers, () => rowsMedia(layers));
+    },
+    async mix({ run: runs = true, ...options }) {
+      const mixed = await doors.mix(options);
+      const { signal, onEvent } = options;
+      const told = { ...(signal && { signal }), ...(onEvent && { onEvent }) };
+      const trial = runs ? await driver.runOne([mixed.action], told) : null;
+      return displayed({ ...mixed, trial }, () => rowsMedia(mixed.mixes));
     },
     byHand: (options) => driver.byHand(options),
   } satisfies Omit<StudySession, typeof DISPLAY>;

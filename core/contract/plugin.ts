@@ -99,11 +99,8 @@ export interface Method<K extends Knobs = Knobs> {
   readonly needs: {
     /** Folder under `python-backends/envs/`, or under `envs/` of the agent's own `python_dir`. */
     readonly environment: string;
-    /**
-     * The text that it works on: windows that share nothing with evaluated samples. How many, and
-     * how long, its knobs say that `takes` marks; without such a knob it is given all there are.
-     * Absent: it works without.
-     */
+    /** The text that it works on: windows that share nothing with evaluated samples. How many, and
+     * how long, its knobs say that `takes` marks; else all there are. Absent: it works without. */
     readonly data?: DataKind;
     /** It learns from the study's uncompressed model, which is a part of what its key hashes. */
     readonly teacher?: true;

@@ -12,7 +12,12 @@ import { withLimits } from "../spec/limits.ts";
 type RecordOf<T extends JournalRecord["type"]> = Extract<JournalRecord, { type: T }>;
 
 /** Records that are no sign of work: they may come long after it. */
-const AT_ANY_TIME: ReadonlySet<string> = new Set(["note", "layers_scored", "reproduced"]);
+const AT_ANY_TIME: ReadonlySet<string> = new Set([
+  "note",
+  "layers_scored",
+  "mixes_compared",
+  "reproduced",
+]);
 
 /** A trial that was opened and never closed: the process ended under it. */
 export interface OpenTrial {

@@ -57,3 +57,16 @@ export const Strategy = z.strictObject({
   origin: Origin,
 });
 export type Strategy = z.infer<typeof Strategy>;
+
+/** A knob of a method's Python half, as stage `describe` tells it. */
+export const KnobDescription = z.strictObject({
+  name: z.string(),
+  kind: z.enum(["choice", "integer", "real", "flag"]),
+  default: KnobValue,
+  unit: z.string(),
+  choices: z.array(KnobValue).nullable(),
+  minimum: z.number().nullable(),
+  maximum: z.number().nullable(),
+  pattern: z.string().nullable(),
+});
+export type KnobDescription = z.infer<typeof KnobDescription>;

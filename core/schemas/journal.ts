@@ -5,6 +5,7 @@ import { Facts } from "./facts.ts";
 import { Fidelity } from "./fidelity.ts";
 import { RunImported } from "./imported.ts";
 import { Measurement } from "./measurement.ts";
+import { MixesCompared } from "./layers/mix.ts";
 import { Points } from "./points.ts";
 import { Consulted, EarlierTrialsGiven, MethodBelief, Proposed } from "./proposal.ts";
 import { StudyLimits, StudyRequest } from "./request.ts";
@@ -261,6 +262,7 @@ export const JournalRecord = z.discriminatedUnion("type", [
   Proposed,
   RunImported,
   Reproduced,
+  MixesCompared,
   Points,
 ]);
 export type JournalRecord = z.infer<typeof JournalRecord>;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { KnobValue } from "./action.ts";
+import { KnobDescription, KnobValue } from "./action.ts";
 import {
   ArtifactFigure,
   FloatPart,
@@ -15,9 +15,9 @@ import { CarbonIntensity, CpuPower, EnergyReading } from "./energy.ts";
 import { DeviceFacts, ModelFacts, OwnFacts } from "./facts.ts";
 import { Fidelity } from "./fidelity.ts";
 import { FoundTask, GroupMember } from "./found_task.ts";
-import { KnobDescription } from "./knob_description.ts";
 import { declared } from "../metrics/metric_table.ts";
 import { Measurement, Numerics } from "./measurement.ts";
+import { MixRequest, MixResult } from "./layers/mix.ts";
 
 /**
  * The wire between the core and a Python worker: one JSON request on stdin, events as
@@ -152,6 +152,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
       tokens: z.int().describe("tokens per window"),
     }).nullable().optional().describe("absent: no method trains"),
   }),
+  MixRequest,
   SensitivityRequest,
   /** One action: parent directory in, child directory out. */
   z.strictObject({
@@ -331,6 +332,7 @@ export const StageResults = {
     ),
   }),
   sensitivity: z.strictObject({ layers: z.array(LayerScore) }),
+  mix: MixResult,
   apply: z.strictObject({
     size_bytes: z.int(),
     formula_bytes: z.int(),

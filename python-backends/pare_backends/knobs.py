@@ -113,9 +113,9 @@ def refusal(knob: KnobDescription, value: Any) -> str | None:
     if knob.kind == "choice":
         # True == 1 in Python: a flag is no number here.
         allowed = knob.choices or []
-        same: Any = any(value == c and isinstance(value, bool) == isinstance(c, bool) for c in allowed)
-        if knob.pattern is not None and isinstance(value, str):
-            same = same or (len(value) <= MOST_CHARACTERS and re.fullmatch(knob.pattern, value))
+        same = any(value == c and isinstance(value, bool) == isinstance(c, bool) for c in allowed)
+        if knob.pattern is not None and isinstance(value, str) and len(value) <= MOST_CHARACTERS:
+            same = same or re.fullmatch(knob.pattern, value) is not None
         return None if same else f"it must be one of {', '.join(str(c) for c in allowed)}"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "it must be a number"

@@ -35,6 +35,7 @@ STAGES = {
     "suggest": "pare_backends.stages.suggest",
     "prepare_data": "pare_backends.stages.prepare_data",
     "sensitivity": "pare_backends.stages.sensitivity",
+    "mix": "pare_backends.stages.mix",
     "apply": "pare_backends.stages.apply",
     "verify": "pare_backends.stages.verify",
     "evaluate": "pare_backends.stages.evaluate",

@@ -124,7 +124,8 @@ def test_a_budgeted_mix_may_be_of_kept_layers(tmp_path: Path) -> None:
 
 def test_an_assignment_is_read_as_it_was_written() -> None:
     layers = [f"layer{number}" for number in range(12)]
-    chosen = {layer: "4-bit-g64" if n in (0, 1, 2, 7) else "3-bit" for n, layer in enumerate(layers)}
+    fine = (0, 1, 2, 7)
+    chosen = {layer: "4-bit-g64" if n in fine else "3-bit" for n, layer in enumerate(layers)}
     text = assignment_text(chosen, layers)
     assert text == "3-bit=3-6,8-11 4-bit-g64=0-2,7"
     assert {layer: one.name for layer, one in assigned(text, layers).items()} == chosen

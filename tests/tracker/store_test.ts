@@ -57,6 +57,7 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       "limit_changes",
       "metric_series",
       "metric_values",
+      "mix_candidates",
       "problems",
       "proposals",
       "protocol_parts",

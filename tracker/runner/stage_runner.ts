@@ -58,6 +58,7 @@ const SET_UP: ReadonlySet<StageName> = new Set([
   "suggest",
   "prepare_data",
   "sensitivity",
+  "mix",
 ]);
 
 /** Stages that the loop announces itself, with more to say. */

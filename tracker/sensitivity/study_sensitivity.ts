@@ -1,10 +1,7 @@
-import { replayStudy, type Scorer, type StudyEvent, UsageError } from "../../core/mod.ts";
-import type { LayerScore } from "../../core/mod.ts";
-import { keepLogIn } from "../runner/keep_log.ts";
-import { prepareStudy } from "../runner/prepare_study.ts";
-import { createStageRunner } from "../runner/stage_runner.ts";
+import { type LayerScore, type Scorer, type StudyEvent, UsageError } from "../../core/mod.ts";
 import { usedData } from "../runner/study_windows.ts";
 import type { SessionInput } from "../start_study.ts";
+import { preparedText } from "./prepared_text.ts";
 import { scoreLayers, usualFormats } from "./score_layers.ts";
 
 /** What `study.sensitivity()` may be told. */
@@ -41,32 +38,13 @@ export async function studySensitivity(
   session: SessionInput,
   options: SensitivityOptions = {},
 ): Promise<LayerSensitivity[]> {
-  const { tools, study_id, request, facts, spec, baseline } = session;
+  const { tools, study_id, request, facts, baseline } = session;
   if (request.evaluation !== undefined) {
     throw new UsageError(`Cannot score the layers of ${study_id} as it only evaluates`);
   }
   await using inUse = await session.store.use();
   const { store } = inUse;
-  const onEvent = options.onEvent ?? (() => {});
-  const runner = createStageRunner({
-    client: tools.client,
-    study_id,
-    signal: options.signal ?? new AbortController().signal,
-    onEvent,
-    record: (record) => store.record(record),
-    keepLog: keepLogIn(store, study_id),
-    timestamp: tools.timestamp,
-    stall_minutes: request.stall_minutes,
-  });
-  const begun = replayStudy(await store.journalOf(study_id), study_id)?.opened ?? null;
-  const { methods: _all, ...rest } = request; // text is drawn whichever methods the study may use
-  const ready = await prepareStudy({ ...tools, store }, runner, {
-    study_id,
-    request: rest,
-    spec: begun?.spec ?? spec,
-    facts,
-    begun: begun?.facts ?? null,
-  });
+  const { runner, ready } = await preparedText(session, store, options);
   const windows = Math.min(options.windows ?? WINDOWS, ready.counts.calibration.windows);
   const tokens = Math.min(options.tokens ?? TOKENS, ready.counts.calibration.tokens);
   const data = usedData(ready.windows, { kind: "calibration", windows, tokens });

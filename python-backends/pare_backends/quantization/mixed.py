@@ -18,9 +18,10 @@ from pare_backends.quantization import gptq
 from pare_backends.quantization.layer_checks import check_layers
 from pare_backends.quantization.layers.kept import by_kept, kept_formats, open_store
 from pare_backends.quantization.mixing.assignment import NONE, PATTERN, assigned
+from pare_backends.quantization.mixing.candidates import decisions_of
 from pare_backends.quantization.mixing.formats import Format, format_of
 from pare_backends.quantization.mixing.scores import SCORERS, Score, Scoring
-from pare_backends.quantization.mixing.solve import Decision, Option, best_mix
+from pare_backends.quantization.mixing.solve import best_mix
 
 GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 
@@ -124,18 +125,7 @@ def chosen_formats(
     scores: Sequence[Score], budget_bytes: int, fused_alike: bool
 ) -> dict[str, Format]:
     """The best mix, by layer. fused_alike: layers that are given the same input share a format"""
-    groups: dict[int, dict[str, list[Score]]] = {}
-    for score in scores:
-        number = score.shares_input if fused_alike else score.layer_index
-        groups.setdefault(number, {}).setdefault(score.format, []).append(score)
-    decisions = []
-    for by_format in groups.values():
-        options = tuple(
-            Option(name, sum(s.size_bytes for s in rows), sum(s.value for s in rows))
-            for name, rows in by_format.items()
-        )
-        members = next(iter(by_format.values()))
-        decisions.append(Decision(tuple(score.layer for score in members), options))
+    decisions = decisions_of(scores, fused_alike)
     chosen = best_mix(decisions, budget_bytes)
     return {
         layer: format_of(option.format)

@@ -52,6 +52,7 @@ export function worldSession(
     records: () => Promise.resolve(w.records),
     view,
     sensitivity: () => Promise.resolve([]),
+    mix: () => Promise.reject(new Error("this world keeps no layers")),
     runAll: (company) => runStudy(...portsOf(company)),
     async openByHand(company) {
       const [own, ports] = portsOf(company);

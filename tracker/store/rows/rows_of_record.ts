@@ -2,6 +2,7 @@ import type { JournalRecord } from "../../../core/mod.ts";
 import { artifactRows } from "./artifact_rows.ts";
 import { adds, type Change, measurementRow, moment } from "./change.ts";
 import { driftRows } from "./drift_rows.ts";
+import { mixRows } from "./mix_rows.ts";
 import { episodeRows } from "./episode_rows.ts";
 import { importedRows } from "./imported_rows.ts";
 import { consultationRows, earlierTrialRows, proposalRows } from "./proposal_rows.ts";
@@ -59,6 +60,8 @@ function ownChanges(record: JournalRecord, position: number): Change[] {
       return layerRows(record, position);
     case "layers_scored":
       return layerScoreRows(record, position);
+    case "mixes_compared":
+      return mixRows(record, position);
     case "reproduced":
       return driftRows(record, position);
     case "energy_read":

@@ -1,4 +1,4 @@
-"""Layers that are rounded already, one file a layer and format, named by all that they depend on."""
+"""Layers that are rounded already, a file for each in each format, named by what they depend on."""
 
 from __future__ import annotations
 

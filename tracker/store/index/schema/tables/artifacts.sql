@@ -48,3 +48,28 @@ CREATE TABLE layer_scores (
   scorer VARCHAR NOT NULL, value DOUBLE NOT NULL, standard_error DOUBLE, unit VARCHAR NOT NULL,
   n BIGINT NOT NULL, shares_input BIGINT NOT NULL, seed BIGINT NOT NULL
 );
+
+-- Mixes that were weighed against one another under one budget: a row per candidate.
+CREATE TABLE mix_candidates (
+  study_id VARCHAR NOT NULL, artifact_id VARCHAR NOT NULL, mix_id VARCHAR NOT NULL,
+  position BIGINT NOT NULL, compared_at TIMESTAMP NOT NULL, budget_bytes BIGINT NOT NULL,
+  number BIGINT NOT NULL, source VARCHAR NOT NULL, mix VARCHAR NOT NULL,
+  size_bytes BIGINT NOT NULL, weight_bits DOUBLE NOT NULL, predicted_kl DOUBLE NOT NULL,
+  kl DOUBLE, windows BIGINT NOT NULL, less_uniform DOUBLE, interval_low DOUBLE,
+  interval_high DOUBLE, won BOOLEAN NOT NULL, seed BIGINT NOT NULL
+);
+COMMENT ON TABLE mix_candidates IS
+  'Mixes of kept layers that were weighed against one another: a row per candidate, as each pare mix asked';
+COMMENT ON COLUMN mix_candidates.mix_id IS 'of the question: its budget, formats and text';
+COMMENT ON COLUMN mix_candidates.budget_bytes IS 'that the linear layers may take';
+COMMENT ON COLUMN mix_candidates.source IS
+  'fisher or reconstruction: the optimum by that scorer; uniform: all layers alike; near: the optimum of scores that were shaken';
+COMMENT ON COLUMN mix_candidates.mix IS 'FORMAT=LAYERS, the layers by their places in the model''s order';
+COMMENT ON COLUMN mix_candidates.size_bytes IS 'of the linear layers';
+COMMENT ON COLUMN mix_candidates.predicted_kl IS 'nats per token: the scores of its layers, each alone, summed';
+COMMENT ON COLUMN mix_candidates.kl IS 'nats per token, measured with the whole mix in place; NULL: it was not';
+COMMENT ON COLUMN mix_candidates.windows IS 'of text that the layers were not made by; 0: not measured';
+COMMENT ON COLUMN mix_candidates.less_uniform IS
+  'kl less that of the best uniform candidate, paired over the windows; NULL: it is that one';
+COMMENT ON COLUMN mix_candidates.interval_low IS '95 % interval of less_uniform by Student''s t';
+COMMENT ON COLUMN mix_candidates.interval_high IS '95 % interval of less_uniform by Student''s t';
