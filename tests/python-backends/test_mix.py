@@ -25,8 +25,8 @@ def asked(folder: Path, **given: Any) -> Request:
         str(tiny_dir()),
         str(calibration()),
         *(FORMATS, 8, 64),
-        **{"average_bits": 3.75, "budget_bytes": None, "refine": 6, "refine_windows": 8},
-        **{"fused_alike": True, "seed": 1, "layer_cache": str(folder)},
+        **{"budget_bits": 3.75, "budget_bytes": None, "refine": 6, "refine_windows": 8},
+        **{"fused": True, "seed": 1, "layer_cache": str(folder)},
     )
     return replace(usual, **given)
 
@@ -64,7 +64,7 @@ def test_another_budget_makes_and_scores_nothing_again(tmp_path: Path) -> None:
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").iterdir()}
     weights = round(8 * first["mixes"][0]["size_bytes"] / first["mixes"][0]["weight_bits"])
     second = run(
-        asked(tmp_path / "kept", refine=0, average_bits=None, budget_bytes=weights * 5 // 8),
+        asked(tmp_path / "kept", refine=0, budget_bits=None, budget_bytes=weights * 5 // 8),
         silent_report(),
     )
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").iterdir()} == files
@@ -75,7 +75,7 @@ def test_another_budget_makes_and_scores_nothing_again(tmp_path: Path) -> None:
 
 def test_budgets_that_cannot_be_kept_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StageFailure, match="the smallest ones take"):
-        run(asked(tmp_path / "kept", average_bits=1.0, refine=0), silent_report())
+        run(asked(tmp_path / "kept", budget_bits=1.0, refine=0), silent_report())
     with pytest.raises(StageFailure, match="give bits per weight or bytes"):
         run(asked(tmp_path / "kept", budget_bytes=1000), silent_report())
     with pytest.raises(StageFailure, match="which rounds the inputs, too"):

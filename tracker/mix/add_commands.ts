@@ -23,7 +23,7 @@ export function addLayerCommands(
   withStore(
     program.command("mix").description("the best mix of formats under a budget, as a trial")
       .argument("[study]", "a study's id; default: the latest study")
-      .option("--bits <n>", "budget: bits per linear weight on average, such as 3.5")
+      .option("--bits <n>", "budget: mean width of a linear weight with its scales, such as 3.5")
       .option("--bytes <n>", "budget: bytes of the linear layers")
       .option("--format <name>", "that a layer may have, such as 4-bit-g64; repeated", collect)
       .option("--refine <k>", "mixes that are evaluated, 0: scores decide; default: 6")

@@ -90,13 +90,16 @@ export async function mixCommand(
     ...(options.store === undefined ? {} : { store: options.store }),
   });
   const session = await lab.resume(name);
-  const run = options.run !== false;
-  const { trial, ...mixed } = await session.mix({ ...asked, run, onEvent: screen.onEvent });
+  const mixed = await session.mix({ ...asked, run: false, onEvent: screen.onEvent });
+  screen.finish();
+  if (options.json !== true) console.log(mixText(mixed));
+  const trial = options.run === false ? null : await session.run([mixed.action], {
+    onEvent: screen.onEvent,
+  });
   screen.finish();
   if (options.json === true) {
     console.log(JSON.stringify({ ...mixed, trial_id: trial?.trial_id ?? null }, null, 2));
     return;
   }
-  console.log(mixText(mixed));
   if (trial !== null) console.log(`${trial.trial_id} is the trial of it`);
 }

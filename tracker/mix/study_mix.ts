@@ -81,11 +81,11 @@ export async function studyMix(session: SessionInput, options: MixOptions): Prom
     formats: [...options.formats ?? keptFormats(facts)],
     windows,
     tokens,
-    average_bits: options.bits ?? null,
+    budget_bits: options.bits ?? null,
     budget_bytes: options.bytes ?? null,
     refine,
     refine_windows: held,
-    fused_alike: options.fused ?? true,
+    fused: options.fused ?? true,
     seed: ready.seed,
   };
   const outcome = await runner("setup", {

@@ -42,11 +42,11 @@ class Request:
     formats: list[str]
     windows: int
     tokens: int
-    average_bits: float | None
+    budget_bits: float | None
     budget_bytes: int | None
     refine: int
     refine_windows: int
-    fused_alike: bool
+    fused: bool
     seed: int
     layer_cache: str
 
@@ -68,7 +68,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     for one in formats:
         check_layers(checkpoint, layout, layers, one.group_size)
     weights = sum(math.prod(checkpoint.shape(layer)) for layer in layers)
-    budget = budget_of(request.average_bits, request.budget_bytes, weights)
+    budget = budget_of(request.budget_bits, request.budget_bytes, weights)
     text = context.calibration(request.windows + request.refine_windows, request.tokens)
     windows, held = text[: request.windows], text[request.windows :]
     model, _ = context.load_linear(checkpoint)
@@ -77,7 +77,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         scores = kept_scores(model, windows, kept, store, context)
         candidates = Candidates(
             {SCORER: scores, "reconstruction": by_error(scores, store)},
-            *(layers, request.fused_alike, request.seed),
+            *(layers, request.fused, request.seed),
         )
         start = time.perf_counter()
         with report.span("solve"):
