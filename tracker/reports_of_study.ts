@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { resultReport, resultVector } from "../core/mod.ts";
 import { existsSync } from "node:fs";
 import { loaderLines } from "./artifacts/loader_lines.ts";
@@ -9,7 +9,8 @@ import { hypervolumePlot } from "./plots/hypervolume_plot.ts";
 import { qualityByRatio } from "./plots/figures/quality_by_ratio.ts";
 import { pareto } from "./plots/figures/pareto.ts";
 import { svgToPng } from "./plots/svg_to_png.ts";
-import type { Block } from "./reports/blocks.ts";
+import { type Block, heading } from "./reports/blocks.ts";
+import { SQL_FOLDER, SQL_NAMES, type SqlFiles } from "./report_sql/sql_box.ts";
 import { frontData } from "./pages/front_data.ts";
 import { type Authorship, titleOf } from "./reports/answer_blocks.ts";
 import { evaluationReport } from "./reports/evaluation_report.ts";
@@ -107,6 +108,8 @@ const BELIEFS = "beliefs.svg";
 export interface ReportOptions extends Authorship {
   /** As of `recommendedLoader`; absent: nothing loads a checkpoint. */
   readonly loader?: string;
+  /** What answers the report's SQL box; absent: the box says how to get it. */
+  readonly sql?: SqlFiles;
 }
 
 /** Pixels of the front as a page shows it, beside a narrow one for a phone. */
@@ -115,8 +118,12 @@ const PHONE_WIDTH = 390;
 
 /** The report of a study, or of an evaluation. */
 export function reportBlocks(view: StudyView, options: ReportOptions = {}): Block[] {
-  const { loader = "", ...by } = options;
-  if (view.request.evaluation !== undefined) return evaluationReport(view, by);
+  const { loader = "", sql, ...by } = options;
+  const box: Block[] = [
+    heading(2, "Ask the data"),
+    { block: "sql", box: sql?.box ?? null, study_id: view.study_id },
+  ];
+  if (view.request.evaluation !== undefined) return [...evaluationReport(view, by), ...box];
   const figures = {
     ...{ svg: plotOf(view, { width: PAGE_WIDTH }), narrow: plotOf(view, { width: PHONE_WIDTH }) },
     file: "pareto.svg",
@@ -128,7 +135,7 @@ export function reportBlocks(view: StudyView, options: ReportOptions = {}): Bloc
   };
   const stages = stagedBlocks(view, stagedFigure(view));
   const search = beliefBlocks(view, { svg: beliefsPlot(view.beliefs), file: BELIEFS });
-  return studyReport(view, figures, loader, { search, stages, ...by });
+  return [...studyReport(view, figures, loader, { search, stages, ...by }), ...box];
 }
 
 /** The curve of a staged study; null: it is none, or no stage was judged yet. */
@@ -185,6 +192,13 @@ function exchangeFiles(view: StudyView, loader: string, by: Authorship): Content
   };
 }
 
+/** The scripts beside the page, by their place in its folder. */
+function sqlContents(sql: SqlFiles | undefined): Contents {
+  return Object.fromEntries(
+    SQL_NAMES.map((name) => [`${SQL_FOLDER}/${name}`, sql?.files[name] ?? null]),
+  );
+}
+
 const CRATE = "ro-crate-metadata.json";
 
 /** Writes them into a folder, and the crate that lists them; gives their names. */
@@ -195,6 +209,7 @@ async function writeFiles(folder: string, contents: Contents, view: StudyView, b
       await rm(join(folder, name), { force: true });
       continue;
     }
+    await mkdir(dirname(join(folder, name)), { recursive: true });
     await writeFile(join(folder, name), content);
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
     const sha256 = createHash("sha256").update(bytes).digest("hex");
@@ -212,12 +227,12 @@ async function writeFiles(folder: string, contents: Contents, view: StudyView, b
 export async function writeOutputs(
   view: StudyView,
   folder: string,
-  by: Authorship = {},
+  { sql, ...by }: Omit<ReportOptions, "loader"> = {},
 ): Promise<StudyOutputs> {
   await mkdir(folder, { recursive: true });
   const at = (name: string) => join(folder, name);
   const loader = await recommendedLoader(view);
-  const blocks = reportBlocks(view, { loader, ...by });
+  const blocks = reportBlocks(view, { loader, ...by, ...(sql === undefined ? {} : { sql }) });
   const drawn = view.request.evaluation === undefined;
   const contents = {
     ...stagedFiles(view),
@@ -226,6 +241,7 @@ export async function writeOutputs(
     ...plotFiles(view),
     [BELIEFS]: beliefsPlot(view.beliefs),
     ...exchangeFiles(view, loader, by),
+    ...sqlContents(sql),
   };
   const files = await writeFiles(folder, contents, view, by);
   const artifact = view.recommended === null ? undefined : checkpointOf(view, view.recommended);

@@ -5,6 +5,7 @@ import { findHome } from "../home.ts";
 import { openLab } from "../lab.ts";
 import { recordedStudy } from "../reproduce/recorded_trial.ts";
 import { writeReproduction } from "../reproduce/write_reproduction.ts";
+import { privateHere, sqlFiles } from "../report_sql/sql_box.ts";
 import { writeOutputs } from "../reports_of_study.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { textTable } from "../terminal/table.ts";
@@ -59,18 +60,21 @@ async function studyLines(store: Store) {
 /** `pare report`: the table, and the report's files written again. */
 export async function reportCommand(
   study: string | undefined,
-  options: StoreOption & { output?: string; author?: string },
+  options: StoreOption & { output?: string; author?: string; sql?: boolean },
 ): Promise<void> {
   await using lab = await openLab(options.store === undefined ? {} : { store: options.store });
   const view = await lab.view(study);
   const folder = resolve(options.output ?? join(lab.home.studies, view.study_id));
-  const files = await writeOutputs(
-    view,
-    folder,
-    options.author === undefined ? {} : { author: options.author },
-  );
   const store = (await lab.store.current())!; // the view is of it
-  await writeReproduction(await recordedStudy(store, view.study_id), folder);
+  const recorded = await recordedStudy(store, view.study_id);
+  const hidden = privateHere(lab.home.root);
+  const files = await writeOutputs(view, folder, {
+    ...(options.author === undefined ? {} : { author: options.author }),
+    ...(options.sql
+      ? { sql: await sqlFiles(store, recorded, await discoverPlugins(), hidden) }
+      : {}),
+  });
+  await writeReproduction(recorded, folder);
   const evaluated = view.request.evaluation !== undefined;
   if (view.front_note !== null) console.log(`${view.front_note}\n`);
   console.log(

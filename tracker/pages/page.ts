@@ -19,6 +19,11 @@ export function frontScript(): string {
   return readFileSync(new URL("./client/front.js", import.meta.url), "utf8");
 }
 
+/** The script of a page with a SQL box, as it is inlined. */
+export function sqlScript(): string {
+  return readFileSync(new URL("./client/sql_box.js", import.meta.url), "utf8");
+}
+
 /** A script's hash, as a content security policy names it. */
 export function scriptHash(script: string): string {
   return `'sha256-${createHash("sha256").update(script).digest("base64")}'`;

@@ -44,6 +44,9 @@ export const PAGE_STYLE = `
     margin: 12px 0; font-size: 13px; }
   [data-pare-selection] dl { display: flex; flex-wrap: wrap; gap: 2px 18px; max-width: none; }
   [data-pare-selection] dd { margin: 0; } [hidden] { display: none !important; }
+  [data-pare-sql] textarea { width: 100%; font: 13px/1.5 "DejaVu Sans Mono", ui-monospace, monospace;
+    color: var(--ink); background: var(--paper); border: 1px solid var(--line); padding: 8px; }
+  [data-pare-sql] select { max-width: 100%; } .wrong { color: var(--ring); white-space: pre-wrap; }
   @media print { :root { --paper: #ffffff; --ink: #000000; --soft: #333333; --mark: #f4f4f4; }
     nav, form, [data-pare-selection], summary { display: none; } body { max-width: none; }
     .scroll { overflow: visible; } table { font-size: 9px; } thead { display: table-header-group; }

@@ -26,7 +26,8 @@ export function addPassOnCommands(program: Command, { withStore, withJson }: Sha
     program.command("publish")
       .description("gather a study for others: report, data, document, locks, and no secrets")
       .argument("<study>", "its id").argument("<dir>", "a new folder")
-      .option("--force", "write the files of an earlier publication again"),
+      .option("--force", "write the files of an earlier publication again")
+      .option("--sql", "the engine of the report's SQL box, too, about 12 MB"),
   ).action(async (study: string, directory: string, options) =>
     (await import("./publish_command.ts")).publishCommand(study, directory, options)
   );

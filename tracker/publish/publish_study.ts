@@ -3,13 +3,14 @@ import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Registry, UsageError } from "../../core/mod.ts";
 import { readPins } from "../../python-backends/environments/environment_pins.ts";
+import { sqlFiles } from "../report_sql/sql_box.ts";
 import { recordedStudy } from "../reproduce/recorded_trial.ts";
 import { writeReproduction } from "../reproduce/write_reproduction.ts";
 import { writeOutputs } from "../reports_of_study.ts";
 import { listFiles, sha256File } from "../storage/file_hash.ts";
 import type { Store } from "../store/store.ts";
 import { viewStudy } from "../study_session.ts";
-import { publishTables } from "./publish_tables.ts";
+import { openTasks, publishTables } from "./publish_tables.ts";
 import { cleanPage, cleanText, cleanValue, pathsIn, type Private } from "./withheld.ts";
 
 const CRATE = "ro-crate-metadata.json";
@@ -23,6 +24,8 @@ export interface Publishing {
   readonly hidden: Private;
   readonly directory: string;
   readonly force: boolean;
+  /** The report's SQL box has its engine and its data; default: it says how to get them. */
+  readonly sql?: boolean;
 }
 
 /** What was published. */
@@ -78,7 +81,8 @@ async function gather(publishing: Publishing, folder: string): Promise<string[]>
   const { store, study_id, registry, hidden } = publishing;
   const view = await viewStudy(store, study_id);
   const recorded = await recordedStudy(store, study_id);
-  await writeOutputs(view, folder);
+  const box = publishing.sql ? { sql: await sqlFiles(store, recorded, registry, hidden) } : {};
+  await writeOutputs(view, folder, box);
   const paths = pathsIn([await store.journalOf(study_id), folder]);
   const renewed: [before: string, now: string][] = [];
   for (const path of await listFiles(folder)) {
@@ -91,10 +95,7 @@ async function gather(publishing: Publishing, folder: string): Promise<string[]>
   await renewCrate(join(folder, CRATE), renewed, (text) => cleanPage(text, hidden, paths));
   const clean = cleanValue(recorded, hidden) as typeof recorded; // of the same shape
   await writeReproduction(clean, folder);
-  const asked = recorded.trials.flatMap(({ answers }) => answers.map(({ task }) => task));
-  const tasks = [...new Set(asked)];
-  const licence = (task: string) => registry.tasks.find(({ name }) => name === task)?.licence;
-  const open = tasks.filter((task) => licence(task) !== undefined);
+  const { open, closed } = openTasks(recorded, registry);
   const left = await publishTables(store, study_id, join(folder, "data"), { hidden, tasks: open });
   const environments = recorded.trials.flatMap(({ provenance }) =>
     Object.keys(provenance.environments)
@@ -105,7 +106,7 @@ async function gather(publishing: Publishing, folder: string): Promise<string[]>
     : [];
   return [
     "absolute paths (their last part stays), tokens, host and user names",
-    ...tasks.filter((task) => !open.includes(task)).map((task) =>
+    ...closed.map((task) =>
       `answers and solutions of ${task}: its licence is not known to allow it`
     ),
     ...[...moved, ...unlocked, ...left],

@@ -1,4 +1,6 @@
 import { mkdirSync } from "node:fs";
+import type { Registry } from "../../core/mod.ts";
+import type { RecordedStudy } from "../reproduce/recorded_trial.ts";
 import type { ExportedSelect } from "../store/export_tables.ts";
 import type { Store } from "../store/store.ts";
 import { IN_ADDRESS, PATH, type Private, TOKEN } from "./withheld.ts";
@@ -51,15 +53,34 @@ function selected(
   return /VARCHAR|JSON|BLOB/.test(type) ? null : column;
 }
 
+/** The tasks that a study asked: those whose licence lets their texts be passed on, and the others. */
+export function openTasks(
+  { trials }: RecordedStudy,
+  registry: Registry,
+): { open: string[]; closed: string[] } {
+  const tasks = new Set(trials.flatMap(({ answers }) => answers.map(({ task }) => task)));
+  const licence = (task: string) => registry.tasks.find(({ name }) => name === task)?.licence;
+  const { open = [], closed = [] } = Object.groupBy(
+    tasks,
+    (task) => licence(task) === undefined ? "closed" : "open",
+  );
+  return { open, closed };
+}
+
 /**
  * Writes a study's rows of every table and view as Parquet, a file each; `tasks` are those whose
- * texts may be passed on. Gives what was left out, a sentence each.
+ * texts may be passed on, `empty`: a table without rows has a file, too. Gives what was left out, a
+ * sentence each.
  */
 export async function publishTables(
   store: Store,
   study_id: string,
   folder: string,
-  { hidden, tasks }: { readonly hidden: Private; readonly tasks: readonly string[] },
+  { hidden, tasks, empty = false }: {
+    readonly hidden: Private;
+    readonly tasks: readonly string[];
+    readonly empty?: boolean;
+  },
 ): Promise<string[]> {
   mkdirSync(folder, { recursive: true });
   const { rows } = await store.query(COLUMNS, { maxRows: 100_000 });
@@ -83,7 +104,8 @@ export async function publishTables(
       return part;
     }).filter((part) => part !== null);
     const where = `WHERE study_id = ${text(study_id)}`;
-    selects.push({ name: table, sql: `SELECT ${parts.join(", ")} FROM ${quoted(table)} ${where}` });
+    const sql = `SELECT ${parts.join(", ")} FROM ${quoted(table)} ${where}`;
+    selects.push({ name: table, sql, empty });
   }
   await store.exportSelects(folder, selects);
   return left;

@@ -1,3 +1,5 @@
+import type { SqlBox } from "../pages/sql_html.ts";
+
 /** What a report is made of, before anyone decides how it looks. */
 export type Block =
   | { block: "heading"; level: 1 | 2 | 3; text: string }
@@ -18,6 +20,8 @@ export type Block =
   | { block: "terms"; terms: (readonly [string, string])[] }
   /** Weights that a reader moves, from 0 to 1; without a script nothing. */
   | { block: "weights"; weights: Readonly<Partial<Record<string, number>>>; words: string }
+  /** A box for SQL; null: its engine and data are not beside the report. */
+  | { block: "sql"; box: SqlBox | null; study_id: string }
   /** Text that few readers want, below a line that says what it is. */
   | { block: "fold"; summary: string; blocks: Block[] };
 

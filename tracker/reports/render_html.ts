@@ -1,6 +1,7 @@
-import { dataElement, escapeHtml, frontScript, pageHtml } from "../pages/page.ts";
+import { dataElement, escapeHtml, frontScript, pageHtml, sqlScript } from "../pages/page.ts";
 import type { FrontData } from "../pages/front_data.ts";
 import type { Block } from "./blocks.ts";
+import { sqlHtml, withoutBox } from "../pages/sql_html.ts";
 import { tableHtml } from "./table_html.ts";
 
 export { escapeHtml };
@@ -101,6 +102,11 @@ function renderBlock(block: Block, how: Rendering): string {
       return how.live ? weightsHtml(block) : "";
     case "figure":
       return figureHtml(block);
+    case "sql": {
+      const sentence = inline(withoutBox(block.study_id));
+      if (block.box === null) return `<p>${sentence}</p>`;
+      return `${sqlHtml(block.box, sentence)}${dataElement("pare-sql", block.box)}`;
+    }
   }
 }
 
@@ -123,9 +129,13 @@ export function renderHtml(title: string, blocks: readonly Block[], data?: Front
     ...rest.map((one) => renderBlock(one, how)),
     ...data === undefined ? [] : [dataElement("pare-front", data)],
   ];
+  const asks = blocks.some((one) => one.block === "sql" && one.box !== null);
   return pageHtml({
     title,
     body: body.filter((text) => text !== "").join("\n"),
-    ...(data === undefined ? {} : { scripts: [frontScript()] }),
+    scripts: [...(data === undefined ? [] : [frontScript()]), ...(asks ? [sqlScript()] : [])],
+    // Files of a disk have no origin or hash that a browser compares: what the page's own script loads
+    // may run, and nothing else. The worker is made of them; nothing may be fetched.
+    policy: asks ? ["script-src 'strict-dynamic' 'wasm-unsafe-eval'", "worker-src blob:"] : [],
   });
 }

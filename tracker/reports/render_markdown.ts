@@ -1,4 +1,5 @@
 import type { Block } from "./blocks.ts";
+import { withoutBox } from "../pages/sql_html.ts";
 
 /** Markup in a name is text: a reader of Markdown would take it for a page's. Code stays as it is. */
 function escaped(text: string): string {
@@ -30,6 +31,8 @@ function renderBlock(block: Block): string {
       return block.terms.map(([term, words]) => `- **${term}**: ${escaped(words)}`).join("\n");
     case "weights":
       return "";
+    case "sql":
+      return withoutBox(block.study_id);
     case "fold":
       return `${block.summary}\n\n${block.blocks.map(renderBlock).join("\n\n")}`;
     case "figure":

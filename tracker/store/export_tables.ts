@@ -125,6 +125,8 @@ export interface ExportedSelect {
   /** Of the file, without its ending. */
   readonly name: string;
   readonly sql: string;
+  /** Written without rows, too; default: then there is no file. */
+  readonly empty?: boolean;
 }
 
 /** Writes each select that has rows as a Parquet file of its own below `directory`, all of one moment. */
@@ -135,9 +137,9 @@ export function exportSelects(
   patience_ms: number,
 ): Promise<null> {
   return reading(paths, patience_ms, openingHere(directory), async ({ reader: { connection } }) => {
-    for (const { name, sql } of selects) {
+    for (const { name, sql, empty = false } of selects) {
       const any = await connection.runAndReadAll(`SELECT 1 FROM (${sql}) LIMIT 1`);
-      if (any.currentRowCount === 0) continue;
+      if (any.currentRowCount === 0 && !empty) continue;
       const target = quoted(join(directory, `${name}.parquet`));
       await connection.run(`COPY (${sql}) TO ${target} (FORMAT parquet, COMPRESSION zstd)`);
     }
