@@ -196,11 +196,12 @@ function addLookCommands(program: Command): void {
 
   withStore(
     program.command("report").description("write a study's report and figures again")
-      .argument("[study]", "its id; default: the latest").option("--output <dir>")
+      .argument("[study...]", "its id, default: the latest; several: one report over all of them")
+      .option("--output <dir>")
       .option("--author <names>", "who is named as its author and cited")
       .option("--sql", "DuckDB and the data for the report's SQL box, beside it, about 12 MB"),
-  ).action(async (study: string | undefined, options) =>
-    (await import("./commands/show.ts")).reportCommand(study, options)
+  ).action(async (studies: string[], options) =>
+    (await import("./commands/show.ts")).reportCommand(studies, options)
   );
 
   withJson(withStore(

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import type { BenchmarkSet } from "../../core/mod.ts";
+import { type BenchmarkSet, UsageError } from "../../core/mod.ts";
 import { discoverPlugins } from "../discover.ts";
 import { findHome } from "../home.ts";
 import { openLab } from "../lab.ts";
@@ -7,6 +7,7 @@ import { recordedStudy } from "../reproduce/recorded_trial.ts";
 import { writeReproduction } from "../reproduce/write_reproduction.ts";
 import { privateHere, sqlFiles } from "../report_sql/sql_box.ts";
 import { writeOutputs } from "../reports_of_study.ts";
+import { writeStudiesReport } from "../report_of_studies.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { textTable } from "../terminal/table.ts";
 import { trialTable } from "../terminal/trial_table.ts";
@@ -57,11 +58,29 @@ async function studyLines(store: Store) {
   ];
 }
 
+/** `pare report` of several studies: one report that compares what may be compared. */
+async function studiesReportCommand(
+  names: readonly string[],
+  { store, output, author, sql }: StoreOption & { output?: string; author?: string; sql?: boolean },
+): Promise<void> {
+  if (sql) {
+    throw new UsageError(
+      "Cannot put a SQL box into a report over several studies: leave --sql out",
+    );
+  }
+  const home = findHome(Deno.env.toObject(), store);
+  await using there = await openStore(home.store, { write: false });
+  const folder = resolve(output ?? join(home.studies, `studies-${names.join("+").slice(0, 100)}`));
+  for (const file of await writeStudiesReport(there, names, folder, author)) console.log(file);
+}
+
 /** `pare report`: the table, and the report's files written again. */
 export async function reportCommand(
-  study: string | undefined,
+  studies: readonly string[],
   options: StoreOption & { output?: string; author?: string; sql?: boolean },
 ): Promise<void> {
+  if (studies.length > 1) return await studiesReportCommand(studies, options);
+  const [study] = studies;
   await using lab = await openLab(options.store === undefined ? {} : { store: options.store });
   const view = await lab.view(study);
   const folder = resolve(options.output ?? join(lab.home.studies, view.study_id));

@@ -1,0 +1,80 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { UsageError } from "../core/mod.ts";
+import { findStudy } from "./find_study.ts";
+import { renderHtml } from "./reports/render_html.ts";
+import { renderMarkdown } from "./reports/render_markdown.ts";
+import {
+  comparableGroups,
+  type RecommendedBeside,
+  studiesCsv,
+  studiesReport,
+  type StudyBeside,
+} from "./reports/studies/studies_report.ts";
+import type { Store } from "./store/store.ts";
+import { viewStudy } from "./study_session.ts";
+import { compareTrials } from "./view/compare_trials.ts";
+import { number } from "./view/number_text.ts";
+
+const PROTOCOL = `
+  SELECT string_agg(p.task || ' ' || p.protocol, ' ' ORDER BY p.task) AS protocol
+  FROM protocols p JOIN trials t USING (study_id, trial_id)
+  WHERE t.study_id = $id AND t.strategy_id IS NULL AND t.state = 'completed' AND p.fidelity = 'full'`;
+
+/** The recommended trials of a group, each against the first one's, sample by sample. */
+async function recommendedBeside(
+  store: Store,
+  group: readonly StudyBeside[],
+): Promise<RecommendedBeside[]> {
+  const [first, ...others] = group.flatMap(({ view: { recommended } }) => recommended ?? []);
+  if (first === undefined) return [];
+  return await Promise.all(others.map(async (second) => {
+    try {
+      const { comparisons, refused } = await compareTrials(store, first, second);
+      const said = comparisons.map(({ task, difference, interval, n }) =>
+        `${task} ${number(difference)} (${interval.map((end) => number(end)).join(" to ")}), ` +
+        `paired by ${n} samples.`
+      );
+      return { first, second, sentences: [...said, ...refused] };
+    } catch (error) {
+      return { first, second, sentences: [`not paired: ${(error as Error).message}`] };
+    }
+  }));
+}
+
+/** Writes one report over several studies of a store into a folder; gives its files. */
+export async function writeStudiesReport(
+  store: Store,
+  names: readonly string[],
+  folder: string,
+  author?: string,
+): Promise<string[]> {
+  const ids = [];
+  for (const name of names) ids.push((await findStudy(store, name)).id);
+  if (new Set(ids).size < Math.max(2, ids.length)) {
+    throw new UsageError(
+      `Cannot write one report over ${names.join(", ")}: name two studies or more, each once`,
+    );
+  }
+  const studies: StudyBeside[] = [];
+  for (const id of ids) {
+    const { rows: [row] } = await store.query(PROTOCOL, { params: { id } });
+    const protocol = row?.["protocol"];
+    studies.push({
+      view: await viewStudy(store, id),
+      protocol: typeof protocol === "string" ? protocol : null,
+    });
+  }
+  const beside = await Promise.all(
+    comparableGroups(studies).map((group) => recommendedBeside(store, group)),
+  );
+  const blocks = studiesReport(studies, beside.flat(), author);
+  const contents = {
+    "report.html": renderHtml(`${ids.length} studies`, blocks),
+    "report.md": renderMarkdown(blocks),
+    "studies.csv": studiesCsv(studies),
+  };
+  await mkdir(folder, { recursive: true });
+  for (const [name, text] of Object.entries(contents)) await writeFile(join(folder, name), text);
+  return Object.keys(contents).map((name) => join(folder, name));
+}
