@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { UsageError } from "../core/mod.ts";
+import { FULL, UsageError } from "../core/mod.ts";
 import { findStudy } from "./find_study.ts";
 import { renderHtml } from "./reports/render_html.ts";
 import { renderMarkdown } from "./reports/render_markdown.ts";
@@ -19,7 +19,7 @@ import { number } from "./view/number_text.ts";
 const PROTOCOL = `
   SELECT string_agg(p.task || ' ' || p.protocol, ' ' ORDER BY p.task) AS protocol
   FROM protocols p JOIN trials t USING (study_id, trial_id)
-  WHERE t.study_id = $id AND t.strategy_id IS NULL AND t.state = 'completed' AND p.fidelity = 'full'`;
+  WHERE t.study_id = $id AND t.strategy_id IS NULL AND t.state = 'completed' AND p.fidelity = '${FULL}'`;
 
 /** The recommended trials of a group, each against the first one's, sample by sample. */
 async function recommendedBeside(

@@ -1,4 +1,4 @@
-import { paretoFront, trialName } from "../../../core/mod.ts";
+import { isDecisive, paretoFront, trialName } from "../../../core/mod.ts";
 import { bytes, number } from "../../view/number_text.ts";
 import { modelLabel, type StudyView } from "../../view/study_view.ts";
 import type { TrialRow } from "../../view/trial_rows.ts";
@@ -59,7 +59,7 @@ const qualityOf = (row: TrialRow) => row.accuracy ?? row.perplexity;
 /** Trials measured in full that break no constraint; NaN is on no front. */
 function measured({ view }: StudyBeside): TrialRow[] {
   return view.rows.filter((row) =>
-    row.state === "completed" && row.fidelity === "full" &&
+    row.state === "completed" && row.fidelity !== null && isDecisive(row.fidelity) &&
     Number.isFinite(qualityOf(row)?.value) &&
     row.size_bytes !== null && !row.violated
   );
