@@ -11,6 +11,8 @@ export interface Next {
   readonly then: "retry" | "next" | "end";
   /** What stands from here on; null: what stood before. */
   readonly standing: Standing | null;
+  /** The artifact that the ladder is gone down to, as files above it have changed; null: none have. */
+  readonly down_to: string | null;
 }
 
 /** A machine's fault may be gone the next time; an action that fails by itself would fail alike. */
@@ -103,22 +105,44 @@ export async function decideAttempt(
       actions: trial.strategy!.actions, // an attempt has one
       resolved: trial.actions,
     };
-    return { then: "next", standing: passed };
+    return { then: "next", standing: passed, down_to: null };
   }
-  const back = { from_artifact: artifact?.artifact_id ?? null, to_artifact: from };
   const why = faultsOf(attempted);
   const retry = retryOf(run, attempt, attempted);
-  if (retry.again) {
+  const sound = await soundStanding(run);
+  const back = {
+    from_artifact: artifact?.artifact_id ?? null,
+    to_artifact: sound.standing?.artifact.artifact_id ?? null,
+  };
+  const down_to = sound.broken === null ? null : back.to_artifact;
+  if (retry.again && sound.broken === null) {
     const adjustment = retry.set === undefined ? {} : { adjustment: retry.set };
     await decide("retry", `${why}; ${retry.why}`, { ...back, ...adjustment });
-    return { then: "retry", standing: null };
+    return { then: "retry", standing: null, down_to };
   }
-  const broken = await soundness(run, standing);
-  const to = broken === null
-    ? `back to ${from}, the same bytes`
-    : `${broken}; the ladder is gone down`;
-  const ends = verdict === "critical" || stage.when_failed === "end";
+  const ends = verdict === "critical" || stage.when_failed === "end" || sound.standing === null;
   const decision = verdict === "critical" ? "abort" : ends ? "roll_back" : "skip";
-  await decide(decision, `${why}; ${retry.why}; ${to}`, back);
-  return { then: ends ? "end" : "next", standing: null };
+  const again = sound.broken === null ? `${retry.why}; ` : "";
+  await decide(decision, `${why}; ${again}${sound.told}`, back);
+  return { then: ends ? "end" : "next", standing: null, down_to };
+}
+
+/** The highest rung of the ladder whose files are those that were measured; null: none is. */
+async function soundStanding(
+  run: Run,
+): Promise<{ standing: Standing | null; broken: string | null; told: string }> {
+  let broken: string | null = null;
+  for (const standing of run.ladder.toReversed()) {
+    const fault = await soundness(run, standing);
+    if (fault !== null) {
+      broken ??= fault;
+      continue;
+    }
+    const { artifact_id } = standing.artifact;
+    const told = broken === null
+      ? `back to ${artifact_id}, the same bytes`
+      : `${broken}; the ladder is gone down to ${artifact_id}, the same bytes`;
+    return { standing, broken, told };
+  }
+  return { standing: null, broken, told: `${broken}; no rung of the ladder is what was measured` };
 }

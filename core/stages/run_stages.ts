@@ -13,7 +13,7 @@ import { decidedOn, figuresOf, openLedger } from "./ledger.ts";
 import type { Run, StagesPorts } from "./run.ts";
 import { type Attempted, runAttempt } from "./run_attempt.ts";
 import { ship } from "./ship.ts";
-import { originalOf, standingOf } from "./standing.ts";
+import { originalOf, type Standing, standingOf } from "./standing.ts";
 
 /**
  * Runs the stages of the request in their order on a baseline measured once, each gated, tried again
@@ -72,6 +72,7 @@ async function runStage(
       next = await decideAttempt(run, { ...about, stage_index }, attempted);
     }
     if (next.standing !== null) ladder.push(next.standing);
+    goDown(ladder, next.down_to);
     if (next.then !== "retry") return next.then;
     const rows = ledger.rows.filter((row) =>
       row.stage_index === stage_index && row.attempt === attempt
@@ -90,14 +91,20 @@ function earlier(run: Run, stage_index: number, attempt: number): Next | null {
   if (row === undefined) return null;
   switch (row.decision) {
     case "advance":
-      return { then: "next", standing: standingOf(study, row, artifacts) };
+      return { then: "next", standing: standingOf(study, row, artifacts), down_to: null };
     case "retry":
-      return { then: "retry", standing: null };
+      return { then: "retry", standing: null, down_to: null };
     case "skip":
-      return { then: "next", standing: null };
+      return { then: "next", standing: null, down_to: row.to_artifact };
     default:
-      return { then: "end", standing: null };
+      return { then: "end", standing: null, down_to: null };
   }
+}
+
+/** Leaves out the rungs above an artifact, whose files have changed: no stage is built on them. */
+function goDown(ladder: Standing[], artifact_id: string | null): void {
+  if (!ladder.some(({ artifact }) => artifact.artifact_id === artifact_id)) return;
+  while (ladder.at(-1)!.artifact.artifact_id !== artifact_id) ladder.pop();
 }
 
 function endedEarly(study: Study, { trial }: Attempted): Stop {

@@ -135,6 +135,33 @@ Deno.test("files that have changed or cannot be read are not shipped: the ladder
   assert.match((await runWorld(none)).message, /Nothing can be shipped/);
 });
 
+Deno.test("no stage is built on files that have changed since their gate, nor after a kill", async () => {
+  const second = { ...ASKED.stages[1]!, when_failed: "next" as const };
+  const asked = { stages: [ASKED.stages[0]!, second, { name: "third", actions: [round(4)] }] };
+  const options: StagesOptions = { loss: (bits) => bits === 2 ? 0.12 : 0 };
+  const first = 'round{"bits":8,"group_size":32,"symmetric":true,"targets":"linear"}';
+  const whole = stagesWorld(asked, options);
+  whole.bytes.set(first, "other");
+  await runWorld(whole);
+  assert.deepEqual(story(whole), [
+    "first 1 advance",
+    "second 1 skip",
+    "third 1 advance",
+    "third 0 ship",
+  ]);
+  const skipped = ledgerOf(whole).find(({ decision }) => decision === "skip")!;
+  assert.match(skipped.reason, /have changed: they are other now; the ladder is gone down to base/);
+  assert.equal(skipped.to_artifact, "base");
+  assert.equal(shipped(whole), first.replace("8", "4"), "the third is built on the original");
+  const again = stagesWorld(asked, options);
+  again.bytes.set(first, "other");
+  const skip = whole.records.findIndex((one) =>
+    one.type === "stages_decided" && one.decisions.some(({ decision }) => decision === "skip")
+  );
+  await runWorld(again, historyOf(whole, skip + 1));
+  assert.equal(shipped(again), shipped(whole));
+});
+
 const ASKED = {
   stages: [
     { name: "first", actions: [round(8)] },
