@@ -31,7 +31,9 @@ export function withoutData(
     const found = statSync(path, { throwIfNoEntry: false });
     if (found?.isFile() === true) return [];
     const how = found === undefined ? "is not there" : "is no file";
-    const must = task.shipped ? "" : `--data-dir must hold ${task.data_file}, and `;
+    const must = task.shipped
+      ? ""
+      : `--data-dir (data_dir of a document) must hold ${task.data_file}, and `;
     const reason = `Cannot read the data of ${task.name}: ${must}${path} ${how}`;
     return [{ task: task.name, reason }];
   });
