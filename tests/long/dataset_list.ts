@@ -58,7 +58,10 @@ Deno.test("a list of names and files: what is broken is left out, the others are
       /cut\.jsonl is left out .*: Cannot read line 2 of .*cut\.jsonl as it is/,
     );
     assert.match(said[1]!, /^lost is left out .*: Cannot read the data of lost: .* is not there$/);
-    assert.match(said[2]!, /--data-dir \(data_dir of a document\) must hold winogrande\/validation\.jsonl\.gz, and .* is not/);
+    assert.match(
+      said[2]!,
+      /--data-dir \(data_dir of a document\) must hold winogrande\/validation\.jsonl\.gz, and .* is not/,
+    );
     assert.match(said[3]!, /Cannot read .*validation\.jsonl\.gz: Not a gzipped file/);
     const found = await lab.sql`
       SELECT task, count(*)::INTEGER AS n FROM samples WHERE study_id = 'list' GROUP BY task
