@@ -27,6 +27,7 @@ import { beliefBlocks } from "./reports/search_blocks.ts";
 import { stagedBlocks } from "./stages/staged_blocks.ts";
 import { studyReport } from "./reports/study_report.ts";
 import { HANDOFF, HANDOFF_PAGE, handoffHtml } from "./stages/handoff_page.ts";
+import type { EvidenceFigure } from "./evidence_figures.ts";
 import { handoffOfView, stagedRows } from "./view/staged_rows.ts";
 import { trialFigures } from "./view/trial_figures.ts";
 import { checkpointOf, modelLabel, type StudyView } from "./view/study_view.ts";
@@ -110,6 +111,8 @@ export interface ReportOptions extends Authorship {
   readonly loader?: string;
   /** What answers the report's SQL box; absent: the box says how to get it. */
   readonly sql?: SqlFiles;
+  /** As of `evidenceFigures`, which the store draws; absent: the report is without them. */
+  readonly evidence?: readonly EvidenceFigure[];
 }
 
 /** Pixels of the front as a page shows it, beside a narrow one for a phone. */
@@ -118,7 +121,7 @@ const PHONE_WIDTH = 390;
 
 /** The report of a study, or of an evaluation. */
 export function reportBlocks(view: StudyView, options: ReportOptions = {}): Block[] {
-  const { loader = "", sql, ...by } = options;
+  const { loader = "", sql, evidence = [], ...by } = options;
   const box: Block[] = [
     heading(2, "Ask the data"),
     { block: "sql", box: sql?.box ?? null, study_id: view.study_id },
@@ -135,7 +138,14 @@ export function reportBlocks(view: StudyView, options: ReportOptions = {}): Bloc
   };
   const stages = stagedBlocks(view, stagedFigure(view));
   const search = beliefBlocks(view, { svg: beliefsPlot(view.beliefs), file: BELIEFS });
-  return [...studyReport(view, figures, loader, { search, stages, ...by }), ...box];
+  const drawn = evidence.length === 0 ? [] : [heading(2, "Figures"), ...evidence.map(folded)];
+  return [...studyReport(view, figures, loader, { search, stages, ...by }), ...drawn, ...box];
+}
+
+function folded({ summary, source, ...drawn }: EvidenceFigure): Block {
+  const caption = `Its rows: ${source} in SQL.`;
+  const figure: Block = { block: "figure", caption, ...drawn };
+  return { block: "fold", summary, blocks: [figure] };
 }
 
 /** The curve of a staged study; null: it is none, or no stage was judged yet. */
@@ -227,12 +237,13 @@ async function writeFiles(folder: string, contents: Contents, view: StudyView, b
 export async function writeOutputs(
   view: StudyView,
   folder: string,
-  { sql, ...by }: Omit<ReportOptions, "loader"> = {},
+  { sql, evidence = [], ...by }: Omit<ReportOptions, "loader"> = {},
 ): Promise<StudyOutputs> {
   await mkdir(folder, { recursive: true });
   const at = (name: string) => join(folder, name);
   const loader = await recommendedLoader(view);
-  const blocks = reportBlocks(view, { loader, ...by, ...(sql === undefined ? {} : { sql }) });
+  const asked = { loader, evidence, ...by, ...(sql === undefined ? {} : { sql }) };
+  const blocks = reportBlocks(view, asked);
   const drawn = view.request.evaluation === undefined;
   const contents = {
     ...stagedFiles(view),
@@ -240,6 +251,7 @@ export async function writeOutputs(
     "report.md": renderMarkdown(blocks),
     ...plotFiles(view),
     [BELIEFS]: beliefsPlot(view.beliefs),
+    ...Object.fromEntries(evidence.map(({ file, svg }) => [file, svg])),
     ...exchangeFiles(view, loader, by),
     ...sqlContents(sql),
   };

@@ -1,3 +1,4 @@
+import { evidenceFigures } from "../evidence_figures.ts";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import {
@@ -168,8 +169,8 @@ async function conclude(
 ): Promise<void> {
   const view = await session.view();
   const folder = resolve(output ?? join(lab.home.studies, session.study_id));
-  const files = await writeOutputs(view, folder);
   const store = (await lab.store.current())!; // the study was recorded there
+  const files = await writeOutputs(view, folder, { evidence: await evidenceFigures(store, view) });
   await writeReproduction(await recordedStudy(store, session.study_id), folder);
   const unsafe = unsafeSentence(view);
   if (unsafe !== null) console.log(`\n${unsafe}`);

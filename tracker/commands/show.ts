@@ -1,3 +1,4 @@
+import { evidenceFigures } from "../evidence_figures.ts";
 import { join, resolve } from "node:path";
 import { type BenchmarkSet, UsageError } from "../../core/mod.ts";
 import { discoverPlugins } from "../discover.ts";
@@ -88,6 +89,7 @@ export async function reportCommand(
   const recorded = await recordedStudy(store, view.study_id);
   const hidden = privateHere(lab.home.root);
   const files = await writeOutputs(view, folder, {
+    evidence: await evidenceFigures(store, view),
     ...(options.author === undefined ? {} : { author: options.author }),
     ...(options.sql
       ? { sql: await sqlFiles(store, recorded, await discoverPlugins(), hidden) }

@@ -1,3 +1,4 @@
+import { evidenceFigures } from "../evidence_figures.ts";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -82,7 +83,7 @@ async function gather(publishing: Publishing, folder: string): Promise<string[]>
   const view = await viewStudy(store, study_id);
   const recorded = await recordedStudy(store, study_id);
   const box = publishing.sql ? { sql: await sqlFiles(store, recorded, registry, hidden) } : {};
-  await writeOutputs(view, folder, box);
+  await writeOutputs(view, folder, { ...box, evidence: await evidenceFigures(store, view) });
   const paths = pathsIn([await store.journalOf(study_id), folder]);
   const renewed: [before: string, now: string][] = [];
   for (const path of await listFiles(folder)) {

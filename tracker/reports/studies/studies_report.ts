@@ -121,7 +121,7 @@ export function recommendedRows(studies: readonly StudyBeside[]): string[][] {
     const row = view.rows.find(({ trial_id }) => trial_id === view.recommended);
     const { difference } = row ?? {};
     const interval = difference?.interval == null
-      ? "unpaired"
+      ? "no interval"
       : `${difference.interval.map((end) => number(end)).join(" to ")}, paired by sample`;
     return [
       idOf(study),
