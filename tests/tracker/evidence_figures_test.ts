@@ -1,7 +1,7 @@
 /** Figures that a report folds: those that the store has rows for, of its own study alone. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { evidenceFigures } from "../../tracker/evidence_figures.ts";
+import { evidenceFigures } from "../../tracker/view/evidence_figures.ts";
 import { renderHtml } from "../../tracker/reports/render_html.ts";
 import { reportBlocks, writeOutputs } from "../../tracker/reports_of_study.ts";
 import { openStore } from "../../tracker/store/store.ts";

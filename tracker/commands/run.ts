@@ -1,4 +1,4 @@
-import { evidenceFigures } from "../evidence_figures.ts";
+import { evidenceFigures } from "../view/evidence_figures.ts";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import {

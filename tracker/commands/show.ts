@@ -1,4 +1,4 @@
-import { evidenceFigures } from "../evidence_figures.ts";
+import { evidenceFigures } from "../view/evidence_figures.ts";
 import { join, resolve } from "node:path";
 import { type BenchmarkSet, UsageError } from "../../core/mod.ts";
 import { discoverPlugins } from "../discover.ts";

@@ -1,4 +1,4 @@
-import { evidenceFigures } from "../evidence_figures.ts";
+import { evidenceFigures } from "../view/evidence_figures.ts";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
