@@ -63,6 +63,7 @@ OTHERS: list[tuple[str, str, Any]] = [
     ("mixed", "scored_by", "reconstruction"),
     ("mixed", "rounded_by", "rtn"),
     ("mixed", "fused_alike", True),
+    ("mixed", "assignment", "4-bit-g32=0-6 3-bit-g32=7-13"),
     ("mixed", "samples", WINDOWS),
     ("mixed", "seqlen", WINDOW_TOKENS),
 ]
