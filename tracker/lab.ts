@@ -13,12 +13,8 @@ import {
 } from "../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../python-backends/client.ts";
 import { DEMO_VARIABLE, ensureDemoModel } from "../python-backends/demo_model.ts";
-import {
-  type OnEnvironmentProgress,
-  usedHash,
-} from "../python-backends/environments/environments.ts";
+import { usedHash } from "../python-backends/environments/environments.ts";
 import { pinsHash } from "../python-backends/environments/environment_pins.ts";
-import { isRoutine } from "../python-backends/environments/pip.ts";
 import { hasGpu } from "../python-backends/environments/torch_wheel.ts";
 import { OFFLINE_VARIABLES } from "../python-backends/offline.ts";
 import { type ArtifactStore, openArtifactStore } from "./artifacts/artifact_store.ts";
@@ -35,12 +31,18 @@ import { budgetRefusal } from "./runner/energy_meter.ts";
 import { gatherFacts } from "./runner/gather_facts.ts";
 import { createStageRunner, type StageRunner } from "./runner/stage_runner.ts";
 import { makeEnvironments, neededEnvironments } from "./runner/study_environments.ts";
+import { tellEnvironment } from "./runner/tell_environment.ts";
 import { studySamplers } from "./search/study_samplers.ts";
 import { type LabMirror, openLabMirror } from "./mlflow/lab_mirror.ts";
 import { type LabStore, openLabStore } from "./lab_store.ts";
 import { newFolders } from "./new_folders.ts";
 import type { Tools } from "./runner/workshop.ts";
 import { type Comparison, comparisonRows, studyRows } from "./notebook/comparison.ts";
+import {
+  type ShownStudies,
+  showStudies,
+  type StudiesReportOptions,
+} from "./notebook/show_studies.ts";
 import { labsAgain, sessionsAgain } from "./notebook/run_again.ts";
 import type { Rows } from "./notebook/trial_tables.ts";
 import { takeNote, writeNote } from "./store/take_note.ts";
@@ -101,6 +103,8 @@ export interface Lab {
   studies(): Promise<Rows<StudySummary>>;
   /** Two trials sample by sample, or two studies by what they came to: ids, or what has one. */
   compare(first: Comparand, second: Comparand): Promise<Comparison>;
+  /** One report over several studies, as `pare report A B` writes it: ids, or what has one. */
+  report(studies: readonly Comparand[], options?: StudiesReportOptions): Promise<ShownStudies>;
   /** A sentence that stays with a study or a trial, also while a study runs. Says what became of it. */
   note(target: Comparand, text: string): Promise<string>;
   /** Asks the store in SQL; values in `${}` are bound, never spliced. A notebook shows a table. */
@@ -230,6 +234,8 @@ async function makeLab(options: LabOptions): Promise<Lab> {
       const compared = await compareAny(there, [first, second], (id) => viewStudy(there, id));
       return comparisonRows(compared);
     },
+    report: async (studies, options) =>
+      await showStudies(await recorded(store, "report over studies of"), studies, options),
     async note(target, text) {
       const there = await recorded(store, "note anything in");
       const name = idOf(target);
@@ -269,23 +275,6 @@ function toolsWith(opened: Opened, registry: Registry, freedom: Freedom): Tools 
     environmentHash: (name) => Promise.resolve(pinsHash(name, registry.environments.get(name))),
     timestamp: () => new Date().toISOString(),
     maxDiskBytes: options.maxDiskBytes ?? null,
-  };
-}
-
-/** Tells of an environment that is made: pip's packages as a bar, what else it says in words. */
-function tellEnvironment({ onEvent, onSetup }: LabOptions): OnEnvironmentProgress {
-  return ({ environment, line, done, total }) => {
-    onEvent?.({
-      event: "progress",
-      trial_id: "setup",
-      label: `environment ${environment}`,
-      done,
-      total,
-      unit: "packages",
-    });
-    if (!isRoutine(line)) {
-      onSetup?.(`environment ${environment}: ${line.slice(0, 120)}`);
-    }
   };
 }
 

@@ -20,6 +20,7 @@ export { liveCell } from "./notebook/live_cell.ts";
 export { showPlot, showReport, showTable, type TableOptions } from "./notebook/show_study.ts";
 export type { TrialCard } from "./notebook/cards.ts";
 export type { Rows } from "./notebook/trial_tables.ts";
+export type { ShownStudies, StudiesReportOptions } from "./notebook/show_studies.ts";
 export type { PlotOptions } from "./reports_of_study.ts";
 export type { TrialFigures } from "./view/trial_figures.ts";
 export { readProfiles, weighView } from "./search/weight_profiles.ts";

@@ -2,15 +2,16 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FULL, UsageError } from "../core/mod.ts";
 import { findStudy } from "./find_study.ts";
+import type { Block } from "./reports/blocks.ts";
 import { renderHtml } from "./reports/render_html.ts";
 import { renderMarkdown } from "./reports/render_markdown.ts";
+import { comparableGroups } from "./reports/studies/common_front.ts";
 import {
-  comparableGroups,
   type RecommendedBeside,
   studiesCsv,
   studiesReport,
-  type StudyBeside,
 } from "./reports/studies/studies_report.ts";
+import type { StudyBeside } from "./reports/studies/study_beside.ts";
 import type { Store } from "./store/store.ts";
 import { viewStudy } from "./study_session.ts";
 import { compareTrials } from "./view/compare_trials.ts";
@@ -42,18 +43,25 @@ async function recommendedBeside(
   }));
 }
 
-/** Writes one report over several studies of a store into a folder; gives its files. */
-export async function writeStudiesReport(
+/** One report over several studies, before it is written. */
+export interface ReportOfStudies {
+  readonly studies: readonly StudyBeside[];
+  readonly blocks: readonly Block[];
+  readonly html: string;
+}
+
+/** The report over several studies of a store, of their names; each is named once. */
+export async function reportOfStudies(
   store: Store,
   names: readonly string[],
-  folder: string,
   author?: string,
-): Promise<string[]> {
+): Promise<ReportOfStudies> {
   const ids = [];
   for (const name of names) ids.push((await findStudy(store, name)).id);
   if (new Set(ids).size < Math.max(2, ids.length)) {
     throw new UsageError(
-      `Cannot write one report over ${names.join(", ")}: name two studies or more, each once`,
+      `Cannot write one report over ${names.join(", ") || "no study"}: ` +
+        "name two studies or more, each once",
     );
   }
   const studies: StudyBeside[] = [];
@@ -69,10 +77,30 @@ export async function writeStudiesReport(
     comparableGroups(studies).map((group) => recommendedBeside(store, group)),
   );
   const blocks = studiesReport(studies, beside.flat(), author);
-  const contents = {
-    "report.html": renderHtml(`${ids.length} studies`, blocks),
+  return { studies, blocks, html: renderHtml(`${ids.length} studies`, blocks) };
+}
+
+/** Writes one report over several studies of a store into a folder; gives its files. */
+export async function writeStudiesReport(
+  store: Store,
+  names: readonly string[],
+  folder: string,
+  author?: string,
+): Promise<string[]> {
+  return await writeReportOfStudies(await reportOfStudies(store, names, author), folder);
+}
+
+/** Writes page, Markdown, table and figures into a folder; gives their files. */
+export async function writeReportOfStudies(
+  { studies, blocks, html }: ReportOfStudies,
+  folder: string,
+): Promise<string[]> {
+  const figures = blocks.flatMap((one) => one.block === "figure" ? [[one.file, one.svg]] : []);
+  const contents: Record<string, string> = {
+    "report.html": html,
     "report.md": renderMarkdown(blocks),
     "studies.csv": studiesCsv(studies),
+    ...Object.fromEntries(figures),
   };
   await mkdir(folder, { recursive: true });
   for (const [name, text] of Object.entries(contents)) await writeFile(join(folder, name), text);

@@ -4,16 +4,14 @@ import { join } from "node:path";
 import type { JournalRecord } from "../../core/mod.ts";
 import { renderHtml } from "../../tracker/reports/render_html.ts";
 import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
-import {
-  comparableGroups,
-  studiesCsv,
-  studiesReport,
-} from "../../tracker/reports/studies/studies_report.ts";
+import { comparableGroups } from "../../tracker/reports/studies/common_front.ts";
+import type { StudyBeside } from "../../tracker/reports/studies/study_beside.ts";
+import { studiesCsv, studiesReport } from "../../tracker/reports/studies/studies_report.ts";
 import { writeStudiesReport } from "../../tracker/report_of_studies.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { viewStudy } from "../../tracker/study_session.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
-import { studyRecords } from "../fixtures/stores/records.ts";
+import { measurement, studyRecords } from "../fixtures/stores/records.ts";
 
 const HOSTILE = `"><script>alert(1)</script>`;
 
@@ -59,7 +57,10 @@ Deno.test("a report over studies compares what is the same, and says what it lea
     const blocks = studiesReport(all, [], "A. Author");
     const text = renderMarkdown(blocks);
     assert.match(text, /Front 1: one, other-machine/);
-    assert.match(text, /Latency is left out: the machines or runtimes differ/);
+    assert.match(
+      text,
+      /Latency is left out: the machines or runtimes differ\. Energy is left out: the machines/,
+    );
     assert.match(text, /Quality of one and larger: their models differ\./);
     assert.match(text, /Quality of one and empty: a baseline has no recorded samples\./);
     assert.match(text, /Latency and energy of one and other-machine: machine or runtime differ\./);
@@ -72,6 +73,38 @@ Deno.test("a report over studies compares what is the same, and says what it lea
     );
     assert.match(same, /latency \/ baseline \|\n/);
     assert.doesNotMatch(same, /Latency is left out/);
+    assert.match(same, /Energy is left out: it was estimated, or not measured\./);
+    const read = ({ view, protocol }: StudyBeside, id: string, of: readonly number[]) => ({
+      protocol,
+      view: {
+        ...view,
+        study_id: id,
+        trials: view.trials.map((trial, at) => ({
+          ...trial,
+          measurements: at === 0 ? trial.measurements : [
+            ...trial.measurements,
+            measurement("energy_ratio", of[at - 1]!, { runtime: "openvino", unit: "1" }),
+          ],
+        })),
+      },
+    });
+    const metered = studiesReport(
+      [read(one, "metered", [0.5, 0.625, 0.5]), read(one, "metered-too", [0.75, 0.875, 0.75])],
+      [],
+      undefined,
+    );
+    const told = renderMarkdown(metered);
+    assert.match(told, /bytes, latency and energy, each over its study's own baseline/);
+    assert.match(told, /\| 1: metered \| t01 \|.*\| 0\.500 \|\n/);
+    assert.doesNotMatch(told, /2: metered-too \| t01/, "its energy is more, all else the same");
+    const [drawing] = metered.flatMap((block) => block.block === "figure" ? [block] : []);
+    assert.match(drawing!.svg, /energy, × the baseline/);
+    assert.match(drawing!.svg, />2: metered-too</, "a legend tells the studies");
+    assert.doesNotMatch(drawing!.svg, /NaN|undefined/);
+    const mixed = renderMarkdown(
+      studiesReport([read(one, "metered", [0.5, 0.6, 0.5]), one], [], ""),
+    );
+    assert.match(mixed, /Energy is left out: 3 of the 6 compressed trials lack it/);
     assert.equal(studiesCsv(all).trim().split("\n").length, 5);
 
     // As the store has them: no samples were kept, so that nothing is comparable, and that is said.

@@ -22,6 +22,12 @@ function requireView(view: StudyView, what: string): void {
   );
 }
 
+/** A page inside a notebook's page. */
+export function pageFrame(title: string, page: string): string {
+  return `<iframe srcdoc="${escapeHtml(page)}" title="${escapeHtml(title)}" ` +
+    `style="width:100%;height:640px;border:0;background:white"></iframe>`;
+}
+
 /**
  * The whole report as a page inside the notebook. A notebook that nobody trusts shows no page: its
  * outcome stands above it in plain HTML, with what to do to see the whole.
@@ -41,11 +47,8 @@ export async function showReport(view: StudyView): Promise<Shown> {
       "the commands, or run the cell again",
     ],
   ], [trialsMedia(view, view.front)]);
-  const frame = `<iframe srcdoc="${escapeHtml(page)}" title="Report of ${
-    escapeHtml(view.study_id)
-  }" style="width:100%;height:640px;border:0;background:white"></iframe>`;
   return displayed({}, () => ({
-    "text/html": summary["text/html"] + frame,
+    "text/html": summary["text/html"] + pageFrame(`Report of ${view.study_id}`, page),
     "text/plain": summary["text/plain"]!,
   }));
 }

@@ -1,6 +1,6 @@
 import * as Plot from "@observablehq/plot";
 import { z } from "zod";
-import { isShare, metricOf, type QualityMetric } from "../../../core/mod.ts";
+import { isShare, metricOf, METRICS, type QualityMetric } from "../../../core/mod.ts";
 import { ALARM, INK, PAPER, QUIET, RULE, type Sign, signsOf } from "../ground/colours.ts";
 import { drawFigure, drawPanel, type Panel } from "../ground/frame.ts";
 import type { LegendItem } from "../ground/legend.ts";
@@ -132,8 +132,9 @@ function labelMarks(points: readonly Point[], options: Plot.PlotOptions, width: 
 }
 
 function costLabel(cost: string): { label: string; less: boolean } {
-  if (cost === "latency_ratio") {
-    return { label: "← better: latency, × the baseline's", less: true };
+  const over = METRICS.find(({ ratio }) => ratio === cost);
+  if (over !== undefined) {
+    return { label: `← better: ${over.words}, × the baseline's`, less: true };
   }
   const metric = metricOf(cost);
   const less = metric?.direction !== "maximize";
@@ -253,7 +254,7 @@ export function pareto(rows: readonly object[], options?: ParetoOptions): string
   const signs = signsOf(all.filter(({ kind }) => kind !== "baseline").map((one) => one.methods));
   const drop = y.paired && metric === "accuracy" ? settled.allowed_drop ?? null : null;
   const front = all.filter(({ kind }) => kind === "front");
-  const best = all.find((one) => one.recommended);
+  const best = all.filter((one) => one.recommended).map(({ name }) => name);
   return drawFigure({
     title: "Pareto front",
     ...(settled.subtitle === undefined ? {} : { subtitle: settled.subtitle }),
@@ -262,7 +263,9 @@ export function pareto(rows: readonly object[], options?: ParetoOptions): string
         "study completes; SELECT * FROM leaderboard_wide lists them."
       : `${counted(all.length, "trial")}, ${front.length} on the front` +
         `${front.length === 0 ? "" : `: ${listed(front.map(({ name }) => name), 8)}`}. ` +
-        (best === undefined ? "None is marked as recommended." : `${best.name} is recommended.`),
+        (best.length === 0
+          ? "None is marked as recommended."
+          : `${listed(best, 8)} ${best.length === 1 ? "is" : "are"} recommended.`),
     legend: shown.length === 0 ? [] : legendItems(all, signs),
     notes: shown.length === 0
       ? []

@@ -1,16 +1,19 @@
-import { isDecisive, paretoFront, trialName } from "../../../core/mod.ts";
+import { trialName } from "../../../core/mod.ts";
 import { bytes, number } from "../../view/number_text.ts";
-import { modelLabel, type StudyView } from "../../view/study_view.ts";
-import type { TrialRow } from "../../view/trial_rows.ts";
+import { modelLabel } from "../../view/study_view.ts";
 import { type Block, heading, list, paragraph, table } from "../blocks.ts";
 import { bibtex } from "../limit_blocks.ts";
-
-/** A study among those that a report puts beside each other. */
-export interface StudyBeside {
-  readonly view: StudyView;
-  /** Tasks with the hashes of what they asked in full; null: its baseline has none. */
-  readonly protocol: string | null;
-}
+import { comparableGroups, frontBlocks } from "./common_front.ts";
+import {
+  dataKey,
+  energyOf,
+  idOf,
+  modelKey,
+  qualityKey,
+  qualityOf,
+  speedKey,
+  type StudyBeside,
+} from "./study_beside.ts";
 
 /** What one study's recommended trial has over another's, in sentences, or why it is not compared. */
 export interface RecommendedBeside {
@@ -19,100 +22,8 @@ export interface RecommendedBeside {
   readonly sentences: readonly string[];
 }
 
-/** The studies that one key holds for; a key of null is of no group. */
-function groupsBy(
-  studies: readonly StudyBeside[],
-  key: (study: StudyBeside) => string | null,
-): StudyBeside[][] {
-  const groups = Map.groupBy(studies.filter((one) => key(one) !== null), key);
-  return [...groups.values()].filter((group) => group.length > 1);
-}
-
-/** Of one model, one set of samples and one version of each task: their quality may be compared. */
-export function qualityKey({ view: { facts: { model, dataset } }, protocol }: StudyBeside) {
-  if (protocol === null) return null;
-  const { source, revision, architecture, parameters, original_bytes } = model;
-  const data = [dataset.kind, dataset.sha256 ?? dataset.dataset];
-  return JSON.stringify([
-    source,
-    revision,
-    architecture,
-    parameters,
-    original_bytes,
-    data,
-    protocol,
-  ]);
-}
-
-/** Of one machine and one runtime: their latency and energy may be compared. */
-function speedKey({ view: { facts: { device }, spec } }: StudyBeside): string {
-  const { device_name, cores, platform, torch_version, torch_build, energy_reader } = device;
-  return JSON.stringify([
-    ...[device_name, cores, device.memory_gb, platform, torch_version, torch_build, energy_reader],
-    spec.runtime,
-  ]);
-}
-
-const idOf = ({ view }: StudyBeside) => view.study_id;
-const qualityOf = (row: TrialRow) => row.accuracy ?? row.perplexity;
-
-/** Trials measured in full that break no constraint; NaN is on no front. */
-function measured({ view }: StudyBeside): TrialRow[] {
-  return view.rows.filter((row) =>
-    row.state === "completed" && row.fidelity !== null && isDecisive(row.fidelity) &&
-    Number.isFinite(qualityOf(row)?.value) &&
-    row.size_bytes !== null && !row.violated
-  );
-}
-
-/** The studies in groups whose quality may be compared. */
-export function comparableGroups(studies: readonly StudyBeside[]): StudyBeside[][] {
-  return groupsBy(studies, qualityKey);
-}
-
-/** One front over all trials of a group; latency is in it where machine and runtime are the same. */
-function frontBlocks(group: readonly StudyBeside[]): Block[] {
-  const rows = group.flatMap((study) => measured(study).map((row) => ({ study, row })));
-  const lower = rows.every(({ row }) => row.accuracy === null);
-  const timed = new Set(group.map(speedKey)).size === 1 &&
-    rows.every(({ row }) =>
-      Number.isFinite(row.latency_ratio?.value) && !row.latency_emulated || row.baseline
-    );
-  const points = rows.map(({ row }) => [
-    qualityOf(row)!.value,
-    row.size_bytes!,
-    ...(timed ? [row.latency_ratio?.value ?? 1] : []),
-  ]);
-  const better = lower ? "minimize" : "maximize";
-  const front = paretoFront(points, [better, "minimize", ...(timed ? ["minimize" as const] : [])]);
-  const shown = front.map((at) => rows[at]!).sort((a, b) => a.row.size_bytes! - b.row.size_bytes!);
-  const cells = shown.map(({ study, row }) => [
-    idOf(study),
-    trialName(row.number),
-    row.recipe,
-    number(qualityOf(row)!.value),
-    bytes(row.size_bytes),
-    ...(timed ? [number(row.latency_ratio?.value ?? 1)] : []),
-  ]);
-  const costs = timed
-    ? "quality, bytes and latency over each study's own baseline"
-    : "quality and bytes";
-  const why = timed
-    ? ""
-    : " Latency is left out: the machines or runtimes differ, or not every trial has it.";
-  return [
-    paragraph(`The front of all their ${rows.length} trials measured in full, of ${costs}.${why}`),
-    table(
-      ["study", "trial", "recipe", lower ? "perplexity" : "accuracy", "bytes"].concat(
-        timed ? ["latency / baseline"] : [],
-      ),
-      cells,
-    ),
-  ];
-}
-
 const HEAD = ["study", "recommended", "quality", "difference to its own baseline"]
-  .concat(["bytes", "original bytes", "latency / baseline", "samples"]);
+  .concat(["bytes", "original bytes", "latency / baseline", "energy / baseline", "samples"]);
 
 /** The recommended trial of each study beside its own original; rows of a table, and of a CSV. */
 export function recommendedRows(studies: readonly StudyBeside[]): string[][] {
@@ -131,6 +42,7 @@ export function recommendedRows(studies: readonly StudyBeside[]): string[][] {
       bytes(row?.size_bytes),
       bytes(view.facts.model.original_bytes),
       number(row?.latency_ratio?.value),
+      number(row === undefined ? null : energyOf(study, row)),
       row?.samples == null ? "–" : String(row.samples.n),
     ];
   });
@@ -169,13 +81,9 @@ function leftOut(studies: readonly StudyBeside[]): string[] {
   );
   return pairs.flatMap(([one, two]) => {
     const pair = `${idOf(one)} and ${idOf(two)}`;
-    const model = ({ view: { facts: { model } } }: StudyBeside) =>
-      JSON.stringify([model.source, model.revision, model.architecture, model.original_bytes]);
-    const data = ({ view: { facts: { dataset } } }: StudyBeside) =>
-      JSON.stringify([dataset.kind, dataset.sha256 ?? dataset.dataset]);
     const unlike = [
-      ...(model(one) === model(two) ? [] : ["their models differ"]),
-      ...(data(one) === data(two) ? [] : ["their data differ"]),
+      ...(modelKey(one) === modelKey(two) ? [] : ["their models differ"]),
+      ...(dataKey(one) === dataKey(two) ? [] : ["their data differ"]),
       ...(one.protocol === null || two.protocol === null
         ? ["a baseline has no recorded samples"]
         : one.protocol === two.protocol
@@ -192,6 +100,9 @@ function leftOut(studies: readonly StudyBeside[]): string[] {
     ];
   });
 }
+
+/** The file that a group's front is drawn in, beside the report. */
+const frontFile = (at: number) => `front-${at + 1}.svg`;
 
 /** One report over several studies: compared is only what may be. */
 export function studiesReport(
@@ -218,12 +129,12 @@ export function studiesReport(
     table(
       HEAD,
       recommendedRows(studies),
-      "Bytes beside the original's; latency over the study's own " +
-        "baseline of the same minutes. Rows of studies that are in no group together are not compared.",
+      "Bytes beside the original's; latency and energy, where it was read and not estimated, over the " +
+        "study's own baseline of the same minutes. Rows of studies that are in no group together are not compared.",
     ),
     ...groups.flatMap((group, at) => [
       heading(2, `Front ${at + 1}: ${group.map(idOf).join(", ")}`),
-      ...frontBlocks(group),
+      ...frontBlocks(group, frontFile(at)),
     ]),
     ...(beside.length === 0 ? [] : [
       heading(2, "The recommended trials beside each other"),
