@@ -7,6 +7,7 @@ import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
 import { DEFAULT_FULL_EVALUATIONS, LIMIT_OPTIONS, type LimitName } from "../spec/limits.ts";
 import { onRung } from "../spec/rungs.ts";
 import { isQuality, PERPLEXITY_RISE_PER_ACCURACY_DROP } from "../evidence/constraints.ts";
+import { limitWords } from "../metrics/metric_words.ts";
 import { samplesToTake } from "./samples_to_take.ts";
 import { looksViolated, nameOf, shown, violations } from "./verdicts.ts";
 
@@ -65,7 +66,7 @@ function moreSamples({ spec, chosen, compressed, request }: AdviceInput): string
     for (const verdict of trial.constraints.filter(isQuality)) {
       const samples = samplesToTake(verdict, trial, spec);
       if (samples === null) continue;
-      const what = `${verdict.constraint} of ${nameOf(trial)}`;
+      const what = `the ${limitWords(verdict.constraint)} of ${nameOf(trial)}`;
       if (samples.by_task === null) {
         return [
           `Add another benchmark to --dataset in a new study to decide ${what}: all ` +
@@ -111,7 +112,9 @@ function looserThreshold(compressed: readonly Trial[]): string[] {
   const wanted = Math.min(1, Math.ceil(1e4 * verdict.value! / scale - 1e-9) / 1e4);
   return [
     `A new study with --max-accuracy-drop ${wanted} would admit ${nameOf(trial)}: its ` +
-    `${verdict.constraint} is ${shown(verdict.value!)} against ${shown(verdict.threshold)}; or ` +
+    `${limitWords(verdict.constraint)} is ${shown(verdict.value!)} against ${
+      shown(verdict.threshold)
+    }; or ` +
     "try it with gentler parameters.",
   ];
 }
@@ -150,15 +153,28 @@ export const LIMIT_BEHIND: Readonly<Partial<Record<StopReason, LimitName>>> = {
   max_trials: "max_trials",
 };
 
+/** What a limit is on, in a sentence. */
+const LIMIT_WORDS: Readonly<Record<LimitName, string>> = {
+  budget_seconds: "time it had",
+  gpu_hours: "GPU hours it had",
+  budget_joules: "energy it had",
+  max_trials: "number of trials",
+  max_full_evaluations: "number of full evaluations",
+  convergence_episodes: "episodes without a gain",
+  least_gain_per_hour: "least gain an hour",
+};
+
 function largerLimit(input: AdviceInput): string[] {
   const { stop, study_id } = input;
   if (stop === "cancelled") {
     return [`Go on by \`npx -y deno task pare resume ${study_id}\`: the study was cancelled.`];
   }
   const limit = LIMIT_BEHIND[stop];
-  return limit === undefined
-    ? []
-    : [`${resumeWith(input, limit)} to go on: it ended by ${stop}, not for lack of ideas.`];
+  return limit === undefined ? [] : [
+    `${resumeWith(input, limit)} to go on: it ended by the ${
+      LIMIT_WORDS[limit]
+    }, not for lack of ideas.`,
+  ];
 }
 
 function resumeWith({ study_id, request }: AdviceInput, limit: LimitName): string {

@@ -1,5 +1,6 @@
 import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
+import { limitUnit, limitWords } from "../metrics/metric_words.ts";
 import { whatDecides } from "./advice.ts";
 import type { Comparable } from "../front/comparable.ts";
 import { directionsOf, type Front } from "../front/objectives.ts";
@@ -32,12 +33,12 @@ export function passedOver(full: readonly Comparable[], choice: Choice): string[
 
 function why(trial: Comparable, { spec, front, taken }: Choice): string {
   const broken = violations(trial)[0];
-  if (broken !== undefined) return `it violates ${described(broken)}`;
+  if (broken !== undefined) return `it violates the limit on ${described(broken)}`;
   const open = undecided(trial);
   const beyond = open.find(({ value, threshold }) => value !== null && value > threshold);
   if (beyond !== undefined) {
     const by = shown(beyond.value! - beyond.threshold);
-    return `it looks as if it violated ${described(beyond)}, ${by} beyond; ` +
+    return `it looks as if it violated the limit on ${described(beyond)}, ${by} beyond; ` +
       whatDecides(beyond, trial, spec);
   }
   const left = front.left_out.find(({ trial_id }) => trial_id === trial.trial_id);
@@ -47,8 +48,10 @@ function why(trial: Comparable, { spec, front, taken }: Choice): string {
   const first = open[0];
   if (first === undefined || undecided(taken).length > 0) return "it does not qualify";
   const state = first.value === null
-    ? `${first.constraint} was not measured`
-    : `it is undecided whether it meets ${described(first)}; ${whatDecides(first, trial, spec)}`;
+    ? `its ${limitWords(first.constraint)} was not measured`
+    : `it is undecided whether it meets the limit on ${described(first)}; ${
+      whatDecides(first, trial, spec)
+    }`;
   return `${nameOf(taken)} meets every constraint for sure, and of this one ${state}`;
 }
 
@@ -56,8 +59,8 @@ function described(verdict: ConstraintVerdict): string {
   const { constraint, value, threshold } = verdict;
   const known = rangeOf(verdict);
   const range = known === "" ? "" : ` (${known})`;
-  return `${constraint}: ${value === null ? "not measured" : shown(value)} against ` +
-    `${shown(threshold)}${range}`;
+  return `${limitWords(constraint)}: ${value === null ? "not measured" : shown(value)} against ` +
+    `${shown(threshold)}${limitUnit(constraint)}${range}`;
 }
 
 /** A member of the front that is nowhere worse; null where the trial is on the front itself. */

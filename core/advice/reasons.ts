@@ -1,6 +1,7 @@
 import { weightsText } from "../spec/reward_weights.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
+import { bytesText, limitUnit, limitWords, metricWords } from "../metrics/metric_words.ts";
 import { whatDecides } from "./advice.ts";
 import { type Comparable, type ComparableStudy, objectivesSentence } from "../front/comparable.ts";
 import { type Front, objectiveFigure } from "../front/objectives.ts";
@@ -40,8 +41,9 @@ export function whyChosen(trial: Comparable, input: ReasonsInput): string[] {
     const base = objectiveFigure(baseline, metric, spec);
     if (value === undefined || base === undefined) continue;
     reasons.push(
-      `Its ${metric} is ${shown(value.value)} ${unitOf(unit)}against ` +
-        `${shown(base.value)} of the original${aside(trial, metric, value.value, facts)}.`,
+      `Its ${metricWords(metric)} is ${figureText(value.value, unit)} against ${
+        figureText(base.value, unit)
+      } of the original${aside(trial, metric, value.value, facts)}.`,
     );
   }
   for (const verdict of trial.constraints) {
@@ -62,7 +64,7 @@ export function whyChosen(trial: Comparable, input: ReasonsInput): string[] {
 /** What a figure beside the original's does not say. */
 function aside({ latency }: Comparable, metric: string, value: number, { model }: Facts): string {
   if (metric === "size_bytes" && value > 0) {
-    return ` (fp16 would take ${shown(model.fp16_bytes)}, ` +
+    return ` (as 16-bit floats it would take ${bytesText(model.fp16_bytes)}, ` +
       `${(model.fp16_bytes / value).toFixed(2)} times as much)`;
   }
   if (metric !== "latency_ms" || latency === null) return "";
@@ -79,12 +81,13 @@ function verdictSentence(
   { study: { spec } }: ReasonsInput,
 ): string {
   const { constraint, value, threshold } = verdict;
-  if (value === null) return `${constraint} was not measured.`;
+  const limit = `The limit on ${limitWords(constraint)}`;
+  if (value === null) return `${limit} was not judged: it was not measured.`;
   const known = rangeOf(verdict);
   const range = known === "" ? "" : `, ${known}`;
   const more = verdict.verdict === "undecided" ? `: ${whatDecides(verdict, trial, spec)}` : "";
-  return `${constraint} is ${verdict.verdict}: ${shown(value)} against ${
-    shown(threshold)
+  return `${limit} is ${verdict.verdict}: ${shown(value)} against ${shown(threshold)}${
+    limitUnit(constraint)
   }${range}${more}.`;
 }
 
@@ -147,6 +150,8 @@ function verb(of: readonly unknown[], one: string, several: string): string {
   return of.length === 1 ? one : several;
 }
 
-function unitOf(unit: string): string {
-  return unit === "1" || unit === "" ? "" : `${unit} `;
+/** A figure with its unit, as a sentence has it. */
+function figureText(value: number, unit: string): string {
+  if (unit === "bytes") return bytesText(value);
+  return unit === "1" || unit === "" ? shown(value) : `${shown(value)} ${unit}`;
 }

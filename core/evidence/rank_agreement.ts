@@ -1,4 +1,5 @@
-import { isOfAnswers, metricOf } from "../metrics/metric_table.ts";
+import { metricWords } from "../metrics/metric_words.ts";
+import { isOfAnswers } from "../metrics/metric_table.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
@@ -133,7 +134,7 @@ export function ladderAdvice(
   );
   if (below.length === 0) return null;
   const words = ({ metric, fidelity, spearman, interval, n }: RungAgreement) =>
-    `${metricOf(metric)?.words ?? metric} on the rung ${fidelity} (rank correlation ` +
+    `${metricWords(metric)} on the rung ${fidelity} (rank correlation ` +
     `${spearman!.toFixed(2)}, 95 % ${interval![0].toFixed(2)} to ${interval![1].toFixed(2)}, ` +
     `${n} trials)`;
   const trusted = below.filter(({ interval }) => interval![0] >= TRUSTED);

@@ -1,3 +1,4 @@
+import { metricWords } from "../metrics/metric_words.ts";
 import { trialName } from "../strategies/strategy_names.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
@@ -204,7 +205,7 @@ export function objectivesSentence(
     ? without
     : [{ metric: "latency_ms", reason: inferred.reason }];
   const words = (metrics: readonly { metric: string }[], and: string) => {
-    const named = metrics.map(({ metric }) => metricOf(metric)?.words ?? metric);
+    const named = metrics.map(({ metric }) => metricWords(metric));
     return named.length < 3 ? named.join(and) : named.slice(0, -1).join(", ") + and + named.at(-1);
   };
   if (left.length === 0) {

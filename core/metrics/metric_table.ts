@@ -120,7 +120,7 @@ export const METRICS: readonly Metric[] = [
     objective: true,
   }),
   open("size", "size_bytes", ["size", "bytes"], {
-    words: "bytes",
+    words: "size on disk",
     short: "size",
     column: true,
     objective: true,
@@ -169,27 +169,32 @@ export function metricOf(name: string): Metric | undefined {
 
 /** What a figure's value is in, and which way is better. */
 export type Declared = Pick<Metric, "unit" | "direction">;
+type Checked = Pick<Metric, "unit" | "direction" | "words">;
 
 /** Figures of a runtime that no rule is about and no table has a column of. */
 export const CHECKS = {
-  roofline_ms: { unit: "ms/token", direction: "minimize" },
-  runtime_strict_kl: { unit: "nats/token", direction: "minimize" },
-  runtime_kl: { unit: "nats/token", direction: "minimize" },
-  rounding_kl: { unit: "nats/token", direction: "minimize" },
-  runtime_agreement: { unit: "1", direction: "maximize" },
-} as const satisfies Record<string, Declared>;
+  roofline_ms: { unit: "ms/token", direction: "minimize", words: "roofline time per token" },
+  runtime_strict_kl: {
+    unit: "nats/token",
+    direction: "minimize",
+    words: "KL of the runtime in full precision",
+  },
+  runtime_kl: { unit: "nats/token", direction: "minimize", words: "KL of the runtime" },
+  rounding_kl: { unit: "nats/token", direction: "minimize", words: "KL of the rounding" },
+  runtime_agreement: { unit: "1", direction: "maximize", words: "agreement of the runtime" },
+} as const satisfies Record<string, Checked>;
 
 /** What stands beside a mean KL on text: figures of single tokens, as llama.cpp prints them. */
 export const TOKEN_FIGURES = {
-  kl_median: { unit: "nats/token", direction: "minimize" },
-  kl_p90: { unit: "nats/token", direction: "minimize" },
-  kl_p99: { unit: "nats/token", direction: "minimize" },
-  kl_p999: { unit: "nats/token", direction: "minimize" },
-  kl_maximum: { unit: "nats/token", direction: "minimize" },
-  same_top_token: { unit: "1", direction: "maximize" },
-  mean_delta_p: { unit: "1", direction: "maximize" },
-  rms_delta_p: { unit: "1", direction: "minimize" },
-} as const satisfies Record<string, Declared>;
+  kl_median: { unit: "nats/token", direction: "minimize", words: "KL, median" },
+  kl_p90: { unit: "nats/token", direction: "minimize", words: "KL, 90th percentile" },
+  kl_p99: { unit: "nats/token", direction: "minimize", words: "KL, 99th percentile" },
+  kl_p999: { unit: "nats/token", direction: "minimize", words: "KL, 99.9th percentile" },
+  kl_maximum: { unit: "nats/token", direction: "minimize", words: "KL, largest" },
+  same_top_token: { unit: "1", direction: "maximize", words: "same likeliest token" },
+  mean_delta_p: { unit: "1", direction: "maximize", words: "Δp of the right token, mean" },
+  rms_delta_p: { unit: "1", direction: "minimize", words: "Δp of the right token, RMS" },
+} as const satisfies Record<string, Checked>;
 
 /** What is declared of a metric, or of a metric's ratio to the baseline; undefined: neither is it. */
 export function declared(name: string): Declared | undefined {

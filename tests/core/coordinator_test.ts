@@ -67,7 +67,7 @@ Deno.test("runStudy() finds the trade-off of the world: fewer bits are smaller a
   assert.ok(baseline < 0.5, `${baseline}: no flip among 400 samples is no certainty`);
   assert.ok(hypervolume! > 0);
   assert.equal(recommendation!.trial_id, eight.trial_id);
-  assert.match(recommendation!.reasons.join(" "), /max_accuracy_drop is met/);
+  assert.match(recommendation!.reasons.join(" "), /limit on accuracy drop is met/);
 });
 
 Deno.test("runStudy() repeats itself from the same seed", async () => {

@@ -247,11 +247,11 @@ Deno.test("a study whose speed is only emulated recommends by quality and bytes,
   assert.equal(found.keep_original, false);
   assert.ok(
     found.reasons.some((one) =>
-      /^The front is of accuracy and bytes, not of latency: .* only emulated\.$/.test(one)
+      /^The front is of accuracy and size on disk, not of latency: .* only emulated\.$/.test(one)
     ),
     found.reasons.join("\n"),
   );
-  assert.ok(!found.reasons.some((one) => one.startsWith("Its latency_ms")));
+  assert.ok(!found.reasons.some((one) => one.startsWith("Its latency")));
 });
 
 Deno.test("whyKeep counts each trial once, with a reason that is true of it", () => {
@@ -314,10 +314,13 @@ Deno.test("a better reward that was passed over is explained: what looks violate
   assert.equal(trial_id, "t1");
   const told = reasons.filter((one) => one.includes("was passed over"));
   assert.equal(told.length, 2, reasons.join("\n"));
-  assert.match(told[0]!, /better reward, 3\.000 against 1\.000.*: it violates max_accuracy_drop: /);
+  assert.match(
+    told[0]!,
+    /better reward, 3\.000 against 1\.000.*: it violates the limit on accuracy drop: /,
+  );
   assert.match(
     told[1]!,
-    /2\.000 against 1\.000.*looks as if it violated max_accuracy_drop: 0\.03 against 0\.02 \(95 % interval -0\.01 to 0\.07\), 0\.01 beyond; .* samples .*decide/,
+    /2\.000 against 1\.000.*looks as if it violated the limit on accuracy drop: 0\.03 against 0\.02 \(95 % interval -0\.01 to 0\.07\), 0\.01 beyond; .* samples .*decide/,
   );
 });
 
@@ -339,9 +342,12 @@ Deno.test("every sentence compares with the baseline of the same minutes", () =>
     trials: study,
     stop: "exhausted",
   });
-  const sentence = reasons.find((one) => one.startsWith("Its latency_ms"))!;
+  const sentence = reasons.find((one) => one.startsWith("Its latency"))!;
   // One baseline of the study: the median of 0.224 and 0.605, 0.4145; 0.9884 of it is 0.4097.
-  assert.match(sentence, /0\.4097 ms\/token against 0\.4145 of the original: 0\.9884 of what/);
+  assert.match(
+    sentence,
+    /0\.4097 ms\/token against 0\.4145 ms\/token of the original: 0\.9884 of what/,
+  );
 });
 
 Deno.test("frontProbability() draws one latency for a form: equal forms never beat each other by it", () => {

@@ -70,7 +70,7 @@ Deno.test("recommend() never takes a violating trial, nor one whose estimate is 
   const beyond = recommend({ ...input, trials: [baseline, verdict(0.03, "undecided")] });
   assert.equal(beyond.keep_original, true);
   assert.match(beyond.reasons.join(" "), /undecided with an estimate beyond the threshold/);
-  assert.match(beyond.next.join(" "), /--full-samples words=900 to decide max_accuracy_drop/);
+  assert.match(beyond.next.join(" "), /--full-samples words=900 to decide the accuracy drop/);
   const within = recommend({ ...input, trials: [baseline, verdict(0.01, "undecided")] });
   assert.equal(within.trial_id, eight.trial_id);
   assert.match(within.reasons.join(" "), /about 900 samples would decide/);
@@ -85,7 +85,7 @@ Deno.test("recommend() prefers what is surely within the constraints to a better
     found.best,
     frontOf(comparableStudy(trials, spec)).members.map(({ trial }) => trial.trial_id),
   );
-  assert.match(found.next.join(" "), /ended by budget/);
+  assert.match(found.next.join(" "), /ended by the time it had/);
 });
 
 Deno.test("recommend() keeps the original where no reward beats its own", () => {

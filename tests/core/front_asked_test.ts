@@ -44,7 +44,7 @@ Deno.test("a study goes by the objectives that its request names, the quality fi
   assert.ok(frontHypervolume(study, smallFacts())! > 0);
   assert.equal(
     objectivesSentence({ spec, without: study.without }),
-    "The front is of accuracy, bytes and memory, as asked.",
+    "The front is of accuracy, size on disk and memory, as asked.",
   );
   // The front is without latency; the reward weighs it all the same.
   const terms = study.trials.flatMap(({ reward }) => reward?.terms ?? []);

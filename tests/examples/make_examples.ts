@@ -9,6 +9,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { homedir, hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { openLab, writeOutputs } from "../../tracker/mod.ts";
+import { evidenceFigures } from "../../tracker/view/evidence_figures.ts";
 import { PROJECT_ROOT } from "../../tracker/home.ts";
 import { emptyHome, execute, NOTEBOOKS } from "../fixtures/notebook_run.ts";
 
@@ -50,7 +51,9 @@ async function makeExamples(): Promise<void> {
     const executed = JSON.parse(await readFile(join(folder, "out.ipynb"), "utf8")) as Executed;
     Deno.env.set("PARE_HOME", PARE_HOME);
     await using lab = await openLab();
-    const { html } = await writeOutputs(await lab.view(), join(folder, "report"));
+    const view = await lab.view();
+    const evidence = await evidenceFigures((await lab.store.current())!, view);
+    const { html } = await writeOutputs(view, join(folder, "report"), { evidence });
     await mkdir(EXAMPLES, { recursive: true });
     const keep = (name: string, text: string) =>
       writeFile(join(EXAMPLES, name), withoutPlaces(text, PARE_HOME));

@@ -34,7 +34,7 @@ def test_an_action_s_joules_are_its_cpu_time_by_the_watts_of_a_thread(
     monkeypatch.setattr("time.process_time", lambda: next(seconds))
     figure, how = ActionEnergy("cpu", CpuPower(4.0, "a table")).so_far()
     assert figure == Figure("estimated_energy_j", None, 10.0, "J")
-    assert how == ("estimated_energy_j is the action's own: estimate, 4 W a busy thread: a table")
+    assert how == ("estimated energy is the action's own: estimate, 4 W a busy thread: a table")
 
 
 def test_figures_keep_their_order() -> None:

@@ -34,7 +34,7 @@ Deno.test("a trial's card has its figures with intervals, its size beside what w
   assert.match(text, /accuracy +0\.\d+ ± 0\.\d+ +0\.\d+ +\d+/);
   assert.match(text, /Quality less the original's, same samples: .* \(95 % -?[\d.]+ to [\d.]+\)/);
   assert.match(text, /t01 takes [\d.]+ MB/);
-  assert.match(text, /max_accuracy_drop is met/);
+  assert.match(text, /limit on accuracy drop is met/);
   assert.match(text, /npx -y deno task pare compare study\/t00 study\/t01/);
   assert.ok(!/NaN|undefined|null|\[object/.test(text), text);
   const size = card.figures.find(({ metric }) => metric === "size_bytes")!;

@@ -91,7 +91,7 @@ Deno.test("SQL says where the front is of quality and bytes, ranks all trials, s
       assert.deepEqual(said!["front_objectives"], ["accuracy", "size_bytes"]);
       assert.match(
         String(said!["front_note"]),
-        /^The front is of accuracy and bytes, not of latency/,
+        /^The front is of accuracy and size on disk, not of latency/,
       );
       const { rows: placed } = await store.query(
         "SELECT trial_id FROM pareto WHERE NOT is_baseline",

@@ -27,7 +27,7 @@ Deno.test("SQL says the objectives that were asked for, and ranks by them", () =
     ]);
     assert.equal(
       said!["front_note"],
-      "The front is of accuracy, bytes, memory and latency, as asked.",
+      "The front is of accuracy, size on disk, memory and latency, as asked.",
     );
     const { rows } = await store.query("SELECT trial_id FROM pareto WHERE rank = 0");
     assert.deepEqual(rows.map((row) => row["trial_id"]).sort(), [...view.front].sort());
@@ -41,7 +41,7 @@ Deno.test("the figure has a panel for each cost that was asked for", () => {
   }
   assert.doesNotMatch(svg, /NaN|undefined|null/);
   const report = renderMarkdown(studyReport(view, { svg, file: "pareto.svg" }, ""));
-  assert.match(report, /Quality over bytes and over memory and over latency\./);
+  assert.match(report, /Quality over size on disk and over memory and over latency\./);
 });
 
 Deno.test("tables have a column for what the front is of beside the usual ones", async () => {

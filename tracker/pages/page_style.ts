@@ -20,7 +20,8 @@ export const PAGE_STYLE = `
   td { min-width: 3em; } td, th { overflow-wrap: normal; }
   th, td { text-align: left; padding: 5px 12px 5px 0; border-bottom: 1px solid var(--line);
     vertical-align: top; }
-  th { font-weight: 600; border-bottom-color: var(--soft); white-space: nowrap; }
+  thead th { font-weight: 600; border-bottom-color: var(--soft); white-space: nowrap; }
+  tbody th { font-weight: inherit; }
   th[tabindex] { cursor: pointer; } th[aria-sort=ascending]::after { content: " ↑"; }
   th[aria-sort=descending]::after { content: " ↓"; }
   .number { text-align: right; white-space: nowrap; } .text { min-width: 9em; }
@@ -48,7 +49,9 @@ export const PAGE_STYLE = `
     color: var(--ink); background: var(--paper); border: 1px solid var(--line); padding: 8px; }
   [data-pare-sql] select { max-width: 100%; } .wrong { color: var(--ring); white-space: pre-wrap; }
   @media print { :root { --paper: #ffffff; --ink: #000000; --soft: #333333; --mark: #f4f4f4; }
-    nav, form, [data-pare-selection], summary { display: none; } body { max-width: none; }
+    nav, form, [data-pare-selection], [data-pare-sql], [open] > summary { display: none; }
+    details:not([open]) > summary::after { content: " (folded, so not printed: open it first)"; }
+    body { max-width: none; }
     .scroll { overflow: visible; } table { font-size: 9px; } thead { display: table-header-group; }
     tr, figure, pre { break-inside: avoid; } h2, h3 { break-after: avoid; }
     pre { white-space: pre-wrap; } }

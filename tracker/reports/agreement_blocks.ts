@@ -1,4 +1,4 @@
-import { ladderAdvice, metricOf, rungAgreements } from "../../core/mod.ts";
+import { ladderAdvice, metricWords, rungAgreements } from "../../core/mod.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, paragraph, table } from "./blocks.ts";
 
@@ -8,7 +8,7 @@ export function agreementBlocks({ trials, spec }: StudyView): Block[] {
   if (found.length === 0) return [];
   const rows = found.map(({ fidelity, metric, n, spearman, interval, kendall }) => [
     fidelity,
-    metricOf(metric)?.words ?? metric,
+    metricWords(metric),
     String(n),
     spearman!.toFixed(2),
     `${interval![0].toFixed(2)} to ${interval![1].toFixed(2)}`,

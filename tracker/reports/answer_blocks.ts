@@ -1,6 +1,8 @@
 import {
   type Artifact,
   isShare,
+  limitWords,
+  metricWords,
   type QualityMetric,
   type Spec,
   trialName,
@@ -84,7 +86,7 @@ function qualityClause(view: StudyView, row: TrialRow): string {
     ? ""
     : ` (${what} ${signed(difference.value)}, 95 % interval ${signed(difference.interval[0])} to ` +
       `${signed(difference.interval[1])}, on the same ${figure.n} samples)`;
-  return `its ${metric.replaceAll("_", " ")} is ${number(figure.value)}${beside}${range}`;
+  return `its ${metricWords(metric)} is ${number(figure.value)}${beside}${range}`;
 }
 
 function costClause(view: StudyView, row: TrialRow): string {
@@ -109,7 +111,9 @@ function surenessClause(row: TrialRow): string {
   const open = row.verdicts.filter(({ verdict }) => verdict !== "met");
   const met = open.length === 0
     ? "It meets every constraint"
-    : `Not decided by these samples: ${open.map(({ constraint }) => constraint).join(", ")}`;
+    : `Not decided by these samples: the limit on ${
+      open.map(({ constraint }) => limitWords(constraint)).join(", ")
+    }`;
   const sure = row.front_probability === null
     ? ""
     : `; with other samples of the same kind it would be on the front in ${

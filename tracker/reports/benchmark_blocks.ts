@@ -1,4 +1,4 @@
-import { chanceOf, type Measurement, type Trial, trialName } from "../../core/mod.ts";
+import { chanceOf, type Measurement, metricWords, type Trial, trialName } from "../../core/mod.ts";
 import { number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, list, table } from "./blocks.ts";
@@ -38,7 +38,7 @@ export function benchmarkTable(view: StudyView, trial: Trial, whose: string): Bl
     wholeTasks(trial).map((one) => [
       one.task ?? "all",
       one.task_version ?? "–",
-      one.metric,
+      metricWords(one.metric),
       withError(one),
       chanceCell(view, one),
       String(one.n),

@@ -1,4 +1,11 @@
-import { restingOn, trialName, weightsText, whatDecides } from "../../core/mod.ts";
+import {
+  limitUnit,
+  limitWords,
+  restingOn,
+  trialName,
+  weightsText,
+  whatDecides,
+} from "../../core/mod.ts";
 import { number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { benchmarkTable, partBlocks, protocolBlocks } from "./benchmark_blocks.ts";
@@ -30,11 +37,17 @@ function numericsLines(view: StudyView): string[] {
   return [...seen];
 }
 
+/** What a limit is on, with the unit of its figures. */
+function constraintCell(constraint: string): string {
+  const unit = limitUnit(constraint);
+  return limitWords(constraint) + (unit === "" ? "" : `,${unit}`);
+}
+
 function verdictRows(view: StudyView): string[][] {
   return view.trials.flatMap((trial) =>
     trial.constraints.map((c) => [
       trialName(trial.number),
-      c.constraint,
+      constraintCell(c.constraint),
       number(c.threshold),
       number(c.value),
       c.interval === null ? "–" : `${number(c.interval[0])} to ${number(c.interval[1])}`,
@@ -62,7 +75,7 @@ function nameOf(view: StudyView, trial_id: string | null): string {
 function alertRows(view: StudyView): string[][] {
   return view.alerts.map(({ trial_id, condition, evidence, action, outcome }) => [
     nameOf(view, trial_id),
-    condition,
+    condition.replaceAll("_", " "),
     evidence,
     action,
     outcome ?? "–",

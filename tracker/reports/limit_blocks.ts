@@ -1,4 +1,4 @@
-import { type Measurement, trialName } from "../../core/mod.ts";
+import { type Measurement, metricWords, trialName } from "../../core/mod.ts";
 import { duration, number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Authorship, dayOf, titleOf } from "./answer_blocks.ts";
@@ -25,7 +25,7 @@ export function limitBlocks(view: StudyView): Block[] {
   const open = rows.filter(({ undecided, state }) => undecided && state === "completed");
   const estimated = new Set(
     view.trials.flatMap(({ measurements }) => measurements.filter(isEstimated))
-      .map(({ metric, provenance }) => `${metric} (${provenance})`),
+      .map(({ metric, provenance }) => `${metricWords(metric)} (${provenance})`),
   );
   const lines = [
     smallestDifference(view),

@@ -1,4 +1,4 @@
-import { isQualityMetric, metricOf, type Trial, trialName } from "../../core/mod.ts";
+import { isQualityMetric, metricWords, type Trial, trialName } from "../../core/mod.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { recipeText } from "../view/trial_rows.ts";
 import { answerBlocks, askedBlocks, type Authorship } from "./answer_blocks.ts";
@@ -12,7 +12,7 @@ import { trialBlocks } from "./trial_blocks.ts";
 /** What the figure's panels are of, in words: each cost of the front has one. */
 function drawnWords({ objectives }: StudyView): string {
   const costs = objectives.filter((one) => !isQualityMetric(one));
-  return `Quality over ${costs.map((one) => metricOf(one)?.words ?? one).join(" and over ")}. `;
+  return `Quality over ${costs.map((one) => metricWords(one)).join(" and over ")}. `;
 }
 
 function knobLines(trial: Trial): string[] {

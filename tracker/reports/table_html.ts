@@ -9,6 +9,9 @@ const MOST_OPEN = 25;
 /** A text column whose cells are longer than this takes room of its own. */
 const LONG = 40;
 
+/** First columns that name what their row is of. */
+const HEADS_ROWS: ReadonlySet<string> = new Set(["", "trial", "study", "task", "what"]);
+
 const NUMBER = /^[−-]?[\d.,]+( ?[%×a-zA-Z/]{0,10})?( ± [\d.]+)?$/;
 
 /** What each column holds: numbers (or – where there is none), long texts, or neither. */
@@ -27,22 +30,25 @@ export function tableHtml(
   inline: (text: string) => string,
 ): string {
   const kinds = kindsOf(block);
-  const cells = (row: readonly string[], tag: "th" | "td") =>
-    row.map((text, column) => {
-      const kind = kinds[column];
-      return `<${tag}${kind == null ? "" : ` class="${kind}"`}>${inline(text)}</${tag}>`;
-    }).join("");
+  const headed = HEADS_ROWS.has(block.head[0] ?? "");
+  const cell = (text: string, column: number, opening: "td" | `th scope="${"col" | "row"}"`) => {
+    const kind = kinds[column];
+    const tag = opening.slice(0, 2);
+    return `<${opening}${kind == null ? "" : ` class="${kind}"`}>${inline(text)}</${tag}>`;
+  };
   const rows = block.rows.map((row) => {
     const trial = trials.get(row[0] ?? "");
     const of = trial === undefined ? "" : ` data-trial="${escapeHtml(trial)}"`;
-    return `<tr${of}>${cells(row, "td")}</tr>`;
+    return `<tr${of}>${
+      row.map((text, at) => cell(text, at, headed && at === 0 ? 'th scope="row"' : "td")).join("")
+    }</tr>`;
   });
   const note = block.note === undefined ? "" : `<p class="note">${inline(block.note)}</p>`;
   const table =
     `<div class="scroll" tabindex="0" role="group"><table data-pare-sortable><thead><tr>${
-      cells(block.head, "th")
+      block.head.map((text, at) => cell(text, at, 'th scope="col"')).join("")
     }</tr></thead><tbody>\n${rows.join("\n")}\n</tbody></table></div>`;
   return rows.length > MOST_OPEN
-    ? `<details><summary>${rows.length} rows</summary>${table}</details>${note}`
+    ? `<details><summary>${rows.length} rows, folded</summary>${table}</details>${note}`
     : `${table}${note}`;
 }

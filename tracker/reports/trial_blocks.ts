@@ -1,4 +1,4 @@
-import { knownMetric, metricOf, trialName } from "../../core/mod.ts";
+import { knownMetric, metricOf, metricWords, trialName } from "../../core/mod.ts";
 import { bytes, number, percent } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type TrialColumn, trialColumns } from "../view/trial_columns.ts";
@@ -94,7 +94,7 @@ function columnTerms(columns: readonly TrialColumn[]): (readonly [string, string
     return [
       heading,
       COLUMN_WORDS[heading] ??
-        `${known?.words ?? metric.replaceAll("_", " ")}${unit}${better}${error}`,
+        `${metricWords(metric)}${unit}${better}${error}`,
     ] as const;
   });
   const rest = ["reward", "fidelity", "P(front)"].map((name) =>

@@ -1,3 +1,5 @@
+import { bytesText } from "../../core/mod.ts";
+
 /** A value with its standard error and the samples or repeats behind it. */
 export interface Figure {
   value: number;
@@ -23,13 +25,9 @@ export function withError(figure: Figure | null, decimals = 3): string {
     : `${value} ± ${figure.standard_error.toFixed(decimals)}`;
 }
 
-/** Bytes below 1 kB as they are, in kilobytes below 0.1 MB, in megabytes below 10 GB, else in
- * gigabytes (powers of ten). */
+/** Bytes in the unit that their size deserves; `–` where there are none. */
 export function bytes(value: number | null | undefined): string {
-  if (value === null || value === undefined) return "–";
-  if (value < 1000) return `${value} bytes`;
-  if (value < 1e5) return `${(value / 1e3).toFixed(1)} kB`;
-  return value >= 1e10 ? `${(value / 1e9).toFixed(1)} GB` : `${(value / 1e6).toFixed(1)} MB`;
+  return value === null || value === undefined ? "–" : bytesText(value);
 }
 
 /** Parameters in millions, in thousands below a tenth of one: `134.5 M`. */

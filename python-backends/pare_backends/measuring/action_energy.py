@@ -24,5 +24,6 @@ class ActionEnergy:
         """Joules since the start, and the sentence that says how they were counted."""
         metric = METRICS[self._reader.provenance]
         joules = self._reader.now() - self._begun
-        how = f"{metric} is the action's own: {self._reader.method}, {self._reader.how}"
+        words = metric.removesuffix("_j").replace("_", " ")
+        how = f"{words} is the action's own: {self._reader.method}, {self._reader.how}"
         return Figure(metric, None, joules, "J"), how

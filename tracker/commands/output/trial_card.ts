@@ -1,4 +1,4 @@
-import { metricOf, METRICS, type Trial } from "../../../core/mod.ts";
+import { limitUnit, limitWords, metricOf, METRICS, type Trial } from "../../../core/mod.ts";
 import { textTable } from "../../terminal/table.ts";
 import { bytes, duration, number } from "../../view/number_text.ts";
 import { nameIn, sizeSentence } from "../../view/size_words.ts";
@@ -134,7 +134,9 @@ function figureLines(card: TrialCard): string[] {
 function judgedLines({ constraints, gates, ended }: TrialCard): string[] {
   return [
     ...constraints.map(({ constraint, verdict, value, threshold, interval }) =>
-      `${constraint} is ${verdict}: ${number(value)} against ${number(threshold)}` +
+      `the limit on ${limitWords(constraint)} is ${verdict}: ${number(value)} against ${
+        number(threshold)
+      }${limitUnit(constraint)}` +
       between(interval)
     ),
     ...gates.filter(({ decision }) => decision !== "pass")

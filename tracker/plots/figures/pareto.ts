@@ -1,6 +1,6 @@
 import * as Plot from "@observablehq/plot";
 import { z } from "zod";
-import { isShare, metricOf, METRICS, type QualityMetric } from "../../../core/mod.ts";
+import { isShare, metricOf, METRICS, metricWords, type QualityMetric } from "../../../core/mod.ts";
 import { ALARM, INK, PAPER, QUIET, RULE, type Sign, signsOf } from "../ground/colours.ts";
 import { drawFigure, drawPanel, type Panel } from "../ground/frame.ts";
 import type { LegendItem } from "../ground/legend.ts";
@@ -145,8 +145,7 @@ function costLabel(cost: string): { label: string; less: boolean } {
     : metric.unit === "1" || metric.unit === metric.words
     ? ""
     : ` (${metric.unit})`;
-  const name = cost === "size_bytes" ? "size on disk" : metric?.words;
-  const words = `${name ?? cost.replaceAll("_", " ")}${unit}`;
+  const words = `${metricWords(cost)}${unit}`;
   return { label: less ? `← better: ${words}` : `better →: ${words}`, less };
 }
 

@@ -27,7 +27,8 @@ export function proofRow(
   return {
     metric,
     value,
-    ...CHECKS[metric],
+    unit: CHECKS[metric].unit,
+    direction: CHECKS[metric].direction,
     n,
     standard_error: null,
     fidelity: FULL,

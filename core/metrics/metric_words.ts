@@ -1,0 +1,45 @@
+import { CHECKS, metricOf, METRICS, TOKEN_FIGURES } from "./metric_table.ts";
+
+/** Bytes below 1 kB as they are, in kilobytes below 0.1 MB, in megabytes below 10 GB, else in
+ * gigabytes (powers of ten). */
+export function bytesText(value: number): string {
+  if (value < 1000) return `${value} bytes`;
+  if (value < 1e5) return `${(value / 1e3).toFixed(1)} kB`;
+  return value >= 1e10 ? `${(value / 1e9).toFixed(1)} GB` : `${(value / 1e6).toFixed(1)} MB`;
+}
+
+/** Figures that no rule is about, by name. */
+const CHECKED: Readonly<Record<string, { readonly words: string }>> = {
+  ...CHECKS,
+  ...TOKEN_FIGURES,
+};
+
+/** What any figure is called in a sentence, by the tables; one that they lack by its own name's words. */
+export function metricWords(name: string): string {
+  const known = metricOf(name) ?? CHECKED[name];
+  if (known !== undefined) return known.words;
+  const over = METRICS.find(({ ratio }) => ratio === name);
+  if (over !== undefined) return `${over.words} over the baseline's`;
+  const beside = name.startsWith("baseline_") ? name.slice("baseline_".length) : null;
+  return beside === null ? name.replaceAll("_", " ") : `the baseline's ${metricWords(beside)}`;
+}
+
+/** A limit on a study: what it is on, and the unit of its threshold. */
+const LIMITS: Readonly<Record<string, { readonly words: string; readonly unit: string }>> = {
+  max_accuracy_drop: { words: "accuracy drop", unit: "" },
+  max_perplexity_rise: { words: "rise of perplexity", unit: "" },
+  max_latency_ms: { words: "latency", unit: "ms/token" },
+  max_size_gb: { words: "size on disk", unit: "GB" },
+  max_vram_gb: { words: "memory", unit: "GB" },
+};
+
+/** What a constraint is on, in a sentence: `max_latency_ms` is a limit on `latency`. */
+export function limitWords(constraint: string): string {
+  return LIMITS[constraint]?.words ?? constraint.replace(/^max_/, "").replaceAll("_", " ");
+}
+
+/** The unit of a constraint's threshold behind a figure: ` ms/token`; empty where it has none. */
+export function limitUnit(constraint: string): string {
+  const unit = LIMITS[constraint]?.unit ?? "";
+  return unit === "" ? "" : ` ${unit}`;
+}
