@@ -31,7 +31,7 @@ import { budgetRefusal } from "./runner/energy_meter.ts";
 import { gatherFacts } from "./runner/gather_facts.ts";
 import { createStageRunner, type StageRunner } from "./runner/stage_runner.ts";
 import { makeEnvironments, neededEnvironments } from "./runner/study_environments.ts";
-import { tellEnvironment } from "./runner/tell_environment.ts";
+import { tellEnvironment } from "./terminal/tell_environment.ts";
 import { studySamplers } from "./search/study_samplers.ts";
 import { type LabMirror, openLabMirror } from "./mlflow/lab_mirror.ts";
 import { type LabStore, openLabStore } from "./lab_store.ts";
