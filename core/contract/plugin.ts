@@ -95,6 +95,8 @@ export interface Method<K extends Knobs = Knobs> {
   readonly name: string;
   /** One line, present tense; shown in reports. */
   readonly summary: string;
+  /** Other projects' tools that users may ask for, with what to ask for here: ends a sentence. */
+  readonly named_for?: Readonly<Record<string, string>>;
   readonly knobs: K;
   readonly needs: {
     /** Folder under `python-backends/envs/`, or under `envs/` of the agent's own `python_dir`. */
@@ -351,10 +353,8 @@ export interface Runtime {
   supports(facts: Facts): Support;
   /** The weight formats that it computes with, in one line. */
   readonly formats: string;
-  /**
-   * What it does to stored formats in place of running them, such as "multiplies packed weights out to
-   * float32": their speed there is emulated, and latency is then no objective. Absent: nothing.
-   */
+  /** What it does to stored formats in place of running them, such as "multiplies packed weights out
+   * to float32": their speed there is emulated, and latency is then no objective. Absent: nothing. */
   readonly emulates?: string;
   /** Whether it can run what an action leaves, and why not: asked before any work. */
   holds(change: Change, facts: Facts): Support;

@@ -1,6 +1,7 @@
 import { QUALITY } from "../metrics/metric_table.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import { paramsSchema, resolvedSchema } from "./knobs.ts";
+import { unknownMethod } from "./unknown_method.ts";
 import {
   type Agent,
   EFFECTS,
@@ -273,6 +274,5 @@ function findMethod(
   const own = methods.filter((one) => one.agent === agent);
   const found = own.find((one) => one.method.name === name);
   if (found !== undefined) return found;
-  const known = own.map((one) => one.method.name);
-  throw new UsageError(unknownName(`method of ${agent}`, name, known));
+  throw unknownMethod(`method of ${agent}`, name, own.map((one) => one.method));
 }

@@ -1,5 +1,5 @@
 import type { Agent } from "../contract/plugin.ts";
-import { unknownName, UsageError } from "../errors.ts";
+import { unknownMethod } from "../contract/unknown_method.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { MethodVerdict } from "../schemas/spec.ts";
 import { checkMethod } from "./compatibility.ts";
@@ -49,7 +49,8 @@ export function methodVerdicts(
 ): MethodVerdict[] {
   const known = methods.map(({ method }) => method.name);
   for (const name of only ?? []) {
-    if (!known.includes(name)) throw new UsageError(unknownName("method", name, known));
+    if (known.includes(name)) continue;
+    throw unknownMethod("method", name, methods.map(({ method }) => method));
   }
   const rank = (name: string): number => {
     const at = order.indexOf(name);

@@ -1,5 +1,6 @@
 import { type Knob, type Knobs, paramsSchema, resolvedSchema } from "../contract/knobs.ts";
 import type { Method, Support } from "../contract/plugin.ts";
+import { unknownMethod } from "../contract/unknown_method.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import type { Action, KnobValue, Origin, ResolvedAction, ResolvedKnob } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
@@ -25,8 +26,7 @@ export function findMethod(
   }
   const found = own.find((one) => one.method.name === name);
   if (found !== undefined) return found;
-  const known = own.map((one) => one.method.name);
-  throw new UsageError(unknownName(`method of ${agent}`, name, known));
+  throw unknownMethod(`method of ${agent}`, name, own.map((one) => one.method));
 }
 
 /** The values that a knob takes, in words. */

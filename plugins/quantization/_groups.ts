@@ -36,12 +36,14 @@ export const groupSize = choice(GROUP_SIZES, {
   default: 64,
   unit: "weights a scale, -1 = whole row",
   description: "Consecutive weights of a row that share a scale; must divide the row",
+  aliases: ["groupsize", "q_group_size"],
 });
 
 /** Whether the grid is centred on zero: the same knob in every method that may choose. */
 export const symmetricGrid = flag({
   default: true,
   description: "Grid centred on zero; off: a zero point for each group, stored in as many bits",
+  aliases: ["sym"],
 });
 
 /** Bits of a weight: the same knob in every method that may choose. */
@@ -49,6 +51,7 @@ export const weightBits = choice(WIDTHS, {
   default: 4,
   unit: "bits per weight",
   description: "Bits of the integer that stands for a weight",
+  aliases: ["bit_width", "num_bits", "nbits"],
 });
 
 /** Every method here takes float weights and leaves integers. */

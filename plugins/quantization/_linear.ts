@@ -29,6 +29,7 @@ export function calibrationWindows(usual: number) {
     unit: "calibration windows",
     description: "Calibration windows used, at most as many as the study has",
     takes: "windows",
+    aliases: ["nsamples", "num_calibration_samples"],
   });
 }
 

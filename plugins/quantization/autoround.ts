@@ -18,6 +18,11 @@ export default defineMethod({
   ...linearQuantizer,
   name: "autoround",
   summary: "Learns how each weight is rounded and each group is clipped, block by block",
+  named_for: {
+    auto_round: "autoround is its name here",
+    autoscheme: "mixed chooses each layer's format under average_bits here, by measured KL, by " +
+      "Fisher's information or by reconstruction; AutoRound's own scores are not read",
+  },
   knobs: {
     ...gridKnobs,
     iters: integer({

@@ -14,6 +14,7 @@ export default defineMethod({
   ...linearQuantizer,
   name: "awq",
   summary: "Makes weights that meet large inputs larger before it rounds, and folds that away",
+  named_for: { auto_awq: "it is archived; awq searches the same scales here" },
   knobs: {
     ...gridKnobs,
     search_steps: integer({
@@ -22,6 +23,7 @@ export default defineMethod({
       default: 10,
       unit: "exponents tried",
       description: "Exponents of the mean input tried as scales, from 0 to below 1",
+      aliases: ["n_grid"],
     }),
     samples: calibrationWindows(16),
     clip: flag({

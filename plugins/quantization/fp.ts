@@ -43,6 +43,7 @@ export default defineMethod({
       default: "per_channel",
       unit: "FP8 scales",
       description: "One scale for each output channel, or one for the matrix",
+      aliases: ["granularity"],
       only_where: { knob: "float_format", is: ["fp8_e4m3"] },
     }),
     targets: tableTargets,

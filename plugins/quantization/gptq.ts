@@ -15,6 +15,13 @@ export default defineMethod({
   ...linearQuantizer,
   name: "gptq",
   summary: "Rounds column by column and lets later columns make up for the error",
+  named_for: {
+    gptqmodel:
+      "gptq is llm-compressor's here; GPTQModel is not installed, as it refuses machines " +
+      "of two cores (its thread pool wants two workers of one) and asks for another NumPy",
+    auto_gptq: "it is no longer maintained; take gptq, and pare convert for its file format",
+    llm_compressor: "it stands behind gptq",
+  },
   knobs: {
     ...gridKnobs,
     dampening: real({
@@ -24,6 +31,7 @@ export default defineMethod({
       log: true,
       unit: "share of the Hessian's mean diagonal",
       description: "What is added to the Hessian's diagonal before it is inverted",
+      aliases: ["damp_percent", "dampening_frac"],
     }),
     actorder: choice(["static", "none"], {
       default: "static",

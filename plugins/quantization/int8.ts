@@ -23,10 +23,21 @@ const ROWS = { bits: 8, group_size: -1, symmetric: true } as const;
  */
 const LARGEST_AUTO_GROUP = 64;
 
+const NEURAL_COMPRESSOR = "Intel Neural Compressor is no dependency of pare; of what it does, " +
+  "int8 rounds weights and inputs to 8 bits as the model runs, rtn, gptq, awq, hqq and autoround " +
+  "round weights, mixed gives each layer a format of its own, fp is for FP8 and MX, magnitude " +
+  "prunes and distill distils";
+
 /** 8-bit integers: weights once for each output channel, inputs as the model runs. */
 export default defineMethod({
   name: "int8",
   summary: "Rounds weights to 8 bits for each output channel, and their inputs by groups",
+  named_for: {
+    inc: NEURAL_COMPRESSOR,
+    neural_compressor: NEURAL_COMPRESSOR,
+    intel_neural_compressor: NEURAL_COMPRESSOR,
+    int8_dynamic: "int8 rounds inputs as the model runs",
+  },
   knobs: {
     clip: flag({
       default: false,

@@ -7,6 +7,10 @@ import { leavesTable, tableHint, tableMemory, tableSeconds, tableTargets } from 
 export default defineMethod({
   name: "nf4",
   summary: "Rounds weights to the 16 numbers of bitsandbytes' NF4 or FP4, a scale for each block",
+  named_for: {
+    bitsandbytes: "nf4 writes bitsandbytes' four-bit numbers; int8 is for its 8 bits",
+    bnb: "nf4 writes bitsandbytes' four-bit numbers; int8 is for its 8 bits",
+  },
   knobs: {
     quant_type: choice(["nf4", "fp4"], {
       default: "nf4",
