@@ -1,6 +1,7 @@
 /** The public door of the core: nothing outside imports past it. */
 export * from "./contract/knobs.ts";
 export * from "./contract/plugin.ts";
+export * from "./contract/shown.ts";
 export * from "./contract/registry.ts";
 export * from "./contract/to_wire_task.ts";
 export * from "./conversion/facts.ts";
@@ -135,6 +136,7 @@ export * from "./spec/rungs.ts";
 export * from "./strategies/seed_strategies.ts";
 export * from "./strategies/strategy_names.ts";
 export * from "./spec/targets.ts";
+export * from "./strategies/read_bytes.ts";
 export * from "./strategies/recovery.ts";
 export * from "./strategies/untried.ts";
 export * from "./strategies/weight_bytes.ts";

@@ -3,17 +3,12 @@ import type { DataKind } from "../schemas/artifact.ts";
 import type { Facts, ModelFacts } from "../schemas/facts.ts";
 import type { GroupMember } from "../schemas/found_task.ts";
 import type { SampleResult } from "../schemas/measurement.ts";
-import type {
-  Answer,
-  ChatMessage,
-  EarlierTrial,
-  MethodBelief,
-  SearchBudget,
-} from "../schemas/proposal.ts";
+import type { Answer, EarlierTrial, MethodBelief, SearchBudget } from "../schemas/proposal.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import type { Suggesting } from "../ports.ts";
 import type { Knobs, ParamsOf, SomeParamsOf } from "./knobs.ts";
+import type { Consultation, Reading, TrialCost, TrialUnderWay } from "./shown.ts";
 
 /** Yes, or no with the reason that is stored and shown. */
 export type Support = { ok: true; reason?: string } | { ok: false; reason: string };
@@ -228,41 +223,6 @@ export interface Task {
   readonly member_of?: readonly GroupMember[];
 }
 
-/** What a trial has taken so far. */
-export interface TrialCost {
-  readonly trial_id: string;
-  /**
-   * Seconds by phase of the loop, such as apply, speed and the names of its rungs; `loop` is what no phase took. In
-   * trials of earlier versions by the name of the work, such as load or quantize.
-   */
-  readonly seconds: Readonly<Record<string, number>>;
-  readonly total_seconds: number;
-  /** Seconds that it held the GPU; 0 on a CPU. */
-  readonly gpu_seconds: number;
-}
-
-/** A trial that is begun and not closed. */
-export interface TrialUnderWay {
-  readonly trial_id: string;
-  readonly actions: readonly ResolvedAction[];
-  /** The highest rung that it reached; null: none yet. */
-  readonly fidelity: string | null;
-  /** The rung that it is held for, until one of the last full evaluations is free; null: none. */
-  readonly waits_for: string | null;
-}
-
-/** A question to the study's language model. */
-export interface Consultation<T> {
-  /** The whole conversation so far, the question last. */
-  readonly messages: readonly ChatMessage[];
-  /** Ids of the trials that it is told of. */
-  readonly evidence: readonly string[];
-  /** What the answer is, or why it is none. */
-  read(reply: string): Reading<T>;
-}
-
-export type Reading<T> = { readonly value: T } | { readonly refused: string };
-
 /** What a sampler sees when it is asked for the next strategy. */
 export interface SearchContext {
   readonly facts: Facts;
@@ -333,6 +293,13 @@ export interface RuntimeForm {
   readonly shared: "architecture" | "artifact";
 }
 
+/** A part of a model that a runtime is to hold: its form, null for floats, its weights, their bytes as stored. */
+export interface HeldPart {
+  readonly form: StoredForm | null;
+  readonly weights: number;
+  readonly stored_bytes: number;
+}
+
 /**
  * What executes an artifact for a speed or memory figure. Its Python half is the folder of the same
  * name under `pare_backends/runtimes/`, with "_" for each dot.
@@ -360,6 +327,8 @@ export interface Runtime {
   holds(change: Change, facts: Facts): Support;
   /** Whether it computes less for what a change left out, such as zeros; absent: it never does. */
   skips?(change: Change): boolean;
+  /** Bytes that reading a part once takes, as it holds the part; absent: nobody can tell beforehand. */
+  reads?(part: HeldPart): number;
   /** Larger is preferred where several fit; below 10, it runs only where it is asked for. */
   readonly preference: number;
 }

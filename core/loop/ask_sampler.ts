@@ -1,4 +1,5 @@
-import type { Consultation, Sampler, SearchContext } from "../contract/plugin.ts";
+import type { Sampler, SearchContext } from "../contract/plugin.ts";
+import type { Consultation } from "../contract/shown.ts";
 import { Answer } from "../schemas/proposal.ts";
 import { seconds, untilTimeIsUp } from "./budget.ts";
 import { searchContext, shownOf } from "./search_context.ts";

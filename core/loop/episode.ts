@@ -1,4 +1,4 @@
-import { checkStrategy } from "../strategies/compatibility.ts";
+import { checkStrategy, limitsOf } from "../strategies/compatibility.ts";
 import { readableId, strategyKey } from "../strategies/strategy_names.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { closeTrial, endingOf, openTrial } from "./draft.ts";
@@ -76,10 +76,10 @@ function allowSecondTry(study: Study, trial_id: string): void {
 /** What cannot run here is known before any heavy work; a plugin that throws refuses too. */
 function refuse(study: Study, draft: Draft): Ending | null {
   const { methods, facts } = study.input;
-  const { max_vram_gb } = study.spec.constraints;
+  const limits = limitsOf(study.spec, study.trials);
   let reason: string;
   try {
-    const support = checkStrategy(draft.trial.actions, methods, facts, { max_vram_gb });
+    const support = checkStrategy(draft.trial.actions, methods, facts, limits);
     if (support.ok) return null;
     reason = support.reason;
   } catch (error) {

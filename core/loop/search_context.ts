@@ -1,4 +1,5 @@
-import type { SearchContext, TrialCost, TrialUnderWay } from "../contract/plugin.ts";
+import type { SearchContext } from "../contract/plugin.ts";
+import type { TrialCost, TrialUnderWay } from "../contract/shown.ts";
 import { DEFAULT_FULL_EVALUATIONS } from "../spec/limits.ts";
 import { fnv1a64, streamRandom } from "../random.ts";
 import type { Action } from "../schemas/action.ts";

@@ -56,6 +56,11 @@ export interface SearchState {
   readonly seen: readonly Seen[];
   /** Objectives that are known of a point before it is tried, such as bytes; null: this one is not. */
   known?(point: SpacePoint): readonly (number | null)[];
+  /**
+   * What objectives would be if nothing but formulas told of them, such as a latency by the bytes that are
+   * read; null: no formula tells. A model learns what is measured beyond it.
+   */
+  expected?(point: SpacePoint): readonly (number | null)[];
   /** Points to try first, best first: seeds, priors, results of earlier studies. */
   readonly initial?: readonly SpacePoint[];
   /** How many points will be tried in all, as far as anybody knows. */

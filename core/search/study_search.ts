@@ -4,7 +4,9 @@ import { directionsOf, type ObjectiveFigure, objectiveFigure } from "../front/ob
 import type { Action, ResolvedAction } from "../schemas/action.ts";
 import { FULL, isDecisive } from "../schemas/fidelity.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
+import { limitsOf } from "../strategies/compatibility.ts";
 import { predictBytes } from "../strategies/chain.ts";
+import { readRatio } from "../strategies/read_bytes.ts";
 import { type AgentMethod, resolveActions } from "../strategies/resolve_action.ts";
 import { isWorthARetry, untried, usableMethods } from "../strategies/untried.ts";
 import { type MethodSpace, methodSpace } from "./method_space.ts";
@@ -102,6 +104,47 @@ function knownOf(
 }
 
 /**
+ * Latency as the bytes that a token reads foretell it: the baseline's, less what reading fewer bytes has
+ * saved so far (the share of the bytes by least squares through the baseline, at most all of it; all of
+ * it where nothing is measured). Undefined where it is no objective, no baseline is timed or the runtime
+ * does not tell.
+ */
+function expectedOf(
+  context: SearchContext,
+  methods: readonly AgentMethod[],
+  space: MethodSpace,
+  study: ComparableStudy,
+): SearchState["expected"] {
+  const at = study.spec.objectives.findIndex(({ metric }) => metric === "latency_ms");
+  const baseline = study.trials.find(({ strategy }) => strategy === null);
+  const own = baseline === undefined ? null : figuresOf(baseline, study)?.[at];
+  if (at < 0 || own == null || !methods.some(({ reads }) => reads !== undefined)) return undefined;
+  const less = (actions: readonly ResolvedAction[]) => {
+    const ratio = readRatio(actions, methods, context.facts);
+    return ratio === null ? null : 1 - ratio;
+  };
+  let [both, squares] = [0, 0];
+  for (const trial of study.trials) {
+    const value = trial.strategy === null ? undefined : figuresOf(trial, study)?.[at]?.value;
+    if (value === undefined || trial.actions.length === 0) continue;
+    const saved = less(trial.actions) ?? 0;
+    both += saved * (1 - value / own.value);
+    squares += saved ** 2;
+  }
+  const share = squares > 0 ? Math.min(1, Math.max(0, both / squares)) : 1;
+  return (point) => {
+    const found = study.spec.objectives.map((): number | null => null);
+    try {
+      const saved = less(resolveActions(space.actionsOf(point), methods, context.facts));
+      found[at] = saved === null ? null : own.value * (1 - share * saved);
+    } catch {
+      // a point that is forbidden, too
+    }
+    return found;
+  };
+}
+
+/**
  * A study's history as points with the values of its objectives, over the space of its methods. A trial
  * whose recipe does not fit the space (slots in another order, a method that is gone) is left out, with
  * the reason. What is tried already is forbidden too, whether or not it has a point.
@@ -111,7 +154,7 @@ export function studySearch(
   more: Pick<SearchState, "initial"> = {},
 ): StudySearch {
   const methods = usableMethods(context);
-  const limits = { max_vram_gb: context.spec.constraints.max_vram_gb };
+  const limits = limitsOf(context.spec, context.trials);
   const space = methodSpace(methods, context.facts, limits);
   const study = comparableStudy(context.trials, context.spec);
   const seen: Seen[] = [];
@@ -144,11 +187,13 @@ export function studySearch(
     }
   }
   const { trials_left } = context.budget;
+  const expected = expectedOf(context, methods, space, study);
   const state: SearchState = {
     space: open,
     directions: directionsOf(study.spec),
     seen,
     known: knownOf(context, methods, space, study)!,
+    ...(expected === undefined ? {} : { expected }),
     ...(trials_left === null ? {} : { budget: trials_left + seen.length + left_out.length }),
     random: context.random,
     seed: context.seed,

@@ -4,12 +4,39 @@ import type { Facts, ModelFacts } from "../schemas/facts.ts";
 import { checkOrder } from "./action_order.ts";
 import { chainOf, leavesSetting, type Link } from "./chain.ts";
 import type { AgentMethod } from "./resolve_action.ts";
+import type { Spec } from "../schemas/spec.ts";
+import type { Trial } from "../schemas/trial.ts";
+import { readRatio } from "./read_bytes.ts";
 import { totalBytes } from "./weight_bytes.ts";
 
 /** What a strategy has to fit into, apart from what is free here. Gigabytes of 1e9 bytes. */
 export interface StrategyLimits {
   /** Memory of the machine that the result is for; null or left out: no limit. */
   readonly max_vram_gb?: number | null;
+  /** Milliseconds per token; absent: no limit, or nothing is timed yet. */
+  readonly latency?: {
+    readonly max_ms: number;
+    /** What reading the untouched model's weights takes, as it was measured. */
+    readonly baseline_roofline_ms: number;
+  };
+}
+
+/** Memory bandwidth differs from minute to minute: only what exceeds a limit by more is refused for it. */
+const ROOM = 1.25;
+
+/** What a study's strategies have to fit into, by its constraints and what its baseline was timed with. */
+export function limitsOf(
+  { constraints, runtime }: Pick<Spec, "constraints" | "runtime">,
+  trials: readonly Pick<Trial, "strategy" | "measurements">[],
+): StrategyLimits {
+  const { max_vram_gb, max_latency_ms } = constraints;
+  const rows = trials.find(({ strategy }) => strategy === null)?.measurements ?? [];
+  const row = rows.findLast((one) => one.metric === "roofline_ms" && one.runtime === runtime);
+  if (max_latency_ms === null || row === undefined) return { max_vram_gb };
+  return {
+    max_vram_gb,
+    latency: { max_ms: max_latency_ms, baseline_roofline_ms: row.value },
+  };
 }
 
 const GB = 1e9;
@@ -85,7 +112,23 @@ export function checkStrategy(
     }
     if (leavesSetting(leaves)) setting = method.name;
   }
-  return checkSize(chain.at(-1)!.leaves.model, limits);
+  const size = checkSize(chain.at(-1)!.leaves.model, limits);
+  return size.ok ? checkLatency(actions, methods, facts, limits) : size;
+}
+
+function checkLatency(
+  actions: readonly ResolvedAction[],
+  methods: readonly AgentMethod[],
+  facts: Facts,
+  { latency }: StrategyLimits,
+): Support {
+  const ratio = latency === undefined ? null : readRatio(actions, methods, facts);
+  if (latency === undefined || ratio === null) return { ok: true };
+  const least = ratio * latency.baseline_roofline_ms;
+  if (least <= ROOM * latency.max_ms) return { ok: true };
+  const reason = `reading its weights alone would take about ${least.toFixed(2)} ms per token: ` +
+    `the latency limit is ${latency.max_ms} ms`;
+  return { ok: false, reason };
 }
 
 function checkSize(model: ModelFacts, { max_vram_gb }: StrategyLimits): Support {

@@ -55,6 +55,7 @@ export function heldMethods<M extends AgentMethod>(
 ): M[] {
   return methods.map((entry) => ({
     ...entry,
+    ...(runtime.reads === undefined ? {} : { reads: runtime.reads }),
     held: (facts: Facts) => checkHeldAtAll(runtime, entry, facts),
     method: {
       ...entry.method,

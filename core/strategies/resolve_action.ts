@@ -1,5 +1,5 @@
 import { type Knob, type Knobs, paramsSchema, resolvedSchema } from "../contract/knobs.ts";
-import type { Method, Support } from "../contract/plugin.ts";
+import type { Method, Runtime, Support } from "../contract/plugin.ts";
 import { unknownMethod } from "../contract/unknown_method.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import type { Action, KnobValue, Origin, ResolvedAction, ResolvedKnob } from "../schemas/action.ts";
@@ -12,6 +12,8 @@ export interface AgentMethod {
   readonly method: Method;
   /** Whether the study's runtime holds anything that it writes; absent: no runtime was asked. */
   held?(facts: Facts): Support;
+  /** How that runtime reads a part of the model; absent: nobody can tell beforehand. */
+  reads?: Runtime["reads"];
 }
 
 /** The method that an action names; a name that is not known is answered with the nearest one. */

@@ -3,7 +3,7 @@ import { UsageError } from "../errors.ts";
 import type { Action } from "../schemas/action.ts";
 import type { FailureKind } from "../schemas/failure.ts";
 import type { Trial } from "../schemas/trial.ts";
-import { checkStrategy } from "./compatibility.ts";
+import { checkStrategy, limitsOf } from "./compatibility.ts";
 import { type AgentMethod, resolveActions } from "./resolve_action.ts";
 import { strategyKey } from "./strategy_names.ts";
 
@@ -77,7 +77,7 @@ export function untried(context: SearchContext): (actions: readonly Action[]) =>
   const closed = closedKeys(context);
   const methods = usableMethods(context);
   const names = new Set(methods.map(({ agent, method }) => `${agent}/${method.name}`));
-  const limits = { max_vram_gb: context.spec.constraints.max_vram_gb };
+  const limits = limitsOf(context.spec, context.trials);
   return (actions) => {
     if (!actions.every(({ agent, method }) => names.has(`${agent}/${method}`))) return false;
     const resolved = resolveActions(actions, methods, context.facts);

@@ -1,4 +1,10 @@
-import { type Change, defineRuntime, type Facts, type Support } from "../../core/mod.ts";
+import {
+  type Change,
+  defineRuntime,
+  type Facts,
+  type HeldPart,
+  type Support,
+} from "../../core/mod.ts";
 import { isAdapter } from "../forms/adapter.ts";
 import { isDecoded } from "../forms/_decoded.ts";
 import { isGrid } from "../forms/grid.ts";
@@ -8,6 +14,8 @@ const WRITTEN = ["LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "
 /** Weights that share a scale in every format that holds plain integers. */
 const BLOCK = 32;
 const OFFSET_BITS = 4;
+const SCALE_BITS = 16;
+const FLOAT_BYTES = 2;
 
 function supports({ model, device }: Facts): Support {
   if (device.device !== "cpu") {
@@ -41,6 +49,13 @@ function holds({ part, effect, form }: Change, { model }: Facts): Support {
   return { ok: false, reason };
 }
 
+/** A file's blocks: integers of 4 or 8 bits, a scale of 16 for each, an offset of 16 beside zero points. */
+function reads({ form, weights }: HeldPart): number {
+  if (form === null || !isGrid(form)) return FLOAT_BYTES * weights;
+  const own = (form.symmetric ? 1 : 2) * SCALE_BITS / BLOCK;
+  return weights * (Math.max(OFFSET_BITS, form.bits) + own) / 8;
+}
+
 export default defineRuntime({
   name: "llama.cpp",
   summary: "Runs the artifact's own integers as a GGUF file in llama.cpp on the CPU",
@@ -51,6 +66,7 @@ export default defineRuntime({
     "rows; their inputs rounded to 8 bits in groups of 32; floats, pruned and " +
     "decoded ones too, as float16",
   holds,
+  reads,
   // Its environment compiles for minutes, and its numerics are not those of the evaluation.
   preference: 5,
 });

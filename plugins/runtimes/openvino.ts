@@ -1,4 +1,10 @@
-import { type Change, defineRuntime, type Facts, type Support } from "../../core/mod.ts";
+import {
+  type Change,
+  defineRuntime,
+  type Facts,
+  type HeldPart,
+  type Support,
+} from "../../core/mod.ts";
 import { isAdapter } from "../forms/adapter.ts";
 import { isDecoded } from "../forms/_decoded.ts";
 import { isGrid } from "../forms/grid.ts";
@@ -22,6 +28,10 @@ const EXPORTED = [
   "Qwen2ForCausalLM",
   "Qwen3ForCausalLM",
 ];
+
+const FLOAT_BYTES = 4;
+const STORED_SCALE_BYTES = 2;
+const LEAST_BITS = 4;
 
 function supports({ model, device }: Facts): Support {
   if (device.device !== "cpu") {
@@ -47,6 +57,14 @@ function holds({ effect, form }: Change): Support {
   return { ok: false, reason: `its graph takes no weights stored as ${form.form}` };
 }
 
+/** Integers of fewer than 4 bits are held as 4, scales and what is no integer as float32. */
+function reads({ form, weights, stored_bytes }: HeldPart): number {
+  if (form === null || !isGrid(form)) return FLOAT_BYTES * weights;
+  const wider = weights * Math.max(0, LEAST_BITS - form.bits) / 8;
+  const scales = form.group_size === -1 ? 0 : weights / form.group_size;
+  return stored_bytes + wider + (FLOAT_BYTES - STORED_SCALE_BYTES) * scales;
+}
+
 export default defineRuntime({
   name: "openvino",
   summary: "Runs the artifact's own integers in an OpenVINO graph on the CPU",
@@ -57,5 +75,6 @@ export default defineRuntime({
     "integers of 2 to 8 bits in any groups, 2 and 3 bits as 4; floats, pruned and decoded ones " +
     "too, as float32",
   holds,
+  reads,
   preference: 100,
 });

@@ -1,5 +1,7 @@
 import { defineRuntime } from "../../core/mod.ts";
 
+const FLOAT_BYTES = 4;
+
 export default defineRuntime({
   name: "transformers",
   summary: "Runs the dequantized weights in torch: packed formats are emulated, never ranked",
@@ -9,5 +11,6 @@ export default defineRuntime({
   formats: "everything, multiplied out to float32",
   emulates: "multiplies packed weights out to float32",
   holds: () => ({ ok: true }),
+  reads: ({ weights }) => FLOAT_BYTES * weights,
   preference: 10,
 });

@@ -5,6 +5,7 @@ import { isGrid } from "../forms/grid.ts";
 const BITS = [4, 8];
 const GROUPS = [-1, 32, 64, 128];
 const OFFSET_BITS = 4;
+const FLOAT_BYTES = 2;
 
 function supports({ model, device }: Facts): Support {
   if (device.device !== "cuda") {
@@ -45,6 +46,7 @@ export default defineRuntime({
     "integers of 4 bits, and symmetric ones of 8, in whole rows or groups of 32, 64 or 128; " +
     "floats as float16",
   holds,
+  reads: ({ form, weights, stored_bytes }) => form === null ? FLOAT_BYTES * weights : stored_bytes,
   // Untried code is run only by those who ask for it.
   preference: 5,
 });

@@ -29,7 +29,7 @@ export interface Aim {
   readonly features: Features;
   /** Points that may stand on the front, best first by what they add. */
   readonly front: readonly SpacePoint[];
-  /** Whether slopes can be told: not where an objective is known by a formula. */
+  /** Whether slopes can be told: not where a formula knows or expects an objective. */
   readonly sloping: boolean;
   promise(point: SpacePoint, row: Float64Array): number;
   /** The same with its slopes along coordinates, written to the last argument. */
@@ -71,28 +71,56 @@ function limitedFront(
 interface Goal {
   readonly scale: Scale;
   readonly model: Model | null;
+  /** What is expected of a point on the scale, before the model: it is of what differs from that. */
+  prior(point: SpacePoint): number;
+}
+
+/** What an objective's model says of a point, what is expected of it counted in; null: it has none. */
+function predicted(
+  { model, prior }: Goal,
+  point: SpacePoint,
+  row: Float64Array,
+): Prediction | null {
+  if (model === null) return null;
+  const { mean, deviation } = model.predict(row);
+  return { mean: mean + prior(point), deviation };
+}
+
+/** What formulas expect of one objective; none: nothing is known, or not of every measured point. */
+function expectedOf({ expected }: SearchState, measured: readonly Measured[], m: number) {
+  const of = (point: SpacePoint) => expected?.(point)[m] ?? null;
+  const all = measured.every(({ point }) => of(point) !== null);
+  return expected === undefined || !all ? null : of;
 }
 
 /** The objective on the scale on which its model explains it best. */
 function goalOf(
+  state: SearchState,
   features: Features,
   rows: readonly Float64Array[],
   measured: readonly Measured[],
   m: number,
-  direction: SearchState["directions"][number],
 ): Goal {
+  const direction = state.directions[m]!;
   const values = measured.map((one) => one.values[m]!);
+  const expected = expectedOf(state, measured, m);
   const scales = [plainScale(direction), bentScale(direction, values)];
+  const priorOn = ({ scaled }: Scale) => (point: SpacePoint) =>
+    expected === null ? 0 : scaled(expected(point) ?? NaN);
   const { model, way } = fitBest(
     features,
-    scales.map(({ scaled, stretch }) => {
+    scales.map((scale) => {
+      const { scaled, stretch } = scale;
+      const prior = priorOn(scale);
       const stretches = values.map(stretch);
       const errors = measured.map(({ errors }, i) => (errors?.[m] ?? 0) * stretches[i]!);
       const variances = errors.map((error) => error ** 2 || 0);
-      return { rows, values: values.map(scaled), variances, stretches };
+      const beyond = measured.map(({ point }, i) => scaled(values[i]!) - prior(point));
+      return { rows, values: beyond, variances, stretches };
     }),
   );
-  return { model, scale: scales[way]! };
+  const scale = scales[way]!;
+  return { model, scale, prior: priorOn(scale) };
 }
 
 /** Models of the objectives, the front that they are to improve, and the boxes that it leaves open. */
@@ -113,7 +141,9 @@ function pictureOf(state: SearchState, features: Features, measured: readonly Me
     .map((i) => measured[i]!);
   const rows = chosen.map(({ point }) => features.rowOf(point));
   const goals = exactOf(state, measured).map((formula, m): Goal =>
-    formula ? { scale: plain[m]!, model: null } : goalOf(features, rows, chosen, m, directions[m]!)
+    formula
+      ? { scale: plain[m]!, model: null, prior: () => 0 }
+      : goalOf(state, features, rows, chosen, m)
   );
   const scaled = measured.map(({ values }) =>
     values.map((value, m) => goals[m]!.scale.scaled(value))
@@ -125,7 +155,7 @@ function pictureOf(state: SearchState, features: Features, measured: readonly Me
   ) => {
     const row = features.rowOf(point);
     return values.map((value, m) =>
-      (errors[m] ?? 0) > 0 ? goals[m]!.model?.predict(row).mean ?? value : value
+      (errors[m] ?? 0) > 0 ? predicted(goals[m]!, point, row)?.mean ?? value : value
     );
   };
   const allowed = measured.flatMap((one, i) =>
@@ -139,8 +169,8 @@ function pictureOf(state: SearchState, features: Features, measured: readonly Me
   const pending = state.seen.filter(({ state }) => state === "pending").map(({ point }) => {
     const row = features.rowOf(point);
     const known = state.known?.(point);
-    return goals.map(({ model, scale }, m) =>
-      model === null ? scale.scaled(known?.[m] ?? NaN) : model.predict(row).mean
+    return goals.map((goal, m) =>
+      predicted(goal, point, row)?.mean ?? goal.scale.scaled(known?.[m] ?? NaN)
     );
   }).filter((row) => row.every(Number.isFinite));
   const open = limitedFront(frontOf([...members.map(({ row }) => row), ...pending]));
@@ -158,16 +188,17 @@ export function aimOf(state: SearchState): Aim {
   const measured = measuredOf(state);
   const { goals, hurdles, boxes, parents } = pictureOf(state, features, measured);
   const formulas = goals.some(({ model }) => model === null);
+  const expecting = state.expected !== undefined;
   const predictions = (point: SpacePoint, row: Float64Array): Prediction[] => {
     const known = formulas ? state.known?.(point) : undefined;
-    return goals.map(({ model, scale }, m) =>
-      model === null ? { mean: scale.scaled(known?.[m] ?? NaN), deviation: 0 } : model.predict(row)
+    return goals.map((goal, m) =>
+      predicted(goal, point, row) ?? { mean: goal.scale.scaled(known?.[m] ?? NaN), deviation: 0 }
     );
   };
   return {
     features,
     front: parents,
-    sloping: !formulas,
+    sloping: !formulas && !expecting,
     promise(point, row) {
       const some = predictions(point, row);
       if (!some.every(({ mean }) => Number.isFinite(mean))) return -Infinity;

@@ -7,6 +7,7 @@ import {
   hypervolume,
   pointKey,
   type SearchState,
+  seededRandom,
   type Seen,
   surrogate,
   tpe,
@@ -154,6 +155,17 @@ Deno.test("the surrogate needs no model of what a formula tells", () => {
   const [first, second] = square.values(made!.point)!;
   const beaten = seen.some(({ values }) => values![0]! <= first! && values![1]! <= second!);
   assert.ok(!beaten, `${first}, ${second}`);
+});
+
+Deno.test("the surrogate learns what differs from what is expected, and so needs fewer trials", () => {
+  const expected = (point: Seen["point"]) => square.values(point)!.map((v) => 1.3 * v + 0.2);
+  const corner = [0.3, 0.3];
+  const reached = [1, 2, 3, 4, 5, 6].map((seed) => ({
+    with: volume(search(surrogate, square, 8, { random: seededRandom(seed), expected }), corner),
+    without: volume(search(surrogate, square, 8, { random: seededRandom(seed) }), corner),
+  }));
+  const total = (of: "with" | "without") => reached.reduce((sum, one) => sum + one[of], 0);
+  assert.ok(total("with") > 1.05 * total("without"), JSON.stringify(reached));
 });
 
 Deno.test("the surrogate keeps away from where points came to nothing", () => {

@@ -1,9 +1,12 @@
 /** A study's history as a search algorithm is shown it, and what becomes of its suggestion. */
 import assert from "node:assert/strict";
 import {
+  type AgentMethod,
   type Algorithm,
+  type HeldPart,
   type Measurement,
   proposeBy,
+  readRatio,
   type SearchState,
   studySearch,
   type Trial,
@@ -194,4 +197,38 @@ Deno.test("a recipe that needs more than the time left is passed over while ther
 Deno.test("without a method there is nothing to propose", () => {
   assert.equal(proposeBy({ ...context(), methods: [] }, first), null);
   assert.equal(proposeBy(context({}, only("octet")), () => null), null);
+});
+
+Deno.test("latency is expected as the bytes foretell it, by the share that they have saved so far", () => {
+  const timed = {
+    ...spec,
+    objectives: [
+      ...spec.objectives.slice(0, 1),
+      { metric: "latency_ms", direction: "minimize" as const, unit: "ms/token" },
+    ],
+  };
+  const latency = (ms: number) => [
+    row("accuracy", 0.5),
+    row("latency_ms", ms, { direction: "minimize", runtime: spec.runtime, standard_error: 0 }),
+  ];
+  // A runtime that reads weights as they are stored: 2 bytes a float.
+  const own = only("round", "octet").map((one) => ({
+    ...one,
+    reads: ({ stored_bytes }: HeldPart) => stored_bytes,
+  }));
+  const asked = (trials: Trial[], methods: AgentMethod[] = own) =>
+    studySearch(context({ spec: timed, trials }, methods)).state;
+  const base = { ...baseline, measurements: latency(10) };
+  const eight = trial(1, rounded, { measurements: latency(8) }, own);
+  const { point } = asked([base, eight]).seen[0]!;
+  const at = (state: SearchState) => state.expected?.(point)[1];
+  const ratio = readRatio(eight.actions, own, context().facts)!;
+  assert.ok(ratio < 0.7, String(ratio));
+  const near = (found: number | null | undefined, wanted: number) =>
+    assert.ok(Math.abs(found! - wanted) < 1e-9, `${found} against ${wanted}`);
+  near(at(asked([base])), 10 * ratio); // nothing is measured: all of what the bytes say
+  near(at(asked([base, eight])), 8); // what was measured, as it alone says the share
+  assert.equal(asked([eight]).expected, undefined); // no baseline
+  assert.equal(asked([base], only("round", "octet")).expected, undefined); // nobody tells
+  assert.equal(state([base]).expected, undefined); // latency is no objective
 });
