@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { resultReport, resultVector } from "../core/mod.ts";
 import { existsSync } from "node:fs";
@@ -111,6 +111,8 @@ export interface ReportOptions extends Authorship {
   readonly loader?: string;
   /** What answers the report's SQL box; absent: the box says how to get it. */
   readonly sql?: SqlFiles;
+  /** Files that run its trials again, by name, as of `reproductionFiles`; absent: there are none. */
+  readonly beside?: Readonly<Record<string, string>>;
   /** As of `evidenceFigures`, which the store draws; absent: the report is without them. */
   readonly evidence?: readonly EvidenceFigure[];
 }
@@ -121,7 +123,8 @@ const PHONE_WIDTH = 390;
 
 /** The report of a study, or of an evaluation. */
 export function reportBlocks(view: StudyView, options: ReportOptions = {}): Block[] {
-  const { loader = "", sql, evidence = [], ...by } = options;
+  const { loader = "", sql, evidence = [], beside, ...author } = options;
+  const by = { ...author, repeats: beside !== undefined };
   const box: Block[] = [
     heading(2, "Ask the data"),
     { block: "sql", box: sql?.box ?? null, study_id: view.study_id },
@@ -221,6 +224,7 @@ async function writeFiles(folder: string, contents: Contents, view: StudyView, b
     }
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await writeFile(join(folder, name), content);
+    if (name.endsWith(".sh")) await chmod(join(folder, name), 0o755);
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
     const sha256 = createHash("sha256").update(bytes).digest("hex");
     written.push({ name, bytes: bytes.length, sha256 });
@@ -237,12 +241,16 @@ async function writeFiles(folder: string, contents: Contents, view: StudyView, b
 export async function writeOutputs(
   view: StudyView,
   folder: string,
-  { sql, evidence = [], ...by }: Omit<ReportOptions, "loader"> = {},
+  { sql, evidence = [], beside, ...by }: Omit<ReportOptions, "loader"> = {},
 ): Promise<StudyOutputs> {
   await mkdir(folder, { recursive: true });
   const at = (name: string) => join(folder, name);
   const loader = await recommendedLoader(view);
-  const asked = { loader, evidence, ...by, ...(sql === undefined ? {} : { sql }) };
+  const asked = {
+    ...{ loader, evidence, ...by },
+    ...(sql === undefined ? {} : { sql }),
+    ...(beside === undefined ? {} : { beside }),
+  };
   const blocks = reportBlocks(view, asked);
   const drawn = view.request.evaluation === undefined;
   const contents = {
@@ -254,6 +262,7 @@ export async function writeOutputs(
     ...Object.fromEntries(evidence.map(({ file, svg }) => [file, svg])),
     ...exchangeFiles(view, loader, by),
     ...sqlContents(sql),
+    ...beside,
   };
   const files = await writeFiles(folder, contents, view, by);
   const artifact = view.recommended === null ? undefined : checkpointOf(view, view.recommended);

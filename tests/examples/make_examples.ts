@@ -8,8 +8,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { homedir, hostname, tmpdir } from "node:os";
 import { join } from "node:path";
-import { openLab, writeOutputs } from "../../tracker/mod.ts";
-import { evidenceFigures } from "../../tracker/view/evidence_figures.ts";
+import { openLab, writeReport } from "../../tracker/mod.ts";
 import { PROJECT_ROOT } from "../../tracker/home.ts";
 import { emptyHome, execute, NOTEBOOKS } from "../fixtures/notebook_run.ts";
 
@@ -51,9 +50,7 @@ async function makeExamples(): Promise<void> {
     const executed = JSON.parse(await readFile(join(folder, "out.ipynb"), "utf8")) as Executed;
     Deno.env.set("PARE_HOME", PARE_HOME);
     await using lab = await openLab();
-    const view = await lab.view();
-    const evidence = await evidenceFigures((await lab.store.current())!, view);
-    const { html } = await writeOutputs(view, join(folder, "report"), { evidence });
+    const { html } = await writeReport(lab, undefined, { folder: join(folder, "report") });
     await mkdir(EXAMPLES, { recursive: true });
     const keep = (name: string, text: string) =>
       writeFile(join(EXAMPLES, name), withoutPlaces(text, PARE_HOME));

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
@@ -12,6 +13,7 @@ import {
 } from "../../tracker/publish/withheld.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
 import { readRecorded } from "../../tracker/reproduce/reproduce_command.ts";
+import { sha256File } from "../../tracker/storage/file_hash.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { AT, STUDY, studyRecords } from "../fixtures/stores/records.ts";
@@ -30,6 +32,13 @@ Deno.test("what is private is taken out of texts, and nothing else", () => {
   assert.equal(clean("key hf_abcdefghijklmnopqrst"), "key (secret)");
   assert.equal(clean("very secret words"), "(secret)");
   assert.equal(clean("https://ada:pw@hub.org/a/b/c"), "https://hub.org/a/b/c");
+  // A name is private where it stands alone, not as a part of a word.
+  assert.equal(clean("metadata of adam, for ada."), "metadata of adam, for (user).");
+  const common = privateWords({
+    ...{ home: "/data/pare-home", checkout: "/srv/checkout", host: "model" },
+    variables: { USER: "data" },
+  });
+  assert.equal(cleanText("the model and its data", common), "the model and its data");
   for (const kept of ["J/1k tokens", "org/model", "3/4/5", "https://hub.org/a/b", "</b></i>"]) {
     assert.equal(clean(kept), kept);
   }
@@ -38,6 +47,12 @@ Deno.test("what is private is taken out of texts, and nothing else", () => {
   assert.equal(
     cleanPage("s.replace(/a/g, x) // /x/y/z", hidden, ["/x/y/z"]),
     "s.replace(/a/g, x) // …/z",
+  );
+  const program = '<script type="module">const ada = "/x/y/z"</script>';
+  const told = '<script type="application/json">{"at":"/x/y/z"}</script><p>ada</p>';
+  assert.equal(
+    cleanPage(`${told}${program}`, hidden, ["/x/y/z"]),
+    `<script type="application/json">{"at":"…/z"}</script><p>(user)</p>${program}`,
   );
 });
 
@@ -48,6 +63,31 @@ async function texts(folder: string, sql: string): Promise<string> {
   return JSON.stringify(found.getRowsJson());
 }
 
+/** Every file that the crate lists is there, with the hash that it names. */
+async function checkCrate(folder: string): Promise<void> {
+  const crate = JSON.parse(await Deno.readTextFile(join(folder, "ro-crate-metadata.json")));
+  const listed = (crate["@graph"] as Record<string, string>[])
+    .filter((one) => one["@type"] === "File");
+  const names = listed.map((one) => one["@id"]);
+  for (const name of ["study.json", "recorded.json", "reproduce.sh", "report.html"]) {
+    assert.ok(names.includes(name), name);
+  }
+  for (const one of listed) {
+    assert.equal(one["sha256"], await sha256File(join(folder, one["@id"]!)), one["@id"]);
+  }
+}
+
+/** A browser runs a program whose hash the page's policy names, and no other. */
+async function checkPrograms(page: string): Promise<void> {
+  const text = await Deno.readTextFile(page);
+  const programs = [...text.matchAll(/<script type="module">([\s\S]*?)<\/script>/g)];
+  assert.ok(programs.length > 0);
+  for (const [, program] of programs) {
+    const hash = createHash("sha256").update(program!).digest("base64");
+    assert.ok(text.includes(`sha256-${hash}`), program!.slice(0, 80));
+  }
+}
+
 Deno.test("a published folder is whole, says what it leaves out, and overwrites nothing of others", () =>
   inDirectory(async (root) => {
     const registry = await discoverPlugins();
@@ -56,7 +96,7 @@ Deno.test("a published folder is whole, says what it leaves out, and overwrites 
       if (record.type !== "samples_written") await store.record(record);
     }
     const note = { type: "note", at: AT, study_id: STUDY, trial_id: null } as const;
-    const said = "ada has it in /data/ada/pare/x, key hf_abcdefghijklmnopqrst";
+    const said = "ada has metadata in /data/ada/pare/x, key hf_abcdefghijklmnopqrst";
     await store.record({ ...note, note_id: "n2", text: said });
     const directory = join(root, "out");
     const one = { store, study_id: STUDY, registry, hidden, directory, force: false };
@@ -66,8 +106,10 @@ Deno.test("a published folder is whole, says what it leaves out, and overwrites 
       assert.ok(existsSync(join(directory, file)), file);
     }
     assert.equal((await readRecorded(directory)).study_id, STUDY);
+    await checkCrate(directory);
+    await checkPrograms(join(directory, "report.html"));
     const notes = await texts(directory, "SELECT text FROM 'DIR/data/notes.parquet'");
-    assert.match(notes, /\(user\) has it in PARE_HOME\/x, key \(secret\)/);
+    assert.match(notes, /\(user\) has metadata in PARE_HOME\/x, key \(secret\)/);
 
     await Deno.writeTextFile(join(directory, "own.txt"), "mine");
     await assert.rejects(publishStudy(one), /not empty/);

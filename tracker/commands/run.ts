@@ -1,4 +1,3 @@
-import { evidenceFigures } from "../view/evidence_figures.ts";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import {
@@ -13,9 +12,7 @@ import {
 import { parseJson, withoutMark } from "../data/parse_json.ts";
 import { type Lab, openLab } from "../lab.ts";
 import { withoutCredentials } from "../mlflow/client/connection.ts";
-import { recordedStudy } from "../reproduce/recorded_trial.ts";
-import { writeReproduction } from "../reproduce/write_reproduction.ts";
-import { writeOutputs } from "../reports_of_study.ts";
+import { writeStudyReport } from "../publish/write_report.ts";
 import type { StudySession } from "../study_session.ts";
 import { endOfStages } from "../stages/stages_end.ts";
 import { chooseAsk } from "../terminal/ask.ts";
@@ -170,8 +167,7 @@ async function conclude(
   const view = await session.view();
   const folder = resolve(output ?? join(lab.home.studies, session.study_id));
   const store = (await lab.store.current())!; // the study was recorded there
-  const files = await writeOutputs(view, folder, { evidence: await evidenceFigures(store, view) });
-  await writeReproduction(await recordedStudy(store, session.study_id), folder);
+  const files = await writeStudyReport({ store, root: lab.home.root }, view, folder);
   const unsafe = unsafeSentence(view);
   if (unsafe !== null) console.log(`\n${unsafe}`);
   if (view.request.evaluation !== undefined) {

@@ -1,14 +1,8 @@
-import { evidenceFigures } from "../view/evidence_figures.ts";
-import { join, resolve } from "node:path";
 import { type BenchmarkSet, UsageError } from "../../core/mod.ts";
 import { discoverPlugins } from "../discover.ts";
 import { findHome } from "../home.ts";
 import { openLab } from "../lab.ts";
-import { recordedStudy } from "../reproduce/recorded_trial.ts";
-import { writeReproduction } from "../reproduce/write_reproduction.ts";
-import { privateHere, sqlFiles } from "../report_sql/sql_box.ts";
-import { writeOutputs } from "../reports_of_study.ts";
-import { writeStudiesReport } from "../report_of_studies.ts";
+import { writeReport, writeReportOver } from "../publish/write_report.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { textTable } from "../terminal/table.ts";
 import { trialTable } from "../terminal/trial_table.ts";
@@ -59,43 +53,19 @@ async function studyLines(store: Store) {
   ];
 }
 
-/** `pare report` of several studies: one report that compares what may be compared. */
-async function studiesReportCommand(
-  names: readonly string[],
-  { store, output, author, sql }: StoreOption & { output?: string; author?: string; sql?: boolean },
-): Promise<void> {
-  if (sql) {
-    throw new UsageError(
-      "Cannot put a SQL box into a report over several studies: leave --sql out",
-    );
-  }
-  const home = findHome(Deno.env.toObject(), store);
-  await using there = await openStore(home.store, { write: false });
-  const folder = resolve(output ?? join(home.studies, `studies-${names.join("+").slice(0, 100)}`));
-  for (const file of await writeStudiesReport(there, names, folder, author)) console.log(file);
-}
-
-/** `pare report`: the table, and the report's files written again. */
+/** `pare report`: the table, and the report's files written again; of several studies one report. */
 export async function reportCommand(
   studies: readonly string[],
-  options: StoreOption & { output?: string; author?: string; sql?: boolean },
+  { store, output, ...options }: StoreOption & { output?: string; author?: string; sql?: boolean },
 ): Promise<void> {
-  if (studies.length > 1) return await studiesReportCommand(studies, options);
-  const [study] = studies;
-  await using lab = await openLab(options.store === undefined ? {} : { store: options.store });
-  const view = await lab.view(study);
-  const folder = resolve(options.output ?? join(lab.home.studies, view.study_id));
-  const store = (await lab.store.current())!; // the view is of it
-  const recorded = await recordedStudy(store, view.study_id);
-  const hidden = privateHere(lab.home.root);
-  const files = await writeOutputs(view, folder, {
-    evidence: await evidenceFigures(store, view),
-    ...(options.author === undefined ? {} : { author: options.author }),
-    ...(options.sql
-      ? { sql: await sqlFiles(store, recorded, await discoverPlugins(), hidden) }
-      : {}),
-  });
-  await writeReproduction(recorded, folder);
+  const asked = { ...options, ...(output === undefined ? {} : { folder: output }) };
+  await using lab = await openLab(store === undefined ? {} : { store });
+  if (studies.length > 1) {
+    for (const file of await writeReportOver(lab, studies, asked)) console.log(file);
+    return;
+  }
+  const view = await lab.view(studies[0]);
+  const files = await writeReport(lab, view.study_id, asked);
   const evaluated = view.request.evaluation !== undefined;
   if (view.front_note !== null) console.log(`${view.front_note}\n`);
   console.log(

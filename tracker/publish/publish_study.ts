@@ -6,7 +6,7 @@ import { type Registry, UsageError } from "../../core/mod.ts";
 import { readPins } from "../../python-backends/environments/environment_pins.ts";
 import { sqlFiles } from "../report_sql/sql_box.ts";
 import { recordedStudy } from "../reproduce/recorded_trial.ts";
-import { writeReproduction } from "../reproduce/write_reproduction.ts";
+import { reproductionFiles } from "../reproduce/write_reproduction.ts";
 import { writeOutputs } from "../reports_of_study.ts";
 import { listFiles, sha256File } from "../storage/file_hash.ts";
 import type { Store } from "../store/store.ts";
@@ -83,7 +83,13 @@ async function gather(publishing: Publishing, folder: string): Promise<string[]>
   const view = await viewStudy(store, study_id);
   const recorded = await recordedStudy(store, study_id);
   const box = publishing.sql ? { sql: await sqlFiles(store, recorded, registry, hidden) } : {};
-  await writeOutputs(view, folder, { ...box, evidence: await evidenceFigures(store, view) });
+  const clean = cleanValue(recorded, hidden) as typeof recorded; // of the same shape
+  const beside = reproductionFiles(clean);
+  await writeOutputs(view, folder, {
+    ...box,
+    beside,
+    evidence: await evidenceFigures(store, view),
+  });
   const paths = pathsIn([await store.journalOf(study_id), folder]);
   const renewed: [before: string, now: string][] = [];
   for (const path of await listFiles(folder)) {
@@ -94,8 +100,6 @@ async function gather(publishing: Publishing, folder: string): Promise<string[]>
     renewed.push([before, await sha256File(join(folder, path))]);
   }
   await renewCrate(join(folder, CRATE), renewed, (text) => cleanPage(text, hidden, paths));
-  const clean = cleanValue(recorded, hidden) as typeof recorded; // of the same shape
-  await writeReproduction(clean, folder);
   const { open, closed } = openTasks(recorded, registry);
   const left = await publishTables(store, study_id, join(folder, "data"), { hidden, tasks: open });
   const environments = recorded.trials.flatMap(({ provenance }) =>

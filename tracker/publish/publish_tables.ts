@@ -3,7 +3,7 @@ import type { Registry } from "../../core/mod.ts";
 import type { RecordedStudy } from "../reproduce/recorded_trial.ts";
 import type { ExportedSelect } from "../store/export_tables.ts";
 import type { Store } from "../store/store.ts";
-import { IN_ADDRESS, PATH, type Private, TOKEN } from "./withheld.ts";
+import { IN_ADDRESS, PATH, type Private, TOKEN, wholeWord } from "./withheld.ts";
 
 /** A column as the database describes it. */
 interface Column {
@@ -25,7 +25,10 @@ const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 function cleaned(column: string, { words }: Private): string {
   const named = words.reduce(
-    (left, [word, instead]) => `replace(${left}, ${text(word)}, ${text(instead)})`,
+    (left, { word, instead, whole }) =>
+      whole
+        ? `regexp_replace(${left}, ${text(wholeWord(word))}, ${text(instead)}, 'g')`
+        : `replace(${left}, ${text(word)}, ${text(instead)})`,
     column,
   );
   const bare = `regexp_replace(${named}, ${text(IN_ADDRESS)}, '\\1', 'g')`;

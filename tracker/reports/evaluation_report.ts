@@ -10,7 +10,10 @@ import { assumptionBlocks, modelBlocks, runAgainBlocks } from "./provenance_bloc
 const MATTERS = ["samples.full"];
 
 /** The report of a model that was evaluated and not compressed. */
-export function evaluationReport(view: StudyView, by: Authorship = {}): Block[] {
+export function evaluationReport(
+  view: StudyView,
+  { repeats = false, ...by }: Authorship & { readonly repeats?: boolean } = {},
+): Block[] {
   const trial = view.trials.findLast(({ measurements }) => measurements.length > 0) ??
     view.trials.at(-1);
   const { endpoint, judge } = view.request.evaluation ?? {};
@@ -36,7 +39,7 @@ export function evaluationReport(view: StudyView, by: Authorship = {}): Block[] 
     ...protocolBlocks(view),
     ...(endpoint === undefined ? modelBlocks(view) : []),
     ...assumptionBlocks(view, (field) => MATTERS.includes(field)),
-    ...runAgainBlocks(view),
+    ...runAgainBlocks(view, repeats),
     ...timeBlocks(view),
     ...citeBlocks(view, by),
   ];

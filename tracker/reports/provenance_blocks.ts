@@ -54,13 +54,13 @@ function commandBlocks(view: StudyView): Block[] {
   const document: Block = { block: "code", language: "json", text: documentOf(view) };
   if (request.evaluation === undefined && command === NOTEBOOK) {
     return [
-      paragraph("It was run from a notebook. Its document, as study.json, runs it again:"),
-      { block: "code", language: "sh", text: "pare run study.json" },
+      paragraph("It was run from a notebook. Its document, as study.json, searches anew by it:"),
+      { block: "code", language: "sh", text: "npx -y deno task pare run study.json" },
       document,
     ];
   }
   const summary = request.evaluation === undefined
-    ? "The study's document (`pare run study.json`)"
+    ? "The study's document (`npx -y deno task pare run study.json`)"
     : "What was asked";
   return [
     { block: "code", language: "sh", text: command },
@@ -68,14 +68,34 @@ function commandBlocks(view: StudyView): Block[] {
   ];
 }
 
-/** The command, the study's document, and versions of everything that they depend on. */
-export function runAgainBlocks(view: StudyView): Block[] {
+/** How one trial is repeated by what stands beside the report; nothing where a server answered. */
+function repeatBlocks({ request, recommended }: StudyView): Block[] {
+  if (request.evaluation?.endpoint !== undefined) return [];
+  const meant = recommended === null ? "a trial that is named" : "the recommended trial";
+  return [
+    paragraph(
+      `\`reproduce.sh\`, which stands beside this page, runs ${meant} again in a clone of pare, with ` +
+        "nothing that was kept, and says of each figure, answer and byte whether it is the same:",
+    ),
+    {
+      ...{ block: "code", language: "sh" },
+      text: `sh FOLDER/reproduce.sh${recommended === null ? " t01" : ""}`,
+    },
+  ];
+}
+
+/**
+ * The command, the study's document, and versions of everything that they depend on; `repeats`:
+ * `reproduce.sh` stands beside the report.
+ */
+export function runAgainBlocks(view: StudyView, repeats = false): Block[] {
   const { provenance, request } = view;
   const environments = Object.entries(provenance.environments)
     .map(([name, hash]) => `${name} ${hash}`).join(", ");
   return [
     heading(2, "Run it again"),
     ...commandBlocks(view),
+    ...(repeats ? repeatBlocks(view) : []),
     paragraph(
       `Code ${provenance.code_commit ?? "not in a git checkout"}, pare ` +
         `${provenance.pare_version}, seed ${request.seed}, model revision ` +

@@ -89,6 +89,8 @@ export interface ReportParts extends Authorship {
   readonly search?: readonly Block[];
   /** What a staged study tells of its stages. */
   readonly stages?: readonly Block[];
+  /** Whether `reproduce.sh` stands beside it. */
+  readonly repeats?: boolean;
 }
 
 /**
@@ -99,7 +101,7 @@ export function studyReport(
   view: StudyView,
   figures: ReportFigures,
   loader: string,
-  { best = 5, search = [], stages = [], ...by }: ReportParts = {},
+  { best = 5, search = [], stages = [], repeats = false, ...by }: ReportParts = {},
 ): Block[] {
   const { curve } = figures;
   const next = list([...view.next]);
@@ -119,7 +121,7 @@ export function studyReport(
     ...timeBlocks(view),
     ...limitBlocks(view),
     ...(next.length === 0 ? [] : [heading(2, "What to try next"), ...next]),
-    ...runAgainBlocks(view),
+    ...runAgainBlocks(view, repeats),
     ...citeBlocks(view, by),
   ];
 }

@@ -1,5 +1,3 @@
-import { chmod, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { RecordedStudy } from "./recorded_trial.ts";
 
 /** The study's request: `pare run study.json` searches anew by it. */
@@ -28,11 +26,8 @@ fi
 exec npx -y deno task pare reproduce --from "$folder" "$@"
 `;
 
-/** Writes what it takes to run a study's trials again into its report's folder. */
-export async function writeReproduction(study: RecordedStudy, folder: string): Promise<void> {
+/** What it takes to run a study's trials again, as files of its report's folder, by name. */
+export function reproductionFiles(study: RecordedStudy): Readonly<Record<string, string>> {
   const json = (value: unknown) => JSON.stringify(value, null, 2) + "\n";
-  await writeFile(join(folder, DOCUMENT), json(study.request));
-  await writeFile(join(folder, RECORDED), json(study));
-  await writeFile(join(folder, SCRIPT), SCRIPT_TEXT);
-  await chmod(join(folder, SCRIPT), 0o755);
+  return { [DOCUMENT]: json(study.request), [RECORDED]: json(study), [SCRIPT]: SCRIPT_TEXT };
 }
