@@ -11,7 +11,7 @@ export type { LayerSensitivity, SensitivityOptions } from "./sensitivity/study_s
 export type { LabStudyByHand } from "./study_by_hand.ts";
 export type { ActionInput, GateDecision, Proposal, StudyResult, TrialByHand } from "../core/mod.ts";
 export { showText } from "./jupyter/show_text.ts";
-export { writeReport, type WriteReportOptions, writeReportOver } from "./publish/write_report.ts";
+export { writeReport, type WriteReportOptions } from "./publish/write_report.ts";
 export { writeStudiesReport } from "./report_of_studies.ts";
 export { type StudyOutputs, writeOutputs } from "./reports_of_study.ts";
 export { type FigureOptions, figures, figureText } from "./plots/figures.ts";

@@ -46,10 +46,15 @@ export function usualEnvironments(): string[] {
   return environmentNames().filter((name) => readPins(name).on_request === null);
 }
 
+/** Where the pins of an environment that ships lie. */
+export function pinsDirectory(name: string): string {
+  return join(ENVIRONMENTS, name);
+}
+
 /** Reads an environment's pins; `directory` where a third party brings its own. */
 export function readPins(
   name: string,
-  directory: string = join(ENVIRONMENTS, name),
+  directory: string = pinsDirectory(name),
 ): EnvironmentPins {
   const path = join(directory, "environment.json");
   if (!existsSync(path)) {

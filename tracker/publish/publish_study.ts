@@ -1,10 +1,10 @@
 import { evidenceFigures } from "../view/evidence_figures.ts";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
-import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Registry, UsageError } from "../../core/mod.ts";
-import { readPins } from "../../python-backends/environments/environment_pins.ts";
 import { sqlFiles } from "../report_sql/sql_box.ts";
+import { lockFiles } from "../reproduce/locks.ts";
 import { recordedStudy } from "../reproduce/recorded_trial.ts";
 import { reproductionFiles } from "../reproduce/write_reproduction.ts";
 import { writeOutputs } from "../reports_of_study.ts";
@@ -84,7 +84,8 @@ async function gather(publishing: Publishing, folder: string): Promise<string[]>
   const recorded = await recordedStudy(store, study_id);
   const box = publishing.sql ? { sql: await sqlFiles(store, recorded, registry, hidden) } : {};
   const clean = cleanValue(recorded, hidden) as typeof recorded; // of the same shape
-  const beside = reproductionFiles(clean);
+  const locks = await lockFiles(recorded, registry);
+  const beside = { ...reproductionFiles(clean), ...locks.files };
   await writeOutputs(view, folder, {
     ...box,
     beside,
@@ -102,10 +103,6 @@ async function gather(publishing: Publishing, folder: string): Promise<string[]>
   await renewCrate(join(folder, CRATE), renewed, (text) => cleanPage(text, hidden, paths));
   const { open, closed } = openTasks(recorded, registry);
   const left = await publishTables(store, study_id, join(folder, "data"), { hidden, tasks: open });
-  const environments = recorded.trials.flatMap(({ provenance }) =>
-    Object.keys(provenance.environments)
-  );
-  const unlocked = await writeLocks([...new Set(environments)], registry, folder);
   const moved = recorded.request.model_name !== clean.request.model_name
     ? [`the model's place: it is ${cleanText(recorded.request.model_name, hidden)}; give --model`]
     : [];
@@ -114,7 +111,7 @@ async function gather(publishing: Publishing, folder: string): Promise<string[]>
     ...closed.map((task) =>
       `answers and solutions of ${task}: its licence is not known to allow it`
     ),
-    ...[...moved, ...unlocked, ...left],
+    ...[...moved, ...locks.missing, ...left],
   ];
 }
 
@@ -130,28 +127,6 @@ async function renewCrate(
     path,
     renewed.reduce((left, [before, now]) => left.replaceAll(before, now), text),
   );
-}
-
-/** The pins of the environments that made it, as pip reads them. */
-async function writeLocks(
-  names: readonly string[],
-  { environments }: Registry,
-  folder: string,
-): Promise<string[]> {
-  const missing: string[] = [];
-  await mkdir(join(folder, "locks"), { recursive: true });
-  for (const name of names) {
-    try {
-      const { packages, torch, hash, base } = readPins(name, environments.get(name));
-      const head = [`# environment ${name}, pins ${hash}`, `# torch ${torch ?? "none"}`];
-      const on = base === null ? [] : [`# on top of ${base}`];
-      const lines = [...head, ...on, ...packages];
-      await writeFile(join(folder, "locks", `${name}.txt`), `${lines.join("\n")}\n`);
-    } catch {
-      missing.push(`lock of the environment ${name}: this checkout has none`);
-    }
-  }
-  return missing;
 }
 
 /** Puts the folder in its place; over an earlier one only the files of both are touched. */

@@ -5,6 +5,7 @@ import type { Lab } from "../lab.ts";
 import { writeStudiesReport } from "../report_of_studies.ts";
 import { privateHere, sqlFiles } from "../report_sql/sql_box.ts";
 import { type StudyOutputs, writeOutputs } from "../reports_of_study.ts";
+import { lockFiles } from "../reproduce/locks.ts";
 import { recordedStudy } from "../reproduce/recorded_trial.ts";
 import { reproductionFiles } from "../reproduce/write_reproduction.ts";
 import type { Store } from "../store/store.ts";
@@ -29,12 +30,12 @@ export async function writeStudyReport(
   { author, sql = false }: Omit<WriteReportOptions, "folder"> = {},
 ): Promise<StudyOutputs> {
   const recorded = await recordedStudy(store, view.study_id);
-  const box = sql
-    ? { sql: await sqlFiles(store, recorded, await discoverPlugins(), privateHere(root)) }
-    : {};
+  const registry = await discoverPlugins();
+  const box = sql ? { sql: await sqlFiles(store, recorded, registry, privateHere(root)) } : {};
+  const { files: locks } = await lockFiles(recorded, registry);
   return await writeOutputs(view, folder, {
     evidence: await evidenceFigures(store, view),
-    beside: reproductionFiles(recorded),
+    beside: { ...reproductionFiles(recorded), ...locks },
     ...(author === undefined ? {} : { author }),
     ...box,
   });

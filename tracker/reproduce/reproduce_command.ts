@@ -8,13 +8,17 @@ import {
   unknownName,
   UsageError,
 } from "../../core/mod.ts";
+import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
+import { isRoutine } from "../../python-backends/environments/pip.ts";
 import { finite, jsonText } from "../commands/output/print_json.ts";
+import { discoverPlugins } from "../discover.ts";
 import { findStudy, findTrial } from "../find_study.ts";
 import { findHome, type Home } from "../home.ts";
 import { differenceText } from "../store/rows/drift_rows.ts";
 import { openStore } from "../store/store.ts";
 import { textTable } from "../terminal/table.ts";
 import { differencesOf, driftOf } from "./compare_recorded.ts";
+import { lockedEnvironments } from "./locks.ts";
 import { RecordedStudy, recordedStudy, type RecordedTrial } from "./recorded_trial.ts";
 import { repeatTrial } from "./repeat_trial.ts";
 
@@ -23,6 +27,7 @@ interface ReproduceOptions {
   from?: string;
   model?: string;
   dataset?: string;
+  locks?: boolean;
   json?: boolean;
 }
 
@@ -131,6 +136,26 @@ async function keep(home: Home, record: Reproduced): Promise<void> {
   await store.record(record);
 }
 
+/** Makes the recorded environments of a folder's locks where that is asked for; says where it is not. */
+async function useLocks(
+  trial: RecordedTrial,
+  { from, locks = false }: ReproduceOptions,
+): Promise<void> {
+  if (from === undefined) {
+    if (!locks) return;
+    throw new UsageError("Cannot use --locks without --from: a folder's locks are meant");
+  }
+  const { environments } = await discoverPlugins();
+  const folder = resolve(from);
+  const onProgress = ({ line }: { line: string }) => isRoutine(line) || console.error(line);
+  const { made, others } = await lockedEnvironments(trial, folder, {
+    ...{ wanted: locks, environments },
+    make: (name, pins_directory) => ensureEnvironment(name, { pins_directory, onProgress }),
+  });
+  for (const [variable, python] of Object.entries(made)) Deno.env.set(variable, python);
+  for (const sentence of others) console.error(`note: ${sentence}`);
+}
+
 /** `pare reproduce`: exit code 0 where all is equal or within noise, 1 where something differs. */
 export async function reproduceCommand(
   name: string | undefined,
@@ -138,6 +163,7 @@ export async function reproduceCommand(
 ): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
   const { study, trial } = await meantBy(home, name, options);
+  await useLocks(trial, options);
   const at = new Date().toISOString();
   const short = `${trial.trial_id}-${at.replaceAll(/[-:]|\..*/g, "")}`;
   const reproduction_id = short.replaceAll(/[^A-Za-z0-9.-]+/g, "-");
