@@ -1,4 +1,4 @@
-import type { Action, KnobValue, ResolvedAction } from "../schemas/action.ts";
+import type { Action, KnobValue } from "../schemas/action.ts";
 import type { DataKind } from "../schemas/artifact.ts";
 import type { Facts, ModelFacts } from "../schemas/facts.ts";
 import type { GroupMember } from "../schemas/found_task.ts";

@@ -17,6 +17,7 @@ import { Fidelity } from "./fidelity.ts";
 import { FoundTask, GroupMember } from "./found_task.ts";
 import { declared } from "../metrics/metric_table.ts";
 import { Measurement, Numerics } from "./measurement.ts";
+import { PushRequest, PushResult } from "./hub.ts";
 import { MixRequest, MixResult } from "./layers/mix.ts";
 
 /**
@@ -154,6 +155,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
   }),
   MixRequest,
   SensitivityRequest,
+  PushRequest,
   /** One action: parent directory in, child directory out. */
   z.strictObject({
     stage: z.literal("apply"),
@@ -333,6 +335,7 @@ export const StageResults = {
   }),
   sensitivity: z.strictObject({ layers: z.array(LayerScore) }),
   mix: MixResult,
+  push_model: PushResult,
   apply: z.strictObject({
     size_bytes: z.int(),
     formula_bytes: z.int(),

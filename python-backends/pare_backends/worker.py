@@ -36,6 +36,7 @@ STAGES = {
     "prepare_data": "pare_backends.stages.prepare_data",
     "sensitivity": "pare_backends.stages.sensitivity",
     "mix": "pare_backends.stages.mix",
+    "push_model": "pare_backends.stages.push_model",
     "apply": "pare_backends.stages.apply",
     "verify": "pare_backends.stages.verify",
     "evaluate": "pare_backends.stages.evaluate",

@@ -1,4 +1,4 @@
-import { type BenchmarkSet, UsageError } from "../../core/mod.ts";
+import type { BenchmarkSet } from "../../core/mod.ts";
 import { discoverPlugins } from "../discover.ts";
 import { findHome } from "../home.ts";
 import { openLab } from "../lab.ts";

@@ -26,10 +26,18 @@ export function addPassOnCommands(program: Command, { withStore, withJson }: Sha
   withStore(
     program.command("publish")
       .description("gather a study for others: report, data, document, locks, and no secrets")
-      .argument("<study>", "its id").argument("<dir>", "a new folder")
-      .option("--force", "write the files of an earlier publication again")
-      .option("--sql", "the engine of the report's SQL box, too, about 12 MB"),
-  ).action(async (study: string, directory: string, options) =>
+      .argument("<study>", "its id").argument("[dir]", "a new folder")
+      .option(
+        "--force",
+        "write the files of an earlier publication again, or beside a hub's others",
+      )
+      .option("--sql", "the engine of the report's SQL box, too, about 12 MB")
+      .option("--to-hub <owner/name>", "the recommended checkpoint and its card to a hub, too")
+      .option("--checkpoint <dir>", "for the hub: a folder that `pare convert` made of it")
+      .option("--endpoint <url>", "the hub's address; default: HF_ENDPOINT, else Hugging Face's")
+      .option("--public", "a new repository that all see; default: private")
+      .option("--dry-run", "say what would go to the hub, and send nothing"),
+  ).action(async (study: string, directory: string | undefined, options) =>
     (await import("./publish_command.ts")).publishCommand(study, directory, options)
   );
 }

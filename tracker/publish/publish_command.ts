@@ -1,25 +1,66 @@
 import { resolve } from "node:path";
+import { UsageError } from "../../core/mod.ts";
 import { findStudy } from "../find_study.ts";
 import { discoverPlugins } from "../discover.ts";
 import { findHome } from "../home.ts";
 import { privateHere } from "../report_sql/sql_box.ts";
 import { openStore } from "../store/store.ts";
+import { viewStudy } from "../study_session.ts";
+import { pushCheckpoint } from "./hub/push_command.ts";
 import { publishStudy } from "./publish_study.ts";
 
-/** `pare publish`: a folder that is enough for a stranger, and what it leaves out. */
+interface PublishOptions {
+  readonly store?: string;
+  readonly force?: boolean;
+  readonly sql?: boolean;
+  readonly toHub?: string;
+  readonly endpoint?: string;
+  readonly public?: boolean;
+  readonly dryRun?: boolean;
+  readonly checkpoint?: string;
+}
+
+/** Options that say how a hub gets a checkpoint: without a hub they say nothing. */
+const OF_A_HUB = ["endpoint", "public", "dryRun", "checkpoint"] as const;
+
+function checkOptions({ toHub, ...given }: PublishOptions, directory: string | undefined): void {
+  const [lone] = OF_A_HUB.filter((name) => given[name] !== undefined);
+  if (toHub === undefined && lone !== undefined) {
+    const option = `--${lone.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    throw new UsageError(`Cannot use ${option} without --to-hub OWNER/NAME`);
+  }
+  if (toHub === undefined && directory === undefined) {
+    throw new UsageError(
+      "Cannot publish to nowhere: give a new folder, --to-hub OWNER/NAME, or both",
+    );
+  }
+}
+
+/** `pare publish`: a folder that is enough for a stranger, a checkpoint on a hub, or both. */
 export async function publishCommand(
   study: string,
-  directory: string,
-  options: { store?: string; force?: boolean; sql?: boolean },
+  directory: string | undefined,
+  options: PublishOptions,
 ): Promise<void> {
+  checkOptions(options, directory);
+  const { toHub, force = false, sql = false, ...hub } = options;
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: false });
   const { id } = await findStudy(store, study);
-  const target = resolve(directory);
-  const { files, left_out } = await publishStudy({
-    ...{ store, study_id: id, registry: await discoverPlugins(), directory: target },
-    ...{ hidden: privateHere(home.root), force: options.force ?? false, sql: options.sql ?? false },
-  });
-  console.log(`${files} files in ${target}`);
-  for (const one of left_out) console.log(`left out: ${one}`);
+  const hidden = privateHere(home.root);
+  if (directory !== undefined && options.dryRun !== true) {
+    const target = resolve(directory);
+    const { files, left_out } = await publishStudy({
+      ...{ store, study_id: id, registry: await discoverPlugins(), directory: target },
+      ...{ hidden, force, sql },
+    });
+    console.log(`${files} files in ${target}`);
+    for (const one of left_out) console.log(`left out: ${one}`);
+  }
+  if (toHub === undefined) return;
+  const pushed = { ...hub, force, repository: toHub };
+  const view = await viewStudy(store, id);
+  for (const line of await pushCheckpoint({ view, home: home.root, hidden }, pushed)) {
+    console.log(line);
+  }
 }

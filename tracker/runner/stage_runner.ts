@@ -59,6 +59,7 @@ const SET_UP: ReadonlySet<StageName> = new Set([
   "prepare_data",
   "sensitivity",
   "mix",
+  "push_model",
 ]);
 
 /** Stages that the loop announces itself, with more to say. */

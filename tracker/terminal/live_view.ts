@@ -40,6 +40,7 @@ const PHASES: Readonly<Record<string, (detail: string) => string>> = {
   prepare_data: () => "choose samples and calibration text",
   sensitivity: () => "score each layer in each format",
   mix: () => "round layers to each format, and weigh mixes of them",
+  push_model: () => "push the checkpoint to the hub",
   apply: (method) => `compress with ${method}`,
   verify: () => "verify what was written",
   make_form: (runtime) => `make what ${runtime} loads`,
