@@ -96,6 +96,24 @@ Deno.test("the view has the core's figures, and null where too few trials have b
     assert.deepEqual([proxy!["judged_by"], proxy!["judged_on"]], ["accuracy", "full"]);
   }));
 
+Deno.test("of one, two and three trials the view has null, and is asked without an error", async () => {
+  for (const max_trials of [1, 2, 3]) {
+    await inDirectory(async (root) => {
+      const constraints = { max_accuracy_drop: 1 };
+      const few = world({ max_trials, max_full_evaluations: 8, constraints });
+      await run(few);
+      await using store = await openStore(root, { write: true });
+      await Promise.all(few.records.map((record) => store.record(record)));
+      await store.flush();
+      const sql = "SELECT trials, spearman, spearman_low FROM rung_agreement";
+      const { rows } = await store.query(sql);
+      assert.ok(rows.length > 0);
+      const wanted = { trials: max_trials, spearman: null, spearman_low: null };
+      for (const row of rows) assert.deepEqual({ ...row, trials: Number(row["trials"]) }, wanted);
+    });
+  }
+});
+
 Deno.test("the report shows it with advice; with two trials it says nothing", async () => {
   const text = async (of: typeof w, id: string) => {
     const view = await buildView(id, of.records, () => Promise.resolve(null));

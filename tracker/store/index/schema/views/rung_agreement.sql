@@ -49,7 +49,8 @@ kendall AS (
   GROUP BY a.study_id, a.fidelity, a.metric
 ),
 fisher AS (
-  SELECT *, greatest(-edge, least(edge, rho)) AS inside,
+  -- Of three trials or fewer there is no rho, and of one no edge either: least() and greatest() would take it for one.
+  SELECT *, if(rho IS NULL, NULL, greatest(-edge, least(edge, rho))) AS inside,
     sqrt((1 + rho * rho / 2) / (trials - 3)) AS error
   FROM (SELECT *, 1 - 6 / (trials * (trials * trials - 1)) AS edge FROM spearman)
 )
