@@ -43,7 +43,10 @@ def push_refusal(
 
 def _of_status(start: str, endpoint: str, status: int, left: str) -> StageFailure:
     if status == 401:
-        reason, hint = "the hub does not accept HF_TOKEN", "Make a new token, and set HF_TOKEN to it"
+        reason, hint = (
+            "the hub does not accept HF_TOKEN",
+            "Make a new token, and set HF_TOKEN to it",
+        )
         left = ""
     elif status == 403:
         reason = "HF_TOKEN has no right to write there"
