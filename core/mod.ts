@@ -71,7 +71,7 @@ export * from "./schemas/layers/mix.ts";
 export * from "./schemas/endpoint.ts";
 export * from "./schemas/energy.ts";
 export * from "./schemas/facts.ts";
-export * from "./schemas/hub.ts";
+export * from "./schemas/hub/push.ts";
 export * from "./schemas/failure.ts";
 export * from "./schemas/fidelity.ts";
 export * from "./schemas/found_task.ts";

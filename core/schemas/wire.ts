@@ -17,7 +17,7 @@ import { Fidelity } from "./fidelity.ts";
 import { FoundTask, GroupMember } from "./found_task.ts";
 import { declared } from "../metrics/metric_table.ts";
 import { Measurement, Numerics } from "./measurement.ts";
-import { PushRequest, PushResult } from "./hub.ts";
+import { PushRequest, PushResult } from "./hub/push.ts";
 import { MixRequest, MixResult } from "./layers/mix.ts";
 
 /**
