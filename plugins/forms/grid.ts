@@ -10,6 +10,8 @@ export interface GridForm extends StoredForm {
   readonly symmetric: boolean;
   /** Features of an input that share a scale, -1 = all; null: inputs stay floats. */
   readonly activation_group_size: number | null;
+  /** Inputs have one scale, fixed by calibration; absent: scales are found as the model runs. */
+  readonly activation_range?: "static";
 }
 
 const SCALE_BITS = 16;

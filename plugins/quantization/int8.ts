@@ -37,6 +37,10 @@ export default defineMethod({
     neural_compressor: NEURAL_COMPRESSOR,
     intel_neural_compressor: NEURAL_COMPRESSOR,
     int8_dynamic: "int8 rounds inputs as the model runs",
+    w8a8:
+      "int8 takes no data; smoothquant moves outliers into the weights first, and may fix the " +
+      "ranges of inputs (activations: static)",
+    w8a16: "take rtn with bits: 8, or smoothquant with activations: floats",
   },
   knobs: {
     clip: flag({

@@ -35,7 +35,10 @@ function holds({ part, effect, form }: Change, { model }: Facts): Support {
   if (!isGrid(form)) {
     return { ok: false, reason: `no GGUF file is written of weights stored as ${form.form}` };
   }
-  const { bits, group_size, symmetric } = form;
+  const { bits, group_size, symmetric, activation_range } = form;
+  if (activation_range === "static") {
+    return { ok: false, reason: "it rounds inputs by what they are, not by a fixed range" };
+  }
   if (bits > OFFSET_BITS && !symmetric) {
     return { ok: false, reason: `GGUF has no block of ${bits}-bit integers with a zero point` };
   }

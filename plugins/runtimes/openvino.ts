@@ -51,6 +51,9 @@ function supports({ model, device }: Facts): Support {
 
 function holds({ effect, form }: Change): Support {
   if (effect === "caches") return { ok: false, reason: "its graph keeps all keys and values" };
+  if (form !== null && isGrid(form) && form.activation_range === "static") {
+    return { ok: false, reason: "it rounds inputs by what they are, not by a fixed range" };
+  }
   // What is decoded are floats like others there, and an adapter is added to its weights: the graph
   // gains nothing by either.
   if (form === null || isGrid(form) || isDecoded(form) || isAdapter(form)) return { ok: true };

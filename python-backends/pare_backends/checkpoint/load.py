@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from pare_backends.failures import StageFailure
 if TYPE_CHECKING:
     import torch
 
+T = TypeVar("T")
 ROUNDS_INPUTS = "pare_rounds_inputs"
 """A model's attribute: whether its layers round what comes in."""
 
@@ -73,11 +74,16 @@ def load_model(checkpoint: Checkpoint, directory: str | Path) -> Any:
     # Libraries look the model's own files up by this: without it they would ask the hub.
     model.config._name_or_path = model.name_or_path = str(directory)
     declared = {
-        layer: tensor.activation_group_size
+        layer: tensor
         for layer, tensor in checkpoint.in_form(GridTensor).items()
         if tensor.activation_bits is not None
     }
-    quantize_inputs(model, by_module(model, declared))
+    modules = by_module(model, declared)
+    quantize_inputs(
+        model,
+        {module: tensor.activation_group_size for module, tensor in modules.items()},
+        {module: tensor.activation_scale for module, tensor in modules.items()},
+    )
     return model.eval()
 
 
@@ -111,7 +117,7 @@ def check_complete(directory: str | Path, missing: Collection[str]) -> None:
         )
 
 
-def by_module(model: Any, layers: Mapping[str, int]) -> dict[str, int]:
+def by_module(model: Any, layers: Mapping[str, T]) -> dict[str, T]:
     """The same by the modules that compute with the layers; a mixture's experts become modules of
     their own."""
     from pare_backends.models.layout import model_layout
@@ -126,7 +132,7 @@ def by_module(model: Any, layers: Mapping[str, int]) -> dict[str, int]:
         raise StageFailure(
             "bad_input", f"Cannot round the inputs of {unknown[0]}: the model has no such layer"
         )
-    return {layout.modules[layer]: group for layer, group in layers.items()}
+    return {layout.modules[layer]: value for layer, value in layers.items()}
 
 
 def as_tensor(values: np.ndarray) -> torch.Tensor:
@@ -137,17 +143,25 @@ def as_tensor(values: np.ndarray) -> torch.Tensor:
     return tensor.float() if tensor.is_floating_point() else tensor
 
 
-def quantize_inputs(model: Any, groups: Mapping[str, int]) -> None:
-    """Rounds the inputs of these layers to 8 bits as they come, by their group sizes."""
+def quantize_inputs(
+    model: Any, groups: Mapping[str, int], fixed: Mapping[str, float | None] | None = None
+) -> None:
+    """Rounds the inputs of these modules to 8 bits as they come, by their group sizes; those that
+    have a fixed scale, by that."""
     import torch
 
-    def rounder(group_size: int) -> Any:
+    scales = fixed or {}
+
+    def rounder(group_size: int, scale: float | None) -> Any:
         def round_first(
             module: Any, arguments: tuple[torch.Tensor, ...]
         ) -> tuple[torch.Tensor, ...] | None:
             if not getattr(model, ROUNDS_INPUTS):
                 return None
-            return (round_inputs(arguments[0], group_size), *arguments[1:])
+            given = arguments[0]
+            if scale is not None:
+                return (round_static(given, scale), *arguments[1:])
+            return (round_inputs(given, group_size), *arguments[1:])
 
         return round_first
 
@@ -155,7 +169,7 @@ def quantize_inputs(model: Any, groups: Mapping[str, int]) -> None:
     for name, group in groups.items():
         module = model.get_submodule(name)
         if not isinstance(module, torch.nn.Embedding):
-            module.register_forward_pre_hook(rounder(group))
+            module.register_forward_pre_hook(rounder(group, scales.get(name)))
 
 
 @contextmanager
@@ -184,3 +198,13 @@ def round_inputs(inputs: torch.Tensor, group_size: int) -> torch.Tensor:
     scale = groups.abs().amax(dim=-1, keepdim=True) / 127
     scale = torch.where(scale == 0, 1.0, scale)
     return (torch.round(groups / scale) * scale).flatten(-2)
+
+
+def round_static(inputs: torch.Tensor, scale: float) -> torch.Tensor:
+    """Inputs after a round trip through int8 with one scale, those beyond its range cut off.
+
+    returns: the same shape and dtype
+    """
+    import torch
+
+    return torch.clamp(torch.round(inputs / scale), -128, 127) * scale

@@ -191,13 +191,14 @@ def _load(request: EvaluateRequest, report: Report) -> tuple[Any, Any, str]:
     checkpoint = read(artifact_dir)
     quantized = checkpoint.in_form(GridTensor).values()
     rounded = {
-        (t.activation_bits, t.activation_group_size)
+        (t.activation_bits, t.activation_group_size, t.activation_scale is not None)
         for t in quantized
         if t.activation_bits is not None
     }
     numerics = "weights dequantized to float32" if quantized else "weights in float32"
-    for bits, group in sorted(rounded):
+    for bits, group, static in sorted(rounded):
         share = "a token" if group == -1 else f"{group} features of a token"
+        share = "all inputs of a layer, fixed by calibration" if static else share
         numerics += f", activations fake-quantized to int{bits} with a scale for {share}"
     if source.setting is not None:
         numerics += f", with {source.setting.label()}"

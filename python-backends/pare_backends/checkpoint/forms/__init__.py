@@ -50,12 +50,14 @@ CONFIG_KEYS = ("quantization_config", OWN_FORMS)
 """Keys of config.json that tell how weights are stored, not which model it is."""
 
 ENDINGS = sorted({part.removeprefix(".weight") for form in REGISTERED for part in form.PARTS})
-PART = re.compile(rf"(?<=\.weight)({'|'.join(filter(None, ENDINGS))})$")
+PART = re.compile(rf"(?<=\.weight)({'|'.join(e for e in ENDINGS if e.startswith('_'))})$")
+INPUT_SCALE = re.compile(r"\.input_scale$")
+"""Of a layer's inputs, which compressed-tensors does not name after the weight."""
 
 
 def weight_name(tensor: str) -> str:
     """The weight that a tensor of the files is, or is a part of."""
-    return PART.sub("", tensor)
+    return INPUT_SCALE.sub(".weight", PART.sub("", tensor))
 
 
 def forms_by_layer(names: Collection[str]) -> dict[str, type[StoredTensor]]:

@@ -43,6 +43,7 @@ class GridTensor(StoredTensor):
         ".weight_scale",
         ".weight_zero_point",
         ".weight_shape",
+        ".input_scale",
     )
     REPLACEABLE: ClassVar[bool] = False
     STATE: ClassVar[str] = "quantized"
@@ -55,6 +56,7 @@ class GridTensor(StoredTensor):
     activation_bits: int | None = None  # 8: inputs are quantized as the model runs
     activation_group_size: int = -1  # columns of an input that share a scale; −1 = the whole row
     transposed: bool = False  # the model's own weight is (i, o), as that of a Conv1D
+    activation_scale: float | None = None  # of all inputs, fixed; None: found as the model runs
 
     @property
     def symmetric(self) -> bool:
@@ -70,6 +72,7 @@ class GridTensor(StoredTensor):
             self.activation_bits or 0,
             self.activation_group_size,
             self.transposed,
+            self.activation_scale is not None,
         )
 
     @property
@@ -102,7 +105,9 @@ class GridTensor(StoredTensor):
     def parts(self) -> dict[str, np.ndarray]:
         scales = self.scales.astype(self.scale_dtype)
         if self.activation_bits is not None:
-            return {".weight": self.ints, ".weight_scale": scales}
+            fixed = self.activation_scale
+            inputs = {} if fixed is None else {".input_scale": np.array([fixed], np.float32)}
+            return {".weight": self.ints, ".weight_scale": scales, **inputs}
         parts = {
             ".weight_packed": pack(self.ints, self.bits),
             ".weight_scale": scales,
@@ -119,7 +124,7 @@ class GridTensor(StoredTensor):
         groups = self.scales.shape[1]
         scales = rows * groups * np.dtype(self.scale_dtype).itemsize
         if self.activation_bits is not None:
-            return rows * columns + scales
+            return rows * columns + scales + (0 if self.activation_scale is None else 4)
         packed = rows * packed_columns(columns, self.bits) * 4
         zeros = 0 if self.symmetric else packed_columns(rows, self.bits) * groups * 4
         return packed + scales + zeros + SHAPE_BYTES
@@ -139,7 +144,8 @@ class GridTensor(StoredTensor):
                 f"Cannot store {name}: its scales are {self.scales.shape}, expected"
                 f" {(rows, columns // width)}",
             )
-        if not np.isfinite(self.scales).all():
+        inputs = 1.0 if self.activation_scale is None else self.activation_scale
+        if not (np.isfinite(self.scales).all() and np.isfinite(inputs) and inputs > 0):
             raise StageFailure("not_a_number", f"Cannot quantize {name}: its scales are not finite")
 
     @classmethod
@@ -169,8 +175,14 @@ class GridTensor(StoredTensor):
         groups = scales.shape[1]
         group_size = -1 if groups == 1 else columns // groups
         input_bits, input_group = input_rounding(config, layer) or (None, -1)
-        transposed = is_transposed(config, layer)
-        return cls(ints, scales, zero_points, bits, group_size, input_bits, input_group, transposed)
+        fixed = None
+        if f"{layer}.input_scale" in stored:
+            fixed = float(stored[f"{layer}.input_scale"].reshape(-1)[0])
+        return cls(
+            *(ints, scales, zero_points, bits, group_size, input_bits, input_group),
+            transposed=is_transposed(config, layer),
+            activation_scale=fixed,
+        )
 
     @classmethod
     def config_entry(cls, tensors: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ class Scheme:
     activation_bits: int  # 0 = none: a key that sorts
     activation_group_size: int  # -1 = the whole row
     transposed: bool
+    static_inputs: bool = False  # a scale for all inputs, fixed by calibration
 
     @property
     def format(self) -> str:
@@ -77,6 +78,8 @@ def group_of(scheme: Scheme, names: list[str]) -> dict[str, Any]:
         "group_size": scheme.activation_group_size if inputs_by_group else None,
         "dynamic": True,
     }
+    if scheme.static_inputs:
+        activations |= {"strategy": "tensor", "group_size": None, "dynamic": False}
     return {
         "targets": names,
         "weights": weights,

@@ -1,0 +1,118 @@
+import { choice, defineMethod, real } from "../../core/mod.ts";
+import type { GridForm } from "../forms/grid.ts";
+import {
+  acceptsLinear,
+  dividesRows,
+  gridForm,
+  GROUP_SIZES,
+  groupSize,
+  largestGroup,
+  leavesRounded,
+  linearRows,
+  modelMemory,
+  packsLinearLayers,
+  roundsOnce,
+} from "./_groups.ts";
+import { calibrationWindows, GPU_SPEED } from "./_linear.ts";
+import { leavesScaledForm } from "./_scaled.ts";
+
+/** As in awq.ts, with no search: one pass of the windows, one rounding. */
+const SECONDS_A_WEIGHT = 5e-8;
+const SECONDS_A_WEIGHT_AND_WINDOW = 1e-8;
+const START_SECONDS = 8;
+/** As in int8.ts. */
+const LARGEST_AUTO_GROUP = 64;
+
+interface SmoothParams {
+  readonly smoothing: number;
+  readonly weight_scale: "per_channel" | "per_tensor" | "per_group";
+  readonly group_size: (typeof GROUP_SIZES)[number];
+  readonly activations: "dynamic" | "static" | "floats";
+  readonly activation_group_size: (typeof GROUP_SIZES)[number];
+}
+
+const weightGroup = ({ weight_scale, group_size }: SmoothParams) =>
+  weight_scale === "per_group" ? group_size : -1;
+
+function storedForm(params: SmoothParams): GridForm {
+  const { activations, activation_group_size } = params;
+  const weights = gridForm({ bits: 8, group_size: weightGroup(params), symmetric: true });
+  if (activations === "floats") return weights;
+  if (activations === "dynamic") return { ...weights, activation_group_size };
+  return { ...weights, activation_group_size: -1, activation_range: "static" };
+}
+
+/** SmoothQuant, and W8A8 or W8A16 without it. */
+export default defineMethod({
+  name: "smoothquant",
+  summary: "Moves outliers of inputs into the weights, then rounds both to 8 bits",
+  knobs: {
+    smoothing: real({
+      minimum: 0,
+      maximum: 0.95,
+      default: 0.5,
+      unit: "exponent of the largest input",
+      description: "How much of the outliers the weights take; 0: nothing is moved",
+      aliases: ["smoothing_strength", "alpha"],
+    }),
+    weight_scale: choice(["per_channel", "per_tensor", "per_group"], {
+      default: "per_channel",
+      unit: "weights a scale",
+      description: "One scale for each output channel, for the matrix, or for each group",
+      aliases: ["granularity"],
+    }),
+    group_size: { ...groupSize, only_where: { knob: "weight_scale", is: ["per_group"] } },
+    activations: choice(["dynamic", "static", "floats"], {
+      default: "dynamic",
+      unit: "inputs",
+      description: "8 bits by ranges found as the model runs, by one fixed range, or floats",
+      aliases: ["activation_scheme"],
+    }),
+    activation_group_size: choice(GROUP_SIZES, {
+      default: 64,
+      unit: "features a scale, -1 = whole token",
+      description: "Consecutive features of a token that share a scale; must divide the row",
+      only_where: { knob: "activations", is: ["dynamic"] },
+    }),
+    samples: calibrationWindows(16),
+  },
+  needs: { environment: "default", data: "calibration", gpu: false },
+  leaves(params, facts) {
+    const form = storedForm(params);
+    return params.smoothing > 0
+      ? leavesScaledForm(form, facts)
+      : leavesRounded(["linear"], form, facts);
+  },
+  order: roundsOnce,
+  label: (params) => [
+    params.activations === "floats" ? "W8A16" : "W8A8",
+    ...(params.activations === "static" ? ["static"] : []),
+    ...(params.weight_scale === "per_channel" ? [] : [params.weight_scale.replace("_", " ")]),
+    ...(params.smoothing > 0 ? [`smoothing ${params.smoothing}`] : []),
+  ],
+  hint: (about) =>
+    about === "quality" ? "Take dynamic ranges, smaller groups or more smoothing" : null,
+  supports: packsLinearLayers,
+  accepts(params, facts) {
+    const { activations, activation_group_size: group } = params;
+    const divides = dividesRows(activations === "dynamic" ? group : -1, linearRows(facts));
+    if (!divides.ok) return divides;
+    return acceptsLinear({ bits: 8, group_size: weightGroup(params), symmetric: true }, facts);
+  },
+  auto(facts) {
+    const group = largestGroup(facts, LARGEST_AUTO_GROUP);
+    return { group_size: group, activation_group_size: group };
+  },
+  seed: (boldness) => boldness === "balanced" ? { activation_group_size: "auto" } : null,
+  next(params, finding) {
+    if (finding === "kept") return null;
+    return params.activations === "static" ? { ...params, activations: "dynamic" } : null;
+  },
+  estimateSeconds({ samples }, { model, device }) {
+    const a_weight = SECONDS_A_WEIGHT + samples * SECONDS_A_WEIGHT_AND_WINDOW;
+    const speed = device.device === "cuda" ? GPU_SPEED : 1;
+    return START_SECONDS + model.linear_parameters * a_weight / speed;
+  },
+  // The model, what is rounded of it, one block's second moments.
+  estimateMemory: (_params, facts) => modelMemory(facts, 2),
+});

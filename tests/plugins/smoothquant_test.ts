@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { resolveAction } from "../../core/mod.ts";
+import { discoverPlugins } from "../../tracker/discover.ts";
+import { smallFacts } from "../core/spec_fixtures.ts";
+
+const { methods, runtimes } = await discoverPlugins([]);
+const facts = smallFacts();
+const { method } = methods.find((one) => one.method.name === "smoothquant")!;
+
+/** What a runtime says of the linear layers that these knobs leave. */
+function heldBy(runtime: string, params: Record<string, string | number>) {
+  const action = resolveAction(
+    { agent: "quantization", method: "smoothquant", params },
+    methods,
+    facts,
+  );
+  const change = method.leaves(action.params, facts).changes.find(({ part }) => part === "linear")!;
+  return runtimes.find(({ name }) => name === runtime)!.holds(change, facts);
+}
+
+Deno.test("fixed ranges of inputs run in torch alone, which calls itself emulated", () => {
+  for (const runtime of ["openvino", "llama.cpp"]) {
+    const held = heldBy(runtime, { activations: "static" });
+    assert.match(held.reason ?? "", /by what they are, not by a fixed range/);
+    assert.ok(heldBy(runtime, { activations: "dynamic" }).ok, runtime);
+  }
+  assert.ok(heldBy("transformers", { activations: "static" }).ok);
+  assert.notEqual(runtimes.find(({ name }) => name === "transformers")?.emulates, undefined);
+});
+
+Deno.test("norms change only where something is moved into the weights", () => {
+  const parts = (smoothing: number) => {
+    const params = { smoothing };
+    const action = resolveAction(
+      { agent: "quantization", method: "smoothquant", params },
+      methods,
+      facts,
+    );
+    return method.leaves(action.params, facts).changes.map(({ part }) => part);
+  };
+  assert.deepEqual(parts(0), ["linear"]);
+  assert.deepEqual(parts(0.5), ["linear", "norm", "bias"]);
+});
