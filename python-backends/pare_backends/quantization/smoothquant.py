@@ -148,7 +148,7 @@ def smooth_scales(largest: np.ndarray, weights: list[np.ndarray], smoothing: flo
 
 
 def input_scale(largest: np.ndarray) -> float:
-    """The step by which the largest input that was seen is the largest integer; 1 where none was."""
+    """The step by which the largest input seen is the largest integer; 1 where none was seen."""
     reach = float(largest.max())
     return float(np.float32(reach / LARGEST)) if reach > 0 else 1.0
 
