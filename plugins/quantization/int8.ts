@@ -39,8 +39,8 @@ export default defineMethod({
     int8_dynamic: "int8 rounds inputs as the model runs",
     w8a8:
       "int8 takes no data; smoothquant moves outliers into the weights first, and may fix the " +
-      "ranges of inputs (activations: static)",
-    w8a16: "take rtn with bits: 8, or smoothquant with activations: floats",
+      "ranges of inputs (activation_scheme: static)",
+    w8a16: "take rtn with bits: 8, or smoothquant with activation_scheme: floats",
   },
   knobs: {
     clip: flag({

@@ -27,7 +27,7 @@ interface SmoothParams {
   readonly smoothing: number;
   readonly weight_scale: "per_channel" | "per_tensor" | "per_group";
   readonly group_size: (typeof GROUP_SIZES)[number];
-  readonly activations: "dynamic" | "static" | "floats";
+  readonly activation_scheme: "dynamic" | "static" | "floats";
   readonly activation_group_size: (typeof GROUP_SIZES)[number];
 }
 
@@ -35,10 +35,10 @@ const weightGroup = ({ weight_scale, group_size }: SmoothParams) =>
   weight_scale === "per_group" ? group_size : -1;
 
 function storedForm(params: SmoothParams): GridForm {
-  const { activations, activation_group_size } = params;
+  const { activation_scheme, activation_group_size } = params;
   const weights = gridForm({ bits: 8, group_size: weightGroup(params), symmetric: true });
-  if (activations === "floats") return weights;
-  if (activations === "dynamic") return { ...weights, activation_group_size };
+  if (activation_scheme === "floats") return weights;
+  if (activation_scheme === "dynamic") return { ...weights, activation_group_size };
   return { ...weights, activation_group_size: -1, activation_range: "static" };
 }
 
@@ -62,17 +62,16 @@ export default defineMethod({
       aliases: ["granularity"],
     }),
     group_size: { ...groupSize, only_where: { knob: "weight_scale", is: ["per_group"] } },
-    activations: choice(["dynamic", "static", "floats"], {
+    activation_scheme: choice(["dynamic", "static", "floats"], {
       default: "dynamic",
       unit: "inputs",
       description: "8 bits by ranges found as the model runs, by one fixed range, or floats",
-      aliases: ["activation_scheme"],
     }),
     activation_group_size: choice(GROUP_SIZES, {
       default: 64,
       unit: "features a scale, -1 = whole token",
       description: "Consecutive features of a token that share a scale; must divide the row",
-      only_where: { knob: "activations", is: ["dynamic"] },
+      only_where: { knob: "activation_scheme", is: ["dynamic"] },
     }),
     samples: calibrationWindows(16),
   },
@@ -85,8 +84,8 @@ export default defineMethod({
   },
   order: roundsOnce,
   label: (params) => [
-    params.activations === "floats" ? "W8A16" : "W8A8",
-    ...(params.activations === "static" ? ["static"] : []),
+    params.activation_scheme === "floats" ? "W8A16" : "W8A8",
+    ...(params.activation_scheme === "static" ? ["static"] : []),
     ...(params.weight_scale === "per_channel" ? [] : [params.weight_scale.replace("_", " ")]),
     ...(params.smoothing > 0 ? [`smoothing ${params.smoothing}`] : []),
   ],
@@ -94,8 +93,8 @@ export default defineMethod({
     about === "quality" ? "Take dynamic ranges, smaller groups or more smoothing" : null,
   supports: packsLinearLayers,
   accepts(params, facts) {
-    const { activations, activation_group_size: group } = params;
-    const divides = dividesRows(activations === "dynamic" ? group : -1, linearRows(facts));
+    const { activation_scheme, activation_group_size: group } = params;
+    const divides = dividesRows(activation_scheme === "dynamic" ? group : -1, linearRows(facts));
     if (!divides.ok) return divides;
     return acceptsLinear({ bits: 8, group_size: weightGroup(params), symmetric: true }, facts);
   },
@@ -106,7 +105,9 @@ export default defineMethod({
   seed: (boldness) => boldness === "balanced" ? { activation_group_size: "auto" } : null,
   next(params, finding) {
     if (finding === "kept") return null;
-    return params.activations === "static" ? { ...params, activations: "dynamic" } : null;
+    return params.activation_scheme === "static"
+      ? { ...params, activation_scheme: "dynamic" }
+      : null;
   },
   estimateSeconds({ samples }, { model, device }) {
     const a_weight = SECONDS_A_WEIGHT + samples * SECONDS_A_WEIGHT_AND_WINDOW;

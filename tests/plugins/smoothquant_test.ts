@@ -20,11 +20,11 @@ function heldBy(runtime: string, params: Record<string, string | number>) {
 
 Deno.test("fixed ranges of inputs run in torch alone, which calls itself emulated", () => {
   for (const runtime of ["openvino", "llama.cpp"]) {
-    const held = heldBy(runtime, { activations: "static" });
+    const held = heldBy(runtime, { activation_scheme: "static" });
     assert.match(held.reason ?? "", /by what they are, not by a fixed range/);
-    assert.ok(heldBy(runtime, { activations: "dynamic" }).ok, runtime);
+    assert.ok(heldBy(runtime, { activation_scheme: "dynamic" }).ok, runtime);
   }
-  assert.ok(heldBy("transformers", { activations: "static" }).ok);
+  assert.ok(heldBy("transformers", { activation_scheme: "static" }).ok);
   assert.notEqual(runtimes.find(({ name }) => name === "transformers")?.emulates, undefined);
 });
 

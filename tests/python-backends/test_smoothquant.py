@@ -80,10 +80,10 @@ def outliers(out: Path) -> Path:
     return out
 
 
-@pytest.mark.parametrize("activations", ["dynamic", "static"])
-def test_smoothing_wins_back_what_outliers_cost(activations: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("activation_scheme", ["dynamic", "static"])
+def test_smoothing_wins_back_what_outliers_cost(activation_scheme: str, tmp_path: Path) -> None:
     source = outliers(tmp_path / "outliers")
-    params = {**PER_TENSOR, "weight_scale": "per_channel", "activations": activations}
+    params = {**PER_TENSOR, "weight_scale": "per_channel", "activation_scheme": activation_scheme}
     act(tmp_path / "plain", "smoothquant", {**params, "smoothing": 0.0}, parent=source)
     done = act(tmp_path / "smooth", "smoothquant", {**params, "smoothing": 0.6}, parent=source)
     plain, smooth = divergence(tmp_path / "plain"), divergence(tmp_path / "smooth")
@@ -93,7 +93,7 @@ def test_smoothing_wins_back_what_outliers_cost(activations: str, tmp_path: Path
 
 
 def test_the_tiny_model_keeps_its_function_but_for_rounding(tmp_path: Path) -> None:
-    act(tmp_path / "child", "smoothquant", {"activations": "floats"})
+    act(tmp_path / "child", "smoothquant", {"activation_scheme": "floats"})
     child = read(tmp_path / "child")
     assert {tensor.activation_bits for tensor in child.stored.values()} == {None}
     assert divergence(tmp_path / "child") < 1e-3
@@ -102,7 +102,7 @@ def test_the_tiny_model_keeps_its_function_but_for_rounding(tmp_path: Path) -> N
 
 
 def test_a_fixed_range_is_written_read_and_computed_with(tmp_path: Path) -> None:
-    params = {"activations": "static", "smoothing": 0.0}
+    params = {"activation_scheme": "static", "smoothing": 0.0}
     act(tmp_path / "child", "smoothquant", params)
     config = json.loads((tmp_path / "child" / "config.json").read_text())
     declared = config["quantization_config"]["config_groups"]["group_0"]["input_activations"]

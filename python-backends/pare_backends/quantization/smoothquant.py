@@ -43,7 +43,9 @@ class Params:
         "per_channel", choices=("per_channel", "per_tensor", "per_group"), unit="weights a scale"
     )
     group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
-    activations: str = choice("dynamic", choices=("dynamic", "static", "floats"), unit="inputs")
+    activation_scheme: str = choice(
+        "dynamic", choices=("dynamic", "static", "floats"), unit="inputs"
+    )
     activation_group_size: int = choice(
         64, choices=GROUP_SIZES, unit="features a scale, -1 = whole token"
     )
@@ -57,7 +59,7 @@ class Params:
     @property
     def input_group(self) -> int:
         """Features of a token that share a scale; -1 = all."""
-        return self.activation_group_size if self.activations == "dynamic" else -1
+        return self.activation_group_size if self.activation_scheme == "dynamic" else -1
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
@@ -122,10 +124,10 @@ class Work:
         else:
             threads = self.context.report.threads
             made = round_matrix(layer, weight, BITS, params.weight_group, True, threads=threads)
-        if params.activations == "floats":
+        if params.activation_scheme == "floats":
             return made
         fixed = None
-        if params.activations == "static":
+        if params.activation_scheme == "static":
             scales = scaling.inputs.get(layer, np.ones(weight.shape[1]))
             fixed = input_scale(statistics.largest.double().numpy() / scales)
             self.context.figure("input_scale", fixed, layer=layer)
