@@ -1,4 +1,5 @@
 import { html, raw } from "hono/html";
+import { limitUnit, limitWords, metricWords } from "../../../core/mod.ts";
 import { type Spark, sparkline, sparkWords } from "../../pages/sparkline.ts";
 import type { Row } from "../resources/studies.ts";
 import type { Page } from "../resources/trials.ts";
@@ -104,7 +105,7 @@ export function sampleTable(
 
 function measured(trial: Row): Markup {
   return table("Figures", [
-    { heading: "metric", cell: (row) => text(row["metric"]) },
+    { heading: "metric", cell: (row) => metricWords(text(row["metric"])) },
     {
       heading: "value",
       cell: (row) => row["unit"] === "bytes" ? size(row["value"]) : figure(row["value"], 4),
@@ -136,7 +137,11 @@ function lineage(trial: Row): Markup {
 function verdicts(trial: Row): Markup {
   return html`${
     table("Limits", [
-      { heading: "limit", cell: (row) => text(row["constraint_name"]) },
+      {
+        heading: "limit",
+        cell: (row) =>
+          limitWords(text(row["constraint_name"])) + limitUnit(text(row["constraint_name"])),
+      },
       { heading: "verdict", cell: (row) => text(row["verdict"]) },
       { heading: "value", cell: (row) => figure(row["value"]), numeric: true },
       { heading: "threshold", cell: (row) => figure(row["threshold"]), numeric: true },

@@ -1,15 +1,14 @@
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT_ROOT } from "../../home.ts";
-import { sha256File } from "../../storage/file_hash.ts";
 import type { Store } from "../../store/store.ts";
+import { knownHash, linesAt } from "./file_lines.ts";
 import type { Row } from "./studies.ts";
 
 /** Characters of a prompt that a page shows. */
 const MOST_CHARS = 2_000;
 /** A file that is longer is not read for the sake of a page. */
-const MOST_BYTES = 64 << 20;
+const MOST_BYTES = 1 << 30;
 
 /** The file that holds a task's rows: pare's own, or the one that the study was given, unchanged. */
 async function fileOf(task: string, dataset: string, sha256: string | null) {
@@ -18,7 +17,7 @@ async function fileOf(task: string, dataset: string, sha256: string | null) {
   if (existsSync(shipped)) return shipped;
   if (!dataset.endsWith(".jsonl") || sha256 === null || !existsSync(dataset)) return null;
   if (Deno.statSync(dataset).size > MOST_BYTES) return null;
-  return await sha256File(dataset) === sha256 ? dataset : null;
+  return await knownHash(dataset) === sha256 ? dataset : null;
 }
 
 /** What a row of data asks. */
@@ -43,19 +42,20 @@ export async function promptsOf(
     "SELECT dataset, dataset_sha256 FROM studies WHERE study_id = $study",
     { params: { study: study_id } },
   );
-  const lines = new Map<string, string[]>();
-  for (const task of new Set(samples.map((sample) => String(sample["task"])))) {
+  const lines = new Map<string, Map<number, string>>();
+  for (const [task, own] of Map.groupBy(samples, (sample) => String(sample["task"]))) {
     const sha256 = study?.["dataset_sha256"] ?? null;
     const file = await fileOf(
       task,
       String(study?.["dataset"] ?? ""),
       sha256 === null ? null : String(sha256),
     );
-    if (file !== null) lines.set(task, (await readFile(file, "utf8")).split("\n"));
+    const numbers = new Set(own.map((sample) => Number(sample["sample_id"])));
+    if (file !== null) lines.set(task, await linesAt(file, numbers));
   }
   return samples.map((sample) => {
     const row = Number(sample["sample_id"]);
     const own = lines.get(String(sample["task"]));
-    return Number.isInteger(row) ? promptOf(own?.[row] || undefined) : null;
+    return Number.isInteger(row) ? promptOf(own?.get(row) || undefined) : null;
   });
 }

@@ -136,13 +136,16 @@ export function studiesReport(
       heading(2, `Front ${at + 1}: ${group.map(idOf).join(", ")}`),
       ...frontBlocks(group, frontFile(at)),
     ]),
-    ...(beside.length === 0 ? [] : [
+    ...(groups.length === 0 ? [] : [
       heading(2, "The recommended trials beside each other"),
-      ...list(
-        beside.map(({ first, second, sentences }) =>
+      ...list([
+        ...beside.map(({ first, second, sentences }) =>
           `${second} against ${first}: ${sentences.join(" ")}`
         ),
-      ),
+        ...groups.flat().filter(({ view: { recommended } }) => recommended === null).map((one) =>
+          `${idOf(one)} recommends no trial: nothing of it is paired.`
+        ),
+      ]),
     ]),
     heading(2, "What differs between them"),
     ...differing(studies),
