@@ -111,7 +111,9 @@ export function pager(
 ): Markup | string {
   const last = Math.max(1, Math.ceil(total / page_size));
   if (last === 1) return "";
-  const before = page > 1 ? html`<a rel="prev" href="${href(page - 1)}">Previous</a>` : "";
+  const before = page > 1
+    ? html`<a rel="prev" href="${href(Math.min(page - 1, last))}">Previous</a>`
+    : "";
   const next = page < last ? html`<a rel="next" href="${href(page + 1)}">Next</a>` : "";
   return html`<nav class="pager" aria-label="Pages">${before}
 <span>page ${page} of ${last}, ${total} in all</span> ${next}</nav>`;

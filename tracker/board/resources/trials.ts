@@ -66,8 +66,21 @@ export async function listTrials(
     offset: (page - 1) * page_size,
   };
   const { rows } = await store.query(sql, { params });
-  const total = Number(rows[0]?.["total"] ?? 0);
+  const total = await totalOf(store, sql, params, rows);
   return { rows: rows.map(({ total: _, ...row }) => row), total, page, page_size };
+}
+
+/** How many rows a list has in all, also where a page behind its end was asked for. */
+async function totalOf(
+  store: Store,
+  sql: string,
+  params: { readonly offset: number; readonly [name: string]: string | number },
+  rows: readonly Row[],
+): Promise<number> {
+  const [row] = rows.length > 0 || params.offset === 0
+    ? rows
+    : (await store.query(sql, { params: { ...params, limit: 1, offset: 0 } })).rows;
+  return Number(row?.["total"] ?? 0);
 }
 
 const TRIAL = `
@@ -137,12 +150,25 @@ export async function readTrial(stores: BoardStores, study_id: string, name: str
   return { ...row, ...Object.fromEntries(LISTS.map((list) => [list, row[list] ?? []])) };
 }
 
-const FLIPS = `SELECT count(*) OVER () AS total, fidelity, task, sample_id, gold, reference_answer,
-  other_answer, reference_score, other_score, difference
-FROM sample_pairs($first, $second)
-WHERE ($task = '' OR task = $task) AND fidelity = '${FULL}' AND
-  CASE $which WHEN 'won' THEN difference > 0 WHEN 'lost' THEN difference < 0 ELSE difference <> 0 END
-ORDER BY task, TRY_CAST(sample_id AS BIGINT), sample_id LIMIT $limit OFFSET $offset`;
+// Of a million samples the names alone are sorted and counted; a page's texts are looked up then.
+const FLIPS = `WITH found AS MATERIALIZED (
+  SELECT fidelity, task, sample_id, sample_hash, reference_score, other_score, difference
+  FROM sample_pairs($first, $second)
+  WHERE ($task = '' OR task = $task) AND fidelity = '${FULL}' AND
+    CASE $which WHEN 'won' THEN difference > 0 WHEN 'lost' THEN difference < 0 ELSE difference <> 0 END
+), shown AS MATERIALIZED (
+  SELECT * FROM found
+  ORDER BY task, TRY_CAST(sample_id AS BIGINT), sample_id LIMIT $limit OFFSET $offset
+)
+SELECT (SELECT count(*) FROM found) AS total, f.fidelity, f.task, f.sample_id, a.gold,
+  a.answer AS reference_answer, b.answer AS other_answer, f.reference_score, f.other_score,
+  f.difference
+FROM shown f
+JOIN samples a ON a.trial_id = $first AND a.fidelity = f.fidelity AND a.task = f.task
+  AND a.sample_hash = f.sample_hash AND a.sample_id = f.sample_id
+JOIN samples b ON b.trial_id = $second AND b.fidelity = f.fidelity AND b.task = f.task
+  AND b.sample_hash = f.sample_hash
+ORDER BY f.task, TRY_CAST(f.sample_id AS BIGINT), f.sample_id`;
 
 export interface FlipPage {
   readonly which: "won" | "lost" | "changed";
@@ -165,7 +191,7 @@ export async function listFlips(
   const prompts = await promptsOf(store, second.slice(0, second.lastIndexOf("/")), rows);
   return {
     rows: rows.map(({ total: _, ...row }, at) => ({ ...row, prompt: prompts[at] ?? null })),
-    ...{ total: Number(rows[0]?.["total"] ?? 0), page, page_size },
+    ...{ total: await totalOf(store, FLIPS, params, rows), page, page_size },
   };
 }
 
