@@ -6,7 +6,7 @@ import {
   recordedStudy,
   type RecordedTrial,
 } from "../../tracker/reproduce/recorded_trial.ts";
-import { repeatedRequest } from "../../tracker/reproduce/repeat_trial.ts";
+import { climbedRungs, repeatedRequest } from "../../tracker/reproduce/repeat_trial.ts";
 import { driftText, trialNamed } from "../../tracker/reproduce/reproduce_command.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
@@ -108,15 +108,27 @@ Deno.test("a cost of another machine is not compared, and what differs is named"
 });
 
 Deno.test("a trial is repeated as it was asked for, without what ends or steers a search", () => {
-  const request = repeatedRequest(STUDY_HERE, TRIAL, { dataset: "/here/own.jsonl" });
+  const request = repeatedRequest(STUDY_HERE, { dataset: "/here/own.jsonl" });
   assert.equal(request.seed, 7);
   assert.deepEqual(request.methods, ["rtn"]);
-  assert.equal(request.fidelity, "full");
+  assert.equal(request.fidelity, undefined, "it climbs the rungs that it climbed");
   assert.equal(request.dataset, "/here/own.jsonl");
   assert.equal(request.earlier_studies, false);
   for (const field of ["max_trials", "budget_seconds", "sampler"]) {
     assert.ok(!(field in request), field);
   }
+});
+
+Deno.test("a trial is measured again on each rung that it was measured on", () => {
+  const on = (...rungs: string[]) => ({
+    measurements: rungs.map((fidelity) => ({ ...measurement("accuracy", 0.5), fidelity })),
+    answers: [],
+  });
+  const rungs = ["likelihood", "proxy", "half", "full"];
+  assert.deepEqual(climbedRungs(on("full", "proxy"), rungs), ["proxy", "full"]);
+  assert.deepEqual(climbedRungs(on("likelihood"), rungs), ["likelihood"]);
+  assert.deepEqual(climbedRungs({ ...on(), answers: TRIAL.answers }, rungs), ["full"]);
+  assert.deepEqual(climbedRungs(on(), rungs), ["likelihood"]);
 });
 
 Deno.test("a trial of which nothing was measured, or that is none, is refused in a sentence", () => {

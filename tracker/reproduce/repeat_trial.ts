@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import {
-  isDecisive,
   replayStudy,
+  rungNames,
   type StudyEvent,
   StudyLimits,
   StudyRequest,
@@ -35,21 +35,27 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
 /** What the trial's study asked for, without what ends it or proposes: one recipe is run. */
 export function repeatedRequest(
   { request }: Pick<RecordedStudy, "request">,
-  { fidelity }: Pick<RecordedTrial, "fidelity">,
   { model, dataset }: Pick<RepeatOptions, "model" | "dataset">,
 ): StudyRequest {
   const kept = Object.fromEntries(
     Object.entries(request).filter(([field]) => !LEFT_OUT.has(field)),
   );
-  // A trial that ended on an earlier rung climbs again as the study asked.
-  const rung = fidelity !== null && isDecisive(fidelity) ? { fidelity } : {};
   return StudyRequest.parse({
     ...kept,
-    ...rung,
     earlier_studies: false,
     ...(model === undefined ? {} : { model_name: model }),
     ...(dataset === undefined ? {} : { dataset }),
   });
+}
+
+/** The rungs that a trial was measured on, lowest first; of an old record without any, the first. */
+export function climbedRungs(
+  { measurements, answers }: Pick<RecordedTrial, "measurements" | "answers">,
+  rungs: readonly string[],
+): string[] {
+  const seen = new Set([...measurements, ...answers].map(({ fidelity }) => fidelity));
+  const climbed = rungs.filter((rung) => seen.has(rung));
+  return climbed.length === 0 ? rungs.slice(0, 1) : climbed;
 }
 
 /** Refuses another model or other data: what comes of those says nothing of the trial. */
@@ -112,7 +118,7 @@ export async function repeatTrial(
   });
   const session = await openAgain(
     study,
-    () => lab.open(repeatedRequest(study, trial, options), "again"),
+    () => lab.open(repeatedRequest(study, options), "again"),
   );
   await requireSame(study, session);
   await drive(session, trial, options);
@@ -137,6 +143,7 @@ async function openAgain(study: RecordedStudy, open: () => Promise<StudySession>
   }
 }
 
+/** The trial's steps one by one: on each rung that it climbed, whatever would have stopped it today. */
 async function drive(
   session: StudySession,
   trial: RecordedTrial,
@@ -144,11 +151,24 @@ async function drive(
 ): Promise<void> {
   if (session.request.evaluation !== undefined) {
     await session.run({ signal, onEvent });
-  } else if (trial.actions.length > 0) {
-    await session.run(trial.actions, { signal, onEvent });
-    await session.stop();
-  } else {
-    await using hand = await session.byHand({ signal, onEvent });
-    await hand.baseline();
+    return;
   }
+  await using hand = await session.byHand({ signal, onEvent });
+  await hand.baseline();
+  if (trial.actions.length === 0) return;
+  const { fidelity } = session.request;
+  const known = fidelity === undefined ? rungNames(hand.spec) : [fidelity];
+  const [first, ...above] = climbedRungs(trial, known);
+  const one = await hand.begin(hand.recipe(trial.actions));
+  for (let left = trial.actions.length; left > 0 && one.ended === null; left--) {
+    await one.apply();
+    const midway = session.request.gate_actions === true && left > 1;
+    if (midway && one.ended === null) await one.evaluate();
+  }
+  if (one.ended === null) await one.evaluate(first);
+  if (one.ended === null) await one.measure();
+  for (const rung of above) {
+    if (one.ended === null) await one.evaluate(rung);
+  }
+  await one.learn();
 }
