@@ -10,7 +10,7 @@ from tiny_model import act, calibration, tiny_dir
 
 from pare_backends.checkpoint import load_dequantized, read
 from pare_backends.failures import StageFailure
-from pare_backends.quantization.extract import grid_tensor
+from pare_backends.quantization.libraries.extract import grid_tensor
 
 PARAMS = {"bits": 3, "group_size": 32, "samples": 16}
 

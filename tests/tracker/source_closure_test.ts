@@ -19,7 +19,11 @@ Deno.test("a method's source has the helpers that it imports, and no other metho
   assert.ok(!rtn.some((file) => /gptq|autoround|int8/.test(file)), rtn.join(" "));
   const gptq = await closureOf("quantization/gptq.py");
   for (
-    const file of ["quantization/extract.py", "quantization/freeze.py", "quantization/watch.py"]
+    const file of [
+      "quantization/libraries/extract.py",
+      "quantization/libraries/freeze.py",
+      "quantization/libraries/watch.py",
+    ]
   ) {
     assert.ok(gptq.includes(file), `${file}, imported inside a function, is missing`);
   }

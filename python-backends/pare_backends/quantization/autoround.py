@@ -10,7 +10,7 @@ from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import choice, flag, integer, real
 from pare_backends.methods.context import Context
-from pare_backends.quantization.extract import grid_tensor
+from pare_backends.quantization.libraries.extract import grid_tensor
 from pare_backends.quantization.layer_checks import check_layers
 
 GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
@@ -50,9 +50,9 @@ def tune(model: Any, tokenizer: Any, windows: Any, params: Params, context: Cont
     from auto_round import AutoRound
     from torch.utils.data import DataLoader
 
-    from pare_backends.quantization.freeze import frozen_garbage
-    from pare_backends.quantization.routed import count_routed, routed_note
-    from pare_backends.quantization.watch import watch_blocks
+    from pare_backends.quantization.libraries.freeze import frozen_garbage
+    from pare_backends.quantization.libraries.routed import count_routed, routed_note
+    from pare_backends.quantization.libraries.watch import watch_blocks
 
     rows: Any = [{"input_ids": row, "attention_mask": torch.ones_like(row)} for row in windows]
     batch = min(BATCH, len(rows))

@@ -11,9 +11,9 @@ from typing import Any
 from pare_backends.checkpoint import BitmaskTensor, Checkpoint, GridTensor
 from pare_backends.knobs import choice, flag, integer, real
 from pare_backends.methods.context import Context
-from pare_backends.quantization.extract import grid_tensor
+from pare_backends.quantization.libraries.extract import grid_tensor
 from pare_backends.quantization.layer_checks import check_layers
-from pare_backends.quantization.zeros import kept_zeros
+from pare_backends.quantization.libraries.zeros import kept_zeros
 
 ALL_EXPERTS = "GPTQ weighs each expert's errors by all tokens of its block, however few are its own"
 GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
@@ -84,9 +84,9 @@ def run_oneshot(
     from llmcompressor.modifiers.gptq import GPTQModifier
     from torch.utils.data import DataLoader
 
-    from pare_backends.quantization.freeze import frozen_garbage
-    from pare_backends.quantization.routed import count_routed, routed_note
-    from pare_backends.quantization.watch import watch_blocks
+    from pare_backends.quantization.libraries.freeze import frozen_garbage
+    from pare_backends.quantization.libraries.routed import count_routed, routed_note
+    from pare_backends.quantization.libraries.watch import watch_blocks
 
     recipe = GPTQModifier(
         config_groups={f"group_{number}": one for number, one in enumerate(schemes)},

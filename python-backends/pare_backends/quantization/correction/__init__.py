@@ -1,0 +1,1 @@
+"""Low-rank factors that take back what compression changed in a layer's outputs."""

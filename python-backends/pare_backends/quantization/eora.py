@@ -1,0 +1,164 @@
+"""EoRA (Liu et al. 2024, arXiv 2410.21271): low-rank factors beside rounded or pruned weights,
+which take back what that changed in the layers' outputs. In closed form: nothing is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from pare_backends.checkpoint import Checkpoint, read
+from pare_backends.checkpoint.adapter import Adapter
+from pare_backends.failures import StageFailure
+from pare_backends.finetuning.factors import PREFIX, check_trainable, checked, target_modules
+from pare_backends.knobs import integer
+from pare_backends.methods.context import Context
+from pare_backends.pruning.block_pass import Block, BlockPass, Inputs
+from pare_backends.pruning.calibrated import on_device
+from pare_backends.quantization.correction.eigenspace import factors, weighted_error
+from pare_backends.quantization.folding.statistics import gather, read_statistics
+
+
+@dataclass(frozen=True)
+class Params:
+    """Knobs; the same as in plugins/quantization/eora.ts."""
+
+    rank: int = integer(16, minimum=1, maximum=512, unit="columns of each low-rank factor")
+    samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
+
+
+def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
+    """The checkpoint as it is, with factors beside its linear layers; each block's are found on the
+    outputs of those that are corrected already."""
+    check_trainable(checkpoint, context, merge=False)
+    original = original_of(checkpoint, context)
+    check_rank(original, params.rank, context)
+    windows = context.calibration(params.samples)
+    model, windows = on_device(context.load_linear(checkpoint)[0], windows)
+    modules = {layer: context.layout.modules[layer] for layer in context.layout.linear}
+    work = Work(params, context, checkpoint, original, model, modules)
+    with context.report.span("correct"):
+        BlockPass(model, modules, gather).run(windows, work.block)
+    lost, left = work.lost, work.left
+    share = "nothing was lost" if lost == 0 else f"{left / lost:.1%} of the lost squares are left"
+    context.notes.append(
+        f"EoRA corrects {len(modules)} layers by factors of rank {params.rank}: {share} on"
+        f" {params.samples} calibration windows"
+    )
+    return replace(checkpoint, adapter=adapter_of(work, model, context))
+
+
+def original_of(checkpoint: Checkpoint, context: Context) -> Checkpoint:
+    """The uncompressed model; raises where its layers are no layers of this one's."""
+    if context.original_dir is None:
+        raise StageFailure("bad_input", "Cannot correct: no original was given with the action")
+    original = read(context.original_dir)
+    why = None
+    for layer in context.layout.linear:
+        held = layer in original.stored or f"{layer}.weight" in original.floats
+        if not held or original.shape(layer) != checkpoint.shape(layer):
+            why = f"{layer} has another shape than the original's: factors mend no cut"
+            break
+    for name in checkpoint.floats:
+        small = len(checkpoint.float_shape(name)) == 1
+        if why is None and small and name in original.floats:
+            own, other = (
+                np.asarray(one.floats[name], np.float32) for one in (checkpoint, original)
+            )
+            if own.shape != other.shape or np.abs(own - other).max() > 1e-2 * np.abs(other).max():
+                why = (
+                    f"{name} is not the original's: scales are folded into it, or it was"
+                    " trained, so that the layers' inputs are others"
+                )
+    if why is not None:
+        raise StageFailure(
+            "invalid",
+            f"Cannot correct towards the original: {why}",
+            hint="Correct what rounds or prunes weights and leaves norms and shapes as they were",
+        )
+    return original
+
+
+def check_rank(original: Checkpoint, rank: int, context: Context) -> None:
+    """Raises where a layer is narrower than the rank."""
+    for layer in context.layout.linear:
+        width = min(original.shape(layer))
+        if rank > width:
+            raise StageFailure(
+                "invalid",
+                f"Cannot correct by factors of rank {rank}: {layer} is {width} wide",
+                hint=f"Take a rank of at most {width}",
+            )
+
+
+@dataclass
+class Work:
+    """Block after block: the factors, then the model with them."""
+
+    params: Params
+    context: Context
+    checkpoint: Checkpoint
+    original: Checkpoint
+    model: Any
+    modules: Mapping[str, str]  # by layer
+    made: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)  # (B, A) float16
+    lost: float = 0.0  # squares of the outputs' differences, without the factors
+    left: float = 0.0  # and with them
+
+    def block(self, block: Block, inputs: Mapping[str, Inputs]) -> bool:
+        """Corrects a block's layers; says that the model has changed."""
+        import torch
+
+        known = {id(held): read_statistics(held) for held in inputs.values()}
+        for layer in block.layers:
+            products = known[id(inputs[layer])].products.double().numpy()
+            own, other = (self.context.matrix(c, layer) for c in (self.checkpoint, self.original))
+            difference = other - own
+            high, low = (
+                half(one, layer) for one in factors(difference, products, self.params.rank)
+            )
+            self.made[layer] = (high, low)
+            delta = high.astype(np.float32) @ low.astype(np.float32)
+            self.tell(layer, difference, delta, products)
+            weight = self.model.get_submodule(self.modules[layer]).weight
+            weight += torch.from_numpy(delta).to(weight.device)
+            self.context.report.progress("correct", len(self.made), len(self.modules), "layers")
+        return True
+
+    def tell(
+        self, layer: str, difference: np.ndarray, delta: np.ndarray, products: np.ndarray
+    ) -> None:
+        """Counts what was lost, and what of it is left."""
+        lost = weighted_error(difference, products)
+        left = weighted_error(difference - delta, products)
+        self.lost, self.left = self.lost + lost, self.left + left
+        self.context.figure("error_left", left / lost if lost > 0 else 0.0, layer=layer)
+
+
+def half(values: np.ndarray, layer: str) -> np.ndarray:
+    """The factor as it is stored."""
+    with np.errstate(over="ignore"):
+        return checked(values.astype(np.float16), f"a factor of {layer}")
+
+
+def adapter_of(work: Work, model: Any, context: Context) -> Adapter:
+    """The factors in peft's own names and words."""
+    from peft import LoraConfig
+
+    config = LoraConfig(
+        r=work.params.rank,
+        lora_alpha=work.params.rank,
+        target_modules=target_modules(model, list(work.modules.values())),
+        fan_in_fan_out=bool(context.layout.transposed),
+        inference_mode=True,
+        task_type="CAUSAL_LM",
+    ).to_dict()
+    plain = {key: sorted(v) if isinstance(v, set) else v for key, v in config.items()}
+    tensors: dict[str, np.ndarray] = {}
+    for layer, (high, low) in work.made.items():
+        name = f"{PREFIX}{work.modules[layer]}"
+        tensors[f"{name}.lora_A.weight"] = low
+        tensors[f"{name}.lora_B.weight"] = high
+    return Adapter(plain, tensors)

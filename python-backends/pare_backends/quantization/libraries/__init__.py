@@ -1,0 +1,1 @@
+"""What stands around libraries that round: their progress, garbage, zeros, experts and integers."""
