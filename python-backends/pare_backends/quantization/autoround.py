@@ -10,8 +10,8 @@ from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import choice, flag, integer, real
 from pare_backends.methods.context import Context
-from pare_backends.quantization.libraries.extract import grid_tensor
 from pare_backends.quantization.layer_checks import check_layers
+from pare_backends.quantization.libraries.extract import grid_tensor
 
 GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 BATCH = 4

@@ -11,8 +11,8 @@ from typing import Any
 from pare_backends.checkpoint import BitmaskTensor, Checkpoint, GridTensor
 from pare_backends.knobs import choice, flag, integer, real
 from pare_backends.methods.context import Context
-from pare_backends.quantization.libraries.extract import grid_tensor
 from pare_backends.quantization.layer_checks import check_layers
+from pare_backends.quantization.libraries.extract import grid_tensor
 from pare_backends.quantization.libraries.zeros import kept_zeros
 
 ALL_EXPERTS = "GPTQ weighs each expert's errors by all tokens of its block, however few are its own"
