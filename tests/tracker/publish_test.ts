@@ -122,6 +122,47 @@ Deno.test("a published folder is whole, says what it leaves out, and overwrites 
     await assert.rejects(publishStudy(into), /nothing was published there/);
   }));
 
+/** Every text of a folder: of its files, of Parquet's columns and of the SQL box's database. */
+async function everyText(folder: string): Promise<string> {
+  const found: string[] = [];
+  for await (const { name, isFile } of Deno.readDir(folder)) {
+    const path = join(folder, name);
+    if (!isFile) found.push(await everyText(path));
+    else if (name.endsWith(".parquet")) found.push(await texts(path, "SELECT * FROM 'DIR'"));
+    else if (!name.endsWith(".png")) found.push(await Deno.readTextFile(path));
+  }
+  return found.join("\n");
+}
+
+Deno.test("nothing private stands anywhere in a published folder, wherever it was recorded", () =>
+  inDirectory(async (root) => {
+    const secret = "hf_abcdefghijklmnopqrst";
+    const said = `Cannot read /home/ada/secret-place/x.bin for ada at lovelace with ${secret}`;
+    await using store = await openStore(join(root, "store"), { write: true });
+    const records = JSON.stringify(studyRecords().filter(({ type }) => type !== "samples_written"))
+      .replaceAll("pare run --model tiny", `pare run --model /home/ada/secret-place/tiny ${secret}`)
+      .replaceAll('"/models/', '"/home/ada/secret-place/');
+    for (const record of JSON.parse(records)) {
+      if (record.type === "trial_closed" && record.trial.number === 2) {
+        record.trial.failure = { kind: "crash", message: said, hint: said, stage: "apply" };
+        record.trial.state = "failed";
+      }
+      await store.record(record);
+    }
+    const note = { type: "note", at: AT, study_id: STUDY, trial_id: null, note_id: "n3" } as const;
+    await store.record({ ...note, text: said });
+    const directory = join(root, "out");
+    const registry = await discoverPlugins();
+    await publishStudy({ store, study_id: STUDY, registry, hidden, directory, force: false });
+    const text = await everyText(directory);
+    assert.match(text, /Cannot read …\/x\.bin for \(user\) at \(host\) with \(secret\)/);
+    for (const word of [secret, "secret-place", "/home/ada", "lovelace", root]) {
+      const at = text.indexOf(word);
+      assert.equal(at, -1, text.slice(Math.max(0, at - 200), at + 100));
+    }
+    assert.doesNotMatch(text, /\bada\b/);
+  }));
+
 Deno.test("a benchmark passes its texts on only where it names a licence", async () => {
   const { tasks } = await discoverPlugins();
   const named = (name: string) => tasks.find((task) => task.name === name)?.licence;

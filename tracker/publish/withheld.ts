@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 
-/** An absolute path of two parts or more, behind what may stand before one; RE2 reads it, too. */
-export const PATH = String.raw`(^|[\s"'(=,:;\[])/(?:[\w@%+.~-]+/)+([\w@%+.~-]+)`;
+/** A path of two parts or more from the root or a home, behind what may stand before it; RE2 reads it, too. */
+export const PATH = String.raw`(^|[\s"'(=,:;\[])~?/(?:[\w@%+.~-]+/)+([\w@%+.~-]+)`;
 /** Tokens by the marks that their makers give them. */
 export const TOKEN = String
   .raw`\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|glpat-[A-Za-z0-9_-]{16,}|AKIA[A-Z0-9]{16})`;
