@@ -33,7 +33,9 @@ function usersWeights(given: NonNullable<StudyRequest["objectives"]>): RewardWei
 export function weightsText(weights: RewardWeights): string {
   return WEIGHTS.flatMap((name) => {
     const words = name === "co2" ? "CO2" : name;
-    return weights[name] === undefined ? [] : [`${words} ${weights[name]}`];
+    const weight = weights[name];
+    // Weights are scaled to sum to 1: three digits say what a reader wants of them.
+    return weight === undefined ? [] : [`${words} ${Number(weight.toPrecision(3))}`];
   }).join(", ");
 }
 

@@ -1,5 +1,5 @@
 import type { JournalRecord } from "../../core/mod.ts";
-import { trialName } from "../../core/mod.ts";
+import { metricWords, trialName } from "../../core/mod.ts";
 import { journalSize } from "../store/index/sink.ts";
 import { readJournal } from "../store/journal/reader.ts";
 import { studyOf } from "../store/journal/record_line.ts";
@@ -34,7 +34,7 @@ export function sentenceOf(record: JournalRecord): string | null {
       return `${trialName(number)} is ${state}${failure === null ? "" : `: ${failure.message}`}`;
     }
     case "alert":
-      return `alert: ${record.condition}: ${record.evidence}`;
+      return `alert: ${record.condition.replaceAll("_", " ")}: ${record.evidence}`;
     case "note":
       return `note: ${record.text}`;
     case "artifact_written":
@@ -43,7 +43,9 @@ export function sentenceOf(record: JournalRecord): string | null {
       } ${record.artifact.artifact_id}`;
     case "measured":
       return `${nameOf(record.trial_id)} is measured: ${
-        [...new Set(record.measurements.map(({ metric }) => metric))].slice(0, 6).join(", ")
+        [...new Set(record.measurements.map(({ metric }) => metricWords(metric)))].slice(0, 6).join(
+          ", ",
+        )
       }`;
     default:
       return null;

@@ -1,17 +1,17 @@
 import { html } from "hono/html";
-import { metricOf } from "../../../core/mod.ts";
+import { metricOf, metricWords } from "../../../core/mod.ts";
 import type { StudiesBeside, TrialsBeside } from "../../commands/output/json_shapes.ts";
 import type { Row } from "../resources/studies.ts";
 import type { Page } from "../resources/trials.ts";
 import { studiesCompared } from "./compare_studies.ts";
 import { layout, type Markup } from "./layout.ts";
-import { figure, interval, size, table, text, trialPath } from "./parts.ts";
+import { figure, interval, listOf, size, table, text, trialPath } from "./parts.ts";
 import { type SamplesState, sampleTable } from "./trial_page.ts";
 
 function form(first: string, second: string): Markup {
   return html`<form class="line" method="get" action="/compare">
-<label>First <input name="first" value="${first}" required placeholder="STUDY/t00 or STUDY"></label>
-<label>Second <input name="second" value="${second}" required placeholder="STUDY/t01 or STUDY"></label>
+<label>First <input name="first" size="32" value="${first}" required placeholder="STUDY/t00 or STUDY"></label>
+<label>Second <input name="second" size="32" value="${second}" required placeholder="STUDY/t01 or STUDY"></label>
 <button>Compare</button></form>`;
 }
 
@@ -19,7 +19,7 @@ function tasks({ tasks }: TrialsBeside): Markup {
   const rows = tasks as unknown as Row[]; // fields of a task are values of a row
   return table("Quality, the second against the first", [
     { heading: "task", cell: (row) => text(row["task"]) },
-    { heading: "metric", cell: (row) => text(row["metric"]) },
+    { heading: "metric", cell: (row) => metricWords(text(row["metric"])) },
     { heading: "first", cell: (row) => figure(row["first"]), numeric: true },
     { heading: "second", cell: (row) => figure(row["second"]), numeric: true },
     {
@@ -35,14 +35,27 @@ function tasks({ tasks }: TrialsBeside): Markup {
   ], rows);
 }
 
-function costs({ costs }: TrialsBeside): Markup {
+/** How a cost came to be, where either trial did not measure it: an estimate is no measurement. */
+function howSaid(metric: string, trials: readonly Row[]): string {
+  const how = new Set(
+    trials.flatMap((trial) => listOf(trial["measurements"]))
+      .filter((row) => row["metric"] === metric && row["provenance"] !== "measured")
+      .map((row) => text(row["provenance"])),
+  );
+  return how.size === 0 ? "" : ` (${[...how].join(", ")})`;
+}
+
+function costs({ costs }: TrialsBeside, trials: readonly Row[]): Markup {
   const rows = costs as unknown as Row[]; // fields of a cost are values of a row
   const shown = (row: Row, which: string) =>
     metricOf(text(row["metric"]))?.unit === "bytes" ? size(row[which]) : figure(row[which]);
   return table("Costs", [
     {
       heading: "cost",
-      cell: (row) => metricOf(text(row["metric"]))?.heading ?? text(row["metric"]),
+      cell: (row) => {
+        const metric = text(row["metric"]);
+        return (metricOf(metric)?.heading ?? metricWords(metric)) + howSaid(metric, trials);
+      },
     },
     { heading: "first", cell: (row) => shown(row, "first"), numeric: true },
     { heading: "second", cell: (row) => shown(row, "second"), numeric: true },
@@ -108,7 +121,10 @@ export function comparePage(
           <section aria-labelledby="quality"><h2 id="quality">Quality</h2>${tasks(
             found.beside,
           )}${found.beside.refused.map((one) => html`<p class="refusal">${one}</p>`)}</section>
-          <section aria-labelledby="costs"><h2 id="costs">Costs</h2>${costs(found.beside)}</section>
+          <section aria-labelledby="costs"><h2 id="costs">Costs</h2>${costs(
+            found.beside,
+            found.trials,
+          )}</section>
           <section
             aria-labelledby="samples"><h2 id="samples">Samples won and lost by the second</h2>${sampleTable(
               found.samples,

@@ -1,13 +1,17 @@
 import { html } from "hono/html";
+import { metricWords } from "../../../core/mod.ts";
 import type { StudiesBeside } from "../../commands/output/json_shapes.ts";
 import { sameLines } from "../../commands/output/beside.ts";
 import type { Row } from "../resources/studies.ts";
 import type { Markup } from "./layout.ts";
 import { figure, shortName, size, studyPath, table, text, trialPath } from "./parts.ts";
 
+const COUNTS: ReadonlySet<string> = new Set(["trials", "failed"]);
+
 /** A figure of one study; its recommended trial as a link. */
 function cell(row: Row, which: "first" | "second", study_id: string): Markup | string {
   const [what, value] = [text(row["what"]), row[which]];
+  if (COUNTS.has(what)) return text(value);
   if (typeof value !== "string") return what === "size_bytes" ? size(value) : figure(value);
   return what === "recommended"
     ? html`<a href="${trialPath(value, study_id)}">${shortName(value)}</a>`
@@ -28,7 +32,7 @@ export function studiesCompared(beside: StudiesBeside): Markup {
     <p><a href="${studyPath(beside.first)}">${beside.first}</a> and
       <a href="${studyPath(beside.second)}">${beside.second}</a></p>
     ${table("What each came to", [
-      { heading: "what", cell: (row) => text(row["what"]).replaceAll("_", " "), heads: true },
+      { heading: "what", cell: (row) => metricWords(text(row["what"])), heads: true },
       column("first"),
       column("second"),
     ], rows)}</section>

@@ -1,5 +1,5 @@
 import { html, raw } from "hono/html";
-import { isDecisive } from "../../../core/mod.ts";
+import { isDecisive, metricWords, trialName } from "../../../core/mod.ts";
 import { dataElement } from "../../pages/page.ts";
 import { endedBy } from "../../view/ended_by.ts";
 import type { Submission } from "../queue.ts";
@@ -95,7 +95,9 @@ function trialList(study_id: string, trials: Page, state: StudyPageState): Marku
 <label>Find <input type="search" name="find" value="${state.find}"></label>
 <label>Order <select name="order">${
     orders.map((one) =>
-      one === state.order ? html`<option selected>${one}</option>` : html`<option>${one}</option>`
+      one === state.order
+        ? html`<option value="${one}" selected>${metricWords(one)}</option>`
+        : html`<option value="${one}">${metricWords(one)}</option>`
     )
   }</select></label><button>Show</button></form>
 ${
@@ -175,7 +177,7 @@ function alerts(study: Row): Markup | string {
     table("Alerts, the newest first", [
       { heading: "when", cell: (row) => moment(row["happened_at"]) },
       { heading: "trial", cell: (row) => trialLink(row["trial_id"]) },
-      { heading: "what", cell: (row) => text(row["condition"]) },
+      { heading: "what", cell: (row) => text(row["condition"]).replaceAll("_", " ") },
       { heading: "evidence", cell: (row) => text(row["evidence"]) },
       { heading: "what came of it", cell: (row) => text(row["outcome"]) },
     ], rows)
@@ -204,6 +206,14 @@ const STATES: Readonly<Record<string, string>> = {
   interrupted: "was interrupted: resume goes on with it",
 };
 
+/** What the study came to; the original by its words, as its name says little. */
+function recommendedLink(study: Row): Markup | string {
+  const link = trialLink(study["recommended"]);
+  return study["recommended"] === `${text(study["study_id"])}/${trialName(0)}`
+    ? html`${link}, the original`
+    : link;
+}
+
 function head(study: Row): Markup {
   const stop = endedBy(study["stop"] as string | null);
   const state = stop === null
@@ -213,7 +223,7 @@ function head(study: Row): Markup {
     ["state", state],
     ["model", text(study["model_name"])],
     ["dataset", text(study["dataset"])],
-    ["recommended", trialLink(study["recommended"])],
+    ["recommended", recommendedLink(study)],
     ["trials", `${text(study["trials"])}, ${text(study["completed"])} complete`],
     ["runtime", text(study["runtime"])],
     ["machine", `${text(study["device_name"])}, ${text(study["cores"])} cores`],

@@ -53,8 +53,8 @@ function paired(trial: Row): Markup | string {
   const rows = listOf(trial["differences"]);
   if (rows.length === 0) return "";
   return table("Against the baseline, sample by sample", [
-    { heading: "task", cell: (row) => text(row["task"]) },
-    { heading: "metric", cell: (row) => text(row["metric"]) },
+    { heading: "task", cell: (row) => row["task"] === null ? "all tasks" : text(row["task"]) },
+    { heading: "metric", cell: (row) => metricWords(text(row["metric"])) },
     {
       heading: "difference [95 %]",
       cell: (row) => interval(row["difference"], row["low"], row["high"]),
