@@ -23,6 +23,10 @@ const START_SECONDS = 8;
 /** As in int8.ts. */
 const LARGEST_AUTO_GROUP = 64;
 
+const EMULATED =
+  "no runtime here computes with fixed ranges of inputs: they are emulated, floats " +
+  "that are rounded as integers would be";
+
 interface SmoothParams {
   readonly smoothing: number;
   readonly weight_scale: "per_channel" | "per_tensor" | "per_group";
@@ -78,9 +82,12 @@ export default defineMethod({
   needs: { environment: "default", data: "calibration", gpu: false },
   leaves(params, facts) {
     const form = storedForm(params);
-    return params.smoothing > 0
+    const left = params.smoothing > 0
       ? leavesScaledForm(form, facts)
       : leavesRounded(["linear"], form, facts);
+    if (params.activation_scheme !== "static") return left;
+    const changes = left.changes.map((change) => ({ ...change, no_faster: EMULATED }));
+    return { ...left, changes };
   },
   order: roundsOnce,
   label: (params) => [

@@ -1,1 +1,1 @@
-"""Low-rank factors that take back what compression changed in a layer's outputs."""
+"""Weights corrected while they are rounded or after: by training, or by factors beside them."""
