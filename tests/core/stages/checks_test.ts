@@ -1,37 +1,11 @@
 /** The checks by themselves: just below and just above every threshold, and what is not judged. */
 import assert from "node:assert/strict";
-import type { Evaluation, Spec } from "../../../core/mod.ts";
 import { StagePlan, StagesPlan } from "../../../core/schemas/stages/plan.ts";
 import { pairedRetention, widening } from "../../../core/stages/retention_interval.ts";
 import { qualityChecks, verdictOf } from "../../../core/stages/judge.ts";
 import { adjusted, adjustmentFor } from "../../../core/stages/adjust.ts";
 import { methods } from "../spec_fixtures.ts";
-import { sample, world } from "../study_world.ts";
-
-const TASKS = ["general", "sums", "code", "kind"] as const;
-
-/** So many samples of each task, the first `right` of them right; chance is 0.25. */
-function evaluation(n: number, right: Partial<Record<typeof TASKS[number], number>>): Evaluation {
-  const samples = TASKS.flatMap((task) =>
-    Array.from({ length: n }, (_, i) => sample(task, i, i < (right[task] ?? 0) ? 1 : 0))
-  );
-  const row = world().input().facts && {
-    ...{ metric: "accuracy", unit: "1", direction: "maximize" as const, standard_error: 0.01, n },
-    ...{ fidelity: "full", provenance: "measured" as const, task_version: "1", slice: null },
-    ...{ runtime: null, numerics: null, device: "cpu", method: null, chance: 0.25 },
-  };
-  const measurements = TASKS.map((task) => ({ ...row, task, value: (right[task] ?? 0) / n }));
-  return { measurements, samples, protocol: {} };
-}
-
-const spec: Spec = {
-  ...world().input().spec,
-  tasks: TASKS.map((task) => ({ task, task_version: "1", metric: "accuracy", primary: true })),
-  missing_tasks: [{ task: "shop", reason: "it needs a simulated shop" }],
-};
-
-const N = 400;
-const HALF = { general: 300, sums: 300, code: 300, kind: 300 }; // 0.75: 0.5 above chance
+import { evaluationOf, HALF, N, scoredSpec } from "./scored_evaluation.ts";
 
 type PlanInput = (typeof StagesPlan)["_zod"]["input"];
 
@@ -56,9 +30,9 @@ function checks(
     plan,
     stage: StagePlan.parse({ name: "one", actions: [action], ...stage }),
     baseline: {
-      spec,
-      reference: evaluation(n, scaled(before)),
-      own: evaluation(n, scaled({ ...HALF, ...own })),
+      spec: scoredSpec,
+      reference: evaluationOf(n, scaled(before)),
+      own: evaluationOf(n, scaled({ ...HALF, ...own })),
       looks: 1,
     },
     parent: null,
