@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkRungs, StudyRequest, unknownName, UsageError } from "../core/mod.ts";
+import { checkRungs, stagesRequest, StudyRequest, unknownName, UsageError } from "../core/mod.ts";
 
 /** A schema without the wrappers that say what happens where nothing is given. */
 function bare(schema: unknown): unknown {
@@ -57,7 +57,10 @@ function sentence(issue: z.core.$ZodIssue, document: unknown): string {
   return `Cannot take "${field}": ${shown} is refused (${why})`;
 }
 
-/** Checks a study document; every fault is one sentence that names the field and its value. */
+/**
+ * Checks a study document; every fault is one sentence that names the field and its value. A staged one
+ * gets its rungs and its dataset from its plan here, so that a notebook's runs as a file's does.
+ */
 export function checkStudy(document: unknown, from: string): StudyRequest {
   if (typeof document !== "object" || document === null || Array.isArray(document)) {
     const shown = JSON.stringify(document)?.slice(0, 60);
@@ -65,11 +68,12 @@ export function checkStudy(document: unknown, from: string): StudyRequest {
       `Cannot take the ${from}: it must be an object with model_name and dataset, not ${shown}`,
     );
   }
-  const parsed = StudyRequest.safeParse(document);
+  const asked = "stages" in document ? stagesRequest({ ...document }) : document;
+  const parsed = StudyRequest.safeParse(asked);
   if (parsed.success) {
     checkRungs(parsed.data);
     return parsed.data;
   }
-  const faults = parsed.error.issues.map((issue) => sentence(issue, document));
+  const faults = parsed.error.issues.map((issue) => sentence(issue, asked));
   throw new UsageError(`${from}: ${faults.join("; ")}`);
 }

@@ -18,7 +18,7 @@ export function studyName(request: StudyRequest, now: Date): string {
       /\.(gguf|jsonl)(\.gz)?$/,
       "",
     )
-      .replaceAll(/[^A-Za-z0-9.-]+/g, "-").slice(0, 40);
+      .replaceAll(/[^A-Za-z0-9.-]+/g, "-").slice(0, 40).replace(/-+$/, "");
   const time = now.toISOString().replaceAll(/[-:]/g, "").replace("T", "-").slice(0, 15);
   return `${word(request.model_name)}-${word(request.dataset)}-${time}`;
 }

@@ -1,13 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import {
-  StagesPlan,
-  stagesRequest,
-  StudyRequest,
-  unknownName,
-  UsageError,
-} from "../../core/mod.ts";
+import { StagesPlan, StudyRequest, unknownName, UsageError } from "../../core/mod.ts";
 import { checkStudy } from "../check_study.ts";
 import { PROJECT_ROOT } from "../home.ts";
 
@@ -54,7 +48,7 @@ function checkFields(document: Record<string, unknown>): void {
 function checked(document: Record<string, unknown>): StudyRequest {
   checkFields(document);
   try {
-    return checkStudy(stagesRequest(document), "stages");
+    return checkStudy(document, "stages");
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     throw new UsageError(error.message.replaceAll(/stages\.(?=[a-z])/g, ""));

@@ -3,14 +3,15 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  benchmarksOf,
   Handoff,
   handoffOf,
   replayStudy,
   stageSizes,
-  stagesRequest,
   UsageError,
 } from "../../../core/mod.ts";
 import { checkRequest } from "../../../tracker/check_request.ts";
+import { studyName } from "../../../tracker/find_study.ts";
 import { checkStudy } from "../../../tracker/check_study.ts";
 import { discoverPlugins } from "../../../tracker/discover.ts";
 import { endOfStages } from "../../../tracker/stages/stages_end.ts";
@@ -198,6 +199,15 @@ Deno.test("the document of three codecs is whole, and its forecast says what it 
     between: [{ fidelity: "times_2", samples: 250 }, { fidelity: "times_4", samples: 500 }],
     full: 1000,
   });
+  const name = studyName(
+    { ...request, dataset: "mmlu,gsm8k,humaneval,hellaswag,arc_chal,truth" },
+    new Date(0),
+  );
+  assert.equal(
+    name,
+    "demo-mmlu-gsm8k-humaneval-hellaswag-arc-chal-19700101-000000",
+    "no dash is left",
+  );
   const registry = await discoverPlugins([]);
   const spec = run.study.opened.spec;
   const priced = { ...request, stages: { ...plan, price_per_hour: 1.5 } };
@@ -211,6 +221,18 @@ Deno.test("the document of three codecs is whole, and its forecast says what it 
   assert.match(forecastText(forecast), /cost \d+\.\d\d USD, at most \d+\.\d\d USD/);
 });
 
+Deno.test("a notebook's document is the same study as a file's: its rungs and its dataset", () => {
+  const { stages, model_name } = readStages(EXAMPLE);
+  const plan = stages!;
+  const given = checkStudy({ model_name, stages: plan }, "study");
+  const written = checkStudy({ model_name, ...plan }, "study"); // as in a file, its fields side by side
+  assert.deepEqual(given, written);
+  assert.deepEqual(given.samples, readStages(EXAMPLE).samples);
+  assert.equal(given.dataset, benchmarksOf(stages!).join(","));
+  const own = checkStudy({ model_name, stages: plan, samples: { proxy: 20, full: 40 } }, "study");
+  assert.deepEqual(own.samples, { proxy: 20, full: 40 }, "what is said is kept");
+});
+
 Deno.test("a method that is not there is refused before anything is made", async () => {
   const registry = await discoverPlugins([]);
   const action = { agent: "codec", method: "seedlmm" };
@@ -219,7 +241,7 @@ Deno.test("a method that is not there is refused before anything is made", async
     stages: [{ name: "one", actions: [action] }],
     core: ["tiny_words"],
   };
-  const request = checkStudy(stagesRequest(document), "stages");
+  const request = checkStudy(document, "stages");
   const { dataset } = smallFacts();
   const named = { ...dataset, dataset: "tiny_words", path: null };
   assert.throws(() => checkRequest(request, named, registry), /Did you mean "seedlm"/);
