@@ -55,8 +55,22 @@ Deno.test("A journal of a newer pare is told of in one sentence, alone and behin
     const behind = join(root, "behind");
     await recorded(behind, studyRecords());
     await Deno.writeTextFile(storePaths(behind).journal, newerLine(99), { append: true });
-    await using test = testBoard(root, [behind]);
-    await refused(test);
+    {
+      await using test = testBoard(root, [behind]);
+      await refused(test);
+    }
+    // Beside a store that this pare reads it hides nothing, and a program is told that something is missing.
+    const other = join(root, "other");
+    await recorded(other, studyRecords("readable"));
+    await using test = testBoard(root, [behind, other]);
+    const { status, text } = await page(test, "/");
+    assert.equal(status, 200, text.slice(0, 500));
+    assert.match(text, /class="refusal">Cannot read [^<]*newer pare wrote it/);
+    assert.match(text, /href="\/studies\/readable"/);
+    assert.match(text, />store<\/th>/, "each study says its store");
+    assert.equal((await page(test, "/studies/readable")).status, 200);
+    assert.match((await page(test, `/studies/${STUDY}`)).text, /newer pare wrote it/);
+    assert.equal((await test.json("/api/studies")).status, 400);
   }));
 
 /** The study of the tests, with a front of one metric as other programs may have written it. */

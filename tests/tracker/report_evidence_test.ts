@@ -74,7 +74,7 @@ Deno.test("the report lists alerts with their evidence, what was done and what b
     .find((one) => one.includes("empty_answers"));
   assert.equal(
     line,
-    `| ${trialName(number.number)} | empty_answers | words, full: 41 of 400 ` +
+    `| ${trialName(number.number)} | empty answers | words, full: 41 of 400 ` +
       "answers (10 %) are empty | recorded | the trial went on |",
   );
 });
@@ -193,7 +193,7 @@ Deno.test("the report shows whatever a benchmark is measured by, and nothing of 
   const scored = { ...figure("runtime_accuracy", 0.1234, "openvino", null), task: "words" };
   const trial = { ...base!, measurements: [...base!.measurements, group, scored] };
   const table = renderMarkdown([benchmarkTable(view, trial, "score")]);
-  assert.match(table, /\| mmlu_stem \| .* \| group_accuracy \| 0\.4321 \|/);
+  assert.match(table, /\| mmlu_stem \| .* \| group accuracy \| 0\.4321 \|/);
   assert.doesNotMatch(table, /0\.1234|latency_ms|size_bytes/);
 });
 

@@ -5,11 +5,20 @@ import type { QueryLimits, QueryResult } from "../store/query/result.ts";
 import { storePaths } from "../store/store_paths.ts";
 import { journalSize } from "../store/index/sink.ts";
 
+/** Answers of several stores, and why others gave none. */
+export interface Answers<T> {
+  readonly answers: readonly T[];
+  readonly refused: readonly UsageError[];
+}
+
 /** The stores that a board shows, each opened for reading once something is recorded there. */
 export interface BoardStores extends AsyncDisposable {
   readonly roots: readonly string[];
-  /** Every store with something in it, in the order in which they were named. */
-  open(): Promise<Store[]>;
+  /**
+   * What every store with something in it answers, in the order in which they were named. One that is refused
+   * in a sentence, as a newer pare wrote it, hides no other; where all of them are, the first is thrown.
+   */
+  each<T>(ask: (store: Store) => Promise<T>): Promise<Answers<T>>;
   /** The store that has the study; an unknown one gets the nearest. */
   of(study_id: string): Promise<Store>;
   /** The store at a root; the first where none is named. */
@@ -32,22 +41,33 @@ export function boardStores(roots: readonly string[]): BoardStores {
     const { journal } = storePaths(root);
     return !existsSync(journal) || journalSize(journal) === 0;
   };
-  const open = () => Promise.all(roots.filter((root) => !isEmpty(root)).map(openAt));
+  const each = async <T>(ask: (store: Store) => Promise<T>): Promise<Answers<T>> => {
+    const asked = roots.filter((root) => !isEmpty(root));
+    const all = await Promise.allSettled(asked.map(async (root) => await ask(await openAt(root))));
+    const answers = all.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
+    const failed = all.flatMap((one) => one.status === "rejected" ? [one.reason as unknown] : []);
+    const refused = failed.filter((one) => one instanceof UsageError);
+    if (refused.length < failed.length) throw failed.find((one) => !(one instanceof UsageError));
+    if (answers.length === 0 && refused.length > 0) throw refused[0];
+    return { answers, refused };
+  };
   return {
     roots,
-    open,
+    each,
     async of(study_id) {
       const known = found.get(study_id);
       if (known !== undefined) return known;
-      const ids: string[] = [];
-      for (const store of await open()) {
-        const here = (await store.studies()).map((study) => study.study_id);
-        if (here.includes(study_id)) {
-          found.set(study_id, store);
-          return store;
-        }
-        ids.push(...here);
+      const { answers, refused } = await each(async (store) => ({
+        store,
+        ids: (await store.studies()).map((study) => study.study_id),
+      }));
+      const has = answers.find(({ ids }) => ids.includes(study_id));
+      if (has !== undefined) {
+        found.set(study_id, has.store);
+        return has.store;
       }
+      if (refused[0] !== undefined) throw refused[0]; // it may be there
+      const ids = answers.flatMap((one) => one.ids);
       throw new UsageError(
         ids.length === 0
           ? "Cannot find a study in this store: run one first"

@@ -48,7 +48,7 @@ function trialTable(view: StudyView): Block {
       "reward",
       "fidelity",
       "P(front)",
-      "",
+      "standing",
     ],
     rows,
     `Latency and peak memory: ${runtime}. × baseline: time per token over the baseline's of the same ` +
@@ -74,7 +74,8 @@ const COLUMN_WORDS: Readonly<Record<string, string>> = {
   "P(front)":
     "probability that it is on the front, were other samples of the same kind asked: the " +
     "share of fronts, drawn again from the samples and the timings, that it is on",
-  "": "what became of it; dominated: another is no worse in every objective and better in one",
+  standing:
+    "what became of it; dominated: another is no worse in every objective and better in one",
 };
 
 /** Each column in words, by the table of metrics where it is one of them. */
@@ -97,10 +98,10 @@ function columnTerms(columns: readonly TrialColumn[]): (readonly [string, string
         `${metricWords(metric)}${unit}${better}${error}`,
     ] as const;
   });
-  const rest = ["reward", "fidelity", "P(front)"].map((name) =>
+  const rest = ["reward", "fidelity", "P(front)", "standing"].map((name) =>
     [name, COLUMN_WORDS[name]!] as const
   );
-  return [...named, ...measured, ...rest, ["last column", COLUMN_WORDS[""]!]];
+  return [...named, ...measured, ...rest];
 }
 
 /** Every trial, and what each column means. */

@@ -77,7 +77,8 @@ async function note(board: Board, name: string, study: string, c: Context): Prom
 function addStudies(app: Hono, board: Board): void {
   const { stores, queue } = board;
   app.get("/api/studies", async () => {
-    const recorded = await listStudies(stores);
+    const { answers: recorded, refused } = await listStudies(stores);
+    if (refused[0] !== undefined) throw refused[0]; // a program is told of what is missing
     const known = new Set(recorded.map(({ study_id }) => study_id));
     const waiting = queue.open().filter(({ study_id }) => !known.has(study_id)).map((one) => ({
       ...{ study_id: one.study_id, store: one.store, model_name: "", dataset: "" },

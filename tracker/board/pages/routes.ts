@@ -124,8 +124,8 @@ async function asset(c: Context, name: string): Promise<Response> {
 /** The pages, and the few files that they need. */
 export function addPages(app: Hono, board: Board): void {
   app.get("/", async (c) => {
-    const studies = await listStudies(board.stores);
-    return await c.html(studiesPage(studies, board.queue.open(), board.stores.roots.length > 1));
+    const listed = await listStudies(board.stores);
+    return await c.html(studiesPage(listed, board.queue.open(), board.stores.roots.length > 1));
   });
   app.get("/studies/:study", (c) => study(c, board));
   app.get("/studies/:study/trials/:trial", (c) => trial(c, board));

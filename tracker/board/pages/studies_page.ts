@@ -2,6 +2,7 @@ import { html } from "hono/html";
 import { endedBy } from "../../view/ended_by.ts";
 import type { Submission } from "../queue.ts";
 import type { Row, StudyLine } from "../resources/studies.ts";
+import type { Answers } from "../board_stores.ts";
 import { layout, type Markup } from "./layout.ts";
 import { moment, studyPath, table, text } from "./parts.ts";
 
@@ -41,7 +42,7 @@ function compare(rows: readonly Row[]): Markup | string {
 
 /** All studies of all stores. */
 export function studiesPage(
-  studies: readonly StudyLine[],
+  { answers: studies, refused }: Answers<StudyLine>,
   waiting: readonly Submission[],
   several: boolean,
 ): Markup {
@@ -77,6 +78,7 @@ export function studiesPage(
     title: "Studies",
     at: "studies",
     body: html`<h1>Studies</h1>
+${refused.map(({ message }) => html`<p class="refusal">${message}</p>`)}
 ${inLine(waiting.filter(({ study_id }) => !known.has(study_id)))}
 ${rows.length === 0 ? EMPTY : table("Studies, the newest first", columns, rows)}${compare(rows)}`,
   });

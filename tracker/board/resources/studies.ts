@@ -3,7 +3,7 @@ import { figures } from "../../plots/figures.ts";
 import type { Value } from "../../store/query/result.ts";
 import type { Store } from "../../store/store.ts";
 import { storeWriter } from "../../store/store_writer.ts";
-import { type BoardStores, oneRow } from "../board_stores.ts";
+import { type Answers, type BoardStores, oneRow } from "../board_stores.ts";
 
 /** How a study stands. */
 export type StudyState = "waiting" | "starting" | "running" | "interrupted" | "ended";
@@ -62,10 +62,10 @@ async function linesOf(store: Store): Promise<StudyLine[]> {
 }
 
 /** Every study of every store, the newest first. */
-export async function listStudies(stores: BoardStores): Promise<StudyLine[]> {
-  const lines = await Promise.all((await stores.open()).map(linesOf));
+export async function listStudies(stores: BoardStores): Promise<Answers<StudyLine>> {
+  const { answers: lines, refused } = await stores.each(linesOf);
   const opened = ({ opened_at }: StudyLine) => opened_at?.getTime() ?? 0;
-  return lines.flat().reverse().sort((a, b) => opened(b) - opened(a));
+  return { answers: lines.flat().reverse().sort((a, b) => opened(b) - opened(a)), refused };
 }
 
 /** Of a study's notes, its own before those on its trials, each the newest: a page stays small. */

@@ -201,12 +201,10 @@ export async function compareStudies(
   first: string,
   second: string,
 ): Promise<StudiesBeside | null> {
-  const ids = await Promise.all(
-    (await stores.open()).map(async (store) =>
-      new Set((await store.studies()).map(({ study_id }) => study_id))
-    ),
+  const { answers } = await stores.each(async (store) =>
+    new Set((await store.studies()).map(({ study_id }) => study_id))
   );
-  const has = (name: string) => ids.some((here) => here.has(name));
+  const has = (name: string) => answers.some((here) => here.has(name));
   if (!has(first) && !has(second)) return null;
   if (!has(first) || !has(second)) {
     const [study, other] = has(first) ? [first, second] : [second, first];

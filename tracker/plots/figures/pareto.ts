@@ -176,7 +176,7 @@ function panelOf(
       marks: [
         drop === null ? null : Plot.ruleY([-drop], { stroke: ALARM, strokeDasharray: "5,4" }),
         drop === null ? null : Plot.text([`allowed drop ${drop}`], {
-          ...{ y: -drop, frameAnchor: "right", dy: 9, fill: ALARM, fontSize: 10 },
+          ...{ y: -drop, frameAnchor: "right", dy: -6, fill: ALARM, fontSize: 10 },
         }),
         Plot.line(staircase(points, up, less), {
           ...{ x: "x", y: "y", curve: "step-after", stroke: RULE, strokeWidth: 1.5 },
