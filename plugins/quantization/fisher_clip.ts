@@ -1,6 +1,15 @@
 import { defineMethod, integer } from "../../core/mod.ts";
-import { modelMemory, seedGroupSize } from "./_groups.ts";
+import {
+  acceptsLinear,
+  dividesRows,
+  gridForm,
+  gridLabel,
+  leavesRounded,
+  modelMemory,
+  seedGroupSize,
+} from "./_groups.ts";
 import { calibrationWindows, GPU_SPEED, gridKnobs, linearQuantizer } from "./_linear.ts";
+import { partsOf, tableTargets } from "./_table.ts";
 
 /** A range tried for one weight, in place; a window's passes, forward and backward. */
 const SECONDS_A_WEIGHT_AND_STEP = 1e-8;
@@ -25,8 +34,21 @@ export default defineMethod({
       unit: "ranges tried",
       description: "Shares of a group's range that are tried, from all of it to a half",
     }),
+    targets: tableTargets,
   },
   needs: { environment: "default", data: "calibration", gpu: false },
+  leaves: (params, facts) => leavesRounded(partsOf(params.targets), gridForm(params), facts),
+  label: (params) => [
+    ...(params.targets === "linear" ? [] : [params.targets]),
+    ...gridLabel(params),
+  ],
+  accepts(params, facts) {
+    if (params.targets !== "linear") {
+      const divides = dividesRows(params.group_size, [facts.model.hidden_size]);
+      if (!divides.ok) return divides;
+    }
+    return params.targets === "embedding" ? { ok: true } : acceptsLinear(params, facts);
+  },
   seed(boldness, facts) {
     if (boldness === "conservative") return null;
     const bits = boldness === "aggressive" ? 3 : 4;
@@ -36,7 +58,7 @@ export default defineMethod({
     const passes = samples * SECONDS_A_WEIGHT_AND_WINDOW;
     const speed = device.device === "cuda" ? GPU_SPEED : 1;
     const a_weight = passes / speed + search_steps * SECONDS_A_WEIGHT_AND_STEP;
-    return START_SECONDS + model.linear_parameters * a_weight;
+    return START_SECONDS + (model.linear_parameters + model.embedding_parameters) * a_weight;
   },
   // The model, its squared gradients, what a backward pass keeps, and what is rounded.
   estimateMemory: (_params, facts) => modelMemory(facts, 4),

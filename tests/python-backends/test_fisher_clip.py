@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_architectures import model_dir
 from test_gptq import divergence
 from tiny_model import act, tiny_dir
 
@@ -90,3 +91,19 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     one, two = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two"))
     assert one == two
     assert read(tiny_dir()).stored == {}
+
+
+def test_a_tied_embedding_is_rounded_by_both_its_uses_and_stored_once(tmp_path: Path) -> None:
+    params = {"bits": 3, "group_size": 32, "targets": "embedding"}
+    done = act(tmp_path / "own", "fisher_clip", params)
+    plain = act(tmp_path / "rtn", "rtn", params)
+    assert done["formula_bytes"] == plain["formula_bytes"]
+    assert list(read(tmp_path / "own").stored) == ["model.embed_tokens"]
+    assert divergence(tmp_path / "own") < divergence(tmp_path / "rtn")
+
+
+def test_a_head_of_its_own_is_rounded_by_its_own_gradients(tmp_path: Path) -> None:
+    act(tmp_path / "own", "fisher_clip", {"targets": "all", "group_size": 32}, model_dir("mistral"))
+    made = read(tmp_path / "own")
+    assert {"model.embed_tokens", "lm_head"} < set(made.stored)
+    assert made.stored["lm_head"] is not made.stored["model.embed_tokens"]

@@ -29,11 +29,15 @@ class Params:
     symmetric: bool = flag(True)
     samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
     search_steps: int = integer(21, minimum=2, maximum=100, unit="ranges tried")
+    targets: str = choice(
+        "linear", choices=("linear", "embedding", "all"), unit="part of the model"
+    )
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
-    """Rounds every linear layer with the ranges that its gradients choose."""
-    layers = context.layout.linear
+    """Rounds every matrix of the chosen part with the ranges that its gradients choose; those of
+    an embedding that is the output head too are of both uses."""
+    layers = context.layout.part(params.targets)
     check_layers(checkpoint, context.layout, layers, params.group_size)
     windows = context.calibration(params.samples)
     model, windows = on_device(context.load_linear(checkpoint)[0], windows)
