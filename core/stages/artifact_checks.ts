@@ -23,19 +23,22 @@ export function countedBytes(artifact: Artifact, { model }: Facts): number {
     : artifact.size_bytes;
 }
 
-/** What can be told of an artifact before it is measured. Verification has judged its tensors already. */
+/**
+ * What can be told of an artifact before it is measured. Verification has judged its tensors already.
+ * `parent` stands so far, and `onto` is what the stage was applied to: the original may be both.
+ */
 export function artifactChecks(
   artifact: Artifact,
-  parent: Artifact,
+  { parent, onto }: { readonly parent: Artifact; readonly onto: Artifact },
   facts: Facts,
   { larger }: Pick<StagesPlan, "larger">,
 ): StageCheck[] {
   const about = "artifact" as const;
   const checks: StageCheck[] = [];
   const isSetting = artifact.weights_id !== undefined;
-  if (!isSetting && isItsParent(artifact, parent)) {
-    const reason =
-      `${artifact.artifact_id} holds the weights of its parent ${parent.artifact_id} ` +
+  const same = isSetting ? undefined : [onto, parent].find((one) => isItsParent(artifact, one));
+  if (same !== undefined) {
+    const reason = `${artifact.artifact_id} holds the weights of its parent ${same.artifact_id} ` +
       "byte for byte: the stage changed nothing";
     checks.push(saidCheck(about, null, "failed", reason));
   }

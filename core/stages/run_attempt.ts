@@ -50,6 +50,11 @@ function madeBy(trial: Trial, artifacts: ReadonlyMap<string, Artifact>): Artifac
   return artifacts.get(trial.artifact_ids.at(-1) ?? "") ?? null;
 }
 
+/** What an attempt's artifact may not be again. */
+function besideOf({ standing, onto }: Attempt) {
+  return { parent: standing.artifact, onto: onto.artifact };
+}
+
 /** An attempt that an earlier run closed and did not decide is decided by what it measured. */
 function measuredBefore(
   study: Study,
@@ -63,12 +68,7 @@ function measuredBefore(
   const artifact = madeBy(trial, artifacts);
   if (trial.failure !== null) return failedAttempt(trial, artifact);
   if (artifact === null) return null;
-  const before = artifactChecks(
-    artifact,
-    attempt.standing.artifact,
-    study.input.facts,
-    attempt.plan,
-  );
+  const before = artifactChecks(artifact, besideOf(attempt), study.input.facts, attempt.plan);
   const climbed = study.rungs.filter((rung) => study.evaluations.get(trial.trial_id)?.has(rung));
   const checks = [...before, ...climbed.length === 0 ? [] : judged(study, attempt, trial, climbed)];
   const verdict = verdictOf(checks);
@@ -77,7 +77,9 @@ function measuredBefore(
 
 function failedAttempt(trial: Trial, artifact: Artifact | null): Attempted {
   const { kind, message } = trial.failure!;
-  const checks = [saidCheck("artifact", kind, "failed", `${kind}: ${message}`)];
+  // A worker's last words go on for lines: the trial's failure and its log keep them.
+  const [said = ""] = message.split("\n");
+  const checks = [saidCheck("artifact", kind, "failed", `${kind}: ${said}`)];
   return { verdict: "failed", checks, artifact, trial };
 }
 
@@ -142,7 +144,7 @@ async function work(
   const ended = await applyAll(study, draft, attempt);
   if (ended !== null) return ended;
   const { facts } = study.input;
-  checks.push(...artifactChecks(draft.artifact, attempt.standing.artifact, facts, attempt.plan));
+  checks.push(...artifactChecks(draft.artifact, besideOf(attempt), facts, attempt.plan));
   if (verdictOf(checks) === "failed") return null;
   const own = checks.length;
   for (const [i, rung] of study.rungs.entries()) {

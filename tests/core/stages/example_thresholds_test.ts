@@ -149,7 +149,7 @@ Deno.test("a file of its parent's size passes, one byte more fails", () => {
   const size = (bytes: number) =>
     artifactChecks(
       { ...parent, artifact_id: "own", parent_id: parent.artifact_id, size_bytes: bytes },
-      parent,
+      { parent, onto: parent },
       facts,
       document,
     ).find(({ about }) => about === "size")!.decision;
@@ -158,6 +158,18 @@ Deno.test("a file of its parent's size passes, one byte more fails", () => {
     "passed",
     "failed",
   ]);
+});
+
+Deno.test("a stage on the original that gives the original back is none, whatever stands", () => {
+  const { baseline: onto, facts } = world().input();
+  const file = (sha256: string) => ({ path: "model.safetensors", bytes: 9, sha256 });
+  const original = { ...onto, files: [file("same")] };
+  const parent = { ...onto, artifact_id: "stands", files: [file("other")] };
+  const own = { ...onto, artifact_id: "own", parent_id: onto.artifact_id, files: [file("same")] };
+  const passes = { larger: "passes" } as const;
+  const [check] = artifactChecks(own, { parent, onto: original }, facts, passes);
+  assert.equal(check!.decision, "failed", check!.reason);
+  assert.match(check!.reason, /holds the weights of its parent base byte for byte/);
 });
 
 Deno.test("the document's retries: at their ends, and one stage is left out by more than two failures", () => {
