@@ -71,7 +71,7 @@ Deno.test("the report lists alerts with their evidence, what was done and what b
   }]);
   const number = view.trials.find(({ trial_id }) => trial_id === view.alerts.at(-1)!.trial_id)!;
   const line = renderMarkdown(evidenceBlocks(view)).split("\n")
-    .find((one) => one.includes("empty_answers"));
+    .find((one) => one.includes("empty answers"));
   assert.equal(
     line,
     `| ${trialName(number.number)} | empty answers | words, full: 41 of 400 ` +
