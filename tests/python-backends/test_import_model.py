@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 from tiny_model import tiny_copy, tiny_dir
 
 from pare_backends.failures import StageFailure
@@ -192,6 +193,43 @@ def test_a_quantized_checkpoint_is_no_baseline(tmp_path: Path) -> None:
     assert "quantized already (gptq)" in refused(copy, tmp_path / "out").message
     words = tiny_copy(tmp_path / "words", quantization_config="yes")
     assert "quantized already (an unknown method)" in refused(words, tmp_path / "out").message
+
+
+@pytest.mark.parametrize(
+    ("key", "words", "method"),
+    [
+        ("quantization_config", {"quant_method": "awq"}, "awq"),
+        ("quantization_config", {"quant_method": "compressed-tensors"}, "compressed-tensors"),
+        ("quantization_config", {"quant_method": "bitsandbytes"}, "bitsandbytes"),
+        ("quantization_config", {"load_in_8bit": True}, "bitsandbytes"),
+        ("compression_config", {"config_groups": {}, "format": "dense"}, "compressed-tensors"),
+    ],
+)
+def test_every_way_to_name_a_quantization_is_known(
+    tmp_path: Path, key: str, words: dict[str, Any], method: str
+) -> None:
+    copy = tiny_copy(tmp_path / "q", **{key: words})
+    assert f"quantized already ({method})" in refused(copy, tmp_path / "out").message
+
+
+@pytest.mark.parametrize(
+    ("end", "method"),
+    [
+        ("qweight", "GPTQ, AWQ or AutoRound"),
+        ("weight_packed", "compressed-tensors"),
+        ("weight.quant_state.bitsandbytes__nf4", "bitsandbytes"),
+        ("SCB", "bitsandbytes"),
+    ],
+)
+def test_packed_tensors_tell_what_config_json_does_not(
+    tmp_path: Path, end: str, method: str
+) -> None:
+    copy = tiny_copy(tmp_path / "q")
+    tensors = load_file(copy / "model.safetensors")
+    name = f"model.layers.0.mlp.up_proj.{end}"
+    tensors[name] = np.zeros((4, 8), np.int32)
+    save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
+    assert f"{name} is a tensor of {method}" in refused(copy, tmp_path / "out").message
 
 
 def test_a_missing_layer_is_named(tmp_path: Path) -> None:

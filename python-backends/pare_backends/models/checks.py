@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,17 @@ CONVERT_HINT = (
     "Convert it once: AutoModelForCausalLM.from_pretrained(dir).save_pretrained(new_dir), on a"
     " machine where you trust the file"
 )
+
+QUANTIZATION_KEYS = ("quantization_config", "compression_config")
+"""Where configurations name their quantization; the second in older files of compressed-tensors."""
+PACKED_PARTS = {
+    ".qweight": "GPTQ, AWQ or AutoRound",
+    ".weight_packed": "compressed-tensors",
+    ".quant_state": "bitsandbytes",
+    ".SCB": "bitsandbytes",
+}
+"""Ends of names of packed tensors. AutoGPTQ and AutoAWQ wrote what they are of into a file of their
+own (quantize_config.json, quant_config.json), so that config.json can say nothing of it."""
 
 
 def read_config(directory: Path) -> dict[str, Any]:
@@ -55,15 +66,9 @@ def check_config(source: Path | str, config: dict[str, Any], trust_remote_code: 
             " which would run on this machine",
             hint="Read that code, then pass --trust-remote-code",
         )
-    quantization = config.get("quantization_config")
-    if quantization:
-        named = quantization.get("quant_method") if isinstance(quantization, dict) else None
-        method = named or "an unknown method"
-        raise StageFailure(
-            "bad_input",
-            f"Cannot use {source} as a baseline: it is quantized already ({method})",
-            hint="Give the model that it was made from",
-        )
+    method = quantized_by(config)
+    if method is not None:
+        raise already_quantized(source, method)
     forms = own_forms(config)
     if forms:
         raise StageFailure(
@@ -72,6 +77,39 @@ def check_config(source: Path | str, config: dict[str, Any], trust_remote_code: 
             " form that an action of pare left",
             hint="Give the model that it was made from",
         )
+
+
+def already_quantized(source: Path | str, method: str) -> StageFailure:
+    """Why a quantized checkpoint is no baseline."""
+    return StageFailure(
+        "bad_input",
+        f"Cannot use {source} as a baseline: it is quantized already ({method})",
+        hint="Give the model that it was made from",
+    )
+
+
+def quantized_by(config: Mapping[str, Any]) -> str | None:
+    """The method that a configuration names as its quantization; None: it names none."""
+    for key in QUANTIZATION_KEYS:
+        words = config.get(key)
+        if not words:
+            continue
+        if not isinstance(words, dict):
+            return "an unknown method"
+        if words.get("load_in_4bit") or words.get("load_in_8bit"):
+            return "bitsandbytes"
+        own = "compressed-tensors" if key == "compression_config" else "an unknown method"
+        return str(words.get("quant_method") or own)
+    return None
+
+
+def packed_by(names: Iterable[str]) -> tuple[str, str] | None:
+    """A tensor that only a quantized checkpoint has, and whose it is; None: there is none."""
+    for name in names:
+        for part, method in PACKED_PARTS.items():
+            if name.endswith(part) or f"{part}." in name:
+                return name, method
+    return None
 
 
 def read_entries(directory: Path) -> dict[str, Entry]:
@@ -89,7 +127,11 @@ def read_entries(directory: Path) -> dict[str, Entry]:
         raise StageFailure(
             "bad_input", f"Cannot use {directory} as a model: it has no safetensors files"
         )
-    return {name: entry for path in files for name, entry in file_entries(path).items()}
+    entries = {name: entry for path in files for name, entry in file_entries(path).items()}
+    packed = packed_by(entries)
+    if packed is not None:
+        raise already_quantized(directory, f"{packed[0]} is a tensor of {packed[1]}")
+    return entries
 
 
 EXPONENTS = {
