@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from pare_backends.checkpoint import formula_bytes, read
 from pare_backends.failures import StageFailure
 from pare_backends.progress import silent_report
 from pare_backends.quantization.correction.eigenspace import factors, weighted_error
+from pare_backends.quantization.eora import Params
 from pare_backends.stages import apply
 from pare_backends.stages.apply import ApplyRequest
 
@@ -156,3 +158,15 @@ def test_what_cannot_be_corrected_is_one_sentence(rounded: Path, tmp_path: Path)
     eora(tmp_path / "once", rounded, rank=4)
     with pytest.raises(StageFailure, match="lies beside the parent's weights already"):
         eora(tmp_path / "twice", tmp_path / "once", rank=4)
+
+
+def test_every_knob_reaches_the_factors(rounded: Path, tmp_path: Path) -> None:
+    asked = {"usual": {}, "rank": {"rank": 5}, "samples": {"samples": 9}}
+    found = []
+    for name, params in asked.items():
+        eora(tmp_path / name, rounded, **{"rank": 4, "samples": 4, **params})
+        adapter = read(tmp_path / name).adapter
+        assert adapter is not None
+        found.append(adapter.delta("model.layers.0.mlp.up_proj"))
+    assert set(asked) - {"usual"} == {field.name for field in dataclasses.fields(Params)}
+    assert not np.array_equal(found[0], found[1]) and not np.array_equal(found[0], found[2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from pare_backends.failures import StageFailure
 from pare_backends.models.tiny_text import sentences
 from pare_backends.progress import Report, silent_report
 from pare_backends.quantization.correction.straight_through import grid_of
+from pare_backends.quantization.qat import Params
 from pare_backends.quantization.rounding import round_matrix
 from pare_backends.stages import apply
 from pare_backends.stages.apply import ApplyRequest
@@ -155,3 +157,27 @@ def test_a_rounded_parent_is_refused(tmp_path: Path) -> None:
     act(tmp_path / "rtn", "rtn", GRID)
     with pytest.raises(StageFailure, match="already in the parent"):
         qat(tmp_path / "twice", parent=tmp_path / "rtn")
+
+
+KNOBS: dict[str, Any] = {
+    **{"bits": 3, "group_size": 64, "symmetric": False, "clip": False, "targets": "all"},
+    **{"qat_loss": "next_token", "lr": 1e-3, "steps": 30, "epochs": 1, "batch": 1},
+    **{"schedule": "constant", "warmup": 0.4, "tokens": 32, "held_out": 4},
+}
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("usual") / "model"
+    qat(out, tokens=16, steps=20)
+    return out
+
+
+@pytest.mark.parametrize("knob", KNOBS)
+def test_every_knob_reaches_the_weights(knob: str, usual: Path, tmp_path: Path) -> None:
+    qat(tmp_path / "other", **{"tokens": 16, "steps": 20, knob: KNOBS[knob]})
+    assert bytes_of(tmp_path / "other") != bytes_of(usual), f"{knob} is unread"
+
+
+def test_every_knob_is_tried() -> None:
+    assert set(KNOBS) == {field.name for field in dataclasses.fields(Params)}
