@@ -20,7 +20,7 @@ export function strategyKey(
 /** Method and what its label says of the parameters: `rtn-embedding-8bit`. */
 function actionWords({ method, label = [] }: Pick<ResolvedAction, "method" | "label">): string {
   const name = method.toLowerCase().replace(/[^a-z0-9]+/g, "-");
-  return [name, ...label.map((word) => word.toLowerCase().replace(/[^a-z0-9]+/g, ""))].join("-");
+  return [name, ...label.map((word) => word.toLowerCase().replace(/[^a-z0-9.]+/g, ""))].join("-");
 }
 
 /** What a trial is called within its study, such as `t03`. */
