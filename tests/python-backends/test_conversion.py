@@ -237,6 +237,34 @@ def test_a_broken_gguf_file_is_caught_by_name(tmp_path: Path) -> None:
     assert "model.gguf is missing" in found("gguf", files, source)["unreadable"]
 
 
+@pytest.mark.parametrize("part", ["scales", "integers"])
+def test_a_layer_of_a_gguf_file_with_wrong_parts_is_caught_by_name(
+    tmp_path: Path, part: str
+) -> None:
+    """Blocks of 32 at 4 bits: two bytes of scale, then sixteen of integers."""
+    from gguf import GGUFReader
+
+    source = artifact(tmp_path / "artifact")
+    files = made("gguf", source, tmp_path / "files")
+    reader = GGUFReader(files / "model.gguf", "r+")
+    data = {tensor.name: tensor.data for tensor in reader.tensors}
+    up, other = (data[f"blk.{n}.ffn_up.weight"].reshape(-1, 18) for n in (1, 0))
+    if part == "scales":
+        up[:, :2] = other[:, :2]
+    else:
+        up[:, 2:] = up[::-1, 2:].copy()
+    reader.data.flush()
+    del reader, data, up, other
+    facts = found("gguf", files, source)
+    bad = [
+        row["layer"]
+        for row in facts["layers"]
+        if row["problem"] is not None or not row["cosine"] >= 0.9999
+    ]
+    assert bad == [UP]
+    assert facts["logits_cosine"] < 0.9999
+
+
 @pytest.mark.parametrize("form", list(FORMATS))
 def test_broken_files_are_caught_by_name(tmp_path: Path, form: str) -> None:
     source = artifact(tmp_path / "artifact")
