@@ -15,6 +15,8 @@ interface Candidate {
   readonly bits: number;
   /** Whether it only runs as floats, whatever it takes on disk. */
   readonly decoded: boolean;
+  /** What the method takes at its defaults, by its own estimate. */
+  readonly seconds: number;
 }
 
 function candidatesOf({ agent, method }: AgentMethod, facts: Facts): Candidate[] {
@@ -22,6 +24,7 @@ function candidatesOf({ agent, method }: AgentMethod, facts: Facts): Candidate[]
   const all = Object.entries(method.knobs);
   const varied = all.filter(([, knob]) => knob.kind === "choice" || knob.kind === "flag");
   const defaults = Object.fromEntries(all.map(([name, knob]) => [name, knob.default]));
+  const seconds = method.estimateSeconds(defaults, facts);
   const found: Candidate[] = [];
   let looked = 0;
   for (const combination of knobCombinations(varied)) {
@@ -33,15 +36,15 @@ function candidatesOf({ agent, method }: AgentMethod, facts: Facts): Candidate[]
     const bits = bitsLeft("embedding", facts.model, model);
     if (bits === null || bits >= 16) continue;
     const action = { agent, method: method.name, params: withoutDefaults(method.knobs, params) };
-    found.push({ action, bits, decoded: changes[0].no_faster !== undefined });
+    found.push({ action, bits, decoded: changes[0].no_faster !== undefined, seconds });
   }
   return found;
 }
 
 /**
  * Actions that change the embedding and nothing else, whichever method offers them: what runs as
- * it is stored first, among that the ones near 8 bits, then those that leave most knobs at their
- * defaults.
+ * it is stored first, among that the ones near 8 bits, then those of the quicker method (so near to the
+ * original, weighing or training brings little), then those that leave most knobs at their defaults.
  */
 export function embeddingActions(methods: readonly AgentMethod[], facts: Facts): Action[] {
   // Scales add a fraction of a bit, which is no reason to prefer another width.
@@ -50,7 +53,8 @@ export function embeddingActions(methods: readonly AgentMethod[], facts: Facts):
   const decoded = (one: Candidate) => Number(one.decoded);
   return methods.flatMap((entry) => candidatesOf(entry, facts))
     .sort((a, b) =>
-      decoded(a) - decoded(b) || distance(a) - distance(b) || changes(a) - changes(b) ||
+      decoded(a) - decoded(b) || distance(a) - distance(b) || a.seconds - b.seconds ||
+      changes(a) - changes(b) ||
       a.bits - b.bits
     )
     .map(({ action }) => action);
