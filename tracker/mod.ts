@@ -13,7 +13,7 @@ export type { ActionInput, GateDecision, Proposal, StudyResult, TrialByHand } fr
 export { showText } from "./jupyter/show_text.ts";
 export { writeReport, type WriteReportOptions } from "./publish/write_report.ts";
 export { writeStudiesReport } from "./report_of_studies.ts";
-export { type StudyOutputs, writeOutputs } from "./reports_of_study.ts";
+export type { StudyOutputs } from "./reports_of_study.ts";
 export { type FigureOptions, figures, figureText } from "./plots/figures.ts";
 export { show } from "./notebook/display.ts";
 export { showFigure, type ShownFigure } from "./notebook/figure.ts";
