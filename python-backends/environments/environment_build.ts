@@ -65,7 +65,7 @@ export async function buildEnvironment(
     const args = ["install", "--no-deps", "--no-compile", "--progress-bar", "off"];
     const note = pins.on_request === null ? "" : ` (${pins.on_request})`;
     const attempt = `install the packages of the environment ${pins.name}${note}`;
-    const options = { attempt, variables: pins.build, onLine: count, signal };
+    const options = { attempt, variables: compiledWith(pins, directory), onLine: count, signal };
     // The pins that were checked, not the file: pip reads more in one than lines of pins.
     const install = [...args, ...pins.packages];
     if (!empty && pins.base === null) await pip(python, install, options);
@@ -94,6 +94,16 @@ export async function buildEnvironment(
     rmSync(directory, { recursive: true, force: true });
     throw error;
   }
+}
+
+/** Variables of what is compiled; CMake's commands go into a file beside the packages. */
+function compiledWith({ build, cmake }: EnvironmentPins, directory: string) {
+  if (cmake === null) return build;
+  const file = join(directory, "compiled_with.cmake");
+  writeFileSync(file, `${cmake}\n`);
+  // Quotes, as the variable is read as a shell would: a home may have a blank.
+  const included = `'-DCMAKE_PROJECT_INCLUDE=${file}'`;
+  return { ...build, CMAKE_ARGS: [build["CMAKE_ARGS"], included].filter(Boolean).join(" ") };
 }
 
 function checkDisk(pins: EnvironmentPins, directory: string): void {

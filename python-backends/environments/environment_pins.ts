@@ -22,6 +22,9 @@ export interface EnvironmentPins {
   readonly gpu: boolean;
   /** Variables that its packages are compiled with, such as CMAKE_ARGS. */
   readonly build: Readonly<Record<string, string>>;
+  /** CMake's commands that stand behind project() of what is compiled, such as a part switched off that
+   * no option reaches; null: none. */
+  readonly cmake: string | null;
   /** The environment that it is built on, whose packages it has beside its own; null: none. */
   readonly base: string | null;
   /** What requirements.txt names, such as numpy==2.4.6. */
@@ -65,6 +68,7 @@ export function readPins(
   const parts = [
     ...[said.torch, packages, ...(said.base === null ? [] : [readPins(said.base).hash])],
     ...(Object.keys(said.build).length === 0 ? [] : [said.build]),
+    ...(said.cmake === null ? [] : [said.cmake]),
   ];
   const hash = createHash("sha256").update(JSON.stringify(parts)).digest("hex");
   return { name, ...said, packages, hash: hash.slice(0, 12) };
@@ -95,19 +99,20 @@ function readDocument(path: string): Said {
   const names = (value: unknown): value is string[] =>
     Array.isArray(value) && value.every((item) => typeof item === "string");
   const { summary, torch = null, imports, forbidden = [], bytes, ...more } = said;
-  const { on_request = null, gpu = false, base = null, build = {} } = more;
+  const { on_request = null, gpu = false, base = null, build = {}, cmake = null } = more;
   const variables = (value: unknown): value is Record<string, string> =>
     typeof value === "object" && value !== null &&
     Object.values(value).every((one) => typeof one === "string");
   const right = typeof summary === "string" && (torch === null || typeof torch === "string") &&
     names(imports) && names(forbidden) && typeof bytes === "number" &&
     (on_request === null || typeof on_request === "string") && typeof gpu === "boolean" &&
-    (base === null || typeof base === "string") && variables(build);
+    (base === null || typeof base === "string") && variables(build) &&
+    (cmake === null || typeof cmake === "string");
   if (!right) {
     throw new UsageError(
       `Cannot use ${path}: it must hold summary, imports (a list), bytes (a number) and, where they ` +
         "are wanted, base (text), torch (text), forbidden (a list), on_request (text), gpu (true " +
-        "or false) and build (variables and their texts)",
+        "or false), cmake (text) and build (variables and their texts)",
     );
   }
   if (base !== null && torch !== null) {
@@ -116,7 +121,7 @@ function readDocument(path: string): Said {
         "of both",
     );
   }
-  return { summary, torch, imports, forbidden, bytes, on_request, gpu, build, base };
+  return { summary, torch, imports, forbidden, bytes, on_request, gpu, build, cmake, base };
 }
 
 function parsedDocument(path: string): Record<string, unknown> {

@@ -4,7 +4,7 @@ import { sayingSeed } from "../fixtures/stores/contents.ts";
 import { flipRounds } from "../fixtures/stores/flip_rounds.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 
-const ROUNDS = rounds(12, 60);
+const ROUNDS = rounds(6, 60);
 
 for (const file of ["pare.duckdb", "pare.duckdb.wal"] as const) {
   Deno.test(`A byte flipped in ${file} at ${ROUNDS} random places never changes an answer`, () =>

@@ -13,7 +13,7 @@ import { rounds } from "../fixtures/campaign.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** Of each task that is scored twice. */
-const ROWS = Array.from({ length: rounds(12, 30) }, (_, row) => row);
+const ROWS = Array.from({ length: rounds(6, 30) }, (_, row) => row);
 
 interface Result {
   vector: { strategy_id: string; latency_ms: number | null };

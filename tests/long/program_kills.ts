@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
+import { WHOLE_CAMPAIGN } from "../fixtures/campaign.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 import { answers, baseline, killAt, pare, taskFile } from "../fixtures/killed_study.ts";
 
@@ -71,9 +72,10 @@ Deno.test("kill -9 among a benchmark's programs: resume draws no program twice, 
   const programs = expected.samples.flatMap(({ answer }) => JSON.parse(answer!));
   assert.ok(programs.length > 3 * PROBLEMS, "the programs of a problem differ");
 
-  // Twice among the baseline's programs, once among their verdicts.
-  for (const [words, lines] of [[run, 3], [["resume"], 6], [["resume"], 12]] as const) {
-    await killAt(broken, words, lines);
+  // Among the baseline's programs, in a whole campaign twice, then among their verdicts.
+  const kills = WHOLE_CAMPAIGN ? [3, 6, 12] : [6, 12];
+  for (const [kill, lines] of kills.entries()) {
+    await killAt(broken, kill === 0 ? run : ["resume"], lines);
   }
   const before = await answers(broken);
   const resumed = await pare(broken, ["resume"]);

@@ -7,13 +7,14 @@ import { createBackendClient } from "../../python-backends/client.ts";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { evaluationFromOptions } from "../../tracker/commands/evaluate.ts";
 import { type Lab, openLab, silentAsk } from "../../tracker/mod.ts";
+import { rounds } from "../fixtures/campaign.ts";
 import { llamaCppServe, transformersServe } from "../fixtures/model_server.ts";
 import { must } from "../tiny_model.ts";
 
 const TASK = fileURLToPath(new URL("../fixtures/generated_words.ts", import.meta.url));
-const SAMPLES = "20";
+const SAMPLES = String(rounds(8, 20));
 /** llama-cpp-python sorts the whole vocabulary for every token, which takes seconds a request. */
-const SCORED_SAMPLES = "6";
+const SCORED_SAMPLES = String(rounds(3, 6));
 
 interface Sample {
   task: string;

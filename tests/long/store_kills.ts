@@ -4,7 +4,7 @@ import { sayingSeed, seeded } from "../fixtures/stores/contents.ts";
 import { killRound } from "../fixtures/stores/kill_rounds.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 
-const ROUNDS = rounds(24, 80);
+const ROUNDS = rounds(12, 80);
 
 Deno.test(`kill -9 of a writer at ${ROUNDS} random moments loses and doubles nothing`, () =>
   inDirectory(async (directory) => {

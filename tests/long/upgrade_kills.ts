@@ -9,7 +9,7 @@ import { inDirectory, startChild } from "../fixtures/stores/processes.ts";
 import { releasedStore } from "../fixtures/stores/released.ts";
 
 const STORE = import.meta.resolve("../../tracker/store/store.ts");
-const KILLS = rounds(6, 20);
+const KILLS = rounds(3, 20);
 
 /** The schema's version and the trials of the database as it lies there. */
 async function lies(root: string): Promise<{ version: number; trials: number }> {

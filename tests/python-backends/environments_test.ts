@@ -109,6 +109,9 @@ Deno.test("what an environment is compiled with counts in its hash", () => {
   const compiled = readPins("own", directory);
   assert.deepEqual(compiled.build, { CMAKE_ARGS: "-DX=ON" });
   assert.notEqual(compiled.hash, plain.hash);
+  assert.equal(plain.cmake, null);
+  writeFileSync(path, JSON.stringify({ ...document, cmake: "set(X OFF)" }));
+  assert.notEqual(readPins("own", directory).hash, plain.hash);
   writeFileSync(path, JSON.stringify({ ...document, build: { CMAKE_ARGS: 1 } }));
   assert.throws(() => readPins("own", directory), /build \(variables and their texts\)/);
 });

@@ -48,9 +48,12 @@ async function testFiles(folder: string, ending: RegExp, { below }: Asked): Prom
   }));
 }
 
-/** Once for all: each process that checked its own files would check what they import again. */
+/** Once for all: each process that checked its own files would check what they import again. With the
+ * examples of the documentation. */
 export function types(): Job {
-  return check({ name: "types", seconds: 60 }, ["check", "--quiet", ...SOURCES]);
+  return check({ name: "types", seconds: 60 }, [
+    ...["check", "--quiet", "--doc", ...SOURCES, "README.md", ...pages()],
+  ]);
 }
 
 /** The pages of the documentation beside README.md. */
@@ -66,9 +69,6 @@ export function staticChecks({ steps }: Asked): Job[] {
   return [
     check({ name: "format", seconds: 8 }, ["fmt", "--check", "--quiet"]),
     check({ name: "lint", seconds: 8 }, ["lint", "--quiet"]),
-    check({ name: "documented examples", seconds: 10 }, [
-      ...["check", "--quiet", "--doc-only", "README.md", ...pages()],
-    ]),
     tests({ name: "Python's lint and types", seconds: 60, after }, python, readLintCounts),
   ];
 }
