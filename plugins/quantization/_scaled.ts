@@ -1,6 +1,6 @@
 /** What methods leave that fold scales of the layers' inputs into norms before they round. */
 import type { Change, Facts, Leaves } from "../../core/mod.ts";
-import { gridForm, type GridParams, leavesRounded } from "./_groups.ts";
+import { leavesRounded, type RoundedPart } from "./_groups.ts";
 import type { GridForm } from "../forms/grid.ts";
 
 /**
@@ -13,19 +13,20 @@ const LEAST_COSINE = 0.05;
 const LEAST_COSINE_OF_VECTORS = 0.01;
 
 /** What rounding scaled layers to this form leaves. */
-export function leavesScaledForm(form: GridForm, facts: Facts): Leaves {
-  const rounded = leavesRounded(["linear"], form, facts);
+export function leavesScaledForm(
+  form: GridForm,
+  facts: Facts,
+  parts: readonly RoundedPart[] = ["linear"],
+): Leaves {
+  const rounded = leavesRounded(parts, form, facts);
   const vectors = ["norm", "bias"].map((part): Change => ({
     part,
     effect: "rounds",
     form: null,
     least_cosine: LEAST_COSINE_OF_VECTORS,
   }));
-  const layers = rounded.changes.map((change) => ({ ...change, least_cosine: LEAST_COSINE }));
+  const layers = rounded.changes.map((change) =>
+    change.part === "linear" ? { ...change, least_cosine: LEAST_COSINE } : change
+  );
   return { ...rounded, changes: [...layers, ...vectors] };
-}
-
-/** What a method leaves whose knobs are a grid's. */
-export function leavesScaled(params: GridParams, facts: Facts): Leaves {
-  return leavesScaledForm(gridForm(params), facts);
 }

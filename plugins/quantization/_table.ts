@@ -1,7 +1,6 @@
 /** What the methods share that store codes into a table of numbers. */
 import {
   type Change,
-  choice,
   type Facts,
   type HintAbout,
   type Leaves,
@@ -9,7 +8,8 @@ import {
   withWeightBytes,
 } from "../../core/mod.ts";
 import { tableBytes, type TableForm } from "../forms/table.ts";
-import { modelMemory, type RoundedPart, shapesOf } from "./_groups.ts";
+import { modelMemory, shapesOf } from "./_groups.ts";
+import { partsOf, targetedWeights, type Targets } from "./_targets.ts";
 
 /** Weights looked up a second on one core: 25 million of SmolLM2-135M's, halved. */
 const WEIGHTS_A_SECOND = 12e6;
@@ -20,18 +20,6 @@ const LEAST_COSINE = 0.5;
 /** No runtime here multiplies by such codes. */
 const EMULATED = "the device executes no such numbers: they are emulated by floats, decoded when " +
   "the model is loaded, which take a float's bytes in memory and run no faster";
-
-export type Targets = "linear" | "embedding" | "all";
-
-export const tableTargets = choice(["linear", "embedding", "all"], {
-  default: "linear",
-  unit: "part of the model",
-  description: "What to round: linear layers, embedding with output head, or both",
-});
-
-export function partsOf(targets: Targets): RoundedPart[] {
-  return targets === "all" ? ["linear", "embedding"] : [targets];
-}
 
 /** What rounding these parts to this form leaves. */
 export function leavesTable(targets: Targets, form: TableForm, facts: Facts): Leaves {
@@ -49,10 +37,8 @@ export function tableHint(about: HintAbout): string {
   return about === "quality" ? "Take smaller blocks or 8 bits" : "Take 4 bits or larger blocks";
 }
 
-export function tableSeconds(targets: Targets, { model }: Facts): number {
-  const weights = (targets === "embedding" ? 0 : model.linear_parameters) +
-    (targets === "linear" ? 0 : model.embedding_parameters);
-  return START_SECONDS + weights / WEIGHTS_A_SECOND;
+export function tableSeconds(targets: Targets, facts: Facts): number {
+  return START_SECONDS + targetedWeights(targets, facts) / WEIGHTS_A_SECOND;
 }
 
 /** The matrix in work, and what is done: a byte a weight; the rest stays on disk. */

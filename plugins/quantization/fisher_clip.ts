@@ -1,15 +1,7 @@
 import { defineMethod, integer } from "../../core/mod.ts";
-import {
-  acceptsLinear,
-  dividesRows,
-  gridForm,
-  gridLabel,
-  leavesRounded,
-  modelMemory,
-  seedGroupSize,
-} from "./_groups.ts";
+import { modelMemory, seedGroupSize } from "./_groups.ts";
 import { calibrationWindows, GPU_SPEED, gridKnobs, linearQuantizer } from "./_linear.ts";
-import { partsOf, tableTargets } from "./_table.ts";
+import { targetedGrid, targetsKnob } from "./_targets.ts";
 
 /** A range tried for one weight, in place; a window's passes, forward and backward. */
 const SECONDS_A_WEIGHT_AND_STEP = 1e-8;
@@ -19,6 +11,7 @@ const START_SECONDS = 8;
 /** Gradient-aware clipping. */
 export default defineMethod({
   ...linearQuantizer,
+  ...targetedGrid,
   name: "fisher_clip",
   summary: "Shrinks each group's range to where gradients say that the loss rises least",
   named_for: {
@@ -34,21 +27,9 @@ export default defineMethod({
       unit: "ranges tried",
       description: "Shares of a group's range that are tried, from all of it to a half",
     }),
-    targets: tableTargets,
+    targets: targetsKnob,
   },
   needs: { environment: "default", data: "calibration", gpu: false },
-  leaves: (params, facts) => leavesRounded(partsOf(params.targets), gridForm(params), facts),
-  label: (params) => [
-    ...(params.targets === "linear" ? [] : [params.targets]),
-    ...gridLabel(params),
-  ],
-  accepts(params, facts) {
-    if (params.targets !== "linear") {
-      const divides = dividesRows(params.group_size, [facts.model.hidden_size]);
-      if (!divides.ok) return divides;
-    }
-    return params.targets === "embedding" ? { ok: true } : acceptsLinear(params, facts);
-  },
   seed(boldness, facts) {
     if (boldness === "conservative") return null;
     const bits = boldness === "aggressive" ? 3 : 4;

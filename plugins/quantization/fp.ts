@@ -1,14 +1,8 @@
 import { choice, defineMethod } from "../../core/mod.ts";
 import type { TableForm } from "../forms/table.ts";
 import { dividesRows, linearRows, packsLinearLayers, roundsOnce } from "./_groups.ts";
-import {
-  leavesTable,
-  tableHint,
-  tableMemory,
-  tableSeconds,
-  tableTargets,
-  type Targets,
-} from "./_table.ts";
+import { leavesTable, tableHint, tableMemory, tableSeconds } from "./_table.ts";
+import { type Targets, targetsKnob } from "./_targets.ts";
 
 const FORMATS = ["nvfp4", "mxfp4", "fp8_e4m3"] as const;
 const BLOCKS = { fp8_e4m3: -1, mxfp4: 32, nvfp4: 16 } as const;
@@ -46,7 +40,7 @@ export default defineMethod({
       aliases: ["granularity"],
       only_where: { knob: "float_format", is: ["fp8_e4m3"] },
     }),
-    targets: tableTargets,
+    targets: targetsKnob,
   },
   needs: { environment: "default", gpu: false },
   leaves: (params, facts) => leavesTable(params.targets, floatForm(params), facts),

@@ -1,6 +1,7 @@
 import { choice, defineMethod, flag, real } from "../../core/mod.ts";
 import { modelMemory, seedGroupSize } from "./_groups.ts";
 import { calibrationWindows, GPU_SPEED, gridKnobs, linearQuantizer } from "./_linear.ts";
+import { targetedGrid, targetedWeights, targetsKnob } from "./_targets.ts";
 
 /**
  * Fitted to 30 s for SmolLM2-135M (8 windows of 256 tokens, two cores): factors and columns for each
@@ -10,9 +11,10 @@ const SECONDS_A_WEIGHT = 1.3e-7;
 const SECONDS_A_WEIGHT_AND_WINDOW = 1e-8;
 const START_SECONDS = 8;
 
-/** GPTQ by llm-compressor. */
+/** GPTQ by llm-compressor; an output head by the same loop of our own. */
 export default defineMethod({
   ...linearQuantizer,
+  ...targetedGrid,
   name: "gptq",
   summary: "Rounds column by column and lets later columns make up for the error",
   named_for: {
@@ -47,6 +49,7 @@ export default defineMethod({
       default: true,
       description: "Shrink each group's range to what makes its error least",
     }),
+    targets: targetsKnob,
   },
   needs: { environment: "default", data: "calibration", gpu: false },
   seed(boldness, facts) {
@@ -54,10 +57,10 @@ export default defineMethod({
     const bits = boldness === "aggressive" ? 3 : 4;
     return { bits, group_size: seedGroupSize(facts) };
   },
-  estimateSeconds({ samples }, { model, device }) {
+  estimateSeconds({ samples, targets }, facts) {
     const a_weight = SECONDS_A_WEIGHT + samples * SECONDS_A_WEIGHT_AND_WINDOW;
-    const speed = device.device === "cuda" ? GPU_SPEED : 1;
-    return START_SECONDS + model.linear_parameters * a_weight / speed;
+    const speed = facts.device.device === "cuda" ? GPU_SPEED : 1;
+    return START_SECONDS + targetedWeights(targets, facts) * a_weight / speed;
   },
   // The model, one block's Hessians and inverses, the cached inputs of a block.
   estimateMemory: (_params, facts) => modelMemory(facts, 2),

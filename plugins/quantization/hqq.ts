@@ -1,22 +1,17 @@
-import { defineMethod, type Facts, integer } from "../../core/mod.ts";
+import { defineMethod, integer } from "../../core/mod.ts";
 import {
-  acceptsLinear,
   autoGroupSize,
-  dividesRows,
-  gridForm,
   gridHint,
-  gridLabel,
   type GridParams,
   groupSize,
   hasLinearLayers,
-  leavesRounded,
   modelMemory,
   nextBits,
   roundsOnce,
   seedGroupSize,
   weightBits,
 } from "./_groups.ts";
-import { partsOf, tableTargets, type Targets } from "./_table.ts";
+import { targetedGrid, targetedWeights, type Targets, targetsKnob } from "./_targets.ts";
 
 /** Weights a second and step on one core: 20 million of SmolLM2-135M's, halved. */
 const WEIGHTS_A_SECOND = 10e6;
@@ -24,15 +19,10 @@ const START_SECONDS = 2;
 
 type HqqParams = Pick<GridParams, "bits" | "group_size"> & { readonly targets: Targets };
 
-const asymmetric = ({ bits, group_size }: HqqParams): GridParams => ({
-  ...{ bits, group_size },
+const asymmetric = ({ bits, group_size, targets }: HqqParams) => ({
+  ...{ bits, group_size, targets },
   symmetric: false,
 });
-
-function changedWeights(targets: Targets, { model }: Facts): number {
-  return (targets === "embedding" ? 0 : model.linear_parameters) +
-    (targets === "linear" ? 0 : model.embedding_parameters);
-}
 
 /** Half-quadratic quantization, data-free, onto a grid with zero points. */
 export default defineMethod({
@@ -49,25 +39,15 @@ export default defineMethod({
       unit: "steps",
       description: "Steps of the half-quadratic solver; the best of them is kept",
     }),
-    targets: tableTargets,
+    targets: targetsKnob,
   },
   needs: { environment: "default", gpu: false },
-  leaves: (params, facts) =>
-    leavesRounded(partsOf(params.targets), gridForm(asymmetric(params)), facts),
+  leaves: (params, facts) => targetedGrid.leaves(asymmetric(params), facts),
   order: roundsOnce,
-  label: (params) => [
-    ...(params.targets === "linear" ? [] : [params.targets]),
-    ...gridLabel(asymmetric(params)),
-  ],
+  label: (params) => targetedGrid.label(asymmetric(params)),
   hint: gridHint,
   supports: hasLinearLayers,
-  accepts(params, facts) {
-    if (params.targets !== "linear") {
-      const divides = dividesRows(params.group_size, [facts.model.hidden_size]);
-      if (!divides.ok) return divides;
-    }
-    return params.targets === "embedding" ? { ok: true } : acceptsLinear(asymmetric(params), facts);
-  },
+  accepts: (params, facts) => targetedGrid.accepts(asymmetric(params), facts),
   auto: (facts) => ({ group_size: autoGroupSize(facts) }),
   seed: (boldness, facts) =>
     boldness === "balanced" ? { bits: 4, group_size: seedGroupSize(facts) } : null,
@@ -76,7 +56,7 @@ export default defineMethod({
     return next === null ? null : { ...params, bits: next.bits };
   },
   estimateSeconds: ({ iters, targets }, facts) =>
-    START_SECONDS + changedWeights(targets, facts) * (iters + 1) / WEIGHTS_A_SECOND,
+    START_SECONDS + targetedWeights(targets, facts) * (iters + 1) / WEIGHTS_A_SECOND,
   // The matrix in work, and what is done: a byte a weight; the rest stays on disk.
   estimateMemory: (_params, facts) => modelMemory(facts, 1),
 });

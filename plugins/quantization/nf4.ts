@@ -1,7 +1,8 @@
 import { choice, defineMethod, flag } from "../../core/mod.ts";
 import type { TableForm } from "../forms/table.ts";
 import { packsLinearLayers, roundsOnce } from "./_groups.ts";
-import { leavesTable, tableHint, tableMemory, tableSeconds, tableTargets } from "./_table.ts";
+import { leavesTable, tableHint, tableMemory, tableSeconds } from "./_table.ts";
+import { targetsKnob } from "./_targets.ts";
 
 /** bitsandbytes' 4-bit tables. */
 export default defineMethod({
@@ -28,7 +29,7 @@ export default defineMethod({
       description: "Store the scales in 8 bits too, by blocks of 256",
       aliases: ["bnb_4bit_use_double_quant"],
     }),
-    targets: tableTargets,
+    targets: targetsKnob,
   },
   needs: { environment: "default", gpu: false },
   leaves({ quant_type, block_size, double_quant, targets }, facts) {

@@ -6,28 +6,12 @@ import {
   trainingBytes,
   trainingSeconds,
 } from "../finetuning/_training.ts";
-import {
-  acceptsLinear,
-  autoGroupSize,
-  dividesRows,
-  gridForm,
-  gridHint,
-  gridLabel,
-  leavesRounded,
-  nextBits,
-  roundsOnce,
-  seedGroupSize,
-} from "./_groups.ts";
+import { autoGroupSize, gridHint, nextBits, roundsOnce, seedGroupSize } from "./_groups.ts";
 import { gridKnobs } from "./_linear.ts";
-import { partsOf, tableTargets, type Targets } from "./_table.ts";
+import { targetedGrid, targetedWeights, targetsKnob } from "./_targets.ts";
 
 /** The forward pass of the unrounded model beside a step's own, and the rounding. */
 const SLOWER = 1.7;
-
-function trainedWeights(targets: Targets, { model }: Parameters<typeof trainable>[0]): number {
-  return (targets === "embedding" ? 0 : model.linear_parameters) +
-    (targets === "linear" ? 0 : model.embedding_parameters);
-}
 
 /** Quantization-aware training. */
 export default defineMethod({
@@ -39,7 +23,7 @@ export default defineMethod({
       default: true,
       description: "Begin with each group's range shrunk to where its squared error is least",
     }),
-    targets: tableTargets,
+    targets: targetsKnob,
     qat_loss: choice(["kl", "next_token"], {
       default: "kl",
       unit: "name",
@@ -57,22 +41,15 @@ export default defineMethod({
     ...TRAINING_KNOBS,
   },
   needs: { environment: "default", data: "training", gpu: false },
-  leaves: (params, facts) => leavesRounded(partsOf(params.targets), gridForm(params), facts),
+  leaves: targetedGrid.leaves,
   order: roundsOnce,
   label: (params) => [
-    ...(params.targets === "linear" ? [] : [params.targets]),
-    ...gridLabel(params),
+    ...targetedGrid.label(params),
     ...(params.epochs > 0 ? [`${params.epochs} epochs`] : [`${params.steps} steps`]),
   ],
   hint: gridHint,
   supports: trainable,
-  accepts(params, facts) {
-    if (params.targets !== "linear") {
-      const divides = dividesRows(params.group_size, [facts.model.hidden_size]);
-      if (!divides.ok) return divides;
-    }
-    return params.targets === "embedding" ? { ok: true } : acceptsLinear(params, facts);
-  },
+  accepts: targetedGrid.accepts,
   auto: (facts) => ({ group_size: autoGroupSize(facts) }),
   seed: (boldness, facts) =>
     boldness === "aggressive" ? { bits: 3, group_size: seedGroupSize(facts) } : null,
@@ -81,6 +58,6 @@ export default defineMethod({
   // The model, the weights as they came, and rounded; what is trained, and a batch's passes.
   estimateMemory: (params, facts) =>
     PROCESS_BYTES + 12 * facts.model.parameters +
-    trainingBytes(trainedWeights(params.targets, facts), params, facts) +
+    trainingBytes(targetedWeights(params.targets, facts), params, facts) +
     12 * params.batch * params.tokens * facts.model.vocabulary,
 });

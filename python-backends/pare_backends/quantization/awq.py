@@ -24,6 +24,7 @@ from pare_backends.quantization.folding.statistics import (
     gather,
     read_statistics,
 )
+from pare_backends.quantization.head import round_outer
 from pare_backends.quantization.layer_checks import check_layers
 from pare_backends.quantization.rounding import round_matrix
 
@@ -42,16 +43,34 @@ class Params:
     search_steps: int = integer(10, minimum=2, maximum=40, unit="exponents tried")
     samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
     clip: bool = flag(True)
+    targets: str = choice(
+        "linear", choices=("linear", "embedding", "all"), unit="part of the model"
+    )
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
-    """Scales and rounds the linear layers, block after block, by the inputs of the model as it
-    came."""
-    layers = context.layout.linear
+    """Rounds the chosen part by the inputs of the model as it came: the linear layers scaled, block
+    after block; the output head by its ranges alone, as lookups would meet its scales."""
+    layers = context.layout.part(params.targets)
     check_layers(checkpoint, context.layout, layers, params.group_size)
     windows = context.calibration(params.samples)
     model, windows = on_device(context.load_linear(checkpoint)[0], windows)
-    modules = {layer: context.layout.modules[layer] for layer in layers}
+    outer: dict[str, GridTensor] = {}
+    if params.targets != "linear":
+        with context.report.span("head"):
+            outer = round_outer(
+                *(checkpoint, context, model, windows),
+                round_head=lambda *given: round_unscaled(*given, params, context),
+                round_table=lambda layer, weight: round_matrix(
+                    *(layer, weight, params.bits, params.group_size, params.symmetric),
+                    clip=params.clip,
+                    threads=context.report.threads,
+                ),
+            )
+    if params.targets == "embedding":
+        return checkpoint.with_stored(outer)
+    linear = context.layout.linear
+    modules = {layer: context.layout.modules[layer] for layer in linear}
     with context.report.span("fold"):
         tokens = windows[:1, :COMPARED_TOKENS]
         folds = find_folds(model, modules, context.layout.experts, tokens)
@@ -60,7 +79,17 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
         BlockPass(model, modules, gather).run(windows, work.block)
     context.notes.append(unscaled_note(folds, work.done))
     return checkpoint.with_floats(work.scaling.floats).with_stored(
-        {layer: work.tensors[layer] for layer in layers}
+        {layer: work.tensors[layer] for layer in linear} | outer
+    )
+
+
+def round_unscaled(
+    layer: str, weight: np.ndarray, statistics: InputStatistics, params: Params, context: Context
+) -> GridTensor:
+    """A layer whose inputs get no scales. weight: (out, in) float32"""
+    return round_by_inputs(
+        *(layer, weight, params.bits, params.group_size, params.symmetric, params.clip),
+        *(statistics, np.ones(weight.shape[1]), context.report.threads),
     )
 
 

@@ -8,12 +8,19 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pare_backends.checkpoint import BitmaskTensor, Checkpoint, GridTensor
 from pare_backends.knobs import choice, flag, integer, real
 from pare_backends.methods.context import Context
+from pare_backends.quantization.folding.statistics import InputStatistics
+from pare_backends.quantization.head import round_outer
 from pare_backends.quantization.layer_checks import check_layers
+from pare_backends.quantization.layers.columns import moments_of, round_stacked
 from pare_backends.quantization.libraries.extract import grid_tensor
 from pare_backends.quantization.libraries.zeros import kept_zeros
+from pare_backends.quantization.mixing.formats import Format
+from pare_backends.quantization.rounding import round_matrix
 
 ALL_EXPERTS = "GPTQ weighs each expert's errors by all tokens of its block, however few are its own"
 GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
@@ -32,14 +39,43 @@ class Params:
     actorder: str = choice("static", choices=("static", "none"), unit="order of columns")
     samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
     clip: bool = flag(True)
+    targets: str = choice(
+        "linear", choices=("linear", "embedding", "all"), unit="part of the model"
+    )
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
-    """Quantizes the linear layers, block after block, on the calibration windows."""
-    layers = context.layout.linear
-    check_layers(checkpoint, context.layout, layers, params.group_size)
+    """Quantizes the chosen part on the calibration windows: the linear layers block after block,
+    then the output head by what it is given behind them."""
+    check_layers(checkpoint, context.layout, context.layout.part(params.targets), params.group_size)
     windows = context.calibration(params.samples)
     model, tokenizer = context.load_linear(checkpoint)
+    tensors: dict[str, GridTensor] = {}
+    if params.targets != "embedding":
+        tensors |= round_linear(checkpoint, params, context, (model, tokenizer), windows)
+    if params.targets != "linear":
+        with context.report.span("head"):
+            tensors |= round_outer(
+                *(checkpoint, context, model, windows),
+                round_head=lambda *given: round_columns(*given, params, context.report.threads),
+                round_table=lambda layer, weight: round_matrix(
+                    *(layer, weight, params.bits, params.group_size, params.symmetric),
+                    clip=params.clip,
+                    threads=context.report.threads,
+                ),
+            )
+    return checkpoint.with_stored(tensors)
+
+
+def round_linear(
+    checkpoint: Checkpoint,
+    params: Params,
+    context: Context,
+    loaded: tuple[Any, Any],
+    windows: Any,
+) -> dict[str, GridTensor]:
+    """The linear layers by llm-compressor. loaded: model and tokenizer"""
+    layers, (model, tokenizer) = context.layout.linear, loaded
     with context.report.span("quantize", library=True):
         modules = [context.layout.modules[layer] for layer in layers]
         alike = scheme(modules, params.bits, params.group_size, params.symmetric, params.clip)
@@ -48,8 +84,27 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
             run_oneshot(model, tokenizer, windows, [alike], params, context)
     grid = (params.bits, params.group_size, params.symmetric)
     with context.report.span("extract"):
-        tensors = {layer: read_layer(model, layer, *grid, context) for layer in layers}
-    return checkpoint.with_stored(tensors)
+        return {layer: read_layer(model, layer, *grid, context) for layer in layers}
+
+
+def round_columns(
+    layer: str,
+    weight: np.ndarray,
+    statistics: InputStatistics,
+    params: Params,
+    threads: int,
+) -> GridTensor:
+    """One matrix by the same loop, our own: llm-compressor's would untie a head that is the
+    embedding. weight: (out, in) float32"""
+    import torch
+
+    ordered = params.actorder == "static"
+    moments = moments_of(statistics.products, params.dampening, layer, ordered=ordered)
+    one = Format(params.bits, params.group_size, params.symmetric)
+    made = round_stacked(
+        [torch.from_numpy(weight)], moments, [one], layer, threads, clip=params.clip
+    )
+    return made[0][0][0]
 
 
 def scheme(

@@ -39,7 +39,7 @@ SEARCHED = 1 << 15
 class Moments:
     """X X^T of a layer's inputs as the loop needs it. i: the row's length."""
 
-    order: torch.Tensor  # (i,) int64: columns, those of the largest moment first
+    order: torch.Tensor  # (i,) int64: columns as they are gone through
     factor: torch.Tensor  # (i, i) float32: upper factor of the inverse, in that order
     dead: torch.Tensor  # (i,) bool: columns that are never fed, in the model's order
 
@@ -53,16 +53,18 @@ class Grids:
     zeros: torch.Tensor  # (o, g) float32, whole numbers in the range of the integers
 
 
-def moments_of(hessian: torch.Tensor, dampening: float, layer: str) -> Moments:
+def moments_of(
+    hessian: torch.Tensor, dampening: float, layer: str, ordered: bool = True
+) -> Moments:
     """What all formats of all layers with this input share.
 
-    hessian: (i, i) float32, as it is
+    hessian: (i, i) float32, as it is; ordered: columns of the largest inputs first
     raises: StageFailure "not_a_number" where the moments have no inverse
     """
     import torch
 
     diagonal = hessian.diagonal()
-    order = diagonal.argsort(descending=True)
+    order = diagonal.argsort(descending=True) if ordered else torch.arange(len(diagonal))
     dead = diagonal == 0
     work = hessian[order][:, order].contiguous()
     work.diagonal()[dead[order]] = 1.0
@@ -78,9 +80,9 @@ def moments_of(hessian: torch.Tensor, dampening: float, layer: str) -> Moments:
     return Moments(order, torch.linalg.cholesky(inverse, upper=True), dead)
 
 
-def grids_of(weights: torch.Tensor, one: Format) -> Grids:
-    """The grids that llm-compressor's observers give: below 7 bits of the ranges that `shrunk`
-    finds, else of all weights. weights: (o, i) float32"""
+def grids_of(weights: torch.Tensor, one: Format, clip: bool = True) -> Grids:
+    """The grids that llm-compressor's observers give: with `clip` below 7 bits of the ranges that
+    `shrunk` finds, else of all weights. weights: (o, i) float32"""
     import torch
     from compressed_tensors.quantization import QuantizationArgs, QuantizationStrategy
     from compressed_tensors.quantization.utils import calculate_qparams
@@ -100,7 +102,7 @@ def grids_of(weights: torch.Tensor, one: Format) -> Grids:
     for start in range(0, len(groups), step):
         own = groups[start : start + step]
         low, high = own.amin(1, keepdim=True), own.amax(1, keepdim=True)
-        if one.bits < CLIPPED:
+        if clip and one.bits < CLIPPED:
             low, high = shrunk(own, low, high, arguments)
         least.append(low)
         most.append(high)
@@ -184,10 +186,11 @@ def round_stacked(
     formats: Sequence[Format],
     layer: str,
     threads: int = 1,
+    clip: bool = True,
 ) -> list[list[tuple[GridTensor, float]]]:
     """Layers that are given the same input in every format, and what each costs its outputs.
 
-    weights: by layer (o, i) float32; layer: for failures
+    weights: by layer (o, i) float32; layer: for failures; clip: as `grids_of` takes it
     returns: by layer and format the tensor, and tr(ΔW H ΔWᵀ), dampened
     raises: StageFailure "not_a_number" where the weights are not finite
     """
@@ -197,7 +200,7 @@ def round_stacked(
         raise StageFailure("not_a_number", f"Cannot quantize {layer}: its weights are not finite")
 
     def made(stack: Sequence[Unit]) -> list[list[tuple[Grids, torch.Tensor, torch.Tensor]]]:
-        grids = [[grids_of(unit.weights, one) for one in formats] for unit in stack]
+        grids = [[grids_of(unit.weights, one, clip) for one in formats] for unit in stack]
         found = run_columns(stack, moments, [one for of in grids for one in of])
         per = len(formats)
         return [
