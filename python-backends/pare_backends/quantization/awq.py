@@ -60,7 +60,9 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
         with context.report.span("head"):
             outer = round_outer(
                 *(checkpoint, context, model, windows),
-                round_head=lambda *given: round_unscaled(*given, params, context),
+                round_head=lambda layer, weight, statistics: round_unscaled(
+                    layer, weight, statistics, params, context
+                ),
                 round_table=lambda layer, weight: round_matrix(
                     *(layer, weight, params.bits, params.group_size, params.symmetric),
                     clip=params.clip,

@@ -57,7 +57,9 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
         with context.report.span("head"):
             tensors |= round_outer(
                 *(checkpoint, context, model, windows),
-                round_head=lambda *given: round_columns(*given, params, context.report.threads),
+                round_head=lambda layer, weight, statistics: round_columns(
+                    layer, weight, statistics, params, context.report.threads
+                ),
                 round_table=lambda layer, weight: round_matrix(
                     *(layer, weight, params.bits, params.group_size, params.symmetric),
                     clip=params.clip,
