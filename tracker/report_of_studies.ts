@@ -2,6 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FULL, UsageError } from "../core/mod.ts";
 import { findStudy } from "./find_study.ts";
+import { pareto } from "./plots/figures/pareto.ts";
 import type { Block } from "./reports/blocks.ts";
 import { renderHtml } from "./reports/render_html.ts";
 import { renderMarkdown } from "./reports/render_markdown.ts";
@@ -76,7 +77,7 @@ export async function reportOfStudies(
   const beside = await Promise.all(
     comparableGroups(studies).map((group) => recommendedBeside(store, group)),
   );
-  const blocks = studiesReport(studies, beside.flat(), author);
+  const blocks = studiesReport(studies, beside.flat(), author, pareto);
   return { studies, blocks, html: renderHtml(`${ids.length} studies`, blocks) };
 }
 

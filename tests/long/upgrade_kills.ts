@@ -9,7 +9,7 @@ import { inDirectory, startChild } from "../fixtures/stores/processes.ts";
 import { releasedStore } from "../fixtures/stores/released.ts";
 
 const STORE = import.meta.resolve("../../tracker/store/store.ts");
-const KILLS = rounds(3, 20);
+const KILLS = rounds(4, 20);
 
 /** The schema's version and the trials of the database as it lies there. */
 async function lies(root: string): Promise<{ version: number; trials: number }> {
@@ -68,7 +68,8 @@ for (const schema of [13, 19]) {
       for (let n = 0; n < KILLS; n++) {
         const root = join(directory, `store-${n}`);
         await releasedStore(schema, root);
-        const kill_ms = 1.6 * took * n / KILLS;
+        // From at once to long after it should have ended, as a busy machine takes longer each time.
+        const kill_ms = 2.4 * took * n / (KILLS - 1);
         await upgrade(directory, root, kill_ms);
         const found = await lies(root);
         assert.ok(

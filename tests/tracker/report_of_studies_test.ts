@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { JournalRecord } from "../../core/mod.ts";
 import { renderHtml } from "../../tracker/reports/render_html.ts";
 import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
+import { pareto } from "../../tracker/plots/figures/pareto.ts";
 import { comparableGroups } from "../../tracker/reports/studies/common_front.ts";
 import type { StudyBeside } from "../../tracker/reports/studies/study_beside.ts";
 import { studiesCsv, studiesReport } from "../../tracker/reports/studies/studies_report.ts";
@@ -54,7 +55,7 @@ Deno.test("a report over studies compares what is the same, and says what it lea
       [["one", "other-machine"]],
     );
     assert.deepEqual(comparableGroups([one, { ...machine, protocol: "words bb" }]), []);
-    const blocks = studiesReport(all, [], "A. Author");
+    const blocks = studiesReport(all, [], "A. Author", pareto);
     const text = renderMarkdown(blocks);
     assert.match(text, /Front 1: one, other-machine/);
     assert.match(
@@ -69,7 +70,7 @@ Deno.test("a report over studies compares what is the same, and says what it lea
     assert.doesNotMatch(text, /(?<!\\)<script/);
     assert.doesNotMatch(renderHtml("x", blocks), /<script>alert/);
     const same = renderMarkdown(
-      studiesReport([one, { ...one, view: { ...one.view, study_id: "two" } }], [], undefined),
+      studiesReport([one, { ...one, view: { ...one.view, study_id: "two" } }], [], undefined, pareto),
     );
     assert.match(same, /latency \/ baseline \|\n/);
     assert.doesNotMatch(same, /Latency is left out/);
@@ -92,6 +93,7 @@ Deno.test("a report over studies compares what is the same, and says what it lea
       [read(one, "metered", [0.5, 0.625, 0.5]), read(one, "metered-too", [0.75, 0.875, 0.75])],
       [],
       undefined,
+      pareto,
     );
     const told = renderMarkdown(metered);
     assert.match(told, /bytes, latency and energy, each over its study's own baseline/);
@@ -102,7 +104,7 @@ Deno.test("a report over studies compares what is the same, and says what it lea
     assert.match(drawing!.svg, />2: metered-too</, "a legend tells the studies");
     assert.doesNotMatch(drawing!.svg, /NaN|undefined/);
     const mixed = renderMarkdown(
-      studiesReport([read(one, "metered", [0.5, 0.6, 0.5]), one], [], ""),
+      studiesReport([read(one, "metered", [0.5, 0.6, 0.5]), one], [], "", pareto),
     );
     assert.match(mixed, /Energy is left out: 3 of the 6 compressed trials lack it/);
     assert.equal(studiesCsv(all).trim().split("\n").length, 5);

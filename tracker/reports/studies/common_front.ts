@@ -1,5 +1,4 @@
 import { isDecisive, paretoFront, trialName } from "../../../core/mod.ts";
-import { pareto } from "../../plots/figures/pareto.ts";
 import { bytes, number } from "../../view/number_text.ts";
 import type { TrialRow } from "../../view/trial_rows.ts";
 import { type Block, paragraph, table } from "../blocks.ts";
@@ -12,6 +11,18 @@ import {
   speedKey,
   type StudyBeside,
 } from "./study_beside.ts";
+
+/** Draws rows as `figures.pareto` takes them: reports know no plots. */
+export type DrawFront = (
+  rows: readonly object[],
+  options: {
+    readonly title: string;
+    readonly subtitle: string;
+    readonly quality: "accuracy" | "perplexity";
+    readonly objectives: string[];
+    readonly width: number;
+  },
+) => string;
 
 /** The studies in groups whose quality may be compared. */
 export function comparableGroups(studies: readonly StudyBeside[]): StudyBeside[][] {
@@ -109,6 +120,7 @@ function drawn(
   front: ReadonlySet<Placed>,
   metric: "accuracy" | "perplexity",
   costs: readonly Cost[],
+  pareto: DrawFront,
 ): { svg: string; narrow: string } {
   // One star is drawn; an original that came out otherwise is a point of its study.
   const star = all.find(({ row }) => row.baseline);
@@ -133,7 +145,11 @@ function drawn(
 }
 
 /** One front over all trials of a group, drawn and as a table; a cost is in it where it is comparable. */
-export function frontBlocks(group: readonly StudyBeside[], file: string): Block[] {
+export function frontBlocks(
+  group: readonly StudyBeside[],
+  file: string,
+  pareto: DrawFront,
+): Block[] {
   const every = group.flatMap(measured);
   const all = withOneOriginal(every);
   const metric = every.every(({ row }) => row.accuracy === null) ? "perplexity" : "accuracy";
@@ -165,7 +181,7 @@ export function frontBlocks(group: readonly StudyBeside[], file: string): Block[
   } and ${words.at(-1)}${own}.${left.join("")}`;
   const figure: Block[] = all.length === 0 ? [] : [{
     block: "figure",
-    ...drawn(group, all, new Set(front), metric, costs),
+    ...drawn(group, all, new Set(front), metric, costs, pareto),
     file,
     caption:
       "Trials measured in full that break no limit of their study; a filled point is on the " +

@@ -3,7 +3,7 @@ import { bytes, number } from "../../view/number_text.ts";
 import { modelLabel } from "../../view/study_view.ts";
 import { type Block, heading, list, paragraph, table } from "../blocks.ts";
 import { bibtex } from "../limit_blocks.ts";
-import { comparableGroups, frontBlocks } from "./common_front.ts";
+import { comparableGroups, type DrawFront, frontBlocks } from "./common_front.ts";
 import {
   dataKey,
   energyOf,
@@ -109,6 +109,7 @@ export function studiesReport(
   studies: readonly StudyBeside[],
   beside: readonly RecommendedBeside[],
   author: string | undefined,
+  pareto: DrawFront,
 ): Block[] {
   const groups = comparableGroups(studies);
   const nothing =
@@ -134,7 +135,7 @@ export function studiesReport(
     ),
     ...groups.flatMap((group, at) => [
       heading(2, `Front ${at + 1}: ${group.map(idOf).join(", ")}`),
-      ...frontBlocks(group, frontFile(at)),
+      ...frontBlocks(group, frontFile(at), pareto),
     ]),
     ...(groups.length === 0 ? [] : [
       heading(2, "The recommended trials beside each other"),
