@@ -70,7 +70,12 @@ Deno.test("a report over studies compares what is the same, and says what it lea
     assert.doesNotMatch(text, /(?<!\\)<script/);
     assert.doesNotMatch(renderHtml("x", blocks), /<script>alert/);
     const same = renderMarkdown(
-      studiesReport([one, { ...one, view: { ...one.view, study_id: "two" } }], [], undefined, pareto),
+      studiesReport(
+        [one, { ...one, view: { ...one.view, study_id: "two" } }],
+        [],
+        undefined,
+        pareto,
+      ),
     );
     assert.match(same, /latency \/ baseline \|\n/);
     assert.doesNotMatch(same, /Latency is left out/);
