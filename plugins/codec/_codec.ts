@@ -16,12 +16,13 @@ import {
  * Cosine of weights with their code's: 0.99 at 4 bits per weight of Gaussian ones, 0.8 near 1 bit; a
  * layer with other weights has about 0.
  */
-const LEAST_COSINE = 0.3;
+export const LEAST_COSINE = 0.3;
 /** torch and its buffers before a weight is read. */
 export const PROCESS_BYTES = 0.8e9;
 
 /** No runtime here computes with a code: each holds the floats that it stands for. */
-const NO_FASTER = "the code is decoded when the model is loaded, so that in memory it takes the " +
+export const NO_FASTER =
+  "the code is decoded when the model is loaded, so that in memory it takes the " +
   "bytes of floats and runs no faster than they do";
 
 /** A code stands in the place of whatever the weights were stored as: ratios do not multiply. */

@@ -18,7 +18,7 @@ const MOST_BITS = 8;
  * The column loop passes errors on, as GPTQ: what is left of the weights' own direction may be
  * little, of another layer's weights it is 0.
  */
-const LEAST_COSINE = 0.1;
+export const VECTORS_LEAST_COSINE = 0.1;
 /** Seconds on one core: k-means, the column loop and a refit for each weight, and what it is given. */
 const PRICES = { weight: 1.5e-6, weight_and_centroid: 6e-9, weight_and_window: 1e-8 };
 const START_SECONDS = 8;
@@ -137,7 +137,13 @@ export default defineMethod({
   },
   needs: { environment: "default", data: "calibration", gpu: false },
   leaves(params, facts) {
-    return leavesEncoded(["linear"], vectorsForm(params), vectorsBytes, facts, LEAST_COSINE);
+    return leavesEncoded(
+      ["linear"],
+      vectorsForm(params),
+      vectorsBytes,
+      facts,
+      VECTORS_LEAST_COSINE,
+    );
   },
   order: encodesOnce,
   label: (params) => [

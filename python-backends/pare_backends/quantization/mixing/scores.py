@@ -13,16 +13,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pare_backends.checkpoint import GridTensor
+import numpy as np
+
+from pare_backends.checkpoint import GridTensor, StoredTensor
 from pare_backends.checkpoint.load import round_inputs
 from pare_backends.failures import StageFailure
 from pare_backends.models.layout import Layout
 from pare_backends.progress import Report
 from pare_backends.pruning.block_pass import blocks_of
 from pare_backends.quantization.mixing.fisher import fisher_diagonal
-from pare_backends.quantization.mixing.formats import Format
 from pare_backends.quantization.mixing.restart import RestartableModel, divergence
 
 if TYPE_CHECKING:
@@ -50,6 +51,15 @@ class Score:
     shares_input: int  # index of the first layer that is given the same input, as K is what Q is
 
 
+class Named(Protocol):
+    """What a layer may be put into. widths: what must divide its rows"""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def widths(self) -> tuple[int, ...]: ...
+
+
 @dataclass
 class Scoring:
     """The pass over all layers. model: rebuilt of plain Linears, as `Context.load_linear` gives it;
@@ -58,7 +68,7 @@ class Scoring:
     model: Any
     layout: Layout
     windows: torch.Tensor
-    formats: Sequence[Format]
+    formats: Sequence[Named]
     scorers: Sequence[str]
     seed: int
     report: Report
@@ -172,9 +182,12 @@ class Scoring:
         weight = self.weight(layer)
         scores = []
         for one in self.formats:
-            tensor = one.round(layer, weight.detach().numpy(), self.report.threads)
+            made = self.made(one, layer, weight.detach().numpy(), inputs)
+            if made is None:
+                continue
+            tensor, matrix = made
             for scorer in self.scorers:
-                found = self.value(restart, scorer, layer, start, tensor, inputs)
+                found = self.value(restart, scorer, layer, start, tensor, matrix, inputs)
                 if found is None:
                     continue
                 value, error, n = found
@@ -202,22 +215,33 @@ class Scoring:
                 )
         return scores
 
+    def made(
+        self, one: Any, layer: str, weight: np.ndarray, inputs: Inputs
+    ) -> tuple[StoredTensor, np.ndarray] | None:
+        """A layer as it would be stored, and the matrix that it stands for; None: it cannot be.
+
+        weight and the matrix: (out, in) float32
+        """
+        tensor: GridTensor = one.round(layer, weight, self.report.threads)
+        return tensor, tensor.dequantize()
+
     def value(
         self,
         restart: RestartableModel,
         scorer: str,
         layer: str,
         start: int,
-        tensor: GridTensor,
+        tensor: StoredTensor,
+        matrix: np.ndarray,
         inputs: Inputs,
     ) -> tuple[float, float | None, int] | None:
         """(value, its standard error, tokens); None where the scorer says nothing of the format."""
         import torch
 
-        weight = self.weight(layer)
-        other = torch.from_numpy(tensor.dequantize())
+        weight, group = self.weight(layer), input_group(tensor)
+        other = torch.from_numpy(matrix)
         if scorer == "kl":
-            with swapped(self.model.get_submodule(self.layout.modules[layer]), other, tensor):
+            with swapped(self.model.get_submodule(self.layout.modules[layer]), other, group):
                 parts = [
                     divergence(restart.logits[window], restart.run(window, start))
                     for window in range(len(self.windows))
@@ -225,12 +249,19 @@ class Scoring:
             tokens = torch.cat(parts)
             return float(tokens.mean()), standard_error(tokens), len(tokens)
         if scorer == "fisher":
-            if tensor.activation_bits is not None:
+            if group is not None:
                 return None  # it is of weights: what rounding the inputs costs it does not see
             change = (other - weight).double().square()
             half = 0.5 * float((self.fisher[layer].double() * change).sum())
             return half, None, self.windows.numel()
-        return reconstruction(weight, other, tensor, inputs.values)
+        return reconstruction(weight, other, group, inputs.values)
+
+
+def input_group(tensor: StoredTensor) -> int | None:
+    """Features of a layer's input that share a scale, -1: all; None: its inputs stay floats."""
+    if isinstance(tensor, GridTensor) and tensor.activation_bits is not None:
+        return tensor.activation_group_size
+    return None
 
 
 @dataclass(frozen=True)
@@ -260,12 +291,11 @@ def taking(model: Any, layout: Layout, taken: Mapping[str, list[Any]]) -> Iterat
 
 
 @contextmanager
-def swapped(module: Any, weight: torch.Tensor, tensor: GridTensor) -> Iterator[None]:
-    """Within, a layer computes with another weight, and rounds its inputs where the form does."""
+def swapped(module: Any, weight: torch.Tensor, group: int | None) -> Iterator[None]:
+    """Within, a layer computes with another weight, its inputs rounded where there is a group."""
     original = module.weight.data
-    group = tensor.activation_group_size
     handle = None
-    if tensor.activation_bits is not None:
+    if group is not None:
         handle = module.register_forward_pre_hook(
             lambda module, given: (rounded(given[0], group), *given[1:])
         )
@@ -284,13 +314,12 @@ def rounded(inputs: torch.Tensor, group_size: int) -> torch.Tensor:
 
 
 def reconstruction(
-    weight: torch.Tensor, other: torch.Tensor, tensor: GridTensor, inputs: Sequence[Any]
+    weight: torch.Tensor, other: torch.Tensor, group: int | None, inputs: Sequence[Any]
 ) -> tuple[float, None, int] | None:
     """Squared error of a layer's outputs over their square; of an embedding, of the rows that are
     looked up. None where the layer saw no token, as an expert may, or gives zeros alone."""
     import torch
 
-    group = None if tensor.activation_bits is None else tensor.activation_group_size
     lost = whole = 0.0
     n = 0
     with torch.no_grad():

@@ -1,0 +1,79 @@
+/** The cells of the benchmark: each codec and plain rounding, the most telling first. */
+import type { ActionInput } from "../../../core/mod.ts";
+
+export interface Cell {
+  /** As the figure and the table name it. */
+  readonly name: string;
+  readonly action: ActionInput & {
+    readonly params: Readonly<Record<string, number | string | boolean>>;
+  };
+}
+
+type Params = Cell["action"]["params"];
+
+function rounded(method: string, bits: number, group_size: number, params: Params = {}): Cell {
+  const group = group_size === -1 ? "rows" : `g${group_size}`;
+  return {
+    name: `${method} ${bits} ${group}`,
+    action: { agent: "quantization", method, params: { bits, group_size, ...params } },
+  };
+}
+
+/** SeedLM of K, C, P. */
+function seeds(seed_bits: number, block_weights: number, coefficients: number): Cell {
+  return {
+    name: `seedlm ${seed_bits}, ${block_weights}, ${coefficients}`,
+    action: {
+      agent: "codec",
+      method: "seedlm",
+      params: { seed_bits, block_weights, coefficients },
+    },
+  };
+}
+
+function lattice(lattice_points: number, outer_classes: number): Cell {
+  return {
+    name: `hyper_compression ${lattice_points}, ${outer_classes}`,
+    action: {
+      agent: "codec",
+      method: "hyper_compression",
+      params: { lattice_points, outer_classes },
+    },
+  };
+}
+
+/** Fewer windows and refits than by default: the whole model takes minutes so. */
+const CHEAP = { samples: 4, refits: 0 };
+
+function vectors(vector_length: number, centroid_bits: number, params: Params = CHEAP): Cell {
+  const usual = Object.keys(params).length === 0;
+  return {
+    name: `vptq v${vector_length} c${centroid_bits}${usual ? "" : " cheap"}`,
+    action: { agent: "codec", method: "vptq", params: { vector_length, centroid_bits, ...params } },
+  };
+}
+
+const CLIP = { clip: true };
+
+/** A cell for each codec and rate, with rounding of about equal bytes. */
+export const CELLS: readonly Cell[] = [
+  ...[rounded("rtn", 4, 192, CLIP), lattice(100, 1), rounded("gptq", 4, 192), vectors(4, 8)],
+  ...[
+    seeds(12, 8, 3),
+    rounded("gptq", 2, 192),
+    rounded("gptq", 3, 192),
+    rounded("rtn", 3, 192, CLIP),
+  ],
+  ...[lattice(1600, 3), rounded("rtn", 8, -1), vectors(3, 9), seeds(12, 8, 4), vectors(2, 8)],
+  ...[lattice(400, 3), rounded("autoround", 3, 192), rounded("rtn", 2, 192, CLIP)],
+  ...[seeds(12, 8, 2), rounded("autoround", 4, 192), rounded("autoround", 2, 192)],
+  ...[seeds(8, 16, 3), seeds(12, 16, 4), lattice(6400, 3), vectors(4, 6), lattice(100, 3)],
+  ...[lattice(1600, 1), seeds(12, 4, 4), vectors(2, 10), vectors(4, 8, {})],
+];
+
+/** What the tiny model can be put into: the benchmark tried. */
+export const QUICK: readonly Cell[] = [
+  rounded("rtn", 4, 32, CLIP),
+  seeds(8, 8, 3),
+  lattice(400, 3),
+];
