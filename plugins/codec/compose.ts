@@ -26,7 +26,7 @@ const COPIES = 3;
 
 interface ComposeParams {
   readonly average_bits: number;
-  readonly codecs: string;
+  readonly layer_codecs: string;
   readonly scored_by: "kl" | "fisher" | "reconstruction";
   readonly samples: number;
   readonly seqlen: number;
@@ -48,7 +48,7 @@ function reach(codecs: string, facts: Facts): { least: number; most: number } {
 }
 
 /** The composition fills its budget: a layer has one of the forms, and all together have the mean. */
-function leaves({ average_bits, codecs }: ComposeParams, facts: Facts): Leaves {
+function leaves({ average_bits, layer_codecs: codecs }: ComposeParams, facts: Facts): Leaves {
   const changes = rungsOf(codecs, facts).map(({ form, least_cosine }): Change => ({
     ...{ part: "linear", effect: "encodes", form, least_cosine },
     no_faster: NO_FASTER,
@@ -62,7 +62,7 @@ function leaves({ average_bits, codecs }: ComposeParams, facts: Facts): Leaves {
   };
 }
 
-function accepts({ average_bits, codecs }: ComposeParams, facts: Facts): Support {
+function accepts({ average_bits, layer_codecs: codecs }: ComposeParams, facts: Facts): Support {
   const has = hasMatrices(facts);
   if (!has.ok) return has;
   const { least, most } = reach(codecs, facts);
@@ -86,7 +86,7 @@ export default defineMethod({
       unit: "bits per weight",
       description: "Mean over the linear weights that the codes may take at most, all they need",
     }),
-    codecs: choice([
+    layer_codecs: choice([
       "seedlm-vptq-hyper_compression",
       "seedlm-hyper_compression",
       "seedlm-vptq",
@@ -124,7 +124,7 @@ export default defineMethod({
   needs: { environment: "default", data: "calibration", gpu: false },
   leaves,
   order: encodesOnce,
-  label: ({ average_bits, codecs }) => [
+  label: ({ average_bits, layer_codecs: codecs }) => [
     `${average_bits}-bit`,
     ...(codecs === "seedlm-vptq-hyper_compression" ? [] : [`of ${codecs.replaceAll("-", ", ")}`]),
   ],
@@ -139,7 +139,7 @@ export default defineMethod({
     const within = average_bits >= LEAST_BITS && average_bits <= MOST_BITS;
     return within && accepts(further, facts).ok ? further : null;
   },
-  estimateSeconds({ codecs, scored_by, samples, seqlen }, facts) {
+  estimateSeconds({ layer_codecs: codecs, scored_by, samples, seqlen }, facts) {
     const rungs = rungsOf(codecs, facts);
     const { linear_shapes, linear_parameters } = facts.model;
     // A pass for each layer and setting; a restart at the layer's block halves it.

@@ -18,12 +18,12 @@ function reason(params: Record<string, number | string | boolean>, where: Facts 
 
 Deno.test("a composition is refused a mean that its codecs cannot have", () => {
   assert.equal(reason({}), "", "several forms of one part are one change of it");
-  const codecs = "vptq-hyper_compression";
+  const layer_codecs = "vptq-hyper_compression";
   assert.match(
-    reason({ average_bits: 2, codecs }),
+    reason({ average_bits: 2, layer_codecs }),
     /^layers in vptq, hyper_compression have 2\.\d\d to 6\.\d\d bits per weight, not 2 on average$/,
   );
-  assert.equal(reason({ average_bits: 6.5, codecs }), "");
+  assert.equal(reason({ average_bits: 6.5, layer_codecs }), "");
 });
 
 Deno.test("it declares every form that a layer may have, and the bytes of its mean", () => {
@@ -36,7 +36,7 @@ Deno.test("it declares every form that a layer may have, and the bytes of its me
     leaves(params).changes.map(({ form }) => form!.form);
   assert.deepEqual(new Set(forms({})), new Set(["seeds", "vectors", "lattice"]));
   assert.deepEqual(
-    new Set(forms({ codecs: "seedlm-hyper_compression" })),
+    new Set(forms({ layer_codecs: "seedlm-hyper_compression" })),
     new Set(["seeds", "lattice"]),
   );
 });

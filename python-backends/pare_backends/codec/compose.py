@@ -33,7 +33,7 @@ class Params:
     """Knobs; the same as in plugins/codec/compose.ts."""
 
     average_bits: float = real(4.0, minimum=2.0, maximum=6.5, unit="bits per weight")
-    codecs: str = choice(CODECS[0], choices=CODECS, unit="codecs that a layer may have")
+    layer_codecs: str = choice(CODECS[0], choices=CODECS, unit="codecs that a layer may have")
     scored_by: str = choice("fisher", choices=tuple(SCORERS), unit="scorer of a layer")
     samples: int = integer(8, minimum=1, maximum=512, unit="calibration windows")
     seqlen: int = integer(256, minimum=16, maximum=4096, unit="tokens of a window")
@@ -46,7 +46,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     windows = context.calibration(params.samples, params.seqlen)
     weights = sum(math.prod(checkpoint.shape(layer)) for layer in layers)
     columns = {matrix_shape(checkpoint, context, layer)[1] for layer in layers}
-    settings = settings_of(params.codecs.split("-"), columns)
+    settings = settings_of(params.layer_codecs.split("-"), columns)
     model = context.load_linear(checkpoint)[0]
     kept = None if context.work_dir is None else context.work_dir / "scores.jsonl"
     with open_codes(context) as codes:
