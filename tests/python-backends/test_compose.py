@@ -140,7 +140,8 @@ def test_a_kept_code_is_the_code_to_the_last_bit(
 def test_what_was_encoded_before_a_kill_is_not_encoded_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    params = compose.Params(average_bits=5, layer_codecs="vptq-hyper_compression", samples=2, seqlen=32)
+    own = "vptq-hyper_compression"
+    params = compose.Params(average_bits=5, layer_codecs=own, samples=2, seqlen=32)
     whole = compose.apply(read(tiny_dir()), params, context())
     encode, seen = Points.encode, []
 
