@@ -52,8 +52,9 @@ function vectors(vector_length: 2 | 3 | 4, centroid_bits: 8 | 9): Rung {
 }
 
 function points(lattice_points: 100 | 400 | 1600, outer_classes: 1 | 3): Rung {
-  const form: LatticeForm = { form: "lattice", lattice_points, outer_classes };
-  const params = { lattice_points, outer_classes, raw_above: 1, targets: "linear" } as const;
+  const lattice = { lattice_points, outer_classes, entropy_coded: false } as const;
+  const form: LatticeForm = { form: "lattice", ...lattice };
+  const params = { ...lattice, raw_above: 1, targets: "linear" } as const;
   return {
     ...{ codec: "hyper_compression", form, least_cosine: LEAST_COSINE },
     bytes: (shapes) => latticeBytes(form, shapes),

@@ -1,4 +1,4 @@
-import { choice, defineMethod, type Facts, type Finding, real } from "../../core/mod.ts";
+import { choice, defineMethod, type Facts, type Finding, flag, real } from "../../core/mod.ts";
 import { latticeBytes, type LatticeForm, pairBits } from "../forms/lattice.ts";
 import {
   codecHint,
@@ -23,6 +23,7 @@ type Targets = "linear" | "embedding" | "all";
 interface LatticeParams {
   readonly lattice_points: (typeof POINTS)[number];
   readonly outer_classes: (typeof CLASSES)[number];
+  readonly entropy_coded: boolean;
   readonly raw_above: number;
   readonly targets: Targets;
 }
@@ -30,10 +31,11 @@ interface LatticeParams {
 const partsOf = (targets: Targets): CodedPart[] =>
   targets === "all" ? ["linear", "embedding"] : [targets];
 
-const latticeForm = ({ lattice_points, outer_classes }: LatticeParams): LatticeForm => ({
+const latticeForm = (params: LatticeParams): LatticeForm => ({
   form: "lattice",
-  lattice_points,
-  outer_classes,
+  lattice_points: params.lattice_points,
+  outer_classes: params.outer_classes,
+  entropy_coded: params.entropy_coded,
 });
 
 function weightsOf(targets: Targets, facts: Facts): number {
@@ -66,6 +68,10 @@ export default defineMethod({
       unit: "classes outside the square",
       description: "Classes of farther pairs, which are drawn into the square by one factor each",
     }),
+    entropy_coded: flag({
+      default: false,
+      description: "Give frequent points fewer bits: the published bits are then the most it takes",
+    }),
     raw_above: real({
       minimum: 0.01,
       maximum: 1,
@@ -86,7 +92,7 @@ export default defineMethod({
   order: encodesOnce,
   label: (params) => [
     ...(params.targets === "linear" ? [] : [params.targets]),
-    `${pairBits(params) / 2}-bit`,
+    params.entropy_coded ? "entropy coded" : `${pairBits(params) / 2}-bit`,
     `U${params.lattice_points}`,
   ],
   hint: codecHint,

@@ -152,3 +152,52 @@ def test_a_damaged_code_is_named(tmp_path: Path, part: str) -> None:
     save_file({**parts, "layer.weight": np.full_like(parts["layer.weight"], 255)}, str(path))
     with pytest.raises(StageFailure, match="a pair is of class"):
         read(tmp_path).weight("layer")
+
+
+def test_entropy_coded_pairs_are_the_same_in_fewer_bytes(tmp_path: Path) -> None:
+    weights = weights_of((192, 160))
+    plain, coded = (fitted(weights, 1600, 3, entropy_coded) for entropy_coded in (False, True))
+    same = LatticeTensor.of(
+        *(np.concatenate(list(plain.numbers())), plain.plane, plain.profile, plain.shape), True
+    )
+    assert np.array_equal(plain.weight(), same.weight())
+    assert same.formula_bytes() < 0.96 * plain.formula_bytes()
+    # A wider square, as points that hardly a pair needs cost nothing.
+    off, more = (float(np.square(one.weight() - weights).mean()) for one in (plain, coded))
+    assert coded.formula_bytes() < 0.8 * plain.formula_bytes()
+    saved = (plain.formula_bytes() - coded.formula_bytes()) * 8 / weights.size
+    assert saved > 0.5 * math.log2(more / off) + 0.3  # a bit halves the error
+    (path,) = write(Checkpoint({"model_type": "llama"}, (), {"layer": coded}, {}), tmp_path)
+    entries = file_entries(path).values()
+    assert sum(entry.end - entry.start for entry in entries) == coded.formula_bytes()
+    again = read(tmp_path).stored["layer"]
+    assert isinstance(again, LatticeTensor) and again.entropy_coded
+    assert np.array_equal(again.weight(), coded.weight())
+
+
+@pytest.mark.parametrize("points", [100, 400, 1600, 6400])
+def test_every_number_survives_the_entropy_coder(points: int) -> None:
+    profile = LatticeProfile(points, 3, 3)
+    numbers = np.random.default_rng(2).permutation((points + 1) * 4)
+    tensor = LatticeTensor.of(numbers, PLANE, profile, (2, len(numbers)), True)
+    assert np.array_equal(np.concatenate(list(tensor.numbers())), numbers)
+
+
+@pytest.mark.parametrize("damage", ["cut", "longer", "flipped", "a shorter plane", "empty"])
+def test_a_damaged_stream_is_refused_in_words(damage: str) -> None:
+    tensor = fitted(weights_of((64, 48)), 400, 3, True)
+    codes = tensor.codes.copy()
+    if damage == "cut":
+        codes = codes[:-9]
+    elif damage == "longer":
+        codes = np.append(codes, np.zeros(3, np.uint8))
+    elif damage == "flipped":
+        codes[20:60] ^= 0xFF
+    elif damage == "empty":
+        codes = codes[:0]
+    else:
+        codes = fitted(weights_of((64, 46)), 400, 3, True).codes
+    broken = LatticeTensor(codes, tensor.plane, tensor.profile, tensor.dimensions, True)
+    broken.check("layer")
+    with pytest.raises(StageFailure, match="Cannot decode weights stored as a lattice"):
+        broken.weight()

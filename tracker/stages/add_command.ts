@@ -10,7 +10,10 @@ export function addStagesCommand(
   const stages = withRunOptions(
     program.command("stages").description("run stages in their order, each gated; ship what passed")
       .argument("[stages.yaml]", "a staged document")
-      .option("--example", "print the document of three codecs and run nothing")
+      .option(
+        "--example [document]",
+        "print a document and run nothing: codecs, three one after another, or composed, one a layer",
+      )
       .option("--forecast", "say what it would take in time, storage and cost, and run nothing"),
   ).action(async (file: string | undefined, options) =>
     (await import("./stages_command.ts")).stagesCommand(file, options)

@@ -58,6 +58,16 @@ function checked(document: Record<string, unknown>): StudyRequest {
 /** The requirement's own three stages, as a document to be changed. */
 export const EXAMPLE = join(PROJECT_ROOT, "plugins", "codec", "stages.yaml");
 
-export function exampleText(): string {
-  return readFileSync(EXAMPLE, "utf8").trimEnd();
+/** Documents to be changed, by name. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  codecs: EXAMPLE,
+  composed: join(PROJECT_ROOT, "plugins", "codec", "composed.yaml"),
+};
+
+/** The text of one; `true`: the first. */
+export function exampleText(name: string | true = true): string {
+  const names = Object.keys(EXAMPLES);
+  const path = EXAMPLES[name === true ? names[0]! : name];
+  if (path === undefined) throw new UsageError(unknownName("document", String(name), names));
+  return readFileSync(path, "utf8").trimEnd();
 }

@@ -12,9 +12,9 @@ import { exampleText, readStages } from "./read_document.ts";
 /** `pare stages`: runs a staged document, or prints the one of the requirement. */
 export async function stagesCommand(
   file: string | undefined,
-  options: StudyCommandOptions & { example?: boolean; forecast?: boolean },
+  options: StudyCommandOptions & { example?: string | true; forecast?: boolean },
 ): Promise<void> {
-  if (options.example) return console.log(exampleText());
+  if (options.example !== undefined) return console.log(exampleText(options.example));
   if (file === undefined) {
     throw new UsageError(
       "Cannot run stages without their document: give a .yaml; `pare stages --example` prints one",

@@ -3,7 +3,8 @@ nearest point that a trajectory passes in a plane. No calibration data.
 
 As the published code does it for language models: a lattice around the mean, what lies outside its
 square drawn in by classes. Its 1,600 points and 3 classes take 6.5 bits a weight. Not the published
-code's: the square's side follows from each matrix's own spread, where the code has 0.1 for all.
+code's: the square's side follows from each matrix's own spread, where the code has 0.1 for all; the
+pairs may be entropy coded, as points near the mean are met more often.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pare_backends.checkpoint import Checkpoint
 from pare_backends.codec.blocks import check_encodable
 from pare_backends.codec.lattice_points import fitted
 from pare_backends.failures import StageFailure
-from pare_backends.knobs import choice, real
+from pare_backends.knobs import choice, flag, real
 from pare_backends.methods.context import Context
 
 
@@ -26,6 +27,7 @@ class Params:
 
     lattice_points: int = choice(1600, choices=(100, 400, 1600, 6400), unit="points of the lattice")
     outer_classes: int = choice(3, choices=(1, 2, 3), unit="classes outside the square")
+    entropy_coded: bool = flag(False)
     raw_above: float = real(0.2, minimum=0.01, maximum=1, unit="mean error in standard deviations")
     targets: str = choice(
         "linear", choices=("linear", "embedding", "all"), unit="part of the model"
@@ -37,6 +39,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     layers = context.layout.part(params.targets)
     check_encodable(checkpoint, context, layers)
     tensors, raw = {}, []
+    of = (params.lattice_points, params.outer_classes, params.entropy_coded, params.raw_above)
     with context.report.span("encode"):
         for done, layer in enumerate(layers, start=1):
             weights = checkpoint.weight(layer)
@@ -44,7 +47,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
                 raise StageFailure(
                     "not_a_number", f"Cannot encode {layer}: its weights are not finite"
                 )
-            tensor = fitted(weights, params.lattice_points, params.outer_classes)
+            tensor = fitted(weights, *of)
             error, relative = errors(weights, tensor.weight())
             if error > params.raw_above:
                 raw.append(layer)

@@ -3,35 +3,55 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
-from pare_backends.checkpoint.forms.lattice import LatticeProfile, LatticeTensor, Plane
+from pare_backends.checkpoint.forms.lattice import LatticeProfile, LatticeTensor, Plane, planes_of
 
 SIDES = (2.0, 3.0, 4.5, 6.0)
 """Sides of the inner square that are tried, in standard deviations: the published 0.1 suits one
 model's weights alone."""
+CODED_SIDES = (3.0, 4.5, 6.0, 8.0)
+"""Where pairs are entropy coded: the more points lie where hardly a pair does, the fewer bits."""
 TRIED_PAIRS = 1 << 15  # on which they are tried, evenly from the whole matrix
 CHUNK_PAIRS = 1 << 16
 
 
-def fitted(weights: np.ndarray, points: int, most_classes: int) -> LatticeTensor:
+def fitted(
+    weights: np.ndarray,
+    points: int,
+    most_classes: int,
+    entropy_coded: bool = False,
+    most_error: float = math.inf,
+) -> LatticeTensor:
     """The weights in this form, of the sides and numbers of classes the one with the least mean
-    absolute error. weights: finite, of any shape"""
+    absolute error. Entropy coded, the one that takes the fewest bits for its error: a bit is worth
+    half of it.
+
+    weights: finite, of any shape; most_error: in standard deviations, that of an entropy coded one
+    where there is any below it
+    """
     pairs, x, y = paired(weights)
     reach = float(np.abs(pairs - (x, y)).max(initial=0))
     spread = float(pairs.std())
     some = pairs[:: max(1, len(pairs) // TRIED_PAIRS)]
     tried = [
         (plane, LatticeProfile(points, most_classes, classes))
-        for plane in planes(x, y, spread, reach)
+        for plane in planes(x, y, spread, reach, CODED_SIDES if entropy_coded else SIDES)
         for classes in range(1, most_classes + 1)
     ]
-    plane, profile = min(tried, key=lambda one: mean_error(some, *one))
+    errors = [mean_error(some, *one) for one in tried]
+    best = int(np.argmin(errors))
+    if entropy_coded and spread > 0:
+        fits = [n for n, error in enumerate(errors) if error <= most_error * spread] or [best]
+        best = min(fits, key=lambda n: coded_bits(some, *tried[n]) + math.log2(errors[n] / spread))
+    plane, profile = tried[best]
     chunks = range(0, len(pairs), CHUNK_PAIRS)
     parts = [numbers_of(pairs[start : start + CHUNK_PAIRS], plane, profile) for start in chunks]
     numbers = np.concatenate(parts) if parts else np.zeros(0, np.int64)
-    return LatticeTensor.of(numbers, plane, profile, tuple(int(n) for n in weights.shape))
+    dimensions = tuple(int(n) for n in weights.shape)
+    return LatticeTensor.of(numbers, plane, profile, dimensions, entropy_coded)
 
 
 def paired(weights: np.ndarray) -> tuple[np.ndarray, float, float]:
@@ -45,9 +65,11 @@ def paired(weights: np.ndarray) -> tuple[np.ndarray, float, float]:
     return pairs, float(np.float32(x)), float(np.float32(y))
 
 
-def planes(x: float, y: float, spread: float, reach: float) -> list[Plane]:
+def planes(
+    x: float, y: float, spread: float, reach: float, factors: Sequence[float] = SIDES
+) -> list[Plane]:
     """Planes with each of the sides; one of any side where all weights are alike."""
-    sides = [float(np.float32(factor * spread)) for factor in SIDES]
+    sides = [float(np.float32(factor * spread)) for factor in factors]
     # As float32 it must not end before the farthest pair.
     far = float(np.nextafter(np.float32(reach), np.float32(np.inf)))
     return [Plane(x, y, side, max(far, side / 2)) for side in sides if side > 0] or [
@@ -61,6 +83,15 @@ def mean_error(pairs: np.ndarray, plane: Plane, profile: LatticeProfile) -> floa
         numbers_of(pairs, plane, profile)
     )
     return float(np.abs(made - pairs).mean())
+
+
+def coded_bits(pairs: np.ndarray, plane: Plane, profile: LatticeProfile) -> float:
+    """Bits a weight that an entropy coder needs of classes, rows and columns, each by itself."""
+    bits = 0.0
+    for values in planes_of(numbers_of(pairs, plane, profile), profile):
+        shares = np.bincount(values)[np.bincount(values) > 0] / max(1, len(values))
+        bits -= float((shares * np.log2(shares)).sum())
+    return bits / 2
 
 
 def numbers_of(pairs: np.ndarray, plane: Plane, profile: LatticeProfile) -> np.ndarray:

@@ -19,7 +19,7 @@ import { forecastOf, forecastText } from "../../../tracker/stages/forecast_text.
 import { ledgerText } from "../../../tracker/stages/ledger_text.ts";
 import { writeOutputs } from "../../../tracker/reports_of_study.ts";
 import { buildView } from "../../../tracker/view/build_view.ts";
-import { EXAMPLE, readStages } from "../../../tracker/stages/read_document.ts";
+import { EXAMPLE, exampleText, readStages } from "../../../tracker/stages/read_document.ts";
 import { openStore, rebuildDatabase } from "../../../tracker/store/store.ts";
 import { stagedRows } from "../../../tracker/view/staged_rows.ts";
 import { figures } from "../../../tracker/plots/figures.ts";
@@ -277,3 +277,19 @@ Deno.test("a document that is none is refused in a sentence", () =>
       readStages(join(folder, "none.yaml")), /Cannot read the stages/);
     return Promise.resolve();
   }));
+
+Deno.test("every shipped document is read; an unknown one gets the nearest name", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    for (const name of ["codecs", "composed"]) {
+      const path = join(folder, `${name}.yaml`);
+      writeFileSync(path, exampleText(name));
+      const { stages } = readStages(path);
+      assert.ok(stages!.stages.length >= 2, name);
+      assert.ok(stages!.stages.every(({ actions }) => actions[0]!.agent === "codec"), name);
+    }
+    assert.throws(() => exampleText("compsed"), /Unknown document "compsed".*"composed"/s);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
