@@ -42,6 +42,15 @@ function lattice(lattice_points: number, outer_classes: number): Cell {
   };
 }
 
+/** Entropy coded; of few points a matrix's mean error is above what is allowed by default. */
+function coded(lattice_points: number): Cell {
+  const params = { lattice_points, entropy_coded: true, raw_above: 1 };
+  return {
+    name: `hyper_compression ${lattice_points} coded`,
+    action: { agent: "codec", method: "hyper_compression", params },
+  };
+}
+
 /** Fewer windows and refits than by default: the whole model takes minutes so. */
 const CHEAP = { samples: 4, refits: 0 };
 
@@ -58,6 +67,7 @@ const CLIP = { clip: true };
 /** A cell for each codec and rate, with rounding of about equal bytes. */
 export const CELLS: readonly Cell[] = [
   ...[rounded("rtn", 4, 192, CLIP), lattice(100, 1), rounded("gptq", 4, 192), vectors(4, 8)],
+  ...[coded(400), coded(1600), coded(100), coded(6400)],
   ...[
     seeds(12, 8, 3),
     rounded("gptq", 2, 192),
