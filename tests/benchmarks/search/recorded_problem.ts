@@ -27,7 +27,9 @@ export const RecordedTable = z.strictObject({
   rows: z.array(z.strictObject({
     point: z.record(z.string(), Value),
     values: z.array(z.number()).nullable().describe("null: it failed, or cannot run"),
-    seconds: z.number().nullable().optional(),
+    standard_errors: z.array(z.number()).optional().describe("of the values; 0: it is exact"),
+    seconds: z.number().nullable().optional().describe("that the actions took"),
+    reason: z.string().optional().describe("why there are no values"),
   })).min(1),
 });
 export type RecordedTable = z.infer<typeof RecordedTable>;

@@ -1,0 +1,224 @@
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  type Action,
+  type AgentMethod,
+  checkStrategy,
+  dataNeed,
+  type Facts,
+  type Outcome,
+  readRatio,
+  type Registry,
+  resolveActions,
+  type ResolvedAction,
+  type SpacePoint,
+} from "../../../core/mod.ts";
+import { type BackendClient, createBackendClient } from "../../../python-backends/client.ts";
+import { discoverPlugins } from "../../../tracker/discover.ts";
+import { meanAndError, startDivergence } from "./recipe_divergence.ts";
+import { actionsOf } from "./recipe_space.ts";
+import type { RecordedTable } from "./recorded_problem.ts";
+
+const SEED = 1;
+const CALIBRATION = { windows: 8, tokens: 256 };
+const TRAINING = { windows: 64, tokens: 256 };
+/** A recipe that fails so says nothing of itself: it is run again. */
+const PASSING = ["cancelled", "crash", "disk_full", "out_of_memory", "stall", "timeout"];
+const RUNTIME = "openvino";
+
+type Recorded = Omit<RecordedTable["rows"][number], "point">;
+
+/** A directory that a chain of actions ended in. */
+interface Made {
+  readonly directory: string;
+  readonly size_bytes: number;
+  readonly seconds: number;
+}
+
+/** Runs recipes of one model. */
+export interface RecipeRunner {
+  readonly facts: Facts;
+  record(point: SpacePoint): Promise<Recorded>;
+  close(): Promise<void>;
+}
+
+class Refused extends Error {}
+
+function valueOf<T>(outcome: Outcome<T>, what: string): T {
+  if (outcome.ok) return outcome.value;
+  const { kind, message } = outcome.failure;
+  if (PASSING.includes(kind)) throw new Error(`${what}: ${kind}: ${message}`);
+  throw new Refused(message);
+}
+
+async function weightBytes(directory: string): Promise<number> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith(".safetensors"));
+  const sizes = await Promise.all(names.map((name) => stat(join(directory, name))));
+  return sizes.reduce((sum, { size }) => sum + size, 0);
+}
+
+interface Bench {
+  readonly client: BackendClient;
+  readonly registry: Registry;
+  readonly methods: readonly AgentMethod[];
+  readonly facts: Facts;
+  readonly home: string;
+  readonly windows: { readonly calibration: string; readonly training: string };
+}
+
+/** One action, into an empty directory. */
+async function apply(
+  { client, registry, facts, windows }: Bench,
+  parent: Made,
+  action: ResolvedAction,
+  output_dir: string,
+): Promise<Made> {
+  const { method, python_path } = registry.method(action.agent, action.method);
+  const data = dataNeed(method, action.params)?.kind;
+  await rm(output_dir, { recursive: true, force: true });
+  await mkdir(output_dir, { recursive: true });
+  const began = performance.now();
+  const applied = valueOf(
+    await client.run({
+      stage: "apply",
+      parent_dir: parent.directory,
+      output_dir,
+      agent: action.agent,
+      method: action.method,
+      params: action.params,
+      calibration_path: data === "calibration" ? windows.calibration : null,
+      training_path: data === "training" ? windows.training : null,
+      seed: SEED,
+      python_path,
+      original_dir: facts.model.path,
+      parent_id: "recorded",
+    }, { environment: method.needs.environment }),
+    action.method,
+  );
+  const seconds = parent.seconds + (performance.now() - began) / 1000;
+  return { directory: output_dir, size_bytes: applied.size_bytes, seconds };
+}
+
+/** Cuts and trainings begin many recipes: what they leave is kept, and made once. */
+const isShared = ({ agent }: Action) => agent === "pruning" || agent === "finetuning";
+
+async function make(bench: Bench, original: Made, actions: readonly ResolvedAction[]) {
+  let made = original;
+  for (const [index, action] of actions.entries()) {
+    const name = actions.slice(0, index + 1).map(({ method }) => method).join("-");
+    if (!isShared(action)) {
+      made = await apply(bench, made, action, join(bench.home, "made", String(index)));
+      continue;
+    }
+    const kept = join(bench.home, "shared", name);
+    const note = join(kept, "made.json");
+    if (!existsSync(note)) {
+      const part = join(bench.home, "made", "shared");
+      const { directory: _, ...told } = await apply(bench, made, action, part);
+      await writeFile(join(part, "made.json"), JSON.stringify(told));
+      await mkdir(join(bench.home, "shared"), { recursive: true });
+      await rename(part, kept);
+    }
+    made = { directory: kept, ...JSON.parse(await readFile(note, "utf8")) };
+  }
+  return made;
+}
+
+async function prepare(home: string, model: "demo" | "tiny"): Promise<Bench> {
+  const client = createBackendClient({ threads: 1, env: { HF_HUB_OFFLINE: "1" } });
+  const options = { environment: "default" };
+  const registry = await discoverPlugins();
+  const runtime = registry.runtime(RUNTIME);
+  const methods = registry.methods.map((entry) => ({ ...entry, reads: runtime.reads! }));
+  const fresh = async (name: string) => {
+    const output_dir = join(home, name);
+    await rm(output_dir, { recursive: true, force: true });
+    await mkdir(output_dir, { recursive: true });
+    return output_dir;
+  };
+  const device = valueOf(
+    await client.run({ stage: "inspect_device", disk_path: home }, options),
+    "inspect_device",
+  );
+  const facts: Facts = {
+    device,
+    model: valueOf(
+      await client.run({
+        stage: "import_model",
+        model_name: model,
+        output_dir: await fresh("original"),
+        trust_remote_code: false,
+      }, options),
+      "import_model",
+    ),
+    dataset: { dataset: model, kind: "named", path: null, format: null, rows: null, sha256: null },
+  };
+  const tokens = Math.min(CALIBRATION.tokens, facts.model.context_length);
+  const data = valueOf(
+    await client.run({
+      stage: "prepare_data",
+      model_dir: facts.model.path,
+      tasks: [],
+      calibration_path: null,
+      calibration_windows: CALIBRATION.windows,
+      calibration_tokens: tokens,
+      output_dir: await fresh("data"),
+      seed: SEED,
+      sample_seed: SEED,
+      sample_seeds: {},
+      training: { path: null, ...TRAINING, tokens },
+    }, options),
+    "prepare_data",
+  );
+  const windows = { calibration: data.calibration_path, training: data.training!.path };
+  return { client, registry, methods, facts, home, windows };
+}
+
+/** Imports the model, and is then ready for one recipe after another, in a folder of its own. */
+export async function startRecipes(home: string, model: "demo" | "tiny"): Promise<RecipeRunner> {
+  const bench = await prepare(home, model);
+  const { facts, methods, client } = bench;
+  const original = facts.model.path;
+  const divergence = await startDivergence(model, original);
+  const untouched: Made = {
+    directory: original,
+    size_bytes: await weightBytes(original),
+    seconds: 0,
+  };
+  const refused = (reason: string): Recorded => ({ values: null, reason });
+  return {
+    facts,
+    async record(point) {
+      let made = untouched;
+      let ratio: number | null = 1;
+      try {
+        const actions = resolveActions(actionsOf(point), methods, facts);
+        // The model as it was given is a point too.
+        const verdict = actions.length === 0
+          ? { ok: true as const }
+          : checkStrategy(actions, methods, facts);
+        if (!verdict.ok) return refused(verdict.reason);
+        ratio = readRatio(actions, methods, facts);
+        if (ratio === null) return refused(`${RUNTIME} does not tell what it reads of it`);
+        made = await make(bench, untouched, actions);
+      } catch (error) {
+        if (error instanceof Refused) return refused(error.message);
+        throw error;
+      }
+      const { mean, error } = meanAndError(await divergence.of(made.directory));
+      await rm(join(home, "made"), { recursive: true, force: true });
+      if (!Number.isFinite(mean)) return refused("the KL divergence is no finite number");
+      const digits = (value: number) => Number(value.toPrecision(6));
+      return {
+        values: [made.size_bytes, digits(mean), digits(ratio)],
+        standard_errors: [0, digits(error), 0],
+        seconds: digits(made.seconds),
+      };
+    },
+    async close() {
+      await divergence.end();
+      await client.close();
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/** The table of recorded recipes as a file: rows are added one by one, and any end of it may be the last. */
+import { existsSync } from "node:fs";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { pointKey, type SpacePoint } from "../../../core/mod.ts";
+import { RecordedTable } from "./recorded_problem.ts";
+
+type Row = RecordedTable["rows"][number];
+export type TableHead = Omit<RecordedTable, "rows">;
+
+/** One line a row: a change of one row is a change of one line. */
+export function tableText({ rows, ...head }: RecordedTable): string {
+  const lines = rows.map((row) => `  ${JSON.stringify(row)}`).join(",\n");
+  return `${JSON.stringify(head, null, 1).slice(0, -2)},\n "rows": [\n${lines}\n ]\n}\n`;
+}
+
+/** The rows that are kept; a table of another space or other objectives is refused. */
+export async function keptRows(path: string, head: TableHead): Promise<Row[]> {
+  if (!existsSync(path)) return [];
+  const found = RecordedTable.parse(JSON.parse(await readFile(path, "utf8")));
+  const shape = ({ name, dimensions, objectives }: TableHead) =>
+    JSON.stringify([name, RecordedTable.shape.dimensions.parse(dimensions), objectives]);
+  if (shape(found) !== shape(head)) {
+    throw new Error(
+      `Cannot go on with ${path}: it was recorded over another space or with other objectives; ` +
+        "give --fresh to forget it, or --out to write elsewhere",
+    );
+  }
+  return found.rows;
+}
+
+/** What is written is whole: it takes the old file's place when it is there to the end. */
+async function writeTable(path: string, table: RecordedTable): Promise<void> {
+  await writeFile(`${path}.part`, tableText(RecordedTable.parse(table)));
+  await rename(`${path}.part`, path);
+}
+
+export interface Recording {
+  readonly path: string;
+  readonly head: TableHead;
+  readonly points: readonly SpacePoint[];
+  /** Runs one recipe; what it throws ends the recording. */
+  readonly record: (point: SpacePoint) => Promise<Omit<Row, "point">>;
+  /** Milliseconds since 1970 after which no recipe is begun. */
+  readonly until: number;
+  readonly told: (row: Row, done: number) => void;
+}
+
+/** Records what is missing, point by point; gives the table, whose rows may still not be all. */
+export async function recordTable(
+  { path, head, points, record, until, told }: Recording,
+): Promise<RecordedTable> {
+  const space = { dimensions: head.dimensions as Parameters<typeof pointKey>[0]["dimensions"] };
+  const rows = await keptRows(path, head);
+  const there = new Set(rows.map(({ point }) => pointKey(space, point)));
+  for (const point of points) {
+    if (there.has(pointKey(space, point))) continue;
+    if (Date.now() >= until) break;
+    const row = { point: { ...point }, ...await record(point) };
+    rows.push(row);
+    await writeTable(path, { ...head, rows });
+    told(row, rows.length);
+  }
+  return { ...head, rows };
+}

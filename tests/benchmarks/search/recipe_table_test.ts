@@ -1,0 +1,127 @@
+/** The recorded table's space is the methods' own, and a recording that is killed goes on where it was. */
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  checkPoint,
+  checkStrategy,
+  pointKey,
+  resolveActions,
+  type SpacePoint,
+} from "../../../core/mod.ts";
+import { discoverPlugins } from "../../../tracker/discover.ts";
+import { smallFacts } from "../../core/spec_facts.ts";
+import { temporaryFolder } from "../../temporary_folder.ts";
+import { OWN_SAMPLERS } from "./own_samplers.ts";
+import { meanAndError } from "./recipe_divergence.ts";
+import { actionsOf, recipePoints, RECIPES } from "./recipe_space.ts";
+import { recordTable, type TableHead } from "./recipe_table.ts";
+import { readRecordedProblem, RecordedTable } from "./recorded_problem.ts";
+import { runAlgorithm } from "./run_search.ts";
+
+const TABLE = new URL("./recorded_recipes.json", import.meta.url);
+
+/** Shapes of SmolLM2-135M. */
+function smolFacts() {
+  const facts = smallFacts();
+  const block_parameters = 106_168_320 + 30 * 2 * 576;
+  facts.model = {
+    ...{
+      ...facts.model,
+      block_parameters,
+      parameters: 134_515_008,
+      group_sizes: [16, 32, 48, 64, 96, 192],
+    },
+    ...{ embedding_parameters: 28_311_552, linear_parameters: 106_168_320, head_dim: 64 },
+    linear_shapes: [
+      { out_features: 576, in_features: 576, count: 60 },
+      { out_features: 192, in_features: 576, count: 60 },
+      { out_features: 1536, in_features: 576, count: 60 },
+      { out_features: 576, in_features: 1536, count: 30 },
+    ],
+  };
+  return facts;
+}
+
+Deno.test("every recipe of the space is one that the methods take, or is refused before any work", async () => {
+  const { methods } = await discoverPlugins();
+  const facts = smolFacts();
+  const points = recipePoints();
+  assert.equal(new Set(points.map((point) => pointKey(RECIPES, point))).size, points.length);
+  let valid = 0;
+  for (const point of points) {
+    assert.equal(checkPoint(RECIPES, point), null);
+    const actions = resolveActions(actionsOf(point), methods, facts);
+    if (actions.length > 0 && checkStrategy(actions, methods, facts).ok) valid++;
+  }
+  assert.ok(valid >= 200, `${valid} of ${points.length} recipes can run`);
+  const families = new Set(points.slice(0, 84).map(({ cut, round }) => `${cut} ${round}`));
+  assert.equal(families.size, 84, "the first of them are of every pair of families");
+});
+
+const HEAD: TableHead = {
+  name: "three",
+  source: "made up",
+  dimensions: RecordedTable.shape.dimensions.parse([
+    { name: "bits", kind: "ordinal", choices: [3, 4, 8] },
+    { name: "clip", kind: "choice", choices: [true, false], when: { name: "bits", is: [4] } },
+  ]),
+  objectives: [
+    { metric: "kl", direction: "minimize", reference: 1 },
+    { metric: "size_bytes", direction: "minimize", reference: 10 },
+  ],
+};
+const POINTS: SpacePoint[] = [{ bits: 8 }, { bits: 4, clip: true }, { bits: 3 }];
+
+Deno.test("a recording that is killed goes on with the next recipe; samplers run on what is there", async () => {
+  const path = join(temporaryFolder("recorded"), "table.json");
+  const run: SpacePoint[] = [];
+  const recording = (dies: boolean) => ({
+    ...{ path, head: HEAD, points: POINTS, until: Infinity, told: () => {} },
+    record(point: SpacePoint) {
+      if (dies && run.length === 2) return Promise.reject(new Error("killed"));
+      run.push(point);
+      if (point["bits"] === 3) return Promise.resolve({ values: null, reason: "too few" });
+      const bits = Number(point["bits"]);
+      return Promise.resolve({ values: [1 / bits, bits], standard_errors: [0.01, 0] });
+    },
+  });
+  await assert.rejects(recordTable(recording(true)), /killed/);
+  const kept = await readFile(path, "utf8");
+  assert.equal(RecordedTable.parse(JSON.parse(kept)).rows.length, 2);
+  await writeFile(`${path}.part`, kept.slice(0, 40)); // torn while it was written
+  const { rows } = await recordTable(recording(false));
+  assert.deepEqual(run, POINTS, "none twice");
+  assert.deepEqual(rows.map(({ values }) => values), [[1 / 8, 8], [1 / 4, 4], null]);
+  const late = { ...recording(false), points: [{ bits: 4, clip: false }], until: 0 };
+  assert.equal((await recordTable(late)).rows.length, 3, "its time is over");
+  const problem = await readRecordedProblem(path);
+  assert.equal(problem.evaluate({ bits: 3 }), null);
+  assert.deepEqual(problem.evaluate({ bits: 8 }), [1 / 8, 8]);
+  for (const [name, algorithm] of Object.entries(OWN_SAMPLERS)) {
+    const { curve } = runAlgorithm(problem, { name, algorithm }, { seed: 0, trials: 20 });
+    assert.ok(curve.at(-1)! > 0.5, `${name}: ${curve}`);
+  }
+  const other = { ...HEAD, name: "four" };
+  await assert.rejects(recordTable({ ...recording(false), head: other }), /--fresh/);
+});
+
+Deno.test("the table that is kept is of this space, and no sampler uses it up", async () => {
+  const table = RecordedTable.parse(JSON.parse(await readFile(TABLE, "utf8")));
+  const dimensions = RecordedTable.shape.dimensions.parse(RECIPES.dimensions);
+  assert.deepEqual(table.dimensions, dimensions, "record it anew: the space has changed");
+  for (const { values, reason, standard_errors } of table.rows) {
+    assert.ok(values === null ? reason !== undefined : standard_errors?.length === values.length);
+  }
+  const problem = await readRecordedProblem(TABLE.pathname);
+  for (const [name, algorithm] of Object.entries(OWN_SAMPLERS)) {
+    const run = runAlgorithm(problem, { name, algorithm }, { seed: 0, trials: 30 });
+    assert.ok(run.curve.length === 3 && run.curve[2]! <= 1 + 1e-9, `${name}: ${run.curve}`);
+  }
+});
+
+Deno.test("the standard error is that of a mean of windows", () => {
+  const { mean, error } = meanAndError([1, 2, 3, 4]);
+  assert.equal(mean, 2.5);
+  assert.ok(Math.abs(error - Math.sqrt(5 / 3 / 4)) < 1e-12);
+});
