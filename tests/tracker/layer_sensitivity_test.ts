@@ -17,6 +17,7 @@ import {
   sensitivityCommand,
   sensitivityTable,
 } from "../../tracker/sensitivity/sensitivity_command.ts";
+import { layerMix } from "../../tracker/plots/figures/layers.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
@@ -88,6 +89,43 @@ Deno.test("layers stand in SQL with their ranks, and how far two scorers agree",
     });
     assert.ok(Math.abs(Number(r) - expected) < 1e-12, `${r} is not ${expected}`);
     assert.equal(agreement.rows[1]!["r"], null, "all alike have no order");
+  }));
+
+Deno.test("each layer of a composition stands in SQL with its code, in the model's order", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    for (const record of studyRecords()) await store.record(record);
+    // Of each code the layers that have it: their places in the model are the scorer's.
+    const told: [string, string, Record<number, number>][] = [
+      ["seedlm_12_8_3", "bits per weight", { 1: 3.5 }],
+      ["vptq_4_8", "bits per weight", { 0: 2.1, 2: 2.2 }],
+      ["fisher", "nats per token", { 0: 0.3, 1: 0.2, 2: 0.1 }],
+    ];
+    for (const [metric, unit, values] of told) {
+      await store.record({
+        ...{ type: "layer_sensitivities", at: AT, study_id: STUDY, trial_id: trialId(1), metric },
+        ...{ artifact_id: "0".repeat(16), unit },
+        layers: Object.entries(values).map(([n, value]) => ({
+          layer: `layers.${n}.q_proj`,
+          value,
+        })),
+      });
+    }
+    await store.flush({ wait_ms: 60_000 });
+    const { rows } = await store.query(
+      `SELECT layer_index::INT AS n, layer, format, weight_bits, scorer, value FROM layer_mix
+       WHERE trial_id = '${trialId(1)}' ORDER BY layer_index`,
+    );
+    const own = [["vptq_4_8", 2.1, 0.3], ["seedlm_12_8_3", 3.5, 0.2], ["vptq_4_8", 2.2, 0.1]];
+    assert.deepEqual(
+      rows,
+      own.map(([format, weight_bits, value], n) => ({
+        ...{ n, layer: `layers.${n}.q_proj`, format, weight_bits, scorer: "fisher", value },
+      })),
+    );
+    const drawn = layerMix(rows.map((row) => ({ ...row, trial_id: trialId(1) })));
+    assert.match(drawn, /formats vptq_4_8, seedlm_12_8_3/, "the fewest bits first");
+    assert.match(drawn, />2\.1</);
   }));
 
 Deno.test("layers scored a day later are no time of the study", () => {

@@ -178,21 +178,31 @@ export function layerSensitivity(rows: readonly object[], options?: LayerOptions
   }, settled);
 }
 
+type MixRow = { readonly format?: string | null; readonly weight_bits?: number | null };
+
+/** Formats, the fewest bits first: a layer's, or where none are told by the number in the name. */
+function inOrder(rows: readonly MixRow[]): string[] {
+  const bits = new Map(rows.map(({ format, weight_bits }) => [format!, weight_bits ?? null]));
+  return [...bits.keys()].toSorted((a, b) =>
+    (bits.get(a) ?? 0) - (bits.get(b) ?? 0) || a.localeCompare(b, "en", { numeric: true })
+  );
+}
+
 /** The format that a mix chose for each layer, a panel a trial. Rows: `SELECT * FROM layer_mix`. */
 export function layerMix(rows: readonly object[], options?: FigureOptions): string {
   const settled = readOptions("layerMix", FigureOptions, options);
   const all = readRows(rows, MIX).filter((one) => one.layer !== null && one.format !== null);
   const name = trialNames(all.map(({ trial_id }) => trial_id));
-  const formats = [...new Set(all.map(({ format }) => format!))]
-    .toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }));
+  const formats = inOrder(all);
   const step = (format: string) =>
     formats.length === 1 ? 0.5 : formats.indexOf(format) / (formats.length - 1);
   const trials = [...Map.groupBy(all, ({ trial_id }) => name(trial_id))];
   const { blocks, parts } = axes(all);
   const panels = trials.slice(0, 6).map(([trial, found]) => {
-    const cells = found.map(({ layer, format }): Cell => {
+    const cells = found.map(({ layer, format, weight_bits: bits }): Cell => {
       const { block, part } = placeOf(layer!);
-      const said = /\d+/.exec(format!)?.[0] ?? format!.slice(0, 2);
+      // A code's name has other numbers than its bits.
+      const said = /^\d+/.exec(format!)?.[0] ?? bits?.toFixed(1) ?? format!.slice(0, 2);
       return { x: block, y: part, ...heat(step(format!)), said, title: `${layer}: ${format}` };
     });
     return panelOf(trial, cells, blocks, parts);
