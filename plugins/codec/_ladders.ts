@@ -51,8 +51,12 @@ function vectors(vector_length: 2 | 3 | 4, centroid_bits: 8 | 9): Rung {
   };
 }
 
-function points(lattice_points: 100 | 400 | 1600, outer_classes: 1 | 3): Rung {
-  const lattice = { lattice_points, outer_classes, entropy_coded: false } as const;
+function points(
+  lattice_points: 100 | 400 | 1600 | 6400,
+  outer_classes: 1 | 3,
+  entropy_coded = false,
+): Rung {
+  const lattice = { lattice_points, outer_classes, entropy_coded } as const;
   const form: LatticeForm = { form: "lattice", ...lattice };
   const params = { ...lattice, raw_above: 1, targets: "linear" } as const;
   return {
@@ -63,11 +67,15 @@ function points(lattice_points: 100 | 400 | 1600, outer_classes: 1 | 3): Rung {
   };
 }
 
+/** Entropy coded: of the same points fewer bits, or for the same bits far more points. */
+const coded = (lattice_points: 100 | 400 | 1600 | 6400) => points(lattice_points, 3, true);
+
 /** The same as LADDERS of codec/settings.py in the Python half. */
 const RUNGS: readonly Rung[] = [
   ...[seeds(12, 16, 4), seeds(12, 12, 4), seeds(12, 8, 3), seeds(12, 8, 4)],
   ...[vectors(4, 8), vectors(3, 9), vectors(2, 8)],
   ...[points(100, 1), points(400, 3), points(1600, 3)],
+  ...[coded(100), coded(400), coded(1600), coded(6400)],
 ];
 
 /** What the layers of this model may have. codecs: names between hyphens */

@@ -112,7 +112,7 @@ def inputs_of() -> dict[str, list[Any]]:
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(
     "setting",
-    [Seeds(SeedProfile(8, 8, 3)), Vectors(4, 8), Points(400, 3)],
+    [Seeds(SeedProfile(8, 8, 3)), Vectors(4, 8), Points(400, 3), Points(400, 3, True)],
     ids=lambda one: one.name,
 )
 def test_a_kept_code_is_the_code_to_the_last_bit(
@@ -135,6 +135,30 @@ def test_a_kept_code_is_the_code_to_the_last_bit(
     matrix = made.weight().T if transposed else made.weight()
     off = np.square(matrix - weights).sum() / np.square(weights).sum()
     assert off < 0.35
+
+
+def test_an_entropy_coded_lattice_is_chosen_where_it_costs_less_than_any_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = "vptq-hyper_compression"
+    params = compose.Params(average_bits=4.4, layer_codecs=own, samples=4, seqlen=64)
+
+    def composed() -> tuple[dict[str, Any], float]:
+        told = context()
+        made = compose.apply(read(tiny_dir()), params, told).stored
+        cost = sum(one.value for one in told.figures if one.metric == "fisher")
+        return dict(made), cost
+
+    with_coded, cost = composed()
+    coded = [one for one in with_coded.values() if getattr(one, "entropy_coded", False)]
+    assert coded
+    for tensor in coded:
+        tensor.check("layer")
+    fixed = tuple(one for one in LADDERS["hyper_compression"] if "coded" not in one.name)
+    monkeypatch.setitem(LADDERS, "hyper_compression", fixed)
+    without, dearer = composed()
+    assert not any(getattr(one, "entropy_coded", False) for one in without.values())
+    assert cost < 0.9 * dearer
 
 
 def test_what_was_encoded_before_a_kill_is_not_encoded_again(

@@ -40,7 +40,8 @@ class Codes:
         path = self.path(setting, layer)
         path.parent.mkdir(parents=True, exist_ok=True)
         parts = {
-            f"{layer}{part}": torch.from_numpy(np.ascontiguousarray(values))
+            # An entropy coded one is of bytes that cannot be written, which torch warns of.
+            f"{layer}{part}": torch.from_numpy(np.require(values, requirements=("C", "W")))
             for part, values in tensor.parts().items()
         }
         save_whole(

@@ -112,13 +112,16 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Points:
-    """hyper_compression."""
+    """hyper_compression. Entropy coded, what it takes hangs on the weights."""
 
     lattice_points: int
     outer_classes: int
+    entropy_coded: bool = False
 
     @property
     def name(self) -> str:
+        if self.entropy_coded:
+            return f"hyper_compression_{self.lattice_points}_coded"
         return f"hyper_compression_{self.lattice_points}_{self.outer_classes}"
 
     @property
@@ -131,15 +134,20 @@ class Points:
                 "not_a_number", f"Cannot encode {matrix.layer}: its weights are not finite"
             )
         own = matrix.weights.T if matrix.transposed else matrix.weights
-        return fitted(np.ascontiguousarray(own), self.lattice_points, self.outer_classes)
+        of = (self.lattice_points, self.outer_classes, self.entropy_coded)
+        return fitted(np.ascontiguousarray(own), *of)
 
 
 LADDERS: dict[str, tuple[Setting, ...]] = {
     "seedlm": tuple(Seeds(SeedProfile(12, *own)) for own in ((16, 4), (12, 4), (8, 3), (8, 4))),
     "vptq": tuple(Vectors(*own) for own in ((4, 8), (3, 9), (2, 8))),
-    "hyper_compression": tuple(Points(*own) for own in ((100, 1), (400, 3), (1600, 3))),
+    "hyper_compression": (
+        *(Points(*own) for own in ((100, 1), (400, 3), (1600, 3))),
+        *(Points(points, 3, entropy_coded=True) for points in (100, 400, 1600, 6400)),
+    ),
 }
-"""Settings of each codec, the smallest first; the same as in plugins/codec/_ladders.ts."""
+"""Settings of each codec, the smallest first of those with fixed bits and of the others. The same
+stand in plugins/codec/_ladders.ts."""
 
 
 def settings_of(codecs: Collection[str], columns: Collection[int]) -> list[Setting]:
