@@ -182,9 +182,9 @@ type MixRow = { readonly format?: string | null; readonly weight_bits?: number |
 
 /** Formats, the fewest bits first: a layer's, or where none are told by the number in the name. */
 function inOrder(rows: readonly MixRow[]): string[] {
-  const bits = new Map(rows.map(({ format, weight_bits }) => [format!, weight_bits ?? null]));
-  return [...bits.keys()].toSorted((a, b) =>
-    (bits.get(a) ?? 0) - (bits.get(b) ?? 0) || a.localeCompare(b, "en", { numeric: true })
+  const rates = new Map(rows.map(({ format, weight_bits }) => [format!, weight_bits ?? null]));
+  return [...rates.keys()].toSorted((a, b) =>
+    (rates.get(a) ?? 0) - (rates.get(b) ?? 0) || a.localeCompare(b, "en", { numeric: true })
   );
 }
 
@@ -199,10 +199,10 @@ export function layerMix(rows: readonly object[], options?: FigureOptions): stri
   const trials = [...Map.groupBy(all, ({ trial_id }) => name(trial_id))];
   const { blocks, parts } = axes(all);
   const panels = trials.slice(0, 6).map(([trial, found]) => {
-    const cells = found.map(({ layer, format, weight_bits: bits }): Cell => {
+    const cells = found.map(({ layer, format, weight_bits: rate }): Cell => {
       const { block, part } = placeOf(layer!);
       // A code's name has other numbers than its bits.
-      const said = /^\d+/.exec(format!)?.[0] ?? bits?.toFixed(1) ?? format!.slice(0, 2);
+      const said = /^\d+/.exec(format!)?.[0] ?? rate?.toFixed(1) ?? format!.slice(0, 2);
       return { x: block, y: part, ...heat(step(format!)), said, title: `${layer}: ${format}` };
     });
     return panelOf(trial, cells, blocks, parts);
