@@ -68,15 +68,23 @@ def compress(
 
 def write(model: Any, packed: dict[str, Packed]) -> None:
     """The compressed checkpoint's weights, packed by compressed-tensors."""
+    from safetensors.torch import save_file
+
+    with tempfile.TemporaryDirectory() as folder:
+        save_file(tensors_of(model, packed), str(Path(folder) / "model.safetensors"))
+
+
+def tensors_of(model: Any, packed: dict[str, Packed]) -> dict[str, Any]:
+    """What its file holds, by name: torch tensors."""
     import torch
     from compressed_tensors.compressors.pack_quantized.helpers import pack_to_int32
-    from safetensors.torch import save_file
 
     tied = model.config.tie_word_embeddings
     tensors = {
         name: parameter.detach().half().contiguous()
         for name, parameter in model.named_parameters()
-        if name.removesuffix(".weight") not in packed and not (tied and name == "lm_head.weight")
+        # Of a packed layer libraries leave scales and zero points beside the weight.
+        if name.partition(".weight")[0] not in packed and not (tied and name == "lm_head.weight")
     }
     for name, layer in packed.items():
         ints = torch.from_numpy(layer.ints)
@@ -88,8 +96,7 @@ def write(model: Any, packed: dict[str, Packed]) -> None:
             tensors[f"{name}.weight_zero_point"] = (
                 zeros if whole else pack_to_int32(zeros, layer.bits)
             )
-    with tempfile.TemporaryDirectory() as folder:
-        save_file(tensors, str(Path(folder) / "model.safetensors"))
+    return tensors
 
 
 def import_libraries(request: dict[str, Any]) -> None:

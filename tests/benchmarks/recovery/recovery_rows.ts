@@ -39,6 +39,21 @@ const T_975: Readonly<Record<number, number>> = {
 };
 const Z_975 = 1.96;
 
+/** Mean and 95 % interval of windows' differences, Student's t. */
+export function meanDifference(
+  first: readonly number[],
+  second: readonly number[],
+): { mean: number; half: number } {
+  const n = first.length;
+  if (n < 2 || n !== second.length) {
+    throw new Error(`Cannot pair ${n} windows with ${second.length}: measure both on the same`);
+  }
+  const apart = first.map((one, index) => one - second[index]!);
+  const mean = apart.reduce((sum, one) => sum + one, 0) / n;
+  const variance = apart.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (n - 1);
+  return { mean, half: (T_975[n - 1] ?? Z_975) * Math.sqrt(variance / n) };
+}
+
 /** Mean and 95 % interval of windows' KL, on the log scale: tails are long to the right. */
 export function meanKl(windows: readonly number[]): { mean: number; low: number; high: number } {
   const n = windows.length;

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from heldout_kl import log_probabilities, windows_of
+from held_out import held_out
+from heldout_kl import windows_of
 from safetensors.numpy import save_file
 
 from pare_backends.checkpoint import load_dequantized, read, weight_files
@@ -56,8 +57,11 @@ def calibration(asked: dict[str, Any], parent: Path) -> Path:
     return path
 
 
-def encoded(asked: dict[str, Any], parent: Path, child: Path) -> dict[str, float]:
-    """Writes the child. returns: seconds of the stage and of the processor, load before it"""
+def encoded(asked: dict[str, Any], parent: Path, child: Path, **more: str) -> dict[str, float]:
+    """Writes the child. more: what else the action is given, as `ApplyRequest` names it
+
+    returns: seconds of the stage and of the processor, load before it
+    """
     shutil.rmtree(child, ignore_errors=True)
     request = apply.ApplyRequest(
         parent_dir=str(parent),
@@ -68,6 +72,7 @@ def encoded(asked: dict[str, Any], parent: Path, child: Path) -> dict[str, float
         calibration_path=str(calibration(asked, parent)),
         seed=SEED,
         python_path=None,
+        **more,
     )
     load, began, before = os.getloadavg()[0], time.perf_counter(), os.times()
     result = apply.run(request, silent_report(torch.get_num_threads()))
@@ -82,8 +87,7 @@ def encoded(asked: dict[str, Any], parent: Path, child: Path) -> dict[str, float
 
 def sizes(child: Path) -> dict[str, float]:
     """Bits a linear weight, by the bytes of its tensors in the files; the files' bytes."""
-    layout, checkpoint = layout_of(str(child)), read(child)
-    wanted = {f"{layer}.weight" for layer in layout.linear}
+    wanted = {f"{layer}.weight" for layer in layout_of(str(child)).linear}
     paths = weight_files(child)
     taken = sum(
         entry.end - entry.start
@@ -91,11 +95,16 @@ def sizes(child: Path) -> dict[str, float]:
         for name, entry in file_entries(path).items()
         if weight_name(name) in wanted
     )
-    weights = sum(math.prod(checkpoint.shape(layer)) for layer in layout.linear)
     return {
-        "weight_bits": 8 * taken / weights,
+        "weight_bits": 8 * taken / linear_weights(child),
         "size_bytes": sum(path.stat().st_size for path in paths),
     }
+
+
+def linear_weights(child: Path) -> int:
+    """How many there are, as the model computes with them."""
+    checkpoint = read(child)
+    return sum(math.prod(checkpoint.shape(layer)) for layer in layout_of(str(child)).linear)
 
 
 def decoded(child: Path) -> dict[str, float]:
@@ -110,33 +119,13 @@ def decoded(child: Path) -> dict[str, float]:
     }
 
 
-def quality(asked: dict[str, Any], parent: Path, child: Path) -> dict[str, Any]:
-    """KL of each held-out window from the original, nats a token; perplexity of both."""
-    model, tokenizer = load_dequantized(parent)
-    windows = windows_of(tokenizer, asked["text"], asked["windows"], asked["tokens"])
-    expected = [log_probabilities(model, window) for window in windows]
-    model, _ = load_dequantized(child)
-    kl, nats, before = [], 0.0, 0.0
-    for window, given in zip(windows, expected, strict=True):
-        found = log_probabilities(model, window)
-        kl.append(float((given.exp() * (given - found)).sum(-1).mean()))
-        words = window[1:, None]
-        nats -= float(found[:-1].gather(1, words).sum())
-        before -= float(given[:-1].gather(1, words).sum())
-    tokens = windows.numel() - len(windows)
-    return {
-        "kl": kl,
-        "perplexity": math.exp(nats / tokens),
-        "original_perplexity": math.exp(before / tokens),
-    }
-
-
 def main() -> None:
     asked = json.load(sys.stdin)
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     parent, child = original(asked), Path(asked["folder"]) / "child"
     found = encoded(asked, parent, child)
-    found |= sizes(child) | decoded(child) | quality(asked, parent, child)
+    found |= sizes(child) | decoded(child)
+    found |= held_out(asked, parent).quality(load_dequantized(child)[0])
     shutil.rmtree(child)
     sys.stdout.write(json.dumps(found))
 

@@ -29,24 +29,13 @@ export const KeptCell = Measured.extend({
 });
 export type KeptCell = z.infer<typeof KeptCell>;
 
-/** The cells of a kept file; a last line that a kill cut off counts as none. */
-export function readCells(text: string): KeptCell[] {
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  return lines.flatMap((line, index) => {
-    try {
-      return [KeptCell.parse(JSON.parse(line))];
-    } catch (error) {
-      if (index === lines.length - 1 && error instanceof SyntaxError) return [];
-      throw new Error(`Cannot read line ${index + 1} of the kept cells: ${error}`);
-    }
-  });
-}
-
 const mean = (values: readonly number[]) =>
   values.reduce((sum, one) => sum + one, 0) / values.length;
 
 /** Cells that no other one beats in both bits and KL. */
-export function frontOf(cells: readonly KeptCell[]): ReadonlySet<string> {
+export function frontOf(
+  cells: readonly Pick<KeptCell, "name" | "weight_bits" | "kl">[],
+): ReadonlySet<string> {
   const points = cells.map(({ name, weight_bits, kl }) => ({ name, weight_bits, kl: mean(kl) }));
   return new Set(
     points.filter((one) =>

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { rateDistortion } from "../../../tracker/plots/figures/rate_distortion.ts";
+import { readLines } from "../cells/kept_lines.ts";
 import { CELLS, QUICK } from "./cells.ts";
-import { figureRows, frontOf, type KeptCell, readCells, stagesTable } from "./stage_rows.ts";
+import { figureRows, frontOf, KeptCell, stagesTable } from "./stage_rows.ts";
 
 function cell(name: string, weight_bits: number, kl: number): KeptCell {
   return {
@@ -24,9 +25,12 @@ Deno.test("every cell has a name of its own and another recipe", () => {
 Deno.test("a line that a kill cut off is measured again, any other broken one is told", () => {
   const lines = CELLS_KEPT.map((one) => JSON.stringify(one));
   const torn = `${lines.join("\n")}\n${lines[0]!.slice(0, 40)}`;
-  assert.deepEqual(readCells(torn), CELLS_KEPT);
-  assert.throws(() => readCells(`{"name": 3}\n${lines[0]}`), /Cannot read line 1/);
-  assert.throws(() => readCells(`${lines[0]!.slice(0, 40)}\n${lines[0]}`), /Cannot read line 1/);
+  assert.deepEqual(readLines(KeptCell, torn), CELLS_KEPT);
+  assert.throws(() => readLines(KeptCell, `{"name": 3}\n${lines[0]}`), /Cannot read line 1/);
+  assert.throws(
+    () => readLines(KeptCell, `${lines[0]!.slice(0, 40)}\n${lines[0]}`),
+    /Cannot read line 1/,
+  );
 });
 
 Deno.test("the front is what no other cell beats in bits and KL", () => {
