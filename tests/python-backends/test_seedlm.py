@@ -30,7 +30,7 @@ from pare_backends.codec.seed_search import rounded, search, seed_table
 from pare_backends.failures import StageFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
-from pare_backends.progress import silent_report
+from pare_backends.progress import Report, silent_report
 from pare_backends.runtimes.stored_weights import StoredWeights
 
 SMALL = SeedProfile(8, 8, 3)
@@ -219,6 +219,43 @@ def test_a_killed_action_goes_on_after_the_last_layer(
     seen[:] = [""] * 6  # never killed again
     again = seedlm.apply(read(tiny_dir()), params, context_in(tmp_path))
     assert not set(first) & set(seen) and len(seen) == 6 + 14 - 5
+    for layer, tensor in whole.in_form(SeedTensor).items():
+        own = again.stored[layer]
+        assert isinstance(own, SeedTensor) and own.scale == tensor.scale
+        assert np.array_equal(own.codes, tensor.codes)
+
+
+def test_a_large_layer_goes_on_within_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params = seedlm.Params(seed_bits=8)
+    whole = seedlm.apply(read(tiny_dir()), params, replace(context_in(tmp_path), work_dir=None))
+    monkeypatch.setattr(seedlm, "PART_BLOCKS", 100)  # the smallest layer has some hundreds
+    searched, seen = seedlm.searched, []
+
+    def killed(*some: object) -> object:
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+        seen.append(len(some[0]))  # type: ignore[arg-type]
+        return searched(*some)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(seedlm, "searched", killed)
+    with pytest.raises(KeyboardInterrupt):
+        seedlm.apply(read(tiny_dir()), params, context_in(tmp_path))
+    before = sum(seen)
+    kept = [path.name for path in tmp_path.iterdir()]
+    assert any("part-" in name for name in kept), kept
+    seen[:] = [0] * 5  # never killed again
+    events: list[dict[str, object]] = []
+    told = replace(context_in(tmp_path), report=Report(events.append))
+    again = seedlm.apply(read(tiny_dir()), params, told)
+    weights = sum(tensor.size for tensor in whole.stored.values())
+    assert before + sum(seen) == weights // params.block_weights, "nothing is searched twice"
+    within = [one for one in events if one.get("label") == "encode one layer"]
+    # Of the layer that was killed the parts that are left, of every other one all.
+    assert any(one["done"] == 1 for one in within)
+    assert any(one["done"] == one["total"] for one in within)
+    assert not [path for path in tmp_path.iterdir() if "part-" in path.name]
     for layer, tensor in whole.in_form(SeedTensor).items():
         own = again.stored[layer]
         assert isinstance(own, SeedTensor) and own.scale == tensor.scale

@@ -46,3 +46,27 @@ class FinishedLayers:
         with safe_open(str(path), framework="np") as file:
             parts = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             return parts, json.loads(file.metadata()["figures"])
+
+    def keep_part(
+        self, layer: str, part: int, parts: dict[str, np.ndarray], figures: dict[str, float]
+    ) -> None:
+        """The same of one part of a layer that takes long. part: from 0"""
+        self.keep(part_of(layer, part), parts, figures)
+
+    def find_part(
+        self, layer: str, part: int
+    ) -> tuple[dict[str, np.ndarray], dict[str, float]] | None:
+        """What `keep_part` wrote; None: nothing."""
+        return self.find(part_of(layer, part))
+
+    def drop_parts(self, layer: str) -> None:
+        """Removes the parts of a layer that is kept whole."""
+        part = 0
+        while (path := self.path(part_of(layer, part))) is not None and path.exists():
+            path.unlink()
+            part += 1
+
+
+def part_of(layer: str, part: int) -> str:
+    """A part's own name, which no layer has."""
+    return f"{layer}.part-{part}"

@@ -9,7 +9,9 @@ keeps, as an exponent of 4 bits does not reach down to the weights of a large mo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +23,13 @@ from pare_backends.codec.seed_search import SeedTable, search, seed_table
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import choice
 from pare_backends.methods.context import Context
+
+if TYPE_CHECKING:
+    import torch
+
+PART_BLOCKS = 1 << 17
+"""Blocks of a matrix that are searched before what was found is kept: seconds with 12 bits of seed,
+a minute with 16."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +54,19 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
             there = finished.find(layer)
             if there is None:
                 table = table or seed_table(profile)
-                there = encode(layer, context.matrix(checkpoint, layer), table)
+                there = encode(
+                    layer,
+                    context.matrix(checkpoint, layer),
+                    table,
+                    finished,
+                    # Of a small layer there is nothing to tell.
+                    lambda part, parts: (
+                        parts > 1
+                        and context.report.progress("encode one layer", part, parts, "parts")
+                    ),
+                )
                 finished.keep(layer, *there)
+                finished.drop_parts(layer)
             parts, figures = there
             tensors[layer] = SeedTensor.of(
                 parts["seeds"],
@@ -63,11 +83,17 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
 
 
 def encode(
-    name: str, weights: np.ndarray, table: SeedTable
+    name: str,
+    weights: np.ndarray,
+    table: SeedTable,
+    finished: FinishedLayers | None = None,
+    told: Callable[[int, int], object] = lambda part, parts: None,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """(seeds, exponents, coefficients and the scale of a matrix, its relative squared error).
 
     weights: (o, i) float32, of rows that the blocks divide; `name` is for the failure's sentence
+    finished: keeps the parts of a large matrix, and has those of a run that was killed
+    told: is given how many parts are done, and of how many
     """
     import torch
 
@@ -76,13 +102,32 @@ def encode(
     scale = np.float32(weights.std())
     scale = scale if scale > 0 else np.float32(1)
     blocks = torch.from_numpy(weights / scale).reshape(-1, table.profile.block_weights)
+    kept = finished or FinishedLayers(None)
+    cut = blocks.split(PART_BLOCKS)
+    found = []
+    for part, some in enumerate(cut):
+        there = kept.find_part(name, part) if len(cut) > 1 else None
+        if there is None:
+            there = searched(some, table)
+            if len(cut) > 1:
+                kept.keep_part(name, part, *there)
+        found.append(there)
+        told(part + 1, len(cut))
+    parts = {key: np.concatenate([one[key] for one, _ in found]) for key in found[0][0]}
+    whole = float(blocks.double().square().sum())
+    off = sum(figures["squared_error"] for _, figures in found)
+    parts["scale"] = np.array([scale], dtype=np.float32)
+    return parts, {"relative_error": off / whole if whole > 0 else 0.0}
+
+
+def searched(
+    blocks: torch.Tensor, table: SeedTable
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """(seeds, exponents and coefficients of blocks, their squared error). blocks: (b, C) float32"""
     found = search(blocks, table)
-    parts = {
+    codes = {
         "seeds": found.seeds.numpy(),
         "exponents": found.exponents.numpy().astype(np.int8),
         "coefficients": found.coefficients.numpy().astype(np.int8),
-        "scale": np.array([scale], dtype=np.float32),
     }
-    whole = float(blocks.double().square().sum())
-    error = float(found.errors.double().sum()) / whole if whole > 0 else 0.0
-    return parts, {"relative_error": error}
+    return codes, {"squared_error": float(found.errors.double().sum())}
