@@ -1,4 +1,4 @@
-import { runStages, type StudyResult } from "../../core/mod.ts";
+import { type Artifact, runStages, type StudyResult } from "../../core/mod.ts";
 import { artifactId } from "../artifacts/artifact_files.ts";
 import type { ArtifactStore } from "../artifacts/artifact_store.ts";
 import type { StartedStudy } from "../start_study.ts";
@@ -10,10 +10,16 @@ export function driveStages(
 ): Promise<StudyResult> {
   return runStages(input, {
     ...ports,
-    async idOfBytes(artifact) {
-      const [problem] = await artifacts.verifyChecksums(artifact);
-      if (problem !== undefined) throw new Error(problem);
-      return artifactId(artifact.files);
-    },
+    idOfBytes: (artifact) => idOfBytes(artifact, artifacts),
   });
+}
+
+/** The id of what lies on disk under an artifact's name. raises in words where a file is another */
+export async function idOfBytes(
+  artifact: Artifact,
+  artifacts: Pick<ArtifactStore, "verifyChecksums">,
+): Promise<string> {
+  const [problem] = await artifacts.verifyChecksums(artifact);
+  if (problem !== undefined) throw new Error(problem);
+  return artifactId(artifact.files);
 }

@@ -47,6 +47,11 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     profile = SeedProfile(params.seed_bits, params.block_weights, params.coefficients)
     check_layers(checkpoint, context, profile.block_weights)
     finished = FinishedLayers(context.work_dir)
+
+    def told(part: int, parts: int) -> None:
+        if parts > 1:  # of a small layer there is nothing to tell
+            context.report.progress("encode one layer", part, parts, "parts")
+
     tensors = {}
     table: SeedTable | None = None
     with context.report.span("encode"):
@@ -59,11 +64,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
                     context.matrix(checkpoint, layer),
                     table,
                     finished,
-                    # Of a small layer there is nothing to tell.
-                    lambda part, parts: (
-                        parts > 1
-                        and context.report.progress("encode one layer", part, parts, "parts")
-                    ),
+                    told,
                 )
                 finished.keep(layer, *there)
                 finished.drop_parts(layer)
@@ -87,7 +88,7 @@ def encode(
     weights: np.ndarray,
     table: SeedTable,
     finished: FinishedLayers | None = None,
-    told: Callable[[int, int], object] = lambda part, parts: None,
+    told: Callable[[int, int], None] = lambda part, parts: None,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """(seeds, exponents, coefficients and the scale of a matrix, its relative squared error).
 
