@@ -12,8 +12,7 @@ import { type BackendClient, createBackendClient } from "../../python-backends/c
 import { checkHome, findHome } from "../home.ts";
 import { bytes } from "../view/number_text.ts";
 import { convertSource } from "./convert_source.ts";
-
-const ENVIRONMENT = "default";
+import { CONVERSION_ENVIRONMENT } from "./formats.ts";
 
 /** Refuses a folder with something in it: nothing is ever overwritten. */
 function checkTarget(directory: string): void {
@@ -39,12 +38,12 @@ function makeFolder(directory: string, partial: string): void {
   }
 }
 
-async function run<R extends StageRequest>(
+async function run<R extends StageRequest & { format: string }>(
   client: BackendClient,
   request: R,
 ): Promise<StageResult<R["stage"]>> {
   const outcome: Outcome<StageResult<R["stage"]>> = await client.run(request, {
-    environment: ENVIRONMENT,
+    environment: CONVERSION_ENVIRONMENT[request.format] ?? "default",
   });
   if (outcome.ok) return outcome.value;
   const { message, hint } = outcome.failure;

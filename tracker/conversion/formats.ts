@@ -5,4 +5,19 @@ export const CONVERSIONS = [
   "auto-round",
   "compressed-tensors",
   "gguf",
+  "openvino",
+  "bitsandbytes",
 ] as const;
+
+/** The environment that a format is written and read back in, where it is not the default one. */
+export const CONVERSION_ENVIRONMENT: Readonly<Record<string, string>> = {
+  openvino: "openvino_export",
+};
+
+/** Formats that are asked for and not written, with the reason and what to take. */
+export const NOT_WRITTEN: Readonly<Record<string, string>> = {
+  torchao:
+    "its layout is that of the tensor classes of one release of torchao, flattened by that " +
+    "release, and no environment of pare holds torchao, so that nothing could be read back: " +
+    "take compressed-tensors for integers (transformers, vLLM) or bitsandbytes for NF4",
+};

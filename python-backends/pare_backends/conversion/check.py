@@ -60,6 +60,11 @@ class Written:
     config: Mapping[str, Any]  # quantization_config
     stored: StoredTensors
 
+    @property
+    def tensor_bytes(self) -> int:
+        """Of all tensors, without the files' headers."""
+        return sum(one.end - one.start for one in self.stored.entries.values())
+
 
 def read_written(directory: Path) -> Written:
     """Raises `StageFailure` where a file is gone or damaged."""
@@ -211,18 +216,22 @@ def try_layers(model: Any, source: Source, layers: list[dict[str, Any]]) -> None
     what the source's weights give."""
     import torch
 
+    if not isinstance(model, torch.nn.Module):
+        return  # it has no layers to be tried by themselves
     draw = torch.Generator().manual_seed(0)
     modules = dict(model.named_modules())
     for row in layers:
-        tensor = source.grids[row["layer"]]
+        tensor = source.checkpoint.stored[row["layer"]]
+        rounded = getattr(tensor, "activation_bits", None) is not None
         module = modules.get(source.module(row["layer"]))
-        if module is None or tensor.activation_bits is not None or not multiplies(module):
+        if module is None or rounded or not multiplies(module):
             continue
-        inputs = torch.randn(PROBES, tensor.ints.shape[1], generator=draw)
-        zero = torch.zeros(1, tensor.ints.shape[1])
+        matrix = tensor.weight().T if getattr(tensor, "transposed", False) else tensor.weight()
+        inputs = torch.randn(PROBES, matrix.shape[1], generator=draw)
+        zero = torch.zeros(1, matrix.shape[1])
         with torch.inference_mode():
             given = (module(inputs) - module(zero)).float().numpy()  # without the bias
-        wanted = inputs.numpy() @ tensor.dequantize().T
+        wanted = inputs.numpy() @ matrix.T
         row["opened_cosine"] = finite_cosine(given, wanted)
         if row["opened_cosine"] is None:
             row["problem"] = "the library's layer gives what is no number"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -44,41 +45,57 @@ def convert(source: Source, form: FilesFormat, output: Path, report: Report) -> 
     require_held(source, form)
     config = form.configuration(source)
     output.mkdir(parents=True, exist_ok=True)
-    with report.span("convert"):
-        write_tensors(tensors(source, form, config, report), output)
-    for companion in source.checkpoint.files:
-        shutil.copyfile(companion, output / companion.name)
     for name, document in form.further_files(source).items():
         write_json(output / name, document)
-    whole = {key: value for key, value in source.config.items() if key not in CONFIG_KEYS}
-    # Last: a directory without it is no checkpoint, so a killed writer leaves none behind.
-    write_json(output / "config.json", {**whole, "quantization_config": config})
+    write_files(source, packed_parts(source, form, config, report), config, output, report)
     return formula_bytes(source, form)
 
 
-def tensors(
+def write_files(
+    source: Source,
+    packed: Iterable[tuple[str, np.ndarray]],
+    config: Mapping[str, Any],
+    output: Path,
+    report: Report,
+) -> None:
+    """The directory: the packed layers' parts, floats as they are, and what goes beside them.
+
+    config: `quantization_config` of config.json
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    checkpoint = source.checkpoint
+    floats = ((name, half(checkpoint.floats[name])) for name in checkpoint.floats)
+    with report.span("convert"):
+        write_tensors(chain(packed, floats), output)
+    for companion in checkpoint.files:
+        shutil.copyfile(companion, output / companion.name)
+    # Last: a directory without it is no checkpoint, so a killed writer leaves none behind.
+    write_json(output / "config.json", {**plain_config(source), "quantization_config": config})
+
+
+def plain_config(source: Source) -> dict[str, Any]:
+    """config.json without what it says of stored forms."""
+    return {key: value for key, value in source.config.items() if key not in CONFIG_KEYS}
+
+
+def packed_parts(
     source: Source, form: FilesFormat, config: Mapping[str, Any], report: Report
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Every tensor as it will lie in the files, one at a time."""
-    checkpoint = source.checkpoint
+    """Every part of the packed layers as it will lie in the files, one at a time."""
     for done, (layer, tensor) in enumerate(source.grids.items(), start=1):
         for ending, values in form.parts(tensor, config).items():
             yield f"{layer}{ending}", values
         report.progress("pack", done, len(source.grids), "layers")
-    for name in checkpoint.floats:
-        yield name, half(checkpoint.floats[name])
 
 
 def formula_bytes(source: Source, form: FilesFormat) -> int:
     """Bytes of all tensors; the files add only their headers."""
-    checkpoint = source.checkpoint
-    floats = sum(half_bytes(source, name) for name in checkpoint.floats)
-    return floats + sum(form.formula_bytes(tensor) for tensor in source.grids.values())
+    return float_bytes(source) + sum(form.formula_bytes(one) for one in source.grids.values())
 
 
-def half_bytes(source: Source, name: str) -> int:
-    """Bytes of a tensor of plain floats in float16."""
-    return 2 * float_values(source.checkpoint, name)
+def float_bytes(source: Source) -> int:
+    """Bytes of all plain floats, in float16."""
+    return sum(2 * float_values(source.checkpoint, name) for name in source.checkpoint.floats)
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:

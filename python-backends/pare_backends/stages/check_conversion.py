@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pare_backends.conversion import gguf_files
 from pare_backends.conversion.check import (
     NOTHING,
     as_read,
@@ -17,7 +16,7 @@ from pare_backends.conversion.check import (
     other_floats,
     read_written,
 )
-from pare_backends.conversion.formats import format_named
+from pare_backends.conversion.formats import OWN_LAYOUTS, format_named
 from pare_backends.conversion.write import formula_bytes, read_source
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
@@ -36,8 +35,8 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     """StageResults.check_conversion of `core/schemas/wire.ts`."""
     directory = Path(request.files_dir)
     source = read_source(request.artifact_dir)
-    if request.format == gguf_files.NAME:
-        return gguf_files.check_gguf(directory, source, report)
+    if request.format in OWN_LAYOUTS:
+        return OWN_LAYOUTS[request.format].check(directory, source, report)
     form = format_named(request.format)
     try:
         written = read_written(directory)
@@ -49,7 +48,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         "unreadable": None,
         "other_floats": other_floats(written, source),
         "fused_apart": fused_apart(layers) if form.FUSED else [],
-        "tensor_bytes": sum(one.end - one.start for one in written.stored.entries.values()),
+        "tensor_bytes": written.tensor_bytes,
         "formula_bytes": formula_bytes(source, form),
     }
     if all(row["problem"] is None for row in layers):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pare_backends.conversion import gguf_files
-from pare_backends.conversion.formats import format_named
+from pare_backends.conversion.formats import OWN_LAYOUTS, format_named
 from pare_backends.conversion.write import convert, read_source
 from pare_backends.progress import Report
+
+WEIGHTS = re.compile(r"\.(safetensors|gguf)$|^openvino_model\.bin$")
+"""Names of files that hold weights."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +27,10 @@ class Request:
 def run(request: Request, report: Report) -> dict[str, Any]:
     """StageResults.convert of `core/schemas/wire.ts`."""
     output, source = Path(request.output_dir), read_source(request.artifact_dir)
-    if request.format == gguf_files.NAME:
-        formula = gguf_files.convert_gguf(source, output, report)
+    if request.format in OWN_LAYOUTS:
+        formula = OWN_LAYOUTS[request.format].convert(source, output, report)
     else:
         formula = convert(source, format_named(request.format), output, report)
-    weights = (path for path in output.iterdir() if path.suffix in (".safetensors", ".gguf"))
+    weights = (path for path in output.iterdir() if WEIGHTS.search(path.name))
     size = sum(path.stat().st_size for path in weights)
     return {"size_bytes": size, "formula_bytes": formula}

@@ -81,6 +81,16 @@ Deno.test("a folder that cannot be made is one sentence, before any work", () =>
     assert.match(ran.stderr, /^pare: Cannot convert to .*config\.json\/files: .*\n$/);
   }));
 
+Deno.test("torchao is refused with what to take in its place, another name with the choices", async () => {
+  const said = async (format: string) => {
+    const { code, stderr } = await pareWith({}, "convert", "t01", "/nowhere", "--to", format);
+    assert.equal(code, 2);
+    return stderr;
+  };
+  assert.match(await said("torchao"), /Cannot write torchao files: .*take compressed-tensors/);
+  assert.match(await said("gguff"), /Allowed choices are gptq, awq, .*openvino, bitsandbytes/);
+});
+
 Deno.test("the formats of the command line are those that Python writes", async () => {
   const folder = new URL("../../../python-backends/pare_backends/conversion/", import.meta.url);
   const names = [];

@@ -38,13 +38,20 @@ export interface HubCheckpointOptions extends Authorship {
 const NAMES_PLACES = new Set(["config.json", "generation_config.json", "tokenizer_config.json"]);
 const PLACE_KEYS = /"(_name_or_path|name_or_path)"/;
 
+const WEIGHTS = /\.(safetensors|gguf)$|^openvino_model\.bin$/;
+
 /** The lines that load a converted folder. */
 function convertedLoader(names: readonly string[]): string {
+  const openvino = names.includes("openvino_model.xml");
   const gguf = names.find((name) => name.endsWith(".gguf"));
   return gguf !== undefined ? `# llama.cpp\nllama-cli -m ${gguf} -p "Hello"` : [
-    "from transformers import AutoModelForCausalLM, AutoTokenizer",
+    ...(openvino
+      ? ["from optimum.intel import OVModelForCausalLM", "from transformers import AutoTokenizer"]
+      : ["from transformers import AutoModelForCausalLM, AutoTokenizer"]),
     "",
-    'model = AutoModelForCausalLM.from_pretrained(".", dtype="auto")',
+    openvino
+      ? 'model = OVModelForCausalLM.from_pretrained(".")'
+      : 'model = AutoModelForCausalLM.from_pretrained(".", dtype="auto")',
     'tokenizer = AutoTokenizer.from_pretrained(".")',
   ].join("\n");
 }
@@ -57,7 +64,7 @@ async function namedFiles(view: StudyView, checkpoint: string | undefined) {
       throw new UsageError(`Cannot push the checkpoint ${folder}: there is no such folder`);
     }
     const names = await listFiles(folder, { hidden: false });
-    if (!names.some((name) => /\.(safetensors|gguf)$/.test(name))) {
+    if (!names.some((name) => WEIGHTS.test(name))) {
       throw new UsageError(`Cannot push the checkpoint ${folder}: it has no weights`);
     }
     return names.map((name) => ({ name, path: join(folder, name) }));
@@ -138,7 +145,7 @@ async function toldOf(
   checkpoint: string | undefined,
 ): Promise<string> {
   if (checkpoint === undefined) return "";
-  const weights = found.filter(({ name }) => /\.(safetensors|gguf)$/.test(name));
+  const weights = found.filter(({ name }) => WEIGHTS.test(name));
   const sizes = await Promise.all(weights.map(async ({ path }) => (await stat(path)).size));
   const total = sizes.reduce((sum, size) => sum + size, 0);
   return `\nThe weights here are a conversion of those that were measured, with the same integers: ` +

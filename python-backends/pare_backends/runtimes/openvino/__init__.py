@@ -1,3 +1,4 @@
 """Runtime `openvino`: an artifact's own weights in an exported graph, on the CPU."""
 
 NAME = "openvino"
+WRITES = "openvino"

@@ -15,11 +15,14 @@ import numpy as np
 import openvino
 import openvino.opset15 as ops
 
+from pare_backends.checkpoint.forms.floats import half
 from pare_backends.failures import StageFailure
 from pare_backends.runtimes.openvino.graph_directory import GRAPH_FILE, read_description
 from pare_backends.runtimes.stored_weights import PackedWeight, StoredWeights
 
 HEAD = "lm_head.weight"
+SCALES, ZEROS = "/scale", "/zero_point"
+"""Endings of the constants beside a packed weight's elements."""
 NOT_ARCHITECTURE = frozenset({
     "_name_or_path", "_model_name_or_path", "architectures", "auto_map", "bos_token_id", "dtype",
     "eos_token_id", "initializer_range", "max_position_embeddings", "pad_token_id",
@@ -39,10 +42,13 @@ class Graph:
     notes: tuple[str, ...]
 
 
-def build_model(graph_dir: str, artifact_dir: str, last_only: bool = False) -> Graph:
+def build_model(
+    graph_dir: str, artifact_dir: str, last_only: bool = False, halves: bool = False
+) -> Graph:
     """The exported graph with every weight exchanged for the artifact's own.
 
     `last_only`: logits of the last position alone, as a generating runtime computes them.
+    `halves`: scales and floats in float16, as a file keeps them that is handed on.
     Raises `StageFailure` where the artifact is of another architecture or lacks a weight.
     """
     described = read_description(Path(graph_dir))
@@ -61,7 +67,7 @@ def build_model(graph_dir: str, artifact_dir: str, last_only: bool = False) -> G
             name = entry["tensor"] if gathers else _head_or(entry["tensor"], weights)
             if name not in made:
                 turned = bool(entry.get("transposed"))
-                made[name] = _constant(weights, name, entry["shape"], notes, turned)
+                made[name] = _constant(weights, name, entry["shape"], notes, turned, halves)
             output, size = made[name]
             user.replace_source_output(output)
             read += size // int(entry["shape"][0]) if gathers else size
@@ -102,7 +108,12 @@ def _input_group(weights: StoredWeights, name: str, columns: int) -> int:
 
 
 def _constant(
-    weights: StoredWeights, name: str, shape: list[int], notes: set[str], transposed: bool
+    weights: StoredWeights,
+    name: str,
+    shape: list[int],
+    notes: set[str],
+    transposed: bool,
+    halves: bool,
 ) -> tuple[openvino.Output, int]:
     """A float32 output that holds a weight, and the bytes that reading it costs.
 
@@ -116,8 +127,8 @@ def _constant(
             raise _wrong_shape(name, [packed.rows, packed.columns], shape)
         if packed.bits not in (4, 8):
             notes.add(f"{packed.bits}-bit integers run as {packed.element}")
-        return packed_constant(packed), packed.bytes_read
-    values = weights.floats(name)
+        return packed_constant(packed, name, halves), packed.bytes_read
+    values = half(weights.floats(name)) if halves else weights.floats(name)
     if values.size != int(np.prod(shape)):
         raise _wrong_shape(name, list(values.shape), shape)
     values = np.ascontiguousarray(values.T) if transposed else values.reshape(shape)
@@ -127,6 +138,7 @@ def _constant(
         notes.add("an adapter runs as one matrix with the weights that it lies beside")
         values = values.astype(np.float32) + added
     node = ops.constant(values)
+    node.set_friendly_name(name)
     if values.dtype == np.float32:
         return node.output(0), values.nbytes
     # The CPU plug-in widens it when it compiles, so a token reads 4 bytes a value.
@@ -140,19 +152,28 @@ def _wrong_shape(name: str, found: list[int], wanted: list[int]) -> StageFailure
     )
 
 
-def packed_constant(weight: PackedWeight) -> openvino.Output:
-    """The decompression pattern over a packed weight. returns: (o, i) float32"""
+def packed_constant(weight: PackedWeight, name: str = "", halves: bool = False) -> openvino.Output:
+    """The decompression pattern over a packed weight, its constants named as NNCF names them.
+
+    halves: scales in float16 where that loses nothing; returns: (o, i) float32
+    """
     grouped = weight.groups > 1
     width = weight.columns // weight.groups
     tail = [weight.groups, width] if grouped else [weight.columns]
     scale_shape = [weight.rows, weight.groups, 1] if grouped else [weight.rows, 1]
     elements = _typed(weight.data, [weight.rows, *tail], weight.element)
+    elements.set_friendly_name(name)
     output = ops.convert(elements, np.float32)
     if weight.zero_points is not None:
         zeros = _typed(_zero_bytes(weight), scale_shape, _zero_element(weight))
+        zeros.set_friendly_name(f"{name}{ZEROS}")
         output = ops.subtract(output, ops.convert(zeros, np.float32))
     scales = np.ascontiguousarray(weight.scales.reshape(scale_shape))
-    output = ops.multiply(output, ops.constant(scales))
+    short = scales.astype(np.float16)
+    exact = halves and np.array_equal(short.astype(np.float32), scales)
+    factors = ops.constant(short if exact else scales)
+    factors.set_friendly_name(f"{name}{SCALES}")
+    output = ops.multiply(output, ops.convert(factors, np.float32) if exact else factors)
     if grouped:
         shape = ops.constant(np.array([weight.rows, weight.columns], np.int64))
         output = ops.reshape(output, shape, special_zero=False)
