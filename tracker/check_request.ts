@@ -78,7 +78,7 @@ export function checkRequest(
   for (const { actions } of recipes) {
     for (const action of actions) {
       const { method } = registry.method(action.agent, action.method);
-      checkParams(method.name, method.knobs, action.params);
+      checkParams(method, action.params);
     }
   }
 }

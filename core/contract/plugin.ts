@@ -92,6 +92,8 @@ export interface Method<K extends Knobs = Knobs> {
   readonly summary: string;
   /** Other projects' tools that users may ask for, with what to ask for here: ends a sentence. */
   readonly named_for?: Readonly<Record<string, string>>;
+  /** Other documents' names of what none of its knobs is alone, with what to set: ends a sentence. */
+  readonly knobs_named_for?: Readonly<Record<string, string>>;
   readonly knobs: K;
   readonly needs: {
     /** Folder under `python-backends/envs/`, or under `envs/` of the agent's own `python_dir`. */

@@ -71,13 +71,19 @@ export function withOwnNames(
 }
 
 /** Refuses a knob that the method has not, or a value that the knob does not take. */
-export function checkParams(name: string, knobs: Knobs, given: Action["params"]): void {
+export function checkParams(
+  { name, knobs, knobs_named_for: said = {} }: Pick<Method, "name" | "knobs" | "knobs_named_for">,
+  given: Action["params"],
+): void {
   const params = ownNames(name, knobs, given);
   const check = paramsSchema(knobs).safeParse(params);
   if (check.success) return;
   for (const [key, value] of Object.entries(params)) {
     const knob = Object.hasOwn(knobs, key) ? knobs[key] : undefined;
     if (knob === undefined) {
+      if (Object.hasOwn(said, key)) {
+        throw new UsageError(`Unknown knob of ${name} "${key}": ${said[key]}`);
+      }
       throw new UsageError(unknownName(`knob of ${name}`, key, Object.keys(knobs)));
     }
     if (!paramsSchema({ [key]: knob }).safeParse({ [key]: value }).success) {
@@ -129,7 +135,7 @@ export function resolveAction(
   mode: Origin["mode"] = "user",
 ): ResolvedAction {
   const { agent, method } = findMethod(methods, action.agent, action.method);
-  checkParams(method.name, method.knobs, action.params);
+  checkParams(method, action.params);
   const given = ownNames(method.name, method.knobs, action.params);
   const wanted = Object.values(given).includes("auto");
   const chosen = wanted ? method.auto?.(facts) ?? {} : {};

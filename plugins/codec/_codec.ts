@@ -25,6 +25,12 @@ export const NO_FASTER =
   "the code is decoded when the model is loaded, so that in memory it takes the " +
   "bytes of floats and runs no faster than they do";
 
+/** What the requirement's document lets a retry change and no codec has. */
+export const NOT_A_CODECS = {
+  preserve_phase5_alignment: "a codec sees weights alone: the stage's gates judge what is left",
+  preserve_eudaimonia_weights: "a codec sees weights alone: the stage's gates judge what is left",
+} as const;
+
 /** A code stands in the place of whatever the weights were stored as: ratios do not multiply. */
 export const encodesOnce: Order = {
   effect: "encodes",

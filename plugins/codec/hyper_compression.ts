@@ -6,6 +6,7 @@ import {
   encodesOnce,
   hasMatrices,
   leavesEncoded,
+  NOT_A_CODECS,
   PROCESS_BYTES,
   shapesOf,
 } from "./_codec.ts";
@@ -57,14 +58,17 @@ function nextParams<P extends LatticeParams>(params: P, finding: Finding): P | n
 export default defineMethod({
   name: "hyper_compression",
   summary: "Stores each pair of weights as the number of the nearest point in a plane",
+  knobs_named_for: NOT_A_CODECS,
   knobs: {
     lattice_points: choice(POINTS, {
       default: 1600,
+      aliases: ["U"],
       unit: "points of the lattice",
       description: "Points in the square around the mean; the published number is 1600",
     }),
     outer_classes: choice(CLASSES, {
       default: 3,
+      aliases: ["M"],
       unit: "classes outside the square",
       description: "Classes of farther pairs, which are drawn into the square by one factor each",
     }),

@@ -6,6 +6,7 @@ import {
   encodesOnce,
   hasMatrices,
   leavesEncoded,
+  NOT_A_CODECS,
   PROCESS_BYTES,
 } from "./_codec.ts";
 
@@ -48,23 +49,33 @@ function nextParams(params: SeedParams, finding: Finding, facts: Facts): SeedPar
 
 const seedsForm = (params: SeedParams): SeedsForm => ({ form: "seeds", ...params });
 
+const NO_TEXT = "it encodes weights and generates no text: more seed_bits or coefficients, or a " +
+  "smaller block_weights, lose less";
+
 /** SeedLM by its paper (arXiv 2410.10714), data-free; the seeds are searched exhaustively. */
 export default defineMethod({
   name: "seedlm",
   summary: "Stores each block of weights as a seed of pseudo-random numbers and coefficients",
+  knobs_named_for: {
+    ...{ temperature: NO_TEXT, num_generations: NO_TEXT, thought_guidance: NO_TEXT },
+    ...NOT_A_CODECS,
+  },
   knobs: {
     seed_bits: choice(REGISTERS, {
       default: 12,
+      aliases: ["K"],
       unit: "bits of a seed",
       description: "Width of the shift register: 2 to that power of seeds are searched a block",
     }),
     block_weights: choice(BLOCKS, {
       default: 8,
+      aliases: ["C"],
       unit: "weights a block",
       description: "Weights of a row that share a seed; must divide the row",
     }),
     coefficients: choice(COEFFICIENTS, {
       default: 3,
+      aliases: ["P"],
       unit: "coefficients a block",
       description: "Columns of pseudo-random numbers that add up to a block, 4 bits each",
     }),

@@ -8,7 +8,14 @@ import {
   type Support,
 } from "../../core/mod.ts";
 import { vectorsBytes, type VectorsForm } from "../forms/vectors.ts";
-import { codecHint, encodesOnce, hasMatrices, leavesEncoded, PROCESS_BYTES } from "./_codec.ts";
+import {
+  codecHint,
+  encodesOnce,
+  hasMatrices,
+  leavesEncoded,
+  NOT_A_CODECS,
+  PROCESS_BYTES,
+} from "./_codec.ts";
 
 const LENGTHS = [2, 3, 4, 6, 8] as const;
 const CENTROID_BITS = [4, 6, 8, 9, 10, 12] as const;
@@ -75,13 +82,26 @@ function accepts(params: VectorParams, facts: Facts): Support {
   return { ok: false, reason: `its codes take more than ${MOST_BITS} bits per weight` };
 }
 
+const BITS_OF_A_WEIGHT =
+  "a weight has (centroid_bits + residual_bits) / vector_length bits: 2 by " +
+  "default, 3 with residual_bits: 4";
+
 /** VPTQ by its paper (arXiv 2409.17066); its official code needs CUDA. */
 export default defineMethod({
   name: "vptq",
   summary: "Stores vectors of weights as numbers of centroids that suit the layer's inputs",
+  knobs_named_for: {
+    quantization_bits: BITS_OF_A_WEIGHT,
+    bits: BITS_OF_A_WEIGHT,
+    num_centroids: "centroid_bits is its power of two: 8 for 256",
+    num_res_centroids: "residual_bits is its power of two: 4 for 16, 0 for none",
+    npercent: "outlier_share is a hundredth of it",
+    ...NOT_A_CODECS,
+  },
   knobs: {
     vector_length: choice(LENGTHS, {
       default: 4,
+      aliases: ["vector_lens"],
       unit: "weights a vector",
       description: "Weights of a column, below each other, that share a code",
     }),
@@ -122,6 +142,7 @@ export default defineMethod({
       maximum: 0.2,
       default: 0.01,
       log: true,
+      aliases: ["percdamp"],
       unit: "share of the Hessian's mean diagonal",
       description: "What is added to the Hessian's diagonal before it is inverted",
     }),
@@ -130,6 +151,7 @@ export default defineMethod({
       maximum: 512,
       default: 16,
       log: true,
+      aliases: ["calibration_samples", "nsamples"],
       unit: "calibration windows",
       description: "Calibration windows used, at most as many as the study has",
       takes: "windows",

@@ -1,6 +1,7 @@
 /** What became of the requirement's document: rows that are kept, and the tables that are read. */
 import { z } from "zod";
 import type { Spec, StageDecision, Trial } from "../../../core/mod.ts";
+import { ORIGINAL } from "../../../core/stages/standing.ts";
 import { sizesOf } from "../../../tracker/view/staged_rows.ts";
 import type { StudyView } from "../../../tracker/view/study_view.ts";
 
@@ -175,16 +176,9 @@ export function documentTable({ original, attempts, shipped }: DocumentRun): str
       minutes(one.seconds),
     ];
   });
-  const first = [
-    "original",
-    "",
-    megabytes(original.bytes),
-    "",
-    "",
-    "",
-    "",
-    minutes(original.seconds),
-  ];
+  const none = shipped?.stage === ORIGINAL ? "original, shipped" : "original";
+  const took = minutes(original.seconds);
+  const first = [none, "", megabytes(original.bytes), "", "", "", "", took];
   const names = [...head, "decision", "compressed in", "whole attempt"];
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   return [line(names), line(names.map(() => "---")), ...[first, ...rows].map(line)].join("\n");

@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { StudyRequest } from "../../../core/mod.ts";
+import { buildView } from "../../../tracker/view/build_view.ts";
 import { checkStudy } from "../../../tracker/check_study.ts";
 import { exampleText } from "../../../tracker/stages/read_document.ts";
 import { readLines } from "../cells/kept_lines.ts";
-import { documentTable } from "./document_rows.ts";
+import { round, runWorld, stagesWorld } from "../../core/stages/stages_world.ts";
+import { DocumentRun, documentRun, documentTable } from "./document_rows.ts";
 import { cellsOf, tableOf, withTable } from "./kept_tables.ts";
 import { reducedDocument } from "./reduced_document.ts";
 import { keptDocument } from "./run_document.ts";
@@ -29,6 +31,47 @@ Deno.test("the document on few samples has the stages, gates, retries and benchm
   assert.equal(request.data_dir, "/data");
   const fromHub = checkStudy(reducedDocument(exampleText(), undefined), "stages");
   assert.equal(fromHub.data_dir, undefined);
+});
+
+/** What is kept of a run whose second stage is tried twice and rolled back. */
+async function outcome(loss: (bits: number) => number): Promise<DocumentRun> {
+  const w = stagesWorld({
+    stages: [
+      { name: "first", actions: [round(8)], expected: { ratio: 8 } },
+      { name: "second", actions: [round(2)], adjustments: [{ below: 0.95, set: { bits: 3 } }] },
+    ],
+    experts: { shops: ["webshop"] },
+    core: ["words", "webshop"],
+  }, { loss });
+  await runWorld(w);
+  return documentRun(await buildView("study", w.records, () => Promise.resolve(null)), 2);
+}
+
+Deno.test("of a run is kept what each attempt left, kept and took, and what is shipped", async () => {
+  const run = await outcome((bits) => bits <= 3 ? 0.12 : 0);
+  assert.deepEqual(DocumentRun.parse(JSON.parse(JSON.stringify(run))), run);
+  const attempts = run.attempts.map(({ stage, attempt, decision, params }) =>
+    `${stage} ${attempt} ${decision} ${params["bits"]}`
+  );
+  assert.deepEqual(attempts, ["first 1 advance 8", "second 1 retry 2", "second 2 roll_back 3"]);
+  const [first, second] = run.attempts;
+  assert.equal(first!.core!.value, 1);
+  assert.deepEqual(first!.benchmarks.map(({ benchmark }) => benchmark), ["words"]);
+  assert.deepEqual([first!.expected_ratio, second!.expected_ratio], [8, null]);
+  assert.ok(first!.bytes! > second!.bytes! && second!.core!.value < 0.95);
+  assert.ok(second!.failed.includes("core words"), second!.failed.join());
+  assert.equal(run.shipped?.stage, "first");
+  assert.equal(run.shipped?.bytes, first!.bytes);
+  assert.deepEqual(run.original.benchmarks.map(({ benchmark }) => benchmark), ["words"]);
+  assert.deepEqual(run.original.silent.map(({ benchmark }) => benchmark), ["webshop"]);
+  const lines = documentTable(run).split("\n");
+  assert.equal(lines.length, 2 + 1 + 3);
+  assert.match(lines[3]!, /^\| first 1 \| 8 × \| .* \| passed, shipped \| /);
+  assert.match(lines[4]!, /^\| second 1 \| – \| .* \| failed, tried again \| /);
+  assert.match(lines[5]!, /failed, rolled back/);
+  const lost = await outcome((bits) => bits === 16 ? 0 : 0.5);
+  assert.equal(lost.shipped?.stage, "original");
+  assert.match(documentTable(lost), /\| original, shipped \|/);
 });
 
 Deno.test("a page's table is what stands between its marks; one without marks is told", () => {
