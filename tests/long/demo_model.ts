@@ -29,7 +29,8 @@ Deno.test("the whole line runs on the real demo model, with few samples", async 
     const run = await pare([
       ...["run", "--model", "demo", "--dataset", "demo", "--yes", "--store", store],
       ...["--output", output, "--max-trials", "1", "--methods", "rtn"],
-      ...["--proxy-samples", "24", "--full-samples", "48"],
+      // Of the text less than by default, as a window of it costs as much as ten short questions.
+      ...["--proxy-samples", "16,demo_text=2", "--full-samples", "32,demo_text=4"],
     ]);
     assert.equal(run.exitCode, 0, `${run.stdout}\n${run.stderr}`);
     const results: Result[] = JSON.parse(await readFile(join(output, "results.json"), "utf8"));

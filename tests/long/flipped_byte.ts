@@ -43,7 +43,7 @@ Deno.test("Every byte of a journal flipped, one bit and all bits: found, and its
     }
   }));
 
-// Two hundred flips of each are in tests/long/flipped_bytes.ts.
+// Sixty flips of each are in tests/campaigns/flipped_bytes.ts.
 for (const file of ["pare.duckdb", "pare.duckdb.wal"] as const) {
   Deno.test(`A byte flipped in ${file} at 9 random places never changes an answer`, () =>
     inDirectory(async (directory) => {

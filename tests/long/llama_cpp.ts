@@ -139,7 +139,7 @@ Deno.test("llama.cpp compiles, computes the artifacts' own weights, and runs the
           ],
           ...["--runtime", "llama.cpp", "--yes", "--store", store, "--output", output],
           ...["--max-trials", "1", "--methods", "rtn"],
-          ...["--proxy-samples", "8", "--full-samples", "8"],
+          ...["--proxy-samples", "8,demo_text=2", "--full-samples", "8,demo_text=2"],
         ], { cwd: ROOT, reject: false, stdin: "ignore", env: { NO_COLOR: "1" } });
         assert.equal(run.exitCode, 0, `${run.stdout}\n${run.stderr}`);
         const results: Result[] = JSON.parse(await readFile(join(output, "results.json"), "utf8"));

@@ -7,9 +7,9 @@
  *     deno task ok --long   # all of these in one run
  *     deno task test tests/core tests/tracker/sql   # of the tests those whose paths begin so
  *
- * With `--all` the campaigns of faults among the long tests go their whole length. With `--measure`
- * the seconds of each file are written to tests/run/seconds.json, by which runs are planned: on a
- * machine with nothing else to do.
+ * With `--all` the campaigns of faults among the long tests go their whole length, and those of
+ * tests/campaigns run. With `--measure` the seconds of each file are written to
+ * tests/run/seconds.json, by which runs are planned: on a machine with nothing else to do.
  */
 import { availableParallelism } from "node:os";
 import process from "node:process";

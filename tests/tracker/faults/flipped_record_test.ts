@@ -12,7 +12,7 @@ import { pare } from "../../fixtures/stores/pare.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { trialId } from "../../fixtures/stores/records.ts";
 
-// Every kind of record is flipped in tests/long/flipped_records.ts.
+// Every kind of record is flipped in tests/campaigns/flipped_records.ts.
 const KINDS = ["trial_closed", "study_opened"];
 
 Deno.test("A flipped bit in a record: what only the index holds is said, and carried over", () =>

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { rounds } from "../fixtures/campaign.ts";
 import { sayingSeed, seeded } from "../fixtures/stores/contents.ts";
 import { killRound } from "../fixtures/stores/kill_rounds.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 
-const ROUNDS = rounds(12, 80);
+const ROUNDS = 80;
 
 Deno.test(`kill -9 of a writer at ${ROUNDS} random moments loses and doubles nothing`, () =>
   inDirectory(async (directory) => {
