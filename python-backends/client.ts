@@ -9,21 +9,22 @@ import { exchange, type ExchangeOptions } from "./worker/exchange.ts";
 import { hasGpu } from "./environments/torch_wheel.ts";
 import { withFileLock } from "./file_lock.ts";
 import { pareHome, PYTHON_ROOT } from "./home.ts";
-import { type Nursery, startNursery } from "./worker/nursery.ts";
+import { type Imports, type Nursery, startNursery } from "./worker/nursery.ts";
 import { forgetOldFolders } from "./worker/worker_folder.ts";
 import { spawnWorker, type WorkerProcess } from "./worker/worker_process.ts";
 
-/** Stages that import torch and transformers anyway: a nursery saves them seconds. */
-const FORKED_STAGES: ReadonlySet<StageName> = new Set<StageName>([
-  "import_model",
-  "prepare_data",
-  "sensitivity",
-  "mix",
-  "apply",
-  "verify",
-  "evaluate",
-  "prove_runtime",
-  "find_tasks",
+/** Stages that import torch, and transformers or lm-eval, anyway: a nursery saves them seconds. */
+const FORKED_STAGES: ReadonlyMap<StageName, Imports> = new Map<StageName, Imports>([
+  ["inspect_device", "torch"],
+  ["import_model", "torch"],
+  ["prepare_data", "tasks"],
+  ["sensitivity", "torch"],
+  ["mix", "torch"],
+  ["apply", "torch"],
+  ["verify", "torch"],
+  ["evaluate", "tasks"],
+  ["prove_runtime", "torch"],
+  ["find_tasks", "tasks"],
 ]);
 
 /** Stages that time: nothing may import beside them. */
@@ -180,14 +181,15 @@ async function start(
   stage: StageName,
 ): Promise<WorkerProcess> {
   const python = await pythonOf(calls, environment);
-  const forked = FORKED_STAGES.has(stage);
-  const nursery = forked ? await nurseryOf(calls, environment) : null;
-  const worker = await nursery?.fork(processOf(calls).log_path);
+  const imports = FORKED_STAGES.get(stage);
+  const nursery = imports === undefined ? null : await nurseryOf(calls, environment);
+  const worker = await nursery?.fork(processOf(calls).log_path, imports!);
   if (worker !== undefined) {
     calls.log(`forked worker ${worker.pid} for ${stage}, log ${worker.log_path}`);
     return worker;
   }
-  const preload = forked ? "torch" : "none";
+  // The first stage of a study asks torch alone for its device.
+  const preload = imports === undefined || stage === "inspect_device" ? "none" : "torch";
   const args = ["-m", "pare_backends.worker", "--supervised", "--preload", preload];
   const fresh = spawnWorker({ ...processOf(calls), python, args });
   calls.log(`started worker ${fresh.pid} for ${stage}, log ${fresh.log_path}`);

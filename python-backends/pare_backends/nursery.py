@@ -39,6 +39,8 @@ class Order:
     log: str
     folder: str
     """For its temporary files."""
+    imports: str
+    """A name of `PRELOADS`: what this worker and every later one find done."""
 
 
 class Nursery:
@@ -52,6 +54,7 @@ class Nursery:
         self._woken, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._selector = selectors.DefaultSelector()
         self._living = 0
+        self._imported: set[str] = set()
 
     def run(self) -> None:
         """Forks what is ordered until stdin ends and the last worker has."""
@@ -73,7 +76,14 @@ class Nursery:
             for line in lines:
                 self._fork(Order(**json.loads(line)))
 
+    def import_once(self, preload: str) -> None:
+        """The imports of that name, where they are not done yet."""
+        if preload not in self._imported:
+            import_alone(preload)
+            self._imported.add(preload)
+
     def _fork(self, order: Order) -> None:
+        self.import_once(order.imports)
         pid = os.fork()
         if pid == 0:
             self._be_a_worker(order)
@@ -128,25 +138,32 @@ class Nursery:
             )
 
 
-def import_alone() -> None:
-    """The imports, in this thread, and no other thread beside it.
+NO_THREADS = {
+    "OPENBLAS_NUM_THREADS": "1",  # numpy's threads would wait here
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",  # pyarrow's memory manager would start one
+}
+"""Variables that are read once, where what they are for is loaded."""
+
+
+def import_alone(preload: str) -> None:
+    """The imports of that name, in this thread, and no other thread beside it.
 
     A fork inherits every lock as it stands. A thread that has called MKL takes all locks of MKL's
     memory manager once more while it ends, which is after it was joined: of processes forked at
     that moment one in sixty stood for ever in a matrix product (`mm_account_ptr_by_tid`).
     """
-    name = "OPENBLAS_NUM_THREADS"  # numpy's threads would wait here; read once, where it is loaded
-    asked = os.environ.get(name)
-    os.environ[name] = "1"
-    import_all("torch")
-    os.environ.pop(name)
-    if asked is not None:
-        os.environ[name] = asked
+    asked = {name: os.environ.get(name) for name in NO_THREADS}
+    os.environ.update(NO_THREADS)
+    import_all(preload)
+    for name, value in asked.items():
+        os.environ.pop(name)
+        if value is not None:
+            os.environ[name] = value
     threads = len(list(Path("/proc/self/task").iterdir()))
     if threads > 1:
         raise RuntimeError(
-            f"workers cannot be forked of a process of {threads} threads: an import started "
-            "one that goes on; set PARE_NURSERY=0 to start each stage's process afresh"
+            f"workers cannot be forked of a process of {threads} threads: an import of {preload} "
+            "started one that goes on; set PARE_NURSERY=0 to start each stage's process afresh"
         )
 
 
@@ -156,7 +173,7 @@ def main() -> NoReturn:
     nursery = Nursery()
     worker.die_with_parent()
     guard()
-    import_alone()
+    nursery.import_once("torch")
     seconds = time.perf_counter() - started
     nursery.tell({"event": "ready", "pid": os.getpid(), "imports_seconds": seconds})
     nursery.run()

@@ -29,13 +29,17 @@ const SOCKET_BYTES = 104;
 /** How workers end whose nursery ends: the kernel sends them this. */
 const DIED: Exit = { code: null, signal: "SIGHUP" };
 
+/** What a worker finds imported (`PRELOADS` of `pare_backends/prepare_imports.py`): the second with
+ * what reads benchmarks, which the nursery imports when it is first asked for. */
+export type Imports = "torch" | "tasks";
+
 /** A process that has the slow imports behind it and forks workers, each in milliseconds. */
 export interface Nursery {
   /** Settles with the seconds of its imports; null: it ended before. */
   readonly ready: Promise<number | null>;
   readonly running: boolean;
   /** A worker with these imports done; undefined where it cannot be had here. */
-  fork(log_path: string): Promise<WorkerProcess | undefined>;
+  fork(log_path: string, imports: Imports): Promise<WorkerProcess | undefined>;
   /** Lets it end with the last of its workers. */
   end(): Promise<void>;
 }
@@ -84,7 +88,7 @@ export function startNursery(options: Omit<SpawnOptions, "args">): Nursery {
     get running() {
       return own.running;
     },
-    async fork(log_path) {
+    async fork(log_path, imports) {
       const folder = makeWorkerFolder();
       const socket = join(folder, "s");
       const fits = new TextEncoder().encode(socket).length < SOCKET_BYTES;
@@ -94,7 +98,7 @@ export function startNursery(options: Omit<SpawnOptions, "args">): Nursery {
           // It may have ended since it was asked: nobody would tell of this one any more.
           if (!own.running) return told.exited(DIED);
           orders.set(order, told);
-          own.send(`${JSON.stringify({ order, socket, log: log_path, folder })}\n`);
+          own.send(`${JSON.stringify({ order, socket, log: log_path, folder, imports })}\n`);
         })
         : undefined;
       if (worker === undefined) removeWorkerFolder(folder);

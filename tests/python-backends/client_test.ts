@@ -135,6 +135,35 @@ Deno.test("a nursery that is killed ends its workers, and the next stage gets an
   await client.close();
 });
 
+Deno.test("what reads benchmarks is imported once, by the nursery, and starts no thread there", async () => {
+  await shareDefaultEnvironment();
+  const log: string[] = [];
+  const home = temporaryFolder("home");
+  const client = createBackendClient({ home, nursery: true, log: (line) => log.push(line) });
+  const nurseryBeside = async (request: StageRequest) => {
+    let found = { pid: 0, threads: 0, arrow: false };
+    await client.run(request, {
+      environment: "default",
+      onEvent: ({ event }) => {
+        if (event !== "ready") return;
+        const worker = /\d+/.exec(log.at(-1)!)![0];
+        const status = Deno.readTextFileSync(`/proc/${worker}/status`);
+        const pid = Number(/^PPid:\s+(\d+)/m.exec(status)![1]);
+        const threads = [...Deno.readDirSync(`/proc/${pid}/task`)].length;
+        const arrow = Deno.readTextFileSync(`/proc/${pid}/maps`).includes("libarrow");
+        found = { pid, threads, arrow };
+      },
+    });
+    return found;
+  };
+  const find: StageRequest = { stage: "find_tasks", tasks: [], trust_task_code: false };
+  const first = await nurseryBeside(VERIFY);
+  assert.deepEqual(first, { pid: first.pid, threads: 1, arrow: false });
+  assert.deepEqual(await nurseryBeside(find), { pid: first.pid, threads: 1, arrow: true });
+  assert.deepEqual(await nurseryBeside(VERIFY), { pid: first.pid, threads: 1, arrow: true });
+  await client.close();
+});
+
 Deno.test("a stage that is cancelled while a nursery imports ends at once", async () => {
   await shareDefaultEnvironment();
   const client = createBackendClient({ home: temporaryFolder("home"), nursery: true });

@@ -14,7 +14,7 @@ if (kind === "nursery") {
     env: workerVariables(1, {}),
     log_path: `${path}.log`,
   });
-  const worker = (await nursery.fork(`${path}.worker.log`))!;
+  const worker = (await nursery.fork(`${path}.worker.log`, "torch"))!;
   const parent = /^PPid:\s+(\d+)/m.exec(Deno.readTextFileSync(`/proc/${worker.pid}/status`))![1];
   Deno.writeTextFileSync(`${path}.part`, `${worker.pid} ${parent}`);
   Deno.renameSync(`${path}.part`, path!);
