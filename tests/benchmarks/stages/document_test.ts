@@ -20,7 +20,7 @@ Deno.test("the document on few samples has the stages, gates, retries and benchm
   const plan = request.stages!;
   assert.deepEqual(
     plan.stages.map(({ name, core, expert, attempts }) => [name, core, expert, attempts]),
-    [["seedlm", 0.98, 0.98, 1], ["vptq", 0.95, 0.93, 2], ["hyper_compression", 0.9, 0.88, 2]],
+    [["seedlm", 0.98, 0.98, 1], ["vptq", 0.95, 0.93, 1], ["hyper_compression", 0.9, 0.88, 2]],
   );
   assert.ok(plan.stages.every(({ adjustments }) => adjustments.length > 0));
   assert.equal(plan.core.length, 8, "seven, of TruthfulQA both");
