@@ -170,6 +170,15 @@ function addImportCommands(imports: Command): void {
   );
 
   withStore(
+    imports.command("sensitivity")
+      .description("what AutoScheme or auto_quantize say that formats cost a study's layers")
+      .argument("<file...>", "AutoScheme's scheme_*.json, or auto_quantize's checkpoint")
+      .option("--study <id>", "of the same model; default: the latest study"),
+  ).action(async (files: string[], options) =>
+    (await import("./commands/import.ts")).importScoresCommand(files, options)
+  );
+
+  withStore(
     imports.command("mlflow").description("runs of an MLflow server, mlruns folder or .db file")
       .argument("<source>", "http://…, a folder, or MLflow's SQLite file")
       .option("--experiment <name>", "only this experiment; default: every one"),

@@ -46,6 +46,8 @@ export interface StudyDoors {
   readonly view: () => Promise<StudyView>;
   /** What each format would cost each layer. */
   readonly sensitivity: (options?: SensitivityOptions) => Promise<LayerSensitivity[]>;
+  /** What another program's files say of that. */
+  readonly importScores: (files: readonly string[]) => Promise<LayerSensitivity[]>;
   /** The best mix of kept layers under a budget. */
   readonly mix: (options: MixOptions) => Promise<Mixed>;
   /** Its journal so far; empty: it has not begun. */

@@ -39,6 +39,7 @@ import type { Store } from "./store/store.ts";
 import { type LabStudyByHand, openLabStudyByHand } from "./study_by_hand.ts";
 import { DISPLAY, kernelBroadcast, type Shown } from "./terminal/kernel.ts";
 import { type Mixed, type MixOptions, studyMix } from "./mix/study_mix.ts";
+import { importScores } from "./imports/layer_scores.ts";
 import {
   type LayerSensitivity,
   type SensitivityOptions,
@@ -91,6 +92,8 @@ export interface StudySession extends Shown {
   byHand(options?: RunStudyOptions): Promise<LabStudyByHand>;
   /** What each format would cost each layer of the original, the layer alone in it. */
   sensitivity(options?: SensitivityOptions): Promise<Rows<LayerSensitivity>>;
+  /** The same from files of AutoRound's AutoScheme or Model-Optimizer's auto_quantize. */
+  importScores(...files: readonly string[]): Promise<Rows<LayerSensitivity>>;
   /** The best mix of formats under a budget, weighed and run as a trial; null: it was not to run. */
   mix(options: MixOptions): Promise<Displayed<Mixed & { readonly trial: TrialCard | null }>>;
   /** Everything known of it so far, from the journal. */
@@ -125,6 +128,7 @@ export function openSession(input: SessionInput): StudySession {
     records,
     view: async () => await viewStudy(await input.store.current(), study_id),
     sensitivity: (options) => studySensitivity(input, options),
+    importScores: (files) => importScores(input, files),
     mix: (options) => studyMix(input, options),
     runAll: (company) => runSession(input, company),
     async openByHand(company) {
@@ -173,6 +177,10 @@ export function sessionOf(doors: StudyDoors, broadcast = kernelBroadcast()): Stu
     stop: () => driver.stop(),
     async sensitivity(options) {
       const layers = await doors.sensitivity(options);
+      return displayed(layers, () => rowsMedia(layers));
+    },
+    async importScores(...files) {
+      const layers = await doors.importScores(files);
       return displayed(layers, () => rowsMedia(layers));
     },
     async mix({ run: runs = true, ...options }) {

@@ -8,7 +8,11 @@ export const ConvertRequest = z.strictObject({
   output_dir: z.string().describe("empty directory"),
 });
 
-export const Converted = z.strictObject({ size_bytes: z.int(), formula_bytes: z.int() });
+export const Converted = z.strictObject({
+  size_bytes: z.int(),
+  formula_bytes: z.int(),
+  notes: z.array(z.string()).describe("what the files lack, in words"),
+});
 
 /** Reads converted files back in this fresh process and compares them with their source. */
 export const CheckConversionRequest = z.strictObject({

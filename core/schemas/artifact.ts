@@ -163,13 +163,15 @@ export const LayerScore = z.strictObject({
   format: z.string().describe("such as 4-bit-g64; int8 rounds the layer's inputs, too"),
   weight_bits: z.number().describe("bits per weight with scales and zero points"),
   size_bytes: z.int().describe("of the layer in this format"),
-  scorer: Scorer,
+  scorer: z.string().describe(
+    "a Scorer, or of another program: auto_scheme, auto_quantize, auto_quantize_kl",
+  ),
   value: z.number(),
   standard_error: z.number().nullable().describe("over tokens; null: the scorer has none"),
   unit: z.string(),
-  n: z.int().describe("tokens"),
-  shares_input: z.int().describe(
-    "index of the first layer that is given the same input, as K is what Q is",
+  n: z.int().nullable().describe("tokens; null: another program's file does not say"),
+  shares_input: z.int().nullable().describe(
+    "index of the first layer that is given the same input, as K is what Q is; null: not known",
   ),
 });
 export type LayerScore = z.infer<typeof LayerScore>;
@@ -189,3 +191,17 @@ export const SensitivityRequest = z.strictObject({
   ),
 });
 export type SensitivityRequest = z.infer<typeof SensitivityRequest>;
+
+/** Stage `read_scores`: scores of a model's layers from another program's file. */
+export const ReadScoresRequest = z.strictObject({
+  stage: z.literal("read_scores"),
+  artifact_dir: z.string().describe("of the model that the scores must be of"),
+  path: z.string().describe("AutoScheme's JSON file or auto_quantize's state"),
+});
+
+export const ReadScores = z.strictObject({
+  scored_by: z.string().describe("the program, such as AutoRound AutoScheme"),
+  sha256: z.string().describe("of the file"),
+  layers: z.array(LayerScore),
+});
+export type ReadScores = z.infer<typeof ReadScores>;

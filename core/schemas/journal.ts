@@ -217,8 +217,15 @@ export const JournalRecord = z.discriminatedUnion("type", [
     at: z.string(),
     study_id: z.string(),
     artifact_id: z.string().describe("whose layers were put into these formats, each alone"),
-    seed: z.int(),
-    calibration_sha256: z.string().describe("of the windows of text"),
+    seed: z.int().nullable().describe("null: the scores are another program's"),
+    calibration_sha256: z.string().nullable().describe(
+      "of the windows of text; null: the scores are another program's",
+    ),
+    imported: z.strictObject({
+      scored_by: z.string(),
+      path: z.string(),
+      sha256: z.string(),
+    }).optional().describe("another program's file; absent: pare scored them"),
     layers: z.array(LayerScore).describe("a later one of a layer, format and scorer replaces it"),
   }),
   z.strictObject({

@@ -6,6 +6,8 @@ import {
   LayerScore,
   LayerValue,
   MAX_FIGURES,
+  ReadScores,
+  ReadScoresRequest,
   SensitivityRequest,
   Verification,
 } from "./artifact.ts";
@@ -155,6 +157,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
   }),
   MixRequest,
   SensitivityRequest,
+  ReadScoresRequest,
   PushRequest,
   /** One action: parent directory in, child directory out. */
   z.strictObject({
@@ -334,6 +337,7 @@ export const StageResults = {
     ),
   }),
   sensitivity: z.strictObject({ layers: z.array(LayerScore) }),
+  read_scores: ReadScores,
   mix: MixResult,
   push_model: PushResult,
   apply: z.strictObject({

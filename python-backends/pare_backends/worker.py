@@ -35,6 +35,7 @@ STAGES = {
     "suggest": "pare_backends.stages.suggest",
     "prepare_data": "pare_backends.stages.prepare_data",
     "sensitivity": "pare_backends.stages.sensitivity",
+    "read_scores": "pare_backends.stages.read_scores",
     "mix": "pare_backends.stages.mix",
     "push_model": "pare_backends.stages.push_model",
     "apply": "pare_backends.stages.apply",

@@ -35,7 +35,7 @@ from pare_backends.conversion.write import read_source
 from pare_backends.failures import StageFailure
 from pare_backends.progress import silent_report
 from pare_backends.quantization.table_codes import encoded, format_named
-from pare_backends.runtimes.openvino.graph_file import save_graph
+from pare_backends.runtimes.openvino.graph_file import save_graph, simplify_decoder
 from pare_backends.runtimes.openvino.graph_weights import build_model
 from pare_backends.stages import prove_runtime
 
@@ -191,6 +191,7 @@ def test_optimum_loads_the_whole_folder(tmp_path: Path) -> None:
     made = run_worker(python, {"stage": "convert", "output_dir": str(files), **asked})[-1]
     assert made["event"] == "result", made
     names = {path.name for path in files.iterdir()}
+    assert made["result"]["notes"] == []
     assert {"openvino_tokenizer.xml", "openvino_detokenizer.xml", "tokenizer.json"} <= names
     assert "quantization_config" not in json.loads((files / "config.json").read_text())
     found = run_worker(python, {"stage": "check_conversion", "files_dir": str(files), **asked})[-1]
@@ -200,3 +201,27 @@ def test_optimum_loads_the_whole_folder(tmp_path: Path) -> None:
     assert facts["logits_cosine"] > 0.9999
     assert facts["generated_text"]
     assert formula_bytes(read_source(source)) == facts["formula_bytes"]
+
+
+def test_a_chain_of_decoders_is_made_simple_where_it_says_the_same(tmp_path: Path) -> None:
+    """As tokenizers have that were made of a GGUF file; a graph of that chain cannot be made."""
+    from types import SimpleNamespace
+
+    from tokenizers import Tokenizer, decoders, models
+
+    def simplified(vocabulary: list[str]) -> str:
+        words = {word: place for place, word in enumerate(vocabulary)}
+        inner = Tokenizer(models.BPE(words, []))
+        inner.decoder = decoders.Sequence(
+            [
+                decoders.ByteFallback(),
+                decoders.Fuse(),
+                decoders.Replace("▁", " "),
+                decoders.ByteLevel(),
+            ]
+        )
+        simplify_decoder(SimpleNamespace(backend_tokenizer=inner))
+        return type(inner.decoder).__name__
+
+    assert simplified(["a", "Ġb"]) == "ByteLevel"
+    assert simplified(["a", "<0x0A>"]) == "Sequence"

@@ -40,6 +40,34 @@ function scored(layers: LayerScore[], at = AT): JournalRecord {
 const KL = [0.4, 0.1, 0.1, 0.3, 0.05];
 const FISHER = [0.35, 0.12, 0.11, 0.4, 0.02];
 
+Deno.test("a row keeps who scored it, and another program's agree or not with pare's", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    for (const record of studyRecords()) await store.record(record);
+    await store.record(scored(scores("kl", "4-bit-g32", KL)));
+    const of = { study_id: STUDY, artifact_id: "a".repeat(16), seed: null };
+    const imported = { scored_by: "AutoRound AutoScheme", path: "s.json", sha256: "d".repeat(64) };
+    const foreign = scores("fisher", "4-bit-g32", FISHER)
+      .map((row) => ({ ...row, scorer: "auto_scheme", n: null, shares_input: null, unit: "1" }));
+    await store.record({
+      ...{ type: "layers_scored", at: AT, ...of, calibration_sha256: null, imported },
+      layers: foreign,
+    });
+    await store.flush();
+    const { rows } = await store.query(
+      "SELECT scorer, scored_by, n, seed, count(*) AS layers FROM layer_sensitivity " +
+        "GROUP BY ALL ORDER BY scorer",
+    );
+    assert.deepEqual(rows, [
+      { scorer: "auto_scheme", scored_by: imported.scored_by, n: null, seed: null, layers: 5 },
+      { scorer: "kl", scored_by: "pare", n: 256, seed: 3, layers: 5 },
+    ]);
+    const [agreed, ...more] = (await store.query("SELECT * FROM scorer_agreement")).rows;
+    assert.deepEqual([agreed?.scorer, agreed?.other_scorer, more], ["auto_scheme", "kl", []]);
+    const { spearman } = rankAgreement(FISHER, KL)!;
+    assert.ok(Math.abs(Number(agreed?.rank_correlation) - spearman!) < 1e-9);
+  }));
+
 Deno.test("layers stand in SQL with their ranks, and how far two scorers agree", () =>
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });
@@ -178,7 +206,7 @@ Deno.test("the usual formats have the largest group up to 64 that divides every 
 });
 
 Deno.test("the table has formats across, the layers that lose most first, and says what it leaves out", () => {
-  const own = { study_id: STUDY, model_name: "tiny", artifact_id: "a", seed: 3 };
+  const own = { study_id: STUDY, model_name: "tiny", artifact_id: "a", seed: 3, scored_by: "pare" };
   const rows = [
     ...scores("kl", "3-bit", [0.1, 0.4, 0.2]),
     ...scores("kl", "8-bit", [0.001, 0.25, 0.5]),

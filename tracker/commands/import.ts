@@ -41,3 +41,27 @@ export async function importLmEvalCommand(
   await using store = await openStore(home.store, { write: true });
   sayImported(await importRuns(store, { source: "lm_eval", location }, runs));
 }
+
+/** `pare import sensitivity`: other programs' scores of the layers of a study's model. */
+export async function importScoresCommand(
+  files: readonly string[],
+  options: { store?: string; study?: string },
+): Promise<void> {
+  const { openLab } = await import("../lab.ts");
+  const { sensitivityTable } = await import("../sensitivity/sensitivity_command.ts");
+  await using lab = await openLab({
+    ...(options.store === undefined ? {} : { store: options.store }),
+  });
+  const session = await lab.resume(options.study);
+  const rows = await session.importScores(...files);
+  for (const [scorer, own] of Map.groupBy(rows, (row) => row.scorer)) {
+    const formats = new Set(own.map(({ format }) => format));
+    console.log(
+      `${own.length} scores by ${own[0]!.scored_by} (${scorer}), of ${[...formats].join(", ")}`,
+    );
+  }
+  console.log(`\n${sensitivityTable(rows, 10)}`);
+  console.log(
+    `\nSELECT * FROM layer_sensitivity WHERE study_id = '${session.study_id}' has every scorer`,
+  );
+}

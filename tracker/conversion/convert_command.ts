@@ -121,6 +121,7 @@ export async function convertCommand(
     renameSync(partial, directory);
     console.log(`${source.name} as ${format} in ${directory}`);
     for (const line of summary(facts, made.size_bytes)) console.log(line);
+    for (const note of made.notes) console.log(`note: ${note}`);
   } finally {
     await client.close();
     rmSync(partial, { recursive: true, force: true });

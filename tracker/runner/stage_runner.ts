@@ -58,6 +58,7 @@ const SET_UP: ReadonlySet<StageName> = new Set([
   "suggest",
   "prepare_data",
   "sensitivity",
+  "read_scores",
   "mix",
   "push_model",
 ]);

@@ -1,7 +1,7 @@
 import { replayStudy, type StudyEvent } from "../../core/mod.ts";
 import { keepLogIn } from "../runner/keep_log.ts";
 import { prepareStudy } from "../runner/prepare_study.ts";
-import { createStageRunner } from "../runner/stage_runner.ts";
+import { createStageRunner, type StageRunner } from "../runner/stage_runner.ts";
 import type { SessionInput } from "../start_study.ts";
 import type { Store } from "../store/store.ts";
 
@@ -11,10 +11,13 @@ export interface Watched {
   readonly onEvent?: (event: StudyEvent) => void;
 }
 
-/** What runs stages for a study outside of its loop, and the study's text. */
-export async function preparedText(session: SessionInput, store: Store, options: Watched) {
-  const { tools, study_id, request, facts, spec } = session;
-  const runner = createStageRunner({
+/** What runs stages for a study outside of its loop. */
+export function runnerBeside(
+  { tools, study_id, request }: SessionInput,
+  store: Store,
+  options: Watched,
+): StageRunner {
+  return createStageRunner({
     client: tools.client,
     study_id,
     signal: options.signal ?? new AbortController().signal,
@@ -24,6 +27,12 @@ export async function preparedText(session: SessionInput, store: Store, options:
     timestamp: tools.timestamp,
     stall_minutes: request.stall_minutes,
   });
+}
+
+/** What runs stages for a study outside of its loop, and the study's text. */
+export async function preparedText(session: SessionInput, store: Store, options: Watched) {
+  const { tools, study_id, request, facts, spec } = session;
+  const runner = runnerBeside(session, store, options);
   const begun = replayStudy(await store.journalOf(study_id), study_id)?.opened ?? null;
   const { methods: _all, ...rest } = request; // text is drawn whichever methods the study may use
   const ready = await prepareStudy({ ...tools, store }, runner, {

@@ -23,7 +23,10 @@ export interface LayerSensitivity extends LayerScore {
   readonly study_id: string;
   readonly model_name: string;
   readonly artifact_id: string;
-  readonly seed: number;
+  /** Null: the scores are another program's. */
+  readonly seed: number | null;
+  /** pare, or the program that the scores were imported from. */
+  readonly scored_by: string;
 }
 
 const WINDOWS = 2;
@@ -68,5 +71,6 @@ export async function studySensitivity(
     calibration_sha256: data.used.sha256,
     layers,
   });
-  return layers.map((row) => ({ ...own, model_name: request.model_name, ...row }));
+  const { model_name } = request;
+  return layers.map((row) => ({ ...own, model_name, scored_by: "pare", ...row }));
 }

@@ -39,6 +39,7 @@ const PHASES: Readonly<Record<string, (detail: string) => string>> = {
   import_model: () => "read the model",
   prepare_data: () => "choose samples and calibration text",
   sensitivity: () => "score each layer in each format",
+  read_scores: () => "read another program's layer scores",
   mix: () => "round layers to each format, and weigh mixes of them",
   push_model: () => "push the checkpoint to the hub",
   apply: (method) => `compress with ${method}`,

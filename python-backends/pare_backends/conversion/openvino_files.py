@@ -65,6 +65,16 @@ def convert_openvino(source: Source, output: Path, report: Report) -> int:
     return formula_bytes(source)
 
 
+def lacking(output: Path) -> list[str]:
+    """What a written folder has not, in words."""
+    if (output / "openvino_tokenizer.xml").is_file():
+        return []
+    return [
+        "openvino_tokenizers makes no graph of this tokenizer: optimum-intel loads the folder,"
+        " openvino_genai does not"
+    ]
+
+
 def element_bits(tensor: GridTensor) -> int:
     """OpenVINO multiplies by elements of 4 and of 8 bits."""
     return 4 if tensor.bits <= 4 else 8

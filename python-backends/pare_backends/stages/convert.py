@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.conversion.formats import OWN_LAYOUTS, format_named
+from pare_backends.conversion.openvino_files import lacking
 from pare_backends.conversion.write import convert, read_source
 from pare_backends.progress import Report
 
@@ -33,4 +34,5 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         formula = convert(source, format_named(request.format), output, report)
     weights = (path for path in output.iterdir() if WEIGHTS.search(path.name))
     size = sum(path.stat().st_size for path in weights)
-    return {"size_bytes": size, "formula_bytes": formula}
+    notes = lacking(output) if request.format == "openvino" else []
+    return {"size_bytes": size, "formula_bytes": formula, "notes": notes}

@@ -52,6 +52,7 @@ export function worldSession(
     records: () => Promise.resolve(w.records),
     view,
     sensitivity: () => Promise.resolve([]),
+    importScores: () => Promise.reject(new Error("this world scores no layers")),
     mix: () => Promise.reject(new Error("this world keeps no layers")),
     runAll: (company) => runStudy(...portsOf(company)),
     async openByHand(company) {

@@ -47,8 +47,9 @@ class Score:
     value: float
     standard_error: float | None  # over tokens; kl alone has one
     unit: str
-    n: int  # tokens
-    shares_input: int  # index of the first layer that is given the same input, as K is what Q is
+    n: int | None  # tokens; None: another program's file does not say
+    # Index of the first layer that is given the same input, as K is what Q is; None: not known.
+    shares_input: int | None
 
 
 class Named(Protocol):

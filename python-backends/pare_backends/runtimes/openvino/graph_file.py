@@ -54,12 +54,29 @@ def write_tokenizer(tokenizer: Any, output: Path) -> str | None:
     try:
         from openvino_tokenizers import convert_tokenizer
 
+        simplify_decoder(tokenizer)
         made = convert_tokenizer(tokenizer, with_detokenizer=True)
     except Exception as error:  # whatever it raises of a kind of tokenizer that it does not know
         return f"{type(error).__name__}: {error}"[:300]
     for graph, name in zip(made, TOKENIZER_FILES, strict=True):
         openvino.save_model(graph, output / name)
     return None
+
+
+def simplify_decoder(tokenizer: Any) -> None:
+    """Leaves a byte-level decoder alone in the place of a chain that gives the same of every token:
+    tokenizers that were made of a GGUF file have one, which openvino_tokenizers fails at."""
+    from tokenizers import decoders
+
+    inner = tokenizer.backend_tokenizer
+    chain = inner.decoder
+    if not isinstance(chain, decoders.Sequence) or "ByteLevel" not in str(chain):
+        return
+    places = [[place] for place in range(inner.get_vocab_size())]
+    before = inner.decode_batch(places, skip_special_tokens=False)
+    inner.decoder = decoders.ByteLevel()
+    if inner.decode_batch(places, skip_special_tokens=False) != before:
+        inner.decoder = chain
 
 
 @dataclass(frozen=True)

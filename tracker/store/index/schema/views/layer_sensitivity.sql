@@ -3,7 +3,7 @@ SELECT l.study_id, s.model_name, l.artifact_id, l.layer_index, l.layer, l.part, 
   l.weight_bits, l.size_bytes, l.scorer, l.value, l.standard_error, l.unit, l.n,
   rank() OVER (PARTITION BY l.study_id, l.artifact_id, l.format, l.scorer ORDER BY l.value DESC)
     AS rank,
-  l.shares_input, l.seed
+  l.shares_input, l.seed, l.scored_by
 FROM layer_scores l LEFT JOIN studies s USING (study_id);
 
 COMMENT ON VIEW layer_sensitivity IS
@@ -19,12 +19,15 @@ COMMENT ON COLUMN layer_sensitivity.format IS
 COMMENT ON COLUMN layer_sensitivity.weight_bits IS 'bits per weight in this format, with scales and zero points';
 COMMENT ON COLUMN layer_sensitivity.size_bytes IS 'of the layer in this format';
 COMMENT ON COLUMN layer_sensitivity.scorer IS
-  'kl: how far the next-word distribution moves; fisher: its second-order estimate; reconstruction: squared error of the layer''s outputs over their square';
+  'kl: how far the next-word distribution moves; fisher: its second-order estimate; reconstruction: squared error of the layer''s outputs over their square; imported: auto_scheme, auto_quantize, auto_quantize_kl';
 COMMENT ON COLUMN layer_sensitivity.value IS 'in the unit beside it; more is worse';
 COMMENT ON COLUMN layer_sensitivity.standard_error IS 'over tokens; NULL: the scorer has none';
-COMMENT ON COLUMN layer_sensitivity.unit IS '1 where it has none';
-COMMENT ON COLUMN layer_sensitivity.n IS 'tokens of calibration text';
+COMMENT ON COLUMN layer_sensitivity.unit IS
+  '1 where it has none; of an imported group of layers the others, in the same format, of which this score is too';
+COMMENT ON COLUMN layer_sensitivity.n IS 'tokens of calibration text; NULL: the imported file does not say';
 COMMENT ON COLUMN layer_sensitivity.rank IS 'among the layers in this format, by this scorer; 1 loses most';
 COMMENT ON COLUMN layer_sensitivity.shares_input IS
-  'layer_index of the first layer that is given the same input, as K is what Q is';
-COMMENT ON COLUMN layer_sensitivity.seed IS 'of the drawn words that fisher goes by';
+  'layer_index of the first layer that is given the same input, as K is what Q is; NULL: not known';
+COMMENT ON COLUMN layer_sensitivity.seed IS 'of the drawn words that fisher goes by; NULL: imported';
+COMMENT ON COLUMN layer_sensitivity.scored_by IS
+  'pare, or the program that the scores were imported from, such as AutoRound AutoScheme';
