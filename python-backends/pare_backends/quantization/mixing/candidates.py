@@ -36,7 +36,9 @@ def decisions_of(scores: Sequence[Score], fused_alike: bool) -> list[Decision]:
     """
     groups: dict[int, dict[str, list[Score]]] = {}
     for score in scores:
-        number = score.shares_input if fused_alike else score.layer_index
+        alike = fused_alike and score.shares_input is not None
+        number = score.shares_input if alike else score.layer_index
+        assert number is not None  # mypy does not see that `alike` says so
         groups.setdefault(number, {}).setdefault(score.format, []).append(score)
     decisions = []
     for by_format in groups.values():

@@ -93,8 +93,9 @@ def auto_scheme(path: Path, known: Known) -> list[Score]:
     if (held.get("version"), held.get("score_granularity")) != (1, "per_op"):
         raise bad(f"{path.name} is of version {held.get('version')!r}, and this pare reads 1")
     config = held.get("cache_config") or {}
-    read = config.get("nsamples"), config.get("seqlen")
-    tokens = read[0] * read[1] if all(isinstance(one, int) for one in read) else None
+    samples, length = config.get("nsamples"), config.get("seqlen")
+    counted = isinstance(samples, int) and isinstance(length, int)
+    tokens = samples * length if counted else None
     found = []
     for name, pair in scores.items():
         layer = known.named(name)
@@ -198,7 +199,7 @@ def plain_state(path: Path) -> Any:
         strange = [name for name in named if not name.startswith(STAND_INS)]
         if strange:
             raise bad(f"{path.name} wants {strange[0]} to be run, which no score file needs")
-        known = [(type("StandIn", (StandIn,), {}), name) for name in named]
+        known: list[Any] = [(type("StandIn", (StandIn,), {}), name) for name in named]
         with torch.serialization.safe_globals(known):
             return torch.load(path, weights_only=True, map_location="cpu")
     except (RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as error:
