@@ -94,8 +94,9 @@ def auto_scheme(path: Path, known: Known) -> list[Score]:
         raise bad(f"{path.name} is of version {held.get('version')!r}, and this pare reads 1")
     config = held.get("cache_config") or {}
     samples, length = config.get("nsamples"), config.get("seqlen")
-    counted = isinstance(samples, int) and isinstance(length, int)
-    tokens = samples * length if counted else None
+    tokens = None
+    if isinstance(samples, int) and isinstance(length, int):
+        tokens = samples * length
     found = []
     for name, pair in scores.items():
         layer = known.named(name)
