@@ -200,7 +200,7 @@ export const ReadScoresRequest = z.strictObject({
 });
 
 export const ReadScores = z.strictObject({
-  scored_by: z.string().describe("the program, such as AutoRound AutoScheme"),
+  program: z.string().describe("the program, such as AutoRound AutoScheme"),
   sha256: z.string().describe("of the file"),
   layers: z.array(LayerScore),
 });

@@ -222,7 +222,7 @@ export const JournalRecord = z.discriminatedUnion("type", [
       "of the windows of text; null: the scores are another program's",
     ),
     imported: z.strictObject({
-      scored_by: z.string(),
+      program: z.string(),
       path: z.string(),
       sha256: z.string(),
     }).optional().describe("another program's file; absent: pare scored them"),

@@ -27,7 +27,7 @@ W4 = {"bits": 4, "group_size": 32, "sym": True, "data_type": "int", "act_bits": 
 def imported(path: Path) -> tuple[str, list[Score]]:
     made = read_scores.run(read_scores.Request(str(tiny_dir()), str(path)), silent_report())
     assert len(made["sha256"]) == 64
-    return made["scored_by"], [Score(**one) for one in made["layers"]]
+    return made["program"], [Score(**one) for one in made["layers"]]
 
 
 def why(path: Path) -> str:

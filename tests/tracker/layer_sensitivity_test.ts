@@ -46,7 +46,7 @@ Deno.test("a row keeps who scored it, and another program's agree or not with pa
     for (const record of studyRecords()) await store.record(record);
     await store.record(scored(scores("kl", "4-bit-g32", KL)));
     const of = { study_id: STUDY, artifact_id: "a".repeat(16), seed: null };
-    const imported = { scored_by: "AutoRound AutoScheme", path: "s.json", sha256: "d".repeat(64) };
+    const imported = { program: "AutoRound AutoScheme", path: "s.json", sha256: "d".repeat(64) };
     const foreign = scores("fisher", "4-bit-g32", FISHER)
       .map((row) => ({ ...row, scorer: "auto_scheme", n: null, shares_input: null, unit: "1" }));
     await store.record({
@@ -55,12 +55,12 @@ Deno.test("a row keeps who scored it, and another program's agree or not with pa
     });
     await store.flush();
     const { rows } = await store.query(
-      "SELECT scorer, scored_by, n, seed, count(*) AS layers FROM layer_sensitivity " +
+      "SELECT scorer, program, n, seed, count(*) AS layers FROM layer_sensitivity " +
         "GROUP BY ALL ORDER BY scorer",
     );
     assert.deepEqual(rows, [
-      { scorer: "auto_scheme", scored_by: imported.scored_by, n: null, seed: null, layers: 5 },
-      { scorer: "kl", scored_by: "pare", n: 256, seed: 3, layers: 5 },
+      { scorer: "auto_scheme", program: imported.program, n: null, seed: null, layers: 5 },
+      { scorer: "kl", program: "pare", n: 256, seed: 3, layers: 5 },
     ]);
     const [agreed, ...more] = (await store.query("SELECT * FROM scorer_agreement")).rows;
     assert.deepEqual([agreed?.scorer, agreed?.other_scorer, more], ["auto_scheme", "kl", []]);
@@ -206,7 +206,7 @@ Deno.test("the usual formats have the largest group up to 64 that divides every 
 });
 
 Deno.test("the table has formats across, the layers that lose most first, and says what it leaves out", () => {
-  const own = { study_id: STUDY, model_name: "tiny", artifact_id: "a", seed: 3, scored_by: "pare" };
+  const own = { study_id: STUDY, model_name: "tiny", artifact_id: "a", seed: 3, program: "pare" };
   const rows = [
     ...scores("kl", "3-bit", [0.1, 0.4, 0.2]),
     ...scores("kl", "8-bit", [0.001, 0.25, 0.5]),

@@ -57,7 +57,7 @@ export async function importScoresCommand(
   for (const [scorer, own] of Map.groupBy(rows, (row) => row.scorer)) {
     const formats = new Set(own.map(({ format }) => format));
     console.log(
-      `${own.length} scores by ${own[0]!.scored_by} (${scorer}), of ${[...formats].join(", ")}`,
+      `${own.length} scores by ${own[0]!.program} (${scorer}), of ${[...formats].join(", ")}`,
     );
   }
   console.log(`\n${sensitivityTable(rows, 10)}`);

@@ -9,7 +9,7 @@ const ENVIRONMENT = "default";
 /**
  * What another program says that formats cost the layers of the study's original, from its files:
  * AutoRound's AutoScheme (JSON), Model-Optimizer's auto_quantize (its state). A row keeps whose it
- * is (`scored_by`); a file that is imported again replaces its rows.
+ * is (`program`); a file that is imported again replaces its rows.
  */
 export async function importScores(
   session: SessionInput,
@@ -33,14 +33,14 @@ export async function importScores(
     read.push({ file: basename(path), ...outcome.value });
   }
   const own = { study_id, artifact_id: baseline.artifact_id, seed: null };
-  for (const { file, scored_by, sha256, layers } of read) {
+  for (const { file, program, sha256, layers } of read) {
     await store.record({
       ...{ type: "layers_scored", at: tools.timestamp(), ...own, calibration_sha256: null },
-      ...{ imported: { scored_by, path: file, sha256 }, layers },
+      ...{ imported: { program, path: file, sha256 }, layers },
     });
   }
   const { model_name } = request;
-  return read.flatMap(({ scored_by, layers }) =>
-    layers.map((row) => ({ ...own, model_name, scored_by, ...row }))
+  return read.flatMap(({ program, layers }) =>
+    layers.map((row) => ({ ...own, model_name, program, ...row }))
   );
 }

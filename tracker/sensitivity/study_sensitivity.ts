@@ -26,7 +26,7 @@ export interface LayerSensitivity extends LayerScore {
   /** Null: the scores are another program's. */
   readonly seed: number | null;
   /** pare, or the program that the scores were imported from. */
-  readonly scored_by: string;
+  readonly program: string;
 }
 
 const WINDOWS = 2;
@@ -72,5 +72,5 @@ export async function studySensitivity(
     layers,
   });
   const { model_name } = request;
-  return layers.map((row) => ({ ...own, model_name, scored_by: "pare", ...row }));
+  return layers.map((row) => ({ ...own, model_name, program: "pare", ...row }));
 }

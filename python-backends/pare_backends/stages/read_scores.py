@@ -36,9 +36,9 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     if layout.head is None:  # tied: what others score as the head is the embedding
         modules |= {name: layout.embedding for name in ("lm_head", "embed_out")}
     path = Path(request.path)
-    scored_by, scores = read_scores(path, Known(shapes, parts, modules))
+    program, scores = read_scores(path, Known(shapes, parts, modules))
     return {
-        "scored_by": scored_by,
+        "program": program,
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         "layers": [asdict(one) for one in scores],
     }

@@ -46,7 +46,7 @@ export function layerRows(record: RecordOf<"layer_sensitivities">, position: num
 /** What formats cost the layers of an artifact: the last record of a format and scorer counts. */
 export function layerScoreRows(record: RecordOf<"layers_scored">, position: number): Change[] {
   const { study_id, artifact_id, seed, layers, imported } = record;
-  const own = { study_id, artifact_id, position, seed, scored_by: imported?.scored_by ?? "pare" };
+  const own = { study_id, artifact_id, position, seed, program: imported?.program ?? "pare" };
   const pairs = Map.groupBy(layers, ({ format, scorer }) => JSON.stringify([format, scorer]));
   return [...pairs.values()].flatMap((rows) => {
     const { format, scorer } = rows[0]!;

@@ -46,7 +46,7 @@ CREATE TABLE layer_scores (
   layer_index BIGINT NOT NULL, layer VARCHAR NOT NULL, part VARCHAR NOT NULL,
   format VARCHAR NOT NULL, weight_bits DOUBLE NOT NULL, size_bytes BIGINT NOT NULL,
   scorer VARCHAR NOT NULL, value DOUBLE NOT NULL, standard_error DOUBLE, unit VARCHAR NOT NULL,
-  n BIGINT, shares_input BIGINT, seed BIGINT, scored_by VARCHAR NOT NULL
+  n BIGINT, shares_input BIGINT, seed BIGINT, program VARCHAR NOT NULL
 );
 
 -- Mixes that were weighed against one another under one budget: a row per candidate.

@@ -3,7 +3,7 @@ SELECT l.study_id, s.model_name, l.artifact_id, l.layer_index, l.layer, l.part, 
   l.weight_bits, l.size_bytes, l.scorer, l.value, l.standard_error, l.unit, l.n,
   rank() OVER (PARTITION BY l.study_id, l.artifact_id, l.format, l.scorer ORDER BY l.value DESC)
     AS rank,
-  l.shares_input, l.seed, l.scored_by
+  l.shares_input, l.seed, l.program
 FROM layer_scores l LEFT JOIN studies s USING (study_id);
 
 COMMENT ON VIEW layer_sensitivity IS
@@ -29,5 +29,5 @@ COMMENT ON COLUMN layer_sensitivity.rank IS 'among the layers in this format, by
 COMMENT ON COLUMN layer_sensitivity.shares_input IS
   'layer_index of the first layer that is given the same input, as K is what Q is; NULL: not known';
 COMMENT ON COLUMN layer_sensitivity.seed IS 'of the drawn words that fisher goes by; NULL: imported';
-COMMENT ON COLUMN layer_sensitivity.scored_by IS
+COMMENT ON COLUMN layer_sensitivity.program IS
   'pare, or the program that the scores were imported from, such as AutoRound AutoScheme';
