@@ -32,9 +32,13 @@ function textsOf(model: Place["model"]) {
   };
 }
 
-/** The passages whose last words are asked. */
-export function lastWords(model: Place["model"]): string {
-  return join(DATA, model === "tiny" ? "tiny_text.jsonl" : "last_words.jsonl");
+/** Of the task's 200: their forward passes are to cost less than those of the windows. */
+const PASSAGES = 64;
+
+/** The passages whose last words are asked, and how many. */
+export function lastWords(model: Place["model"]) {
+  const words = join(DATA, model === "tiny" ? "tiny_text.jsonl" : "last_words.jsonl");
+  return { words, passages: PASSAGES };
 }
 
 /** The object that a script ends its output with, which begins as `begins` says. */

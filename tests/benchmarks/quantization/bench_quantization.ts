@@ -42,7 +42,7 @@ function askedOf({ name, asked }: Cell, done: readonly Row[]): object {
 async function measure(place: Place, cell: Cell, done: readonly Row[]): Promise<Row> {
   const { name, set } = cell;
   const asked = askedOf(cell, done);
-  const words = set === "methods" || set === "bare" ? { words: lastWords(place.model) } : {};
+  const words = set === "methods" || set === "bare" ? lastWords(place.model) : {};
   const answer = await measured(SCRIPT, place, { ...asked, ...words }, '{"measured"');
   const found = (answer as { measured: unknown }).measured;
   const about = { name, cores: navigator.hardwareConcurrency };

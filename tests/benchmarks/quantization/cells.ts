@@ -59,17 +59,17 @@ function corrected(bits: number): Cell {
 }
 
 const FIRST = [4, 3];
-const CALIBRATED = ["gptq", "rtn", "autoround"];
-const FURTHER = ["awq", "hqq", "fisher_clip"];
+const COMMON = ["rtn", "gptq"];
+const FURTHER = ["hqq", "awq", "fisher_clip"];
 
 /** Every method at the widths that it can have. */
 const METHODS: readonly Cell[] = [
   { name: "original", set: "methods", asked: { actions: [] } },
-  ...CALIBRATED.flatMap((name) => FIRST.map((bits) => method(name, bits))),
+  ...FIRST.flatMap((bits) => COMMON.map((name) => method(name, bits))),
+  ...[alone("nf4", act("nf4", {})), method("autoround", 4), method("autoround", 3)],
   ...FIRST.map((bits) => mixed(bits + SCALES)),
   ...FURTHER.flatMap((name) => FIRST.map((bits) => method(name, bits))),
   ...FIRST.map(corrected),
-  alone("nf4", act("nf4", {})),
   alone("nf4 double", act("nf4", { double_quant: true })),
   alone("mxfp4", act("fp", { float_format: "mxfp4" })),
   alone("nvfp4", act("fp", { float_format: "nvfp4" })),

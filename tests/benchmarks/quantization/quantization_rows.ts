@@ -58,7 +58,8 @@ export type KeptRow = Extract<Row, { set: "kept" }>;
 
 export const isQuantized = (row: Row): row is QuantizedRow => row.set !== "kept";
 
-/** Change of the share of last words that are right, paired by passage, with its 95 % interval. */
+/** Change of the share of last words that are right, paired by passage, with its 95 % interval; of as
+ * many passages as the row has, which the original may have more of. */
 export function changedWords(
   row: Pick<QuantizedRow, "words">,
   original: Pick<QuantizedRow, "words"> | undefined,
@@ -67,7 +68,7 @@ export function changedWords(
   const digits = (text: string) => [...text].map(Number);
   const own = digits(row.words);
   const share = own.reduce((sum, one) => sum + one, 0) / own.length;
-  return { share, ...meanDifference(own, digits(original.words)) };
+  return { share, ...meanDifference(own, digits(original.words.slice(0, own.length))) };
 }
 
 /** How far one row's KL is from another's on the same windows. */

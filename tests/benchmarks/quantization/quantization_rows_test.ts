@@ -59,6 +59,9 @@ Deno.test("differences are paired over windows and over passages", () => {
   const words = changedWords(gptq!, original)!;
   assert.deepEqual([words.share, words.mean], [0.5, -0.25]);
   assert.ok(Math.abs(words.half - 1.96 * 0.25) < 1e-12);
+  // The original may have been asked more passages.
+  const more = changedWords(gptq!, { words: "11101111" })!;
+  assert.deepEqual(more, words);
   assert.throws(() => apart(gptq!, { ...autoround!, kl: [0.1] }), /Cannot pair 3 windows with 1/);
 });
 

@@ -49,8 +49,8 @@ class HeldOut:
 
 
 def held_out(asked: dict[str, Any], parent: Path) -> HeldOut:
-    """asked: "text", "windows", "tokens"; "words", a .jsonl of {"text"}, where their last words
-    are asked as well; "folder", where what the original says is kept"""
+    """asked: "text", "windows", "tokens"; "folder", where what the original says is kept; "words", a
+    .jsonl of {"text"}, and "passages", how many of them, where their last words are asked"""
     tokenizer = load_tokenizer(parent)
     windows = windows_of(tokenizer, asked["text"], asked["windows"], asked["tokens"])
     name = hashlib.sha256(windows.numpy().tobytes()).hexdigest()[:16]
@@ -65,15 +65,15 @@ def held_out(asked: dict[str, Any], parent: Path) -> HeldOut:
     return HeldOut(
         windows,
         load_file(str(path))["expected"],
-        [] if words is None else passages(tokenizer, words),
+        [] if words is None else passages(tokenizer, words, asked["passages"]),
     )
 
 
-def passages(tokenizer: Any, path: str) -> list[tuple[list[int], list[int]]]:
-    """The texts of a file without their last word, and that word, in tokens: split as lm-eval splits
-    a context from its continuation, which is the blank and the word."""
+def passages(tokenizer: Any, path: str, count: int) -> list[tuple[list[int], list[int]]]:
+    """The first texts of a file without their last word, and that word, in tokens: split as lm-eval
+    splits a context from its continuation, which is the blank and the word."""
     found = []
-    for line in Path(path).read_text("utf8").splitlines():
+    for line in Path(path).read_text("utf8").splitlines()[:count]:
         text = json.loads(line)["text"]
         whole = tokenizer(text)["input_ids"]
         context = tokenizer(text.rsplit(" ", 1)[0])["input_ids"]
