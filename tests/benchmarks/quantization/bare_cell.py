@@ -79,7 +79,7 @@ def most_memory() -> int:
 def by_autoscheme(
     model: Any, tokenizer: Any, params: dict[str, Any], request: dict[str, Any]
 ) -> tuple[Any, list[str]]:
-    """auto-round's AutoScheme: a width for each layer by one backward pass in each, then its tuning.
+    """auto-round's AutoScheme: a width for each layer by a backward pass in each; its tuning.
 
     params: by_autoround's, "average_bits" of the linear layers and "widths" to choose of
     """

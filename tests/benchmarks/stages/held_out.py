@@ -49,8 +49,8 @@ class HeldOut:
 
 
 def held_out(asked: dict[str, Any], parent: Path) -> HeldOut:
-    """asked: "text", "windows", "tokens"; "folder", where what the original says is kept; "words", a
-    .jsonl of {"text"}, and "passages", how many of them, where their last words are asked"""
+    """asked: "text", "windows", "tokens"; "folder", where what the original says is kept; "words",
+    a .jsonl of {"text"}, and "passages", how many of them, where their last words are asked"""
     tokenizer = load_tokenizer(parent)
     windows = windows_of(tokenizer, asked["text"], asked["windows"], asked["tokens"])
     name = hashlib.sha256(windows.numpy().tobytes()).hexdigest()[:16]
