@@ -12,7 +12,14 @@ from tiny_model import act
 
 from pare_backends.checkpoint import read
 from pare_backends.failures import StageFailure
-from pare_backends.quantization.mixing.solve import Decision, Option, best_mix
+from pare_backends.quantization.mixing.bounds import choices_of, worth_trying
+from pare_backends.quantization.mixing.solve import (
+    Decision,
+    Option,
+    best_mix,
+    by_programme,
+    extra_bytes,
+)
 
 
 def decisions(seed: int, count: int, divisor: int) -> list[Decision]:
@@ -45,6 +52,60 @@ def test_no_other_mix_within_the_budget_is_better(seed: int, divisor: int) -> No
         assert sum(option.score for option in found) == pytest.approx(best, abs=1e-12)
         assert sum(option.size_bytes for option in found) <= budget
         assert all(one in decision.options for one, decision in zip(found, asked, strict=True))
+
+
+def falling(seed: int, count: int) -> list[Decision]:
+    """Decisions of twelve options, whose scores fall with their bytes, mostly."""
+    draw = np.random.default_rng(seed)
+    made = []
+    for number in range(count):
+        weights, scale = int(draw.integers(1, 40)) * 384, draw.lognormal(sigma=1.5)
+        bits = [2.0, 2.25, 2.5, 3.0, 3.25, 3.5, 4.0, 4.25, 4.5, 8.0, 8.25, 8.5]
+        options = tuple(
+            Option(str(n), int(weights * n), float(scale * 4.0**-n * draw.lognormal(sigma=0.3)))
+            for n in bits
+        )
+        made.append(Decision((f"layer{number}",), options))
+    return made
+
+
+@pytest.mark.parametrize("bits", [2.1, 3.25, 4.25, 7.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_of_many_layers_is_that_of_an_integer_programme(seed: int, bits: float) -> None:
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    asked = falling(seed, 40)
+    budget = int(sum(each.options[0].size_bytes for each in asked) * bits / 2)
+    options = [(n, one) for n, each in enumerate(asked) for one in each.options]
+    sizes = np.array([[one.size_bytes for _, one in options]])
+    once = np.array([[float(n == number) for n, _ in options] for number in range(len(asked))])
+    exact = milp(
+        [one.score for _, one in options],
+        constraints=[LinearConstraint(sizes, -np.inf, budget), LinearConstraint(once, 1, 1)],
+        integrality=np.ones(len(options)),
+        bounds=Bounds(0, 1),
+        options={"mip_rel_gap": 0},
+    )
+    found = best_mix(asked, budget)
+    assert sum(one.size_bytes for one in found) <= budget
+    # The programme stops within an absolute gap of a millionth: ours may be better by that.
+    score = sum(one.score for one in found)
+    assert exact.fun - 2e-6 < score <= exact.fun * (1 + 1e-9)
+
+
+def test_a_bound_leaves_few_options_and_all_of_the_best_mix() -> None:
+    asked = falling(5, 80)
+    extras = [extra_bytes(each) for each in asked]
+    choices = choices_of(extras, [[one.score for one in each.options] for each in asked])
+    slack = sum(sum(extra) // len(extra) for extra in extras)
+    kept, known = worth_trying(choices, slack)
+    assert kept.sum() < 2 * len(asked)
+    whole = by_programme(extras, list(choices.scores), slack)
+    assert whole is not None
+    assert all(kept[number, choice] for number, choice in enumerate(whole))
+    size, score = choices.picked(known)
+    assert size <= slack
+    assert choices.picked(np.array(whole))[1] <= score <= 1.05 * choices.picked(np.array(whole))[1]
 
 
 def test_a_budget_that_no_step_divides_is_kept() -> None:
