@@ -27,6 +27,8 @@ const Attempt = z.object({
   /** Mean retention of the core that could be judged; null: it was not measured. */
   core: z.object({ value: z.number(), interval: Interval, samples: z.number() }).nullable(),
   benchmarks: z.array(Kept),
+  /** By domain and benchmark, such as "communication/lambada". */
+  experts: z.array(Kept),
   bytes: z.number().nullable(),
   formula_bytes: z.number().nullable(),
   expected_ratio: z.number().nullable(),
@@ -58,6 +60,17 @@ export type DocumentRun = z.infer<typeof DocumentRun>;
 const seconds = ({ started_at, finished_at }: Trial) =>
   finished_at === null ? 0 : (Date.parse(finished_at) - Date.parse(started_at)) / 1000;
 
+/** Benchmarks that could be judged. */
+function keptOf(checks: readonly StageDecision[], wanted: "core" | "expert") {
+  return checks.filter(({ about, value }) => about === wanted && value !== null).map((row) => ({
+    benchmark: row.subject!,
+    score: row.score!,
+    value: row.value!,
+    interval: row.interval,
+    samples: row.samples!,
+  }));
+}
+
 function attemptRow(view: StudyView, decided: StageDecision): DocumentRun["attempts"][number] {
   const { stage, attempt, trial_id } = decided;
   const same = (row: { stage: string; attempt: number }) =>
@@ -66,7 +79,6 @@ function attemptRow(view: StudyView, decided: StageDecision): DocumentRun["attem
   const trial = view.trials.find((one) => one.trial_id === trial_id);
   const size = sizesOf(view).find(same);
   const mean = checks.find(({ about }) => about === "cumulative");
-  const own = checks.filter(({ about, value }) => about === "core" && value !== null);
   const failed = checks.filter((row) => row.decision === "failed");
   const applied = trial?.spans.filter(({ phase }) => phase === "apply") ?? [];
   return {
@@ -78,13 +90,8 @@ function attemptRow(view: StudyView, decided: StageDecision): DocumentRun["attem
       interval: mean.interval,
       samples: mean.samples!,
     },
-    benchmarks: own.map((row) => ({
-      benchmark: row.subject!,
-      score: row.score!,
-      value: row.value!,
-      interval: row.interval,
-      samples: row.samples!,
-    })),
+    benchmarks: keptOf(checks, "core"),
+    experts: keptOf(checks, "expert"),
     bytes: size?.bytes ?? null,
     formula_bytes: size?.formula_bytes ?? null,
     expected_ratio: size?.expected_ratio ?? null,
@@ -151,15 +158,30 @@ const minutes = (value: number) => {
   return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, "0")} s`;
 };
 
-function coreText(core: DocumentRun["attempts"][number]["core"]): string {
-  if (core === null) return "not measured";
-  const range = core.interval?.map((end) => end.toFixed(2)).join(" to ");
-  return `${core.value.toFixed(2)} (${range}), ${core.samples} samples`;
+type Figure = DocumentRun["attempts"][number]["core"];
+
+function keptText(kept: Figure): string {
+  if (kept === null) return "not measured";
+  const range = kept.interval?.map((end) => end.toFixed(2)).join(" to ");
+  return `${kept.value.toFixed(2)} (${range}), ${kept.samples} samples`;
+}
+
+/** The expert's benchmark that keeps least. */
+function leastText(experts: DocumentRun["attempts"][number]["experts"]): string {
+  const [least] = experts.toSorted((a, b) => a.value - b.value);
+  return least === undefined ? "not measured" : `${least.benchmark}: ${keptText(least)}`;
 }
 
 /** The attempts as Markdown, in their order. */
 export function documentTable({ original, attempts, shipped }: DocumentRun): string {
-  const head = ["stage, attempt", "expected", "on disk", "by formula", "core keeps (95 %)"];
+  const head = [
+    "stage, attempt",
+    "expected",
+    "on disk",
+    "by formula",
+    "core keeps (95 %)",
+    "least expert keeps",
+  ];
   const rows = attempts.map((one, index) => {
     const last = attempts.findLastIndex(({ stage, decision }) =>
       stage === shipped?.stage && decision === "advance"
@@ -170,7 +192,8 @@ export function documentTable({ original, attempts, shipped }: DocumentRun): str
       one.expected_ratio === null ? "–" : `${one.expected_ratio} ×`,
       one.bytes === null ? "–" : `${megabytes(one.bytes)}, ${times(one.cumulative_ratio)}`,
       megabytes(one.formula_bytes),
-      coreText(one.core),
+      keptText(one.core),
+      leastText(one.experts),
       index === last ? `${decided}, shipped` : decided,
       minutes(one.compress_seconds),
       minutes(one.seconds),
@@ -178,7 +201,7 @@ export function documentTable({ original, attempts, shipped }: DocumentRun): str
   });
   const none = shipped?.stage === ORIGINAL ? "original, shipped" : "original";
   const took = minutes(original.seconds);
-  const first = [none, "", megabytes(original.bytes), "", "", "", "", took];
+  const first = [none, "", megabytes(original.bytes), "", "", "", "", "", took];
   const names = [...head, "decision", "compressed in", "whole attempt"];
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   return [line(names), line(names.map(() => "---")), ...[first, ...rows].map(line)].join("\n");
