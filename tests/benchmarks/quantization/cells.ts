@@ -91,9 +91,12 @@ const TWELVE = [2, 3, 4, 8].flatMap((bits) =>
   ["-g32", "-g64", ""].map((group) => `${bits}-bit${group}`)
 );
 const CALIBRATION = { windows: 16, tokens: 256 };
+/** What the shapes beside a layer's integers take, at most: the uniform format fits its own budget. */
+const SHAPES = 0.001;
 
-function mix(budget_bits: number, fused: boolean): Cell[] {
-  const name = `mix ${budget_bits}${fused ? "" : " free"}`;
+function mix(bits: number, fused: boolean): Cell[] {
+  const name = `mix ${bits}${fused ? "" : " free"}`;
+  const budget_bits = bits + SHAPES;
   const asked = { formats: TWELVE, budget_bits, fused, refine: 6, refine_windows: 8 };
   return [
     { name, set: "mixes", asked: { mix: { ...CALIBRATION, ...asked } } },
