@@ -18,6 +18,15 @@ export const targetsKnob = choice(["linear", "embedding", "all"], {
   description: "What to round: linear layers, embedding with output head, or both",
 });
 
+/** Of a method whose inputs are rounded too: an embedding has none, so that alone it is another's. */
+export const withOuterLayers = choice(["linear", "all"], {
+  default: "linear",
+  unit: "part of the model",
+  description:
+    "What to round: linear layers, or embedding and output head too, whose inputs stay " +
+    "floats; the embedding alone is rtn's (bits: 8, targets: embedding)",
+});
+
 type TargetedParams = GridParams & { readonly targets: Targets };
 
 export function partsOf(targets: Targets): RoundedPart[] {

@@ -13,6 +13,10 @@ const BATCH = 4;
 /** Below this many parameters 3 bits cost more than an aggressive try may. */
 const SMALL_MODEL = 1e9;
 
+const BLOCKS_ALONE =
+  "auto-round tunes layers inside blocks, by their block's output: for embedding " +
+  "and output head put gptq, awq or rtn with targets: embedding behind it";
+
 /** AutoRound by auto-round. */
 export default defineMethod({
   ...linearQuantizer,
@@ -22,6 +26,10 @@ export default defineMethod({
     auto_round: "autoround is its name here",
     autoscheme: "mixed chooses each layer's format under average_bits here, by measured KL, by " +
       "Fisher's information or by reconstruction; AutoRound's own scores are not read",
+  },
+  knobs_named_for: {
+    targets: BLOCKS_ALONE,
+    quant_lm_head: BLOCKS_ALONE,
   },
   knobs: {
     ...gridKnobs,

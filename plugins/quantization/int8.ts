@@ -1,4 +1,4 @@
-import { choice, defineMethod, flag } from "../../core/mod.ts";
+import { choice, defineMethod, type Facts, flag, type Leaves } from "../../core/mod.ts";
 import {
   dividesRows,
   gridForm,
@@ -10,6 +10,8 @@ import {
   packsLinearLayers,
   roundsOnce,
 } from "./_groups.ts";
+
+import { partsOf, targetedWeights, targetsLabel, withOuterLayers } from "./_targets.ts";
 
 /** As in rtn.ts. */
 const WEIGHTS_A_SECOND = 100e6;
@@ -27,6 +29,24 @@ const NEURAL_COMPRESSOR = "Intel Neural Compressor is no dependency of pare; of 
   "int8 rounds weights and inputs to 8 bits as the model runs, rtn, gptq, awq, hqq and autoround " +
   "round weights, mixed gives each layer a format of its own, fp is for FP8 and MX, magnitude " +
   "prunes and distill distils";
+
+interface Int8Params {
+  readonly activation_group_size: (typeof GROUP_SIZES)[number];
+  readonly targets: "linear" | "all";
+}
+
+/** Embedding and head have a scale a row; their inputs stay as they are. */
+function leaves({ activation_group_size, targets }: Int8Params, facts: Facts): Leaves {
+  const changes = [];
+  let model = facts.model;
+  for (const part of partsOf(targets)) {
+    const form = part === "linear" ? { ...gridForm(ROWS), activation_group_size } : gridForm(ROWS);
+    const left = leavesRounded([part], form, { ...facts, model });
+    changes.push(...left.changes);
+    model = left.model;
+  }
+  return { changes, model };
+}
 
 /** 8-bit integers: weights once for each output channel, inputs as the model runs. */
 export default defineMethod({
@@ -52,14 +72,15 @@ export default defineMethod({
       unit: "features a scale, -1 = whole token",
       description: "Consecutive features of a token that share a scale; must divide the row",
     }),
+    targets: withOuterLayers,
   },
   needs: { environment: "default", gpu: false },
-  leaves: ({ activation_group_size }, facts) =>
-    leavesRounded(["linear"], { ...gridForm(ROWS), activation_group_size }, facts),
+  leaves,
   order: roundsOnce,
-  label: (
-    { activation_group_size: group },
-  ) => [group > 0 ? `inputs by ${group}` : "inputs by token"],
+  label: ({ activation_group_size: group, targets }) => [
+    ...targetsLabel(targets),
+    group > 0 ? `inputs by ${group}` : "inputs by token",
+  ],
   hint: (about) => about === "quality" ? "Take the clip or smaller groups" : "Take fewer bits",
   supports: packsLinearLayers,
   accepts: (params, facts) => dividesRows(params.activation_group_size, linearRows(facts)),
@@ -68,6 +89,6 @@ export default defineMethod({
   next: (params, finding) => finding === "lost" && !params.clip ? { ...params, clip: true } : null,
   estimateSeconds: (params, facts) =>
     START_SECONDS +
-    facts.model.linear_parameters * (params.clip ? CLIP_COST : 1) / WEIGHTS_A_SECOND,
+    targetedWeights(params.targets, facts) * (params.clip ? CLIP_COST : 1) / WEIGHTS_A_SECOND,
   estimateMemory: (_params, facts) => modelMemory(facts, 1),
 });

@@ -130,6 +130,11 @@ function accepts(params: MixParams, facts: Facts): Support {
 export default defineMethod({
   name: "mixed",
   summary: "Gives each layer the bits that it needs most, under a mean number of bits per weight",
+  knobs_named_for: {
+    targets:
+      "its budget and its assignment are of the linear layers of blocks: for embedding and " +
+      "output head put gptq, awq or rtn with targets: embedding behind it",
+  },
   knobs: {
     average_bits: real({
       minimum: 2,

@@ -1,4 +1,4 @@
-import { choice, defineMethod, real } from "../../core/mod.ts";
+import { choice, defineMethod, type Facts, type Leaves, real } from "../../core/mod.ts";
 import type { GridForm } from "../forms/grid.ts";
 import {
   acceptsLinear,
@@ -15,6 +15,7 @@ import {
 } from "./_groups.ts";
 import { calibrationWindows, GPU_SPEED } from "./_linear.ts";
 import { leavesScaledForm } from "./_scaled.ts";
+import { targetedWeights, targetsLabel, withOuterLayers } from "./_targets.ts";
 
 /** As in awq.ts, with no search: one pass of the windows, one rounding. */
 const SECONDS_A_WEIGHT = 5e-8;
@@ -33,17 +34,37 @@ interface SmoothParams {
   readonly group_size: (typeof GROUP_SIZES)[number];
   readonly activation_scheme: "dynamic" | "static" | "floats";
   readonly activation_group_size: (typeof GROUP_SIZES)[number];
+  readonly targets: "linear" | "all";
 }
 
 const weightGroup = ({ weight_scale, group_size }: SmoothParams) =>
   weight_scale === "per_group" ? group_size : -1;
 
+const weightForm = (params: SmoothParams) =>
+  gridForm({ bits: 8, group_size: weightGroup(params), symmetric: true });
+
 function storedForm(params: SmoothParams): GridForm {
   const { activation_scheme, activation_group_size } = params;
-  const weights = gridForm({ bits: 8, group_size: weightGroup(params), symmetric: true });
+  const weights = weightForm(params);
   if (activation_scheme === "floats") return weights;
   if (activation_scheme === "dynamic") return { ...weights, activation_group_size };
   return { ...weights, activation_group_size: -1, activation_range: "static" };
+}
+
+/** Linear layers as the scheme has them; embedding and head have rounded weights alone. */
+function leaves(params: SmoothParams, facts: Facts): Leaves {
+  const form = storedForm(params);
+  const linear = params.smoothing > 0
+    ? leavesScaledForm(form, facts)
+    : leavesRounded(["linear"], form, facts);
+  const fixed = params.activation_scheme === "static";
+  const changes = fixed
+    ? linear.changes.map((change) => ({ ...change, no_faster: EMULATED }))
+    : linear.changes;
+  if (params.targets === "linear") return { ...linear, changes };
+  const model = linear.model ?? facts.model;
+  const outer = leavesRounded(["embedding"], weightForm(params), { ...facts, model });
+  return { ...outer, changes: [...changes, ...outer.changes] };
 }
 
 /** SmoothQuant, and W8A8 or W8A16 without it. */
@@ -78,23 +99,17 @@ export default defineMethod({
       only_where: { knob: "activation_scheme", is: ["dynamic"] },
     }),
     samples: calibrationWindows(16),
+    targets: withOuterLayers,
   },
   needs: { environment: "default", data: "calibration", gpu: false },
-  leaves(params, facts) {
-    const form = storedForm(params);
-    const left = params.smoothing > 0
-      ? leavesScaledForm(form, facts)
-      : leavesRounded(["linear"], form, facts);
-    if (params.activation_scheme !== "static") return left;
-    const changes = left.changes.map((change) => ({ ...change, no_faster: EMULATED }));
-    return { ...left, changes };
-  },
+  leaves,
   order: roundsOnce,
   label: (params) => [
     params.activation_scheme === "floats" ? "W8A16" : "W8A8",
     ...(params.activation_scheme === "static" ? ["static"] : []),
     ...(params.weight_scale === "per_channel" ? [] : [params.weight_scale.replace("_", " ")]),
     ...(params.smoothing > 0 ? [`smoothing ${params.smoothing}`] : []),
+    ...targetsLabel(params.targets),
   ],
   hint: (about) =>
     about === "quality" ? "Take dynamic ranges, smaller groups or more smoothing" : null,
@@ -103,6 +118,10 @@ export default defineMethod({
     const { activation_scheme, activation_group_size: group } = params;
     const divides = dividesRows(activation_scheme === "dynamic" ? group : -1, linearRows(facts));
     if (!divides.ok) return divides;
+    if (params.targets === "all") {
+      const rows = dividesRows(weightGroup(params), [facts.model.hidden_size]);
+      if (!rows.ok) return rows;
+    }
     return acceptsLinear({ bits: 8, group_size: weightGroup(params), symmetric: true }, facts);
   },
   auto(facts) {
@@ -116,10 +135,13 @@ export default defineMethod({
       ? { ...params, activation_scheme: "dynamic" }
       : null;
   },
-  estimateSeconds({ samples }, { model, device }) {
+  estimateSeconds({ samples, targets }, facts) {
+    const { model, device } = facts;
     const a_weight = SECONDS_A_WEIGHT + samples * SECONDS_A_WEIGHT_AND_WINDOW;
     const speed = device.device === "cuda" ? GPU_SPEED : 1;
-    return START_SECONDS + model.linear_parameters * a_weight / speed;
+    const outer = targetedWeights(targets, facts) - model.linear_parameters;
+    const rounded = outer * SECONDS_A_WEIGHT;
+    return START_SECONDS + (model.linear_parameters * a_weight + rounded) / speed;
   },
   // The model, what is rounded of it, one block's second moments.
   estimateMemory: (_params, facts) => modelMemory(facts, 2),

@@ -41,3 +41,27 @@ Deno.test("norms change only where something is moved into the weights", () => {
   assert.deepEqual(parts(0), ["linear"]);
   assert.deepEqual(parts(0.5), ["linear", "norm", "bias"]);
 });
+
+Deno.test("who works on blocks alone says what takes the embedding and the head", () => {
+  for (const [name, knob] of [["autoround", "quant_lm_head"], ["mixed", "targets"]] as const) {
+    const action = { agent: "quantization", method: name, params: { [knob]: "all" } };
+    assert.throws(
+      () => resolveAction(action, methods, facts),
+      /Unknown knob of .*put gptq, awq or rtn with targets: embedding behind it/,
+    );
+  }
+});
+
+Deno.test("embedding and head have rounded weights beside layers whose inputs are rounded too", () => {
+  for (const name of ["int8", "smoothquant"]) {
+    const of = methods.find((one) => one.method.name === name)!.method;
+    const params = { targets: "all" };
+    const action = resolveAction({ agent: "quantization", method: name, params }, methods, facts);
+    const { changes, model } = of.leaves(action.params, facts);
+    const form = (part: string) => changes.find((change) => change.part === part)?.form;
+    assert.ok("activation_group_size" in form("linear")!, name);
+    assert.ok(!("activation_group_size" in form("embedding")!), name);
+    const stored = model?.weight_bytes?.embedding ?? 0;
+    assert.ok(stored < 0.6 * 2 * facts.model.embedding_parameters, name);
+  }
+});

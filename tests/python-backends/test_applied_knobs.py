@@ -40,6 +40,8 @@ OTHERS: list[tuple[str, str, Any]] = [
     ("rtn", "symmetric", False),
     ("rtn", "targets", "all"),
     ("int8", "activation_group_size", 64),
+    ("int8", "targets", "all"),
+    ("smoothquant", "targets", "all"),
     *(("nf4", knob, value) for knob, value in [("quant_type", "fp4"), ("block_size", 128)]),
     *(("nf4", knob, value) for knob, value in [("double_quant", True), ("targets", "all")]),
     ("fp", "float_format", "mxfp4"),

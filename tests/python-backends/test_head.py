@@ -11,7 +11,7 @@ import torch
 from random_models import write_model
 from tiny_model import act, calibration, tiny_dir
 
-from pare_backends.checkpoint import load_dequantized, read
+from pare_backends.checkpoint import GridTensor, load_dequantized, read
 from pare_backends.quantization.head import head_statistics, with_lookups
 
 GRID = {"bits": 3, "group_size": 32}
@@ -86,3 +86,36 @@ def test_an_embedding_beside_a_head_is_rounded_to_nearest(method: str, tmp_path:
     assert sorted(made) == ["embed_out", "gpt_neox.embed_in"]
     same = {name: np.array_equal(made[name].weight(), plain[name].weight()) for name in made}
     assert same == {"embed_out": False, "gpt_neox.embed_in": True}
+
+
+def test_int8_rounds_outer_layers_and_leaves_their_inputs(tmp_path: Path) -> None:
+    parent = write_model("gpt_neox", tmp_path)
+    params = {"activation_group_size": 32, "targets": "all"}
+    act(tmp_path / "out", "int8", params, parent=parent)
+    made = read(tmp_path / "out")
+    outer = {"embed_out", "gpt_neox.embed_in"}
+    inner = set(made.stored) - outer
+    assert outer <= set(made.stored)
+    assert inner
+    grids = made.in_form(GridTensor)
+    assert {grids[name].activation_bits for name in outer} == {None}
+    assert all(grids[name].activation_bits == 8 for name in inner)
+    weight = read(parent).weight("embed_out")
+    step = np.abs(weight).max(axis=1, keepdims=True) / 127
+    assert (np.abs(grids["embed_out"].weight() - weight) <= 0.51 * step).all()
+
+
+@pytest.mark.parametrize("scale", ["per_channel", "per_tensor"])
+def test_smoothquant_takes_what_smoothing_leaves_alone_too(scale: str, tmp_path: Path) -> None:
+    params = {"weight_scale": scale, "activation_group_size": 32, "samples": 4}
+    act(tmp_path / "linear", "smoothquant", params)
+    act(tmp_path / "all", "smoothquant", {**params, "targets": "all"})
+    one, both = (read(tmp_path / name).in_form(GridTensor) for name in ("linear", "all"))
+    assert set(both) - set(one) == {"model.embed_tokens"}
+    for layer, tensor in one.items():
+        assert np.array_equal(tensor.weight(), both[layer].weight()), layer
+    made = both["model.embed_tokens"]
+    weight = read(tiny_dir()).weight("model.embed_tokens")
+    assert made.activation_bits is None
+    assert (np.unique(made.scales).size == 1) == (scale == "per_tensor")
+    assert np.abs(made.weight() - weight).max() <= 0.51 * np.abs(weight).max() / 127

@@ -1,5 +1,8 @@
 """8-bit integers for weights and activations: weights once for each output channel, activations
-by groups of each token's features as the model runs. No calibration data."""
+by groups of each token's features as the model runs. No calibration data.
+
+An embedding is looked up and has no inputs to round; the output head's stay floats, as its logits
+are what is compared."""
 
 from __future__ import annotations
 
@@ -23,12 +26,17 @@ class Params:
     activation_group_size: int = choice(
         64, choices=GROUP_SIZES, unit="features a scale, -1 = whole token"
     )
+    targets: str = choice("linear", choices=("linear", "all"), unit="part of the model")
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
-    """Rounds every linear layer and declares that its inputs are to be rounded too."""
-    layers = context.layout.linear
-    check_layers(checkpoint, context.layout, layers, params.activation_group_size)
+    """Rounds every matrix of the chosen part, and declares of linear layers that their inputs are
+    to be rounded too."""
+    layers = context.layout.part(params.targets)
+    linear = frozenset(context.layout.linear)
+    inner = [layer for layer in layers if layer in linear]
+    check_layers(checkpoint, context.layout, inner, params.activation_group_size)
+    check_layers(checkpoint, context.layout, [one for one in layers if one not in linear], -1)
     tensors = {}
     with context.report.span("quantize"):
         for done, layer in enumerate(layers, start=1):
@@ -39,8 +47,8 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
                 -1,
                 symmetric=True,
                 clip=params.clip,
-                activation_bits=BITS,
-                activation_group_size=params.activation_group_size,
+                activation_bits=BITS if layer in linear else None,
+                activation_group_size=params.activation_group_size if layer in linear else -1,
                 threads=context.report.threads,
             )
             tensors[layer] = context.in_place(layer, tensor)

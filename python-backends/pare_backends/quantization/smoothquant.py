@@ -50,6 +50,7 @@ class Params:
         64, choices=GROUP_SIZES, unit="features a scale, -1 = whole token"
     )
     samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
+    targets: str = choice("linear", choices=("linear", "all"), unit="part of the model")
 
     @property
     def weight_group(self) -> int:
@@ -68,6 +69,8 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     layers = context.layout.linear
     for group in (params.weight_group, params.input_group):
         check_layers(checkpoint, context.layout, layers, group)
+    outer = context.layout.part("embedding") if params.targets == "all" else ()
+    check_layers(checkpoint, context.layout, outer, params.weight_group)
     windows = context.calibration(params.samples)
     model, windows = on_device(context.load_linear(checkpoint)[0], windows)
     modules = {layer: context.layout.modules[layer] for layer in layers}
@@ -81,8 +84,12 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
         BlockPass(model, modules, gather).run(windows, work.block)
     if params.smoothing > 0:
         context.notes.append(unscaled_note(folds, work.done))
+    for layer in outer:  # folds end before the last norm: what the head is given stays as it was
+        work.tensors[layer] = context.in_place(
+            layer, work.rounded(layer, context.matrix(checkpoint, layer))
+        )
     return checkpoint.with_floats(work.scaling.floats).with_stored(
-        {layer: work.tensors[layer] for layer in layers}
+        {layer: work.tensors[layer] for layer in (*layers, *outer)}
     )
 
 
@@ -119,11 +126,7 @@ class Work:
         """A layer with the scales that it got, and what is said of its inputs."""
         params, scaling = self.params, self.scaling
         weight = scaling.weight(layer)
-        if params.weight_scale == "per_tensor":
-            made = round_whole(layer, weight, self.context.report.threads)
-        else:
-            threads = self.context.report.threads
-            made = round_matrix(layer, weight, BITS, params.weight_group, True, threads=threads)
+        made = self.rounded(layer, weight)
         if params.activation_scheme == "floats":
             return made
         fixed = None
@@ -137,6 +140,13 @@ class Work:
             activation_group_size=params.input_group,
             activation_scale=fixed,
         )
+
+    def rounded(self, layer: str, weight: np.ndarray) -> GridTensor:
+        """A matrix with the scales that were asked for, its inputs floats. weight: (out, in)"""
+        threads = self.context.report.threads
+        if self.params.weight_scale == "per_tensor":
+            return round_whole(layer, weight, threads)
+        return round_matrix(layer, weight, BITS, self.params.weight_group, True, threads=threads)
 
 
 def smooth_scales(largest: np.ndarray, weights: list[np.ndarray], smoothing: float) -> np.ndarray:
