@@ -1,6 +1,7 @@
 /** What became of the requirement's document: rows that are kept, and the tables that are read. */
 import { z } from "zod";
 import type { Spec, StageDecision, Trial } from "../../../core/mod.ts";
+import { ownRow } from "../../../core/evidence/quality.ts";
 import { ORIGINAL } from "../../../core/stages/standing.ts";
 import { sizesOf } from "../../../tracker/view/staged_rows.ts";
 import type { StudyView } from "../../../tracker/view/study_view.ts";
@@ -104,28 +105,27 @@ function attemptRow(view: StudyView, decided: StageDecision): DocumentRun["attem
 
 /** Scores of the original, each benchmark's on its highest rung. */
 function originalScores({ measurements }: Trial, { tasks }: Spec) {
-  return tasks.flatMap(({ task }) => {
-    const own = measurements.filter((row) => row.task === task && row.metric === "accuracy");
-    const last = own.at(-1);
-    return last === undefined ? [] : [{ benchmark: task, score: last.value, samples: last.n ?? 0 }];
+  return tasks.flatMap((plan) => {
+    const last = measurements.findLast(({ task, metric }) =>
+      task === plan.task && metric === "accuracy"
+    );
+    const own = ownRow(measurements.filter(({ fidelity }) => fidelity === last?.fidelity), plan);
+    return own === undefined
+      ? []
+      : [{ benchmark: plan.task, score: own.value, samples: own.n ?? 0 }];
   });
 }
 
-/** A finished run's outcome. raises where it has not shipped */
+/** A run's outcome; of one that was stopped, the attempts that were decided, and nothing shipped. */
 export function documentRun(view: StudyView, cores: number): DocumentRun {
   const { stage_decisions: ledger, trials, spec, facts, artifacts } = view;
   const ship = ledger.find(({ decision }) => decision === "ship");
-  if (ship === undefined) {
-    throw new Error(
-      `Cannot keep the outcome of ${view.study_id}: it has not shipped; run it again`,
-    );
-  }
   const baseline = trials.find(({ strategy }) => strategy === null)!; // a run begins with it
   const first = ledger.filter(({ attempt, about }) => attempt > 0 && about === "core");
   const quiet = first.filter(({ decision, subject }) =>
     decision === "not_applicable" && subject !== null
   ).map(({ subject, reason }) => [subject!, reason] as const);
-  const artifact = artifacts.get(ship.to_artifact ?? "");
+  const artifact = artifacts.get(ship?.to_artifact ?? "");
   return {
     ...{ study_id: view.study_id, cores },
     original: {
@@ -135,7 +135,7 @@ export function documentRun(view: StudyView, cores: number): DocumentRun {
       silent: [...new Map(quiet)].map(([benchmark, reason]) => ({ benchmark, reason })),
     },
     attempts: ledger.filter(({ about }) => about === "attempt").map((row) => attemptRow(view, row)),
-    shipped: artifact === undefined ? null : {
+    shipped: ship === undefined || artifact === undefined ? null : {
       stage: ship.stage,
       artifact_id: artifact.artifact_id,
       bytes: artifact.size_bytes,

@@ -48,5 +48,6 @@ export async function runDocument(dataDir: string | undefined): Promise<Document
   const { view } = await readStudy(findHome({ ...Deno.env.toObject(), PARE_HOME: root }));
   const run = documentRun(view, navigator.hardwareConcurrency);
   await writeFile(KEPT, `${JSON.stringify(run, null, 1)}\n`);
+  await execa(Deno.execPath(), ["fmt", "--quiet", KEPT]);
   return run;
 }
