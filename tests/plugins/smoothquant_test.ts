@@ -58,10 +58,22 @@ Deno.test("embedding and head have rounded weights beside layers whose inputs ar
     const params = { targets: "all" };
     const action = resolveAction({ agent: "quantization", method: name, params }, methods, facts);
     const { changes, model } = of.leaves(action.params, facts);
-    const form = (part: string) => changes.find((change) => change.part === part)?.form;
-    assert.ok("activation_group_size" in form("linear")!, name);
-    assert.ok(!("activation_group_size" in form("embedding")!), name);
-    const stored = model?.weight_bytes?.embedding ?? 0;
-    assert.ok(stored < 0.6 * 2 * facts.model.embedding_parameters, name);
+    const inputs = (part: string) => {
+      const form = changes.find((change) => change.part === part)?.form;
+      return (form as { activation_group_size?: number | null } | null)?.activation_group_size;
+    };
+    assert.equal(inputs("linear"), 64, name);
+    assert.equal(inputs("embedding"), null, name);
+    const plain = resolveAction(
+      { agent: "quantization", method: "rtn", params: { bits: 8, group_size: -1, ...params } },
+      methods,
+      facts,
+    );
+    const rtn = methods.find(({ method }) => method.name === "rtn")!.method;
+    assert.equal(
+      model.weight_bytes?.embedding,
+      rtn.leaves(plain.params, facts).model.weight_bytes?.embedding,
+      name,
+    );
   }
 });
