@@ -34,6 +34,10 @@ class Drawn:
     refused: dict[str, tuple[str, int]]  # by the window's id: the task and row that it shares
 
 
+LARGEST_UNKNOWN = 0.95
+"""Share of unknown tokens from which on a text says nothing of how a model is used."""
+
+
 def read_texts(path: Path) -> list[str]:
     """The texts of a file of {text}, or of {prompt, answer}, one after the other."""
     rows = read_records(path)
@@ -66,6 +70,14 @@ def draw_windows(
             "bad_input",
             f"Cannot make a {kind} window of {size} tokens: the text has {len(tokens)} tokens",
             hint=f"Give a longer {kind} text or shorter windows",
+        )
+    unknown = tokens.count(tokenizer.unk_token_id) / len(tokens)
+    if tokenizer.unk_token_id is not None and unknown > LARGEST_UNKNOWN:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot take {kind} windows from this text: the tokenizer knows next to nothing of it,"
+            f" {unknown:.0%} of its tokens are {tokenizer.unk_token}",
+            hint=f"Give a {kind} text in a language that the model was trained on",
         )
     draw = random.Random(seed)
     first = draw.sample(range(available), min(count, available))
