@@ -82,6 +82,17 @@ def test_budgets_that_cannot_be_kept_are_refused(tmp_path: Path) -> None:
         run(asked(tmp_path / "kept", formats=["int8"]), silent_report())
 
 
+def test_a_budget_of_a_formats_own_bits_holds_that_format_everywhere(tmp_path: Path) -> None:
+    """Integers of 3 bits with a scale for 32 of them take 3.5 a weight, and shapes beside them."""
+    folder = tmp_path / "kept"
+    of_both = asked(folder, budget_bits=3.5, refine=0, formats=["2-bit-g32", "3-bit-g32"])
+    (mixed,) = run(of_both, silent_report())["mixes"]
+    alone = replace(of_both, budget_bits=8.0, formats=["3-bit-g32"])
+    (uniform,) = run(alone, silent_report())["mixes"]
+    assert mixed["size_bytes"] == uniform["size_bytes"]
+    assert uniform["weight_bits"] > 3.5
+
+
 def test_a_difference_is_paired_over_windows() -> None:
     apart = difference([1.0, 2.0, 3.0, 4.0], [1.1, 2.2, 3.1, 4.2])
     assert apart is not None and apart.mean == pytest.approx(-0.15)

@@ -68,7 +68,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     for one in formats:
         check_layers(checkpoint, layout, layers, one.group_size)
     weights = sum(math.prod(checkpoint.shape(layer)) for layer in layers)
-    budget = budget_of(request.budget_bits, request.budget_bytes, weights)
+    budget = budget_of(request.budget_bits, request.budget_bytes, weights, len(layers))
     text = context.calibration(request.windows + request.refine_windows, request.tokens)
     windows, held = text[: request.windows], text[request.windows :]
     model, _ = context.load_linear(checkpoint)

@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pare_backends.checkpoint.forms.grid import SHAPE_BYTES
 from pare_backends.failures import StageFailure
 from pare_backends.quantization.mixing.scores import Score
 from pare_backends.quantization.mixing.solve import Decision, Option, best_mix
@@ -128,14 +129,20 @@ def shaken(decisions: Sequence[Decision], draw: random.Random) -> list[Decision]
 
 
 def distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The first of each mix."""
-    return list({one.formats: one for one in reversed(candidates)}.values())[::-1]
+    """The first of each mix, in the order of the first ones."""
+    first: dict[tuple[str, ...], Candidate] = {}
+    for one in candidates:
+        first.setdefault(one.formats, one)
+    return list(first.values())
 
 
-def budget_of(average_bits: float | None, budget_bytes: int | None, weights: int) -> int:
+def budget_of(
+    average_bits: float | None, budget_bytes: int | None, weights: int, layers: int
+) -> int:
     """Bytes of the linear layers. raises: StageFailure "bad_input" unless one is given"""
     if (average_bits is None) == (budget_bytes is None):
         raise StageFailure("bad_input", "Cannot mix formats: give bits per weight or bytes")
     if budget_bytes is not None:
         return budget_bytes
-    return int((average_bits or 0) * weights / 8)
+    # Shapes come beside, so that 3.25 bits hold a model of 3 bits in groups of 64.
+    return int((average_bits or 0) * weights / 8) + layers * SHAPE_BYTES
