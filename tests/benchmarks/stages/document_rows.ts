@@ -195,7 +195,7 @@ export function documentTable({ original, attempts, shipped }: DocumentRun): str
       keptText(one.core),
       leastText(one.experts),
       index === last ? `${decided}, shipped` : decided,
-      minutes(one.compress_seconds),
+      one.compress_seconds === 0 ? "made before" : minutes(one.compress_seconds),
       minutes(one.seconds),
     ];
   });
