@@ -1,7 +1,7 @@
 import type { StagePlan, StagesPlan } from "../schemas/stages/plan.ts";
 import { leastCheck, saidCheck, type StageCheck } from "./check.ts";
 import { meanRetention, type PairedRetention } from "./retention_interval.ts";
-import { cannotJudge, type Judged, retentionOn } from "./scores.ts";
+import { cannotJudge, type Judged, retentionOn, tellsWithMore } from "./scores.ts";
 
 /** What a stage's retention is judged by: beside the original, and beside what the stage's is of. */
 export interface JudgedStage {
@@ -38,10 +38,11 @@ function figureOf({ found }: Known) {
   };
 }
 
-/** Benchmarks of the document that tell nothing here, each with its reason. */
+/** Benchmarks of the document that tell nothing here, each with its reason: undecided where more
+ * samples will tell. */
 function silent(
   about: "core" | "expert",
-  judged: Judged,
+  { judged, last }: { judged: Judged; last: boolean },
   benchmarks: readonly string[],
   domain: string | null,
 ): StageCheck[] {
@@ -49,8 +50,10 @@ function silent(
     const subject = domain === null ? benchmark : `${domain}/${benchmark}`;
     const reason = cannotJudge(judged.spec, benchmark) ??
       retentionOn(judged, benchmark)?.undefined_because;
-    return reason === null || reason === undefined
-      ? []
+    if (reason === null || reason === undefined) return [];
+    const waits = !last && tellsWithMore(judged, benchmark);
+    return waits
+      ? [saidCheck(about, subject, "undecided", `${benchmark} is not judged yet: ${reason}`)]
       : [saidCheck(about, subject, "not_applicable", `${benchmark} is not judged: ${reason}`)];
   });
 }
@@ -67,7 +70,7 @@ function group(
   const judged = parent ?? baseline;
   const known = knownOf(judged, benchmarks);
   const of = against === "parent" && parent !== null ? " of its parent" : "";
-  const quiet = silent(about, judged, benchmarks, domain);
+  const quiet = silent(about, { judged, last }, benchmarks, domain);
   if (retention_of === "mean") {
     const mean = meanRetention(known.map(({ found }) => found));
     if (mean === null) return quiet;

@@ -87,7 +87,8 @@ function failedAttempt(trial: Trial, artifact: Artifact | null): Attempted {
 function beside(study: Study, reference: string, own: string, rung: string): Judged | null {
   const [first, second] = [reference, own].map((id) => study.evaluations.get(id)?.get(rung));
   if (first === undefined || second === undefined) return null;
-  return { spec: study.spec, reference: first, own: second, looks: study.rungs.length };
+  const most = study.evaluations.get(reference)?.get(study.rungs.at(-1)!);
+  return { spec: study.spec, reference: first, own: second, most, looks: study.rungs.length };
 }
 
 /** The checks on quality on the highest of the rungs that were climbed. */

@@ -12,6 +12,8 @@ export interface Judged {
   readonly spec: Spec;
   readonly reference: Evaluation;
   readonly own: Evaluation;
+  /** The reference on the rung of most samples; absent: not known. */
+  readonly most?: Evaluation | undefined;
   /** Looks that are taken at most: the rungs of the study. */
   readonly looks: number;
 }
@@ -46,6 +48,13 @@ export function retentionOn(judged: Judged, benchmark: string): PairedRetention 
   const { pairs } = pairBySample(of(reference), of(own));
   if (pairs.length === 0) return null;
   return pairedRetention(pairs, chanceOf(row, spec) ?? 0, looks);
+}
+
+/** Whether the reference is surely above guessing on the most samples that there are. */
+export function tellsWithMore(judged: Judged, benchmark: string): boolean {
+  const { most } = judged;
+  if (most === undefined) return false;
+  return retentionOn({ ...judged, reference: most, own: most }, benchmark)?.value != null;
 }
 
 /** A mean score with its interval. */

@@ -51,8 +51,7 @@ export function frontOf(
 export function figureRows(cells: readonly KeptCell[]): object[] {
   const front = frontOf(cells);
   // Colour and shape say the method: its name beside each point would hide its neighbours.
-  const short = (name: string, method: string) =>
-    name.replace(`${method} `, "").replace(" cheap", "");
+  const short = (name: string, method: string) => name.replace(`${method} `, "");
   return cells.map(({ name, method, weight_bits, size_bytes, kl }) => ({
     ...{ trial_id: short(name, method), methods: method, weight_bits, size_bytes },
     ...{ kl: mean(kl), on_front: front.has(name) },

@@ -14,7 +14,13 @@ function checks(
   own: Partial<typeof HALF>,
   asked: Partial<PlanInput> = {},
   stage: Record<string, unknown> = {},
-  { last = true, n = N, before = HALF }: { last?: boolean; n?: number; before?: typeof HALF } = {},
+  { last = true, n = N, before = HALF, most }: {
+    last?: boolean;
+    n?: number;
+    before?: typeof HALF;
+    /** The original's samples on the highest rung, right alike; absent: not known. */
+    most?: number;
+  } = {},
 ) {
   const action = { agent: "shrinking", method: "round" };
   const plan = StagesPlan.parse({
@@ -33,12 +39,39 @@ function checks(
       spec: scoredSpec,
       reference: evaluationOf(n, scaled(before)),
       own: evaluationOf(n, scaled({ ...HALF, ...own })),
+      ...(most === undefined ? {} : {
+        most: evaluationOf(
+          most,
+          Object.fromEntries(
+            Object.entries(before).map(([task, right]) => [task, Math.round(right * most / N)]),
+          ),
+        ),
+      }),
       looks: 1,
     },
     parent: null,
     last,
   });
 }
+
+Deno.test("a benchmark that more samples of the original will tell of is waited for", () => {
+  // 0.375 beside chance 0.25: of 16 samples not surely above it, of 400 surely.
+  const before = { ...HALF, sums: 150 };
+  const judge = (more: { last?: boolean; most?: number }) =>
+    checks({ sums: 150 }, {}, {}, { n: 16, before, ...more })
+      .find(({ about, subject }) => about === "core" && subject === "sums")!;
+  assert.equal(judge({ last: false, most: N }).decision, "undecided");
+  assert.match(judge({ last: false, most: N }).reason, /not judged yet: .*surely above guessing/);
+  assert.equal(judge({ last: false, most: 16 }).decision, "not_applicable", "no more will tell");
+  assert.equal(judge({ last: true, most: N }).decision, "not_applicable", "there are no more");
+  const all = checks({}, {}, {}, {
+    n: 16,
+    before: { ...HALF, general: 150, sums: 150 },
+    last: false,
+    most: N,
+  });
+  assert.equal(verdictOf(all), "undecided");
+});
 
 /** Right answers of 400 that keep a share of what lies above chance. */
 const keeping = (share: number) => Math.round(100 + 200 * share);
