@@ -60,6 +60,12 @@ function vectors(vector_length: number, centroid_bits: number, refits = 0): Cell
   };
 }
 
+/** A codec of its own for each layer. */
+function composed(average_bits: number): Cell {
+  const params = { average_bits, layer_codecs: "vptq-hyper_compression" };
+  return { name: `compose ${average_bits}`, action: { agent: "codec", method: "compose", params } };
+}
+
 const CLIP = { clip: true };
 
 /** A cell for each codec and rate, with rounding of about equal bytes. */
@@ -76,7 +82,7 @@ export const CELLS: readonly Cell[] = [
   ...[lattice(400, 3), rounded("autoround", 3, 192), rounded("rtn", 2, 192, CLIP)],
   ...[seeds(12, 8, 2), rounded("autoround", 4, 192), rounded("autoround", 2, 192)],
   ...[seeds(8, 16, 3), seeds(12, 16, 4), lattice(6400, 3), vectors(4, 6), lattice(100, 3)],
-  ...[lattice(1600, 1), seeds(12, 4, 4), vectors(2, 10), vectors(4, 8, 2)],
+  ...[lattice(1600, 1), seeds(12, 4, 4), vectors(2, 10), composed(4), vectors(4, 8, 2)],
 ];
 
 /** What the tiny model can be put into: the benchmark tried. */
