@@ -189,7 +189,8 @@ def test_an_evaluation_that_was_killed_asks_only_for_the_rest(
         result, samples, _ = evaluate([task], tmp_path, endpoint, **kept)
     assert result["reused_requests"] == answered
     probes = 3
-    assert len(server.asked) - asked == 32 - answered + probes
+    # Of two at once, the second was perhaps still on its way when the first ended the evaluation.
+    assert len(server.asked) - asked - (32 - answered + probes) in (0, 1)
     _, own_samples, _ = evaluate([task], tmp_path, artifact_dir=str(model_dir))
     assert_same(samples, own_samples)
 

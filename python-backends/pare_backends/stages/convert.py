@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.conversion.formats import OWN_LAYOUTS, format_named
-from pare_backends.conversion.openvino_files import lacking
 from pare_backends.conversion.write import convert, read_source
 from pare_backends.progress import Report
 
@@ -28,11 +27,13 @@ class Request:
 def run(request: Request, report: Report) -> dict[str, Any]:
     """StageResults.convert of `core/schemas/wire.ts`."""
     output, source = Path(request.output_dir), read_source(request.artifact_dir)
-    if request.format in OWN_LAYOUTS:
-        formula = OWN_LAYOUTS[request.format].convert(source, output, report)
+    notes: list[str] = []
+    own = OWN_LAYOUTS.get(request.format)
+    if own is not None:
+        formula = own.convert(source, output, report)
+        notes = own.lacking(output)
     else:
         formula = convert(source, format_named(request.format), output, report)
     weights = (path for path in output.iterdir() if WEIGHTS.search(path.name))
     size = sum(path.stat().st_size for path in weights)
-    notes = lacking(output) if request.format == "openvino" else []
     return {"size_bytes": size, "formula_bytes": formula, "notes": notes}
