@@ -88,8 +88,8 @@ def test_a_third_partys_runtime_is_found_in_its_folder(
 
 
 def test_no_file_outside_its_folder_names_a_runtime() -> None:
-    """But for `transformers`, which is a library too, and where artifacts are converted: files go by
-    the name of the program that reads them."""
+    """But for `transformers`, which is a library too, and where artifacts are converted: files go
+    by the name of the program that reads them."""
     converting = PACKAGE / "conversion"
     packages = runtime_packages()
     problems = []
