@@ -356,3 +356,18 @@ def test_a_damaged_code_is_named(tmp_path: Path, part: str, change: object) -> N
     save_file({key: value for key, value in parts.items() if key != name}, str(path))
     with pytest.raises(StageFailure, match=f"{name}|stored as vectors"):
         read(tmp_path)
+
+
+def test_vectors_that_cost_most_are_met_however_few() -> None:
+    """As a column of very large inputs is: by chance a codebook would be fitted without it."""
+    chance = torch.Generator().manual_seed(1)
+    usual = torch.randn(40_000, 2, generator=chance)
+    rare = torch.tensor([[20.0, -20.0], [25.0, 5.0], [-30.0, 1.0]])
+    weights = torch.cat([torch.ones(len(usual)), torch.full((3,), 1e6)])
+    book = codebook(torch.cat([usual, rare]), weights, 16, seed=1)
+    off = (rare - book[nearest(rare, book)]).square().sum(1)
+    assert float(off.max()) < 0.01
+    # The others are still what most centroids lie among, as they would without the rare ones.
+    alone = codebook(usual, torch.ones(len(usual)), 13, seed=1)
+    lost = [(usual - b[nearest(usual, b)]).square().sum(1).mean().item() for b in (book, alone)]
+    assert lost[0] < 1.15 * lost[1]

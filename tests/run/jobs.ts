@@ -136,7 +136,7 @@ function compiling(name: string): { job: Job; made: Promise<void> } {
   made.catch(() => {}); // the jobs that need it say so
   const job: Job = {
     name: `the environment ${name}`,
-    seconds: 400,
+    seconds: 300,
     async run() {
       // The other lane has its core for itself.
       Deno.env.set("CMAKE_BUILD_PARALLEL_LEVEL", "1");

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 DISTANCES = 1 << 21  # held at a time: 8 MiB stay in a cache
 VECTORS_A_CENTROID = 256  # more of them move a centroid little
+HEAVY = 4  # of so many that are taken one is among those that cost most
 START_ROUNDS = 8
 ROUNDS = 25
 LEAST_GAIN = 1e-3  # of the cost: below it the rounds end
@@ -42,8 +43,7 @@ def codebook(vectors: torch.Tensor, weights: torch.Tensor, count: int, seed: int
     chance = torch.Generator().manual_seed(seed)
     most = VECTORS_A_CENTROID * count
     if len(vectors) > most:
-        some = torch.randperm(len(vectors), generator=chance)[:most]
-        vectors, weights = vectors[some], weights[some]
+        vectors, weights = drawn(vectors, weights, most, chance)
     centroids = started(vectors, weights, count, chance)
     before = float("inf")
     for _ in range(ROUNDS):
@@ -55,6 +55,24 @@ def codebook(vectors: torch.Tensor, weights: torch.Tensor, count: int, seed: int
         before = now
         centroids = moved(vectors, weights, codes, costs, centroids)
     return centroids.half().float()
+
+
+def drawn(
+    vectors: torch.Tensor, weights: torch.Tensor, most: int, chance: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """So many vectors with their weights: those that cost most, and of the others some by chance,
+    which stand for all of them.
+
+    By chance alone a column of very large inputs is hardly met, and no centroid lies near it.
+    """
+    import torch
+
+    order = (weights * vectors.square().sum(1)).argsort(descending=True, stable=True)
+    heavy, others = order[: most // HEAVY], order[most // HEAVY :]
+    some = others[torch.randperm(len(others), generator=chance)[: most - len(heavy)]]
+    share = len(some) / len(others)
+    taken = torch.cat([heavy, some])
+    return vectors[taken], torch.cat([weights[heavy], weights[some] / share])
 
 
 def started(
