@@ -202,6 +202,11 @@ export async function acquireLock(
  * that names it; null: nobody, or the system does not say.
  */
 export function flockOwner(path: string): LockOwner | null {
+  // The kernel lists locks in pieces, between which others come and go: one may be missed once.
+  return ownerListed(path) ?? ownerListed(path);
+}
+
+function ownerListed(path: string): LockOwner | null {
   try {
     const ino = Deno.statSync(path).ino;
     const lines = readFileSync("/proc/locks", "utf8").split("\n");
