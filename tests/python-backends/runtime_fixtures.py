@@ -97,12 +97,18 @@ def four_bit_model(architecture: str) -> Path:
     return folder() / architecture
 
 
-@functools.cache
-def exported_graph() -> Path:
-    """The graph of `random_llama`, exported by a real worker from another model's directory."""
+def exporter() -> str:
+    """The interpreter that exports graphs; skips where there is none."""
     python = os.environ.get(EXPORTER)
     if not python:
         pytest.skip(f"{EXPORTER} names no interpreter with optimum-intel")
+    return python
+
+
+@functools.cache
+def exported_graph() -> Path:
+    """The graph of `random_llama`, exported by a real worker from another model's directory."""
+    python = exporter()
     output = folder() / "graph"
     events = run_worker(
         python,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import runpy
 import shutil
@@ -15,10 +14,10 @@ import numpy as np
 import openvino
 import pytest
 from runtime_fixtures import (
-    EXPORTER,
     adapted,
     artifact,
     exported_graph,
+    exporter,
     random_llama,
     rounded,
     run_worker,
@@ -183,9 +182,7 @@ def test_optimum_loads_the_whole_folder(tmp_path: Path) -> None:
     """With everything beside the graph; its conversion and its check are real workers."""
     from test_conversion import artifact as tiny_artifact
 
-    python = os.environ.get(EXPORTER)
-    if not python:
-        pytest.skip(f"{EXPORTER} names no interpreter with optimum-intel")
+    python = exporter()
     source, files = tiny_artifact(tmp_path / "artifact", symmetric=False), tmp_path / "files"
     asked = {"format": "openvino", "artifact_dir": str(source)}
     made = run_worker(python, {"stage": "convert", "output_dir": str(files), **asked})[-1]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 from pathlib import Path
 
 import pytest
 from random_models import write_model
-from runtime_fixtures import EXPORTER, folder, graph_proof, run_worker
+from runtime_fixtures import exporter, folder, graph_proof, run_worker
 from tiny_model import act
 
 from pare_backends.runtimes.openvino.graph_weights import build_model
@@ -33,9 +32,7 @@ def model_dir(architecture: str) -> Path:
 @functools.cache
 def graph_dir(architecture: str) -> Path:
     """The graph of its architecture, exported by a real worker."""
-    python = os.environ.get(EXPORTER)
-    if not python:
-        pytest.skip(f"{EXPORTER} names no interpreter with optimum-intel")
+    python = exporter()
     output = folder() / f"{architecture}-graph"
     source = str(model_dir(architecture))
     request = {
