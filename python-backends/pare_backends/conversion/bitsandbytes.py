@@ -28,7 +28,7 @@ from pare_backends.conversion.check import (
     other_floats,
     read_written,
 )
-from pare_backends.conversion.files_format import OUTSIDE, Opened, Source, part
+from pare_backends.conversion.files_format import Opened, Source, linear_refusal, part
 from pare_backends.conversion.opening import open_by_transformers
 from pare_backends.conversion.write import float_bytes, write_files
 from pare_backends.failures import StageFailure
@@ -53,20 +53,11 @@ def held(source: Source) -> dict[str, TableTensor]:
 
 def refusal(source: Source) -> str | None:
     """Why it cannot hold the artifact, as the end of a sentence; None: it can."""
-    checkpoint, tables = source.checkpoint, held(source)
-    if checkpoint.adapter is not None:
-        return "an adapter lies beside its weights: merge it (merge: true) and convert that trial"
-    for layer, tensor in checkpoint.stored.items():
-        if layer not in tables:
-            return f"{layer} is stored as {tensor.FORM}, and it holds {HOLDS} (the method nf4)"
-    if not tables:
-        return f"no layer of it is packed, and it holds {HOLDS} (the method nf4)"
+    tables = held(source)
+    why = linear_refusal(source, tables, f"{HOLDS} (the method nf4)")
+    if why is not None:
+        return why
     for layer, tensor in tables.items():
-        role = source.layout.role(f"{layer}.weight")
-        if role in OUTSIDE:
-            return f"{layer} is {OUTSIDE[role]}, and it holds {HOLDS}"
-        if layer in source.layout.own_forward:
-            return f"{layer} is of a class that reads its weight by itself, and it replaces layers"
         if tensor.format.name not in KINDS:
             return f"{layer} is rounded to {tensor.format.name}, and it holds {HOLDS}"
     first, *others = tables

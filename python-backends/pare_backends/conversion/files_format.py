@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -186,26 +186,40 @@ def lies_on(grid: Grid, tensor: GridTensor) -> bool:
     )
 
 
-def weights_refusal(source: Source, holds: str) -> str | None:
-    """Why packed linear layers with float16 scales cannot hold an artifact; None: they may.
+def form_refusal(source: Source, packed: Collection[str], holds: str) -> str | None:
+    """Why what lies beside the packed layers keeps an artifact from being held; None: nothing does.
 
-    holds: what it holds, such as "integers of 4 bits"
+    packed: the layers in a form that is held; holds: what is, such as "integers of 4 bits"
     """
-    checkpoint, grids = source.checkpoint, source.grids
+    checkpoint = source.checkpoint
     if checkpoint.adapter is not None:
         return "an adapter lies beside its weights: merge it (merge: true) and convert that trial"
-    other = next((layer for layer in checkpoint.stored if layer not in grids), None)
-    if other is not None:
-        form = checkpoint.stored[other].FORM
-        return f"{other} is stored as {form}, and it holds {holds}"
-    if not grids:
-        return f"no layer of it is packed, and it holds {holds}"
-    for layer, tensor in grids.items():
+    for layer, tensor in checkpoint.stored.items():
+        if layer not in packed:
+            return f"{layer} is stored as {tensor.FORM}, and it holds {holds}"
+    return None if packed else f"no layer of it is packed, and it holds {holds}"
+
+
+def linear_refusal(source: Source, packed: Collection[str], holds: str) -> str | None:
+    """The same of files that hold packed linear layers alone."""
+    why = form_refusal(source, packed, holds)
+    if why is not None:
+        return why
+    for layer in packed:
         role = source.layout.role(f"{layer}.weight")
         if role in OUTSIDE:
             return f"{layer} is {OUTSIDE[role]}, and it holds {holds}"
         if layer in source.layout.own_forward:
             return f"{layer} is of a class that reads its weight by itself, and it replaces layers"
+    return None
+
+
+def weights_refusal(source: Source, holds: str) -> str | None:
+    """The same of packed linear layers with float16 scales."""
+    why = linear_refusal(source, source.grids, holds)
+    if why is not None:
+        return why
+    for layer, tensor in source.grids.items():
         if tensor.activation_bits is not None:
             return f"the inputs of {layer} are rounded as the model runs, and it holds {holds}"
         if tensor.scale_dtype is not np.float16:

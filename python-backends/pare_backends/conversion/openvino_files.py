@@ -14,7 +14,7 @@ from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.checkpoint.forms.floats import half
 from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.conversion.check import NOTHING, PROBES, finite_cosine, opened_facts, said
-from pare_backends.conversion.files_format import Grid, Opened, Source, grid_of
+from pare_backends.conversion.files_format import Grid, Opened, Source, form_refusal, grid_of
 from pare_backends.conversion.write import float_bytes, plain_config, write_json
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
@@ -27,17 +27,10 @@ OPENED_BY = "optimum-intel openvino"
 
 def refusal(source: Source) -> str | None:
     """Why it cannot hold the artifact, as the end of a sentence; None: it can."""
-    checkpoint, grids = source.checkpoint, source.grids
-    if checkpoint.adapter is not None:
-        return "an adapter lies beside its weights: merge it (merge: true) and convert that trial"
-    for layer, tensor in checkpoint.stored.items():
-        if layer not in grids:
-            return (
-                f"{layer} is stored as {tensor.FORM}, which OpenVINO multiplies by as floats alone,"
-                f" and it holds {HOLDS}"
-            )
-    if not grids:
-        return f"no layer of it is packed, and it holds {HOLDS}"
+    grids = source.grids
+    why = form_refusal(source, grids, HOLDS)
+    if why is not None:
+        return why
     for layer, tensor in grids.items():
         if layer in source.layout.experts:
             return f"{layer} is an expert's, which its graph holds in one stack"
