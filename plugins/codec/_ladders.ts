@@ -33,7 +33,7 @@ function seeds(
   return {
     ...{ codec: "seedlm", form, least_cosine: LEAST_COSINE },
     bytes: (shapes) => seedsBytes(form, shapes),
-    seconds: (facts) => seedlm.estimateSeconds(params, facts),
+    seconds: (facts) => seedlm.estimateSeconds({ ...params, exponent_rule: "ceil" }, facts),
     fits: (facts) => cutsRows(block_weights, facts).ok,
   };
 }

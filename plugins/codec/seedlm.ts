@@ -13,6 +13,7 @@ import {
 const REGISTERS = [8, 10, 12, 14, 16] as const;
 const BLOCKS = [4, 6, 8, 12, 16] as const;
 const COEFFICIENTS = [2, 3, 4] as const;
+const EXPONENT_RULES = ["ceil", "floor", "best"] as const;
 /**
  * Seconds on one core: 0.035 ms a block of the demo's model with 12 bits of seed, on a busy machine;
  * 0.14 ms of Gaussian weights with 16, of which a bound of every seed is the part that grows.
@@ -27,6 +28,7 @@ interface SeedParams {
   readonly seed_bits: (typeof REGISTERS)[number];
   readonly block_weights: (typeof BLOCKS)[number];
   readonly coefficients: (typeof COEFFICIENTS)[number];
+  readonly exponent_rule: (typeof EXPONENT_RULES)[number];
 }
 
 /** The usual block where it divides every row, else the largest that does. */
@@ -47,7 +49,9 @@ function nextParams(params: SeedParams, finding: Finding, facts: Facts): SeedPar
   return { ...params, seed_bits: longest };
 }
 
-const seedsForm = (params: SeedParams): SeedsForm => ({ form: "seeds", ...params });
+function seedsForm({ seed_bits, block_weights, coefficients }: SeedParams): SeedsForm {
+  return { form: "seeds", seed_bits, block_weights, coefficients };
+}
 
 const NO_TEXT = "it encodes weights and generates no text: more seed_bits or coefficients, or a " +
   "smaller block_weights, lose less";
@@ -78,6 +82,13 @@ export default defineMethod({
       aliases: ["P"],
       unit: "coefficients a block",
       description: "Columns of pseudo-random numbers that add up to a block, 4 bits each",
+    }),
+    exponent_rule: choice(EXPONENT_RULES, {
+      default: "ceil",
+      unit: "name",
+      description:
+        "Of a block's coefficients: the least that holds the largest; floor, the paper's, " +
+        "twice the error; best, ceil's or the one below it, whichever errs less",
     }),
   },
   needs: { environment: "default", gpu: false },

@@ -26,7 +26,7 @@ from pare_backends.checkpoint.forms.shift_register import TAPS, cycle
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
 from pare_backends.codec import seed_search, seedlm
 from pare_backends.codec.finished_layers import FinishedLayers
-from pare_backends.codec.seed_search import rounded, search, seed_table
+from pare_backends.codec.seed_search import RULES, search, seed_table
 from pare_backends.failures import StageFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
@@ -127,10 +127,19 @@ def test_a_code_decodes_as_by_hand_to_the_last_bit(
     assert np.array_equal(found, expected.T if transposed else expected)
 
 
+def exponents_by_hand(exact: np.ndarray, rule: str) -> list[np.ndarray]:
+    """Those that the rule tries, before they are cut to 4 bits. exact: (n, P); each (n,)"""
+    largest = np.maximum(np.abs(exact).max(1), 1e-38)
+    if rule == "floor":
+        return [np.floor(np.log2(largest))]
+    least = np.ceil(np.log2(largest / 7.5))
+    return [least, least - 1] if rule == "best" else [least]
+
+
 @pytest.mark.parametrize("profile", [SMALL, SeedProfile(8, 12, 4), SeedProfile(6, 4, 2)])
-@pytest.mark.parametrize("first", [1, 8])
+@pytest.mark.parametrize(("first", "rule"), [(1, "ceil"), (8, "ceil"), (8, "floor"), (8, "best")])
 def test_the_search_finds_what_brute_force_finds(
-    profile: SeedProfile, first: int, monkeypatch: pytest.MonkeyPatch
+    profile: SeedProfile, first: int, rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every seed by itself, its pseudo-inverse from numpy in double precision; with one candidate
     at first, most blocks need further ones."""
@@ -145,10 +154,11 @@ def test_the_search_finds_what_brute_force_finds(
         half = 2 ** (width - 1)
         basis = (np.array(states, float).reshape(rows, columns) - half) / (half - 1)
         exact = blocks @ np.linalg.pinv(basis).T
-        exponents, coefficients = rounded(torch.from_numpy(exact))
-        made = (coefficients.numpy() * 2.0 ** exponents.numpy()[:, None]) @ basis.T
-        least = np.minimum(least, np.square(made - blocks).sum(1))
-    found = search(torch.from_numpy(blocks), seed_table(profile))
+        for exponents in exponents_by_hand(exact, rule):
+            steps = 2.0 ** np.clip(exponents, -8, 7)[:, None]
+            made = np.clip(np.rint(exact / steps), -8, 7) * steps @ basis.T
+            least = np.minimum(least, np.square(made - blocks).sum(1))
+    found = search(torch.from_numpy(blocks), seed_table(profile, rule))
     assert found.errors.numpy() == pytest.approx(least, rel=1e-4, abs=1e-6)
     # What it says of its seeds is what they decode to.
     parts = (found.seeds.numpy(), found.exponents.numpy(), found.coefficients.numpy())
@@ -168,6 +178,16 @@ def test_the_error_on_gaussian_weights_is_the_published_one(
     blocks = torch.from_numpy(gaussian(400 if profile.seed_bits < 16 else 100, profile))
     errors = search(blocks, seed_table(profile)).errors
     assert float(errors.sum() / blocks.square().sum()) == pytest.approx(expected, rel=0.1)
+
+
+def test_the_rule_of_the_exponent_reaches_the_weights(tmp_path: Path) -> None:
+    params = {"seed_bits": 8, "block_weights": 8, "coefficients": 3}
+    errors = {}
+    for rule in RULES:
+        written = act(tmp_path / rule, "seedlm", {**params, "exponent_rule": rule}, agent="codec")
+        figures = [f["value"] for f in written["figures"] if f["metric"] == "relative_error"]
+        errors[rule] = sum(figures) / len(figures)
+    assert errors["best"] < errors["ceil"] < 0.8 * errors["floor"]
 
 
 def test_a_whole_model_is_encoded_written_and_loaded(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pare_backends.checkpoint import Checkpoint, SeedTensor
 from pare_backends.checkpoint.forms.seeds import SeedProfile
 from pare_backends.codec.blocks import check_layers, matrix_shape
 from pare_backends.codec.finished_layers import FinishedLayers
-from pare_backends.codec.seed_search import SeedTable, search, seed_table
+from pare_backends.codec.seed_search import RULES, SeedTable, search, seed_table
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import choice
 from pare_backends.methods.context import Context
@@ -39,6 +39,7 @@ class Params:
     seed_bits: int = choice(12, choices=(8, 10, 12, 14, 16), unit="bits of a seed")
     block_weights: int = choice(8, choices=(4, 6, 8, 12, 16), unit="weights a block")
     coefficients: int = choice(3, choices=(2, 3, 4), unit="coefficients a block")
+    exponent_rule: str = choice("ceil", choices=RULES, unit="name")
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
@@ -58,7 +59,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
         for done, layer in enumerate(layers, start=1):
             there = finished.find(layer)
             if there is None:
-                table = table or seed_table(profile)
+                table = table or seed_table(profile, params.exponent_rule)
                 there = encode(
                     layer,
                     context.matrix(checkpoint, layer),
