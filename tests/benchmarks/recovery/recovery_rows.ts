@@ -22,6 +22,8 @@ export interface RecoveryRow extends Omit<Measured, "kl"> {
   readonly recovery: Recovery;
   readonly rounding: string | null;
   readonly kl: number | null;
+  /** On each window: what chains are paired with quantizers by. */
+  readonly kl_windows: readonly number[] | null;
   /** 95 % interval over windows, Student's t on the log scale. */
   readonly kl_low: number | null;
   readonly kl_high: number | null;
@@ -94,7 +96,9 @@ export function recoveryRows(
     const { mean = null, low = null, high = null } = kl === null ? {} : meanKl(kl);
     const { cut, recovery, rounding } = recipe;
     const won_back = wonBackBy(recipe, measured, all, original);
-    return { cut, recovery, rounding, ...figures, kl: mean, kl_low: low, kl_high: high, won_back };
+    const kl_windows = kl?.map((one) => Number(one.toPrecision(5))) ?? null;
+    const own = { kl: mean, kl_windows, kl_low: low, kl_high: high, won_back };
+    return { cut, recovery, rounding, ...figures, ...own };
   });
 }
 

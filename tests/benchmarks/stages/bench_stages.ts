@@ -24,7 +24,7 @@ import { measured, type Place } from "../cells/measure.ts";
 import { minutesOf, named, runCells } from "../cells/run_cells.ts";
 import { type Cell, CELLS, QUICK } from "./cells.ts";
 import { documentTable } from "./document_rows.ts";
-import { withTable } from "./kept_tables.ts";
+import { withTable } from "../cells/kept_tables.ts";
 import { keptDocument, runDocument } from "./run_document.ts";
 import { figureRows, KeptCell, Measured, stagesTable } from "./stage_rows.ts";
 

@@ -8,7 +8,7 @@ import { exampleText } from "../../../tracker/stages/read_document.ts";
 import { readLines } from "../cells/kept_lines.ts";
 import { round, runWorld, stagesWorld } from "../../core/stages/stages_world.ts";
 import { DocumentRun, documentRun, documentTable } from "./document_rows.ts";
-import { cellsOf, tableOf, withTable } from "./kept_tables.ts";
+import { cellsOf, tableOf, withTable } from "../cells/kept_tables.ts";
 import { reducedDocument } from "./reduced_document.ts";
 import { keptDocument } from "./run_document.ts";
 import { KeptCell, stagesTable } from "./stage_rows.ts";

@@ -1,17 +1,13 @@
 /** Tables of the documentation that are printed from kept rows: written and read between two marks. */
 
-/** Marks of a table in a page: before it and after it. */
-function marksOf(name: string): [string, string] {
-  return [`<!-- ${name}: deno task bench:stages --figure -->`, `<!-- end of ${name} -->`];
-}
-
-/** Where a page has a table: behind the first mark, before the second. */
+/** Where a page has a table: behind the mark that names it and its command, before the one of its end. */
 function placeOf(page: string, name: string): [number, number] {
-  const [before, after] = marksOf(name);
-  const [start, end] = [page.indexOf(before), page.indexOf(after)];
-  if (start >= 0 && end > start) return [start + before.length, end];
+  const [before, after] = [`<!-- ${name}: deno task `, `<!-- end of ${name} -->`];
+  const start = page.indexOf("-->", page.indexOf(before));
+  const end = page.indexOf(after);
+  if (page.includes(before) && end > start) return [start + "-->".length, end];
   throw new Error(
-    `Cannot find the table ${name} in the page: it stands between ${before} and ${after}`,
+    `Cannot find the table ${name} in the page: it stands between ${before}… --> and ${after}`,
   );
 }
 
