@@ -27,7 +27,7 @@ export function choicesOf(plan: StagesPlan): Assumption[] {
       "core",
       plan.stages.map(({ name, core }) => `${name} ${core}`).join(", "),
       "a threshold a stage, as in the requirement's §3.1; its program has 0.95 everywhere, its §1.1 " +
-        "0.90 for HumanEval alone",
+        "0.90 for HumanEval alone: benchmarks: { humaneval: 0.90 } in a stage",
     ),
     ...joint === undefined ? [] : [choice(
       "critical.joint.drop",

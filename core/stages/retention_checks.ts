@@ -58,7 +58,8 @@ function silent(
   });
 }
 
-/** Each benchmark of a group, or their mean, beside the least retention. */
+/** Each benchmark of a group beside the least retention, its own where the stage has one; or their
+ * mean beside the group's, and those that have one of their own. */
 function group(
   judging: JudgedStage,
   about: "core" | "expert",
@@ -66,27 +67,30 @@ function group(
   least: number,
   domain: string | null,
 ): StageCheck[] {
-  const { plan: { retention_of, against }, baseline, parent, last } = judging;
+  const { plan: { retention_of, against }, stage, baseline, parent, last } = judging;
   const judged = parent ?? baseline;
   const known = knownOf(judged, benchmarks);
   const of = against === "parent" && parent !== null ? " of its parent" : "";
   const quiet = silent(about, { judged, last }, benchmarks, domain);
-  if (retention_of === "mean") {
-    const mean = meanRetention(known.map(({ found }) => found));
-    if (mean === null) return quiet;
-    const what = `mean retention${of} of ${domain ?? "the core"}`;
-    const { value, interval, n: samples } = mean;
-    const figure = { about, subject: domain, value, interval, samples, least, what };
-    return [leastCheck(figure, last), ...quiet];
+  const checkOf = (one: Known, own: number) => {
+    const subject = domain === null ? one.benchmark : `${domain}/${one.benchmark}`;
+    const what = `retention${of} of ${subject}`;
+    return leastCheck({ about, subject, least: own, what, ...figureOf(one) }, last);
+  };
+  const own = (benchmark: string) => stage.benchmarks[benchmark];
+  if (retention_of === "each") {
+    return [...known.map((one) => checkOf(one, own(one.benchmark) ?? least)), ...quiet];
   }
-  return [
-    ...known.map((one) => {
-      const subject = domain === null ? one.benchmark : `${domain}/${one.benchmark}`;
-      const what = `retention${of} of ${subject}`;
-      return leastCheck({ about, subject, least, what, ...figureOf(one) }, last);
-    }),
-    ...quiet,
-  ];
+  const single = known.flatMap((one) => {
+    const asked = own(one.benchmark);
+    return asked === undefined ? [] : [checkOf(one, asked)];
+  });
+  const mean = meanRetention(known.map(({ found }) => found));
+  if (mean === null) return quiet;
+  const what = `mean retention${of} of ${domain ?? "the core"}`;
+  const { value, interval, n: samples } = mean;
+  const figure = { about, subject: domain, value, interval, samples, least, what };
+  return [leastCheck(figure, last), ...single, ...quiet];
 }
 
 /** The core's mean retention beside the original; null: no benchmark of it tells. */

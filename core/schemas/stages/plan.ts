@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { unknownName } from "../../errors.ts";
 import { Action, KnobValue } from "../action.ts";
 
 const share = z.number().min(0).max(1);
@@ -36,6 +37,9 @@ export const StagePlan = z.strictObject({
   ),
   core: share.default(0.95).describe("least retention of a core benchmark"),
   expert: share.default(0.95).describe("least retention of an expert's benchmark"),
+  benchmarks: z.record(z.string(), share).default({}).describe(
+    "least retention of single benchmarks: in place of core and expert, or beside their mean",
+  ),
   cumulative: share.nullable().default(null).describe(
     "least mean retention of the core beside the original; null: the run's",
   ),
@@ -118,5 +122,14 @@ export const StagesPlan = z.strictObject({
   ),
   price_per_hour: z.number().min(0).optional().describe("of this machine, for the forecast"),
   currency: z.string().max(8).default("USD"),
+}).superRefine(({ core, experts, stages }, context) => {
+  const known = [...new Set([...core, ...Object.values(experts).flat()])];
+  stages.forEach(({ benchmarks }, index) => {
+    for (const benchmark of Object.keys(benchmarks)) {
+      if (known.includes(benchmark)) continue;
+      const message = unknownName("benchmark of core and experts", benchmark, known);
+      context.addIssue({ code: "custom", path: ["stages", index, "benchmarks"], message });
+    }
+  });
 });
 export type StagesPlan = z.infer<typeof StagesPlan>;

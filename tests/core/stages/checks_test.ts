@@ -76,6 +76,31 @@ Deno.test("a benchmark that more samples of the original will tell of is waited 
 /** Right answers of 400 that keep a share of what lies above chance. */
 const keeping = (share: number) => Math.round(100 + 200 * share);
 
+Deno.test("a benchmark of its own threshold is held to that one, in the core and in a domain", () => {
+  const at = (share: number, asked: Partial<PlanInput> = {}) =>
+    checks({ sums: keeping(share) }, { experts: { code: ["sums"] }, ...asked }, {
+      core: 0.95,
+      expert: 0.93,
+      benchmarks: { sums: 0.9 },
+    }).filter(({ about, subject }) =>
+      ["core", "expert"].includes(about) && subject?.endsWith("sums") === true
+    ).map(({ threshold, decision }) => ({ threshold, decision }));
+  const both = (decision: string) => [0, 1].map(() => ({ threshold: 0.9, decision }));
+  assert.deepEqual(at(0.91), both("passed"));
+  assert.deepEqual(at(0.89), both("failed"));
+  assert.deepEqual(at(0.89, { retention_of: "mean" }), both("failed"), "beside the mean");
+});
+
+Deno.test("a threshold of a benchmark that is not the document's is refused with the nearest name", () => {
+  const one = { name: "one", actions: [{ agent: "shrinking", method: "round" }] };
+  const plan = { core: ["general"], experts: { code: ["sums"] } };
+  const read = (benchmarks: Record<string, number>) =>
+    StagesPlan.safeParse({ ...plan, stages: [{ ...one, benchmarks }] });
+  assert.equal(read({ general: 0.9, sums: 0.8 }).success, true);
+  const { error } = read({ sum: 0.9 });
+  assert.match(String(error?.issues[0]?.message), /Unknown benchmark.* "sum".*Did you mean "sums"/);
+});
+
 Deno.test("retention is of what lies above chance: 0.70 of 0.75 keeps 0.9, not 0.93", () => {
   const [core] = checks({ general: 280 });
   assert.deepEqual([core!.value?.toFixed(6), core!.decision], ["0.900000", "failed"]);
