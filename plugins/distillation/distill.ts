@@ -74,6 +74,11 @@ function leaves(params: Left, facts: Facts): Leaves {
 export default defineMethod({
   name: "distill",
   summary: "Trains the chain's model, cut or thinned, by what the uncompressed one answers",
+  knobs_named_for: {
+    student_size:
+      "the student is as large as the chain has left it: cut it first with channels or " +
+      "depth, or name a smaller model with --student and student_from: named",
+  },
   knobs: {
     kd_temperature: real({
       minimum: 1,

@@ -9,6 +9,7 @@ import {
   type Support,
   withWeightBytes,
 } from "../../core/mod.ts";
+import { GRANULARITY } from "./_granularity.ts";
 import { bitmaskBytes, type BitmaskForm } from "../forms/bitmask.ts";
 
 const PATTERNS = ["unstructured", "2:4", "4:8"] as const;
@@ -98,6 +99,7 @@ export function sparsityLabel({ sparsity, pattern }: SparsityParams): string {
 
 /** All of a method that its knobs, label, seed and costs do not say. */
 export const unstructuredPruner = {
+  knobs_named_for: GRANULARITY,
   leaves({ sparsity, stored_as }: SparsityParams, { model }: Facts) {
     const form: BitmaskForm | null = stored_as === "dense" ? null : { form: "bitmask", sparsity };
     const change: Change = {

@@ -9,6 +9,7 @@ import {
   real,
   type Support,
 } from "../../core/mod.ts";
+import { GRANULARITY } from "./_granularity.ts";
 import { calibrationWindows, passSeconds, trainingMemory } from "./_weighing.ts";
 import { hasChannels, hasHeads, narrowed, type Widths, widthsOf } from "./_decoder.ts";
 
@@ -102,6 +103,10 @@ function estimateSeconds({ importance, samples, rounds }: Params, { model, devic
 export default defineMethod({
   name: "channels",
   summary: "Cuts the MLP channels and attention heads that matter least away, as many everywhere",
+  knobs_named_for: {
+    ...GRANULARITY,
+    sparsity_ratio: "how many go is mlp_ratio of the MLP channels and attention_ratio of the heads",
+  },
   knobs: {
     mlp_ratio: real({
       minimum: 0,

@@ -10,6 +10,7 @@ import {
   weightBytes,
   withWeightBytes,
 } from "../../core/mod.ts";
+import { GRANULARITY } from "./_granularity.ts";
 import { calibrationWindows, passSeconds, trainingMemory } from "./_weighing.ts";
 
 /** Blocks that a study may ask for at most. */
@@ -105,6 +106,10 @@ function next(params: Params, finding: Finding, { model }: Facts): Params | null
 export default defineMethod({
   name: "depth",
   summary: "Cuts the decoder blocks that matter least away, the others move up",
+  knobs_named_for: {
+    ...GRANULARITY,
+    sparsity_ratio: "how many go is blocks, a number of them",
+  },
   knobs: {
     blocks: integer({
       minimum: 1,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { resolveAction, UsageError, withOwnNames } from "../../core/mod.ts";
+import { type Action, resolveAction, UsageError, withOwnNames } from "../../core/mod.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
 
@@ -51,16 +51,35 @@ Deno.test("quantization takes the literature's names of its knobs and records it
   }
 });
 
+function saidOf(agent: string, method: string, params: Action["params"]): string {
+  try {
+    resolveAction({ agent, method, params }, methods, smallFacts());
+  } catch (error) {
+    assert.ok(error instanceof UsageError, String(error));
+    return error.message;
+  }
+  assert.fail(`${JSON.stringify(params)} was taken`);
+}
+
+Deno.test("what the requirement names for pruning and distillation is taken, or answered in words", () => {
+  for (const method of ["channels", "depth", "magnitude", "wanda", "sparsegpt"]) {
+    const said = saidOf("pruning", method, { prune_granularity: "head" });
+    assert.match(said, /^Unknown knob of .*head is channels with attention_ratio/);
+  }
+  assert.match(saidOf("pruning", "channels", { sparsity_ratio: 0.2 }), /mlp_ratio of the MLP/);
+  assert.match(saidOf("distillation", "distill", { student_size: "3B" }), /student_from: named/);
+  const named = [
+    ["pruning", "wanda", { sparsity_ratio: 0.3 }, { sparsity: 0.3 }],
+    ["distillation", "distill", { KD_temperature: 3 }, { kd_temperature: 3 }],
+    ["finetuning", "lora", { lora_rank: 4, learning_rate: 0.001 }, { rank: 4, lr: 0.001 }],
+  ] as const;
+  for (const [agent, method, params, own] of named) {
+    assert.deepEqual(withOwnNames([{ agent, method, params }], methods)[0]?.params, own);
+  }
+});
+
 Deno.test("a codec takes its paper's names, and says in words what the requirement's names are here", () => {
-  const said = (method: string, params: Record<string, number | boolean>) => {
-    try {
-      resolveAction({ agent: "codec", method, params }, methods, smallFacts());
-    } catch (error) {
-      assert.ok(error instanceof UsageError, String(error));
-      return error.message;
-    }
-    assert.fail(`${JSON.stringify(params)} was taken`);
-  };
+  const said = (method: string, params: Action["params"]) => saidOf("codec", method, params);
   for (const name of ["temperature", "num_generations", "thought_guidance"]) {
     assert.match(
       said("seedlm", { [name]: 1 }),
