@@ -27,6 +27,8 @@ const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const SCRIPT = fileURLToPath(new URL("./heldout_kl.py", import.meta.url));
 const TEXTS = { demo: "demo_text.jsonl", tiny: "tiny_text.jsonl" };
 const PROBE_STEPS = 20;
+/** Windows that every training leaves out to see when to stop. */
+const HELD_OUT = 4;
 /** Steps that a method takes at most, and at least. */
 const MOST_STEPS = 2000;
 const LEAST_STEPS = 20;
@@ -90,13 +92,19 @@ async function equalSteps(place: Place, minutes: number): Promise<Steps> {
   const found = await sql(
     place,
     store,
-    `SELECT t.number, s.seconds FROM (${TRAINING}) s JOIN trials t USING (trial_id) ORDER BY 1`,
+    `SELECT t.number, s.name, sum(s.seconds) AS seconds FROM spans s JOIN trials t USING (trial_id)
+    WHERE s.phase = 'apply' AND s.name IN ('train', 'teacher') GROUP BY ALL`,
   );
   const steps = asked.map(({ recovery }, n) => {
-    const took = Number(found.find(({ number }) => number === n + 1)?.["seconds"]);
-    if (!(took > 0)) throw new Error(`${recovery} was not timed: look at ${store}`);
-    const wanted = Math.round(60 * minutes / (took / PROBE_STEPS));
-    return [recovery, Math.min(MOST_STEPS, Math.max(LEAST_STEPS, wanted))] as const;
+    const took = (name: string) =>
+      Number(
+        found.find((row) => row["number"] === n + 1 && row["name"] === name)?.["seconds"] ?? 0,
+      );
+    if (!(took("train") > 0)) throw new Error(`${recovery} was not timed: look at ${store}`);
+    // A step asks the teacher for a window: as if each were new, and the held-out ones before them.
+    const asking = took("teacher") / (PROBE_STEPS + HELD_OUT);
+    const wanted = (60 * minutes - HELD_OUT * asking) / (took("train") / PROBE_STEPS + asking);
+    return [recovery, Math.min(MOST_STEPS, Math.max(LEAST_STEPS, Math.round(wanted)))] as const;
   });
   return Object.fromEntries(steps) as Steps;
 }
