@@ -55,6 +55,7 @@ export * from "./evidence/significance.ts";
 export * from "./evidence/statistics.ts";
 export * from "./evidence/strata.ts";
 export * from "./evidence/task_comparison.ts";
+export * from "./evidence/task_limits.ts";
 export { openByHand, type StudyByHand, type TrialByHand } from "./by_hand.ts";
 export type { Proposal } from "./loop/propose.ts";
 export * from "./resume/replay.ts";

@@ -7,7 +7,7 @@ import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
 import { DEFAULT_FULL_EVALUATIONS, LIMIT_OPTIONS, type LimitName } from "../spec/limits.ts";
 import { onRung } from "../spec/rungs.ts";
 import { isQuality, PERPLEXITY_RISE_PER_ACCURACY_DROP } from "../evidence/constraints.ts";
-import { limitWords } from "../metrics/metric_words.ts";
+import { limitedTask, limitWords } from "../metrics/metric_words.ts";
 import { samplesToTake } from "./samples_to_take.ts";
 import { looksViolated, nameOf, shown, violations } from "./verdicts.ts";
 
@@ -105,13 +105,17 @@ function looserThreshold(compressed: readonly Trial[]): string[] {
   }).sort((a, b) => a.verdict.value! - b.verdict.value!)[0];
   if (missed === undefined) return [];
   const { trial, verdict } = missed;
-  // A study has one threshold, of accuracy: that of perplexity follows from it.
+  // A study has one threshold, of accuracy, beside those of tasks: that of perplexity follows from it.
   const scale = verdict.constraint === "max_perplexity_rise"
     ? PERPLEXITY_RISE_PER_ACCURACY_DROP
     : 1;
   const wanted = Math.min(1, Math.ceil(1e4 * verdict.value! / scale - 1e-9) / 1e4);
+  const task = limitedTask(verdict.constraint);
+  const limit = task === null
+    ? `--max-accuracy-drop ${wanted}`
+    : `--max-task-drop ${task}=${wanted}`;
   return [
-    `A new study with --max-accuracy-drop ${wanted} would admit ${nameOf(trial)}: its ` +
+    `A new study with ${limit} would admit ${nameOf(trial)}: its ` +
     `${limitWords(verdict.constraint)} is ${shown(verdict.value!)} against ${
       shown(verdict.threshold)
     }; or ` +

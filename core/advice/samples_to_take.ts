@@ -1,3 +1,4 @@
+import { limitedTask } from "../metrics/metric_words.ts";
 import { FULL, isDecisive } from "../schemas/fidelity.ts";
 import type { Spec, TaskPlan } from "../schemas/spec.ts";
 import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
@@ -6,7 +7,7 @@ import { samplesAt } from "../spec/rungs.ts";
 /** How many samples would decide a constraint. */
 export interface SamplesToTake {
   readonly total: number;
-  /** Of each task of the primary quality; null: all that exist would not decide. */
+  /** Of each task that the constraint is on; null: all that exist would not decide. */
   readonly by_task: Readonly<Record<string, number>> | null;
   /** All that exist of these tasks together; null: of some task nobody knows. */
   readonly existing: number | null;
@@ -27,9 +28,11 @@ function existingOf({ task, available_samples }: TaskPlan, n: number, spec: Spec
   return planned === null || n < planned ? n : Infinity;
 }
 
-/** The primary tasks of a trial that was evaluated in full, with the samples that they took. */
-function partsOf(trial: Trial, spec: Spec): Part[] {
-  return spec.tasks.filter(({ primary }) => primary).flatMap((plan) => {
+/** The tasks that a constraint is on, of a trial that was evaluated in full, with the samples taken. */
+function partsOf({ constraint }: ConstraintVerdict, trial: Trial, spec: Spec): Part[] {
+  const limited = limitedTask(constraint);
+  const isOn = ({ task, primary }: TaskPlan) => limited === null ? primary : task === limited;
+  return spec.tasks.filter(isOn).flatMap((plan) => {
     const row = trial.measurements.findLast(({ task, fidelity, slice }) =>
       task === plan.task && isDecisive(fidelity) && slice === null
     );
@@ -51,7 +54,7 @@ export function samplesToTake(
   spec: Spec,
 ): SamplesToTake | null {
   const samples_to_decide = verdict.verdict === "undecided" ? verdict.samples_to_decide : null;
-  const parts = partsOf(trial, spec);
+  const parts = partsOf(verdict, trial, spec);
   const n = parts.reduce((sum, part) => sum + part.n, 0);
   if (samples_to_decide === null || !isDecisive(trial.fidelity) || n === 0) return null;
   const all = parts.reduce((sum, part) => sum + part.existing, 0);

@@ -1,3 +1,4 @@
+import { limitedTask } from "../metrics/metric_words.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
@@ -7,6 +8,7 @@ import { qualityMetric } from "./quality.ts";
 import type { PairedSequence } from "./sequence/paired_sequence.ts";
 import { judgeTaken, sequenceInterval } from "./sequence/verdict.ts";
 import { Z95 } from "./statistics.ts";
+import { type TaskDrop, taskVerdicts } from "./task_limits.ts";
 
 /**
  * In a study of perplexity alone, what an accuracy threshold becomes: a drop of 0.02 allows a
@@ -35,9 +37,10 @@ export function checkConstraints(
   facts: Facts,
   measurements: readonly Measurement[],
   quality: QualityComparison | null,
+  tasks: readonly TaskDrop[] = [],
 ): ConstraintVerdict[] {
   const { max_size_gb, max_latency_ms, max_vram_gb } = spec.constraints;
-  const verdicts = [qualityVerdict(spec, quality)];
+  const verdicts = [qualityVerdict(spec, quality), ...taskVerdicts(spec, tasks)];
   const add = (
     constraint: string,
     limit: number | null,
@@ -153,5 +156,7 @@ function unmeasured(constraint: string, threshold: number): ConstraintVerdict {
 
 /** Whether the verdict is about the quality of the answers. */
 export function isQuality(verdict: ConstraintVerdict): boolean {
-  return verdict.constraint === "max_accuracy_drop" || verdict.constraint === "max_perplexity_rise";
+  const { constraint } = verdict;
+  return constraint === "max_accuracy_drop" || constraint === "max_perplexity_rise" ||
+    limitedTask(constraint) !== null;
 }

@@ -2,19 +2,26 @@ import {
   compareQuality,
   countedTasks,
   ofTask,
-  type QualityComparison,
   qualityMetric,
   withAggregates,
 } from "../evidence/quality.ts";
 import { rungThreshold } from "../evidence/gates.ts";
 import { looksOf, type RowsByTask } from "../evidence/sequence/looks.ts";
 import { sampleOrder, samplesUntilDecided } from "../evidence/sequence/paired_sequence.ts";
-import { judgeSequence, sequenceInterval } from "../evidence/sequence/verdict.ts";
+import { judgeSequence, LEVEL, sequenceInterval } from "../evidence/sequence/verdict.ts";
+import { judgeTasks, taskDrops } from "../evidence/task_limits.ts";
 import type { Evaluation } from "../ports.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
 import { isLikelihoodRung } from "../spec/rungs.ts";
 import { callBackend, endingOf, hintOf, notANumber } from "./draft.ts";
-import { addGate, baselineOf, type Draft, type Ending, type Study } from "./study.ts";
+import {
+  addGate,
+  baselineOf,
+  type Compared,
+  type Draft,
+  type Ending,
+  type Study,
+} from "./study.ts";
 
 /** Looks that were taken on the way to a rung, none of which ended the trial; or its end. */
 type LookedAhead = { readonly before: readonly RowsByTask[] } | { readonly ending: Ending };
@@ -103,7 +110,11 @@ async function lookAhead(
     );
     if (broken !== null) return { ending: endingOf(broken) };
     const compared = compareQuality(spec, fidelity, reference, evaluation);
-    if (compared !== null && endsAt(draft, compared, limit, order.placed.length)) {
+    const all = order.placed.length;
+    if (compared === null) continue;
+    const tasks = isDecisive(fidelity) ? taskDrops(spec, reference, evaluation) : [];
+    const found = { quality: compared, tasks };
+    if (endsAt(draft, found, limit, all) || endsByTask(draft, found, all)) {
       return { ending: { state: "stopped", failure: null } };
     }
   }
@@ -127,24 +138,53 @@ function expectation(
 }
 
 /** Whether samples show that a trial loses more than the limit; its gate then says what was saved. */
-function endsAt(draft: Draft, compared: QualityComparison, limit: number, all: number): boolean {
-  const { sequence, fidelity, drop, metric } = compared;
+function endsAt(draft: Draft, found: Compared, limit: number, all: number): boolean {
+  const { sequence, drop } = found.quality;
   if (sequence === null) return false;
   const { verdict, n } = judgeSequence(sequence.drawn, limit);
   if (verdict !== "violated") return false;
   const interval = sequenceInterval(sequence.drawn)!; // of samples that have just decided
-  draft.decided = compared;
+  endDecided(draft, found, all, { what: "accuracy drop", drop, interval, limit, n });
+  return true;
+}
+
+/** Whether they show that it loses more on a task than that one's limit. */
+function endsByTask(draft: Draft, found: Compared, all: number): boolean {
+  const judged = judgeTasks(found.tasks);
+  const i = judged.findIndex(({ verdict }) => verdict === "violated");
+  if (i < 0) return false;
+  const { task, drop, limit, sequence } = found.tasks[i]!;
+  const interval = sequenceInterval(sequence.drawn, LEVEL / judged.length)!;
+  endDecided(draft, found, all, {
+    what: `drop of ${task}`,
+    drop,
+    interval,
+    limit,
+    n: judged[i]!.n,
+  });
+  return true;
+}
+
+interface Decided {
+  readonly what: string;
+  readonly drop: number;
+  readonly interval: readonly [number, number];
+  readonly limit: number;
+  /** Samples at the look that decided. */
+  readonly n: number;
+}
+
+function endDecided(draft: Draft, found: Compared, all: number, decided: Decided): void {
+  const { fidelity, metric, n } = found.quality;
+  const { what, drop, interval: [low, high], limit } = decided;
+  draft.decided = found;
   addGate(draft, {
     gate: `${fidelity}_${metric}`,
     decision: "abort",
-    reason:
-      `accuracy drop on ${compared.n} ${fidelity} samples is ${drop.toFixed(3)} (95 % interval ` +
-      `${interval[0].toFixed(3)} to ${
-        interval[1].toFixed(3)
-      }), above ${limit}: decided after ${n}, ` +
-      `${all - compared.n} of ${all} samples were not read`,
+    reason: `${what} on ${n} ${fidelity} samples is ${drop.toFixed(3)} (95 % interval ` +
+      `${low.toFixed(3)} to ${high.toFixed(3)}), above ${limit}: decided after ${decided.n}, ` +
+      `${all - n} of ${all} samples were not read`,
     value: drop,
     threshold: limit,
   });
-  return true;
 }

@@ -6,6 +6,7 @@ import { midwayGate, rungGate } from "../evidence/gates.ts";
 import { isNotFinite, verificationGate } from "../evidence/verification_gate.ts";
 import { protocolMismatch } from "../evidence/protocol.ts";
 import { compareQuality, withAggregates } from "../evidence/quality.ts";
+import { taskDrops } from "../evidence/task_limits.ts";
 import { rewardOf } from "../front/reward.ts";
 import type { Leaves } from "../contract/plugin.ts";
 import { isDrawn, poweredGate, poweredQuality } from "../evidence/powered_quality.ts";
@@ -25,6 +26,7 @@ import { trialSize } from "./size.ts";
 import {
   addGate,
   baselineOf,
+  type Compared,
   type Draft,
   type Ending,
   record,
@@ -174,7 +176,7 @@ export async function evaluateGated(
   const { spec, evaluations } = study;
   const rows = evaluations.get(draft.trial.trial_id)?.get(fidelity)?.measurements ?? [];
   const gates = [
-    rungGate(spec, fidelity, comparison(study, draft.trial)),
+    rungGate(spec, fidelity, comparison(study, draft.trial)?.quality ?? null),
     ...distanceGates(spec.gates ?? [], rows, fidelity),
     ...estimates(study, draft.trial, fidelity),
   ];
@@ -298,13 +300,14 @@ function overMemory({ value, threshold }: ConstraintVerdict, hint: string | null
   };
 }
 
-function comparison(study: Study, trial: Trial) {
+function comparison(study: Study, trial: Trial): Compared | null {
   const { fidelity } = trial;
   if (fidelity === null) return null;
   const reference = baselineEvaluation(study, fidelity);
   const own = study.evaluations.get(trial.trial_id)?.get(fidelity);
   if (reference === undefined || own === undefined) return null;
-  return compareQuality(study.spec, fidelity, reference, own);
+  const quality = compareQuality(study.spec, fidelity, reference, own);
+  return quality === null ? null : { quality, tasks: taskDrops(study.spec, reference, own) };
 }
 
 /**
@@ -314,12 +317,12 @@ function comparison(study: Study, trial: Trial) {
 export function judge(study: Study, draft: Draft, ending: Ending | null): void {
   const { trial } = draft;
   const baseline = baselineOf(study);
-  const fidelity = trial.fidelity ?? draft.decided?.fidelity ?? null;
+  const fidelity = trial.fidelity ?? draft.decided?.quality.fidelity ?? null;
   if (fidelity === null || baseline === undefined) return;
   const { spec, input: { facts } } = study;
   const { measurements } = trial;
-  const quality = draft.decided ?? comparison(study, trial);
-  const constraints = checkConstraints(spec, facts, measurements, quality);
+  const { quality = null, tasks = [] } = draft.decided ?? comparison(study, trial) ?? {};
+  const constraints = checkConstraints(spec, facts, measurements, quality, tasks);
   const stopped = ending?.state === "stopped";
   const reward = ending !== null && !stopped ? null : rewardOf({
     spec,

@@ -3,6 +3,7 @@ import { FRONT_STREAM, type FrontEstimate, frontEstimate } from "../front/front_
 import { neighboursOf } from "../front/neighbours.ts";
 import { frontHypervolume, frontOf, yardstickFor } from "../front/objectives.ts";
 import type { QualityComparison } from "../evidence/quality.ts";
+import type { TaskDrop } from "../evidence/task_limits.ts";
 import type { Evaluation } from "../ports.ts";
 import { streamRandom } from "../random.ts";
 import { FULL } from "../schemas/fidelity.ts";
@@ -22,6 +23,12 @@ export interface Ending {
   readonly failure: Failure | null;
 }
 
+/** A trial beside the baseline: over all tasks, and on those that have a limit of their own. */
+export interface Compared {
+  readonly quality: QualityComparison;
+  readonly tasks: readonly TaskDrop[];
+}
+
 /** A trial being made; frozen by `closeTrial`. */
 export interface Draft {
   trial: Trial;
@@ -35,7 +42,7 @@ export interface Draft {
   /** Why it goes no further; null: it may. */
   ended: Ending | null;
   /** What a look ahead of a whole evaluation decided, and its samples; absent: none did. */
-  decided?: QualityComparison;
+  decided?: Compared;
   /** When it was put aside for a late full evaluation; null where it was not. */
   held_since: number | null;
 }

@@ -33,8 +33,21 @@ const LIMITS: Readonly<Record<string, { readonly words: string; readonly unit: s
   max_vram_gb: { words: "memory", unit: "GB" },
 };
 
+/** Before the name of a task that has a limit of its own. */
+const TASK_LIMIT = "max_task_drop/";
+
+/** The constraint on what one task may lose. */
+export const taskLimit = (task: string): string => `${TASK_LIMIT}${task}`;
+
+/** The task that a constraint is on alone; null: it is on none alone. */
+export function limitedTask(constraint: string): string | null {
+  return constraint.startsWith(TASK_LIMIT) ? constraint.slice(TASK_LIMIT.length) : null;
+}
+
 /** What a constraint is on, in a sentence: `max_latency_ms` is a limit on `latency`. */
 export function limitWords(constraint: string): string {
+  const task = limitedTask(constraint);
+  if (task !== null) return `drop of ${task}`;
   return LIMITS[constraint]?.words ?? constraint.replace(/^max_/, "").replaceAll("_", " ");
 }
 

@@ -77,6 +77,9 @@ export const StudyRequest = z.strictObject({
   ),
   constraints: z.strictObject({
     max_accuracy_drop: z.number().min(0).max(1).optional().describe("absolute, such as 0.02"),
+    max_task_drops: z.record(z.string(), z.number().min(0).max(1)).optional().describe(
+      "what single tasks may lose beside that, such as {gsm8k: 0.02, mmlu: 0.01}",
+    ),
     max_vram_gb: z.number().positive().optional(),
     max_latency_ms: z.number().positive().optional().describe("per generated token"),
     max_size_gb: z.number().positive().optional(),

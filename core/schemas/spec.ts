@@ -98,6 +98,7 @@ export type Assumption = z.infer<typeof Assumption>;
 
 export const Constraints = z.strictObject({
   max_accuracy_drop: z.number(),
+  max_task_drops: z.record(z.string(), z.number()).optional().describe("by task; absent: none"),
   max_vram_gb: z.number().nullable(),
   max_latency_ms: z.number().nullable(),
   max_size_gb: z.number().nullable(),

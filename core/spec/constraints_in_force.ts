@@ -1,6 +1,10 @@
+import type { Task } from "../contract/plugin.ts";
+import { UsageError } from "../errors.ts";
+import { isShare } from "../metrics/metric_table.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Assumption, Constraints } from "../schemas/spec.ts";
+import { byTask } from "../tasks/plan_tasks.ts";
 import { findTarget, type Target, usableGb } from "./targets.ts";
 
 /** Largest accuracy drop, absolute, where the user says nothing. */
@@ -40,10 +44,27 @@ function ofDevice({ device }: Facts): Taken {
     : assumed("max_vram_gb", device.vram_gb, "inferred", `memory of ${device.device_name}`);
 }
 
+/** What single tasks may lose, by the names that they have in the study. */
+function taskLimits(
+  asked: StudyRequest["constraints"],
+  tasks: readonly Task[],
+): Pick<Constraints, "max_task_drops"> {
+  const limits = byTask(asked.max_task_drops, tasks, "task to limit the drop of");
+  for (const task of tasks) {
+    if (!limits.has(task.name) || isShare(task.reported_metric)) continue;
+    throw new UsageError(
+      `Cannot limit the drop of ${task.name} as its ${task.reported_metric} does not lie from 0 to 1: ` +
+        "limit a task that is scored by answers, or take --gates kl=...",
+    );
+  }
+  return limits.size === 0 ? {} : { max_task_drops: Object.fromEntries(limits) };
+}
+
 /** Constraints in force: the user's, else the target's, else the defaults; and where each is from. */
 export function constraintsOf(
   request: Pick<StudyRequest, "constraints" | "target">,
   facts: Facts,
+  tasks: readonly Task[],
 ): { constraints: Constraints; assumptions: Assumption[] } {
   const asked = request.constraints;
   const target = request.target === undefined ? null : findTarget(request.target);
@@ -67,6 +88,7 @@ export function constraintsOf(
   return {
     constraints: {
       max_accuracy_drop: drop,
+      ...taskLimits(asked, tasks),
       max_vram_gb: vram.value,
       max_latency_ms: asked.max_latency_ms ?? null,
       max_size_gb: size.value,

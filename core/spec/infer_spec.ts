@@ -198,7 +198,7 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
   const gates = gatesInForce(request);
   checkDistances("set a gate on", gates.map(({ metric }) => metric), choice.tasks, request.samples);
   const objectives = frontObjectives(choice.tasks, emulated, request, facts);
-  const { constraints, assumptions } = constraintsOf(request, facts);
+  const { constraints, assumptions } = constraintsOf(request, facts, choice.tasks);
   const parts = { primary_objective, objectives, tasks, rungs, reward_weights };
   const memory = memoryRefusal(facts);
   return {

@@ -1,44 +1,6 @@
-import type { StudyRequest } from "../../core/mod.ts";
+import type { Reads, StudyOption } from "./study_option.ts";
 
 // `pare --help` reads this file: it imports types alone.
-
-/** Where in the request a value goes. */
-type Field =
-  | keyof StudyRequest
-  | `constraints.${keyof StudyRequest["constraints"]}`
-  | "sampling.limit"
-  | `strategist.${"base_url" | "model"}`;
-
-/** How the words of an option are read: the readers of `study_document.ts` have these names. */
-type Reads =
-  | "flag"
-  | "off" // commander gives true where `--no-x` is not given
-  | "text"
-  | "repeated"
-  | "names"
-  | "address"
-  | "share"
-  | "positive"
-  | "duration"
-  | `whole from ${number}`
-  | "objectives"
-  | "task weights"
-  | "gates"
-  | "sampling"
-  | "proxy counts"
-  | "full counts"
-  | "rung counts"
-  | "rules file";
-
-/** An option of a study: all that `pare run`, `evaluate` and `resume` know of it. */
-export interface StudyOption {
-  readonly flag: string;
-  readonly help: string;
-  readonly reads: Reads;
-  readonly field: Field;
-  /** task: what is evaluated, also where nothing is compressed; limit: what ends a study. */
-  readonly of: "task" | "limit" | "study";
-}
 
 /** Every option of a study, in the order of the help. */
 export const STUDY_OPTIONS = [
@@ -250,6 +212,13 @@ export const STUDY_OPTIONS = [
     help: "absolute drop allowed, such as 0.02",
     reads: "share",
     field: "constraints.max_accuracy_drop",
+    of: "study",
+  },
+  {
+    flag: "--max-task-drop <shares>",
+    help: "what single tasks may lose beside that, such as gsm8k=0.02,mmlu=0.01",
+    reads: "task drops",
+    field: "constraints.max_task_drops",
     of: "study",
   },
   {

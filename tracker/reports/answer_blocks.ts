@@ -33,8 +33,10 @@ export function titleOf({ facts }: Pick<StudyView, "facts">): string {
 
 function constraintsLine(spec: Spec): string {
   const { max_accuracy_drop, max_latency_ms, max_size_gb, max_vram_gb } = spec.constraints;
+  const by_task = Object.entries(spec.constraints.max_task_drops ?? {});
   return [
     `accuracy drop at most ${max_accuracy_drop} (absolute)`,
+    ...by_task.map(([task, limit]) => `that of ${task} at most ${limit}`),
     max_latency_ms === null ? "" : `latency at most ${max_latency_ms} ms per token`,
     max_size_gb === null ? "" : `size at most ${max_size_gb} GB`,
     max_vram_gb === null ? "" : `memory at most ${max_vram_gb} GB`,

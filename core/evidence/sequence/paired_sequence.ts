@@ -3,6 +3,7 @@ import type { SampleResult } from "../../schemas/measurement.ts";
 import type { TaskPlan } from "../../schemas/spec.ts";
 import type { Draw, DrawnSequence } from "./capital.ts";
 import { type BenchmarkPart, drawOrder, type Placed } from "./draw_order.ts";
+import { LEVEL } from "./verdict.ts";
 import { BATCH, expectedSamples, FLIPS_UNSEEN } from "./expected_samples.ts";
 
 /** A task of the quality that is compared, with all samples that the baseline has of it. */
@@ -123,13 +124,20 @@ function together(batch: readonly Draw[]): Draw[] {
     .map((same) => ({ ...same[0]!, times: same.length }));
 }
 
-/** Samples that would decide, those of now included, if the drop stays; null: no number does. */
+/** Of the capital's growth: what so many claims ask for together beside what one asks for. */
+const forClaims = (claims: number) => Math.log(claims / LEVEL) / Math.log(1 / LEVEL);
+
+/**
+ * Samples that would decide, those of now included, if the drop stays; null: no number does.
+ * `claims`: that are decided together, of which this one is the last.
+ */
 export function samplesUntilDecided(
   { existing, n, flips }: PairedSequence,
   drop: number,
   limit: number,
+  claims = 1,
 ): number | null {
-  const likely = (flips * n + FLIPS_UNSEEN * BATCH) / (n + BATCH);
+  const likely = forClaims(claims) * (flips * n + FLIPS_UNSEEN * BATCH) / (n + BATCH);
   const samples = expectedSamples(drop - limit, likely, existing ?? Infinity);
   if (!Number.isFinite(samples)) return null;
   return Math.min(Math.max(n + 1, samples), existing ?? Infinity);

@@ -51,7 +51,7 @@ export function judgeSequence(
 }
 
 /** Where no look decided: the mean of the whole population, if all of it is taken. */
-function openVerdict(
+export function openVerdict(
   sequence: DrawnSequence,
   limit: number,
 ): Pick<SequentialVerdict, "verdict" | "n" | "exact"> {
@@ -65,8 +65,12 @@ function openVerdict(
  * The same about samples that are all taken already: where they are all that exist, their own mean
  * stands above what a look on the way said (wrongly in at most one study of 20).
  */
-export function judgeTaken(sequence: DrawnSequence, limit: number): SequentialVerdict {
-  const looked = judgeSequence(sequence, limit);
+export function judgeTaken(
+  sequence: DrawnSequence,
+  limit: number,
+  level = LEVEL,
+): SequentialVerdict {
+  const looked = judgeSequence(sequence, limit, level);
   const whole = openVerdict(sequence, limit);
   return whole.exact && whole.verdict !== looked.verdict ? { ...looked, ...whole } : looked;
 }

@@ -87,15 +87,29 @@ export function parseObjectives(
   return weights;
 }
 
-/** "NAME=NUMBER,…" as numbers above 0 by name; `as` and `example` are the sentence's where it is not. */
-function parseNamed(text: string, as: string, example: string): Record<string, number> {
+/** What the numbers of a list by name may be. */
+interface Range {
+  readonly holds: (number: number) => boolean;
+  readonly words: string;
+}
+
+const ABOVE_0: Range = { holds: (number) => number > 0, words: "above 0" };
+const SHARE: Range = { holds: (number) => number >= 0 && number <= 1, words: "from 0 to 1" };
+
+/** "NAME=NUMBER,…" as numbers by name; `as` and `example` are the sentence's where it is not. */
+function parseNamed(
+  text: string,
+  as: string,
+  example: string,
+  { holds, words } = ABOVE_0,
+): Record<string, number> {
   return Object.fromEntries(
     text.split(",").map((part) => {
       const [name, value] = part.split("=").map((word) => word.trim());
       const number = Number(value);
-      if (!name || !value || !(number > 0) || !Number.isFinite(number)) {
+      if (!name || !value || !holds(number) || !Number.isFinite(number)) {
         throw new UsageError(
-          `Cannot take ${as} above 0, such as ${example}: current value is "${part}"`,
+          `Cannot take ${as} ${words}, such as ${example}: current value is "${part}"`,
         );
       }
       return [name, number];
@@ -106,6 +120,16 @@ function parseNamed(text: string, as: string, example: string): Record<string, n
 /** "mmlu=2,gsm8k=1" as weights above 0 by task. */
 export function parseTaskWeights(text: string): Record<string, number> {
   return parseNamed(text, "--task-weights as TASK=WEIGHT with a WEIGHT", "mmlu=2,gsm8k=1");
+}
+
+/** "gsm8k=0.02,mmlu=0.01" as the most that a task may lose. */
+export function parseTaskDrops(text: string): Record<string, number> {
+  return parseNamed(
+    text,
+    "--max-task-drop as TASK=SHARE with a SHARE",
+    "gsm8k=0.02,mmlu=0.01",
+    SHARE,
+  );
 }
 
 /** "kl=0.1,flips=0.2" as the most that a trial may be from the original, by metric. */

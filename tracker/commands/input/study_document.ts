@@ -15,16 +15,12 @@ import {
   parseObjectives,
   parsePositive,
   parseShare,
+  parseTaskDrops,
   parseTaskWeights,
   parseWhole,
 } from "./parse_values.ts";
-import {
-  flagName,
-  optionName,
-  type RunOptions,
-  STUDY_OPTIONS,
-  type StudyOption,
-} from "../study_options.ts";
+import type { StudyOption } from "../study_option.ts";
+import { flagName, optionName, type RunOptions, STUDY_OPTIONS } from "../study_options.ts";
 
 /** Part of a study document: fields as options give them. */
 type Fields = Record<string, unknown>;
@@ -53,6 +49,8 @@ function readWords(option: StudyOption, words: string | boolean | string[]): unk
       return parseObjectives(words);
     case "task weights":
       return parseTaskWeights(words);
+    case "task drops":
+      return parseTaskDrops(words);
     case "gates":
       return parseGates(words);
     case "sampling":

@@ -1,0 +1,118 @@
+import type { Evaluation } from "../ports.ts";
+import { taskLimit } from "../metrics/metric_words.ts";
+import type { Spec } from "../schemas/spec.ts";
+import type { ConstraintVerdict } from "../schemas/trial.ts";
+import { ofTask } from "./quality.ts";
+import {
+  type PairedSequence,
+  pairedSequence,
+  sampleKey,
+  sampleOrder,
+  samplesUntilDecided,
+} from "./sequence/paired_sequence.ts";
+import {
+  judgeSequence,
+  judgeTaken,
+  LEVEL,
+  openVerdict,
+  sequenceInterval,
+  type SequentialVerdict,
+} from "./sequence/verdict.ts";
+import { pairBySample, pairedDifference } from "./statistics.ts";
+
+/** What a trial loses on a task that has a limit of its own. */
+export interface TaskDrop {
+  readonly task: string;
+  readonly limit: number;
+  /** Baseline − trial, over all samples that both have. */
+  readonly drop: number;
+  readonly sequence: PairedSequence;
+}
+
+/** Every task with a limit that both sides have samples of. */
+export function taskDrops(
+  { tasks, constraints: { max_task_drops = {} } }: Spec,
+  reference: Pick<Evaluation, "samples">,
+  other: Pick<Evaluation, "samples">,
+): TaskDrop[] {
+  return tasks.flatMap((plan) => {
+    const { task } = plan;
+    const limit = max_task_drops[task];
+    const samples = ofTask(reference, task);
+    const { pairs } = pairBySample(samples, ofTask(other, task));
+    if (limit === undefined || pairs.length === 0) return [];
+    const scores = new Map(other.samples.map((sample) => [sampleKey(sample), sample.score]));
+    const sequence = pairedSequence(sampleOrder([{ plan, samples }]), scores);
+    return sequence === null || sequence.n === 0
+      ? []
+      : [{ task, limit, drop: -pairedDifference(pairs).mean, sequence }];
+  });
+}
+
+/** The level at which Holm's procedure decides each claim; null: it does not. */
+function holmLevels(pValues: readonly number[]): (number | null)[] {
+  const order = pValues.map((_, i) => i).sort((i, j) => pValues[i]! - pValues[j]!);
+  const levels = pValues.map((): number | null => null);
+  for (const [rank, index] of order.entries()) {
+    const level = LEVEL / (pValues.length - rank);
+    if (pValues[index]! > level) break;
+    levels[index] = level;
+  }
+  return levels;
+}
+
+type TaskVerdict = Pick<SequentialVerdict, "verdict" | "n" | "exact">;
+
+/**
+ * Each task's verdict, at any look: in at most one study of 20 any of its tasks is "met" wrongly, and
+ * in at most one any is "violated" wrongly (Holm on p-values that hold at any look). A task of which
+ * all samples that exist are taken is decided by them, without an error.
+ */
+export function judgeTasks(drops: readonly TaskDrop[]): TaskVerdict[] {
+  const looked = drops.map(({ sequence: { drawn }, limit }) => ({
+    ...judgeSequence(drawn, limit),
+    whole: openVerdict(drawn, limit),
+  }));
+  const levels = (side: "met" | "violated", p: "p_within" | "p_beyond") =>
+    holmLevels(
+      looked.map((one) => one.whole.exact ? (one.whole.verdict === side ? 0 : 1) : one[p]),
+    );
+  const [met, violated] = [levels("met", "p_within"), levels("violated", "p_beyond")];
+  return drops.map(({ sequence: { drawn, n }, limit }, i) => {
+    const both = met[i] != null && violated[i] != null; // capitals of looks that exclude each other
+    const level = both ? Math.min(met[i]!, violated[i]!) : met[i] ?? violated[i] ?? null;
+    return level === null
+      ? { verdict: "undecided", n, exact: false }
+      : judgeTaken(drawn, limit, level);
+  });
+}
+
+/** A verdict for every task that has a limit, its interval at a level shared by all of them. */
+export function taskVerdicts(
+  { constraints: { max_task_drops = {} } }: Spec,
+  drops: readonly TaskDrop[],
+): ConstraintVerdict[] {
+  const judged = judgeTasks(drops);
+  return Object.entries(max_task_drops).map(([task, threshold]) => {
+    const constraint = taskLimit(task);
+    const i = drops.findIndex((one) => one.task === task);
+    if (i < 0) {
+      const nothing = { value: null, interval: null, samples_to_decide: null };
+      return { constraint, threshold, verdict: "unmeasured", ...nothing };
+    }
+    const { drop, sequence } = drops[i]!;
+    const { verdict, n: decided_at, exact } = judged[i]!;
+    const undecided = verdict === "undecided";
+    return {
+      ...{ constraint, threshold, value: drop, verdict },
+      interval: sequenceInterval(sequence.drawn, LEVEL / drops.length),
+      samples_to_decide: undecided
+        ? samplesUntilDecided(sequence, drop, threshold, drops.length)
+        : null,
+      evidence: {
+        ...{ samples: sequence.n, existing: sequence.existing, exact },
+        decided_at: undecided ? null : decided_at,
+      },
+    };
+  });
+}
