@@ -137,7 +137,9 @@ export const CELLS: readonly Cell[] = [
   {
     name: "kept layers",
     set: "kept",
-    asked: { kept: { ...CALIBRATION, formats: TWELVE, bits: 3.75 } },
+    asked: {
+      kept: { ...CALIBRATION, formats: TWELVE, bits: 3.75, threads: navigator.hardwareConcurrency },
+    },
   },
   ...BUDGETS.flatMap((bits) => mix(bits, true)),
   ...BETWEEN,

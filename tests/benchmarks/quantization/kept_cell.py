@@ -38,13 +38,18 @@ def timed(found: dict[str, Any], name: str) -> Iterator[None]:
 def kept(asked: dict[str, Any], parent: Path) -> dict[str, Any]:
     """Seconds and bytes of every layer in every format, of their scores, of the solver.
 
-    asked: "kept" holds "formats", "windows", "tokens" and "bits", the budget that is solved for
+    asked: "kept" holds "formats", "windows", "tokens", "threads" and "bits", the budget that is
+        solved for
     """
+    import torch
+
     how, folder = asked["kept"], Path(asked["folder"]) / "layers"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     layout, path = layout_of(str(parent)), calibration(asked, parent)
-    context = Context(parent, layout, silent_report(1), SEED, path, layer_cache=folder)
+    torch.set_num_threads(how["threads"])
+    report = silent_report(how["threads"])
+    context = Context(parent, layout, report, SEED, path, layer_cache=folder)
     found: dict[str, Any] = {"load": os.getloadavg()[0]}
     formats, layers = formats_of(how["formats"]), layout.linear
     windows = context.calibration(how["windows"], how["tokens"])
@@ -70,6 +75,7 @@ def kept(asked: dict[str, Any], parent: Path) -> dict[str, Any]:
         with timed(found, f"{name}curve"):
             mix.curve(candidates, weights)
     return found | {
+        "threads": how["threads"],
         "formats": len(formats),
         "layers": len(layers),
         "kept_bytes": kept_bytes,

@@ -41,6 +41,7 @@ export const Kept = z.object({
   curve_seconds: seconds,
   free_solve_seconds: seconds,
   free_curve_seconds: seconds,
+  threads: z.number().default(1),
   formats: z.number(),
   layers: z.number(),
   kept_bytes: z.number(),
