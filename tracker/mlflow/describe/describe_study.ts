@@ -26,6 +26,8 @@ export function describeOpening(study: KnownStudy, record: StudyOpened): Effect[
   const { request, facts, spec, provenance } = record;
   const to = { study_id: record.study_id, trial_id: null };
   const objectives = spec.objectives.map(({ metric, direction }) => `${metric}:${direction}`);
+  const { max_task_drops = {}, ...constraints } = spec.constraints;
+  const drops = Object.entries(max_task_drops).map(([task, limit]) => `${task}=${limit}`);
   const asked = params({
     model: facts.model.model_name,
     model_revision: facts.model.revision,
@@ -38,7 +40,8 @@ export function describeOpening(study: KnownStudy, record: StudyOpened): Effect[
     device: facts.device.device_name,
     seed: request.seed,
     objectives: objectives.join(","),
-    ...spec.constraints,
+    ...constraints,
+    max_task_drops: drops.length === 0 ? null : drops.join(","),
     budget_seconds: request.budget_seconds,
     max_trials: request.max_trials,
   });

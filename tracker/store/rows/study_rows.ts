@@ -72,6 +72,8 @@ function deviceColumns({ facts: { device, dataset } }: StudyOpened): Row {
 }
 
 function specColumns({ spec }: StudyOpened): Row {
+  // Limits on single tasks stand in constraint_verdicts, as each trial's thresholds.
+  const { max_task_drops: _, ...constraints } = spec.constraints;
   return {
     dataset_class: spec.dataset_class,
     primary_objective: spec.primary_objective,
@@ -79,7 +81,7 @@ function specColumns({ spec }: StudyOpened): Row {
     model_size_gb: spec.model_size_gb,
     required_memory_gb: spec.required_memory_gb,
     preferred_quant: spec.preferred_quant,
-    ...spec.constraints,
+    ...constraints,
     weight_accuracy: spec.reward_weights.accuracy,
     weight_latency: spec.reward_weights.latency,
     weight_memory: spec.reward_weights.memory,
