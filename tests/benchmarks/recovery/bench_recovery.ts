@@ -19,7 +19,7 @@ import { parseArgs } from "node:util";
 import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
 import { PYTHON_ROOT } from "../../../python-backends/home.ts";
 import { benchmarkHome } from "../benchmark_home.ts";
-import { probes, type Recipe, recipes, type Steps } from "./recipes.ts";
+import { probes, type Recipe, recipes, type Steps, uncut } from "./recipes.ts";
 import { KEPT, type KeptRecovery, writePage } from "./recovery_page.ts";
 import { type Measured, recoveryRows, recoveryTable } from "./recovery_rows.ts";
 
@@ -127,6 +127,7 @@ async function heldOutKl(
 
 const number = (value: unknown) => typeof value === "number" ? value : null;
 
+/** What a study of recipes has of each, and of the original. */
 async function measured(place: Place, store: string, asked: readonly Recipe[]) {
   const rows = await sql(
     place,
@@ -154,7 +155,7 @@ async function measured(place: Place, store: string, asked: readonly Recipe[]) {
   );
   say(`KL of ${models.length} models on held-out text`);
   const kl = await heldOutKl(place, String(location), Object.fromEntries(models));
-  const all = trials.map((row): readonly [Recipe, Measured] => {
+  const found = trials.map((row): readonly [Recipe, Measured] => {
     const n = Number(row["number"]);
     const methods = asked[n - 1]!.actions.map(({ method }) => method).join(" + ");
     if (row["methods"] !== methods) throw new Error(`Trial ${n} is ${row["methods"]}: ${methods}`);
@@ -173,7 +174,7 @@ async function measured(place: Place, store: string, asked: readonly Recipe[]) {
       kl: kl[String(n)] ?? null,
     }];
   });
-  return recoveryRows(all, number(baseline?.["perplexity"]));
+  return { found, original: number(baseline?.["perplexity"]) };
 }
 
 async function main(): Promise<void> {
@@ -197,7 +198,7 @@ async function main(): Promise<void> {
     .join("-");
   const home = await benchmarkHome(name);
   if (values.fresh) {
-    for (const made of ["probe", "study", "artifacts"]) {
+    for (const made of ["probe", "study", "uncut", "artifacts"]) {
       await rm(join(home, made), { recursive: true, force: true });
     }
   }
@@ -206,8 +207,10 @@ async function main(): Promise<void> {
   say(`${minutes} minutes: ${steps.lora} steps of LoRA, ${steps.distill} of distillation`);
   const asked = recipes(steps).filter(({ cut }) => cut.includes(values.only));
   if (asked.length === 0) throw new Error(`No cut is named like "${values.only}"`);
-  const store = await study(place, "study", asked);
-  const rows = await measured(place, store, asked);
+  const { found, original } = await measured(place, await study(place, "study", asked), asked);
+  const alike = uncut(steps);
+  const trained = await measured(place, await study(place, "uncut", alike), alike);
+  const rows = recoveryRows([...found, ...trained.found], original);
   console.log(recoveryTable(rows));
   if (!values.quick && values.only === "") {
     const kept: KeptRecovery = { minutes, steps, cores: navigator.hardwareConcurrency, rows };

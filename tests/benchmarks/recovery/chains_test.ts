@@ -10,7 +10,7 @@ function row(own: Partial<RecoveryRow>): RecoveryRow {
     ...{ cut: "nothing", recovery: "none", rounding: "int8", state: "completed" },
     ...{ accuracy: null, accuracy_drop: null, drop_low: null, drop_high: null },
     ...{ perplexity: 40, latency_ratio: 0.5, size_bytes: 100e6, training_seconds: null },
-    ...{ kl: null, kl_low: null, kl_high: null, won_back: null },
+    ...{ kl: null, kl_low: null, kl_high: null, won_back: null, won_back_alike: null },
     ...{ kl_windows: [0.2, 0.3, 0.2, 0.3, 0.2, 0.3, 0.2, 0.3] },
     ...own,
   };

@@ -61,6 +61,13 @@ function recovering(recovery: Recovery, steps: Steps): ActionInput[] {
   return [{ agent, method: recovery, params: { steps: steps[recovery] } }];
 }
 
+/** The original trained alike: what training does where nothing is to be won back. */
+export function uncut(steps: Steps): Recipe[] {
+  return (["lora", "distill"] as const).map((recovery) => (
+    { cut: "nothing", recovery, rounding: null, actions: recovering(recovery, steps) }
+  ));
+}
+
 /** Every recipe; a chain's prefix is made once, as it is another recipe's whole. */
 export function recipes(steps: Steps): Recipe[] {
   const plain = CUTS.flatMap(({ cut, action, recovered }) =>

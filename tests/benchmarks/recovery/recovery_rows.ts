@@ -29,6 +29,8 @@ export interface RecoveryRow extends Omit<Measured, "kl"> {
   readonly kl_high: number | null;
   /** Share of the log-likelihood lost by the cut that the recovery has won back; null: no recovery. */
   readonly won_back: number | null;
+  /** The same beside the uncut model trained alike, which learns the text's manner too. */
+  readonly won_back_alike: number | null;
 }
 
 /** Quantiles of Student's t at 97.5 % by degrees of freedom, and that of the normal beyond. */
@@ -71,24 +73,26 @@ export function wonBack(original: number, cut: number, recovered: number): numbe
   return (Math.log(cut) - Math.log(recovered)) / (Math.log(cut) - Math.log(original));
 }
 
-function wonBackBy(
-  recipe: Recipe,
-  own: Measured,
-  all: readonly (readonly [Recipe, Measured])[],
-  original: number | null,
-): number | null {
-  if (recipe.recovery === "none" || recipe.rounding !== null) return null;
-  const cut =
-    all.find(([other]) =>
-      other.cut === recipe.cut && other.recovery === "none" && other.rounding === null
-    )?.[1].perplexity ?? null;
-  if (cut === null || original === null || own.perplexity === null) return null;
-  return wonBack(original, cut, own.perplexity);
+type All = readonly (readonly [Recipe, Measured])[];
+
+/** Perplexity of a recipe that ends without a rounding. */
+function perplexityOf(all: All, cut: string, recovery: Recovery): number | null {
+  return all.find(([one]) => one.cut === cut && one.recovery === recovery && one.rounding === null)
+    ?.[1].perplexity ?? null;
+}
+
+/** Of what the cut lost beside a model of this perplexity, the share that its recovery won back. */
+function wonBackBy(recipe: Recipe, own: Measured, all: All, beside: number | null): number | null {
+  const { cut, recovery, rounding } = recipe;
+  if (recovery === "none" || rounding !== null || cut === "nothing") return null;
+  const lost = perplexityOf(all, cut, "none");
+  if (lost === null || beside === null || own.perplexity === null) return null;
+  return wonBack(beside, lost, own.perplexity);
 }
 
 /** A row a recipe that was measured; `original`: the baseline's perplexity. */
 export function recoveryRows(
-  all: readonly (readonly [Recipe, Measured])[],
+  all: All,
   original: number | null,
 ): RecoveryRow[] {
   return all.map(([recipe, measured]) => {
@@ -97,7 +101,9 @@ export function recoveryRows(
     const { cut, recovery, rounding } = recipe;
     const won_back = wonBackBy(recipe, measured, all, original);
     const kl_windows = kl?.map((one) => Number(one.toPrecision(5))) ?? null;
-    const own = { kl: mean, kl_windows, kl_low: low, kl_high: high, won_back };
+    const alike = perplexityOf(all, "nothing", recovery);
+    const won_back_alike = wonBackBy(recipe, measured, all, alike);
+    const own = { kl: mean, kl_windows, kl_low: low, kl_high: high, won_back, won_back_alike };
     return { cut, recovery, rounding, ...figures, ...own };
   });
 }
@@ -109,10 +115,26 @@ function significant(value: number | null): string {
   return Math.abs(value) >= 1000 ? value.toExponential(1) : String(Number(value.toPrecision(3)));
 }
 
+const percent = (share: number) => `${digits(100 * share, 0)} %`;
+
+function wonBackText({ won_back, won_back_alike }: RecoveryRow): string {
+  const alike = won_back_alike === null ? "" : ` (${percent(won_back_alike)})`;
+  return percent(won_back!) + alike;
+}
+
 /** The table as Markdown. */
 export function recoveryTable(rows: readonly RecoveryRow[]): string {
   const head = [
-    ...["cut", "then", "KL", "perplexity", "won back", "accuracy", "drop (95 %)", "latency ×"],
+    ...[
+      "cut",
+      "then",
+      "KL",
+      "perplexity",
+      "won back (alike)",
+      "accuracy",
+      "drop (95 %)",
+      "latency ×",
+    ],
     ...["MB", "training, min"],
   ];
   const lines = rows.map((row) => {
@@ -127,7 +149,7 @@ export function recoveryTable(rows: readonly RecoveryRow[]): string {
     const minutes = row.training_seconds === null ? null : row.training_seconds / 60;
     return [
       ...[row.cut, then, significant(row.kl), significant(row.perplexity)],
-      row.won_back === null ? "" : `${digits(100 * row.won_back, 0)} %`,
+      row.won_back === null ? "" : wonBackText(row),
       ...[digits(row.accuracy, 3), `${digits(row.accuracy_drop, 3)}${range}`],
       ...[
         digits(row.latency_ratio, 2),

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { recipes } from "./recipes.ts";
+import { recipes, uncut } from "./recipes.ts";
 import { meanKl, type Measured, recoveryRows, recoveryTable, wonBack } from "./recovery_rows.ts";
 
 Deno.test("every cut is there alone, what is recovered after both recoveries, each recipe once", () => {
@@ -49,7 +49,9 @@ Deno.test("the table has a line a recipe, and what was not measured as such", ()
     training_seconds: null,
     kl: null,
   };
-  const [cut, tuned] = recipes({ lora: 30, distill: 20 }).filter((one) => one.cut === "2 blocks");
+  const steps = { lora: 30, distill: 20 };
+  const [cut, tuned] = recipes(steps).filter((one) => one.cut === "2 blocks");
+  const [alike] = uncut(steps);
   const rows = recoveryRows([
     [cut!, { ...none, state: "completed", perplexity: 80, kl: [0.4, 0.6], size_bytes: 2e8 }],
     [tuned!, {
@@ -61,13 +63,16 @@ Deno.test("the table has a line a recipe, and what was not measured as such", ()
       drop_high: 0.15,
       training_seconds: 90,
     }],
+    [alike!, { ...none, perplexity: 10 }],
   ], 20);
   assert.ok(Math.abs(rows[1]!.won_back! - 0.5) < 1e-12);
   assert.equal(rows[0]!.won_back, null);
+  assert.ok(Math.abs(rows[1]!.won_back_alike! - 1 / 3) < 1e-12, "of 80 beside 10");
+  assert.equal(rows[2]!.won_back, null, "nothing was cut there");
   const [, , first, second] = recoveryTable(rows).split("\n");
   assert.equal(first, "| 2 blocks |  | 0.5 | 80 |  | – | – | – | 200 |  |");
   assert.equal(
     second,
-    "| 2 blocks | lora | – | 40 | 50 % | 0.500 | 0.100 (0.050 to 0.150) | – | – | 1.5 |",
+    "| 2 blocks | lora | – | 40 | 50 % (33 %) | 0.500 | 0.100 (0.050 to 0.150) | – | – | 1.5 |",
   );
 });
