@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from "commander";
 import { addConvertCommand } from "./conversion/add_convert.ts";
 import { addPassOnCommands } from "./publish/pass_on_commands.ts";
-import type { StudyOption } from "./commands/study_option.ts";
+import type { StudyOption } from "./commands/input/study_option.ts";
 import { type RunOptions, STUDY_OPTIONS } from "./commands/study_options.ts";
 import { addLayerCommands } from "./mix/add_commands.ts";
 import { addStagesCommand } from "./stages/add_command.ts";

@@ -1,4 +1,4 @@
-import type { Reads, StudyOption } from "./study_option.ts";
+import type { Reads, StudyOption } from "./input/study_option.ts";
 
 // `pare --help` reads this file: it imports types alone.
 

@@ -19,7 +19,7 @@ import {
   parseTaskWeights,
   parseWhole,
 } from "./parse_values.ts";
-import type { StudyOption } from "../study_option.ts";
+import type { StudyOption } from "./study_option.ts";
 import { flagName, optionName, type RunOptions, STUDY_OPTIONS } from "../study_options.ts";
 
 /** Part of a study document: fields as options give them. */

@@ -1,4 +1,4 @@
-import type { StudyRequest } from "../../core/mod.ts";
+import type { StudyRequest } from "../../../core/mod.ts";
 
 /** Where in the request a value goes. */
 type Field =
