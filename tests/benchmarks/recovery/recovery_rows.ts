@@ -142,7 +142,9 @@ export function recoveryTable(rows: readonly RecoveryRow[]): string {
       ...(row.recovery === "none" ? [] : [row.recovery]),
       ...(row.rounding === null ? [] : [row.rounding]),
     ].join(", ");
-    const range = row.drop_low === null
+    // All questions were asked: nothing is open about this benchmark.
+    const exact = row.drop_low !== null && row.drop_high! - row.drop_low < 1e-9;
+    const range = row.drop_low === null || exact
       ? ""
       : ` (${digits(row.drop_low, 3)} to ${digits(row.drop_high, 3)})`;
     const size = row.size_bytes === null ? null : row.size_bytes / 1e6;
