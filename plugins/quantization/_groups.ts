@@ -115,9 +115,11 @@ export function dividesRows(group: number, rows: readonly number[]): Support {
   if (group === -1) return { ok: true };
   const odd = rows.find((row) => row % group !== 0);
   if (odd === undefined) return { ok: true };
+  const fits = GROUP_SIZES.findLast((size) => size > 0 && rows.every((row) => row % size === 0));
+  const instead = fits === undefined ? "" : `; ${fits} divides all`;
   return {
     ok: false,
-    reason: `a group size of ${group} does not divide the rows of ${odd} weights`,
+    reason: `a group size of ${group} does not divide the rows of ${odd} weights${instead}`,
   };
 }
 
