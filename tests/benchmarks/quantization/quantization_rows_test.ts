@@ -92,8 +92,9 @@ Deno.test("the table of kept layers has each mix beside the same calibrated anew
     0.05,
   ]);
   const kept = Row.parse({
-    ...{ name: "kept layers", set: "kept", cores: 2, load: 2, formats: 12, layers: 210 },
+    ...{ name: "kept layers", set: "kept", cores: 2, load: 2, threads: 2, formats: 12 },
     ...{
+      layers: 210,
       kept_bytes: 7.2e8,
       peak_memory_bytes: 1e9,
       ...Object.fromEntries([...seconds, ...solved]),
@@ -102,7 +103,10 @@ Deno.test("the table of kept layers has each mix beside the same calibrated anew
   const mix = { ...row("mix 3.25", 3.25, [0.2, 0.3]), set: "mixes", encode_processor_seconds: 2 };
   const anew = { ...row("mix 3.25 anew", 3.25, [0.1, 0.3]), set: "mixes" };
   const text = keptTable([kept, Row.parse(mix), Row.parse(anew)]);
-  assert.match(text, /\| 210 layers in 12 formats \| 90 s, 60 s of processor \|\n.*720 MB/);
+  assert.match(
+    text,
+    /\| 210 layers in 12 formats \| 90 s by 2 threads, 60 s of processor \|\n.*720 MB/,
+  );
   assert.match(
     text,
     /\| mix 3\.25: .* \| 2 s; 10 s of processor \(5\.0 times\); KL 0\.25; 0\.2 \|/,

@@ -114,7 +114,9 @@ export function keptTable(rows: readonly Row[]): string {
   const lines = kept === undefined ? [] : [
     [
       `${kept.layers} layers in ${kept.formats} formats`,
-      `${seconds(kept.make_seconds)} s by ${kept.threads} threads, ` +
+      `${seconds(kept.make_seconds)} s by ${kept.threads} ${
+        kept.threads === 1 ? "thread" : "threads"
+      }, ` +
       `${seconds(kept.make_processor_seconds)} s of processor`,
     ],
     ["their bytes", `${(kept.kept_bytes / 1e6).toFixed(0)} MB`],
