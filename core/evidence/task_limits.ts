@@ -29,6 +29,10 @@ export interface TaskDrop {
   readonly sequence: PairedSequence;
 }
 
+/** Limits on single tasks that a study claims to keep. */
+export const claimsOf = ({ max_task_drops = {} }: Spec["constraints"]): number =>
+  Object.keys(max_task_drops).length;
+
 /** Every task with a limit that both sides have samples of. */
 export function taskDrops(
   { tasks, constraints: { max_task_drops = {} } }: Spec,
@@ -49,12 +53,15 @@ export function taskDrops(
   });
 }
 
-/** The level at which Holm's procedure decides each claim; null: it does not. */
-function holmLevels(pValues: readonly number[]): (number | null)[] {
+/**
+ * The level at which Holm's procedure decides each of `claims`; null: it does not. Those that have no
+ * p-value yet count: how many are claimed must not depend on what has been read.
+ */
+function holmLevels(pValues: readonly number[], claims: number): (number | null)[] {
   const order = pValues.map((_, i) => i).sort((i, j) => pValues[i]! - pValues[j]!);
   const levels = pValues.map((): number | null => null);
   for (const [rank, index] of order.entries()) {
-    const level = LEVEL / (pValues.length - rank);
+    const level = LEVEL / (claims - rank);
     if (pValues[index]! > level) break;
     levels[index] = level;
   }
@@ -67,8 +74,13 @@ type TaskVerdict = Pick<SequentialVerdict, "verdict" | "n" | "exact">;
  * Each task's verdict, at any look: in at most one study of 20 any of its tasks is "met" wrongly, and
  * in at most one any is "violated" wrongly (Holm on p-values that hold at any look). A task of which
  * all samples that exist are taken is decided by them, without an error.
+ *
+ * claims: limits of the study, those on tasks that were not read included
  */
-export function judgeTasks(drops: readonly TaskDrop[]): TaskVerdict[] {
+export function judgeTasks(
+  drops: readonly TaskDrop[],
+  claims: number,
+): TaskVerdict[] {
   const looked = drops.map(({ sequence: { drawn }, limit }) => ({
     ...judgeSequence(drawn, limit),
     whole: openVerdict(drawn, limit),
@@ -76,6 +88,7 @@ export function judgeTasks(drops: readonly TaskDrop[]): TaskVerdict[] {
   const levels = (side: "met" | "violated", p: "p_within" | "p_beyond") =>
     holmLevels(
       looked.map((one) => one.whole.exact ? (one.whole.verdict === side ? 0 : 1) : one[p]),
+      claims,
     );
   const [met, violated] = [levels("met", "p_within"), levels("violated", "p_beyond")];
   return drops.map(({ sequence: { drawn, n }, limit }, i) => {
@@ -89,10 +102,12 @@ export function judgeTasks(drops: readonly TaskDrop[]): TaskVerdict[] {
 
 /** A verdict for every task that has a limit, its interval at a level shared by all of them. */
 export function taskVerdicts(
-  { constraints: { max_task_drops = {} } }: Spec,
+  { constraints }: Spec,
   drops: readonly TaskDrop[],
 ): ConstraintVerdict[] {
-  const judged = judgeTasks(drops);
+  const { max_task_drops = {} } = constraints;
+  const claims = claimsOf(constraints);
+  const judged = judgeTasks(drops, claims);
   return Object.entries(max_task_drops).map(([task, threshold]) => {
     const constraint = taskLimit(task);
     const i = drops.findIndex((one) => one.task === task);
@@ -105,10 +120,8 @@ export function taskVerdicts(
     const undecided = verdict === "undecided";
     return {
       ...{ constraint, threshold, value: drop, verdict },
-      interval: sequenceInterval(sequence.drawn, LEVEL / drops.length),
-      samples_to_decide: undecided
-        ? samplesUntilDecided(sequence, drop, threshold, drops.length)
-        : null,
+      interval: sequenceInterval(sequence.drawn, LEVEL / claims),
+      samples_to_decide: undecided ? samplesUntilDecided(sequence, drop, threshold, claims) : null,
       evidence: {
         ...{ samples: sequence.n, existing: sequence.existing, exact },
         decided_at: undecided ? null : decided_at,

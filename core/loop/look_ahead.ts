@@ -9,7 +9,7 @@ import { rungThreshold } from "../evidence/gates.ts";
 import { looksOf, type RowsByTask } from "../evidence/sequence/looks.ts";
 import { sampleOrder, samplesUntilDecided } from "../evidence/sequence/paired_sequence.ts";
 import { judgeSequence, LEVEL, sequenceInterval } from "../evidence/sequence/verdict.ts";
-import { judgeTasks, taskDrops } from "../evidence/task_limits.ts";
+import { claimsOf, judgeTasks, taskDrops } from "../evidence/task_limits.ts";
 import type { Evaluation } from "../ports.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
 import { isLikelihoodRung } from "../spec/rungs.ts";
@@ -114,7 +114,9 @@ async function lookAhead(
     if (compared === null) continue;
     const tasks = isDecisive(fidelity) ? taskDrops(spec, reference, evaluation) : [];
     const found = { quality: compared, tasks };
-    if (endsAt(draft, found, limit, all) || endsByTask(draft, found, all)) {
+    if (
+      endsAt(draft, found, limit, all) || endsByTask(draft, found, claimsOf(spec.constraints), all)
+    ) {
       return { ending: { state: "stopped", failure: null } };
     }
   }
@@ -149,12 +151,12 @@ function endsAt(draft: Draft, found: Compared, limit: number, all: number): bool
 }
 
 /** Whether they show that it loses more on a task than that one's limit. */
-function endsByTask(draft: Draft, found: Compared, all: number): boolean {
-  const judged = judgeTasks(found.tasks);
+function endsByTask(draft: Draft, found: Compared, claims: number, all: number): boolean {
+  const judged = judgeTasks(found.tasks, claims);
   const i = judged.findIndex(({ verdict }) => verdict === "violated");
   if (i < 0) return false;
   const { task, drop, limit, sequence } = found.tasks[i]!;
-  const interval = sequenceInterval(sequence.drawn, LEVEL / judged.length)!;
+  const interval = sequenceInterval(sequence.drawn, LEVEL / claims)!;
   endDecided(draft, found, all, {
     what: `drop of ${task}`,
     drop,

@@ -2,7 +2,7 @@
 import { execa } from "execa";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { keptLines } from "../cells/kept_lines.ts";
+import { readLines } from "../cells/kept_lines.ts";
 import { withTable } from "../cells/kept_tables.ts";
 import { isQuantized, Row } from "../quantization/quantization_rows.ts";
 import { KeptCell } from "../stages/stage_rows.ts";
@@ -30,8 +30,8 @@ export async function keptRecovery(): Promise<KeptRecovery> {
 
 /** Models that a quantizer or a codec alone has made in the other benchmarks, which time none. */
 export async function quantizedElsewhere(): Promise<Alone[]> {
-  const methods = await keptLines(Row, QUANTIZATION, false);
-  const codecs = await keptLines(KeptCell, STAGES, false);
+  const methods = readLines(Row, await readFile(QUANTIZATION, "utf8"));
+  const codecs = readLines(KeptCell, await readFile(STAGES, "utf8"));
   const quantized = methods.filter(isQuantized)
     .filter(({ set, name }) => set === "methods" && name !== "original");
   return [...quantized, ...codecs].map(({ name, size_bytes, kl }) => (

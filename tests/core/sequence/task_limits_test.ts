@@ -53,17 +53,20 @@ function drops(spec: Spec, lost: Readonly<Record<string, readonly [n: number, pe
   return taskDrops(spec, of(false), of(true));
 }
 
+/** Every task that has a limit has samples. */
+const judge = (all: readonly TaskDrop[]) => judgeTasks(all, all.length);
+
 Deno.test("what one claim would decide several must show more of, by Holm over the tasks", () => {
   const spec = specOf(["a", "b", "c"]);
   // 175 samples without a change decide a single claim of at most 0.02, and not one of three.
   const alone = (n: number) => drops(specOf(["a"]), { a: [n, 0] });
   let n = 50;
-  while (judgeTasks(alone(n))[0]!.verdict === "undecided") n += 50;
+  while (judge(alone(n))[0]!.verdict === "undecided") n += 50;
   const open = { b: [100, 4], c: [50, 0] } as const;
-  const [together] = judgeTasks(drops(spec, { a: [n, 0], ...open }));
-  assert.equal(judgeTasks(alone(n))[0]!.verdict, "met");
+  const [together] = judge(drops(spec, { a: [n, 0], ...open }));
+  assert.equal(judge(alone(n))[0]!.verdict, "met");
   assert.equal(together!.verdict, "undecided", `${n} samples`);
-  const far = judgeTasks(drops(spec, { a: [4 * n, 0], ...open }));
+  const far = judge(drops(spec, { a: [4 * n, 0], ...open }));
   assert.equal(far[0]!.verdict, "met");
   assert.ok(far[0]!.n > n && far[0]!.n < 4 * n, "at the look that showed it");
 });
@@ -71,10 +74,10 @@ Deno.test("what one claim would decide several must show more of, by Holm over t
 Deno.test("the last open claim is asked for as little as a single one", () => {
   const spec = specOf(["a", "b"]);
   const sure = drops(specOf(["b"]), { b: [2000, 0] });
-  assert.equal(judgeTasks(sure)[0]!.verdict, "met");
+  assert.equal(judge(sure)[0]!.verdict, "met");
   let n = 50;
-  while (judgeTasks(drops(specOf(["a"]), { a: [n, 0] }))[0]!.verdict === "undecided") n += 50;
-  const both = judgeTasks(drops(spec, { a: [n, 0], b: [2000, 0] }));
+  while (judge(drops(specOf(["a"]), { a: [n, 0] }))[0]!.verdict === "undecided") n += 50;
+  const both = judge(drops(spec, { a: [n, 0], b: [2000, 0] }));
   assert.deepEqual(both.map(({ verdict }) => verdict), ["met", "met"]);
 });
 
@@ -95,19 +98,27 @@ Deno.test("at a drop that is the limit itself hardly a study says of any task th
     const found = taskDrops(spec, { samples: scores.flatMap(([before]) => before) }, {
       samples: scores.flatMap(([, after]) => after),
     });
-    const judged = judgeTasks(found).map(({ verdict }) => verdict);
+    const judged = judge(found).map(({ verdict }) => verdict);
     for (const side of ["met", "violated"] as const) if (judged.includes(side)) wrong[side]++;
   }
   const most = 0.05 + (WHOLE_CAMPAIGN ? 0 : 0.05);
   assert.ok(wrong.met / studies <= most && wrong.violated / studies <= most, JSON.stringify(wrong));
 });
 
+Deno.test("a limit on a task that was not read yet counts among the claims", () => {
+  let n = 50;
+  while (judge(drops(specOf(["a"]), { a: [n, 0] }))[0]!.verdict === "undecided") n += 50;
+  const verdictIn = (spec: Spec) => taskVerdicts(spec, drops(spec, { a: [n, 0] }))[0]!.verdict;
+  assert.equal(verdictIn(specOf(["a"])), "met");
+  assert.equal(verdictIn(specOf(["a", "b", "c"])), "undecided");
+});
+
 Deno.test("all samples that exist decide a task exactly, whatever is open elsewhere", () => {
   const spec = specOf(["a", "b"], 200);
   const found = drops(spec, { a: [200, 50], b: [60, 20] });
-  const [a, b] = judgeTasks(found);
+  const [a, b] = judge(found);
   assert.deepEqual([a!.verdict, a!.exact, b!.verdict], ["met", true, "undecided"]);
-  const [over] = judgeTasks(drops(spec, { a: [200, 40] })); // 5 of 200: 0.025
+  const [over] = judge(drops(spec, { a: [200, 40] })); // 5 of 200: 0.025
   assert.deepEqual([over!.verdict, over!.exact], ["violated", true]);
 });
 
