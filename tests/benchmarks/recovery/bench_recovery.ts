@@ -6,6 +6,7 @@
  *     deno task bench:recovery --minutes 2    # less training
  *     deno task bench:recovery --quick        # the tiny model: tries the benchmark itself
  *     deno task bench:recovery --only "2 blocks"   # cuts named so, in a study of their own
+ *     deno task bench:recovery --again "2 blocks"  # the kept rows of cuts named so, measured again
  *     deno task bench:recovery --page         # measures nothing: the page's tables of what is kept
  *     deno task bench:recovery --fresh        # forgets what an earlier run measured
  */
@@ -20,8 +21,8 @@ import { ensureEnvironment } from "../../../python-backends/environments/environ
 import { PYTHON_ROOT } from "../../../python-backends/home.ts";
 import { benchmarkHome } from "../benchmark_home.ts";
 import { probes, type Recipe, recipes, type Steps, uncut } from "./recipes.ts";
-import { KEPT, type KeptRecovery, writePage } from "./recovery_page.ts";
-import { type Measured, recoveryRows, recoveryTable } from "./recovery_rows.ts";
+import { KEPT, type KeptRecovery, keptRecovery, writePage } from "./recovery_page.ts";
+import { type Measured, recoveryRows, recoveryTable, withRows } from "./recovery_rows.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const SCRIPT = fileURLToPath(new URL("./heldout_kl.py", import.meta.url));
@@ -177,6 +178,20 @@ async function measured(place: Place, store: string, asked: readonly Recipe[]) {
   return { found, original: number(baseline?.["perplexity"]) };
 }
 
+/** Recipes that are kept, measured again with as many steps: their rows take the kept ones' places. */
+async function again(cut: string): Promise<void> {
+  const kept = await keptRecovery();
+  const asked = recipes(kept.steps).filter((recipe) => recipe.cut.includes(cut));
+  if (asked.length === 0) throw new Error(`No cut is named like "${cut}"`);
+  const part = cut.replace(/[^a-z0-9]+/gi, "_");
+  const home = await benchmarkHome(`recovery-${kept.minutes}-again-${part}`);
+  const place: Place = { home, model: "demo" };
+  const { found, original } = await measured(place, await study(place, "study", asked), asked);
+  const rows = withRows(kept.rows, found, original);
+  await writeFile(KEPT, `${JSON.stringify({ ...kept, rows }, null, 1)}\n`);
+  await writePage();
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -184,10 +199,12 @@ async function main(): Promise<void> {
       quick: { type: "boolean", default: false },
       fresh: { type: "boolean", default: false },
       only: { type: "string", default: "" },
+      again: { type: "string", default: "" },
       page: { type: "boolean", default: false },
     },
   });
   if (values.page) return await writePage();
+  if (values.again !== "") return await again(values.again);
   const minutes = values.quick ? 0.01 : Number(values.minutes);
   if (!(minutes > 0)) {
     console.error(`Cannot train for --minutes ${values.minutes}: say a number above 0`);

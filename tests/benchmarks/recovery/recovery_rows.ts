@@ -108,6 +108,20 @@ export function recoveryRows(
   });
 }
 
+const same = (one: RecoveryRow, other: RecoveryRow) =>
+  one.cut === other.cut && one.recovery === other.recovery && one.rounding === other.rounding;
+
+/** Kept rows with some recipes measured again in their place, and a new recipe's at the end. */
+export function withRows(kept: readonly RecoveryRow[], all: All, original: number | null) {
+  const pairs = kept.map(({ kl_windows, cut, recovery, rounding, ...row }) => (
+    [{ cut, recovery, rounding, actions: [] }, { ...row, kl: kl_windows }] as const
+  ));
+  // What was measured again comes first: it is the one that is found.
+  const again = recoveryRows([...all, ...pairs], original).slice(0, all.length);
+  const added = again.filter((row) => !kept.some((one) => same(one, row)));
+  return [...kept.map((one) => again.find((row) => same(one, row)) ?? one), ...added];
+}
+
 const digits = (value: number | null, count: number) => value === null ? "–" : value.toFixed(count);
 
 function significant(value: number | null): string {

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { recipes, uncut } from "./recipes.ts";
-import { meanKl, type Measured, recoveryRows, recoveryTable, wonBack } from "./recovery_rows.ts";
+import {
+  meanKl,
+  type Measured,
+  recoveryRows,
+  recoveryTable,
+  withRows,
+  wonBack,
+} from "./recovery_rows.ts";
 
 Deno.test("every cut is there alone, what is recovered after both recoveries, each recipe once", () => {
   const all = recipes({ lora: 30, distill: 20 });
@@ -75,4 +82,22 @@ Deno.test("the table has a line a recipe, and what was not measured as such", ()
     second,
     "| 2 blocks | lora | – | 40 | 50 % (33 %) | 0.500 | 0.100 (0.050 to 0.150) | – | – | 1.5 |",
   );
+});
+
+Deno.test("rows measured again take the kept ones' places and are compared with the kept others", () => {
+  const figures = {
+    ...{ state: "completed", accuracy: 0.5, accuracy_drop: 0.1, drop_low: 0.1, drop_high: 0.1 },
+    ...{ latency_ratio: 1, size_bytes: 2e8, training_seconds: null },
+  };
+  const of = (perplexity: number): Measured => ({ ...figures, perplexity, kl: [0.4, 0.6] });
+  const steps = { lora: 30, distill: 20 };
+  const [cut, tuned] = recipes(steps).filter((one) => one.cut === "2 blocks");
+  const [alike] = uncut(steps);
+  const kept = recoveryRows([[cut!, of(80)], [tuned!, of(60)], [alike!, of(30)]], 40);
+  const rows = withRows(kept, [[tuned!, of(50)]], 40);
+  assert.deepEqual([rows[0], rows[2], rows.length], [kept[0], kept[2], 3]);
+  assert.equal(rows[1]!.won_back, wonBack(40, 80, 50));
+  assert.equal(rows[1]!.won_back_alike, wonBack(30, 80, 50));
+  const added = recipes(steps).find((one) => one.cut === "4 blocks")!;
+  assert.deepEqual(withRows(kept, [[added, of(70)]], 40).slice(0, 3), kept);
 });
