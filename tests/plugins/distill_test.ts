@@ -7,6 +7,7 @@ import {
   heldMethods,
   resolveActions,
   totalBytes,
+  withOwnNames,
 } from "../../core/mod.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
@@ -122,4 +123,30 @@ Deno.test("twice the steps where quality was kept, a third of the learning rate 
   const { params } = resolveActions([distill()], methods, facts)[0]!;
   assert.equal(method.next(params, "kept", facts)!["steps"], 80);
   assert.equal(method.next({ ...params, lr: 0.003 }, "lost", facts)!["lr"], 0.001);
+});
+
+Deno.test("gkd takes trl's names, needs a window longer than its prefix, and prices what is written", () => {
+  const gkd = methods.find(({ method }) => method.name === "gkd")!.method;
+  const asked = withOwnNames(
+    [action("distillation", "gkd", { lmbda: 1, beta: 1, temperature: 0.5 })],
+    methods,
+  );
+  const own = { on_policy: 1, jsd_beta: 1, sampling_temperature: 0.5 };
+  assert.deepEqual(asked[0]!.params, own);
+  const { params } = resolveActions([action("distillation", "gkd", own)], methods, facts)[0]!;
+  assert.ok(gkd.accepts(params, facts).ok);
+  const long = gkd.accepts({ ...params, prefix_tokens: 256 }, facts);
+  assert.ok(!long.ok && /256 are not below the 256 tokens of a window/.test(long.reason));
+  assert.ok(gkd.accepts({ ...params, prefix_tokens: 256, on_policy: 0 }, facts).ok);
+  const named = gkd.accepts({ ...params, student_from: "named" }, facts);
+  assert.ok(!named.ok && /let gkd be the first action/.test(named.reason));
+  const seconds = (on_policy: number) => gkd.estimateSeconds({ ...params, on_policy }, facts);
+  assert.ok(seconds(1) > seconds(0));
+  assert.ok(
+    gkd.estimateMemory(params, facts) > method.estimateMemory(
+      resolveActions([distill()], methods, facts)[0]!.params,
+      facts,
+    ),
+  );
+  assert.equal(gkd.seed("balanced", facts), null);
 });

@@ -2,65 +2,36 @@
 
 from __future__ import annotations
 
-import atexit
 import dataclasses
-import functools
 import json
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from distillation_fixtures import (
+    Killed,
+    act,
+    figures,
+    held_out,
+    kl_to_original,
+    narrowed,
+    request,
+)
 from tiny_model import calibration, tiny_copy, tiny_dir
 
 from pare_backends.checkpoint import BitmaskTensor, formula_bytes, read
-from pare_backends.checkpoint.load import load_dequantized
 from pare_backends.failures import StageFailure
 from pare_backends.finetuning.whole_weights import open_weights
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report, silent_report
 from pare_backends.stages import apply, import_model
-from pare_backends.stages.apply import ApplyRequest
 from pare_backends.stages.import_model import ImportModelRequest
 
 TAUGHT = {"lr": 1e-3, "steps": 40, "tokens": 32, "top_k": 16, "batch": 2}
 WEIGHTS = "model.safetensors"
-
-
-class Killed(BaseException):
-    """As abrupt as a killed process: nothing of ours catches it."""
-
-
-@functools.cache
-def answers() -> Path:
-    """What the tiny model answers, kept for every test."""
-    held = tempfile.TemporaryDirectory(prefix="pare-answers-")
-    atexit.register(held.cleanup)
-    return Path(held.name)
-
-
-def request(out: Path, parent: Path, agent: str, method: str, **params: Any) -> ApplyRequest:
-    return ApplyRequest(
-        parent_dir=str(parent),
-        output_dir=str(out),
-        agent=agent,
-        method=method,
-        params=params,
-        calibration_path=None,
-        seed=1,
-        python_path=None,
-        training_path=str(calibration()),
-        original_dir=str(tiny_dir()),
-        original_cache=str(answers()),
-    )
-
-
-def act(out: Path, parent: Path, agent: str, method: str, **params: Any) -> Path:
-    apply.run(request(out, parent, agent, method, **params), silent_report())
-    return out
 
 
 def distill(
@@ -72,37 +43,9 @@ def distill(
     return apply.run(asked, report or silent_report())
 
 
-def figures(done: Mapping[str, Any]) -> dict[str, float]:
-    return {one["metric"]: one["value"] for one in done["figures"]}
-
-
-def held_out() -> Any:
-    """Windows that no training reads: distillation takes the first tokens of each. (16, 31)"""
-    import torch
-    from safetensors.numpy import load_file
-
-    ids = load_file(str(calibration()))["input_ids"][:, 33:]
-    return torch.from_numpy(ids.astype(np.int64))
-
-
-def kl_to_original(directory: Path) -> float:
-    """Mean KL from the original, nats per token, over the whole vocabulary."""
-    import torch
-
-    with torch.inference_mode():
-        teacher, student = (
-            load_dequantized(path)[0](held_out()).logits.log_softmax(-1)
-            for path in (tiny_dir(), directory)
-        )
-        return float((teacher.exp() * (teacher - student)).sum(-1).mean())
-
-
 @pytest.fixture(scope="module")
 def narrow(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tiny model with half of its MLP channels."""
-    out = tmp_path_factory.mktemp("narrow") / "model"
-    cut = {"mlp_ratio": 0.5, "round_to": 32, "importance": "weight"}
-    return act(out, tiny_dir(), "pruning", "channels", **cut)
+    return narrowed(tmp_path_factory.mktemp("narrow") / "model")
 
 
 @pytest.fixture(scope="module")

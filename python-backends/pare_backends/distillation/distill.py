@@ -2,53 +2,41 @@
 original so far learns the original's next-token distributions.
 
 The student is the parent: pruned, narrowed or shallower, initialised from the teacher by whatever
-cut it; or a smaller model of the same tokenizer that the user named. Own code, for what trl's
-GKDTrainer (1.16, in `trl.experimental`) does not do: it keeps the teacher in memory beside the
-student and asks it anew at every step, its temperature is that of sampling and not the loss's,
-weights that pruning made zero would come back, and a killed run does not come to the same bytes.
-The divergences are trl's own to the last digits (a test holds recorded values of its
-`generalized_jsd_loss`). Intel Neural Compressor, which names a distillation too, has none since
-version 3.
+cut it; or a smaller model of the same tokenizer that the user named. The teacher's answers are
+kept, so that it is never in memory beside the student; what the student writes itself is `gkd`'s.
+The divergences are those of trl's `generalized_jsd_loss` to the last digits (a test holds recorded
+values of it). Intel Neural Compressor, which names a distillation too, has none since version 3.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pare_backends.checkpoint import Checkpoint, read
+from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.empty_model import load_config
 from pare_backends.distillation.divergence import DIVERGENCES, FORWARD
 from pare_backends.distillation.loss import DistillationLoss, Mix, layer_map, reward_weights
-from pare_backends.distillation.student import check_floats, check_tokenizers
 from pare_backends.distillation.teacher import Kept, TeacherRows, teacher_dir, teacher_rows
-from pare_backends.failures import StageFailure
-from pare_backends.finetuning.factors import (
-    adapter_of,
-    check_trainable,
-    keep_zeros,
-    kept_weights,
-    tuned_weights,
-    with_weights,
-    wrap,
+from pare_backends.distillation.trained_student import (
+    StudentKnobs,
+    check,
+    closed,
+    opened,
+    schedule_of,
+    student_of,
 )
-from pare_backends.finetuning.whole_weights import open_weights, trained_names, with_parameters
+from pare_backends.failures import StageFailure
 from pare_backends.knobs import choice, integer, real
 from pare_backends.methods.context import Context
-from pare_backends.models.layout import layout_of
-from pare_backends.training import Schedule, Trained, held_out_loss, hold_out, train
-from pare_backends.training.knobs import TrainingKnobs
-from pare_backends.training.schedule import steps_of
+from pare_backends.training import Trained, held_out_loss, hold_out, train
 
 if TYPE_CHECKING:
     import torch
 
-CHAIN, NAMED = "chain", "named"
-ALL, FACTORS, ADAPTER = "all", "factors", "adapter"
-
 
 @dataclass(frozen=True)
-class Params(TrainingKnobs):
+class Params(StudentKnobs):
     """Knobs; the same as in plugins/distillation/distill.ts."""
 
     kd_temperature: float = real(2.0, minimum=1.0, maximum=5.0, unit="divisor of the logits")
@@ -58,12 +46,6 @@ class Params(TrainingKnobs):
     hidden_weight: float = real(0.0, minimum=0.0, maximum=1.0, unit="times the distance")
     reward_strength: float = real(0.0, minimum=0.0, maximum=2.0, unit="standard deviations")
     top_k: int = integer(64, minimum=1, maximum=4096, unit="tokens")
-    student_from: str = choice(CHAIN, choices=(CHAIN, NAMED), unit="model")
-    student_weights: str = choice(ALL, choices=(ALL, FACTORS, ADAPTER), unit="weights")
-    rank: int = integer(8, minimum=1, maximum=64, unit="columns of each low-rank factor")
-    alpha: int = integer(16, minimum=1, maximum=128, unit="scale of the product, times the rank")
-    lr: float = real(1e-4, minimum=1e-6, maximum=5e-3, unit="step of AdamW at its highest")
-    steps: int = integer(40, minimum=20, maximum=2000, unit="steps, a batch each")
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
@@ -84,32 +66,9 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     if held is not None:
         held_loss = DistillationLoss(mix, answers.part(len(windows), len(answers.paths)))
         look = held_out_loss(held, params.batch, held_loss)
-    steps = params.steps
-    if params.epochs > 0:
-        steps = steps_of(params.epochs, len(windows), params.batch)
-    schedule = Schedule(params.lr, steps, params.batch, params.schedule, params.warmup)
-    trained = train(student, loss, windows, schedule, context, look)
+    trained = train(student, loss, windows, schedule_of(params, windows), context, look)
     tell(params, trained, answers, context)
     return closed(student, checkpoint, params, context)
-
-
-def student_of(
-    checkpoint: Checkpoint, params: Params, context: Context
-) -> tuple[Checkpoint, Context]:
-    """What is trained, and the context with its directory and layers: the parent, or the smaller
-    model that the user named."""
-    if params.student_from == CHAIN:
-        return checkpoint, context
-    directory = context.student_dir
-    if directory is None:
-        raise StageFailure(
-            "bad_input",
-            "Cannot distill into a named student: the study names none, or an action before has"
-            " changed the model whose place it takes",
-            hint="Name one with --student, and let distill be the first action",
-        )
-    layout = layout_of(directory)
-    return read(directory), replace(context, parent_dir=directory, layout=layout)
 
 
 def windows_of(params: Params, context: Context) -> torch.Tensor:
@@ -119,16 +78,6 @@ def windows_of(params: Params, context: Context) -> torch.Tensor:
     if params.epochs > 0:
         return windows
     return windows[: params.steps * params.batch + params.held_out]
-
-
-def check(checkpoint: Checkpoint, params: Params, context: Context) -> None:
-    """Raises, before any work, where the parent cannot be trained so, or reads other tokens than
-    the teacher."""
-    if params.student_weights == ALL:
-        check_floats(checkpoint, context)
-    else:
-        check_trainable(checkpoint, context, merge=params.student_weights == FACTORS)
-    check_tokenizers(context.parent_dir, teacher_dir(context))
 
 
 def terms(params: Params, context: Context) -> tuple[Mix, Kept]:
@@ -186,30 +135,6 @@ def joined(windows: torch.Tensor, held: torch.Tensor) -> torch.Tensor:
     import torch
 
     return torch.cat((windows, held))
-
-
-def opened(model: Any, checkpoint: Checkpoint, params: Params, context: Context) -> Any:
-    """The student with the weights open that are trained."""
-    if params.student_weights == ALL:
-        open_weights(model, checkpoint, context)
-        return model
-    layers = context.layout.linear
-    tuned = wrap(model, layers, context, params.rank, params.alpha, dropout=0.0)
-    if params.student_weights == FACTORS:
-        keep_zeros(tuned, kept_weights(checkpoint, layers, context), context)
-    return tuned
-
-
-def closed(student: Any, checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
-    """The checkpoint with what was trained."""
-    if params.student_weights == ALL:
-        return with_parameters(checkpoint, student, trained_names(student, checkpoint, context))
-    if params.student_weights == ADAPTER:
-        return replace(checkpoint, adapter=adapter_of(student))
-    layers = context.layout.linear
-    zeros = kept_weights(checkpoint, layers, context)
-    weights = tuned_weights(student, checkpoint, layers, zeros, context)
-    return with_weights(checkpoint, weights, context)
 
 
 def tell(params: Params, trained: Trained, answers: TeacherRows, context: Context) -> None:
