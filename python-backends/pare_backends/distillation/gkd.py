@@ -166,11 +166,11 @@ class Lesson:
         """(the loss, its terms by name). batch: (windows, tokens) int64"""
         import torch
 
-        own = self.writing is not None and self.writing.due()
-        if own:
+        own = False
+        ids, mask, labels = batch, torch.ones_like(batch), batch
+        if self.writing is not None and self.writing.due():
+            own = True
             ids, mask, labels = self.writing.write(student, batch)
-        else:
-            ids, mask, labels = batch, torch.ones_like(batch), batch
         counted = labels[:, 1:]
         given = {"input_ids": ids, "attention_mask": mask, "use_cache": False}
         with torch.no_grad():
