@@ -42,7 +42,7 @@ def by_library(asked: dict[str, Any], parent: Path) -> dict[str, Any]:
         module = model.get_submodule(name)
         own = {**params, "bits": module.bits} if method == "autoscheme" else params
         packed[name] = read_packed(module, own, method == "int8")
-    path = Path(asked["folder"]) / "bare.safetensors"
+    path = Path(asked["own_folder"]) / "bare.safetensors"
     save_file(tensors_of(model, packed), str(path))
     after = os.times()
     found = {
@@ -89,7 +89,7 @@ def by_autoscheme(
     tokens = request["calibration_tokens"]
     windows = calibration(request, tokenizer, params["samples"], tokens)
     # It takes text alone, by the name of a file, and drops what is shorter than a window.
-    text = Path(request["folder"]) / "autoscheme.jsonl"
+    text = Path(request["own_folder"]) / "autoscheme.jsonl"
     whole = [tokenizer.decode([*one.tolist(), *one.tolist()]) for one in windows]
     text.write_text("".join(json.dumps({"text": one}) + "\n" for one in whole))
     group, symmetric = params["group_size"], params["symmetric"]

@@ -17,7 +17,14 @@ from typing import Any
 
 import torch
 from held_out import held_out
-from measure_cell import calibration, encoded, linear_weights, original, sizes
+from measure_cell import (
+    calibration,
+    encoded,
+    linear_weights,
+    original,
+    own_folder,
+    sizes,
+)
 
 from pare_backends.checkpoint import load_dequantized
 
@@ -26,9 +33,9 @@ ENCODED = ("encode_seconds", "encode_processor_seconds")
 
 def chained(asked: dict[str, Any], parent: Path) -> tuple[Path, dict[str, Any]]:
     """The model after every action, and what they took together."""
-    folder, at, found = Path(asked["folder"]), parent, dict[str, Any]()
+    at, found = parent, dict[str, Any]()
     for number, action in enumerate(asked["actions"]):
-        child = folder / f"child-{number}"
+        child = Path(asked["own_folder"]) / f"step-{number}"
         # Without a text of its own: a method that trains reads the calibration windows.
         took = encoded(
             {**asked, **action},
@@ -36,7 +43,7 @@ def chained(asked: dict[str, Any], parent: Path) -> tuple[Path, dict[str, Any]]:
             child,
             training_path=str(calibration(asked, parent)),
             original_dir=str(parent),
-            layer_cache=str(folder / "layers"),
+            layer_cache=str(Path(asked["folder"]) / "layers"),
         )
         for name in ENCODED:
             took[name] += found.get(name, 0.0)
@@ -77,15 +84,18 @@ def measured(asked: dict[str, Any]) -> dict[str, Any]:
     child, found = chained(asked, parent)
     found |= more | with_factors(child, sizes(child))
     found |= held_out(asked, parent).quality(load_dequantized(child)[0])
-    for one in Path(asked["folder"]).glob("child-*"):
-        shutil.rmtree(one)
     return found
 
 
 def main() -> None:
     asked = json.load(sys.stdin)
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
-    answer = json.dumps({"measured": measured(asked)})
+    own = own_folder(Path(asked["folder"]))
+    own.mkdir()
+    try:
+        answer = json.dumps({"measured": measured({**asked, "own_folder": str(own)})})
+    finally:
+        shutil.rmtree(own)
     sys.stdout.write(f"\n{answer}\n")
 
 
