@@ -11,7 +11,6 @@
  *     deno task bench:recovery --fresh        # forgets what an earlier run measured
  */
 import { execa } from "execa";
-import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
@@ -20,6 +19,7 @@ import { parseArgs } from "node:util";
 import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
 import { PYTHON_ROOT } from "../../../python-backends/home.ts";
 import { benchmarkHome } from "../benchmark_home.ts";
+import { keptStudy, type Place, sql } from "../kept_study.ts";
 import { probes, type Recipe, recipes, type Steps, uncut } from "./recipes.ts";
 import { KEPT, type KeptRecovery, keptRecovery, writePage } from "./recovery_page.ts";
 import { type Measured, recoveryRows, recoveryTable, withRows } from "./recovery_rows.ts";
@@ -36,52 +36,6 @@ const LEAST_STEPS = 20;
 
 const say = (text: string) => console.error(`bench: ${text}`);
 
-interface Place {
-  readonly home: string;
-  readonly model: "demo" | "tiny";
-}
-
-type Row = Record<string, unknown>;
-
-async function pare({ home }: Place, words: readonly string[], shown = true): Promise<string> {
-  const { stdout } = await execa(
-    Deno.execPath(),
-    ["run", "--allow-all", "tracker/cli.ts", ...words],
-    {
-      cwd: ROOT,
-      env: { PARE_HOME: home, NO_COLOR: "1" },
-      stdin: "ignore",
-      stderr: shown ? "inherit" : "pipe",
-    },
-  );
-  return stdout;
-}
-
-async function sql(place: Place, store: string, query: string): Promise<Row[]> {
-  const words = ["sql", query, "--format", "json", "--store", store];
-  return JSON.parse(await pare(place, words, false));
-}
-
-/** Runs the recipes as one study in a store of its own, or goes on with it. */
-async function study(place: Place, name: string, asked: readonly Recipe[]): Promise<string> {
-  const store = join(place.home, name);
-  if (existsSync(join(store, "journal.jsonl"))) {
-    await pare(place, ["resume", "--store", store, "--yes"]);
-    return store;
-  }
-  const document = join(place.home, `${name}.json`);
-  const request = {
-    ...{ model_name: place.model, dataset: place.model, fidelity: "full", rules: [] },
-    strategies: asked.map(({ actions }) => ({ actions })),
-    max_trials: asked.length,
-    max_full_evaluations: asked.length,
-    constraints: { max_accuracy_drop: 1 },
-  };
-  await writeFile(document, JSON.stringify(request, null, 2));
-  await pare(place, ["run", document, "--store", store, "--yes"]);
-  return store;
-}
-
 /** What training took in each trial: its steps, and what the teacher answered before them. */
 const TRAINING = `SELECT trial_id, sum(seconds) AS seconds FROM spans
   WHERE phase = 'apply' AND name IN ('train', 'teacher') GROUP BY ALL`;
@@ -89,7 +43,7 @@ const TRAINING = `SELECT trial_id, sum(seconds) AS seconds FROM spans
 /** Steps of each recovery that take so many minutes, by a few timed ones. */
 async function equalSteps(place: Place, minutes: number): Promise<Steps> {
   const asked = probes(PROBE_STEPS);
-  const store = await study(place, "probe", asked);
+  const store = await keptStudy(place, "probe", asked.map(({ actions }) => actions));
   const found = await sql(
     place,
     store,
@@ -186,7 +140,11 @@ async function again(cut: string): Promise<void> {
   const part = cut.replace(/[^a-z0-9]+/gi, "_");
   const home = await benchmarkHome(`recovery-${kept.minutes}-again-${part}`);
   const place: Place = { home, model: "demo" };
-  const { found, original } = await measured(place, await study(place, "study", asked), asked);
+  const { found, original } = await measured(
+    place,
+    await keptStudy(place, "study", asked.map(({ actions }) => actions)),
+    asked,
+  );
   const rows = withRows(kept.rows, found, original);
   await writeFile(KEPT, `${JSON.stringify({ ...kept, rows }, null, 1)}\n`);
   await writePage();
@@ -224,9 +182,17 @@ async function main(): Promise<void> {
   say(`${minutes} minutes: ${steps.lora} steps of LoRA, ${steps.distill} of distillation`);
   const asked = recipes(steps).filter(({ cut }) => cut.includes(values.only));
   if (asked.length === 0) throw new Error(`No cut is named like "${values.only}"`);
-  const { found, original } = await measured(place, await study(place, "study", asked), asked);
+  const { found, original } = await measured(
+    place,
+    await keptStudy(place, "study", asked.map(({ actions }) => actions)),
+    asked,
+  );
   const alike = uncut(steps);
-  const trained = await measured(place, await study(place, "uncut", alike), alike);
+  const trained = await measured(
+    place,
+    await keptStudy(place, "uncut", alike.map(({ actions }) => actions)),
+    alike,
+  );
   const rows = recoveryRows([...found, ...trained.found], original);
   console.log(recoveryTable(rows));
   if (!values.quick && values.only === "") {

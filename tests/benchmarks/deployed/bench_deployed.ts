@@ -1,0 +1,134 @@
+/**
+ * Measures how fast the recipes run that lose little, on the demo's model: in OpenVINO as trials of one
+ * study, beside the original and the roofline; in llama.cpp as files, in turn with the original's and
+ * with what llama.cpp rounds to by itself. Prints both tables and keeps them. It goes on where it was
+ * stopped.
+ *
+ *     deno task bench:deployed            # 40 minutes of an idle machine
+ *     deno task bench:deployed --quick    # the tiny model: tries the benchmark itself
+ *     deno task bench:deployed --page     # measures nothing: the page's tables of what is kept
+ *     deno task bench:deployed --fresh    # forgets what an earlier run measured
+ */
+import { execa } from "execa";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
+import { PYTHON_ROOT } from "../../../python-backends/home.ts";
+import { benchmarkHome } from "../benchmark_home.ts";
+import { withTable } from "../cells/kept_tables.ts";
+import { keptStudy, type Place, sql } from "../kept_study.ts";
+import { type DeployedRecipe, QUICK, RECIPES } from "./deployed_recipes.ts";
+import { filesTable, KeptDeployed, Trial, trialsTable } from "./deployed_rows.ts";
+
+const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const KEPT = file("./deployed.json");
+const PAGE = file("../../../docs/measured.md");
+const DATA = file("../../../plugins/evaluation/data");
+const MODULES = [PYTHON_ROOT, file("../recovery")].join(":");
+/** llama.cpp's numbers of its file types. */
+const OWN = { "llama.cpp Q4_0": 2, "llama.cpp Q4_K_M": 15, "llama.cpp Q8_0": 7 };
+const SHAPE = {
+  demo: { text: "demo_text.jsonl", windows: 20, tokens: 256, repeats: 15, new_tokens: 64 },
+  tiny: { text: "tiny_text.jsonl", windows: 4, tokens: 64, repeats: 2, new_tokens: 8 },
+};
+
+async function python(environment: string, script: string, home: string, asked: object) {
+  const { python } = await ensureEnvironment(environment);
+  const { stdout } = await execa(python, [file(script)], {
+    input: JSON.stringify(asked),
+    env: { PARE_HOME: home, PYTHONPATH: MODULES, HF_HUB_OFFLINE: "1" },
+    stderr: "inherit",
+  });
+  return JSON.parse(stdout.slice(stdout.lastIndexOf('\n{"') + 1));
+}
+
+const MEASURED =
+  `SELECT t.number, t.state, t.accuracy, t.accuracy_drop, t.size_bytes, t.latency_ratio,
+    t.latency_ratio_low AS ratio_low, t.latency_ratio_high AS ratio_high, a.location,
+    c.interval_low AS drop_low, c.interval_high AS drop_high,
+    max(m.value) FILTER (m.metric = 'kl') AS kl,
+    max(m.value) FILTER (m.metric = 'latency_ms') AS latency_ms,
+    max(m.value) FILTER (m.metric = 'roofline_ms') AS roofline_ms
+  FROM trial_summary t
+  LEFT JOIN artifacts a USING (artifact_id)
+  LEFT JOIN constraint_verdicts c
+    ON c.trial_id = t.trial_id AND c.constraint_name = 'max_accuracy_drop'
+  LEFT JOIN measurements m ON m.trial_id = t.trial_id
+  GROUP BY ALL ORDER BY t.number`;
+
+/** The trials of the study, and where their artifacts and the original lie. */
+async function trials(place: Place, recipes: readonly DeployedRecipe[]) {
+  const store = await keptStudy(place, "study", recipes.map(({ actions }) => actions));
+  const rows = (await sql(place, store, MEASURED)).slice(1, recipes.length + 1);
+  const [{ location } = {}] = await sql(
+    place,
+    store,
+    "SELECT location FROM artifacts WHERE parent_id IS NULL",
+  );
+  const models: Record<string, string> = { original: String(location) };
+  const found = rows.map(({ number, location, ...figures }): Trial => {
+    const recipe = recipes[Number(number) - 1]!;
+    if (recipe.in_gguf && location !== null) models[recipe.name] = String(location);
+    return Trial.parse({ ...figures, name: recipe.name });
+  });
+  return { found, models };
+}
+
+/** The models as GGUF files in llama.cpp, beside its own rounding of the original. */
+async function files({ home, model }: Place, models: Readonly<Record<string, string>>) {
+  const folder = join(home, "gguf");
+  const { text, windows, tokens, ...timing } = SHAPE[model];
+  const original = models["original"]!;
+  const written = await python("default", "./write_gguf.py", home, {
+    ...{ models, original, folder, text: join(DATA, text), windows, tokens },
+  });
+  const answer = await python("llama_cpp", "./time_gguf.py", home, {
+    ...{ folder, names: Object.keys(models), own: OWN, from: "original", ...timing },
+    ...{ windows: written.windows, prompt_tokens: 16, threads: navigator.hardwareConcurrency },
+  });
+  const names = Object.keys(answer.files);
+  const rows = await Promise.all(names.map(async (name) => {
+    const described = join(folder, name, "gguf.json");
+    const read = name in OWN ? null : JSON.parse(await readFile(described, "utf8"));
+    const roofline_ms = read === null ? null : 1000 * read.bytes_read_per_token / answer.bandwidth;
+    return { name, ...answer.files[name], roofline_ms };
+  }));
+  await rm(folder, { recursive: true, force: true });
+  return { load: answer.load, files: rows };
+}
+
+async function writePage(kept: KeptDeployed): Promise<void> {
+  const page = await readFile(PAGE, "utf8");
+  const first = withTable(page, "deployed", trialsTable(kept.trials));
+  await writeFile(PAGE, withTable(first, "llama_cpp", filesTable(kept.llama_cpp.files)));
+  await execa(Deno.execPath(), ["fmt", "--quiet", PAGE]);
+}
+
+async function main(): Promise<void> {
+  const flag = { type: "boolean", default: false } as const;
+  const { values } = parseArgs({ options: { quick: flag, page: flag, fresh: flag } });
+  if (values.page) {
+    return await writePage(KeptDeployed.parse(JSON.parse(await readFile(KEPT, "utf8"))));
+  }
+  const home = await benchmarkHome(values.quick ? "deployed-quick" : "deployed");
+  if (values.fresh) {
+    for (const made of ["study", "artifacts"]) {
+      await rm(join(home, made), { recursive: true, force: true });
+    }
+  }
+  const place: Place = { home, model: values.quick ? "tiny" : "demo" };
+  const { found, models } = await trials(place, values.quick ? QUICK : RECIPES);
+  const kept = KeptDeployed.parse({
+    cores: navigator.hardwareConcurrency,
+    trials: found,
+    llama_cpp: await files(place, models),
+  });
+  console.log(`${trialsTable(kept.trials)}\n\n${filesTable(kept.llama_cpp.files)}`);
+  if (values.quick) return;
+  await writeFile(KEPT, `${JSON.stringify(kept, null, 2)}\n`);
+  await writePage(kept);
+}
+
+if (import.meta.main) await main();
