@@ -60,7 +60,7 @@ Deno.test("files stand beside the original and beside llama.cpp's own Q4_0", () 
   const lines = filesTable(files).split("\n").slice(2);
   assert.match(
     lines[0]!,
-    /^\| llama\.cpp Q4_0 .*\| 8\.00 \| 0\.40 \(0\.40 to 0\.40\) \|  \| – \|$/,
+    /^\| llama\.cpp Q4_0 .*\| 8\.00 \| 0\.40 \(0\.40 to 0\.40\) \| {2}\| – \|$/,
   );
   assert.match(lines[1]!, /\| 0\.50 \(0\.50 to 0\.50\) \| 1\.25 \(1\.25 to 1\.25\) \| 1\.25 \|$/);
   assert.throws(() => filesTable(files.slice(0, 2)), /Nothing was measured of llama\.cpp Q4_0/);
