@@ -43,7 +43,8 @@ def made(folder: Path, names: list[str], layers: int | None = None) -> tuple[Lay
 @pytest.mark.parametrize("name", ["2-bit-g32", "3-bit-g32", "3-bit-g32-asym", "4-bit-g64", "4-bit"])
 def test_a_stacked_layer_is_what_gptq_makes_of_it(tmp_path: Path, name: str) -> None:
     """In the first block, whose inputs nothing before it has changed. The second moments are summed
-    in another order there, so that a weight halfway between two points may fall to the other."""
+    in another order there, so that a weight halfway between two points may fall to the other, and
+    with it what follows in its row. Two rows at most: a dampening of 1.02 % changes more."""
     (tmp_path / "store").mkdir()
     store, context = made(tmp_path / "store", NAMES)
     one = format_of(name)
@@ -55,7 +56,7 @@ def test_a_stacked_layer_is_what_gptq_makes_of_it(tmp_path: Path, name: str) -> 
         assert found is not None and 0 < error < 1
         theirs: Any = other[layer]
         np.testing.assert_array_equal(found.scales, theirs.scales)
-        assert (found.ints != theirs.ints).mean() < 0.002
+        assert (found.ints != theirs.ints).any(axis=1).sum() <= 2, layer
         if not one.symmetric:
             np.testing.assert_array_equal(found.zero_points, theirs.zero_points)
 
