@@ -149,9 +149,10 @@ export const Artifact = z.strictObject({
 export type Artifact = z.infer<typeof Artifact>;
 
 /** Who says what a layer's format costs, the layer alone in it and everything else as it was. */
-export const Scorer = z.enum(["kl", "fisher", "reconstruction"]).describe(
+export const Scorer = z.enum(["kl", "fisher", "reconstruction", "auto_scheme"]).describe(
   "kl: how far the model's next-word distribution moves; fisher: its second-order estimate; " +
-    "reconstruction: squared error of the layer's outputs over their square",
+    "reconstruction: squared error of the layer's outputs over their square; auto_scheme: the " +
+    "delta loss of AutoRound's AutoScheme",
 );
 export type Scorer = z.infer<typeof Scorer>;
 
@@ -164,7 +165,7 @@ export const LayerScore = z.strictObject({
   weight_bits: z.number().describe("bits per weight with scales and zero points"),
   size_bytes: z.int().describe("of the layer in this format"),
   scorer: z.string().describe(
-    "a Scorer, or of another program: auto_scheme, auto_quantize, auto_quantize_kl",
+    "a Scorer, or of Model-Optimizer: auto_quantize, auto_quantize_kl",
   ),
   value: z.number(),
   standard_error: z.number().nullable().describe("over tokens; null: the scorer has none"),

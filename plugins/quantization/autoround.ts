@@ -24,8 +24,8 @@ export default defineMethod({
   summary: "Learns how each weight is rounded and each group is clipped, block by block",
   named_for: {
     auto_round: "autoround is its name here",
-    autoscheme: "mixed chooses each layer's format under average_bits here, by measured KL, by " +
-      "Fisher's information or by reconstruction; AutoRound's own scores are not read",
+    autoscheme: "mixed with scored_by: auto_scheme and rounded_by: autoround is that here; its " +
+      "average_bits counts the scales",
   },
   knobs_named_for: {
     targets: BLOCKS_ALONE,

@@ -38,6 +38,9 @@ const SECONDS_A_WEIGHT_AND_TOKEN = 3e-11;
 const SECONDS_A_WEIGHT_AND_WIDTH = 2.5e-7;
 /** GPTQ's own, as in gptq.ts. */
 const SECONDS_A_WEIGHT = 1.3e-7;
+/** AutoRound's eight steps of four windows and its passes over all of them, as in autoround.ts. */
+const SECONDS_A_BLOCK = 0.5;
+const SECONDS_A_TUNED_WEIGHT_AND_TOKEN = 8e-12;
 /** One format of the loop that takes all of them; nothing once the layers are kept. */
 const SECONDS_A_KEPT_WEIGHT = 1e-7;
 /** Below this many parameters 3 bits cost more than an aggressive try may. */
@@ -150,17 +153,18 @@ export default defineMethod({
     }),
     group_size: groupSize,
     symmetric: symmetricGrid,
-    scored_by: choice(["kl", "fisher", "reconstruction"], {
+    scored_by: choice(["kl", "fisher", "reconstruction", "auto_scheme"], {
       default: "fisher",
       unit: "scorer of a layer",
       description: "What a layer's format is taken to cost: kl is measured by forward passes for " +
-        "each layer and format, fisher estimates it by one backward pass",
+        "each layer and format, fisher estimates it by one backward pass; auto_scheme is the " +
+        "delta loss of AutoRound's AutoScheme, a backward pass a format",
     }),
-    rounded_by: choice(["rtn", "gptq", "kept"], {
+    rounded_by: choice(["rtn", "gptq", "autoround", "kept"], {
       default: "rtn",
       unit: "method that rounds",
-      description: "What rounds the layers once their formats are chosen; kept takes layers that " +
-        "gptq rounded to each format once, by the inputs of the model as it was",
+      description: "What rounds the layers once their formats are chosen, by its defaults; kept " +
+        "takes layers that gptq rounded to each format once, by the inputs of the model as it was",
     }),
     assignment: choice(["none"], {
       default: "none",
@@ -215,14 +219,18 @@ export default defineMethod({
     const count = assignment === "none" ? layer_bits.split("-").length : 0;
     // A pass for each layer and width; a restart at the layer's block halves it.
     const layers = model.linear_shapes.reduce((sum, shape) => sum + shape.count, 0);
-    const scoring = scored_by === "kl" ? layers * count / 2 : 4;
+    const scoring = { kl: layers * count / 2, auto_scheme: 4 * count }[scored_by as string] ?? 4;
     const passes = assignment === "none" ? scoring : 0;
     const a_pass = samples * seqlen * SECONDS_A_WEIGHT_AND_TOKEN;
     const a_weight = count * SECONDS_A_WEIGHT_AND_WIDTH + passes * a_pass +
       (rounded_by === "gptq" ? SECONDS_A_WEIGHT + 2 * a_pass : 0) +
-      (rounded_by === "kept" ? Math.max(count, 1) * SECONDS_A_KEPT_WEIGHT + a_pass : 0);
+      (rounded_by === "kept" ? Math.max(count, 1) * SECONDS_A_KEPT_WEIGHT + a_pass : 0) +
+      (rounded_by === "autoround"
+        ? 3 * seqlen * (8 * Math.min(4, samples) + samples) * SECONDS_A_TUNED_WEIGHT_AND_TOKEN
+        : 0);
     const speed = device.device === "cuda" ? GPU_SPEED : 1;
-    return START_SECONDS + model.linear_parameters * a_weight / speed;
+    const blocks = rounded_by === "autoround" ? model.layers * SECONDS_A_BLOCK : 0;
+    return START_SECONDS + blocks + model.linear_parameters * a_weight / speed;
   },
   // The model, its squared gradients and a window's activations; the logits of every window.
   estimateMemory({ samples, seqlen }, facts) {

@@ -20,7 +20,10 @@ Deno.test("another project's tool is refused with what stands for it here", () =
     assert.match(refusal(name), /^Unknown method of quantization "[^"]+": .*int8 .*gptq, awq/);
   }
   assert.match(refusal("gptqmodel"), /llm-compressor's here; GPTQModel is not installed/);
-  assert.match(refusal("AutoScheme"), /mixed chooses each layer's format/);
+  assert.match(
+    refusal("AutoScheme"),
+    /mixed with scored_by: auto_scheme and rounded_by: autoround/,
+  );
   assert.match(refusal("qptq"), /Did you mean "gptq"/);
 });
 

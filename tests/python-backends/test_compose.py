@@ -98,7 +98,7 @@ def inputs_of() -> dict[str, list[Any]]:
     """What every layer of the tiny model is given on the calibration windows."""
     import torch
 
-    from pare_backends.quantization.mixing.scores import taking
+    from pare_backends.quantization.mixing.one_layer import taking
 
     own = context()
     model, _ = own.load_linear(read(tiny_dir()))

@@ -16,7 +16,7 @@ from tiny_model import tiny_dir
 
 from pare_backends.failures import StageFailure
 from pare_backends.progress import silent_report
-from pare_backends.quantization.mixing.scores import Score
+from pare_backends.quantization.mixing.score import Score
 from pare_backends.stages import read_scores
 
 Q, K, V = (f"model.layers.0.self_attn.{name}_proj" for name in "qkv")

@@ -10,7 +10,11 @@ export function addLayerCommands(
     program.command("sensitivity").description("what each format would cost each layer of a model")
       .argument("[model|study]", "a model, or a study's id; default: the latest study")
       .option("--format <name>", "such as 4-bit-g64 or int8; may be repeated", collect)
-      .option("--scorer <name>", "kl, fisher or reconstruction; may be repeated", collect)
+      .option(
+        "--scorer <name>",
+        "kl, fisher, reconstruction or auto_scheme; may be repeated",
+        collect,
+      )
       .option("--windows <n>", "windows of calibration text; default: 2")
       .option("--tokens <n>", "of each window; default: 128")
       .option("--dataset <name>", "of a model: whose rows the text must not share; default: demo")

@@ -17,7 +17,7 @@ from pare_backends.knobs import choice, integer, real
 from pare_backends.methods.context import Context
 from pare_backends.quantization.mixing.assignment import assignment_text
 from pare_backends.quantization.mixing.candidates import decisions_of
-from pare_backends.quantization.mixing.scores import SCORERS, Score
+from pare_backends.quantization.mixing.score import Score
 from pare_backends.quantization.mixing.solve import best_mix
 
 CODECS = (
@@ -34,7 +34,9 @@ class Params:
 
     average_bits: float = real(4.0, minimum=2.0, maximum=6.5, unit="bits per weight")
     layer_codecs: str = choice(CODECS[0], choices=CODECS, unit="codecs that a layer may have")
-    scored_by: str = choice("fisher", choices=tuple(SCORERS), unit="scorer of a layer")
+    scored_by: str = choice(
+        "fisher", choices=("kl", "fisher", "reconstruction"), unit="scorer of a layer"
+    )
     samples: int = integer(8, minimum=1, maximum=512, unit="calibration windows")
     seqlen: int = integer(256, minimum=16, maximum=4096, unit="tokens of a window")
 

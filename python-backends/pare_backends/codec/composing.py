@@ -17,8 +17,9 @@ from pare_backends.checkpoint.stored import StoredTensors, file_entries
 from pare_backends.codec.settings import Matrix, Setting
 from pare_backends.failures import StageFailure
 from pare_backends.models.whole_file import save_whole
+from pare_backends.quantization.mixing.one_layer import Inputs
 from pare_backends.quantization.mixing.restart import RestartableModel
-from pare_backends.quantization.mixing.scores import Inputs, Scoring
+from pare_backends.quantization.mixing.scores import Place, Scoring
 
 if TYPE_CHECKING:
     from pare_backends.methods.context import Context
@@ -109,11 +110,10 @@ class CodeScoring(Scoring):
         self,
         restart: RestartableModel,
         scorer: str,
-        layer: str,
-        start: int,
+        at: Place,
+        form: str,
         tensor: StoredTensor,
         matrix: np.ndarray,
-        inputs: Inputs,
     ) -> tuple[float, float | None, int] | None:
         """As `Scoring`'s, but fisher sees how a row's errors hang together: a code that is fitted
         to the inputs, as `vptq`'s, errs where they cancel, which a sum over weights counts in full.
@@ -123,15 +123,15 @@ class CodeScoring(Scoring):
         """
         import torch
 
-        if scorer != "fisher" or not inputs.values:
-            return super().value(restart, scorer, layer, start, tensor, matrix, inputs)
-        change = torch.from_numpy(matrix) - self.weight(layer)
-        rows = [given.reshape(-1, given.shape[-1]) for given in inputs.values]
+        if scorer != "fisher" or not at.inputs.values:
+            return super().value(restart, scorer, at, form, tensor, matrix)
+        change = torch.from_numpy(matrix) - self.weight(at.layer)
+        rows = [given.reshape(-1, given.shape[-1]) for given in at.inputs.values]
         tokens = sum(len(given) for given in rows)
         with torch.no_grad():
             squares = sum(float(given.double().square().sum()) for given in rows)
             errors = sum((given @ change.T).double().square().sum(0) for given in rows)
-            own = self.fisher[layer].double().sum(1) * tokens / max(squares, 1e-30)
+            own = self.fisher[at.layer].double().sum(1) * tokens / max(squares, 1e-30)
             # Per token of the text: of these an expert sees some.
             half = 0.5 * float((own * errors).sum()) / tokens
         return half, None, self.windows.numel()

@@ -3,6 +3,7 @@ block, by the sign of the gradient (arXiv 2309.05516)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,8 +45,18 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     return checkpoint.with_stored(tensors)
 
 
-def tune(model: Any, tokenizer: Any, windows: Any, params: Params, context: Context) -> Any:
-    """auto-round's own tuning; leaves scales and rounded weights on the modules."""
+def tune(
+    model: Any,
+    tokenizer: Any,
+    windows: Any,
+    params: Params,
+    context: Context,
+    grids: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Any:
+    """auto-round's own tuning; leaves scales and rounded weights on the modules.
+
+    grids: bits, group_size and sym of modules that have others than the params, by name
+    """
     import torch
     from auto_round import AutoRound
     from torch.utils.data import DataLoader
@@ -63,6 +74,7 @@ def tune(model: Any, tokenizer: Any, windows: Any, params: Params, context: Cont
         bits=params.bits,
         group_size=params.group_size,
         sym=params.symmetric,
+        layer_config={name: dict(grid) for name, grid in (grids or {}).items()},
         iters=params.iters,
         lr=params.lr,
         nsamples=len(rows),

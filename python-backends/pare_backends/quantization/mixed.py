@@ -14,15 +14,17 @@ from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import choice, flag, integer, real
 from pare_backends.methods.context import Context
-from pare_backends.quantization import gptq
+from pare_backends.quantization import autoround, gptq
 from pare_backends.quantization.layer_checks import check_layers
 from pare_backends.quantization.layers.kept import by_kept, kept_formats, open_store
 from pare_backends.quantization.mixing.assignment import NONE, PATTERN, assigned
 from pare_backends.quantization.mixing.candidates import decisions_of
 from pare_backends.quantization.mixing.formats import Format, format_of
-from pare_backends.quantization.mixing.scores import SCORERS, Score, Scoring
+from pare_backends.quantization.mixing.score import SCORERS, Score
+from pare_backends.quantization.mixing.scores import Scoring
 from pare_backends.quantization.mixing.solve import best_mix
 
+ROUNDERS = ("rtn", "gptq", "autoround", "kept")
 GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 
 
@@ -41,7 +43,7 @@ class Params:
     group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
     symmetric: bool = flag(True)
     scored_by: str = choice("fisher", choices=tuple(SCORERS), unit="scorer of a layer")
-    rounded_by: str = choice("rtn", choices=("rtn", "gptq", "kept"), unit="method that rounds")
+    rounded_by: str = choice("rtn", choices=ROUNDERS, unit="method that rounds")
     assignment: str = choice(
         NONE, choices=(NONE,), unit="format=layers of the model's order", pattern=PATTERN
     )
@@ -107,6 +109,8 @@ def rounded(
         return by_rounding(checkpoint, chosen, context)
     if params.rounded_by == "gptq":
         return by_gptq(*loaded, windows, chosen, context)
+    if params.rounded_by == "autoround":
+        return by_autoround(*loaded, windows, chosen, context)
     with open_store(context, windows) as store:
         return by_kept(loaded[0], windows, chosen, store, context)
 
@@ -191,4 +195,29 @@ def by_gptq(
                 model, layer, format.bits, format.group_size, format.symmetric, context
             )
             for layer, format in chosen.items()
+        }
+
+
+def by_autoround(
+    model: Any, tokenizer: Any, windows: Any, chosen: Mapping[str, Format], context: Context
+) -> dict[str, GridTensor]:
+    """All layers in one pass of AutoRound, block by block, each in its own format."""
+    own = {
+        layer: autoround.Params(format.bits, format.group_size, format.symmetric)
+        for layer, format in chosen.items()
+    }
+    grids = {
+        context.layout.modules[layer]: {
+            "bits": one.bits,
+            "group_size": one.group_size,
+            "sym": one.symmetric,
+        }
+        for layer, one in own.items()
+    }
+    with context.report.span("quantize", library=True):
+        first = next(iter(own.values()))
+        model = autoround.tune(model, tokenizer, windows.contiguous(), first, context, grids)
+    with context.report.span("extract"):
+        return {
+            layer: autoround.read_layer(model, layer, one, context) for layer, one in own.items()
         }

@@ -23,7 +23,8 @@ from pare_backends.quantization.mixing.assignment import assignment_text
 from pare_backends.quantization.mixing.candidates import Candidate, Candidates, budget_of
 from pare_backends.quantization.mixing.compare import difference, measure
 from pare_backends.quantization.mixing.formats import Format, formats_of
-from pare_backends.quantization.mixing.scores import Score, Scoring, read_kept
+from pare_backends.quantization.mixing.score import Score, read_kept
+from pare_backends.quantization.mixing.scores import Scoring
 from pare_backends.quantization.mixing.solve import best_mix
 
 CURVE = 12

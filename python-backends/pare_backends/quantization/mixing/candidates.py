@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from pare_backends.checkpoint.forms.grid import SHAPE_BYTES
 from pare_backends.failures import StageFailure
-from pare_backends.quantization.mixing.scores import Score
+from pare_backends.quantization.mixing.score import Score
 from pare_backends.quantization.mixing.solve import Decision, Option, best_mix
 
 SPREAD = 0.2

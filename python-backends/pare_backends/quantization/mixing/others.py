@@ -18,7 +18,7 @@ from typing import Any
 
 from pare_backends.failures import StageFailure
 from pare_backends.quantization.mixing.formats import NAME, Format
-from pare_backends.quantization.mixing.scores import Score
+from pare_backends.quantization.mixing.score import Score
 
 AUTO_SCHEME = "AutoRound AutoScheme"
 AUTO_QUANTIZE = "Model-Optimizer auto_quantize"

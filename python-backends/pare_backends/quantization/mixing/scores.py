@@ -1,55 +1,43 @@
 """How much a layer's format costs: the layer alone in it, everything else as it was.
 
-Three scorers. kl: divergence of the model's next-word distribution, by forward passes that start at
-the layer's block. fisher: its second-order estimate, ½ Σ F · ΔW², by one backward pass a window for
-all layers and formats. reconstruction: squared error of the layer's outputs over their square.
+kl: divergence of the model's next-word distribution, by forward passes that start at the layer's
+block. fisher: its second-order estimate, ½ Σ F · ΔW², by one backward pass a window for all layers
+and formats. reconstruction: squared error of the layer's outputs over their square. auto_scheme:
+the delta loss of AutoRound's AutoScheme, all layers in the format at once, by a backward pass a
+window and format.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from pare_backends.checkpoint import GridTensor, StoredTensor
-from pare_backends.checkpoint.load import round_inputs
 from pare_backends.failures import StageFailure
 from pare_backends.models.layout import Layout
 from pare_backends.progress import Report
 from pare_backends.pruning.block_pass import blocks_of
+from pare_backends.quantization.mixing.delta_loss import Losses, delta_losses
 from pare_backends.quantization.mixing.fisher import fisher_diagonal
+from pare_backends.quantization.mixing.formats import Format
+from pare_backends.quantization.mixing.one_layer import (
+    Inputs,
+    input_group,
+    reconstruction,
+    standard_error,
+    swapped,
+    taking,
+)
 from pare_backends.quantization.mixing.restart import RestartableModel, divergence
+from pare_backends.quantization.mixing.score import SCORERS, Score, keep, read_kept
 
 if TYPE_CHECKING:
     import torch
-
-SCORERS = {"kl": "nats per token", "fisher": "nats per token", "reconstruction": "1"}
-"""Each with the unit of its values."""
-
-
-@dataclass(frozen=True)
-class Score:
-    """`LayerScore` of the wire: a layer in a format, by a scorer."""
-
-    layer: str
-    layer_index: int
-    part: str  # linear, embedding or head
-    format: str
-    weight_bits: float
-    size_bytes: int
-    scorer: str
-    value: float
-    standard_error: float | None  # over tokens; kl alone has one
-    unit: str
-    n: int | None  # tokens; None: another program's file does not say
-    # Index of the first layer that is given the same input, as K is what Q is; None: not known.
-    shares_input: int | None
 
 
 class Named(Protocol):
@@ -59,6 +47,15 @@ class Named(Protocol):
     def name(self) -> str: ...
     @property
     def widths(self) -> tuple[int, ...]: ...
+
+
+@dataclass(frozen=True)
+class Place:
+    """A layer in the model."""
+
+    layer: str
+    start: int  # the block that a change of it is first felt in
+    inputs: Inputs
 
 
 @dataclass
@@ -75,6 +72,7 @@ class Scoring:
     report: Report
     kept: Path | None = None
     fisher: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    delta_losses: Losses = field(default_factory=dict)
 
     def run(self, layers: Sequence[str]) -> list[Score]:
         """The scores of these layers in the order of the model: layer by layer, format by format.
@@ -85,11 +83,8 @@ class Scoring:
         self.check(layers)
         done = read_kept(self.kept)
         modules = {layer: self.layout.modules[layer] for layer in layers}
-        if "fisher" in self.scorers and any(layer not in done for layer in layers):
-            with self.report.span("fisher", library=True):
-                self.fisher = fisher_diagonal(
-                    self.model, modules, self.windows, self.seed, self.told("windows")
-                )
+        if any(layer not in done for layer in layers):
+            self.pass_backwards(modules)
         blocks = blocks_of(self.model, modules)
         inner = [block.module for block in blocks if block.module not in modules.values()]
         restart = RestartableModel(self.model, inner, self.windows, "kl" in self.scorers)
@@ -108,10 +103,25 @@ class Scoring:
                     self.report.progress("score", counted, len(layers), "layers")
         return scores
 
-    def told(self, unit: str) -> Any:
+    def pass_backwards(self, modules: Mapping[str, str]) -> None:
+        """What the scorers by gradients know of all layers at once."""
+        if "fisher" in self.scorers:
+            with self.report.span("fisher", library=True):
+                told = self.told("fisher", len(self.windows))
+                self.fisher = fisher_diagonal(self.model, modules, self.windows, self.seed, told)
+        if "auto_scheme" in self.scorers:
+            grids = grids_of(self.formats)
+            inner = {
+                layer: name for layer, name in modules.items() if self.part(layer) != "embedding"
+            }
+            kept = None if self.kept is None else self.kept.with_name("delta_losses.json")
+            with self.report.span("auto_scheme", library=True):
+                told = self.told("auto_scheme", len(grids) * len(self.windows))
+                self.delta_losses = delta_losses(self.model, inner, grids, self.windows, kept, told)
+
+    def told(self, scorer: str, total: int) -> Any:
         """Shows how far the backward passes are."""
-        total = len(self.windows)
-        return lambda done: self.report.progress("fisher", done, total, unit)
+        return lambda done: self.report.progress(scorer, done, total, "windows")
 
     def check(self, layers: Sequence[str]) -> None:
         """Raises before any work where something cannot be scored."""
@@ -179,8 +189,7 @@ class Scoring:
         inputs: Inputs,
     ) -> list[Score]:
         """One layer in every format, by every scorer."""
-        index, start = layers.index(layer), self.start(restart, block, layer)
-        weight = self.weight(layer)
+        at, weight = Place(layer, self.start(restart, block, layer), inputs), self.weight(layer)
         scores = []
         for one in self.formats:
             made = self.made(one, layer, weight.detach().numpy(), inputs)
@@ -188,7 +197,7 @@ class Scoring:
                 continue
             tensor, matrix = made
             for scorer in self.scorers:
-                found = self.value(restart, scorer, layer, start, tensor, matrix, inputs)
+                found = self.value(restart, scorer, at, one.name, tensor, matrix)
                 if found is None:
                     continue
                 value, error, n = found
@@ -201,7 +210,7 @@ class Scoring:
                 scores.append(
                     Score(
                         layer,
-                        index,
+                        layers.index(layer),
                         self.part(layer),
                         one.name,
                         8 * tensor.formula_bytes() / tensor.size,
@@ -230,21 +239,23 @@ class Scoring:
         self,
         restart: RestartableModel,
         scorer: str,
-        layer: str,
-        start: int,
+        at: Place,
+        form: str,
         tensor: StoredTensor,
         matrix: np.ndarray,
-        inputs: Inputs,
     ) -> tuple[float, float | None, int] | None:
         """(value, its standard error, tokens); None where the scorer says nothing of the format."""
         import torch
 
-        weight, group = self.weight(layer), input_group(tensor)
+        if scorer == "auto_scheme":
+            loss = self.delta_losses.get(form, {}).get(at.layer)
+            return None if loss is None else (loss, None, self.windows.numel())
+        weight, group = self.weight(at.layer), input_group(tensor)
         other = torch.from_numpy(matrix)
         if scorer == "kl":
-            with swapped(self.model.get_submodule(self.layout.modules[layer]), other, group):
+            with swapped(self.model.get_submodule(self.layout.modules[at.layer]), other, group):
                 parts = [
-                    divergence(restart.logits[window], restart.run(window, start))
+                    divergence(restart.logits[window], restart.run(window, at.start))
                     for window in range(len(self.windows))
                 ]
             tokens = torch.cat(parts)
@@ -253,113 +264,11 @@ class Scoring:
             if group is not None:
                 return None  # it is of weights: what rounding the inputs costs it does not see
             change = (other - weight).double().square()
-            half = 0.5 * float((self.fisher[layer].double() * change).sum())
+            half = 0.5 * float((self.fisher[at.layer].double() * change).sum())
             return half, None, self.windows.numel()
-        return reconstruction(weight, other, group, inputs.values)
+        return reconstruction(weight, other, group, at.inputs.values)
 
 
-def input_group(tensor: StoredTensor) -> int | None:
-    """Features of a layer's input that share a scale, -1: all; None: its inputs stay floats."""
-    if isinstance(tensor, GridTensor) and tensor.activation_bits is not None:
-        return tensor.activation_group_size
-    return None
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What a layer is given, window by window: an expert, maybe nothing."""
-
-    values: Sequence[Any]
-    first: str  # the layer that is given the same before all others
-
-
-@contextmanager
-def taking(model: Any, layout: Layout, taken: Mapping[str, list[Any]]) -> Iterator[None]:
-    """Within, what these layers are given is added to their lists."""
-
-    def taker(layer: str) -> Any:
-        return lambda module, arguments: taken[layer].append(arguments[0])
-
-    handles = [
-        model.get_submodule(layout.modules[layer]).register_forward_pre_hook(taker(layer))
-        for layer in taken
-    ]
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-@contextmanager
-def swapped(module: Any, weight: torch.Tensor, group: int | None) -> Iterator[None]:
-    """Within, a layer computes with another weight, its inputs rounded where there is a group."""
-    original = module.weight.data
-    handle = None
-    if group is not None:
-        handle = module.register_forward_pre_hook(
-            lambda module, given: (rounded(given[0], group), *given[1:])
-        )
-    module.weight.data = weight
-    try:
-        yield
-    finally:
-        module.weight.data = original
-        if handle is not None:
-            handle.remove()
-
-
-def rounded(inputs: torch.Tensor, group_size: int) -> torch.Tensor:
-    """A layer's inputs in 8 bits; token ids, which an embedding is given, as they are."""
-    return round_inputs(inputs, group_size) if inputs.is_floating_point() else inputs
-
-
-def reconstruction(
-    weight: torch.Tensor, other: torch.Tensor, group: int | None, inputs: Sequence[Any]
-) -> tuple[float, None, int] | None:
-    """Squared error of a layer's outputs over their square; of an embedding, of the rows that are
-    looked up. None where the layer saw no token, as an expert may, or gives zeros alone."""
-    import torch
-
-    lost = whole = 0.0
-    n = 0
-    with torch.no_grad():
-        for given in inputs:
-            if given.is_floating_point():
-                rows = given.reshape(-1, given.shape[-1])
-                kept = rows if group is None else rounded(rows, group)
-                before, after = rows @ weight.T, kept @ other.T
-            else:
-                before, after = weight[given.reshape(-1)], other[given.reshape(-1)]
-            lost += float((after - before).double().square().sum())
-            whole += float(before.double().square().sum())
-            n += len(before)
-    return (lost / whole, None, n) if whole > 0 else None
-
-
-def standard_error(values: torch.Tensor) -> float | None:
-    """Of the mean; None of a single value."""
-    return float(values.std() / math.sqrt(len(values))) if len(values) > 1 else None
-
-
-def read_kept(path: Path | None) -> dict[str, list[Score]]:
-    """The layers that an earlier pass has scored; a line that a kill cut off counts as none."""
-    found: dict[str, list[Score]] = {}
-    if path is None or not path.exists():
-        return found
-    for line in path.read_text().splitlines():
-        try:
-            kept = json.loads(line)
-            found[kept["layer"]] = [Score(**row) for row in kept["scores"]]
-        except (ValueError, KeyError, TypeError):
-            continue
-    return found
-
-
-def keep(path: Path | None, layer: str, scores: Sequence[Score]) -> None:
-    """Adds a layer to the file; a torn last line is ended first."""
-    if path is None:
-        return
-    with path.open("a") as file:
-        line = json.dumps({"layer": layer, "scores": [asdict(one) for one in scores]})
-        file.write(f"\n{line}\n")
+def grids_of(formats: Sequence[Named]) -> list[Format]:
+    """Those that auto_round scores: grids of weights, the inputs as they are."""
+    return [one for one in formats if isinstance(one, Format) and one.activation_group_size is None]
