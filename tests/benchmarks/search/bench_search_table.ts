@@ -5,10 +5,13 @@
  *
  *     deno task bench:search-table                 # every recipe that is missing: hours of one core
  *     deno task bench:search-table --minutes 40    # begins no recipe after so long
+ *     deno task bench:search-table --part 2/3      # the second of three processes, in a file of its own
+ *     deno task bench:search-table --merge         # measures nothing: the parts' rows join the table
  *     deno task bench:search-table --quick         # the tiny model: tries the command itself
  *     deno task bench:search-table --fresh         # forgets what an earlier run recorded
  */
-import { mkdir, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { copyFile, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -18,10 +21,19 @@ import { ensureEnvironment } from "../../../python-backends/environments/environ
 import { findHome } from "../../../tracker/home.ts";
 import { startRecipes } from "./recipe_runner.ts";
 import { recipePoints, RECIPES } from "./recipe_space.ts";
-import { keptRows, recordTable, type TableHead } from "./recipe_table.ts";
+import {
+  keptRows,
+  mergeTables,
+  type Part,
+  partOf,
+  partPoints,
+  recordTable,
+  type TableHead,
+} from "./recipe_table.ts";
 import { RecordedTable } from "./recorded_problem.ts";
 
 const TABLE = fileURLToPath(new URL("./recorded_recipes.json", import.meta.url));
+const OWN_TABLE = "recorded_recipes.json";
 /** The hypervolume's corner: a little more than the model itself, and a model that is of no use. */
 const ROOM = 1.05;
 const MOST_KL = 2;
@@ -57,6 +69,20 @@ async function benchFolder(name: string): Promise<string> {
   return folder;
 }
 
+function folderName({ number, of }: Part, quick: boolean): string {
+  const name = quick ? "search-table-quick" : "search-table";
+  return of === 1 ? name : `${name}-part${number}`;
+}
+
+/** The rows of all parts that lie on this machine. */
+async function merge(path: string): Promise<void> {
+  const folder = join(findHome(Deno.env.toObject()).root, "benchmarks");
+  const made = (await readdir(folder)).filter((name) => name.startsWith("search-table-part"));
+  const parts = made.map((name) => join(folder, name, OWN_TABLE));
+  const { rows } = await mergeTables(path, parts, recipePoints());
+  say(`${rows.length} of ${recipePoints().length} recipes in ${path}`);
+}
+
 function hours(seconds: readonly number[], left: number): string {
   if (seconds.length === 0) return "unknown hours";
   const mean = seconds.reduce((sum, one) => sum + one, 0) / seconds.length;
@@ -69,9 +95,13 @@ async function main(): Promise<void> {
       minutes: { type: "string", default: "1440" },
       quick: { type: "boolean", default: false },
       fresh: { type: "boolean", default: false },
+      part: { type: "string", default: "1/1" },
+      merge: { type: "boolean", default: false },
       out: { type: "string" },
     },
   });
+  if (values.merge) return await merge(values.out ?? TABLE);
+  const part = partOf(values.part);
   const minutes = Number(values.minutes);
   if (!(minutes > 0)) {
     console.error(`Cannot record for --minutes ${values.minutes}: say a number above 0`);
@@ -79,17 +109,20 @@ async function main(): Promise<void> {
   }
   const until = Date.now() + 60_000 * minutes;
   const model = values.quick ? "tiny" : "demo";
-  const home = await benchFolder(values.quick ? "search-table-quick" : "search-table");
-  const path = values.out ?? (values.quick ? join(home, "recorded_recipes.json") : TABLE);
+  const home = await benchFolder(folderName(part, values.quick));
+  const own = values.quick || part.of > 1;
+  const path = values.out ?? (own ? join(home, OWN_TABLE) : TABLE);
   if (values.fresh) {
     for (const made of [path, join(home, "shared")]) {
       await rm(made, { recursive: true, force: true });
     }
   }
+  // What the table has, no part records again.
+  if (part.of > 1 && !values.quick && !existsSync(path)) await copyFile(TABLE, path);
   const recipes = await startRecipes(home, model);
   try {
     const head = headOf(model, recipes.facts.model.fp16_bytes);
-    const points = recipePoints();
+    const points = partPoints(recipePoints(), part);
     say(`${(await keptRows(path, head)).length} of ${points.length} recipes are recorded`);
     const took: number[] = [];
     let began = performance.now();

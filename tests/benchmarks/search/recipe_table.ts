@@ -13,12 +13,22 @@ export function tableText({ rows, ...head }: RecordedTable): string {
   return `${JSON.stringify(head, null, 1).slice(0, -2)},\n "rows": [\n${lines}\n ]\n}\n`;
 }
 
+function shape({ name, dimensions, objectives }: TableHead): string {
+  return JSON.stringify([name, RecordedTable.shape.dimensions.parse(dimensions), objectives]);
+}
+
+async function readTable(path: string): Promise<RecordedTable> {
+  return RecordedTable.parse(JSON.parse(await readFile(path, "utf8")));
+}
+
+const spaceOf = ({ dimensions }: TableHead) => ({
+  dimensions: dimensions as Parameters<typeof pointKey>[0]["dimensions"],
+});
+
 /** The rows that are kept; a table of another space or other objectives is refused. */
 export async function keptRows(path: string, head: TableHead): Promise<Row[]> {
   if (!existsSync(path)) return [];
-  const found = RecordedTable.parse(JSON.parse(await readFile(path, "utf8")));
-  const shape = ({ name, dimensions, objectives }: TableHead) =>
-    JSON.stringify([name, RecordedTable.shape.dimensions.parse(dimensions), objectives]);
+  const found = await readTable(path);
   if (shape(found) !== shape(head)) {
     throw new Error(
       `Cannot go on with ${path}: it was recorded over another space or with other objectives; ` +
@@ -49,7 +59,7 @@ export interface Recording {
 export async function recordTable(
   { path, head, points, record, until, told }: Recording,
 ): Promise<RecordedTable> {
-  const space = { dimensions: head.dimensions as Parameters<typeof pointKey>[0]["dimensions"] };
+  const space = spaceOf(head);
   const rows = await keptRows(path, head);
   const there = new Set(rows.map(({ point }) => pointKey(space, point)));
   for (const point of points) {
@@ -61,4 +71,41 @@ export async function recordTable(
     told(row, rows.length);
   }
   return { ...head, rows };
+}
+
+/** Every n-th point, of those that several processes share. */
+export interface Part {
+  readonly number: number;
+  readonly of: number;
+}
+
+/** `2/3`: the second of three. */
+export function partOf(text: string): Part {
+  const [number, of] = (/^([1-9]\d?)\/([1-9]\d?)$/.exec(text)?.slice(1) ?? []).map(Number);
+  if (number === undefined || of === undefined || number > of) {
+    throw new Error(`Cannot record --part ${text}: it is a number of a whole, such as 2/3`);
+  }
+  return { number, of };
+}
+
+export function partPoints(points: readonly SpacePoint[], { number, of }: Part): SpacePoint[] {
+  return points.filter((_, index) => index % of === number - 1);
+}
+
+/** Adds the rows that parts have and the table has not, in the order of the points. */
+export async function mergeTables(
+  path: string,
+  parts: readonly string[],
+  points: readonly SpacePoint[],
+): Promise<RecordedTable> {
+  const table = await readTable(path);
+  const space = spaceOf(table);
+  const found = new Map<string, Row>();
+  for (const part of parts) {
+    for (const row of await keptRows(part, table)) found.set(pointKey(space, row.point), row);
+  }
+  for (const row of table.rows) found.set(pointKey(space, row.point), row);
+  const rows = points.flatMap((point) => found.get(pointKey(space, point)) ?? []);
+  await writeTable(path, { ...table, rows });
+  return { ...table, rows };
 }

@@ -15,7 +15,7 @@ import { temporaryFolder } from "../../temporary_folder.ts";
 import { OWN_SAMPLERS } from "./own_samplers.ts";
 import { meanAndError } from "./recipe_divergence.ts";
 import { actionsOf, recipePoints, RECIPES } from "./recipe_space.ts";
-import { recordTable, type TableHead } from "./recipe_table.ts";
+import { mergeTables, partOf, partPoints, recordTable, type TableHead } from "./recipe_table.ts";
 import { readRecordedProblem, RecordedTable } from "./recorded_problem.ts";
 import { runAlgorithm } from "./run_search.ts";
 
@@ -104,6 +104,23 @@ Deno.test("a recording that is killed goes on with the next recipe; samplers run
   }
   const other = { ...HEAD, name: "four" };
   await assert.rejects(recordTable({ ...recording(false), head: other }), /--fresh/);
+});
+
+Deno.test("parts of the points are recorded apart, and join in the order of the points", async () => {
+  const folder = temporaryFolder("parts");
+  const paths = [1, 2].map((number) => join(folder, `${number}.json`));
+  const values = (point: SpacePoint) => [1, Number(point["bits"])];
+  for (const [index, path] of paths.entries()) {
+    const points = partPoints(POINTS, partOf(`${index + 1}/2`));
+    await recordTable({
+      ...{ path, head: HEAD, points, until: Infinity, told: () => {} },
+      record: (point) => Promise.resolve({ values: values(point), standard_errors: [0, 0] }),
+    });
+  }
+  const { rows } = await mergeTables(paths[1]!, [paths[0]!], POINTS);
+  assert.deepEqual(rows.map(({ point }) => point), POINTS);
+  assert.deepEqual(rows.map((row) => row.values), POINTS.map(values));
+  for (const text of ["3/2", "0/1", "2", "a/b"]) assert.throws(() => partOf(text), /such as 2\/3/);
 });
 
 Deno.test("the table that is kept is of this space, and no sampler uses it up", async () => {
