@@ -227,7 +227,11 @@ Deno.test("the table has formats across, the layers that lose most first, and sa
 Deno.test("an unknown scorer and no number are refused before a lab is opened", async () => {
   await assert.rejects(
     sensitivityCommand("tiny", { scorer: ["hessian"] }),
-    /^UsageError: Cannot score layers by "hessian": --scorer is one of kl, fisher, reconstruction$/,
+    /^UsageError: Cannot score layers: Unknown --scorer "hessian"\. Known: auto_scheme, fisher, kl, reconstruction$/,
+  );
+  await assert.rejects(
+    sensitivityCommand("tiny", { scorer: ["autoscheme"] }),
+    /Did you mean "auto_scheme"/,
   );
   await assert.rejects(sensitivityCommand("tiny", { tokens: "none" }), /--tokens/);
 });

@@ -1,4 +1,4 @@
-import { Scorer, UsageError } from "../../core/mod.ts";
+import { Scorer, unknownName, UsageError } from "../../core/mod.ts";
 import { parseWhole } from "../commands/input/parse_values.ts";
 import { type Lab, openLab } from "../lab.ts";
 import type { StudySession } from "../study_session.ts";
@@ -27,7 +27,7 @@ function scorersOf(names: readonly string[]): Scorer[] {
     const parsed = Scorer.safeParse(name);
     if (parsed.success) return parsed.data;
     throw new UsageError(
-      `Cannot score layers by "${name}": --scorer is one of ${Scorer.options.join(", ")}`,
+      `Cannot score layers: ${unknownName("--scorer", name, Scorer.options)}`,
     );
   });
 }
