@@ -65,7 +65,8 @@ export default defineMethod({
   knobs: {
     clip: flag({
       default: false,
-      description: "Shrink each channel's range to what makes its squared error least",
+      description:
+        "Shrink each channel's range to what makes its error, the sum of |error|^2.5, least",
     }),
     activation_group_size: choice(GROUP_SIZES, {
       default: 64,

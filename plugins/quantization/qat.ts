@@ -21,7 +21,8 @@ export default defineMethod({
     ...gridKnobs,
     clip: flag({
       default: true,
-      description: "Begin with each group's range shrunk to where its squared error is least",
+      description:
+        "Begin with each group's range shrunk to where its error is least (sum of |error|^2.5)",
     }),
     targets: targetsKnob,
     qat_loss: choice(["kl", "next_token"], {

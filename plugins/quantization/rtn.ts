@@ -29,7 +29,8 @@ export default defineMethod({
     symmetric: symmetricGrid,
     clip: flag({
       default: false,
-      description: "Shrink each group's range to what makes its squared error least",
+      description:
+        "Shrink each group's range to what makes its error, the sum of |error|^2.5, least",
     }),
     targets: targetsKnob,
   },

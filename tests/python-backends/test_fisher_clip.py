@@ -13,7 +13,7 @@ from tiny_model import act, tiny_dir
 from pare_backends.checkpoint import read
 from pare_backends.failures import StageFailure
 from pare_backends.quantization.fisher_clip import LEAST_SHARE, Params, clipped
-from pare_backends.quantization.rounding import grid, ranges, round_matrix
+from pare_backends.quantization.rounding import grid, ranges
 
 
 def weights(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -57,10 +57,9 @@ def test_gradients_choose_other_ranges_than_weights_alone() -> None:
     made = clipped("w", weight, counts, Params(3, 64))
     assert made.scales[0, 0] > 1.3 * made.scales[1, 0]
     even = clipped("w", weight, np.ones_like(weight), Params(3, 64))
-    plain = round_matrix("w", weight, 3, 64, True, clip=True)
-    assert (even.ints == plain.ints).all(), "gradients that are all alike choose as weights do"
+    assert even.scales[0, 0] == pytest.approx(even.scales[1, 0], rel=0.1)
     none = clipped("w", weight, np.zeros_like(weight), Params(3, 64))
-    assert (none.ints == plain.ints).all(), "an expert that no token was sent to"
+    assert (none.ints == even.ints).all(), "an expert that no token was sent to"
 
 
 @pytest.mark.parametrize("bits", [2, 3])

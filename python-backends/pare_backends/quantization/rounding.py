@@ -26,8 +26,8 @@ def round_matrix(
 ) -> GridTensor:
     """The matrix on the nearest points of a grid with one scale per group.
 
-    `clip` shrinks each group's range to what makes its squared error least. The integers are the
-    same whatever the number of threads.
+    `clip` shrinks each group's range to what makes its error least, as `power_error` counts it. The
+    integers are the same whatever the number of threads.
     weights: (o, i) float32; `name` is for the failure's sentence
     """
     if not np.isfinite(weights).all():
@@ -74,10 +74,10 @@ def round_groups(
     scales, zeros = grid(smallest, largest, bits, symmetric)
     work = np.empty_like(groups)
     if clip:
-        lowest = squared_error(groups, scales, zeros, bits, work)
+        lowest = power_error(groups, scales, zeros, bits, work)
         for factor in (float(f) for f in CLIP_FACTORS[1:]):
             tried, shifted = grid(smallest * factor, largest * factor, bits, symmetric)
-            error = squared_error(groups, tried, shifted, bits, work)
+            error = power_error(groups, tried, shifted, bits, work)
             better = error < lowest
             scales, zeros = np.where(better, tried, scales), np.where(better, shifted, zeros)
             lowest = np.minimum(error, lowest)
@@ -120,18 +120,24 @@ def place(
     np.clip(work, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1, out=work)
 
 
-def squared_error(
+def power_error(
     groups: np.ndarray, scales: np.ndarray, zeros: np.ndarray, bits: int, work: np.ndarray
 ) -> np.ndarray:
-    """Sum of squared differences a group; in place, since the search for a clip asks 21 times.
+    """Sum of |difference| ** 2.5 a group; in place, since the search for a clip asks 21 times.
 
+    The large weights of a row carry more than their share of its output: squares alone clip them
+    further than is good. llm-compressor's observer takes 2.4; a power takes three times as long
+    as this.
     groups, work: (n, g); returns: (n, 1)
     """
     place(groups, scales, zeros, bits, work)
     work -= zeros
     work *= scales
     work -= groups
-    error: np.ndarray = np.einsum("ij,ij->i", work, work)[:, None]
+    np.abs(work, out=work)
+    root = np.sqrt(work)
+    work *= work
+    error: np.ndarray = np.einsum("ij,ij->i", work, root)[:, None]
     return error
 
 
