@@ -126,6 +126,13 @@ function autoscheme(average_bits: number): Cell {
   return { name: `autoscheme ${average_bits}`, set: "mixes", asked };
 }
 
+/** The same by the method here. */
+function byAutoScheme(average_bits: number): Cell {
+  const by = { scored_by: "auto_scheme", rounded_by: "autoround" };
+  const params = { average_bits, layer_bits: "2-3-4-8", group_size: GROUP, ...by };
+  return { ...alone(`mixed ${average_bits} auto_scheme`, act("mixed", params)), set: "mixes" };
+}
+
 /** Between 3 and 4 bits the best uniform grid that is within the budget. */
 const BETWEEN = ["gptq", "autoround"].map((name): Cell => ({
   ...method(name, 3, 32),
@@ -144,7 +151,7 @@ export const CELLS: readonly Cell[] = [
   ...BUDGETS.flatMap((bits) => mix(bits, true)),
   ...BETWEEN,
   ...BUDGETS.flatMap((bits) => mix(bits, false)),
-  ...BUDGETS.map(autoscheme),
+  ...BUDGETS.flatMap((bits) => [autoscheme(bits), byAutoScheme(bits)]),
   ...["gptq", "autoround", "rtn"].flatMap((name) => FIRST.map((bits) => bare(name, bits))),
   bare("int8", 8),
 ];
@@ -174,6 +181,7 @@ function small({ asked, ...cell }: Cell): Cell {
 const TRIED = [
   ...["original", "gptq 4", "autoround 4", "mixed 3.25", "rtn 3 + eora", "nf4", "qat 3", "int8"],
   ...["kept layers", "mix 3.25", "mix 3.25 anew", "autoscheme 3.25", "gptq 4, library alone"],
+  "mixed 3.25 auto_scheme",
   ...["autoround 4, library alone", "int8, library alone"],
 ];
 

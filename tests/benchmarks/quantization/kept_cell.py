@@ -87,12 +87,14 @@ def weighed(asked: dict[str, Any], parent: Path) -> tuple[dict[str, Any], dict[s
     """The request with the action of the mix that won, and what finding it took. asked: "mix" holds
     what is asked of the stage of that name, by its names"""
     found: dict[str, Any] = {}
+    folder = Path(asked["folder"]) / "layers"
+    folder.mkdir(parents=True, exist_ok=True)  # what an earlier cell kept is found there
     request = mix.Request(
         artifact_dir=str(parent),
         calibration_path=str(calibration(asked, parent)),
         budget_bytes=None,
         seed=SEED,
-        layer_cache=str(Path(asked["folder"]) / "layers"),
+        layer_cache=str(folder),
         **asked["mix"],
     )
     with timed(found, "mix"):

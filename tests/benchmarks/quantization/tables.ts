@@ -64,7 +64,8 @@ export function mixesTable(rows: readonly Row[]): string {
   const found = new Map(rows.filter(isQuantized).map((row) => [row.name, row]));
   const lines = BUDGETS.flatMap((bits) => {
     const ends = ["", " anew", " free", " free anew"];
-    const mixes = [`mixed ${bits}`, ...ends.map((end) => `mix ${bits}${end}`)];
+    const own = [`mixed ${bits}`, `mixed ${bits} auto_scheme`];
+    const mixes = [...own, ...ends.map((end) => `mix ${bits}${end}`)];
     return mixes.flatMap((name) => {
       const mix = found.get(name);
       if (mix === undefined) return [];
