@@ -31,7 +31,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "fisher_clip": {"bits": 3, "group_size": 32, "samples": 4},
     # A budget between two formats, so that which layer gets which hangs on what each is scored.
     "mixed": {
-        **{"average_bits": 4.2, "group_size": 32, "samples": 2, "seqlen": 32},
+        **{"average_bits": 5.0, "group_size": 32, "samples": 2, "seqlen": 32},
         "rounded_by": "gptq",
     },
 }
@@ -77,7 +77,7 @@ OTHERS: list[tuple[str, str, Any]] = [
     ("autoround", "samples", WINDOWS),
     ("autoround", "lr", 0.02),
     ("autoround", "seqlen", WINDOW_TOKENS),
-    *(("mixed", knob, value) for knob, value in [("average_bits", 5.0), ("group_size", 64)]),
+    *(("mixed", knob, value) for knob, value in [("average_bits", 4.2), ("group_size", 64)]),
     ("mixed", "layer_bits", "2-3-4"),
     ("mixed", "symmetric", False),
     ("mixed", "scored_by", "reconstruction"),
