@@ -6,16 +6,21 @@
  *     deno task bench:search --quick                    # two problems, three seeds: a minute
  *     deno task bench:search --workers 2                # everything, hours
  *     deno task bench:search --samplers auto --again    # one of ours anew, after it was changed
- *     deno task bench:search --table recorded.json      # a table of recipes that were really run
+ *     deno task bench:search --table recorded.json      # another table of recipes that were really run
  *     deno task bench:search --under-way 4              # ours, results out of order, one never
  *     deno task bench:search --front                    # speed of hypervolume and ranks
+ *     deno task bench:search --page                     # runs nothing: tables and figure of what is kept
+ *
+ * Without --out a whole run goes on with tests/benchmarks/search/runs.jsonl, from which --page writes
+ * docs/search.md and its figure; what --quick, --own-start and --under-way find lies in .pare.
  */
 import { execa } from "execa";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { withTable } from "../cells/kept_tables.ts";
 import { CONTINUOUS } from "./continuous_problems.ts";
 import { frontSpeed } from "./front_speed.ts";
 import { MIXED } from "./mixed_problem.ts";
@@ -24,7 +29,9 @@ import type { Problem } from "./problem.ts";
 import { readRecordedProblem } from "./recorded_problem.ts";
 import { type Job, keepRun, missingJobs, readRuns } from "./results.ts";
 import { type Rival, RIVALS, rivalsPython, startRivals } from "./rivals.ts";
-import { runAlgorithm } from "./run_search.ts";
+import { runAlgorithm, type SearchRun } from "./run_search.ts";
+import { searchFigure } from "./search_figure.ts";
+import { againstTable, halfTable, problemTable } from "./search_page.ts";
 import { pairRows, samplerRows, searchMarkdown } from "./search_table.ts";
 
 /** Gaussian processes take seconds a suggestion: their runs are shorter. */
@@ -44,10 +51,16 @@ const { values: given } = parseArgs({
     "under-way": { type: "string", default: "1" },
     ours: { type: "string" },
     table: { type: "string" },
-    out: { type: "string", default: ".pare/bench-search" },
+    page: { type: "boolean", default: false },
+    out: { type: "string" },
     job: { type: "string" },
   },
 });
+
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+const TABLE = join(HERE, "recorded_recipes.json");
+/** What is drawn: the rivals and what is proposed without a sampler being named. */
+const SHOWN = ["auto", ...RIVALS];
 
 const say = (text: string) => console.error(`bench: ${text}`);
 
@@ -68,12 +81,12 @@ function countOf(text: string | undefined, usual: number, what: string): number 
 }
 
 async function problemsOf(): Promise<Problem[]> {
-  if (given.table === undefined) return [MIXED, ...CONTINUOUS];
+  const table = given.table ?? TABLE;
   try {
-    return [MIXED, ...CONTINUOUS, await readRecordedProblem(given.table)];
+    return [MIXED, await readRecordedProblem(table), ...CONTINUOUS];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    console.error(`Cannot use the table ${given.table}: ${reason}`);
+    console.error(`Cannot use the table ${table}: ${reason}`);
     process.exit(2);
   }
 }
@@ -125,7 +138,28 @@ async function runJobs(jobs: readonly Job[], path: string, workers: number): Pro
   await kept;
 }
 
+/** The page of the search and its figure, from kept runs. */
+async function writePage(runs: readonly SearchRun[]): Promise<void> {
+  const docs = fileURLToPath(new URL("../../../docs", import.meta.url));
+  const path = join(docs, "search.md");
+  await writeFile(join(docs, "search.svg"), `${searchFigure(runs, SHOWN)}\n`);
+  const compared = { ours: "auto", own: Object.keys(OWN_SAMPLERS) };
+  const tables = {
+    recorded: problemTable(runs, "recorded_recipes"),
+    mixed: problemTable(runs, "mixed"),
+    against: againstTable(runs, compared),
+    half: halfTable(runs, compared),
+  };
+  const page = Object.entries(tables).reduce(
+    (text, [name, table]) => withTable(text, name, table),
+    await readFile(path, "utf8"),
+  );
+  await writeFile(path, page);
+  await execa(Deno.execPath(), ["fmt", "--quiet", path]);
+}
+
 async function main(): Promise<void> {
+  if (given.page) return await writePage(await readRuns(join(HERE, "runs.jsonl")));
   if (given.job !== undefined) return await runJob(JSON.parse(given.job));
   if (given.front) return console.log(await frontSpeed(await rivalsPython(say)));
   const problems = (await problemsOf()).map(({ name }) => name);
@@ -147,7 +181,8 @@ async function main(): Promise<void> {
     trials: (sampler: string) => sampler === "optuna_gp" ? Math.min(GP_TRIALS, trials) : trials,
   };
   const kind = given["own-start"] ? "own-start" : underWay > 1 ? `under-way-${underWay}` : "";
-  const folder = join(given.out, kind);
+  const aside = given.quick || kind !== "" || given.table !== undefined;
+  const folder = join(given.out ?? (aside ? ".pare/bench-search" : HERE), kind);
   await mkdir(folder, { recursive: true });
   const path = join(folder, "runs.jsonl");
   if (given.again) {
@@ -164,11 +199,12 @@ async function main(): Promise<void> {
   const runs = await readRuns(path);
   const ours = given.ours ?? ("auto" in OWN_SAMPLERS ? "auto" : null);
   const markdown = searchMarkdown(runs, { ours, own });
+  console.log(markdown);
+  if (folder === HERE) return await writePage(runs);
   const pairs = ours === null ? [] : pairRows(runs, ours);
   const summary = { samplers: samplerRows(runs), pairs };
   await writeFile(join(folder, "summary.json"), JSON.stringify(summary, null, 1) + "\n");
   await writeFile(join(folder, "summary.md"), markdown);
-  console.log(markdown);
 }
 
 await main();

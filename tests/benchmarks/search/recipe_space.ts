@@ -1,13 +1,5 @@
 /** The recipes of the recorded table: a conditional space over every family that makes a model smaller. */
-import {
-  type Action,
-  type Dimension,
-  pointKey,
-  type PointValue,
-  type Space,
-  type SpacePoint,
-  streamRandom,
-} from "../../../core/mod.ts";
+import type { Action, Dimension, PointValue, Space, SpacePoint } from "../../../core/mod.ts";
 
 type Params = Action["params"];
 
@@ -23,15 +15,18 @@ const FEW = { samples: 4 };
 /** Cuts that a recipe may begin with. */
 const CUTS: Readonly<Record<string, Action | null>> = {
   none: null,
-  magnitude: pruning("magnitude", { sparsity: 0.3 }),
-  wanda: pruning("wanda", { sparsity: 0.5, pattern: "2:4", ...FEW }),
-  sparsegpt: pruning("sparsegpt", { sparsity: 0.5, ...FEW }),
-  channels: pruning("channels", { mlp_ratio: 0.125, importance: "taylor", samples: 8 }),
   depth: pruning("depth", { blocks: 2, samples: 8 }),
+  channels: pruning("channels", { mlp_ratio: 0.125, importance: "taylor", samples: 8 }),
+  sparsegpt: pruning("sparsegpt", { sparsity: 0.5, ...FEW }),
 };
-/** Of these the shapes change, and a short training wins much of it back. */
-const RESHAPED = ["channels", "depth"];
-const LORA: Params = { steps: 20, batch: 1, tokens: 256, rank: 16, held_out: 0 };
+/** Behind these a short training is tried: with the other cuts as well, the table would take a day. */
+const RECOVERED = ["depth"];
+const TRAINING = { steps: 20, batch: 1, tokens: 256, held_out: 0 };
+const RECOVERIES: Readonly<Record<string, Action | null>> = {
+  none: null,
+  lora: { agent: "finetuning", method: "lora", params: { ...TRAINING, rank: 16 } },
+  distill: { agent: "distillation", method: "distill", params: TRAINING },
+};
 
 /** Grids: bits for all of them, the group for those that are quick. */
 const GRIDS: Readonly<Record<string, Params>> = {
@@ -42,8 +37,10 @@ const GRIDS: Readonly<Record<string, Params>> = {
   fisher_clip: { ...FEW, search_steps: 5 },
   autoround: { ...FEW, seqlen: 128 },
 };
-const GROUPED = ["rtn", "hqq", "gptq", "awq"];
+const GROUPED = ["rtn", "gptq"];
 const USUAL_GROUP = 64;
+/** Of the embedding, which is the output head too: bits in groups of 64. */
+const EMBEDDINGS: Readonly<Record<string, number | null>> = { floats: null, int8: 8, int4: 4 };
 
 /** What rounds or encodes with one setting. */
 const FIXED: Readonly<Record<string, Action>> = {
@@ -53,7 +50,8 @@ const FIXED: Readonly<Record<string, Action>> = {
   fp8: quantization("fp", { float_format: "fp8_e4m3" }),
   nvfp4: quantization("fp", { float_format: "nvfp4" }),
   mixed: quantization("mixed", { average_bits: 3.5, ...FEW }),
-  hyper_compression: codec("hyper_compression", { lattice_points: 400 }),
+  hyper_compression: codec("hyper_compression", { lattice_points: 400, entropy_coded: true }),
+  vptq: codec("vptq", { vector_length: 2, centroid_bits: 8, refits: 0, ...FEW }),
 };
 
 function pruning(method: string, params: Params): Action {
@@ -71,7 +69,7 @@ function codec(method: string, params: Params): Action {
 /** Each behind the one that it hangs on. */
 const DIMENSIONS: Dimension[] = [
   choice("cut", Object.keys(CUTS)),
-  choice("recover", [false, true], { name: "cut", is: RESHAPED }),
+  choice("recover", Object.keys(RECOVERIES), { name: "cut", is: RECOVERED }),
   choice("round", ["none", ...Object.keys(GRIDS), ...Object.keys(FIXED)]),
   {
     name: "bits",
@@ -85,7 +83,7 @@ const DIMENSIONS: Dimension[] = [
     choices: [64, 192],
     when: { name: "round", is: GROUPED },
   },
-  choice("embedding", ["floats", "int8"]),
+  choice("embedding", Object.keys(EMBEDDINGS)),
 ];
 
 export const RECIPES: Space = { dimensions: DIMENSIONS };
@@ -94,10 +92,8 @@ export const RECIPES: Space = { dimensions: DIMENSIONS };
 export function actionsOf(point: SpacePoint): Action[] {
   const cut = CUTS[String(point["cut"])] ?? null;
   const round = String(point["round"]);
-  const actions: Action[] = cut === null ? [] : [cut];
-  if (point["recover"] === true) {
-    actions.push({ agent: "finetuning", method: "lora", params: LORA });
-  }
+  const recovery = RECOVERIES[String(point["recover"])] ?? null;
+  const actions = [cut, recovery].filter((action) => action !== null);
   const grid = GRIDS[round];
   if (grid !== undefined) {
     const group_size = Number(point["group"] ?? USUAL_GROUP);
@@ -105,8 +101,9 @@ export function actionsOf(point: SpacePoint): Action[] {
   }
   const fixed = FIXED[round];
   if (fixed !== undefined) actions.push(fixed);
-  if (point["embedding"] === "int8") {
-    const params = { bits: 8, group_size: USUAL_GROUP, targets: "embedding" };
+  const embedding_bits = EMBEDDINGS[String(point["embedding"])] ?? null;
+  if (embedding_bits !== null) {
+    const params = { bits: embedding_bits, group_size: USUAL_GROUP, targets: "embedding" };
     actions.push(quantization("rtn", params));
   }
   return actions;
@@ -119,21 +116,27 @@ function grown(points: readonly SpacePoint[], { name, choices, when }: Dimension
   });
 }
 
-/** Every point, shuffled, so that any beginning of it has each pair of cut and rounding about as often. */
-export function recipePoints(seed = 1): SpacePoint[] {
-  const random = streamRandom(seed, "recipes");
-  const drawn = RECIPES.dimensions.reduce(grown, [{}] as SpacePoint[])
-    .map((point) => ({ point, by: random() }))
-    .sort((a, b) => a.by - b.by);
-  const before = new Map<string, number>();
-  const ranked = drawn.map(({ point }) => {
-    const family = pointKey(RECIPES, {
-      cut: point["cut"]!,
-      round: point["round"]!,
-    });
-    const rank = before.get(family) ?? 0;
-    before.set(family, rank + 1);
-    return { point, rank };
-  });
-  return ranked.sort((a, b) => a.rank - b.rank).map(({ point }) => point);
+/** What is recorded first: any beginning of this list, whole, is a smaller space. */
+const FIRST = [
+  "none",
+  "depth none",
+  "channels",
+  "sparsegpt",
+  "depth distill",
+  "depth lora",
+];
+
+const begun = ({ cut, recover }: SpacePoint) =>
+  FIRST.indexOf([cut, recover].filter((one) => one !== undefined).join(" "));
+
+/**
+ * Every point, one beginning after the other. Points that differ in the embedding alone follow each
+ * other, as all that comes before is made once.
+ */
+export function recipePoints(): SpacePoint[] {
+  return RECIPES.dimensions.reduce(grown, [{}] as SpacePoint[])
+    .toSorted((a, b) => begun(a) - begun(b));
 }
+
+/** So many points follow each other of which all but the last action is the same. */
+export const ALIKE = Object.keys(EMBEDDINGS).length;

@@ -73,7 +73,7 @@ export async function recordTable(
   return { ...head, rows };
 }
 
-/** Every n-th point, of those that several processes share. */
+/** One of several processes that share the points. */
 export interface Part {
   readonly number: number;
   readonly of: number;
@@ -88,17 +88,24 @@ export function partOf(text: string): Part {
   return { number, of };
 }
 
-export function partPoints(points: readonly SpacePoint[], { number, of }: Part): SpacePoint[] {
-  return points.filter((_, index) => index % of === number - 1);
+/** What a process of several records: `alike` points that follow each other stay together. */
+export function partPoints(
+  points: readonly SpacePoint[],
+  { number, of }: Part,
+  alike = 1,
+): SpacePoint[] {
+  return points.filter((_, index) => Math.floor(index / alike) % of === number - 1);
 }
 
-/** Adds the rows that parts have and the table has not, in the order of the points. */
+/** Adds the rows that parts have and the table has not, or begins it, in the order of the points. */
 export async function mergeTables(
   path: string,
   parts: readonly string[],
   points: readonly SpacePoint[],
 ): Promise<RecordedTable> {
-  const table = await readTable(path);
+  const [first] = [path, ...parts].filter((one) => existsSync(one));
+  if (first === undefined) throw new Error(`Cannot merge into ${path}: no part has recorded a row`);
+  const table = await readTable(first);
   const space = spaceOf(table);
   const found = new Map<string, Row>();
   for (const part of parts) {

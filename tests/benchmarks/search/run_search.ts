@@ -45,7 +45,7 @@ export function searchRun(
   for (let budget = EVERY; budget <= trials; budget += EVERY) {
     const found = values.slice(0, budget).filter((one) => one !== null);
     const share = hypervolume(found, problem.reference, directions) / problem.maximum;
-    curve.push(Number(share.toPrecision(8)));
+    curve.push(Number(share.toPrecision(5)));
   }
   const invalid = values.filter((one) => one === null).length;
   return { problem: problem.name, ...run, trials, curve, invalid };

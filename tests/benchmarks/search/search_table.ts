@@ -99,7 +99,7 @@ export function pairRows(runs: readonly SearchRun[], ours: string): PairRow[] {
 const percent = (share: number) => (100 * share).toFixed(1);
 
 /** The best rival of each problem and budget, by its median. */
-function bestRivals(
+export function bestRivals(
   rows: readonly SamplerRow[],
   pairs: readonly PairRow[],
   own: ReadonlySet<string>,
@@ -149,7 +149,8 @@ export function searchMarkdown(
   ].join("\n");
 }
 
-function pairLines(
+/** Ours against the best rival of each row, as the lines of a table with its heading. */
+export function pairLines(
   rows: readonly SamplerRow[],
   runs: readonly SearchRun[],
   ours: string,

@@ -1,0 +1,65 @@
+/** What the page of the search says of kept runs: three tables between its marks. */
+import { quantile } from "../../../core/mod.ts";
+import { EVERY, type SearchRun } from "./run_search.ts";
+import { bestRivals, BUDGETS, pairLines, pairRows, samplerRows } from "./search_table.ts";
+
+const percent = (share: number) => (100 * share).toFixed(1);
+
+/** Medians of all samplers on one problem, at every budget. */
+export function problemTable(runs: readonly SearchRun[], problem: string): string {
+  const rows = samplerRows(runs.filter((run) => run.problem === problem));
+  const lines = rows.map(({ sampler, seeds, shares, suggestion_ms, invalid }) => {
+    const cells = BUDGETS.map((budget) =>
+      shares[budget] == null ? "–" : percent(shares[budget].median)
+    );
+    return `| ${
+      [sampler, ...cells, invalid.toFixed(1), suggestion_ms.toFixed(1), seeds].join(" | ")
+    } |`;
+  });
+  return [
+    `| sampler | ${BUDGETS.join(" | ")} | invalid | ms a suggestion | seeds |`,
+    `|---|${BUDGETS.map(() => "---|").join("")}---|---|---|`,
+    ...lines,
+  ].join("\n");
+}
+
+/** The least budget at which the median of a sampler's runs is at least a share; null: none is. */
+export function trialsTo(share: number, runs: readonly SearchRun[]): number | null {
+  const longest = Math.max(0, ...runs.map(({ curve }) => curve.length));
+  for (let index = 0; index < longest; index++) {
+    const found = runs.flatMap(({ curve }) => curve[index] ?? []).sort((a, b) => a - b);
+    if (quantile(found, 0.5) >= share) return EVERY * (index + 1);
+  }
+  return null;
+}
+
+/** How many trials ours needs for what the best rival has after 100. */
+export function halfTable(
+  runs: readonly SearchRun[],
+  { ours, own }: { ours: string; own: readonly string[] },
+): string {
+  const best = bestRivals(samplerRows(runs), pairRows(runs, ours), new Set(own))
+    .filter(({ budget }) => budget === 100);
+  const lines = best.map(({ problem, rival }) => {
+    const of = (sampler: string) =>
+      runs.filter((run) => run.problem === problem && run.sampler === sampler);
+    const share = samplerRows(of(rival))[0]!.shares[100]!.median;
+    const trials = trialsTo(share, of(ours));
+    return `| ${[problem, rival, percent(share), trials ?? "not in 200"].join(" | ")} |`;
+  });
+  return [
+    `| problem | best rival at 100 | its share | trials of ${ours} for as much |`,
+    "|---|---|---|---|",
+    ...lines,
+  ].join("\n");
+}
+
+/** Ours beside the best rival of each problem and budget. */
+export function againstTable(
+  runs: readonly SearchRun[],
+  { ours, own }: { ours: string; own: readonly string[] },
+): string {
+  return pairLines(samplerRows(runs), runs, ours, new Set(own)).filter((line) =>
+    line.startsWith("|")
+  ).join("\n");
+}
