@@ -60,6 +60,7 @@ function limitedFront(
 ): (readonly number[])[] {
   const most = FRONT[front[0]?.length ?? 0] ?? 8;
   if (front.length <= most) return [...front];
+  if (most === 1) return [front[0]!]; // of one objective: equals, each of them the best
   const sorted = [...front].sort((a, b) => a[0]! - b[0]!);
   return Array.from(
     { length: most },

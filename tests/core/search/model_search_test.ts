@@ -89,6 +89,21 @@ for (const [name, algorithm] of Object.entries(algorithms)) {
     }
   });
 
+  Deno.test(`${name} goes on where several points share the best value of one objective`, () => {
+    // On whole steps of a bowl the four middle points of the grid are equally good.
+    const values = ({ x, y }: Seen["point"]) => [Math.floor(8 * Math.hypot(+x! - 0.5, +y! - 0.5))];
+    const one: Problem = { ...square, objectives: 1, values };
+    const measured = grid.map((point) => tried(one, point));
+    const best = Math.min(...measured.map(({ values }) => values![0]!));
+    assert.ok(measured.filter(({ values }) => values![0] === best).length > 1);
+    const pending: Seen = { point: { x: 0.5, y: 0.5 }, state: "pending", values: null };
+    for (const seen of [measured, [...measured, pending]]) {
+      const made = algorithm(stateOf(one, seen));
+      assert.equal(checkPoint(square.space, made!.point), null);
+    }
+    assert.equal(search(algorithm, one, 20).length, 20);
+  });
+
   Deno.test(`${name} maximises what is to be maximised`, () => {
     const turned = {
       ...square,
