@@ -103,11 +103,14 @@ function knownOf(
   }
 }
 
+/** What falls with the bytes of weights that a token reads: they are moved for it, and lie in memory. */
+const FORETOLD: ReadonlySet<string> = new Set(["latency_ms", "memory_bytes", "gpu_memory_bytes"]);
+
 /**
- * Latency as the bytes that a token reads foretell it: the baseline's, less what reading fewer bytes has
- * saved so far (the share of the bytes by least squares through the baseline, at most all of it; all of
- * it where nothing is measured). Undefined where it is no objective, no baseline is timed or the runtime
- * does not tell.
+ * Latency and memory as the bytes that a token reads foretell them: the baseline's, less what reading
+ * fewer bytes has saved so far (the share of the bytes by least squares through the baseline, at most all
+ * of it; all of it where nothing is measured). Undefined where neither is an objective, no baseline is
+ * timed or the runtime does not tell.
  */
 function expectedOf(
   context: SearchContext,
@@ -115,33 +118,48 @@ function expectedOf(
   space: MethodSpace,
   study: ComparableStudy,
 ): SearchState["expected"] {
-  const at = study.spec.objectives.findIndex(({ metric }) => metric === "latency_ms");
   const baseline = study.trials.find(({ strategy }) => strategy === null);
-  const own = baseline === undefined ? null : figuresOf(baseline, study)?.[at];
-  if (at < 0 || own == null || !methods.some(({ reads }) => reads !== undefined)) return undefined;
+  const own = baseline === undefined ? null : figuresOf(baseline, study);
+  if (own === null || !methods.some(({ reads }) => reads !== undefined)) return undefined;
   const less = (actions: readonly ResolvedAction[]) => {
     const ratio = readRatio(actions, methods, context.facts);
     return ratio === null ? null : 1 - ratio;
   };
-  let [both, squares] = [0, 0];
-  for (const trial of study.trials) {
-    const value = trial.strategy === null ? undefined : figuresOf(trial, study)?.[at]?.value;
-    if (value === undefined || trial.actions.length === 0) continue;
-    const saved = less(trial.actions) ?? 0;
-    both += saved * (1 - value / own.value);
-    squares += saved ** 2;
-  }
-  const share = squares > 0 ? Math.min(1, Math.max(0, both / squares)) : 1;
+  const foretold = study.spec.objectives.flatMap(({ metric }, at) => {
+    const of = own[at]!.value;
+    return FORETOLD.has(metric) ? [{ at, of, share: savedShare(study, at, of, less) }] : [];
+  });
+  if (foretold.length === 0) return undefined;
   return (point) => {
     const found = study.spec.objectives.map((): number | null => null);
     try {
       const saved = less(resolveActions(space.actionsOf(point), methods, context.facts));
-      found[at] = saved === null ? null : own.value * (1 - share * saved);
+      for (const { at, of, share } of foretold) {
+        found[at] = saved === null ? null : of * (1 - share * saved);
+      }
     } catch {
       // a point that is forbidden, too
     }
     return found;
   };
+}
+
+/** Which share of what the bytes foretell an objective has saved in the trials so far. */
+function savedShare(
+  study: ComparableStudy,
+  at: number,
+  of: number,
+  less: (actions: readonly ResolvedAction[]) => number | null,
+): number {
+  let [both, squares] = [0, 0];
+  for (const trial of study.trials) {
+    const value = trial.strategy === null ? undefined : figuresOf(trial, study)?.[at]?.value;
+    if (value === undefined || trial.actions.length === 0) continue;
+    const saved = less(trial.actions) ?? 0;
+    both += saved * (1 - value / of);
+    squares += saved ** 2;
+  }
+  return squares > 0 ? Math.min(1, Math.max(0, both / squares)) : 1;
 }
 
 /**

@@ -232,3 +232,36 @@ Deno.test("latency is expected as the bytes foretell it, by the share that they 
   assert.equal(asked([base], only("round", "octet")).expected, undefined); // nobody tells
   assert.equal(state([base]).expected, undefined); // latency is no objective
 });
+
+Deno.test("memory is expected so, too, each objective by its own share", () => {
+  const own = only("round", "octet").map((one) => ({
+    ...one,
+    reads: ({ stored_bytes }: HeldPart) => stored_bytes,
+  }));
+  const both = {
+    ...spec,
+    objectives: [
+      spec.objectives[0]!,
+      { metric: "latency_ms", direction: "minimize" as const, unit: "ms/token" },
+      { metric: "memory_bytes", direction: "minimize" as const, unit: "bytes" },
+    ],
+  };
+  const figures = (ms: number, bytes: number) => [
+    row("accuracy", 0.5),
+    row("latency_ms", ms, { direction: "minimize", runtime: spec.runtime, standard_error: 0 }),
+    row("memory_bytes", bytes, { direction: "minimize", runtime: spec.runtime }),
+  ];
+  const base = { ...baseline, measurements: figures(10, 1000) };
+  const eight = trial(1, rounded, { measurements: figures(8, 700) }, own);
+  const asked = (trials: Trial[]) => studySearch(context({ spec: both, trials }, own)).state;
+  const { point } = asked([base, eight]).seen[0]!;
+  const ratio = readRatio(eight.actions, own, context().facts)!;
+  const before = asked([base]).expected!(point);
+  assert.deepEqual(before.map((one) => one && Math.round(one)), [
+    null,
+    Math.round(10 * ratio),
+    Math.round(1000 * ratio),
+  ]);
+  const after = asked([base, eight]).expected!(point);
+  assert.deepEqual(after.map((one) => one && Math.round(one)), [null, 8, 700]);
+});
