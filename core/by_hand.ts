@@ -9,7 +9,7 @@ import { strategyKey } from "./strategies/strategy_names.ts";
 import { closeStudy } from "./loop/close_study.ts";
 import { closeTrial, endingOf } from "./loop/draft.ts";
 import { begin, learn, measure } from "./loop/episode.ts";
-import { finishHeld } from "./loop/climb_rungs.ts";
+import { finishHeld } from "./loop/rungs/climb_rungs.ts";
 import { openStudy } from "./loop/open_study.ts";
 import { type Proposal, propose } from "./loop/propose.ts";
 import { ensureBaseline } from "./loop/run_baseline.ts";

@@ -6,7 +6,7 @@ import { isQualityMetric, metricOf } from "../metrics/metric_table.ts";
 import { rungNames } from "../spec/rungs.ts";
 import { type Rival, worldsOf } from "./front_worlds.ts";
 import { type Compared, directionsOf, objectiveFigure } from "./objectives.ts";
-import { covers, minimised } from "./pareto.ts";
+import { covers, type Direction, minimised } from "./pareto.ts";
 
 /** What is known of a trial on the rungs that it reached, by their names. */
 export interface RungEvidence extends Compared {
@@ -24,6 +24,8 @@ export interface Joining {
   readonly samples: number;
   /** Place of the member that dominates it in most worlds; null: none ever does. */
   readonly rival: number | null;
+  /** Trials by which another figure of the rung foretells its quality; absent: it was measured there. */
+  readonly foretold_by?: number;
 }
 
 /** Worlds that are drawn: a probability of 0.02 is then known to ± 0.003. */
@@ -66,28 +68,42 @@ export function joinProbability(
   );
   if (unknown || members.length === 0) return null;
   const all = [trial, ...members.map(({ member }) => member)];
-  const rivals = all.map((one) => rivalOn(rung, one));
-  const dominance = dominationCounts(rivals, spec, random, draws, rung);
-  const most = Math.max(...dominance.times);
+  const draw = worldsOf(all.map((one) => rivalOn(rung, one)), spec, random, rung);
+  const counted = dominationCounts(draw, members.length, directionsOf(spec), draws);
   return {
-    probability: (dominance.joins + 1) / (draws + 2),
+    ...joiningFrom(counted, draws, members.map(({ place }) => place)),
     rung,
     samples: sharedSamples(all.map(({ evaluations }) => evaluations.get(rung)!), spec),
-    rival: most === 0 ? null : members[dominance.times.indexOf(most)]!.place,
   };
 }
 
-/** In how many worlds nobody dominates the first rival, and in how many each other one does. */
-function dominationCounts(
-  rivals: readonly Rival[],
-  spec: Spec,
-  random: () => number,
+/** Of so many worlds: those in which nobody dominates the first rival, and those in which each other one does. */
+export interface Dominations {
+  readonly joins: number;
+  readonly times: readonly number[];
+}
+
+/** The probability that follows, and the place of the member that dominates most often. */
+export function joiningFrom(
+  { joins, times }: Dominations,
   draws: number,
-  rung: string,
-): { joins: number; times: number[] } {
-  const draw = worldsOf(rivals, spec, random, rung);
-  const directions = directionsOf(spec);
-  const times = rivals.slice(1).map(() => 0);
+  places: readonly number[],
+): Pick<Joining, "probability" | "rival"> {
+  const most = Math.max(...times);
+  return {
+    probability: (joins + 1) / (draws + 2),
+    rival: most === 0 ? null : places[times.indexOf(most)]!,
+  };
+}
+
+/** Counts them; `draw` gives a world, the first rival's point before those of `members` others. */
+export function dominationCounts(
+  draw: () => number[][],
+  members: number,
+  directions: readonly Direction[],
+  draws: number,
+): Dominations {
+  const times = new Array<number>(members).fill(0);
   let joins = 0;
   for (let world = 0; world < draws; world++) {
     const [own, ...others] = minimised(draw(), directions);

@@ -95,7 +95,8 @@ export interface StopRule {
 /**
  * Stops a trial that is unlikely to join the front, with guards against stopping everything:
  *
- * - no look at fewer than 50 samples, nor before they have doubled, nor more than six;
+ * - no look at fewer than 50 samples, nor before they have doubled, nor more than six; where a rung
+ *   measures no quality and its figure foretells it, eight trials tell how well in place of that;
  * - before 8 trials are measured, and for the first 2 of a method, nothing is stopped: such a trial
  *   waits, and is decided by the front at the end of the search;
  * - while the front has no compressed trial, nothing is stopped, and one that is best in an exact
@@ -116,7 +117,9 @@ export function stopRule(input: StopRuleInput): StopRule {
   if (trial.gates.some(({ gate }) => gate === CHECKED_GATE)) return climb;
   const ids = new Set(measured.map(({ trial_id }) => trial_id));
   if (!front.some((id) => ids.has(id))) return climb;
-  if (joining.samples < LEAST_SAMPLES || (!last && !lookIsDue(input.counts))) return climb;
+  if (joining.foretold_by === undefined) {
+    if (joining.samples < LEAST_SAMPLES || (!last && !lookIsDue(input.counts))) return climb;
+  }
   if (!last && isEarly(trial, measured)) return { decision: "wait", gate: null };
   if (drawn < CHECKED_SHARE) {
     const gate = gateOf(
@@ -164,18 +167,21 @@ function isEarly(
 }
 
 function gateOf(
-  { joining: { probability, rung, samples }, rival }: StopRuleInput,
+  { joining: { probability, rung, samples, foretold_by }, rival }: StopRuleInput,
   level: number,
   gate: string,
   decision: GateDecision["decision"],
   why: string,
 ): GateDecision {
   const dominator = rival === null ? "" : `, most often dominated by ${rival}`;
+  const told = foretold_by === undefined
+    ? ""
+    : `, whose quality they foretell by ${foretold_by} trials before it`;
   return {
     gate,
     decision,
     reason: `P(joins the front) is ${probability.toFixed(4)}, below ${level}, by ${samples} ` +
-      `samples ${onRung(rung)}${dominator}: ${why}`,
+      `samples ${onRung(rung)}${told}${dominator}: ${why}`,
     value: probability,
     threshold: level,
     samples,

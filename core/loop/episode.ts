@@ -2,7 +2,7 @@ import { checkStrategy, limitsOf } from "../strategies/compatibility.ts";
 import { readableId, strategyKey } from "../strategies/strategy_names.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { closeTrial, endingOf, openTrial } from "./draft.ts";
-import { finishTrial } from "./climb_rungs.ts";
+import { finishTrial } from "./rungs/climb_rungs.ts";
 import type { Proposal } from "./propose.ts";
 import { isFinished } from "../resume/replay.ts";
 import {

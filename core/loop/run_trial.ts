@@ -19,7 +19,7 @@ import type { Artifact } from "../schemas/artifact.ts";
 import type { Evaluation } from "../ports.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { ConstraintVerdict, GateDecision, Trial } from "../schemas/trial.ts";
-import { readRung } from "./look_ahead.ts";
+import { readRung } from "./rungs/look_ahead.ts";
 import { addMeasurements, callBackend, endingOf, hintOf, notANumber } from "./draft.ts";
 import { alertOfFindings, alertOfNaN, endOfRefused } from "./health_alerts.ts";
 import { trialSize } from "./size.ts";
@@ -324,7 +324,9 @@ export function judge(study: Study, draft: Draft, ending: Ending | null): void {
   const { quality = null, tasks = [] } = draft.decided ?? comparison(study, trial) ?? {};
   const constraints = checkConstraints(spec, facts, measurements, quality, tasks);
   const stopped = ending?.state === "stopped";
-  const reward = ending !== null && !stopped ? null : rewardOf({
+  // A look may end a trial that is unlikely to join the front: nothing of it is broken.
+  const broken = ending !== null && !stopped && ending.state !== "completed";
+  const reward = broken ? null : rewardOf({
     spec,
     facts,
     fidelity,

@@ -1,6 +1,6 @@
 import { earlierProposals } from "../resume/earlier_trials.ts";
 import type { Trial } from "../schemas/trial.ts";
-import { finishHeld } from "./climb_rungs.ts";
+import { finishHeld } from "./rungs/climb_rungs.ts";
 import { closeEpisode, closeStudy } from "./close_study.ts";
 import { apply, begin, evaluate, learn, measure } from "./episode.ts";
 import { type Proposal, propose } from "./propose.ts";

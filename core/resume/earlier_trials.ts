@@ -4,7 +4,7 @@ import { resolveActions } from "../strategies/resolve_action.ts";
 import { strategyKey } from "../strategies/strategy_names.ts";
 import { DEFAULT_FULL_EVALUATIONS } from "../spec/limits.ts";
 import { estimatePhase, estimateTrial, remainingSeconds } from "../loop/budget.ts";
-import { isPromising } from "../loop/climb_rungs.ts";
+import { isPromising } from "../loop/rungs/joining.ts";
 import type { Proposal } from "../loop/propose.ts";
 import type { Stop } from "../loop/stop.ts";
 import type { Study } from "../loop/study.ts";

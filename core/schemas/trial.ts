@@ -59,6 +59,12 @@ export const GateDecision = z.strictObject({
     "knobs that the next attempt sets anew; absent: none",
   ),
   samples: z.int().optional().describe("that it rests on; absent in old records"),
+  expected: z.int().optional().describe(
+    "samples that were told to decide before any was read; absent: nothing was told",
+  ),
+  unread: z.int().optional().describe(
+    "samples of the rung that it made needless; absent: it was asked after all of them",
+  ),
   dominated_by: z.string().optional().describe(
     "trial id of the member of the front that most likely dominates it; absent: of no such gate",
   ),

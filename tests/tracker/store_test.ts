@@ -51,6 +51,7 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       "consultations",
       "drift",
       "earlier_trials",
+      "episode_groups",
       "episode_neighbours",
       "episode_probabilities",
       "layer_scores",

@@ -42,6 +42,8 @@ Deno.test("a trial that violates its constraint ends before all samples are read
   const gate = four!.gates.at(-1)!;
   assert.deepEqual([gate.gate, gate.decision, gate.threshold], ["full_accuracy", "abort", 0.02]);
   assert.match(gate.reason, /above 0\.02: decided after \d+, \d+ of 1600 samples were not read$/);
+  assert.equal(gate.samples! + gate.unread!, 1600, "what was read, and what was saved");
+  assert.ok(gate.expected! > 0, "what it would take was told before");
   const verdict = four!.constraints[0]!;
   assert.equal(verdict.verdict, "violated");
   assert.ok(verdict.evidence!.samples < 1600);
@@ -52,6 +54,56 @@ Deno.test("a trial that violates its constraint ends before all samples are read
   assert.ok(full.some(({ n }) => n === 1600), "points of a front share their samples");
   const own = looks(w).filter(([recipe]) => String(recipe).includes('"bits":8'));
   assert.ok(own.length > 1, "it was looked at on the way");
+});
+
+/** Recipes that lose next to nothing, and a last one that loses more, where the front is of accuracy alone. */
+async function withUnlikely(until_decided: boolean) {
+  const round = (count: number, group_size: number, symmetric: boolean) => ({
+    actions: [{
+      ...{ agent: "shrinking", method: "round" },
+      params: { bits: count, group_size, symmetric, targets: "both" },
+    }],
+  });
+  const strategies = [
+    ...[8, 4, 3].flatMap((count) =>
+      [32, 64].flatMap((size) => [true, false].map((symmetric) => round(count, size, symmetric)))
+    ),
+    round(2, 32, true),
+  ];
+  const w = world(
+    {
+      ...{ strategies, max_trials: 13, constraints: { max_accuracy_drop: 0.5 } },
+      ...{ max_full_evaluations: 20, until_decided },
+    },
+    {
+      // On the proxy nothing shows.
+      loss: (count, _, rung) => rung !== "full" ? 0 : count === 2 ? 0.2 : 0.001 * count,
+      samples,
+      spec: (one) => ({
+        ...spec(one),
+        objectives: one.objectives.filter(({ metric }) => metric === "accuracy"),
+      }),
+    },
+  );
+  const { trials } = await run(w);
+  return { w, last: trials.at(-1)! };
+}
+
+Deno.test("a trial that a look shows to be dominated ends there, as a result of the rung below", async () => {
+  const { w, last } = await withUnlikely(true);
+  assert.deepEqual([last.state, last.fidelity], ["completed", "proxy"], JSON.stringify(last.gates));
+  const gate = last.gates.at(-1)!;
+  assert.deepEqual([gate.gate, gate.decision], ["joins_front", "abort"]);
+  assert.match(
+    gate.reason,
+    /^P\(joins the front\) is 0\.0\d+, below 0\.02, by \d+ samples in full, .*: stopped; \d+ of 1600 samples were not read$/,
+  );
+  assert.ok(gate.dominated_by !== undefined && gate.unread! >= 400);
+  assert.ok(last.reward !== null && last.reward.value > 0, "nothing of it is broken");
+  const read = looks(w).filter(([recipe]) => String(recipe).includes('"bits":2'));
+  assert.ok(read.length >= 1);
+  const whole = await withUnlikely(false);
+  assert.deepEqual([whole.last.state, whole.last.fidelity], ["completed", "full"]);
 });
 
 Deno.test("with one rung alone the first look is at a hundred samples, and its end is learned from", async () => {

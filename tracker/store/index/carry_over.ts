@@ -70,6 +70,7 @@ const OF_EPISODE = [
   "episode_front",
   "episode_probabilities",
   "episode_neighbours",
+  "episode_groups",
   "episode_rewards",
   "beliefs",
   "refused",

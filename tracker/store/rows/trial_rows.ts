@@ -1,4 +1,5 @@
 import {
+  type GateDecision,
   type JournalRecord,
   knobWords,
   type ResolvedAction,
@@ -163,6 +164,22 @@ function trialRow(trial: Trial, position: number): Row {
   };
 }
 
+/** What a gate went by; fields that it does not have are NULL. */
+function judgedBy(
+  { samples, expected, unread, dominated_by, ...one }: Pick<
+    GateDecision,
+    "samples" | "expected" | "unread" | "dominated_by"
+  >,
+): Row {
+  return {
+    ...one,
+    samples: samples ?? null,
+    expected: expected ?? null,
+    unread: unread ?? null,
+    dominated_by: dominated_by ?? null,
+  };
+}
+
 /** A frozen trial. Its own list of measurements replaces those seen while it ran. */
 export function closedTrialRows(trial: Trial, position: number): Change[] {
   const { study_id, trial_id } = trial;
@@ -185,19 +202,17 @@ export function closedTrialRows(trial: Trial, position: number): Change[] {
     ...adds(
       "gate_decisions",
       trial.gates.map((
-        { stage, attempt, artifact_id, parent_id, adjustment, samples, dominated_by, ...one },
+        { stage, attempt, artifact_id, parent_id, adjustment, ...more },
         gate_index,
       ) => ({
         ...key,
         gate_index,
-        ...one,
+        ...judgedBy(more),
         stage: stage ?? null,
         attempt: attempt ?? null,
         artifact_id: artifact_id ?? null,
         parent_id: parent_id ?? null,
         adjustment: adjustment === undefined ? null : knobWords(adjustment),
-        samples: samples ?? null,
-        dominated_by: dominated_by ?? null,
       })),
     ),
     ...adds(

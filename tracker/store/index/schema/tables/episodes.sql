@@ -34,7 +34,13 @@ CREATE TABLE episode_neighbours (
   study_id VARCHAR NOT NULL, number BIGINT NOT NULL, place BIGINT NOT NULL,
   better VARCHAR NOT NULL, worse VARCHAR NOT NULL, difference DOUBLE NOT NULL,
   low DOUBLE NOT NULL, high DOUBLE NOT NULL, samples BIGINT NOT NULL,
-  told_apart BOOLEAN NOT NULL, more BIGINT
+  told_apart BOOLEAN NOT NULL, more BIGINT, existing BIGINT
+);
+
+-- Members of the front that the samples do not tell apart in quality, as an episode left it.
+CREATE TABLE episode_groups (
+  study_id VARCHAR NOT NULL, number BIGINT NOT NULL, group_number BIGINT NOT NULL,
+  place BIGINT NOT NULL, trial_id VARCHAR NOT NULL
 );
 
 CREATE TABLE episode_front (

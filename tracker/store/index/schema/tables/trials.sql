@@ -74,6 +74,8 @@ CREATE TABLE gate_decisions (
   parent_id VARCHAR,
   adjustment VARCHAR,
   samples BIGINT,
+  expected BIGINT,
+  unread BIGINT,
   dominated_by VARCHAR
 );
 COMMENT ON COLUMN gate_decisions.stage IS
@@ -85,6 +87,10 @@ COMMENT ON COLUMN gate_decisions.parent_id IS 'artifact_id that a roll-back goes
 COMMENT ON COLUMN gate_decisions.adjustment IS
   'knobs that the next attempt sets anew, such as bits=4; NULL: nothing is changed';
 COMMENT ON COLUMN gate_decisions.samples IS 'that it rests on; NULL: of no such gate';
+COMMENT ON COLUMN gate_decisions.expected IS
+  'samples that were told to decide before any was read; NULL: nothing was told';
+COMMENT ON COLUMN gate_decisions.unread IS
+  'samples of the rung that it made needless, of a study until decided; NULL: it was asked after all of them';
 COMMENT ON COLUMN gate_decisions.dominated_by IS
   'trial_id of the member of the front that most likely dominates it; NULL: of no such gate';
 

@@ -16,5 +16,7 @@ COMMENT ON COLUMN front_neighbours.low IS 'lower end of the difference''s paired
 COMMENT ON COLUMN front_neighbours.high IS 'upper end of it';
 COMMENT ON COLUMN front_neighbours.samples IS 'that both answered';
 COMMENT ON COLUMN front_neighbours.told_apart IS 'whether the interval is without 0';
+COMMENT ON COLUMN front_neighbours.existing IS
+  'samples that the benchmarks have: where all of them are read, the difference is exact for these benchmarks, and more speaks of others like them; NULL: nobody knows, or an older record';
 COMMENT ON COLUMN front_neighbours.more IS
   'samples beyond those that would about tell them apart: 7 times the variance of a pair over the squared difference, less samples; NULL: they are told apart, or differ by less than a third of the interval''s half width';

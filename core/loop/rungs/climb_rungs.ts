@@ -1,24 +1,16 @@
-import { type Comparable, comparableStudy } from "../front/comparable.ts";
-import { frontOf } from "../front/objectives.ts";
-import {
-  countedSamples,
-  type Joining,
-  joinProbability,
-  type RungEvidence,
-} from "../front/promotion.ts";
-import { CHECKED_GATE, JOINING_LEVEL, type StopRule, stopRule } from "../front/stop_rule.ts";
-import { quantile } from "../evidence/statistics.ts";
-import { FULL, isDecisive } from "../schemas/fidelity.ts";
-import type { Trial } from "../schemas/trial.ts";
-import { heightOf, rungNames } from "../spec/rungs.ts";
-import { streamRandom } from "../random.ts";
-import { estimatePhase, remainingSeconds } from "./budget.ts";
-import { closeTrial, holdTrial, takeUp } from "./draft.ts";
-import { evaluate, evaluateGated, judge } from "./run_trial.ts";
-import type { Stop } from "./stop.ts";
-import { closeEpisode } from "./close_study.ts";
-import { addGate, type Draft, type Study, visibleTrials } from "./study.ts";
-import { DEFAULT_FULL_EVALUATIONS } from "../spec/limits.ts";
+import { quantile } from "../../evidence/statistics.ts";
+import { CHECKED_GATE, type StopRule } from "../../front/stop_rule.ts";
+import { FULL, isDecisive } from "../../schemas/fidelity.ts";
+import type { Trial } from "../../schemas/trial.ts";
+import { DEFAULT_FULL_EVALUATIONS } from "../../spec/limits.ts";
+import { heightOf } from "../../spec/rungs.ts";
+import { estimatePhase, remainingSeconds } from "../budget.ts";
+import { closeEpisode } from "../close_study.ts";
+import { closeTrial, holdTrial, takeUp } from "../draft.ts";
+import { evaluate, evaluateGated, judge } from "../run_trial.ts";
+import type { Stop } from "../stop.ts";
+import { addGate, type Draft, type Study, visibleTrials } from "../study.ts";
+import { decideJoining } from "./joining.ts";
 
 const FINISHED = { state: "completed", failure: null } as const;
 
@@ -113,59 +105,7 @@ function isAboveMedian(study: Study, trial: Trial): boolean {
 
 /** By the rule of stops; what it decides is kept with the trial. */
 function decide(study: Study, draft: Draft, { last = false } = {}): StopRule["decision"] {
-  const { trial } = draft;
-  const known = joiningOf(study, trial);
-  if (known === null) return "stop";
-  if (known.joining === null) return "climb";
-  const evaluations = study.evaluations.get(trial.trial_id)!;
-  const counts = rungNames(study.spec).flatMap((rung) => {
-    const evaluation = evaluations.get(rung);
-    return evaluation === undefined ? [] : [countedSamples(evaluation, study.spec).length];
-  });
-  const { decision, gate } = stopRule({
-    trial,
-    joining: known.joining,
-    rival: known.rival,
-    counts,
-    measured: visibleTrials(study).filter(({ trial_id, strategy, state }) =>
-      strategy !== null && trial_id !== trial.trial_id && ["completed", "stopped"].includes(state)
-    ),
-    front: known.front,
-    drawn: streamRandom(study.input.request.seed, `checked ${trial.trial_id}`)(),
-    last,
-  });
+  const { decision, gate } = decideJoining(study, draft.trial, { last });
   if (gate !== null) addGate(draft, gate);
   return decision;
-}
-
-/** Whether what is known of a trial lets it hope for the front as it stands. */
-export function isPromising(study: Study, trial: Trial): boolean {
-  const known = joiningOf(study, trial);
-  return known !== null &&
-    (known.joining === null || known.joining.probability >= JOINING_LEVEL);
-}
-
-/** How probable it is that a trial joins the front; null: it was not evaluated. */
-function joiningOf(
-  study: Study,
-  trial: Trial,
-): { joining: Joining | null; rival: string | null; front: readonly string[] } | null {
-  const compared = comparableStudy([...study.trials, trial], study.spec);
-  const own = evidenceOf(study, compared.trials.at(-1)!);
-  if (own === null) return null;
-  const { members } = frontOf(compared);
-  const known = members.flatMap((one) => evidenceOf(study, one.trial) ?? []);
-  const random = streamRandom(study.input.request.seed, `joins ${trial.trial_id}`);
-  const joining = joinProbability(own, known, compared.spec, random);
-  const place = joining?.rival ?? null;
-  return {
-    joining,
-    rival: place === null ? null : known[place]!.trial_id,
-    front: members.map((one) => one.trial.trial_id),
-  };
-}
-
-function evidenceOf(study: Study, trial: Comparable): (RungEvidence & Comparable) | null {
-  const evaluations = study.evaluations.get(trial.trial_id);
-  return evaluations === undefined ? null : { ...trial, evaluations };
 }

@@ -1,0 +1,163 @@
+import {
+  compareQuality,
+  countedTasks,
+  ofTask,
+  qualityMetric,
+  withAggregates,
+} from "../../evidence/quality.ts";
+import { rungThreshold } from "../../evidence/gates.ts";
+import { expectedSamples, FLIPS_UNSEEN } from "../../evidence/sequence/expected_samples.ts";
+import { looksOf, type RowsByTask } from "../../evidence/sequence/looks.ts";
+import {
+  type SampleOrder,
+  sampleOrder,
+  samplesUntilDecided,
+} from "../../evidence/sequence/paired_sequence.ts";
+import { claimsOf, taskDrops } from "../../evidence/task_limits.ts";
+import { countedSamples } from "../../front/promotion.ts";
+import type { Evaluation } from "../../ports.ts";
+import { isDecisive } from "../../schemas/fidelity.ts";
+import { isLikelihoodRung } from "../../spec/rungs.ts";
+import { callBackend, endingOf, hintOf, notANumber } from "../draft.ts";
+import { baselineOf, type Draft, type Ending, type Study } from "../study.ts";
+import { endsAt, endsByTask, endsUnlikely, type Looked } from "./ended_early.ts";
+
+/** Looks that were taken on the way to a rung, none of which ended the trial; or its end. */
+type LookedAhead = { readonly before: readonly RowsByTask[] } | { readonly ending: Ending };
+
+/** All of a rung's samples, or the trial's end: a failure, or what a look before it decided. */
+export async function readRung(
+  study: Study,
+  draft: Draft,
+  fidelity: string,
+  reference: Evaluation | undefined,
+): Promise<{ value: Evaluation } | { ending: Ending }> {
+  const seconds = study.seconds.get(fidelity);
+  const known = seconds?.length ?? 0;
+  const looked = await lookAhead(study, draft, fidelity, reference);
+  if ("ending" in looked) {
+    asOne(seconds, known);
+    return looked;
+  }
+  const { trial: { trial_id }, artifact } = draft;
+  const look = looked.before.length === 0 ? undefined : { rows: null, before: looked.before };
+  const evaluated = await callBackend(
+    study,
+    draft,
+    fidelity,
+    artifact.artifact_id,
+    () => study.ports.backend.evaluate(trial_id, artifact, fidelity, undefined, look),
+  );
+  asOne(seconds, known);
+  return evaluated;
+}
+
+/** The seconds of looks and of what followed them, from a place on, are one evaluation's. */
+function asOne(seconds: number[] | undefined, from: number): void {
+  const own = seconds?.splice(from) ?? [];
+  if (own.length > 0) seconds!.push(own.reduce((sum, one) => sum + one, 0));
+}
+
+/** What quality may lose on a rung: the last one is judged by the user's constraint. */
+function limitOn(study: Study, fidelity: string): number {
+  return isDecisive(fidelity)
+    ? study.spec.constraints.max_accuracy_drop
+    : rungThreshold(study.spec);
+}
+
+/**
+ * Looks at a growing part of a rung's samples before all of them are read, where the study asks for
+ * it, and ends a trial as soon as they show that it loses too much, or that it is unlikely to join the
+ * front. One that keeps within the limit and may join reads all of them: points of a front are compared
+ * on the same samples. The figures of a part stay apart: those of a trial are of whole rungs.
+ */
+async function lookAhead(
+  study: Study,
+  draft: Draft,
+  fidelity: string,
+  reference: Evaluation | undefined,
+): Promise<LookedAhead> {
+  const { spec } = study;
+  const { trial: { trial_id, fidelity: reached }, artifact } = draft;
+  if (reference === undefined || !isLookedAt(study, draft, fidelity)) return { before: [] };
+  const tasks = countedTasks(baselineOf(study)?.measurements ?? [], spec, "accuracy")
+    .map(({ plan }) => ({ plan, samples: ofTask(reference, plan.task) }));
+  const order = sampleOrder(tasks);
+  const lower = reached === null ? undefined : study.evaluations.get(trial_id)?.get(reached);
+  const looks = looksOf(order, lower?.samples ?? []);
+  const limit = limitOn(study, fidelity);
+  const expected = expectation(study, { rung: reached, lower, limit, order });
+  const told = expected === null ? "" : `, about ${expected} samples would tell`;
+  const counts: number[] = [];
+  for (const [i, rows] of looks.entries()) {
+    const look = { rows, before: looks.slice(0, i) };
+    const looked = await callBackend(
+      study,
+      draft,
+      fidelity,
+      `${artifact.artifact_id}, until decided: look ${i + 1}${told}`,
+      () => study.ports.backend.evaluate(trial_id, artifact, fidelity, undefined, look),
+    );
+    if ("ending" in looked) return looked;
+    // Tasks that were refused are told of by the whole evaluation.
+    if ((looked.value.refused ?? []).length > 0) return { before: looks.slice(0, i + 1) };
+    const evaluation = withAggregates(looked.value, spec);
+    const broken = notANumber(
+      evaluation.measurements,
+      fidelity,
+      hintOf(study, draft.trial, "quality"),
+    );
+    if (broken !== null) return { ending: endingOf(broken) };
+    const quality = compareQuality(spec, fidelity, reference, evaluation);
+    if (quality === null) continue;
+    const drops = isDecisive(fidelity) ? taskDrops(spec, reference, evaluation) : [];
+    const found: Looked = {
+      compared: { quality, tasks: drops },
+      at: { fidelity, evaluation, before: [...counts] },
+      all: order.placed.length,
+      expected,
+    };
+    counts.push(countedSamples(evaluation, spec).length);
+    const ending = endsAt(draft, found, limit) ??
+      endsByTask(draft, found, claimsOf(spec.constraints)) ??
+      endsUnlikely(study, draft, found);
+    if (ending !== null) return { ending };
+  }
+  return { before: looks };
+}
+
+/** Whether parts of a rung are looked at: only where samples from 0 to 1 bound what is lost. */
+function isLookedAt(
+  { spec, input: { request } }: Study,
+  { trial: { strategy } }: Draft,
+  fidelity: string,
+): boolean {
+  if (request.until_decided !== true || strategy === null) return false;
+  return qualityMetric(spec) === "accuracy" && !isLikelihoodRung(spec, fidelity);
+}
+
+/** What is known before a rung's samples are read. */
+interface Before {
+  readonly rung: string | null;
+  readonly lower: Evaluation | undefined;
+  readonly limit: number;
+  readonly order: SampleOrder;
+}
+
+/**
+ * How many samples would decide: as far as a lower rung tells, else as many as would show a loss of
+ * twice the limit, where a tenth of the answers change. Null: no number does.
+ */
+function expectation(study: Study, { rung, lower, limit, order }: Before): number | null {
+  const reference = rung === null
+    ? undefined
+    : study.evaluations.get(baselineOf(study)?.trial_id ?? "")?.get(rung);
+  const compared = rung === null || lower === undefined || reference === undefined
+    ? null
+    : compareQuality(study.spec, rung, reference, lower);
+  if (compared?.sequence != null) {
+    return samplesUntilDecided(compared.sequence, compared.drop, limit);
+  }
+  const samples = expectedSamples(limit, FLIPS_UNSEEN, order.existing ?? Infinity);
+  return Number.isFinite(samples) ? samples : null;
+}
