@@ -30,7 +30,7 @@ export function separationOf(better: Contender, worse: Contender, spec: Spec): N
   }));
   const compared = compareQuality(spec, FULL, reference!, other!);
   if (compared === null || compared.interval === null) return null;
-  const { drop, interval: [low, high], n } = compared;
+  const { drop, interval: [low, high], n, sequence } = compared;
   const half = (high - low) / 2;
   const told_apart = low > 0 || high < 0;
   // Of a difference that is hardly one, no number of samples is worth naming.
@@ -44,6 +44,7 @@ export function separationOf(better: Contender, worse: Contender, spec: Spec): N
     samples: n,
     told_apart,
     more: told_apart || hopeless ? null : Math.max(1, Math.ceil(needed - n)),
+    existing: sequence?.existing ?? null,
   };
 }
 

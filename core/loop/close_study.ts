@@ -57,7 +57,7 @@ export async function closeEpisode(
   turn: Pick<Episode, "trial_id" | "sampler" | "mode">,
 ): Promise<void> {
   const { ids, hypervolume } = currentFront(study);
-  const { probability, hypervolume_interval, neighbours } = estimateFront(study);
+  const { probability, hypervolume_interval, neighbours, groups } = estimateFront(study);
   const trial = visibleTrials(study).find((one) => one.trial_id === turn.trial_id);
   const episode: Episode = {
     study_id: study.input.study_id,
@@ -69,6 +69,7 @@ export async function closeEpisode(
     front: ids,
     front_probability: Object.fromEntries(probability),
     neighbours: [...neighbours],
+    groups: groups.map((members) => [...members]),
     spent: spentOf(study),
     refused: study.refused.splice(0),
     ...beliefsOf(study),

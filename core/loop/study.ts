@@ -1,6 +1,6 @@
 import { comparableStudy } from "../front/comparable.ts";
 import { FRONT_STREAM, type FrontEstimate, frontEstimate } from "../front/front_probability.ts";
-import { neighboursOf } from "../front/neighbours.ts";
+import { neighboursOf, qualityGroups } from "../front/neighbours.ts";
 import { frontHypervolume, frontOf, yardstickFor } from "../front/objectives.ts";
 import type { QualityComparison } from "../evidence/quality.ts";
 import type { TaskDrop } from "../evidence/task_limits.ts";
@@ -50,8 +50,11 @@ export interface Draft {
 /** Union members one by one, so that each keeps its own fields. */
 type WithoutTime<R> = R extends JournalRecord ? Omit<R, "at"> : never;
 
-/** A front, how sure it is, and its members beside each other. */
-type EstimatedFront = FrontEstimate & { readonly neighbours: readonly Neighbours[] };
+/** A front, how sure it is, its members beside each other, and those that are not told apart. */
+type EstimatedFront = FrontEstimate & {
+  readonly neighbours: readonly Neighbours[];
+  readonly groups: readonly (readonly string[])[];
+};
 
 /** A study while it runs: what it was given, what it knows, and the only way to write it down. */
 export interface Study {
@@ -167,12 +170,13 @@ export function estimateFront(study: Study): EstimatedFront {
   if (study.estimated?.key === key) return study.estimated.estimate;
   const random = streamRandom(study.input.request.seed, FRONT_STREAM);
   const yardstick = yardstickFor(compared, study.input.facts);
+  const on_front = contenders.filter(({ trial }) =>
+    members.some((member) => member.trial === trial)
+  );
   const estimate = {
     ...frontEstimate(contenders, compared.spec, random, { yardstick }),
-    neighbours: neighboursOf(
-      contenders.filter(({ trial }) => members.some((member) => member.trial === trial)),
-      compared.spec,
-    ),
+    neighbours: neighboursOf(on_front, compared.spec),
+    groups: qualityGroups(on_front, compared.spec),
   };
   study.estimated = { key, estimate };
   return estimate;

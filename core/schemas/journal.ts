@@ -39,6 +39,9 @@ export const Neighbours = z.strictObject({
   more: z.int().nullable().describe(
     "samples beyond those that would about tell them apart; null: they are, or hardly differ",
   ),
+  existing: z.int().nullable().optional().describe(
+    "samples that the benchmarks have; null: nobody knows; absent in old records",
+  ),
 });
 export type Neighbours = z.infer<typeof Neighbours>;
 
@@ -62,6 +65,10 @@ export const Episode = z.strictObject({
   ),
   neighbours: z.array(Neighbours).optional().describe(
     "on the front, by quality, the best first; absent in old records",
+  ),
+  groups: z.array(z.array(z.string())).optional().describe(
+    "trial ids of the front that the samples do not tell apart in quality, a list a group, the best " +
+      "first; absent in old records",
   ),
   spent: Spent.optional().describe("until the turn ended; absent in old records"),
   refused: z.array(z.strictObject({ strategy: z.string(), reason: z.string() })),

@@ -18,6 +18,12 @@ Deno.test("neighbours go by quality, with the paired difference and what would t
   // 7 × 0.048 / 0.03² = 374 in all, 274 more, but for the two pairs' weight.
   assert.ok(near!.more! > 240 && near!.more! < 300, `${near!.more}`);
   assert.deepEqual([far!.told_apart, far!.more], [true, null]);
+  assert.equal(near!.existing, null, "nobody said how many there are");
+  const counted = {
+    ...spec,
+    tasks: spec.tasks.map((plan) => ({ ...plan, available_samples: 100 })),
+  };
+  assert.equal(neighboursOf([one("a", 80), one("b", 77)], counted)[0]!.existing, 100);
 });
 
 Deno.test("a difference under a third of its half width has no number, nor have equals", () => {

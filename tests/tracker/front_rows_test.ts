@@ -27,8 +27,10 @@ const inStore = (records: readonly JournalRecord[], work: (store: Store) => Prom
 /** As pare wrote episodes before it knew how sure a front is. */
 const before = w.records.map((record): JournalRecord => {
   if (record.type !== "episode_closed") return record;
-  const { hypervolume_interval: _, front_probability: __, spent: ___, ...episode } = record.episode;
-  return { ...record, episode };
+  const { hypervolume_interval: _, front_probability: __, spent: ___, ...more } = record.episode;
+  const { groups: ____, neighbours = [], ...episode } = more;
+  const beside = neighbours.map(({ existing: _____, ...one }) => one);
+  return { ...record, episode: { ...episode, neighbours: beside } };
 });
 
 Deno.test("SQL has the probability of the front by trial and by episode, and what was spent", () =>
@@ -53,7 +55,9 @@ Deno.test("SQL has the probability of the front by trial and by episode, and wha
     const view = await buildView(result.study_id, w.records, samplesOf);
     assert.ok(beside.length > 0);
     assert.deepEqual(
-      beside.map(({ better, worse, difference, low, high, samples, told_apart, more }) => ({
+      beside.map((
+        { better, worse, difference, low, high, samples, told_apart, more, existing },
+      ) => ({
         ...{
           better,
           worse,
@@ -63,8 +67,19 @@ Deno.test("SQL has the probability of the front by trial and by episode, and wha
           told_apart,
         },
         more: more === null ? null : Number(more),
+        existing: existing === null ? null : Number(existing),
       })),
       view.neighbours,
+    );
+    const { rows: members } = await store.query(
+      "SELECT group_number, trial_id, size_bytes FROM front_groups ORDER BY group_number, place",
+    );
+    assert.ok(view.groups.length > 0, "some are not told apart");
+    assert.ok(members.every(({ size_bytes }) => Number(size_bytes) > 0));
+    assert.deepEqual(
+      [...Map.groupBy(members, ({ group_number }) => Number(group_number)).values()]
+        .map((own) => own.map(({ trial_id }) => trial_id)),
+      view.groups,
     );
     const { rows: [told] } = await store.query(
       "SELECT count(DISTINCT number) AS n FROM episode_probabilities",
@@ -76,6 +91,10 @@ Deno.test("a journal of before has no probabilities in SQL, and a report without
   inStore(before, async (store) => {
     const { rows } = await store.query("SELECT front_probability AS p FROM pareto");
     assert.ok(rows.length > 3 && rows.every(({ p }) => p === null));
+    const { rows: [groups] } = await store.query("SELECT count(*) AS n FROM front_groups");
+    assert.equal(Number(groups!["n"]), 0);
+    const { rows: beside } = await store.query("SELECT existing FROM front_neighbours");
+    assert.ok(beside.length > 0 && beside.every(({ existing }) => existing === null));
     const view = await buildView(result.study_id, before, samplesOf);
     assert.equal(hypervolumePlot(view.episodes), null);
     const text = renderMarkdown(reportBlocks(view));
@@ -105,6 +124,7 @@ Deno.test("SQL and report tell of stops: samples, rival, and how often they woul
     ...more,
   });
   const last = result.trials.at(-1)!.trial_id;
+  const decided = gate({ expected: 150, unread: 300 });
   const [on_front] = result.front.filter((id) => id !== "study/t00" && id !== last);
   const records = w.records.map((record): JournalRecord => {
     if (record.type !== "trial_closed") return record;
@@ -114,17 +134,22 @@ Deno.test("SQL and report tell of stops: samples, rival, and how often they woul
       return { ...record, trial: { ...trial, gates: [...trial.gates, checked] } };
     }
     return trial.number === result.trials.length - 1
-      ? { ...record, trial: { ...trial, gates: [...trial.gates, gate({})] } }
+      ? { ...record, trial: { ...trial, gates: [...trial.gates, decided] } }
       : record;
   });
   await inStore(records, async (store) => {
     const { rows } = await store.query(
-      "SELECT DISTINCT decision, samples, dominated_by FROM gate_decisions WHERE gate LIKE 'joins%' ORDER BY 1",
+      "SELECT DISTINCT decision, samples, expected, unread, dominated_by FROM gate_decisions WHERE gate LIKE 'joins%' ORDER BY 1",
     );
     const kept = { samples: 100, dominated_by: "study/t01" };
-    assert.deepEqual(rows.map((row) => ({ ...row, samples: Number(row["samples"]) })), [
-      { decision: "abort", ...kept },
-      { decision: "pass", ...kept },
+    const numbers = rows.map((row) => ({
+      ...row,
+      ...{ samples: Number(row["samples"]), unread: row["unread"] && Number(row["unread"]) },
+      expected: row["expected"] && Number(row["expected"]),
+    }));
+    assert.deepEqual(numbers, [
+      { decision: "abort", ...kept, expected: 150, unread: 300 },
+      { decision: "pass", ...kept, expected: null, unread: null },
     ]);
   });
   const view = await buildView(result.study_id, records, samplesOf);
@@ -134,4 +159,8 @@ Deno.test("SQL and report tell of stops: samples, rival, and how often they woul
     /\d trials? w(as|ere) stopped as unlikely to join the front\. Of 1 that were finished/,
   );
   assert.match(text, /1 is on it: a stop is wrong in 21 % to 100 % \(95 %, Wilson\)/);
+  assert.match(
+    text,
+    /so that 300 of them were not: t\d\d after 100, about 150 told before\./,
+  );
 });

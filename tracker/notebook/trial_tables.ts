@@ -2,6 +2,7 @@ import { isShare, trialName, UsageError } from "../../core/mod.ts";
 import { unknownName } from "../../core/mod.ts";
 import type { Media } from "../terminal/kernel.ts";
 import { duration, number } from "../view/number_text.ts";
+import { groupSentences } from "../view/group_words.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { trialColumns } from "../view/trial_columns.ts";
 import { frontFigures, type TrialFigures, trialFigures } from "../view/trial_figures.ts";
@@ -73,8 +74,9 @@ export function trialsMedia(view: StudyView, ids?: readonly string[]): Media {
   const notes = rows.length > 0 || view.rows.length === 0
     ? []
     : ["No trial is on the front: none was evaluated in full."];
+  const apart = ids === view.front ? groupSentences(view) : [];
   return tableMedia(columnsOf(view), rows, {
-    notes: [...(view.front_note === null ? [] : [view.front_note]), ...notes],
+    notes: [...(view.front_note === null ? [] : [view.front_note]), ...apart, ...notes],
   });
 }
 

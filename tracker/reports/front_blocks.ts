@@ -1,4 +1,5 @@
 import { falseStops, type Neighbours, trialName } from "../../core/mod.ts";
+import { groupSentences, nameIn } from "../view/group_words.ts";
 import { number, percent } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, paragraph, table } from "./blocks.ts";
@@ -35,6 +36,7 @@ export function curveBlocks(view: StudyView, { svg, narrow, file }: ReportFigure
     heading(2, "Search"),
     paragraph(said + why),
     ...stopBlocks(view),
+    ...savedBlocks(view),
     ...(svg === null ? [] : [{
       block: "figure" as const,
       svg,
@@ -60,26 +62,53 @@ function stopBlocks({ trials, front }: StudyView): Block[] {
   return [paragraph(`${count} ${share}`)];
 }
 
+/** What deciding before all samples were read has saved, beside what was told before; nothing: no study until decided. */
+function savedBlocks({ trials }: StudyView): Block[] {
+  const ended = trials.flatMap(({ number, gates }) =>
+    gates.flatMap(({ samples, expected, unread }) =>
+      unread === undefined ? [] : [{ number, samples, expected, unread }]
+    )
+  );
+  if (ended.length === 0) return [];
+  const unread = ended.reduce((sum, one) => sum + one.unread, 0);
+  const each = ended.map(({ number, samples, expected }) => {
+    const told = expected === undefined ? "" : `, about ${expected} told before`;
+    return `${trialName(number)} after ${samples ?? "some"}${told}`;
+  });
+  return [
+    paragraph(
+      `Decided before all samples of a rung were read, so that ${unread} of them were not: ${
+        each.join("; ")
+      }.`,
+    ),
+  ];
+}
+
 /** A difference with its interval: accuracy absolute, perplexity as a relative rise. */
 function differenceText({ difference, interval: [low, high] }: Neighbours): string {
   return `${number(difference)} (${number(low)} to ${number(high)})`;
 }
 
+/** What would tell two members apart; all samples of a benchmark say exactly what holds of it. */
+function apartText({ told_apart, more, samples, existing }: Neighbours): string {
+  if (told_apart) return "they are";
+  const whole = existing === samples
+    ? "on these benchmarks the difference is exact, as all samples are read; of others like them: "
+    : "";
+  if (more === null) return `${whole}they hardly differ: no number is worth naming`;
+  const left = existing == null || existing === samples ? Infinity : existing - samples;
+  return more > left
+    ? `about ${more} more; ${left} exist, which would decide of these benchmarks alone`
+    : `${whole}about ${more} more`;
+}
+
 /** What the samples cannot tell apart on the front, and what would. */
 export function neighbourBlocks({ neighbours, groups, rows }: StudyView): Block[] {
   if (neighbours.length === 0) return [];
-  const name = (id: string) => {
-    const row = rows.find(({ trial_id }) => trial_id === id);
-    return row === undefined ? id : trialName(row.number);
-  };
+  const name = (id: string) => nameIn(rows, id);
   const apart = groups.length === 0
     ? "The samples tell every two of them apart in quality."
-    : groups.map((group) =>
-      `The samples cannot tell ${
-        group.map(name).join(", ")
-      } apart in quality: among them, take the ` +
-      "one that costs least."
-    ).join(" ");
+    : groupSentences({ groups, rows }).join(" ");
   return [
     heading(2, "The front, neighbour by neighbour"),
     paragraph(apart),
@@ -90,11 +119,7 @@ export function neighbourBlocks({ neighbours, groups, rows }: StudyView): Block[
         name(one.worse),
         differenceText(one),
         `${one.samples}`,
-        one.told_apart
-          ? "they are"
-          : one.more === null
-          ? "they hardly differ: no number is worth naming"
-          : `about ${one.more} more`,
+        apartText(one),
       ]),
       "Quality on the samples that both answered, the better one first; about 7 times the variance of a " +
         "pair over the squared difference would tell them apart.",

@@ -4,6 +4,7 @@ import { UsageError } from "../../../core/mod.ts";
 import { fittingSvg, showFigure } from "../../../tracker/notebook/figure.ts";
 import { flatRow } from "../../../tracker/notebook/flat_row.ts";
 import { showPlot, showReport, showTable } from "../../../tracker/notebook/show_study.ts";
+import { frontOfView } from "../../../tracker/notebook/trial_tables.ts";
 import { mediaOf, worldSession } from "./world_session.ts";
 
 const { session } = worldSession({ max_trials: 2 });
@@ -90,4 +91,15 @@ Deno.test("a report has its outcome in plain HTML before the page that needs tru
   assert.match(plain!, /Report of study[\s\S]*All 2 trials[\s\S]*choose Trust Notebook/);
   assert.ok(page!.length > 1000);
   assert.match(text!, /All 2 trials[\s\S]*baseline/);
+});
+
+Deno.test("the front as a table says which members the samples do not tell apart", async () => {
+  const apart = { ...view, groups: [view.front.slice(0, 2)] };
+  const { "text/plain": text, "text/html": html } = await mediaOf(frontOfView(apart));
+  const sentence =
+    /The samples cannot tell t\d\d, t\d\d apart in quality: among them, take the one/;
+  assert.match(text!, sentence);
+  assert.match(html!, sentence);
+  const told = await mediaOf(frontOfView({ ...view, groups: [] }));
+  assert.doesNotMatch(told["text/plain"]!, /cannot tell/);
 });

@@ -13,6 +13,7 @@ export function episodeRows(
     hypervolume_interval,
     front_probability = {},
     neighbours = [],
+    groups = [],
     spent,
     beliefs = [],
     ...fields
@@ -42,11 +43,17 @@ export function episodeRows(
     ),
     ...adds(
       "episode_neighbours",
-      neighbours.map(({ interval: [low, high], ...one }, place) => ({
+      neighbours.map(({ interval: [low, high], existing = null, ...one }, place) => ({
         ...{ study_id, number, place },
         ...one,
-        ...{ low, high },
+        ...{ low, high, existing },
       })),
+    ),
+    ...adds(
+      "episode_groups",
+      groups.flatMap((members, group_number) =>
+        members.map((trial_id, place) => ({ study_id, number, group_number, place, trial_id }))
+      ),
     ),
     ...adds("beliefs", beliefs.map((one) => ({ study_id, number, ...one }))),
     ...adds("refused", refused.map((one) => ({ study_id, number, ...one }))),
