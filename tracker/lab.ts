@@ -21,6 +21,7 @@ import { type ArtifactStore, openArtifactStore } from "./artifacts/artifact_stor
 import { openFolderCache } from "./artifacts/folder_cache.ts";
 import { checkRequest } from "./check_request.ts";
 import { checkStudy } from "./check_study.ts";
+import { withEarlierLadder } from "./data/earlier_ladder.ts";
 import { withFoundTasks } from "./data/find_tasks.ts";
 import { inspectDataset } from "./data/inspect_dataset.ts";
 import { discoverPlugins } from "./discover.ts";
@@ -348,24 +349,27 @@ async function pluginsOf(opened: Opened, request: StudyRequest, study_id: string
 /** Looks at model and machine, infers the spec, makes the environments, and has a session then. */
 async function sessionOf(
   opened: Opened,
-  request: StudyRequest,
+  asked: StudyRequest,
   study_id: string,
   { limits = {}, begun }: { limits?: StudyLimits; begun?: Spec } = {},
 ): Promise<StudySession> {
   const { home, store, mlflow, stop, options } = opened;
-  const offline = request.offline ?? false;
-  const plugins = await pluginsOf(opened, request, study_id);
-  if (request.model_name === "demo") {
+  const offline = asked.offline ?? false;
+  const plugins = await pluginsOf(opened, asked, study_id);
+  if (asked.model_name === "demo") {
     const onProgress = options.onSetup ?? (() => {});
     opened.gguf = await ensureDemoModel(home.root, { offline, onProgress, signal: stop.signal });
   }
-  const tools = toolsWith(opened, plugins, { offline, trusting: request.trust_remote_code });
-  const runner = setUpRunner(opened, tools, study_id, request);
-  const { facts, baseline, student } = await gatherFacts(tools, runner, request, opened.gguf);
+  const tools = toolsWith(opened, plugins, { offline, trusting: asked.trust_remote_code });
+  const runner = setUpRunner(opened, tools, study_id, asked);
+  const { facts, baseline, student } = await gatherFacts(tools, runner, asked, opened.gguf);
+  const there = await store.current();
+  const { request, assumptions } = await withEarlierLadder(asked, facts, study_id, there);
   const refusal = memoryRefusal(facts) ?? budgetRefusal(request, facts.device);
   if (refusal !== null) throw new UsageError(refusal);
   const compresses = request.evaluation === undefined;
-  const spec = (compresses ? inferSpec : evaluationSpec)(request, facts, plugins);
+  const inferred = (compresses ? inferSpec : evaluationSpec)(request, facts, plugins);
+  const spec = { ...inferred, assumptions: [...inferred.assumptions, ...assumptions] };
   const samplers = studySamplers(request, plugins);
   const needed = neededEnvironments(plugins, begun ?? spec, compresses, samplers);
   await makeEnvironments(tools.client, needed);

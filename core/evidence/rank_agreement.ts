@@ -1,6 +1,7 @@
 import { metricWords } from "../metrics/metric_words.ts";
 import { isOfAnswers } from "../metrics/metric_table.ts";
-import { isDecisive } from "../schemas/fidelity.ts";
+import { isDecisive, PROXY } from "../schemas/fidelity.ts";
+import type { StudyRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { rungNames } from "../spec/rungs.ts";
@@ -150,4 +151,48 @@ export function ladderAdvice(
     .reduce((a, b) => b.interval![0] > a.interval![0] ? b : a);
   return `${words(best)} orders the trials as the full evaluation does: rungs between it and the ` +
     "full one may be left out, and a gate may be set there";
+}
+
+/** A figure of an earlier study's rung, as that study's trials showed it. */
+export interface SeenAgreement extends Pick<RungAgreement, "fidelity" | "metric" | "n"> {
+  readonly spearman: number;
+  readonly interval: readonly [number, number];
+  /** Samples or windows behind the figure. */
+  readonly samples: number;
+  /** Of its rung in the ladder, from 0. */
+  readonly height: number;
+  /** Samples of each task on that rung; null: all. */
+  readonly counts: Readonly<Record<string, number | null>>;
+}
+
+/** The counts of a ladder, and why they are taken. */
+export interface ChosenLadder {
+  readonly samples: StudyRequest["samples"];
+  readonly reason: string;
+}
+
+/**
+ * The ladder that an earlier study's agreements choose: where the KL on text surely orders trials as the full
+ * evaluation does, a rung of so many windows comes first; else the cheapest rung that surely does is
+ * the first one, and none stands between it and the last. Null: none does.
+ */
+export function ladderByAgreement(agreements: readonly SeenAgreement[]): ChosenLadder | null {
+  const trusted = agreements.filter(({ fidelity, interval }) =>
+    !isDecisive(fidelity) && interval[0] >= TRUSTED
+  ).toSorted((a, b) => a.height - b.height || b.interval[0] - a.interval[0]);
+  const found = trusted.find(({ metric }) => metric === "kl") ?? trusted[0];
+  if (found === undefined) return null;
+  const { metric, fidelity, n, spearman, interval: [low, high], samples, counts } = found;
+  const by_task = Object.fromEntries(
+    Object.entries(counts).flatMap(([task, count]) =>
+      count === null ? [] : [[task, { [PROXY]: count }]]
+    ),
+  );
+  return {
+    samples: metric === "kl" ? { kl: samples } : { by_task },
+    reason: `${metricWords(metric)} on the rung ${fidelity} ordered ${n} trials as the full ` +
+      `evaluation did: rank correlation ${spearman.toFixed(2)}, 95 % ${low.toFixed(2)} to ${
+        high.toFixed(2)
+      }`,
+  };
 }

@@ -59,6 +59,10 @@ export const SampleCounts = z.strictObject({
     "samples of benchmarks that generate on a rung before the proxy, where only the likelihood of the " +
       "original's own answers is measured; absent: there is no such rung",
   ),
+  ladder: z.literal("earlier").optional().describe(
+    "earlier: rungs as the latest study of the same architecture and dataset advises whose rungs surely " +
+      "order trials as its full evaluation does; they are written down in place of this word",
+  ),
   by_task: z.record(z.string(), z.strictObject(counts)).optional().describe(
     "counts of single benchmarks, such as {mmlu: {proxy: 100, full: 500}}",
   ),

@@ -23,6 +23,11 @@ Deno.test("--samples counts windows of text on a rung before the proxy, for all 
   assert.throws(() => parseRungs("kl=16,wikitext2.kl=8"), /counts windows of every text alike/);
 });
 
+Deno.test("--samples earlier asks for the rungs that an earlier study advises", () => {
+  assert.deepEqual(parseRungs("earlier"), { ladder: "earlier" });
+  assert.throws(() => parseRungs("earlier,proxy=100"), /RUNG=NUMBER/);
+});
+
 Deno.test("counts of samples are for all tasks, for one, or both", () => {
   assert.deepEqual(parseSampleCounts("40", "proxy"), { proxy: 40 });
   assert.deepEqual(parseSampleCounts("40,mmlu=100", "proxy"), {

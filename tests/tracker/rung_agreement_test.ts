@@ -1,15 +1,19 @@
 /** How well a rung orders the trials: by the core's formulas, by SQL, and in the report. */
 import assert from "node:assert/strict";
 import {
+  type Assumption,
   ladderAdvice,
+  ladderByAgreement,
   LEAST_TRIALS,
   rankAgreement,
   rungAgreements,
   seededRandom,
+  type SeenAgreement,
 } from "../../core/mod.ts";
+import { withEarlierLadder } from "../../tracker/data/earlier_ladder.ts";
 import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
 import { studyReport } from "../../tracker/reports/study_report.ts";
-import { openStore } from "../../tracker/store/store.ts";
+import { openStore, type Store } from "../../tracker/store/store.ts";
 import { buildView } from "../../tracker/view/build_view.ts";
 import { run, world } from "../core/study_world.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
@@ -139,4 +143,83 @@ Deno.test("the advice names the cheapest rung that surely orders, else that none
   const sure = [rung("proxy", "accuracy", mixed), rung("proxy", "flips", order)];
   assert.match(ladderAdvice(sure, spec)!, /^flips on the rung proxy \(rank correlation 1\.00/);
   assert.match(ladderAdvice([sure[0]!], spec)!, /^No rung orders .* accuracy on the rung proxy/);
+});
+
+/** A study whose rung of text orders its trials as its full evaluation does, or at random. */
+async function earlierStudy(store: Store, study_id: string, orders: boolean): Promise<void> {
+  const strategies = [8, 4, 2].flatMap((bits) =>
+    [32, 64].flatMap((group_size) =>
+      [true, false].map((symmetric) => ({
+        actions: [{
+          ...{ agent: "shrinking", method: "round" },
+          params: { bits, group_size, symmetric, targets: "both" },
+        }],
+      }))
+    )
+  );
+  const own = world(
+    {
+      ...{ strategies, samples: { kl: 6 }, gates: { kl: 5 }, max_trials: 12 },
+      ...{ max_full_evaluations: 40, constraints: { max_accuracy_drop: 1 } },
+    },
+    {
+      samples: { kl: 60, proxy: 100, full: 400 },
+      loss: (bits, actions, rung) =>
+        rung === "proxy"
+          ? 0.1
+          : 0.02 * (16 - bits) + 0.01 * Number(actions[0]?.params["symmetric"] ?? 0),
+      kl: (bits) => orders ? 0.1 * (16 - bits) : 0.1 + bits % 3,
+    },
+  );
+  await run(own, { study_id });
+  await Promise.all(own.records.map((record) => store.record(record)));
+}
+
+Deno.test("the ladder is chosen by what an earlier study's rungs showed, and says by which", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    const { facts, request } = w.input();
+    const asked = { ...request, samples: { ladder: "earlier" as const, full: 300 } };
+    const choose = () => withEarlierLadder(asked, facts, "new", store);
+    const none = await choose();
+    assert.deepEqual(none.request.samples, { full: 300 });
+    assert.match(none.assumptions[0]!.reason, /no earlier study of .* has trials enough/);
+    assert.deepEqual(await withEarlierLadder(request, facts, "new", store), {
+      ...{ request, assumptions: [] },
+    });
+    await earlierStudy(store, "random", false);
+    await store.flush();
+    const random = await choose();
+    assert.deepEqual(random.request.samples, { full: 300 });
+    assert.match(random.assumptions[0]!.reason, /no rung of an earlier study surely orders/);
+    await earlierStudy(store, "ordered", true);
+    await store.flush();
+    const chosen = await choose();
+    assert.deepEqual(chosen.request.samples, { kl: 6, full: 300 });
+    const [{ field, value, reason }] = chosen.assumptions as [Assumption];
+    assert.deepEqual([field, value], ["samples", "kl=6 first"]);
+    assert.match(
+      reason,
+      /^in ordered, KL to the original on the rung kl ordered \d+ trials as .* 95 %/,
+    );
+    const other = { ...facts, dataset: { ...facts.dataset, dataset: "other" } };
+    const apart = await withEarlierLadder(asked, other, "new", store);
+    assert.deepEqual(apart.request.samples, { full: 300 }, "of other data nothing is known");
+  }));
+
+Deno.test("where answers order trials, their cheapest rung is the first, with its samples", () => {
+  const seen = (fidelity: string, height: number, low: number): SeenAgreement => ({
+    ...{ fidelity, metric: "accuracy", n: 12, spearman: 0.9, interval: [low, 0.97], samples: 300 },
+    ...{ height, counts: { words: 100 * (height + 1), texts: null } },
+  });
+  const ladder = ladderByAgreement([
+    seen("half", 1, 0.8),
+    seen("proxy", 0, 0.6),
+    seen("full", 2, 1),
+  ]);
+  assert.deepEqual(ladder!.samples, { by_task: { words: { proxy: 100 } } });
+  const higher = ladderByAgreement([seen("half", 1, 0.8), seen("proxy", 0, 0.3)]);
+  assert.deepEqual(higher!.samples, { by_task: { words: { proxy: 200 } } });
+  assert.match(higher!.reason, /accuracy on the rung half ordered 12 trials/);
+  assert.equal(ladderByAgreement([seen("proxy", 0, 0.4), seen("full", 2, 1)]), null);
 });

@@ -324,7 +324,7 @@ export const STUDY_OPTIONS = [
   {
     flag: "--samples <counts>",
     help:
-      "samples per task by rung: proxy=100,half=400,full=2000; mmlu.half=285; before them kl=16: text windows, likelihood=200: of the original's answers",
+      "samples per task by rung: proxy=100,half=400,full=2000; mmlu.half=285; before them kl=16: text windows, likelihood=200: of the original's answers; earlier: as an earlier study of this model and data advises",
     reads: "rung counts",
     field: "samples",
     of: "study",

@@ -72,9 +72,11 @@ function parseRungCount(part: string): RungCount {
 
 /**
  * "proxy=100,half=400,full=2000,mmlu.half=285" as the study's field: rungs in ascending order, what
- * is named between the proxy and the full evaluation being the user's own.
+ * is named between the proxy and the full evaluation being the user's own. "earlier": those that an
+ * earlier study advises.
  */
 export function parseRungs(text: string): Counts {
+  if (text.trim() === "earlier") return { ladder: "earlier" };
   const given = text.split(",").map(parseRungCount);
   const rungs = [...new Set(given.map(({ rung }) => rung))];
   const texts = rungs[0] === TEXT_RUNG ? 1 : 0;
