@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ActionInput } from "../../core/mod.ts";
+import type { ActionInput, StudyRequestInput } from "../../core/mod.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -35,11 +35,11 @@ export async function sql(place: Place, store: string, query: string): Promise<R
   return JSON.parse(await pare(place, words, false));
 }
 
-/** Runs the recipes in full as one study in a store of its own, or goes on with it; the store. */
-export async function keptStudy(
+/** Runs a study in a store of its own, or goes on with it; the store. */
+export async function keptStudyOf(
   place: Place,
   name: string,
-  asked: readonly (readonly ActionInput[])[],
+  request: StudyRequestInput,
 ): Promise<string> {
   const store = join(place.home, name);
   if (existsSync(join(store, "journal.jsonl"))) {
@@ -47,15 +47,23 @@ export async function keptStudy(
     return store;
   }
   const document = join(place.home, `${name}.json`);
-  const request = {
+  await writeFile(document, JSON.stringify(request, null, 2));
+  await pare(place, ["run", document, "--store", store, "--yes"]);
+  return store;
+}
+
+/** Runs the recipes in full as one study in a store of its own, or goes on with it; the store. */
+export async function keptStudy(
+  place: Place,
+  name: string,
+  asked: readonly (readonly ActionInput[])[],
+): Promise<string> {
+  return await keptStudyOf(place, name, {
     ...{ model_name: place.model, dataset: place.model, fidelity: "full", rules: [] },
-    strategies: asked.map((actions) => ({ actions })),
+    strategies: asked.map((actions) => ({ actions: [...actions] })),
     max_trials: asked.length,
     max_full_evaluations: asked.length,
     // None is ended early: the figures of those that lose much are wanted too.
     constraints: { max_accuracy_drop: 1 },
-  };
-  await writeFile(document, JSON.stringify(request, null, 2));
-  await pare(place, ["run", document, "--store", store, "--yes"]);
-  return store;
+  });
 }

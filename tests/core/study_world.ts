@@ -37,6 +37,9 @@ export interface WorldOptions {
   readonly loss?: (bits: number, actions: readonly ResolvedAction[], rung: string) => number;
   /** Words that each rung takes; texts are a tenth of them. */
   readonly samples?: Readonly<Record<string, number>>;
+  /** Seconds that a sample and a process beside its samples take and say; absent: nobody says. */
+  readonly sample_seconds?: number;
+  readonly fixed?: number;
   /** KL to the original on text, of so many bits; absent: none is measured. */
   readonly kl?: (bits: number) => number;
   /** The rung of that name, at so many bits. */
@@ -178,13 +181,18 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
         actions,
         ...(part === null ? {} : { look: Object.values(part).flat().length }),
       };
-      const outcome = await step(about, (about.look ?? n) / 20, (): Evaluation => {
+      const { sample_seconds: each, fixed = 0 } = options;
+      const taken_seconds = each === undefined
+        ? (about.look ?? n) / 20
+        : fixed + each * (about.look ?? n * 1.1);
+      const outcome = await step(about, taken_seconds, (): Evaluation => {
         const bits = bitsOf(actions);
         if (fidelity === "likelihood") return options.likelihood!(bits);
         const loss = options.loss?.(bits, actions, fidelity) ?? LOSS[bits] ?? 0.01;
         const asked = spec.rungs.find((rung) => rung.fidelity === fidelity)?.samples ?? {};
         const samples = [...words(n, loss), ...texts(n / 10, loss)].filter(taken)
-          .filter(({ task }) => fidelity !== "kl" || task in asked);
+          .filter(({ task }) => fidelity !== "kl" || task in asked)
+          .map((one) => each === undefined ? one : { ...one, seconds: each });
         const kl = options.kl?.(bits);
         const hash = options.protocol?.(calls.at(-1)!) ?? `${fidelity}-1`;
         return {

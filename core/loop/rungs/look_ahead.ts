@@ -9,6 +9,7 @@ import { rungThreshold } from "../../evidence/gates.ts";
 import { expectedSamples, FLIPS_UNSEEN } from "../../evidence/sequence/expected_samples.ts";
 import { looksOf, type RowsByTask } from "../../evidence/sequence/looks.ts";
 import {
+  sampleKey,
   type SampleOrder,
   sampleOrder,
   samplesUntilDecided,
@@ -17,7 +18,7 @@ import { claimsOf, taskDrops } from "../../evidence/task_limits.ts";
 import { countedSamples } from "../../front/promotion.ts";
 import type { Evaluation } from "../../ports.ts";
 import { isDecisive } from "../../schemas/fidelity.ts";
-import { isLikelihoodRung } from "../../spec/rungs.ts";
+import { heightOf, isLikelihoodRung, rungNames } from "../../spec/rungs.ts";
 import { callBackend, endingOf, hintOf, notANumber } from "../draft.ts";
 import { baselineOf, type Draft, type Ending, type Study } from "../study.ts";
 import { endsAt, endsByTask, endsUnlikely, type Looked } from "./ended_early.ts";
@@ -84,7 +85,7 @@ async function lookAhead(
     .map(({ plan }) => ({ plan, samples: ofTask(reference, plan.task) }));
   const order = sampleOrder(tasks);
   const lower = reached === null ? undefined : study.evaluations.get(trial_id)?.get(reached);
-  const looks = looksOf(order, lower?.samples ?? []);
+  const looks = looksOf(order, lower?.samples ?? [], startInSamples(study, fidelity));
   const limit = limitOn(study, fidelity);
   const expected = expectation(study, { rung: reached, lower, limit, order });
   const told = expected === null ? "" : `, about ${expected} samples would tell`;
@@ -134,6 +135,31 @@ function isLookedAt(
 ): boolean {
   if (request.until_decided !== true || strategy === null) return false;
   return qualityMetric(spec) === "accuracy" && !isLikelihoodRung(spec, fidelity);
+}
+
+/**
+ * Samples of a rung that are answered in the time in which an evaluation starts, by the latest trial that
+ * was evaluated there; 0: nobody knows.
+ */
+function startInSamples({ trials, evaluations, spec }: Study, fidelity: string): number {
+  for (const { trial_id, spans } of trials.toReversed()) {
+    const known = evaluations.get(trial_id);
+    const samples = known?.get(fidelity)?.samples ?? [];
+    const below = rungNames(spec).slice(0, heightOf(spec, fidelity))
+      .flatMap((rung) => known?.get(rung)?.samples ?? []);
+    const taken_over = new Set(below.map(sampleKey));
+    const fresh = samples.filter((one) => !taken_over.has(sampleKey(one)));
+    const own = fresh.reduce((sum, { seconds }) => sum + (seconds ?? NaN), 0);
+    const all = spans.filter(({ phase }) => phase === fidelity);
+    const whole = all.reduce((sum, { seconds }) => sum + seconds, 0);
+    // A process tells of each of its parts once: looks were processes of their own.
+    const parts = [...Map.groupBy(all, ({ name }) => name).values()];
+    const processes = Math.max(0, ...parts.map(({ length }) => length));
+    if (own > 0 && processes > 0) {
+      return Math.max(0, whole - own) / processes / own * fresh.length;
+    }
+  }
+  return 0;
 }
 
 /** What is known before a rung's samples are read. */

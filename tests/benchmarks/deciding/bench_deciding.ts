@@ -2,71 +2,138 @@
  * Samples that it takes to decide whether a drop is at most 0.02: the sequence of bets that pare uses,
  * beside the fixed size that resolves a distance of 0.01 with the same error, and beside the 95 %
  * interval of one look when it is looked at after every batch. Simulated, and with the answers of
- * recorded trials replayed in other orders: `bench:deciding [--studies N] [--json FILE] [--store
- * DIR]`. Below stand samples drawn where the original was unsure, with half as many studies. A machine's
- * speed is in none of its figures.
+ * recorded trials replayed in other orders. Beside it stands what decides sooner, with half as many
+ * studies: samples drawn where the original was unsure, and something that is known of every sample
+ * taken off as a control variate. A machine's speed is in none of its figures.
+ *
+ *     deno task bench:deciding                   # everything simulated: 15 minutes of one core
+ *     deno task bench:deciding --parts better    # one part alone: simulated, better or recorded
+ *     deno task bench:deciding --store DIR       # the recorded part, of a store's full evaluations
+ *     deno task bench:deciding --page            # simulates nothing: the page's table of what is kept
+ *     deno task bench:deciding --studies 200     # tries the benchmark itself; keeps nothing
  */
-import { writeFile } from "node:fs/promises";
+import { execa } from "execa";
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { BATCH, LEVEL } from "../../../core/mod.ts";
+import { withTable } from "../cells/kept_tables.ts";
+import {
+  type DecidingRow,
+  marginRows,
+  pageTable,
+  predictorRows,
+  recordedRows,
+  rowOf,
+  table,
+} from "./deciding_rows.ts";
+import { recordedTrials, repeated } from "./recorded_trials.ts";
 import { byFixedInterval, bySequence, DROPS, fixedSize, LIMIT, simulate } from "./simulate.ts";
-import { deciding, type DecidingRow, marginRows, rowOf, table } from "./deciding_rows.ts";
-import { recordedTrials } from "./recorded_trials.ts";
+
+const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const KEPT = file("./deciding.json");
+const PAGE = file("../../../docs/decide.md");
 
 /** Shares of answers that a compression changes: 8 bits, 4 bits, fewer. */
 const FLIPS = [0.05, 0.1, 0.2];
 const POPULATIONS = [1000, 5000];
-
 /** What a user wants to resolve before he knows the drop. */
-export const DISTANCE = 0.01;
-
+const DISTANCE = 0.01;
 const SEED = 20261122;
+const STUDIES = 10_000;
 
-const { values } = parseArgs({
-  options: {
-    studies: { type: "string", default: "10000" },
-    json: { type: "string" },
-    store: { type: "string" },
-  },
-});
-const studies = Number(values.studies);
-if (!Number.isSafeInteger(studies) || studies < 1) {
-  console.error(`Cannot simulate ${values.studies} studies: give a whole number from 1`);
-  Deno.exit(2);
+/** Which part of the table a row belongs to. */
+type Part = "simulated" | "better" | "recorded";
+
+function partOf({ source }: Pick<DecidingRow, "source">): Part {
+  if (source === "simulated") return "simulated";
+  return /^(unsure fifths|expected of every)/.test(source) ? "better" : "recorded";
 }
-const deciders = { own: bySequence(LIMIT), looked: byFixedInterval(LIMIT) };
-const rows: DecidingRow[] = [];
-for (const population of POPULATIONS) {
-  for (const flips of FLIPS) {
-    for (const drop of DROPS.filter((one) => one <= flips)) {
-      const setting = { population, flips, drop };
-      const found = simulate(setting, LIMIT, studies, SEED, deciders);
-      rows.push(rowOf("simulated", setting, found, fixedSize(setting, DISTANCE)));
-      console.error(table([rows.at(-1)!], rows.length === 1));
-    }
+
+function simulatedRows(studies: number): DecidingRow[] {
+  const deciders = { own: bySequence(LIMIT), looked: byFixedInterval(LIMIT) };
+  return settings().map((setting) => {
+    const found = simulate(setting, LIMIT, studies, SEED, deciders);
+    return told(rowOf("simulated", setting, found, fixedSize(setting, DISTANCE)));
+  });
+}
+
+function settings() {
+  return POPULATIONS.flatMap((population) =>
+    FLIPS.flatMap((flips) =>
+      DROPS.filter((drop) => drop <= flips).map((drop) => ({ population, flips, drop }))
+    )
+  );
+}
+
+function betterRows(studies: number): DecidingRow[] {
+  const half = Math.ceil(studies / 2);
+  const margins = POPULATIONS.flatMap((population) =>
+    DROPS.flatMap((drop) => marginRows(population, drop, half, SEED, DISTANCE).map(told))
+  );
+  const predicted = settings().filter(({ flips }) => flips > FLIPS[0]!)
+    .flatMap((setting) => predictorRows(setting, half, SEED, DISTANCE).map(told));
+  return [...margins, ...predicted];
+}
+
+/** Each recorded trial on as many samples as it has, and on a larger benchmark of which they are typical. */
+async function recordedOf(root: string, studies: number): Promise<DecidingRow[]> {
+  const trials = await recordedTrials(root);
+  return trials.flatMap((trial) => {
+    const others = trials.filter((one) => one !== trial);
+    if (others.length === 0) return [];
+    return [trial, repeated(trial, POPULATIONS.at(-1)!)]
+      .flatMap((one) => recordedRows(one, others, studies, SEED, DISTANCE).map(told));
+  });
+}
+
+function told(row: DecidingRow): DecidingRow {
+  console.error(table([row], false));
+  return row;
+}
+
+async function writePage(rows: readonly DecidingRow[]): Promise<void> {
+  const page = await readFile(PAGE, "utf8");
+  await writeFile(PAGE, withTable(page, "deciding", pageTable(rows)));
+  await execa(Deno.execPath(), ["fmt", "--quiet", PAGE]);
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      studies: { type: "string", default: String(STUDIES) },
+      parts: { type: "string" },
+      store: { type: "string" },
+      page: { type: "boolean", default: false },
+    },
+  });
+  const { rows: kept } = JSON.parse(await readFile(KEPT, "utf8")) as { rows: DecidingRow[] };
+  if (values.page) return await writePage(kept);
+  const studies = Number(values.studies);
+  if (!Number.isSafeInteger(studies) || studies < 1) {
+    console.error(`Cannot simulate ${values.studies} studies: give a whole number from 1`);
+    Deno.exit(2);
   }
+  const parts = values.parts?.split(",") ??
+    (values.store === undefined ? ["simulated", "better"] : ["recorded"]);
+  const made = [
+    ...parts.includes("simulated") ? simulatedRows(studies) : [],
+    ...parts.includes("better") ? betterRows(studies) : [],
+    ...parts.includes("recorded") && values.store !== undefined
+      ? await recordedOf(values.store, studies)
+      : [],
+  ];
+  const anew = new Set(made.map(partOf));
+  const rows = [...kept.filter((row) => !anew.has(partOf(row))), ...made];
+  console.log(
+    `${studies} studies a row, without replacement, a look after every ${BATCH} samples, ` +
+      `${100 * LEVEL} % for either verdict on "the drop is at most ${LIMIT}"\n`,
+  );
+  console.log(table(made));
+  if (studies < STUDIES) return;
+  const about = { studies, seed: SEED, limit: LIMIT, distance: DISTANCE, batch: BATCH };
+  await writeFile(KEPT, `${JSON.stringify({ ...about, level: LEVEL, rows }, null, 1)}\n`);
+  await writePage(rows);
 }
-for (const population of POPULATIONS) {
-  for (const drop of DROPS) {
-    rows.push(...marginRows(population, drop, Math.ceil(studies / 2), SEED, DISTANCE));
-  }
-}
-for (const { name, differences } of values.store ? await recordedTrials(values.store) : []) {
-  rows.push(deciding(name, differences, studies, SEED, DISTANCE));
-}
-console.log(
-  `${studies} studies a row, without replacement, a look after every ${BATCH} samples, ` +
-    `${100 * LEVEL} % for either verdict on "the drop is at most ${LIMIT}"\n`,
-);
-console.log(table(rows));
-if (values.json !== undefined) {
-  const about = {
-    studies,
-    seed: SEED,
-    limit: LIMIT,
-    distance: DISTANCE,
-    batch: BATCH,
-    level: LEVEL,
-  };
-  await writeFile(values.json, `${JSON.stringify({ ...about, rows }, null, 1)}\n`);
-}
+
+if (import.meta.main) await main();

@@ -4,21 +4,25 @@
  * change; a bad guess costs samples only.
  */
 import { BATCH, LEVEL, seededRandom } from "../../../core/mod.ts";
+import { bettor, PRIOR_VARIANCE, sureOf, varianceOf } from "./bettor.ts";
 import type { Decided } from "./simulate.ts";
 
 /** Fifths of a benchmark by the original's margin, the least sure first: share that changes. */
 export const FLIPS_BY_FIFTH = [0.3, 0.12, 0.05, 0.02, 0.01] as const;
 
-/** What is guessed of it: too much everywhere. */
-export const GUESSED = FLIPS_BY_FIFTH.map((share) => share + 0.03);
+/** Added to every guess of how often a fifth's samples change: none is taken for one that never does. */
+const ALLOWANCE = 0.03;
 
-const DISTANCES = [0.01, 0.02, 0.04, 0.08];
-const WEIGHTS = [0.15, 0.4, 0.3, 0.15];
-const PRIOR = { samples: 25, square: 0.1 };
-const LARGEST_STAKE = 0.9;
+/**
+ * How often the samples of each fifth are drawn, by how often they are guessed to change: in proportion to
+ * the root of that, which makes the variance the least (Neyman 1934).
+ */
+export function drawRates(flips: readonly number[]): number[] {
+  return flips.map((share) => Math.sqrt(share + ALLOWANCE));
+}
 
 /** What each fifth holds: differences in an order that is drawn anew for every study. */
-type Fifths = readonly Int8Array[];
+export type Fifths = readonly Int8Array[];
 
 /** A benchmark in which each fifth loses and gains in the proportion of the whole. */
 export function fifthsOf(population: number, drop: number): Int8Array[] {
@@ -38,27 +42,7 @@ function shuffle(values: Int8Array, random: () => number): void {
   }
 }
 
-/** One side's capital: four bets on a mean of `limit`. */
-function bettor(side: 1 | -1) {
-  const logs = DISTANCES.map(() => 0);
-  return {
-    /** `z`: a difference, weighed; `mean`: of what is left; `most`: the largest |z| there may be. */
-    bet(z: number, mean: number, most: number, variance: number): void {
-      for (const [j, distance] of DISTANCES.entries()) {
-        const wanted = distance / (variance + distance ** 2);
-        const stake = Math.min(wanted, LARGEST_STAKE / (most + side * mean));
-        logs[j] = logs[j]! + Math.log1p(stake * side * (z - mean));
-      }
-    },
-    log(): number {
-      const top = Math.max(...logs);
-      return top +
-        Math.log(logs.reduce((sum, log, j) => sum + WEIGHTS[j]! * Math.exp(log - top), 0));
-    },
-  };
-}
-
-/** One study: the verdict with its samples. `rates`: how often a fifth's samples are guessed to change. */
+/** One study: the verdict with its samples. `rates`: how often a fifth's samples are drawn, beside each other. */
 export function decideByMargin(
   fifths: Fifths,
   rates: readonly number[],
@@ -69,7 +53,7 @@ export function decideByMargin(
   const taken = fifths.map(() => 0);
   const [above, below] = [bettor(1), bettor(-1)];
   let [sum, count, squares, sumOfZ] = [0, 0, 0, 0];
-  let variance = PRIOR.square;
+  let variance = PRIOR_VARIANCE;
   while (count < population) {
     const left = fifths.map((one, i) => one.length - taken[i]!);
     const weight = left.map((n, i) => n * rates[i]!);
@@ -83,9 +67,8 @@ export function decideByMargin(
     const z = difference * inverse(part);
     const most = Math.max(...left.map((n, i) => n > 0 ? inverse(i) : 0));
     const mean = (limit - sum / population) / share;
-    // What is left cannot bring the mean to the limit, or cannot bring it away from there.
-    if (mean >= 1) return { met: true, n: count };
-    if (mean <= -1) return { met: false, n: count };
+    const sure = sureOf(mean);
+    if (sure !== null) return { met: sure, n: count };
     above.bet(z, mean, most, variance);
     below.bet(z, mean, most, variance);
     taken[part]!++;
@@ -94,8 +77,7 @@ export function decideByMargin(
     squares += z ** 2;
     sumOfZ += z;
     if (count % BATCH !== 0) continue;
-    const seen = PRIOR.samples + count;
-    variance = (PRIOR.samples * PRIOR.square + squares) / seen - (sumOfZ / seen) ** 2;
+    variance = varianceOf(count, sumOfZ, squares);
     if (above.log() >= Math.log(1 / LEVEL)) return { met: false, n: count };
     if (below.log() >= Math.log(1 / LEVEL)) return { met: true, n: count };
   }
@@ -104,14 +86,14 @@ export function decideByMargin(
 
 /** The same over many studies. Equal rates are the draws of every benchmark. */
 export function simulateByMargin(
-  { population, drop }: { population: number; drop: number },
+  fifths: Fifths,
   rates: readonly number[],
   limit: number,
   studies: number,
   seed: number,
 ): Decided {
   const random = seededRandom(seed);
-  const fifths = fifthsOf(population, drop);
+  const population = fifths.reduce((sum, one) => sum + one.length, 0);
   const truth = fifths.flatMap((one) => [...one]).reduce((sum, d) => sum + d, 0) / population;
   const taken: number[] = [];
   let wrong = 0;

@@ -1,4 +1,11 @@
-import { FLIPS_BY_FIFTH, GUESSED, simulateByMargin } from "./by_margin.ts";
+import { drawRates, fifthsOf, FLIPS_BY_FIFTH, simulateByMargin } from "./by_margin.ts";
+import { predictedBenchmark, simulateByPredictor } from "./by_predictor.ts";
+import {
+  expectedDifferences,
+  flipsByFifth,
+  placesByFifth,
+  type RecordedTrial,
+} from "./recorded_trials.ts";
 import {
   byFixedInterval,
   bySequence,
@@ -27,6 +34,29 @@ export function rowOf(
   return { source, ...setting, own: found["own"]!, looked: found["looked"]!, fixed };
 }
 
+/** Sources of rows that decide with more than the scores. */
+export const UNSURE = "unsure fifths, drawn more often";
+export const predictorSource = (rho: number) => `expected of every sample, correlation ${rho}`;
+
+/** Correlations of a difference with what a predictor expects. */
+export const RHOS = [0.5, 0.7];
+
+/** A benchmark of whose every sample something is known before it is scored. */
+export function predictorRows(
+  setting: Setting,
+  studies: number,
+  seed: number,
+  distance: number,
+): DecidingRow[] {
+  return RHOS.map((rho) => ({
+    source: predictorSource(rho),
+    ...setting,
+    own: simulateByPredictor(predictedBenchmark(setting, rho, seed), LIMIT, studies, seed),
+    looked: null,
+    fixed: fixedSize(setting, distance),
+  }));
+}
+
 /** A benchmark whose samples change more where the original was unsure: drawn alike, and by that. */
 export function marginRows(
   population: number,
@@ -39,15 +69,24 @@ export function marginRows(
   const setting = { population, flips, drop };
   const ways = [
     ["unsure fifths, drawn alike", FLIPS_BY_FIFTH.map(() => 1)],
-    ["unsure fifths, drawn more often", GUESSED],
+    [UNSURE, drawRates(FLIPS_BY_FIFTH)],
   ] as const;
   return ways.map(([source, rates]) => ({
     source,
     ...setting,
-    own: simulateByMargin(setting, rates, LIMIT, studies, seed),
+    own: simulateByMargin(fifthsOf(population, drop), rates, LIMIT, studies, seed),
     looked: null,
     fixed: fixedSize(setting, distance),
   }));
+}
+
+function settingOf(differences: Int8Array): Setting {
+  const population = differences.length;
+  return {
+    population,
+    flips: differences.reduce((sum, d) => sum + Math.abs(d), 0) / population,
+    drop: differences.reduce((sum, d) => sum + d, 0) / population,
+  };
 }
 
 /** A recorded trial's differences to its baseline, taken in other orders. */
@@ -58,15 +97,44 @@ export function deciding(
   seed: number,
   distance: number,
 ): DecidingRow {
-  const population = differences.length;
-  const setting = {
-    population,
-    flips: differences.reduce((sum, d) => sum + Math.abs(d), 0) / population,
-    drop: differences.reduce((sum, d) => sum + d, 0) / population,
-  };
+  const setting = settingOf(differences);
   const deciders = { own: bySequence(LIMIT), looked: byFixedInterval(LIMIT) };
-  const found = simulateDifferences(differences, LIMIT, studies, seed, deciders);
+  const found = simulateDifferences(differences.slice(), LIMIT, studies, seed, deciders);
   return rowOf(name, setting, found, fixedSize(setting, distance));
+}
+
+/** What a recorded row's source ends with where more than the scores decided. */
+export const RECORDED_WAYS = [", drawn where unsure", ", nats lost known"] as const;
+
+/**
+ * A recorded trial decided by its scores, by drawing where the original was unsure, and with what the
+ * right answer's lost nats foretell, both by what other trials of the model showed of that.
+ */
+export function recordedRows(
+  trial: RecordedTrial,
+  others: readonly RecordedTrial[],
+  studies: number,
+  seed: number,
+  distance: number,
+): DecidingRow[] {
+  const { name, differences } = trial;
+  const setting = settingOf(differences);
+  const fixed = fixedSize(setting, distance);
+  const fifths = placesByFifth(trial)
+    .map((places) => Int8Array.from(places, (place) => differences[place]!));
+  const predicted = { differences, expected: expectedDifferences(trial, others) };
+  const rates = drawRates(flipsByFifth(others));
+  return [
+    deciding(name, differences, studies, seed, distance),
+    {
+      ...{ source: `${name}${RECORDED_WAYS[0]}`, ...setting, fixed, looked: null },
+      own: simulateByMargin(fifths, rates, LIMIT, Math.ceil(studies / 2), seed),
+    },
+    {
+      ...{ source: `${name}${RECORDED_WAYS[1]}`, ...setting, fixed, looked: null },
+      own: simulateByPredictor(predicted, LIMIT, Math.ceil(studies / 2), seed),
+    },
+  ];
 }
 
 const COLUMNS = [
@@ -82,6 +150,58 @@ const COLUMNS = [
   "looked at: wrong %",
   "median",
 ];
+
+/** Benchmarks that the page's table shows. */
+const SHOWN = { population: 5000, flips: [0.1, 0.2] };
+
+/**
+ * The page's table: medians over the fixed size, a line a benchmark, by scores alone, by drawing where the
+ * original was unsure, and with a control variate.
+ */
+export function pageTable(rows: readonly DecidingRow[]): string {
+  const share = (row: DecidingRow | undefined) =>
+    row === undefined || row.fixed === 0 ? "–" : (row.own.median / row.fixed).toFixed(2);
+  const percent = (value: number) => (100 * value).toFixed(1);
+  const line = (
+    plain: DecidingRow,
+    name: string,
+    unsure: DecidingRow | undefined,
+    known: readonly (DecidingRow | undefined)[],
+  ) => [
+    ...[name, percent(plain.flips), plain.drop.toFixed(3), percent(plain.own.wrong)],
+    ...[plain.own.median, plain.fixed, share(plain), share(unsure)],
+    known.map(share).join(", "),
+    plain.looked === null ? "–" : percent(plain.looked.wrong),
+  ];
+  const alike = (row: DecidingRow, { population, flips, drop }: Setting) =>
+    row.population === population && Math.abs(row.flips - flips) < 1e-9 && row.drop === drop;
+  const simulated = rows.filter(({ source, population, flips }) =>
+    source === "simulated" && population === SHOWN.population && SHOWN.flips.includes(flips)
+  ).map((plain) => {
+    const of = (source: string) => rows.find((row) => row.source === source && alike(row, plain));
+    return line(plain, "simulated", of(UNSURE), RHOS.map((rho) => of(predictorSource(rho))));
+  });
+  const recorded = rows.flatMap((plain) => {
+    const [unsure, known] = RECORDED_WAYS.map((way) =>
+      rows.find(({ source }) => source === `${plain.source}${way}`)
+    );
+    return known === undefined ? [] : [line(plain, plain.source, unsure, [known])];
+  });
+  const head = [
+    "answers of",
+    "flips %",
+    "drop",
+    "wrong %",
+    "median",
+    "fixed size",
+    "of it",
+    "drawn where unsure",
+    "with a control variate",
+    "looked at: wrong %",
+  ];
+  return [head, head.map(() => "---"), ...simulated, ...recorded]
+    .map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
 
 /** A Markdown table. */
 export function table(rows: readonly DecidingRow[], head = true): string {

@@ -1,9 +1,33 @@
 /** The table of deciding: its sizes are the reference's, its replay reads what both trials have. */
 import assert from "node:assert/strict";
-import type { SampleResult } from "../../../core/mod.ts";
-import { deciding, marginRows, table } from "./deciding_rows.ts";
-import { differencesOfScores } from "./recorded_trials.ts";
-import { benchmarkOf, byFixedInterval, bySequence, fixedSize, simulate } from "./simulate.ts";
+import { type SampleResult, seededRandom } from "../../../core/mod.ts";
+import {
+  deciding,
+  marginRows,
+  pageTable,
+  predictorSource,
+  RECORDED_WAYS,
+  RHOS,
+  table,
+  UNSURE,
+} from "./deciding_rows.ts";
+import { predictedBenchmark, simulateByPredictor } from "./by_predictor.ts";
+import {
+  expectedDifferences,
+  flipsByFifth,
+  placesByFifth,
+  type RecordedTrial,
+  recordedTrial,
+  repeated,
+} from "./recorded_trials.ts";
+import {
+  benchmarkOf,
+  byFixedInterval,
+  bySequence,
+  fixedSize,
+  LIMIT,
+  simulate,
+} from "./simulate.ts";
 
 Deno.test("fixedSize() gives the reference's sizes at a power of 90 %", () => {
   const size = (flips: number, drop: number, distance: number) =>
@@ -43,7 +67,87 @@ Deno.test("recorded answers are replayed over the samples that both have, right 
   });
   const reference = [sample("a", 0, 1), sample("a", 1, 0), sample("b", 0, 1), sample("b", 1, 1)];
   const own = [sample("a", 0, 0), sample("a", 1, 1), sample("b", 0, 1)];
-  assert.deepEqual([...differencesOfScores(reference, own)!], [1, -1, 0]);
-  assert.equal(differencesOfScores(reference, [sample("a", 0, 0.5)]), null);
-  assert.equal(differencesOfScores(reference, [])!.length, 0);
+  const differences = (some: SampleResult[]) =>
+    recordedTrial("s/t01", reference, some)?.differences;
+  assert.deepEqual([...differences(own)!], [1, -1, 0]);
+  assert.equal(differences([sample("a", 0, 0.5)]), undefined);
+  assert.equal(differences([])!.length, 0);
+});
+
+/** Answers of a trial that turn where the original was unsure, and lose nats as they do. */
+function recorded(name: string, seed: number, drop: number): RecordedTrial {
+  const random = seededRandom(seed);
+  const n = 600;
+  const unsure = Float64Array.from({ length: n }, () => random() ** 3);
+  const differences = Int8Array.from(unsure, (one) => {
+    const turned = random() < 0.5 * one;
+    return turned ? (random() < 0.5 + 3 * drop ? 1 : -1) : 0;
+  });
+  const lost = Float64Array.from(differences, (d) => d + 0.5 * (random() - 0.5));
+  return { name, differences, unsure, lost };
+}
+
+Deno.test("fifths, their flips and what lost nats foretell come from the recorded answers", () => {
+  const sample = (i: number, score: number, choices: number[], nats: number): SampleResult => ({
+    ...{ task: "a", sample_id: String(i), sample_hash: String(i), prompt_hash: "", score },
+    ...{ answer: null, gold: null, log_likelihood: nats, choice_log_likelihoods: choices },
+  });
+  const reference = [
+    sample(0, 1, [-1, -1.1], -1),
+    sample(1, 1, [-1, -9], -1),
+    sample(2, 0, [], -0.7),
+  ];
+  const own = [sample(0, 0, [-1, -1], -2), sample(1, 1, [-1, -2], -1.5), sample(2, 0, [], -0.7)];
+  const { unsure, lost } = recordedTrial("s/t01", reference, own)!;
+  assert.deepEqual([...lost], [1, 0.5, 0]);
+  assert.ok(Math.abs(unsure[0]! - Math.exp(-0.1)) < 1e-12 && unsure[1]! < 0.001);
+  assert.ok(unsure[2]! > 0.99, "a likelihood of a half is as unsure as there is");
+  const trials = [1, 2, 3].map((seed) => recorded(`s/t0${seed}`, seed, 0));
+  const [first, ...others] = trials;
+  const fifths = placesByFifth(first!);
+  assert.deepEqual(fifths.map((places) => places.length), [120, 120, 120, 120, 120]);
+  assert.deepEqual(fifths.flat().toSorted((a, b) => a - b), [...first!.unsure.keys()]);
+  const flips = flipsByFifth(others);
+  assert.ok(flips[0]! > 3 * flips[2]! && flips[4]! < 0.02, `${flips}`);
+  const expected = expectedDifferences(first!, others);
+  const meanOf = (sign: number) => {
+    const own = [...expected].filter((_, i) => first!.differences[i] === sign);
+    return own.reduce((sum, one) => sum + one, 0) / own.length;
+  };
+  assert.ok(meanOf(1) > 0.3 && meanOf(-1) < -0.3 && Math.abs(meanOf(0)) < 0.1);
+  const larger = repeated(first!, 1500);
+  assert.deepEqual([larger.name, larger.lost.length], ["s/t01, each answer 3 times", 1800]);
+  assert.equal(repeated(first!, 100).name, "s/t01");
+});
+
+Deno.test("a control variate decides sooner the better it foretells, and no less rightly", () => {
+  const setting = { population: 2000, flips: 0.1, drop: 0 };
+  const by = (rho: number) =>
+    simulateByPredictor(predictedBenchmark(setting, rho, 3), LIMIT, 60, 7);
+  const [none, some, much] = [by(0), by(0.5), by(0.8)];
+  assert.ok(much!.median < some!.median && some!.median < none!.median, `${some!.median}`);
+  for (const { wrong } of [none!, some!, much!]) assert.ok(wrong <= 0.05, `${wrong}`);
+  // At the limit itself "met" is right: 5 % of the studies may say otherwise.
+  const edge = predictedBenchmark({ ...setting, drop: 0.02 }, 0.7, 3);
+  assert.ok(simulateByPredictor(edge, LIMIT, 100, 7).wrong <= 0.08);
+});
+
+Deno.test("the page has a line a benchmark, with what the better ways take of the fixed size", () => {
+  const setting = { population: 5000, flips: 0.1, drop: 0 };
+  const own = { wrong: 0.01, decided: 1, median: 1300, most: 2000 };
+  const of = (source: string, median: number, more = {}) => ({
+    ...{ source, ...setting, own: { ...own, median }, looked: null, fixed: 2600, ...more },
+  });
+  const rows = [
+    of("simulated", 1300, { looked: { ...own, wrong: 0.2 } }),
+    of(UNSURE, 910),
+    ...RHOS.map((rho, i) => of(predictorSource(rho), [1040, 780][i]!)),
+    of("s/t01", 650, { population: 400, flips: 0.12 }),
+    of(`s/t01${RECORDED_WAYS[0]}`, 520),
+    of(`s/t01${RECORDED_WAYS[1]}`, 260),
+  ];
+  const lines = pageTable(rows).split("\n").slice(2);
+  assert.equal(lines.length, 2);
+  assert.match(lines[0]!, /\| 1300 \| 2600 \| 0\.50 \| 0\.35 \| 0\.40, 0\.30 \| 20\.0 \|$/);
+  assert.match(lines[1]!, /^\| s\/t01 \| 12\.0 .*\| 0\.25 \| 0\.20 \| 0\.10 \| – \|$/);
 });

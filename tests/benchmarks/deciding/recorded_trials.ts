@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { isDecisive, replayStudy, type SampleResult } from "../../../core/mod.ts";
+import { isDecisive, mean, replayStudy, type SampleResult } from "../../../core/mod.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { readSamples } from "../../../tracker/store/rows/sample_file.ts";
 
@@ -7,19 +7,102 @@ import { readSamples } from "../../../tracker/store/rows/sample_file.ts";
 export interface RecordedTrial {
   readonly name: string;
   readonly differences: Int8Array;
+  /** How unsure the original was of each sample: more is less sure. NaN: it is not told. */
+  readonly unsure: Float64Array;
+  /** By how many nats the right answer became less likely; NaN: it is not told. */
+  readonly lost: Float64Array;
 }
 
-/** Baseline minus trial over the samples that both have; null: a score is neither 0 nor 1. */
-export function differencesOfScores(
+/** What the original's own figures say of how near it was to another answer. */
+function unsureOf({ choice_log_likelihoods, log_likelihood }: SampleResult): number {
+  const choices = choice_log_likelihoods?.toSorted((a, b) => b - a) ?? [];
+  if (choices.length > 1) return Math.exp(choices[1]! - choices[0]!);
+  const p = Math.exp(log_likelihood ?? NaN);
+  return 4 * p * (1 - p);
+}
+
+/**
+ * A trial beside its baseline over the samples that both have; null: a score is neither 0 nor 1. Nothing
+ * of what is told beside the scores is needed by the plain way of deciding.
+ */
+export function recordedTrial(
+  name: string,
   reference: readonly SampleResult[],
   own: readonly SampleResult[],
-): Int8Array | null {
-  const scores = new Map(own.map((one) => [`${one.task} ${one.sample_hash}`, one.score]));
-  const found = reference.flatMap((one) => {
-    const score = scores.get(`${one.task} ${one.sample_hash}`);
-    return score === undefined ? [] : [one.score - score];
+): RecordedTrial | null {
+  const known = new Map(own.map((one) => [`${one.task} ${one.sample_hash}`, one]));
+  const pairs = reference.flatMap((original) => {
+    const trial = known.get(`${original.task} ${original.sample_hash}`);
+    return trial === undefined ? [] : [{ original, trial }];
   });
-  return found.every((one) => [-1, 0, 1].includes(one)) ? Int8Array.from(found) : null;
+  const differences = pairs.map(({ original, trial }) => original.score - trial.score);
+  if (!differences.every((one) => [-1, 0, 1].includes(one))) return null;
+  return {
+    name,
+    differences: Int8Array.from(differences),
+    unsure: Float64Array.from(pairs, ({ original }) => unsureOf(original)),
+    lost: Float64Array.from(
+      pairs,
+      ({ original, trial }) => (original.log_likelihood ?? NaN) - (trial.log_likelihood ?? NaN),
+    ),
+  };
+}
+
+/** The samples so often that there are at least so many: a larger benchmark of which these are typical. */
+export function repeated(trial: RecordedTrial, population: number): RecordedTrial {
+  const n = trial.differences.length;
+  const times = Math.max(1, Math.ceil(population / n));
+  return {
+    name: times === 1 ? trial.name : `${trial.name}, each answer ${times} times`,
+    differences: Int8Array.from({ length: times * n }, (_, i) => trial.differences[i % n]!),
+    unsure: Float64Array.from({ length: times * n }, (_, i) => trial.unsure[i % n]!),
+    lost: Float64Array.from({ length: times * n }, (_, i) => trial.lost[i % n]!),
+  };
+}
+
+/** Places of samples in fifths by how unsure the original was, the least sure first. */
+export function placesByFifth({ unsure }: RecordedTrial): number[][] {
+  const of = (place: number) => Number.isNaN(unsure[place]!) ? -1 : unsure[place]!;
+  const order = [...unsure.keys()].sort((a, b) => of(b) - of(a));
+  const size = order.length / 5;
+  return [0, 1, 2, 3, 4].map((fifth) =>
+    order.slice(Math.round(fifth * size), Math.round((fifth + 1) * size))
+  );
+}
+
+/** How often the samples of each fifth changed in other trials of the same model. */
+export function flipsByFifth(others: readonly RecordedTrial[]): number[] {
+  return [0, 1, 2, 3, 4].map((fifth) =>
+    mean(others.map((one) => {
+      const own = placesByFifth(one)[fifth]!;
+      return own.reduce((sum, place) => sum + Math.abs(one.differences[place]!), 0) / own.length;
+    }))
+  );
+}
+
+/**
+ * What is expected of each sample's difference by the nats that its right answer lost: the means of other
+ * trials' samples that lost as much, in tenths.
+ */
+export function expectedDifferences(
+  { lost }: RecordedTrial,
+  others: readonly RecordedTrial[],
+): Float64Array {
+  const pairs = others.flatMap((one) =>
+    [...one.lost].map((nats, i) => ({ nats, difference: one.differences[i]! }))
+  ).filter(({ nats }) => !Number.isNaN(nats)).sort((a, b) => a.nats - b.nats);
+  const tenths = Array.from({ length: 10 }, (_, i) =>
+    pairs.slice(
+      Math.floor(i * pairs.length / 10),
+      Math.floor((i + 1) * pairs.length / 10),
+    ));
+  const ends = tenths.map((own) => own.at(-1)?.nats ?? Infinity);
+  const means = tenths.map((own) => own.length === 0 ? 0 : mean(own.map((one) => one.difference)));
+  return lost.map((nats) => {
+    if (Number.isNaN(nats)) return 0; // nothing is expected of what nothing is known of
+    const at = ends.findIndex((end) => nats <= end);
+    return means[at < 0 ? means.length - 1 : at]!;
+  });
 }
 
 /** Every trial of a store that was evaluated in full, beside its study's baseline. */
@@ -47,10 +130,8 @@ export async function recordedTrials(root: string): Promise<RecordedTrial[]> {
     const reference = await read(baseline.trial_id);
     for (const { trial_id, strategy } of study.trials) {
       const own = strategy === null ? [] : await read(trial_id);
-      const differences = differencesOfScores(reference, own);
-      if (differences !== null && differences.length > 0) {
-        found.push({ name: trial_id, differences });
-      }
+      const trial = recordedTrial(trial_id, reference, own);
+      if (trial !== null && trial.differences.length > 0) found.push(trial);
     }
   }
   return found;

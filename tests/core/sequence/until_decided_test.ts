@@ -149,6 +149,17 @@ Deno.test("deciding early costs less time than reading all", async () => {
   assert.ok(with_looks < whole / 2, `${with_looks} s of ${whole} s`);
 });
 
+Deno.test("where a process takes long to start, looks lie further apart or are left out", async () => {
+  const looked = async (fixed: number) => {
+    const w = world(asked(true), { loss, samples, spec, sample_seconds: 0.04, fixed });
+    await run(w);
+    return looks(w).filter(([recipe]) => String(recipe).includes('"bits":8')).map(([, n]) => n);
+  };
+  const [near, far, none] = [await looked(0.1), await looked(5), await looked(20)];
+  assert.ok(near.length > far.length && far.length > none.length, `${[near, far, none]}`);
+  assert.deepEqual(none, [], "20 s are 500 samples: a look after 2,100 of 1,600");
+});
+
 Deno.test("a look that fails ends the trial by its own name, and a killed study goes on", async () => {
   const failing = world(asked(true), {
     ...{ loss, samples, spec },
@@ -194,6 +205,11 @@ Deno.test("looks hold what lower rungs have read, grow twofold and leave a quart
     assert.ok(lower.every(({ sample_id }) => rows!.includes(Number(sample_id))));
     assert.ok(rows!.length >= 200 * 2 ** i && rows!.length < 200 * 2 ** i + 100);
   }
+  const firsts = (start: number) => looksOf(order, lower, start).map(({ a: rows }) => rows!.length);
+  const [slow, next, ...none] = firsts(50);
+  assert.ok(slow! >= 300 && slow! < 370, "four starts apart: after 300 of the order, then 600");
+  assert.ok(next! >= 600 && none.length === 0);
+  assert.deepEqual(firsts(200), [], "900 samples to the first look leave too little to save");
   assert.deepEqual(looksOf(order, all), [], "all is read already");
   assert.deepEqual(looksOf(sampleOrder([]), []), []);
 });
