@@ -87,6 +87,27 @@ Deno.test("SQL has the probability of the front by trial and by episode, and wha
     assert.equal(Number(told!["n"]), turns.length);
   }));
 
+Deno.test("groups may share a trial, each with its own number, and the latest episode's count", () => {
+  const episodes = w.records.filter(({ type }) => type === "episode_closed");
+  const [a, b, c] = result.trials.map(({ trial_id }) => trial_id) as [string, string, string];
+  const records = w.records.map((record): JournalRecord => {
+    if (record.type !== "episode_closed") return record;
+    const groups = record === episodes.at(-1) ? [[b, a], [a, c]] : [[a, b, c]];
+    return { ...record, episode: { ...record.episode, groups } };
+  });
+  return inStore(records, async (store) => {
+    const { rows } = await store.query(
+      "SELECT group_number, place, trial_id FROM front_groups ORDER BY ALL",
+    );
+    assert.deepEqual(
+      rows.map((
+        { group_number, place, trial_id },
+      ) => [Number(group_number), Number(place), trial_id]),
+      [[0, 0, b], [0, 1, a], [1, 0, a], [1, 1, c]],
+    );
+  });
+});
+
 Deno.test("a journal of before has no probabilities in SQL, and a report without the curve", () =>
   inStore(before, async (store) => {
     const { rows } = await store.query("SELECT front_probability AS p FROM pareto");

@@ -150,10 +150,18 @@ Deno.test("deciding early costs less time than reading all", async () => {
 });
 
 Deno.test("where a process takes long to start, looks lie further apart or are left out", async () => {
+  const eights = { ...asked(true), strategies: [bits(8), bits(4), bits(3)], max_trials: 3 };
   const looked = async (fixed: number) => {
-    const w = world(asked(true), { loss, samples, spec, sample_seconds: 0.04, fixed });
+    const lost = (count: number) => count === 4 ? 0.25 : 0;
+    const w = world(eights, {
+      ...{ samples, spec, sample_seconds: 0.04, fixed },
+      loss: (count, _, rung) => rung === "full" ? lost(count) : 0,
+    });
     await run(w);
-    return looks(w).filter(([recipe]) => String(recipe).includes('"bits":8')).map(([, n]) => n);
+    const of = (count: number) =>
+      looks(w).filter(([recipe]) => String(recipe).includes(`"bits":${count}`)).map(([, n]) => n);
+    assert.deepEqual(of(3), of(8), "looks of the trial before are no longer start");
+    return of(8);
   };
   const [near, far, none] = [await looked(0.1), await looked(5), await looked(20)];
   assert.ok(near.length > far.length && far.length > none.length, `${[near, far, none]}`);
