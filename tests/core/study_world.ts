@@ -37,7 +37,10 @@ export interface WorldOptions {
   readonly loss?: (bits: number, actions: readonly ResolvedAction[], rung: string) => number;
   /** Words that each rung takes; texts are a tenth of them. */
   readonly samples?: Readonly<Record<string, number>>;
-  /** Seconds that a sample and a process beside its samples take and say; absent: nobody says. */
+  /**
+   * Seconds that a sample takes, once, and a process beside its samples; absent: no sample says any, and
+   * each evaluation takes them all anew.
+   */
   readonly sample_seconds?: number;
   readonly fixed?: number;
   /** KL to the original on text, of so many bits; absent: none is measured. */
@@ -104,6 +107,7 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
   const stored: World["stored"] = [];
   const abort = new AbortController();
   const recipes = new Map<string, ResolvedAction[]>([["base", []]]);
+  const answered = new Map<string, ReadonlySet<string>>();
   let time = Date.parse("2026-01-01T00:00:00Z");
   const clock = {
     now: () => time,
@@ -182,9 +186,16 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
         ...(part === null ? {} : { look: Object.values(part).flat().length }),
       };
       const { sample_seconds: each, fixed = 0 } = options;
+      const wanted = each === undefined ? [] : [...words(n, 0), ...texts(n / 10, 0)].filter(taken);
+      const known = answered.get(artifact.artifact_id) ?? new Set();
+      const fresh = wanted.filter(({ sample_hash }) => !known.has(sample_hash));
+      answered.set(
+        artifact.artifact_id,
+        new Set([...known, ...fresh.map((one) => one.sample_hash)]),
+      );
       const taken_seconds = each === undefined
         ? (about.look ?? n) / 20
-        : fixed + each * (about.look ?? n * 1.1);
+        : fixed + each * fresh.length;
       const outcome = await step(about, taken_seconds, (): Evaluation => {
         const bits = bitsOf(actions);
         if (fidelity === "likelihood") return options.likelihood!(bits);
