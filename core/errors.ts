@@ -28,12 +28,17 @@ function distance(a: string, b: string): number {
   return at(a.length, b.length);
 }
 
-/** The sentence for a name that is not known: the nearest one, then all of them. */
-export function unknownName(kind: string, name: string, known: readonly string[]): string {
-  const near = known
+/** The known name that another one is surely a slip of; undefined: none is near. */
+export function nearestName(name: string, known: readonly string[]): string | undefined {
+  return known
     .map((candidate) => ({ candidate, d: distance(name.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, d }) => d <= Math.max(1, Math.floor(candidate.length / 3)))
-    .sort((x, y) => x.d - y.d)[0];
-  const hint = near === undefined ? "" : ` Did you mean "${near.candidate}"?`;
+    .sort((x, y) => x.d - y.d)[0]?.candidate;
+}
+
+/** The sentence for a name that is not known: the nearest one, then all of them. */
+export function unknownName(kind: string, name: string, known: readonly string[]): string {
+  const near = nearestName(name, known);
+  const hint = near === undefined ? "" : ` Did you mean "${near}"?`;
   return `Unknown ${kind} "${name}".${hint} Known: ${[...known].sort().join(", ")}`;
 }

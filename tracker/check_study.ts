@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { checkRungs, stagesRequest, StudyRequest, unknownName, UsageError } from "../core/mod.ts";
+import { checkFamilies } from "./search/model_families.ts";
 
 /** A schema without the wrappers that say what happens where nothing is given. */
 function bare(schema: unknown): unknown {
@@ -72,6 +73,7 @@ export function checkStudy(document: unknown, from: string): StudyRequest {
   const parsed = StudyRequest.safeParse(asked);
   if (parsed.success) {
     checkRungs(parsed.data);
+    checkFamilies(parsed.data);
     return parsed.data;
   }
   const faults = parsed.error.issues.map((issue) => sentence(issue, asked));

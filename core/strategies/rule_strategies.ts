@@ -60,10 +60,14 @@ function within(bounds: StrategyRule["when"][number][RuleFact], value: number): 
   return value >= at_least && (value < below || below === Infinity);
 }
 
-/** Names of families are told in any case, with "-" or "_". */
-function isOne(wanted: readonly string[] | undefined, value: string): boolean {
+/** Whether two words of rules are the same: in any case, with "-" or "_". */
+export function isSameWord(one: string, other: string): boolean {
   const plain = (word: string) => word.toLowerCase().replaceAll("-", "_");
-  return wanted === undefined || wanted.some((word) => plain(word) === plain(value));
+  return plain(one) === plain(other);
+}
+
+function isOne(wanted: readonly string[] | undefined, value: string): boolean {
+  return wanted === undefined || wanted.some((word) => isSameWord(word, value));
 }
 
 function short(value: number): string {

@@ -9,6 +9,7 @@ import {
   strategyKey,
 } from "../../core/mod.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
+import { modelFamilies } from "../../tracker/search/model_families.ts";
 import { shippedRules } from "../../tracker/search/strategy_rules.ts";
 import { request, smallFacts } from "../core/spec_fixtures.ts";
 
@@ -86,4 +87,11 @@ Deno.test("the profiles of a small model are its methods' own first tries: they 
     strategyKey(resolveActions(actions, methods, facts));
   const own = seeds.map(key);
   assert.deepEqual(strategies.map(key).filter((one) => !own.includes(one)), []);
+});
+
+Deno.test("the families of the rules that ship are families that there are", () => {
+  const known = modelFamilies();
+  const named = shippedRules().flatMap(({ when }) => when.flatMap(({ family = [] }) => family));
+  assert.ok(named.length > 0);
+  assert.deepEqual(named.filter((one) => !known.includes(one)), []);
 });

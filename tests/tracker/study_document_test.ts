@@ -113,6 +113,26 @@ Deno.test("checkStudy() knows the names of each place, and shows the value that 
   }
 });
 
+Deno.test("a rule for a family that no model has is answered with the nearest", () => {
+  const study = (family: string, more = {}) => () =>
+    checkStudy({
+      ...{ model_name: "m", dataset: "d", ...more },
+      rules: [{
+        name: "own",
+        reason: "seen before",
+        when: [{ samples: { below: 5 } }, { family: ["gpt2", family] }],
+        recipes: [{ actions: [{ agent: "quantization", method: "rtn" }] }],
+      }],
+    }, "study");
+  const said =
+    /^UsageError: Unknown family "lama" in the rule own\. Did you mean "llama"\? .*model_type/;
+  assert.throws(study("lama"), said);
+  assert.throws(study("no such model"), /Unknown family "no such model" in the rule own\. It is/);
+  assert.equal(study("GPT-NeoX")().rules!.length, 1, "any case, with - or _");
+  // A model's own code may bring a family of its own.
+  assert.equal(study("lama", { trust_remote_code: true })().rules!.length, 1);
+});
+
 Deno.test("an objective is weighed once, by a name that is known", () => {
   assert.throws(() => parseObjectives("acuracy=1"), /Unknown objective.*Did you mean "accuracy"\?/);
   assert.throws(() => parseObjectives("accuracy=0.5,accuracy=0.2"), /weighs accuracy twice/);
