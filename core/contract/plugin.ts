@@ -103,6 +103,9 @@ export interface Method<K extends Knobs = Knobs> {
     readonly data?: DataKind;
     /** It learns from the study's uncompressed model, which is a part of what its key hashes. */
     readonly teacher?: true;
+    /** It leads back to what rounding or pruning changed: the model before the latest such actions in
+     * a row, a trained or cut one where the chain made one, which is a part of what its key hashes. */
+    readonly reference?: true;
     /** It finds again what it rounded for another action: files named by all they depend on. */
     readonly keeps_layers?: true;
     readonly gpu: boolean;

@@ -178,6 +178,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     original_dir: z.string().nullable().optional().describe("the study's uncompressed model"),
     original_cache: z.string().nullable().optional().describe("what that model answers, kept"),
     student_dir: z.string().nullable().optional().describe("the smaller one that was named"),
+    reference_dir: z.string().nullable().optional().describe("before it was rounded, pruned"),
     layer_cache: z.string().nullable().optional().describe("the parent's rounded layers, kept"),
     device: z.enum(["cpu", "cuda"]).optional().describe("whose energy is counted; absent: cpu"),
     cpu_power: CpuPower.nullable().optional().describe("by which an estimate of it counts"),

@@ -32,7 +32,7 @@ export default defineMethod({
     }),
     samples: calibrationWindows(16),
   },
-  needs: { environment: "default", data: "calibration", teacher: true, gpu: false },
+  needs: { environment: "default", data: "calibration", reference: true, gpu: false },
   leaves,
   order: {
     effect: "trains",

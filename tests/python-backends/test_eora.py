@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from distillation_fixtures import act as teach
 from test_gptq import divergence
 from tiny_model import act, calibration, tiny_dir
 
@@ -21,7 +22,7 @@ from pare_backends.stages import apply
 from pare_backends.stages.apply import ApplyRequest
 
 
-def eora(out: Path, parent: Path, original: Path | None = None, **params: Any) -> dict[str, Any]:
+def eora(out: Path, parent: Path, reference: Path | None = None, **params: Any) -> dict[str, Any]:
     """The stage's result; the child lies in `out`."""
     request = ApplyRequest(
         parent_dir=str(parent),
@@ -32,7 +33,7 @@ def eora(out: Path, parent: Path, original: Path | None = None, **params: Any) -
         calibration_path=str(calibration()),
         seed=1,
         python_path=None,
-        original_dir=str(original or tiny_dir()),
+        reference_dir=str(reference or tiny_dir()),
     )
     return apply.run(request, silent_report())
 
@@ -133,6 +134,31 @@ def inputs_of(layer: str) -> np.ndarray:
     return found
 
 
+def test_behind_a_training_it_leads_back_to_the_trained_model(tmp_path: Path) -> None:
+    steps = {"steps": 20, "lr": 5e-3, "alpha": 64, "tokens": 32, "held_out": 0}
+    trained = teach(tmp_path / "trained", tiny_dir(), "finetuning", "lora", **steps)
+    act(tmp_path / "rounded", "rtn", {"bits": 4, "group_size": 32}, parent=trained)
+    eora(tmp_path / "child", tmp_path / "rounded", trained, rank=16)
+    rounded, child, wanted, source = (
+        read(path) for path in (tmp_path / "rounded", tmp_path / "child", trained, tiny_dir())
+    )
+    adapter = child.adapter
+    assert adapter is not None
+    before, after, from_original = 0.0, 0.0, 0.0
+    for name in rounded.stored:
+        inputs, corrected = inputs_of(name), child.weight(name) + adapter.delta(name)
+        before += weighed(inputs, wanted.weight(name) - rounded.weight(name))
+        after += weighed(inputs, wanted.weight(name) - corrected)
+        from_original += weighed(inputs, source.weight(name) - corrected)
+    assert after < 0.5 * before
+    assert after < 0.1 * from_original, "what was trained is undone"
+
+
+def weighed(inputs: np.ndarray, difference: np.ndarray) -> float:
+    """Squares of what a difference of weights makes of the inputs. inputs: (tokens, in)"""
+    return float(np.square(inputs @ difference.T).sum())
+
+
 @pytest.mark.parametrize(
     ("method", "params"),
     [
@@ -151,10 +177,10 @@ def test_what_cannot_be_corrected_is_one_sentence(rounded: Path, tmp_path: Path)
     with pytest.raises(StageFailure, match=r"rank 33: .* is 32 wide"):
         eora(tmp_path / "wide", rounded, rank=33)
     act(tmp_path / "awq", "awq", {"bits": 3, "group_size": 32})
-    with pytest.raises(
-        StageFailure, match=r"norm\.weight is not the original's: scales are folded"
-    ):
+    with pytest.raises(StageFailure, match=r"norm\.weight is not what it was: scales are folded"):
         eora(tmp_path / "folded", tmp_path / "awq", rank=4)
+    with pytest.raises(StageFailure, match="nothing has rounded or pruned it"):
+        eora(tmp_path / "alone", tiny_dir(), rank=4)
     eora(tmp_path / "once", rounded, rank=4)
     with pytest.raises(StageFailure, match="lies beside the parent's weights already"):
         eora(tmp_path / "twice", tmp_path / "once", rank=4)

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Artifact, resolveAction, type StageRequest } from "../../core/mod.ts";
+import { type Action, type Artifact, resolveAction, type StageRequest } from "../../core/mod.ts";
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
@@ -71,15 +71,39 @@ async function prepare(teacher: boolean) {
     counts: { calibration: { windows: 0, tokens: 0 }, training: { windows: 0, tokens: 0 } },
     ...{ cpu_power: null, carbon_intensity: null },
   };
+  const resolved = (action: Action) => resolveAction(action, plugins.methods, smallFacts());
   const rtn = { agent: "quantization", method: "rtn", params: { bits: 8, group_size: 32 } };
-  const action = resolveAction(rtn, plugins.methods, smallFacts());
-  const apply = async (original: Artifact, student: Artifact | null = null) => {
-    const parent = originals[0]!;
-    const common = { workshop, study, runner, trial_id: "study/t01", action };
+  const work = async (
+    action: Action,
+    parent: Artifact,
+    original: Artifact,
+    student: Artifact | null,
+  ) => {
+    const common = { workshop, study, runner, trial_id: "study/t01", action: resolved(action) };
     const outcome = await applyAction({ ...common, parent, original, student, stage: 0 });
     assert.ok(!outcome.ok && outcome.failure.message === "not run", JSON.stringify(outcome));
   };
-  return { apply, originals, asked, keys, caches, store };
+  const apply = (original: Artifact, student: Artifact | null = null) =>
+    work(rtn, originals[0]!, original, student);
+  /** What a chain from the original leaves, action by action. */
+  const chain = async (...actions: Action[]) => {
+    const left = [originals[0]!];
+    for (const action of actions) {
+      const directory = join(folder, `${actions.map(({ method }) => method)}-${left.length}`);
+      await mkdir(directory);
+      await writeFile(join(directory, "model.safetensors"), directory);
+      const { artifact_id: parent_id } = left.at(-1)!;
+      left.push(
+        await artifacts.adopt(directory, {
+          ...{ action_key: "b".repeat(64), parent_id, action: resolved(action) },
+          ...{ formula_bytes: null, weight_bits: null, activation_bits: null, verification: null },
+          created_at: "2026-01-01T00:00:00Z",
+        }),
+      );
+    }
+    return left;
+  };
+  return { apply, work, chain, originals, asked, keys, caches, store };
 }
 
 Deno.test("a method that learns from the original is given it, and is another action with another one", async () => {
@@ -117,5 +141,23 @@ Deno.test("other methods are given no original, and their keys do not know of it
   await apply(other!);
   assert.equal(keys[0], keys[1]);
   assert.deepEqual(asked.map(({ original_dir }) => original_dir), [undefined, undefined]);
+  await store.close();
+});
+
+Deno.test("a correction is given the model before what rounded or pruned it, trained ones included", async () => {
+  const { work, chain, originals: [one], asked, keys, store } = await prepare(false);
+  const correct = (parent: Artifact) => work(of("quantization", "eora"), parent, one!, null);
+  const of = (agent: string, method: string): Action => ({ agent, method, params: {} });
+  const [gptq, wanda] = [of("quantization", "gptq"), of("pruning", "wanda")];
+  const plain = await chain(gptq);
+  const trained = await chain(of("finetuning", "lora"), wanda, gptq);
+  const twice = await chain(wanda, of("distillation", "distill"), gptq);
+  for (const artifacts of [plain, trained, twice]) await correct(artifacts.at(-1)!);
+  assert.deepEqual(asked.map(({ reference_dir }) => reference_dir), [
+    ...[plain[0], trained[1], twice[2]].map((artifact) => artifact!.location),
+  ]);
+  assert.equal(new Set(keys).size, 3);
+  await work(gptq, one!, one!, null);
+  assert.equal(asked.at(-1)!.reference_dir, null, "nobody else is given one");
   await store.close();
 });

@@ -15,6 +15,8 @@ export interface ActionInputs {
   environment_hash: string;
   /** Of the study's uncompressed model, where the method learns from it; absent: it does not. */
   original_id?: string;
+  /** Of the model before what rounded or pruned the parent, where the method leads back to it. */
+  reference_id?: string;
   /** Of the smaller model that may take its place; absent: there is none. */
   student_id?: string;
 }

@@ -4,6 +4,7 @@ import {
   type Artifact,
   type ArtifactFigure,
   dataNeed,
+  type Effect,
   type FailureKind,
   type Outcome,
   type ResolvedAction,
@@ -50,6 +51,7 @@ function dataOf({ workshop, study, action }: ApplyInput) {
 
 async function keyOf(input: ApplyInput): Promise<string> {
   const { workshop, study, parent, action } = input;
+  const reference = await referenceOf(input);
   const { method, python_path } = workshop.registry.method(action.agent, action.method);
   const student = studentOf(input);
   return actionKey({
@@ -61,6 +63,7 @@ async function keyOf(input: ApplyInput): Promise<string> {
     environment_hash: await workshop.environmentHash(method.needs.environment),
     ...(method.needs.teacher === true ? { original_id: input.original.artifact_id } : {}),
     ...(student === null ? {} : { student_id: student.artifact_id }),
+    ...(reference === null ? {} : { reference_id: reference.artifact_id }),
   });
 }
 
@@ -80,6 +83,28 @@ async function originalOf(input: ApplyInput) {
   const { directory } = await workshop.caches.cached(TEACHERS, key, () => Promise.resolve());
   const student_dir = studentOf(input)?.location ?? null;
   return { original_dir: original.location, original_cache: directory, student_dir };
+}
+
+/** What leaves a model's function as near as it can, in fewer bits or weights: it can be led back. */
+const LOSSY: ReadonlySet<Effect> = new Set(["prunes", "rounds", "encodes"]);
+
+/** The model before the latest actions in a row that rounded or pruned, for a method that leads back. */
+async function referenceOf({ workshop, parent, action }: ApplyInput): Promise<Artifact | null> {
+  const { artifacts, registry } = workshop;
+  if (registry.method(action.agent, action.method).method.needs.reference !== true) return null;
+  const isLossy = ({ action }: Artifact) =>
+    action !== null && LOSSY.has(registry.method(action.agent, action.method).method.order.effect);
+  let found = parent;
+  while (isLossy(found)) {
+    const before = await artifacts.get(found.parent_id!);
+    if (before === null) {
+      throw new Error(
+        `The artifact ${found.parent_id} that ${found.artifact_id} was made of is gone`,
+      );
+    }
+    found = before;
+  }
+  return found;
 }
 
 /** The folder of a model's rounded layers, as this code and these libraries round them. */
@@ -266,6 +291,7 @@ async function makeIn(
         work_dir,
         parent_id: parent.artifact_id,
         ...await originalOf(input),
+        reference_dir: (await referenceOf(input))?.location ?? null,
         ...await layersOf(input),
         device: study.device,
         cpu_power: study.cpu_power,

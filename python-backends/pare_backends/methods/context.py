@@ -36,6 +36,9 @@ class Context:
     original_cache: Path | None = None
     """A folder for what that model answers, kept for every action that learns from it: the method
     names its files by their content, and writes each whole or not at all."""
+    reference_dir: Path | None = None
+    """The model as it was before the actions that rounded or pruned the parent: the original, or
+    what the chain had trained or cut by then (`needs.reference`)."""
     layer_cache: Path | None = None
     """A folder of rounded layers, kept for every action on any model (`needs.keeps_layers`): files
     are named by all that they depend on, and written whole or not at all. None: there is none."""

@@ -1,5 +1,8 @@
 """EoRA (Liu et al. 2024, arXiv 2410.21271): low-rank factors beside rounded or pruned weights,
-which take back what that changed in the layers' outputs. In closed form: nothing is trained."""
+which take back what that changed in the layers' outputs. In closed form: nothing is trained.
+
+What they lead back to is the model before the rounding and pruning: the original, or what a chain
+had cut and trained by then."""
 
 from __future__ import annotations
 
@@ -33,12 +36,12 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     """The checkpoint as it is, with factors beside its linear layers; each block's are found on the
     outputs of those that are corrected already."""
     check_trainable(checkpoint, context, merge=False)
-    original = original_of(checkpoint, context)
-    check_rank(original, params.rank, context)
+    reference = reference_of(checkpoint, context)
+    check_rank(reference, params.rank, context)
     windows = context.calibration(params.samples)
     model, windows = on_device(context.load_linear(checkpoint)[0], windows)
     modules = {layer: context.layout.modules[layer] for layer in context.layout.linear}
-    work = Work(params, context, checkpoint, original, model, modules)
+    work = Work(params, context, checkpoint, reference, model, modules)
     with context.report.span("correct"):
         BlockPass(model, modules, gather).run(windows, work.block)
     lost, left = work.lost, work.left
@@ -50,41 +53,49 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     return replace(checkpoint, adapter=adapter_of(work, model, context))
 
 
-def original_of(checkpoint: Checkpoint, context: Context) -> Checkpoint:
-    """The uncompressed model; raises where its layers are no layers of this one's."""
-    if context.original_dir is None:
-        raise StageFailure("bad_input", "Cannot correct: no original was given with the action")
-    original = read(context.original_dir)
+def reference_of(checkpoint: Checkpoint, context: Context) -> Checkpoint:
+    """The model before it was rounded or pruned; raises where it was not, or where the reference's
+    layers are no layers of this one's."""
+    if context.reference_dir is None:
+        raise StageFailure("bad_input", "Cannot correct: no reference was given with the action")
+    if context.reference_dir == context.parent_dir:
+        raise StageFailure(
+            "invalid",
+            "Cannot correct this model: nothing has rounded or pruned it since it was given or"
+            " trained",
+            hint="Let eora follow on what rounds or prunes",
+        )
+    reference = read(context.reference_dir)
     why = None
     for layer in context.layout.linear:
-        held = layer in original.stored or f"{layer}.weight" in original.floats
-        if not held or original.shape(layer) != checkpoint.shape(layer):
-            why = f"{layer} has another shape than the original's: factors mend no cut"
+        held = layer in reference.stored or f"{layer}.weight" in reference.floats
+        if not held or reference.shape(layer) != checkpoint.shape(layer):
+            why = f"{layer} has another shape than it had: factors mend no cut"
             break
     for name in checkpoint.floats:
         small = len(checkpoint.float_shape(name)) == 1
-        if why is None and small and name in original.floats:
+        if why is None and small and name in reference.floats:
             own, other = (
-                np.asarray(one.floats[name], np.float32) for one in (checkpoint, original)
+                np.asarray(one.floats[name], np.float32) for one in (checkpoint, reference)
             )
             if own.shape != other.shape or np.abs(own - other).max() > 1e-2 * np.abs(other).max():
                 why = (
-                    f"{name} is not the original's: scales are folded into it, or it was"
-                    " trained, so that the layers' inputs are others"
+                    f"{name} is not what it was: scales are folded into it, so that the layers'"
+                    " inputs are others"
                 )
     if why is not None:
         raise StageFailure(
             "invalid",
-            f"Cannot correct towards the original: {why}",
+            f"Cannot correct towards the model before: {why}",
             hint="Correct what rounds or prunes weights and leaves norms and shapes as they were",
         )
-    return original
+    return reference
 
 
-def check_rank(original: Checkpoint, rank: int, context: Context) -> None:
+def check_rank(reference: Checkpoint, rank: int, context: Context) -> None:
     """Raises where a layer is narrower than the rank."""
     for layer in context.layout.linear:
-        width = min(original.shape(layer))
+        width = min(reference.shape(layer))
         if rank > width:
             raise StageFailure(
                 "invalid",
@@ -100,7 +111,7 @@ class Work:
     params: Params
     context: Context
     checkpoint: Checkpoint
-    original: Checkpoint
+    reference: Checkpoint
     model: Any
     modules: Mapping[str, str]  # by layer
     made: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)  # (B, A) float16
@@ -114,7 +125,7 @@ class Work:
         known = {id(held): read_statistics(held) for held in inputs.values()}
         for layer in block.layers:
             products = known[id(inputs[layer])].products.double().numpy()
-            own, other = (self.context.matrix(c, layer) for c in (self.checkpoint, self.original))
+            own, other = (self.context.matrix(c, layer) for c in (self.checkpoint, self.reference))
             difference = other - own
             high, low = (
                 half(one, layer) for one in factors(difference, products, self.params.rank)

@@ -56,6 +56,8 @@ class ApplyRequest:
     """The smaller model that the user named, where it may take the original's place."""
     original_cache: str | None = None
     """What that model answers, kept for every action that learns from it."""
+    reference_dir: str | None = None
+    """The model before what rounded or pruned the parent, for a method that leads back to it."""
     layer_cache: str | None = None
     """Rounded layers, kept for every action that puts them together."""
     device: str = "cpu"
@@ -129,6 +131,7 @@ def context_of(request: ApplyRequest, layout: Layout, report: Report) -> Context
         original_dir=path(request.original_dir),
         original_cache=path(request.original_cache),
         student_dir=path(request.student_dir),
+        reference_dir=path(request.reference_dir),
         layer_cache=path(request.layer_cache),
     )
 
