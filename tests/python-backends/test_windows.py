@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from evaluation_fixtures import Events, random_checkpoint, wire_task, words, write_rows
 
-from pare_backends.evaluation.calibration import read_windows
+from pare_backends.checkpoint.load import load_tokenizer
+from pare_backends.evaluation.calibration import SEPARATOR, read_windows
 from pare_backends.evaluation.overlap import RUN, evaluated_windows
 from pare_backends.failures import StageFailure
 from pare_backends.stages.prepare_data import PrepareDataRequest, WindowsRequest, run
@@ -86,6 +87,43 @@ def test_a_window_with_an_evaluated_sample_inside_is_refused_by_name(
     refused = alert["evidence"].split("such as ")[1].split(":")[0]
     assert refused not in kept
     assert len(kept) == 415 // 32 - int(alert["evidence"].split(" ")[0])
+
+
+AROUND = (words(40, 73), words(40, 74))
+
+
+@pytest.mark.parametrize(
+    ("leak", "left"),
+    [
+        ("Where does the red fox live? Den.", []),
+        ("Where does the red fox live?\nDen.", []),  # over two lines
+        (f"{AROUND[0]}\nwhere does the red fox live\n{AROUND[1]}", ["\n".join(AROUND)]),
+    ],
+)
+def test_a_sample_of_a_few_words_is_left_out_where_it_is_a_line(
+    leak: str, left: list[str], model_dir: Path, tmp_path: Path
+) -> None:
+    """Too short for a run of words: a whole line, or a whole text, gives it away."""
+    first, near = words(200, 71), "where does the red fox live in the spring"
+    rows = [{"text": text} for text in (first, leak, near)]
+    asked = WindowsRequest(str(write_rows(tmp_path / "t.jsonl", rows)), 500, 1)
+    events = Events()
+    found = run(request(model_dir, tmp_path, training=asked), events.report)
+    (alert,) = events.named("alert")
+    assert alert["condition"] == "training_overlap"
+    assert "of t.jsonl are evaluation text too and were left out" in alert["evidence"]
+    kept = read_windows(Path(found["training"]["path"])).flatten().tolist()
+    wanted = SEPARATOR.join([first, *left, near])
+    assert sorted(kept) == sorted(load_tokenizer(model_dir).encode(wanted))
+
+
+def test_questions_that_are_all_evaluated_are_no_text_to_train_on(
+    model_dir: Path, tmp_path: Path
+) -> None:
+    asked = WindowsRequest(str(write_rows(tmp_path / "t.jsonl", [QUESTION])), 9, 4)
+    with pytest.raises(StageFailure, match="all of its paragraphs are evaluation text too") as e:
+        run(request(model_dir, tmp_path, training=asked), Events().report)
+    assert e.value.kind == "bad_input"
 
 
 def test_a_text_that_is_all_evaluated_is_no_text_to_train_on(

@@ -1,7 +1,8 @@
 """Text that methods work on must be none that is evaluated: equal paragraphs and runs of words.
 
 A run of 13 words in a row is what decontamination of training data looks for (GPT-3, lm-eval). A
-sample of fewer words is found as a whole paragraph only.
+sample of fewer words is found as a whole line only: its text, or two of its texts one after the
+other, such as a question with its answer.
 """
 
 from __future__ import annotations
@@ -16,12 +17,20 @@ RUN = 13
 """Words in a row that two texts have in common only where one was taken from the other."""
 SHORTEST_PARAGRAPH = 50
 """Characters from which on two equal paragraphs are the same text, not a heading or a phrase."""
+SHORTEST_SAMPLE = 4
+"""Words from which on a line that is equal to a short sample is that sample, not a heading."""
 WORD = re.compile(r"\w+")
 
 
-def paragraph_hashes(rows: Iterable[Row]) -> set[str]:
-    """Hashes of all paragraphs in the rows' texts, at any depth."""
-    return {content_hash(p) for row in rows for text in texts_of(row) for p in _paragraphs(text)}
+def paragraph_names(rows: Iterable[Row]) -> set[str]:
+    """What tells the paragraphs in the rows' texts, at any depth: their hashes, and the words of
+    samples that are too short to share a run."""
+    found: set[str] = set()
+    for row in rows:
+        texts = list(texts_of(row))
+        found.update(content_hash(p) for text in texts for p in _paragraphs(text))
+        found.update(_short_samples([_words(text) for text in texts]))
+    return found
 
 
 def without_paragraphs(texts: Sequence[str], excluded: set[str]) -> tuple[list[str], int]:
@@ -30,7 +39,8 @@ def without_paragraphs(texts: Sequence[str], excluded: set[str]) -> tuple[list[s
     removed = 0
     for text in texts:
         parts = text.split("\n")
-        left = [p for p in parts if not _hashes(p) & excluded]
+        whole = excluded.isdisjoint(_short_samples([_words(text)]))  # no short sample over lines
+        left = [p for p in parts if whole and excluded.isdisjoint(_names(p))]
         removed += len(parts) - len(left)
         if any(part.strip() for part in left):
             kept.append("\n".join(left).strip("\n"))
@@ -72,8 +82,23 @@ def texts_of(value: Any) -> Iterable[str]:
             yield from texts_of(item)
 
 
+def _words(text: str) -> list[str]:
+    return WORD.findall(text.lower())
+
+
+def _short_samples(texts: Sequence[Sequence[str]]) -> Iterable[str]:
+    """The words of a row's texts, each alone and before each other one, where they are so few that
+    no run of them is looked for."""
+    for one in texts:
+        if SHORTEST_SAMPLE <= len(one) < RUN:
+            yield " ".join(one)
+        for other in texts:
+            if other is not one and SHORTEST_SAMPLE <= len(one) + len(other) < RUN:
+                yield " ".join((*one, *other))
+
+
 def _runs(text: str) -> Iterable[tuple[str, ...]]:
-    words = WORD.findall(text.lower())
+    words = _words(text)
     for start in range(len(words) - RUN + 1):
         yield tuple(words[start : start + RUN])
 
@@ -85,5 +110,5 @@ def _paragraphs(text: str) -> Iterable[str]:
             yield plain
 
 
-def _hashes(part: str) -> set[str]:
-    return {content_hash(p) for p in _paragraphs(part)}
+def _names(part: str) -> set[str]:
+    return {content_hash(p) for p in _paragraphs(part)} | {*_short_samples([_words(part)])}

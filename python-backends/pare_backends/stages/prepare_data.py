@@ -12,7 +12,7 @@ import numpy as np
 from pare_backends.checkpoint.empty_model import load_config
 from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.evaluation.calibration import draw_windows, read_texts, write_windows
-from pare_backends.evaluation.overlap import RUN, paragraph_hashes, without_paragraphs
+from pare_backends.evaluation.overlap import RUN, paragraph_names, without_paragraphs
 from pare_backends.evaluation.perplexity import windows
 from pare_backends.evaluation.task_needs import (
     require_definition_fits,
@@ -142,7 +142,7 @@ def _write_windows(
         return {"path": str(path), "ids": [], "sha256": file_sha256(path)}
     source = Path(asked.path) if asked.path else SHIPPED_TEXT
     rows = {task: document.rows for task, document in documents.items()}
-    excluded = paragraph_hashes(row for every in rows.values() for row in every)
+    excluded = paragraph_names(row for every in rows.values() for row in every)
     texts, removed = without_paragraphs(read_texts(source), excluded)
     if removed:
         report.alert(
