@@ -17,13 +17,17 @@ const MLP_COPIES = 4;
 /** A GPU does the work roughly so much faster; never measured here, only for planning. */
 const GPU_SPEED = 10;
 const START_SECONDS = 8;
+/** Passes over the text beside the one that prunes: what outliers are read from, what is tried. */
+const PASSES = { uniform: 0, outliers: 0.5, sensitivity: 1 } as const;
 
 export const calibratedKnobs = {
   ...sparsityKnobs,
-  layer_sparsity: choice(["uniform", "outliers"], {
+  layer_sparsity: choice(["uniform", "outliers", "sensitivity"], {
     default: "uniform",
     unit: "how the share is spread",
-    description: "The same in every layer, or fewer zeros in blocks with many outliers (OWL)",
+    description:
+      "The same in every layer, or fewer zeros in blocks with many outliers (OWL), or in those whose " +
+      "outputs err most where they alone are pruned",
     only_where: { knob: "pattern", is: ["unstructured"] },
   }),
   samples: integer({
@@ -48,7 +52,7 @@ export const calibratedKnobs = {
 };
 
 interface CalibratedParams extends SparsityParams {
-  readonly layer_sparsity: "uniform" | "outliers";
+  readonly layer_sparsity: "uniform" | "outliers" | "sensitivity";
   readonly samples: number;
   readonly tokens: number;
 }
@@ -80,8 +84,10 @@ export function calibratedSeconds(
   { model, device }: Facts,
   prices: { readonly weight: number; readonly weight_and_token: number },
 ): number {
-  const passes = layer_sparsity === "uniform" ? 1 : 1.5;
-  const a_weight = prices.weight + passes * samples * tokens * prices.weight_and_token;
+  const passes = 1 + PASSES[layer_sparsity];
+  // What is tried is weighed and sorted as what stays is.
+  const times = layer_sparsity === "sensitivity" ? 2 : 1;
+  const a_weight = times * prices.weight + passes * samples * tokens * prices.weight_and_token;
   const speed = device.device === "cuda" ? GPU_SPEED : 1;
   return START_SECONDS + model.linear_parameters * a_weight / speed;
 }

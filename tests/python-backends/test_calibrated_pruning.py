@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from pare_backends.pruning import sparsegpt, wanda
 from pare_backends.pruning.block_pass import Inputs
 from pare_backends.pruning.calibrated import row_norms
 from pare_backends.pruning.magnitude import keep_pattern
-from pare_backends.pruning.outliers import MOST_APART, spread_by_outliers
 from pare_backends.stages import apply
 from pare_backends.stages.apply import ApplyRequest
 
@@ -224,35 +224,6 @@ def test_dense_weights_are_the_same_ones_as_plain_floats(tmp_path: Path, method:
     assert all(0 < error < 1 for error in errors.values())
 
 
-def test_zeros_are_spread_by_outliers_and_their_mean_is_kept(tmp_path: Path) -> None:
-    result = prune(tmp_path / "child", "wanda", sparsity=0.4, layer_sparsity="outliers")
-    ratios = told(result, "outlier_ratio")
-    child = read(tmp_path / "child")
-    zeros = {
-        block: np.concatenate(
-            [
-                (child.weight(n) == 0).ravel()
-                for n in linear(tiny_dir())
-                if n.startswith(f"{block}.")
-            ]
-        )
-        for block in ratios
-        if block is not None
-    }
-    first, second = sorted(zeros, key=lambda block: ratios[block])
-    assert zeros[first].mean() == pytest.approx(0.4 + MOST_APART, abs=0.01)
-    assert zeros[second].mean() == pytest.approx(0.4 - MOST_APART, abs=0.01)
-    assert np.concatenate(list(zeros.values())).mean() == pytest.approx(0.4, abs=0.006)
-
-
-def test_spread_by_outliers_keeps_the_mean_of_blocks_of_unequal_size() -> None:
-    shares = spread_by_outliers({"a": 0.1, "b": 0.3, "c": 0.2}, {"a": 1, "b": 2, "c": 5}, 0.5)
-    assert shares["a"] > shares["c"] > shares["b"]
-    assert (shares["a"] + 2 * shares["b"] + 5 * shares["c"]) / 8 == pytest.approx(0.5)
-    assert shares["a"] - shares["b"] == pytest.approx(2 * MOST_APART)
-    assert spread_by_outliers({"a": 0.2, "b": 0.2}, {"a": 1, "b": 2}, 0.3) == {"a": 0.3, "b": 0.3}
-
-
 def test_sparsegpt_with_inputs_of_no_pattern_is_magnitude_pruning() -> None:
     torch.manual_seed(3)
     layer = torch.nn.Linear(64, 48, bias=False)
@@ -295,15 +266,17 @@ def request(out: Path, method: str, work: Path | None, **params: Any) -> ApplyRe
     )
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("method", "spread"), [("wanda", "outliers"), ("sparsegpt", "sensitivity")]
+)
 def test_a_killed_run_goes_on_at_the_block_where_it_was_with_the_same_bytes(
-    tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, method: str, spread: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pare_backends.pruning import calibrated
 
     work = tmp_path / "work"
     work.mkdir()
-    params = {"layer_sparsity": "outliers"}
+    params = {"layer_sparsity": spread}
     apply.run(request(tmp_path / "whole", method, None, **params), silent_report())
     real, calls = calibrated.half, []
 
@@ -324,6 +297,24 @@ def test_a_killed_run_goes_on_at_the_block_where_it_was_with_the_same_bytes(
     for name in ("model.safetensors", "config.json"):
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert len(told(result, "output_error")) == 2
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_no_half_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+
+    def half_of_it(_tensors: Any, path: str, **_named: Any) -> None:
+        Path(path).write_bytes(b"half a file")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("safetensors.torch.save_file", half_of_it)
+    said = "Cannot keep the block model.layers.0 that is pruned: no space left on the disk"
+    with pytest.raises(StageFailure, match=said) as failed:
+        apply.run(request(tmp_path / "child", "wanda", work), silent_report())
+    assert failed.value.kind == "disk_full" and "PARE_HOME" in (failed.value.hint or "")
+    assert not list(work.iterdir()) and not (tmp_path / "child").exists()
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -66,6 +66,7 @@ class BlockPass:
     model: Any
     modules: Mapping[str, str]
     accumulate: Accumulate
+    tried: bool = False  # changes are only tried: each block meets what it would without them
     seen: dict[str, Inputs] = field(default_factory=dict)  # of the block that computes now
     fresh: dict[tuple[int, int], tuple[Any, Inputs]] = field(default_factory=dict)
     watching: bool = False
@@ -97,8 +98,9 @@ class BlockPass:
                 else:
                     outputs = before = self.watched(block, original, arguments, given)
                     if change(block, self.taken(block)):
-                        outputs = original(*arguments, **given)
-                        changed(block, moved(first_tensor(before), first_tensor(outputs)))
+                        after = original(*arguments, **given)
+                        changed(block, moved(first_tensor(before), first_tensor(after)))
+                        outputs = before if self.tried else after
                 left.discard(block.module)
                 if not left:
                     raise AllSeen

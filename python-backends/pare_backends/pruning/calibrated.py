@@ -19,13 +19,15 @@ from pare_backends.checkpoint.forms.floats import half
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Accumulate, Block, BlockPass, Inputs, blocks_of
 from pare_backends.pruning.finished_blocks import FinishedBlocks, as_module_weight
-from pare_backends.pruning.outliers import OUTLIER, spread_by_outliers
+from pare_backends.pruning.outliers import OUTLIER, spread_over_blocks
 from pare_backends.pruning.unstructured import PATTERNS, check_layers, stored
 
 if TYPE_CHECKING:
     import torch
 
-LAYER_SPARSITY = ("uniform", "outliers")
+LAYER_SPARSITY = ("uniform", "outliers", "sensitivity")
+MEASURES = {"outliers": "outlier_ratio", "sensitivity": "error_alone"}
+"""The figure that tells by what zeros are spread, by the knob's value."""
 ALL_EXPERTS = (
     "each expert's weights are weighed by all tokens of its block, however few are its own"
 )
@@ -76,19 +78,16 @@ def prune(
     checkpoint: Checkpoint, params: CalibratedParams, context: Context, rule: Rule
 ) -> Checkpoint:
     """The linear layers with zeros where the rule puts them."""
-    by_block = params.layer_sparsity != "uniform"
-    spread = f"zeros spread by {params.layer_sparsity}" if by_block else None
+    spread = None
+    if params.layer_sparsity != "uniform":
+        spread = f"zeros spread by {params.layer_sparsity}"
     check_layers(checkpoint, context, params.sparsity, params.pattern, spread)
     windows = context.calibration(params.samples, params.tokens)
     model, windows = on_device(context.load_linear(checkpoint)[0], windows)
     modules = {layer: context.layout.modules[layer] for layer in context.layout.linear}
     work = Work(model, modules, windows, FinishedBlocks(context.work_dir), context)
     with context.report.span("prune", library=True), all_experts(context):
-        if by_block:
-            shares = outlier_shares(work, params.sparsity)
-        else:
-            shares = {block.module: params.sparsity for block in blocks_of(model, modules)}
-        weights = prune_blocks(work, shares, params.pattern, rule)
+        weights = prune_blocks(work, shares_of(work, params, rule), params.pattern, rule)
     context.figure("calibration_tokens", windows.numel(), "tokens")
     turned = context.layout.transposed
     own = {layer: weights[layer] for layer in context.layout.linear}
@@ -140,29 +139,67 @@ def prune_blocks(
     return weights
 
 
-def outlier_shares(work: Work, sparsity: float) -> dict[str, float]:
-    """The share of zeros of each block, by its outliers in the model as it came."""
+def shares_of(work: Work, params: CalibratedParams, rule: Rule) -> dict[str, float]:
+    """The share of zeros of each block: the same, or spread by a measure of the unpruned model."""
+    blocks = blocks_of(work.model, work.modules)
+    if params.layer_sparsity == "uniform":
+        return {block.module: params.sparsity for block in blocks}
+    found = work.finished.find_spread() or {}
+    if len(found) < len(blocks):
+        if params.layer_sparsity == "outliers":
+            found = outlier_ratios(work, len(blocks))
+        else:
+            found = errors_alone(work, params.sparsity, rule, len(blocks))
+        work.finished.keep_spread(found)
+    sizes: dict[str, int] = {}
+    for block in blocks:
+        sizes[block.module] = sum(work.module(layer).weight.numel() for layer in block.layers)
+        work.context.figure(
+            MEASURES[params.layer_sparsity], found[block.module], layer=block.module
+        )
+    return spread_over_blocks(found, sizes, params.sparsity)
+
+
+def outlier_ratios(work: Work, count: int) -> dict[str, float]:
+    """The share of outliers among the scores of each of so many blocks."""
     import torch
 
-    ratios = work.finished.find_spread() or {}
-    blocks = blocks_of(work.model, work.modules)
+    ratios: dict[str, float] = {}
 
     def look(block: Block, inputs: Mapping[str, Inputs]) -> bool:
         weights = {layer: work.module(layer).weight.abs() for layer in block.layers}
         scores = torch.cat([(w * inputs[n].sums.sqrt()).flatten() for n, w in weights.items()])
         ratios[block.module] = float((scores > OUTLIER * scores.mean()).double().mean())
-        work.context.report.progress("look for outliers", len(ratios), len(blocks), "blocks")
+        work.context.report.progress("look for outliers", len(ratios), count, "blocks")
         return False
 
-    if len(ratios) < len(blocks):
-        ratios.clear()
-        BlockPass(work.model, work.modules, row_norms).run(work.windows, look)
-        work.finished.keep_spread(ratios)
-    sizes: dict[str, int] = {}
-    for block in blocks:
-        sizes[block.module] = sum(work.module(layer).weight.numel() for layer in block.layers)
-        work.context.figure("outlier_ratio", ratios[block.module], layer=block.module)
-    return spread_by_outliers(ratios, sizes, sparsity)
+    BlockPass(work.model, work.modules, row_norms).run(work.windows, look)
+    return ratios
+
+
+def errors_alone(work: Work, sparsity: float, rule: Rule, count: int) -> dict[str, float]:
+    """How far each of so many blocks' outputs move, as a share of their squares, where that block
+    alone has the share of zeros."""
+    errors: dict[str, float] = {}
+    weights: dict[str, torch.Tensor] = {}
+
+    def change(block: Block, inputs: Mapping[str, Inputs]) -> bool:
+        for layer in block.layers:
+            module = work.module(layer)
+            weights[layer] = module.weight.clone()
+            made = rule.sparsify(layer, module, inputs[layer], sparsity, (0, 0))
+            module.weight.copy_(made)
+        return True
+
+    def changed(block: Block, error: float) -> None:
+        errors[block.module] = error
+        for layer in block.layers:
+            work.module(layer).weight.copy_(weights.pop(layer))
+        work.context.report.progress("try each block", len(errors), count, "blocks")
+
+    passing = BlockPass(work.model, work.modules, rule.accumulate, tried=True)
+    passing.run(work.windows, change, changed=changed)
+    return errors
 
 
 def row_norms(module: Any, values: torch.Tensor, sums: Any, windows: int) -> tuple[Any, int]:

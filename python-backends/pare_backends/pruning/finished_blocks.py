@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pare_backends.models.whole_file import save_whole
 from pare_backends.pruning.block_pass import Block
+
+DISK_HINT = "Free space, or set PARE_HOME to a larger disk: the pruning goes on behind that block"
 
 
 @dataclass(frozen=True)
@@ -24,17 +26,19 @@ class FinishedBlocks:
         return None if self.folder is None else self.folder / f"{block.module}.safetensors"
 
     def keep(self, block: Block, weights: dict[str, np.ndarray], figures: dict[str, float]) -> None:
-        """Writes a finished block; all or nothing. weights: by layer, as they are stored"""
-        from safetensors.numpy import save_file
+        """Writes a finished block; all or nothing. weights: by layer, as they are stored
+
+        raises: StageFailure "disk_full"
+        """
+        import torch
 
         path = self.path(block)
         if path is None:
             return
-        partial = path.with_suffix(".partial")
-        save_file(weights, str(partial), metadata={"figures": json.dumps(figures)})
-        with partial.open("rb") as file:
-            os.fsync(file.fileno())
-        partial.replace(path)
+        whole = {layer: np.ascontiguousarray(values) for layer, values in weights.items()}
+        tensors = {layer: torch.from_numpy(values) for layer, values in whole.items()}
+        attempt = f"keep the block {block.module} that is pruned"
+        save_whole(path, tensors, attempt, DISK_HINT, {"figures": json.dumps(figures)})
 
     def find(self, block: Block) -> tuple[dict[str, np.ndarray], dict[str, float]] | None:
         """What `keep` wrote; None: nothing."""

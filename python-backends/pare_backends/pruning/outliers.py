@@ -1,4 +1,5 @@
-"""How zeros are spread over blocks by their outliers: OWL (Yin et al. 2023, arXiv 2310.05175).
+"""How zeros are spread over blocks: by their outliers, OWL (Yin et al. 2023, arXiv 2310.05175), or
+by how much their outputs err where each alone is pruned.
 
 llm-compressor's own `sparsity_profile="owl"` fails in the pinned version: it takes its activations
 before its session is initialized ("Cannot invoke event before initializing").
@@ -14,17 +15,17 @@ MOST_APART = 0.08
 """A block's share of zeros is at most so far from the mean share (the paper's lambda)."""
 
 
-def spread_by_outliers(
-    ratios: Mapping[str, float], weights: Mapping[str, int], sparsity: float
+def spread_over_blocks(
+    measures: Mapping[str, float], weights: Mapping[str, int], sparsity: float
 ) -> dict[str, float]:
-    """The share of zeros of each block: the more outliers, the fewer zeros. The mean over all
+    """The share of zeros of each block: the larger its measure, the fewer zeros. The mean over all
     weights is the share that is asked for.
 
-    ratios: share of outliers by block; weights: how many it has
+    measures: share of outliers, or error, by block; weights: how many it has
     """
-    least, most = min(ratios.values()), max(ratios.values())
+    least, most = min(measures.values()), max(measures.values())
     if most == least:
-        return dict.fromkeys(ratios, sparsity)
-    scaled = {name: 2 * MOST_APART * (r - least) / (most - least) for name, r in ratios.items()}
+        return dict.fromkeys(measures, sparsity)
+    scaled = {name: 2 * MOST_APART * (m - least) / (most - least) for name, m in measures.items()}
     mean = sum(scaled[name] * weights[name] for name in scaled) / sum(weights.values())
     return {name: sparsity + mean - value for name, value in scaled.items()}
