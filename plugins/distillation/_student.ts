@@ -119,7 +119,7 @@ export const STUDENT_NAMED_FOR = {
 export const studentOrder = {
   effect: "trains",
   follows: ["trains", "prunes", "resizes"],
-  precedes: ["trains", "prunes", "rounds", "encodes"],
+  precedes: ["trains", "prunes", "resizes", "rounds", "encodes"],
   reason: "it trains float weights of the shapes that they have then",
 } as const;
 

@@ -39,7 +39,7 @@ export default defineMethod({
   order: {
     effect: "trains",
     follows: ["trains", "prunes", "resizes"],
-    precedes: ["trains", "prunes", "rounds", "encodes"],
+    precedes: ["trains", "prunes", "resizes", "rounds", "encodes"],
     reason: "it trains float weights of the shapes that they have then",
   },
   label: ({ rank, dora, targets, merge, ...length }) => [

@@ -27,7 +27,7 @@ export default defineMethod({
   order: {
     effect: "trains",
     follows: ["trains", "resizes"],
-    precedes: ["trains", "prunes", "rounds", "encodes"],
+    precedes: ["trains", "prunes", "resizes", "rounds", "encodes"],
     reason: "it trains beside float weights, none of them pruned, which it holds in four bits",
   },
   label: ({ rank, merge, ...length }) => [

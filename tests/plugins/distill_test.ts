@@ -51,6 +51,12 @@ Deno.test("distill follows what prunes or resizes and precedes what rounds; fact
   assert.equal(refusal([channels, distill(), rtn]), "");
   assert.equal(refusal([magnitude, distill(), rtn]), "");
   assert.equal(refusal([channels, distill({ student_weights: "factors" }), rtn]), "");
+  // Cut in turns, each won back before the next one.
+  const lora = action("finetuning", "lora");
+  for (const back of [distill(), lora, action("finetuning", "qlora")]) {
+    assert.equal(refusal([channels, back, channels, back, rtn]), "", back.method);
+  }
+  assert.match(refusal([rtn, channels]), /channels cannot follow on the linear weights/);
   assert.match(refusal([channels, rtn, distill()]), /distill cannot follow|comes last there/);
   assert.match(
     refusal([channels, distill({ student_weights: "adapter" }), rtn]),
