@@ -18,7 +18,7 @@ Deno.test("stage_comparison has each stage's seconds and gain, from the midst wh
     await store.flush({ wait_ms: 60_000 });
     const { rows } = await store.query(`
       SELECT stage, method, measured_in, fidelity, accuracy, accuracy_gain, seconds,
-        energy_j, energy_provenance,
+        gain_fidelity, energy_j, energy_provenance,
         accuracy - lag(accuracy) OVER (ORDER BY stage) AS difference
       FROM stage_comparison WHERE trial_id = '${trial.trial_id}' ORDER BY stage`);
     assert.deepEqual(rows.map(({ stage, method }) => `${stage} ${method}`), [
@@ -35,9 +35,14 @@ Deno.test("stage_comparison has each stage's seconds and gain, from the midst wh
       ...Array(2).fill([null, null]),
     ]);
     const [, pruned, healed, rounded] = rows.map((row) => Number(row["accuracy_gain"]));
+    assert.deepEqual(rows.map((row) => row["gain_fidelity"]), [null, "proxy", "proxy", "proxy"]);
     assert.ok(pruned! < -0.4, `pruning cost ${pruned}`);
     assert.ok(Math.abs(pruned! + healed!) < 0.05, `${healed} were won back of ${pruned}`);
     assert.equal(healed, rows[2]!["difference"]);
-    // The last was evaluated in full, the one before it on the proxy: no difference of both.
-    assert.deepEqual([rounded, rows[3]!["accuracy_gain"], rows[3]!["fidelity"]], [0, null, "full"]);
+    // The last was evaluated in full, the one before it on the proxy: the gain is the proxy's.
+    const { rows: [proxy] } = await store.query(`
+      SELECT value FROM measurements WHERE trial_id = '${trial.trial_id}'
+        AND metric = 'accuracy' AND task IS NULL AND fidelity = 'proxy'`);
+    assert.equal(rows[3]!["fidelity"], "full");
+    assert.equal(rounded, Number(proxy!["value"]) - Number(rows[2]!["accuracy"]));
   }));

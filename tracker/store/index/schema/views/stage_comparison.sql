@@ -63,6 +63,36 @@ rows AS (
   JOIN studies s USING (study_id)
   LEFT JOIN bases b ON b.study_id = t.study_id
 ),
+-- A stage that went on to the full evaluation was on the rungs below it too: its gain is told on the
+-- highest rung that it shares with the stage before.
+reached AS (
+  SELECT study_id, trial_id, fidelity, last(value ORDER BY position, rowid) AS accuracy
+  FROM measurements WHERE metric = 'accuracy' AND task IS NULL AND slice IS NULL GROUP BY ALL
+),
+scored AS (
+  SELECT p.study_id, p.trial_id, p.stage, m.fidelity, m.accuracy
+  FROM placed p JOIN reached m ON m.study_id = p.study_id AND m.trial_id = p.measured_in
+  UNION ALL
+  SELECT study_id, trial_id, stage + 1, fidelity, last(value ORDER BY position)
+  FROM stage_measurements WHERE metric = 'accuracy' AND task IS NULL AND slice IS NULL
+  GROUP BY ALL
+  UNION ALL
+  SELECT t.study_id, t.trial_id, 0, q.fidelity, q.accuracy
+  FROM (SELECT DISTINCT study_id, trial_id FROM stages) t JOIN baselines q USING (study_id)
+),
+gains AS (
+  SELECT a.study_id, a.trial_id, a.stage, a.fidelity AS gain_fidelity,
+    a.accuracy - b.accuracy AS accuracy_gain
+  FROM scored a
+  JOIN scored b ON b.study_id = a.study_id AND b.trial_id = a.trial_id
+    AND b.fidelity = a.fidelity AND b.stage = a.stage - 1
+  LEFT JOIN (SELECT DISTINCT study_id, fidelity, height FROM rungs) r
+    ON r.study_id = a.study_id AND r.fidelity = a.fidelity
+  QUALIFY row_number() OVER (
+    PARTITION BY a.study_id, a.trial_id, a.stage
+    ORDER BY a.fidelity = 'full' DESC, r.height DESC NULLS LAST
+  ) = 1
+),
 sized AS (
   SELECT r.* EXCLUDE (size_bytes), coalesce(r.size_bytes, a.size_bytes) AS size_bytes
   FROM rows r LEFT JOIN artifacts a ON a.artifact_id = r.artifact_id
@@ -81,10 +111,7 @@ joules AS (
 SELECT r.study_id, r.trial_id, t.readable_id, r.stage, r.agent, r.method, r.artifact_id,
   r.measured_in, r.fidelity, r.accuracy,
   r.accuracy / nullif(q.accuracy, 0) AS accuracy_retention,
-  CASE
-    WHEN r.stage = 1 THEN r.accuracy - q.accuracy
-    WHEN r.fidelity = lag(r.fidelity) OVER chain THEN r.accuracy - lag(r.accuracy) OVER chain
-  END AS accuracy_gain,
+  g.accuracy_gain, g.gain_fidelity,
   r.perplexity, r.latency_ms, 1 / r.latency_ratio AS speedup, r.memory_bytes, r.size_bytes,
   lag(r.size_bytes) OVER chain / r.size_bytes AS stage_ratio,
   s.fp16_bytes / r.size_bytes AS cumulative_ratio,
@@ -93,6 +120,7 @@ FROM sized r
 JOIN trials t ON t.study_id = r.study_id AND t.trial_id = r.trial_id
 JOIN studies s ON s.study_id = r.study_id
 LEFT JOIN baselines q ON q.study_id = r.study_id AND q.fidelity = r.fidelity
+LEFT JOIN gains g ON g.study_id = r.study_id AND g.trial_id = r.trial_id AND g.stage = r.stage
 LEFT JOIN took k ON k.study_id = r.study_id AND k.trial_id = r.trial_id AND k.stage = r.stage
 LEFT JOIN joules j ON j.artifact_id = r.artifact_id
 WINDOW chain AS (PARTITION BY r.study_id, r.trial_id ORDER BY r.stage);
@@ -114,7 +142,9 @@ COMMENT ON COLUMN stage_comparison.fidelity IS 'of the quality figures';
 COMMENT ON COLUMN stage_comparison.accuracy IS 'unweighted mean over the primary tasks, 0 to 1';
 COMMENT ON COLUMN stage_comparison.accuracy_retention IS 'accuracy / the baselines';
 COMMENT ON COLUMN stage_comparison.accuracy_gain IS
-  'accuracy - that of the stage before, on the same rung: what a recovery wins back is above 0; NULL: other rungs';
+  'accuracy - that of the stage before, on one rung: what a recovery wins back is above 0; NULL: they share none';
+COMMENT ON COLUMN stage_comparison.gain_fidelity IS
+  'the highest rung that both were measured on, whose accuracies make the gain';
 COMMENT ON COLUMN stage_comparison.perplexity IS 'of the study''s text; lower is better';
 COMMENT ON COLUMN stage_comparison.latency_ms IS
   'milliseconds per generated token, in the runtime of the study';
