@@ -89,7 +89,21 @@ def test_a_window_with_an_evaluated_sample_inside_is_refused_by_name(
     assert len(kept) == 415 // 32 - int(alert["evidence"].split(" ")[0])
 
 
+def test_a_sample_over_the_edge_of_two_windows_is_in_neither(
+    model_dir: Path, tmp_path: Path
+) -> None:
+    sample = words(RUN + 2, 5)
+    text = f"{words(57, 71)} {sample} {words(200, 72)}"  # seven tokens before the 64th, eight behind
+    asked = WindowsRequest(str(write_rows(tmp_path / "t.jsonl", [{"text": text}])), 500, 32)
+    row = {"prompt": f"Say: {sample}", "answer": "den"}
+    task = wire_task("custom_prompt_answer", write_rows(tmp_path / "e.jsonl", [row]))
+    found = run(request(model_dir, tmp_path, tasks=[task], training=asked), Events().report)
+    kept = sorted(int(name.split("-")[0]) for name in found["training"]["ids"])
+    assert kept == [start for start in range(0, 272 - 31, 32) if start not in (32, 64)]
+
+
 AROUND = (words(40, 73), words(40, 74))
+LONG = {"prompt": "in the spring the red fox and the old hare live in", "answer": "the den"}
 
 
 @pytest.mark.parametrize(
@@ -97,6 +111,7 @@ AROUND = (words(40, 73), words(40, 74))
     [
         ("Where does the red fox live? Den.", []),
         ("Where does the red fox live?\nDen.", []),  # over two lines
+        (f"{LONG['prompt']} {LONG['answer']}", []),  # a run that is in none of the row's texts
         (f"{AROUND[0]}\nwhere does the red fox live\n{AROUND[1]}", ["\n".join(AROUND)]),
     ],
 )
@@ -107,8 +122,9 @@ def test_a_sample_of_a_few_words_is_left_out_where_it_is_a_line(
     first, near = words(200, 71), "where does the red fox live in the spring"
     rows = [{"text": text} for text in (first, leak, near)]
     asked = WindowsRequest(str(write_rows(tmp_path / "t.jsonl", rows)), 500, 1)
+    task = wire_task("custom_prompt_answer", write_rows(tmp_path / "e.jsonl", [QUESTION, LONG]))
     events = Events()
-    found = run(request(model_dir, tmp_path, training=asked), events.report)
+    found = run(request(model_dir, tmp_path, tasks=[task], training=asked), events.report)
     (alert,) = events.named("alert")
     assert alert["condition"] == "training_overlap"
     assert "of t.jsonl are evaluation text too and were left out" in alert["evidence"]

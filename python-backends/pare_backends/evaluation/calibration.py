@@ -23,6 +23,8 @@ from pare_backends.failures import StageFailure
 SEPARATOR = "\n\n"
 CANDIDATES = 4
 """Windows that are looked at for each that is wanted: those with evaluated text are left out."""
+EDGE = 2 * RUN
+"""Tokens beside a window that are looked at with it: a sample may lie over the edge of two."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,10 @@ def draw_windows(
     first = draw.sample(range(available), min(count, available))
     rest = sorted(set(range(available)) - set(first))
     candidates = [*first, *draw.sample(rest, min(len(rest), (CANDIDATES - 1) * count))]
-    shown = [tokenizer.decode(tokens[i * size : (i + 1) * size]) for i in candidates]
+    shown = [
+        tokenizer.decode(tokens[max(0, i * size - EDGE) : (i + 1) * size + EDGE])
+        for i in candidates
+    ]
     shared = {candidates[n]: where for n, where in evaluated_windows(shown, evaluated).items()}
     taken = [i for i in candidates if i not in shared][:count]
     if kind == "calibration":

@@ -39,7 +39,7 @@ def without_paragraphs(texts: Sequence[str], excluded: set[str]) -> tuple[list[s
     removed = 0
     for text in texts:
         parts = text.split("\n")
-        whole = excluded.isdisjoint(_short_samples([_words(text)]))  # no short sample over lines
+        whole = excluded.isdisjoint(_name(_words(text)))  # no short sample over several lines
         left = [p for p in parts if whole and excluded.isdisjoint(_names(p))]
         removed += len(parts) - len(left)
         if any(part.strip() for part in left):
@@ -87,14 +87,20 @@ def _words(text: str) -> list[str]:
 
 
 def _short_samples(texts: Sequence[Sequence[str]]) -> Iterable[str]:
-    """The words of a row's texts, each alone and before each other one, where they are so few that
-    no run of them is looked for."""
-    for one in texts:
-        if SHORTEST_SAMPLE <= len(one) < RUN:
-            yield " ".join(one)
-        for other in texts:
-            if other is not one and SHORTEST_SAMPLE <= len(one) + len(other) < RUN:
-                yield " ".join((*one, *other))
+    """The words of a row's texts, each alone and before each other one, of those that have no run
+    of words to be found by."""
+    short = [text for text in texts if len(text) < RUN]
+    for one in short:
+        yield from _name(one)
+        for other in short:
+            if other is not one:
+                yield from _name((*one, *other))
+
+
+def _name(words: Sequence[str]) -> Iterable[str]:
+    """What tells a short sample, or a line that may be one."""
+    if SHORTEST_SAMPLE <= len(words) <= 2 * (RUN - 1):
+        yield " ".join(words)
 
 
 def _runs(text: str) -> Iterable[tuple[str, ...]]:
@@ -111,4 +117,4 @@ def _paragraphs(text: str) -> Iterable[str]:
 
 
 def _names(part: str) -> set[str]:
-    return {content_hash(p) for p in _paragraphs(part)} | {*_short_samples([_words(part)])}
+    return {content_hash(p) for p in _paragraphs(part)} | {*_name(_words(part))}
