@@ -23,16 +23,21 @@ function known(kind: string, name: string, names: readonly string[]): void {
   if (!names.includes(name)) throw new UsageError(unknownName(kind, name, names));
 }
 
-/** Refuses a text to train on that is none, or is the very file that the study evaluates. */
-function checkTrainingData({ training_data }: StudyRequest, dataset: DatasetFacts): void {
-  if (training_data === undefined) return;
-  const start = `Cannot train on ${training_data} as`;
-  if (statSync(training_data, { throwIfNoEntry: false })?.isFile() !== true) {
+/** Refuses a text to calibrate or train on that is none, or is the file that the study evaluates. */
+function checkOwnText(
+  attempt: string,
+  path: string | undefined,
+  option: string,
+  dataset: DatasetFacts,
+): void {
+  if (path === undefined) return;
+  const start = `Cannot ${attempt} on ${path} as`;
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
     throw new UsageError(`${start} there is no such file: give a .jsonl of {"text"} a line`);
   }
-  if (realpathSync(training_data) !== dataset.path) return;
+  if (realpathSync(path) !== dataset.path) return;
   throw new UsageError(
-    `${start} it is the dataset that the study evaluates: give other samples with --training-data`,
+    `${start} it is the dataset that the study evaluates: give other samples with ${option}`,
   );
 }
 
@@ -60,7 +65,8 @@ export function checkRequest(
   if (!left.some(({ primary }) => primary)) {
     throw new UsageError(gone.map(({ reason }) => reason).join("; "));
   }
-  checkTrainingData(request, dataset);
+  checkOwnText("calibrate", request.calibration_data, "--calibration-data", dataset);
+  checkOwnText("train", request.training_data, "--training-data", dataset);
   const methods = registry.methods.map(({ method }) => method.name);
   for (const name of request.methods ?? []) known("method", name, methods);
   if (request.runtime !== undefined) registry.runtime(request.runtime);

@@ -128,6 +128,10 @@ export const StudyRequest = z.strictObject({
   target: z.string().optional().describe("edge, cloud, or a device's name"),
   seed: z.int().min(0).default(42),
   data_dir: z.string().optional().describe("benchmark files instead of the hub"),
+  calibration_data: z.string().optional().describe(
+    "file of {text} or {prompt, answer} that methods calibrate on; default: WikiText-2's of data_dir, " +
+      "else the text that pare ships",
+  ),
   training_data: z.string().optional().describe(
     "file of {text} or {prompt, answer} that methods train on; default: the calibration text",
   ),

@@ -324,8 +324,15 @@ export const StageResults = {
     calibration_path: z.string(),
     calibration_ids: z.array(z.string()),
     calibration_sha256: z.string(),
-    training: z.strictObject({ path: z.string(), ids: z.array(z.string()), sha256: z.string() })
-      .nullable().optional(),
+    calibration_unlike: z.string().nullable().optional().describe(
+      "why the text looks like another language than what is evaluated",
+    ),
+    training: z.strictObject({
+      path: z.string(),
+      ids: z.array(z.string()),
+      sha256: z.string(),
+      unlike: z.string().nullable().optional().describe("as calibration_unlike"),
+    }).nullable().optional(),
     tasks: z.array(z.strictObject({
       task: z.string(),
       rows: z.int().describe("rows that the task has"),

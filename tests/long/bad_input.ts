@@ -74,6 +74,10 @@ Deno.test("a data file with a broken line is refused with the line's number", as
       /Cannot train on .*whole\.jsonl as it is the dataset that the study evaluates/,
     );
     await refused(
+      run("tiny", whole, "--calibration-data", whole),
+      /Cannot calibrate on .*whole\.jsonl as it is the dataset that the study evaluates/,
+    );
+    await refused(
       run("tiny", "tiny", "--training-data", "/nowhere/t.jsonl"),
       /Cannot train on \/nowhere\/t\.jsonl as there is no such file/,
     );

@@ -265,6 +265,13 @@ export const STUDY_OPTIONS = [
     of: "study",
   },
   {
+    flag: "--calibration-data <file>",
+    help: ".jsonl that methods calibrate on, in the model's language; default: plain English",
+    reads: "text",
+    field: "calibration_data",
+    of: "study",
+  },
+  {
     flag: "--training-data <file>",
     help: ".jsonl that methods train on; default: the calibration text",
     reads: "text",

@@ -18,6 +18,7 @@ export function addLayerCommands(
       .option("--windows <n>", "windows of calibration text; default: 2")
       .option("--tokens <n>", "of each window; default: 128")
       .option("--dataset <name>", "of a model: whose rows the text must not share; default: demo")
+      .option("--calibration-data <file>", "of a model: the text; default: plain English")
       .option("--all", "print every layer")
       .option("--json", "print every row as JSON"),
   ).action(async (name: string | undefined, options) =>

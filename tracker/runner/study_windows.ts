@@ -32,10 +32,13 @@ export interface PreparedWindows extends WindowCounts {
   readonly ids: readonly string[];
   /** Whose text: a file's path, or `shipped`. */
   readonly source: string;
+  /** Why it looks like another language than what is evaluated; null: it does not. */
+  readonly unlike: string | null;
 }
 
-/** Calibration text of the data directory, where it ships one; null: pare's own text. */
+/** The user's calibration text, or the data directory's, where it has one; null: pare's own text. */
 function calibrationText(request: StudyRequest, model: ModelFacts): string | null {
+  if (request.calibration_data !== undefined) return realpathSync(request.calibration_data);
   if (model.source === "tiny") return TINY_TEXT;
   if (request.data_dir === undefined) return null;
   const path = resolve(request.data_dir, "wikitext2", "validation_calib.jsonl.gz");
@@ -62,19 +65,24 @@ export function preparedWindows(
 ): Record<DataKind, PreparedWindows | null> {
   const { training } = prepared;
   const made = {
-    calibration: { path: prepared.calibration_path, ids: prepared.calibration_ids },
+    calibration: {
+      path: prepared.calibration_path,
+      ids: prepared.calibration_ids,
+      unlike: prepared.calibration_unlike,
+    },
     training: training === undefined || training === null ? null : training,
   };
   const of = (kind: DataKind): PreparedWindows | null => {
     const found = made[kind];
     if (found === null) return null;
-    const { path, ids } = found;
+    const { path, ids, unlike = null } = found;
     return {
       path: join(folder, basename(path)),
       ids,
       windows: ids.length,
       tokens: tokens[kind],
       source: sources[kind] ?? SHIPPED,
+      unlike,
     };
   };
   return { calibration: of("calibration"), training: of("training") };
@@ -122,7 +130,7 @@ export function windowAssumptions(
       field: kind,
       value: `${made.windows} windows of ${made.tokens} tokens`,
       source: more ? "asked" : "default",
-      reason: `${gives}${shipped}`,
+      reason: `${gives}${shipped}${made.unlike === null ? "" : `; ${made.unlike}`}`,
     }];
   });
 }

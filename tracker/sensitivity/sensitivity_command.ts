@@ -11,6 +11,7 @@ import type { LayerSensitivity } from "./study_sensitivity.ts";
 export interface SensitivityCommandOptions {
   store?: string;
   dataset?: string;
+  calibrationData?: string;
   format?: string[];
   scorer?: string[];
   windows?: string;
@@ -36,13 +37,14 @@ function scorersOf(names: readonly string[]): Scorer[] {
 async function sessionOf(
   lab: Lab,
   name: string | undefined,
-  dataset: string | undefined,
+  { dataset, calibrationData }: SensitivityCommandOptions,
 ): Promise<StudySession> {
   const known = (await lab.studies()).map(({ study_id }) => study_id);
   if (name === undefined || known.includes(name)) return await lab.resume(name);
   return await lab.open({
     model_name: name,
     dataset: dataset ?? (name === "tiny" ? "tiny" : "demo"),
+    ...(calibrationData === undefined ? {} : { calibration_data: calibrationData }),
   });
 }
 
@@ -85,7 +87,7 @@ export async function sensitivityCommand(
     onEvent: screen.onEvent,
     ...(options.store === undefined ? {} : { store: options.store }),
   });
-  const session = await sessionOf(lab, name, options.dataset);
+  const session = await sessionOf(lab, name, options);
   const rows = await session.sensitivity({
     onEvent: screen.onEvent,
     ...(options.format === undefined ? {} : { formats: options.format }),

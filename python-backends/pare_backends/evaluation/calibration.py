@@ -71,7 +71,7 @@ def draw_windows(
         raise StageFailure(
             "bad_input",
             f"Cannot make a {kind} window of {size} tokens: the text has {len(tokens)} tokens",
-            hint=f"Give a longer {kind} text or shorter windows",
+            hint=f"Give a longer text with --{kind}-data",
         )
     unknown = tokens.count(tokenizer.unk_token_id) / len(tokens)
     if tokenizer.unk_token_id is not None and unknown > LARGEST_UNKNOWN:
@@ -79,7 +79,7 @@ def draw_windows(
             "bad_input",
             f"Cannot take {kind} windows from this text: the tokenizer knows next to nothing of it,"
             f" {unknown:.0%} of its tokens are {tokenizer.unk_token}",
-            hint=f"Give a {kind} text in a language that the model was trained on",
+            hint=f"Give text in a language that the model was trained on with --{kind}-data",
         )
     draw = random.Random(seed)
     first = draw.sample(range(available), min(count, available))
@@ -104,7 +104,7 @@ def draw_windows(
             "bad_input",
             f"Cannot take {kind} windows from this text: all {len(refused)} share {RUN} words in a"
             f" row with evaluated samples, such as {name} with row {row} of {task}",
-            hint=f"Give a {kind} text that is not evaluated",
+            hint=f"Give text that is not evaluated with --{kind}-data",
         )
     windows = np.asarray([tokens[i * size : (i + 1) * size] for i in taken], dtype=np.int32)
     return Drawn(windows, [id_of(i) for i in taken], refused)

@@ -12,6 +12,7 @@ import numpy as np
 from pare_backends.checkpoint.empty_model import load_config
 from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.evaluation.calibration import draw_windows, read_texts, write_windows
+from pare_backends.evaluation.likeness import unlike
 from pare_backends.evaluation.overlap import RUN, paragraph_names, without_paragraphs
 from pare_backends.evaluation.perplexity import windows
 from pare_backends.evaluation.task_needs import (
@@ -133,13 +134,17 @@ def _write_windows(
     tokenizer: Any,
     report: Report,
 ) -> dict[str, Any]:
-    """Writes the windows of a kind; returns their file, their ids and the file's hash."""
+    """Writes the windows of a kind.
+
+    returns: their file, its hash, their ids, and why the text looks like another language than what
+    is evaluated (None: it does not)
+    """
     folder = Path(request.output_dir)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{kind}.safetensors"
     if asked.windows == 0:  # nothing is going to be compressed
         write_windows(path, np.zeros((0, 0), dtype=np.int32), [])
-        return {"path": str(path), "ids": [], "sha256": file_sha256(path)}
+        return {"path": str(path), "ids": [], "sha256": file_sha256(path), "unlike": None}
     source = Path(asked.path) if asked.path else SHIPPED_TEXT
     rows = {task: document.rows for task, document in documents.items()}
     excluded = paragraph_names(row for every in rows.values() for row in every)
@@ -154,7 +159,7 @@ def _write_windows(
             "bad_input",
             f"Cannot take {kind} windows from {source}: all of its paragraphs are evaluation text"
             f" too (of {', '.join(rows)})",
-            hint=f"Give a {kind} text that is not evaluated",
+            hint=f"Give text that is not evaluated with --{kind}-data",
         )
     drawn = draw_windows(texts, tokenizer, asked.windows, asked.tokens, request.seed, rows, kind)
     if drawn.refused:
@@ -170,5 +175,14 @@ def _write_windows(
             f"{source.name} gives {len(drawn.ids)} windows of {asked.tokens} tokens, "
             f"{asked.windows} were asked for",
         )
+    name = source.name if asked.path else "the text that pare ships"
+    apart = unlike(name, texts, rows, tokenizer)
+    if apart is not None:
+        report.alert(f"{kind}_language", apart)
     write_windows(path, drawn.windows, drawn.ids)
-    return {"path": str(path), "ids": drawn.ids, "sha256": file_sha256(path)}
+    return {
+        "path": str(path),
+        "ids": drawn.ids,
+        "sha256": file_sha256(path),
+        "unlike": apart,
+    }
