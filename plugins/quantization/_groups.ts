@@ -54,6 +54,16 @@ export const weightBits = choice(WIDTHS, {
   aliases: ["bit_width", "num_bits", "nbits"],
 });
 
+const GRANULARITY = "per channel is group_size: -1, per group any other; one scale for the whole " +
+  "matrix (per tensor) is smoothquant with weight_scale: per_tensor, at 8 bits";
+
+/** Other documents' names of how many weights share a scale. */
+export const gridKnobsNamedFor = {
+  granularity: GRANULARITY,
+  per_channel: GRANULARITY,
+  per_tensor: GRANULARITY,
+};
+
 /** Every method here takes float weights and leaves integers. */
 export const roundsOnce: Order = {
   effect: "rounds",

@@ -1,9 +1,10 @@
 /** What every method shares that rounds the linear layers alone: with these a further one is short. */
-import { type Facts, integer } from "../../core/mod.ts";
+import { type Facts, integer, type Support } from "../../core/mod.ts";
 import {
   acceptsLinear,
   autoGroupSize,
   gridHint,
+  gridKnobsNamedFor,
   gridLabel,
   groupSize,
   leavesLinear,
@@ -33,6 +34,22 @@ export function calibrationWindows(usual: number) {
   });
 }
 
+/** auto-round leaves a layer in floats of which this does not divide both sides. */
+const SIDES = 32;
+
+/** Whether auto-round rounds every linear layer. */
+export function tunesEveryLayer({ model }: Facts): Support {
+  const odd = model.linear_shapes.find(({ out_features, in_features }) =>
+    out_features % SIDES !== 0 || in_features % SIDES !== 0
+  );
+  if (odd === undefined) return { ok: true };
+  return {
+    ok: false,
+    reason: `auto-round leaves layers alone whose sides ${SIDES} does not divide, such as one of ` +
+      `${odd.out_features} by ${odd.in_features}: take gptq, which rounds layers of every shape`,
+  };
+}
+
 /** All of a method that its knobs, seed and costs do not say. */
 export const linearQuantizer = {
   leaves: leavesLinear,
@@ -43,4 +60,5 @@ export const linearQuantizer = {
   accepts: acceptsLinear,
   auto: (facts: Facts) => ({ group_size: autoGroupSize(facts) }),
   next: nextBits,
+  knobs_named_for: gridKnobsNamedFor,
 };

@@ -1,6 +1,12 @@
 import { defineMethod, integer, real } from "../../core/mod.ts";
-import { modelMemory, seedGroupSize } from "./_groups.ts";
-import { calibrationWindows, GPU_SPEED, gridKnobs, linearQuantizer } from "./_linear.ts";
+import { modelMemory, packsLinearLayers, seedGroupSize } from "./_groups.ts";
+import {
+  calibrationWindows,
+  GPU_SPEED,
+  gridKnobs,
+  linearQuantizer,
+  tunesEveryLayer,
+} from "./_linear.ts";
 
 /**
  * Fitted to 49 s for SmolLM2-135M (8 steps, 8 windows of 256 tokens, two cores): a fixed cost for
@@ -28,6 +34,7 @@ export default defineMethod({
       "average_bits counts the scales",
   },
   knobs_named_for: {
+    ...linearQuantizer.knobs_named_for,
     targets: BLOCKS_ALONE,
     quant_lm_head: BLOCKS_ALONE,
   },
@@ -63,6 +70,10 @@ export default defineMethod({
     }),
   },
   needs: { environment: "default", data: "calibration", gpu: false },
+  supports(facts) {
+    const packs = packsLinearLayers(facts);
+    return packs.ok ? tunesEveryLayer(facts) : packs;
+  },
   seed(boldness, facts) {
     if (boldness !== "aggressive") return null;
     const bits = facts.model.parameters < SMALL_MODEL ? 4 : 3;

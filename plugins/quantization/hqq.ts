@@ -2,6 +2,7 @@ import { defineMethod, integer } from "../../core/mod.ts";
 import {
   autoGroupSize,
   gridHint,
+  gridKnobsNamedFor,
   type GridParams,
   groupSize,
   hasLinearLayers,
@@ -28,6 +29,7 @@ const asymmetric = ({ bits, group_size, targets }: HqqParams) => ({
 export default defineMethod({
   name: "hqq",
   summary: "Fits each group's scale and zero point to its weights, a few outliers left out",
+  knobs_named_for: gridKnobsNamedFor,
   knobs: {
     bits: weightBits,
     group_size: groupSize,

@@ -16,6 +16,7 @@ import {
   autoGroupSize,
   dividesRows,
   gridForm,
+  gridKnobsNamedFor,
   type GridParams,
   GROUP_SIZES,
   groupSize,
@@ -27,7 +28,7 @@ import {
   seedGroupSize,
   symmetricGrid,
 } from "./_groups.ts";
-import { calibrationWindows, GPU_SPEED } from "./_linear.ts";
+import { calibrationWindows, GPU_SPEED, tunesEveryLayer } from "./_linear.ts";
 
 /** A step of the budget, when there is to be more or less of it. */
 const STEP_BITS = 0.5;
@@ -56,6 +57,7 @@ interface MixParams {
   readonly group_size: GridParams["group_size"];
   readonly symmetric: boolean;
   readonly assignment: string;
+  readonly rounded_by: string;
 }
 
 /** The formats that an assignment names; null: one is none of a grid. */
@@ -108,6 +110,10 @@ function leaves(params: MixParams, facts: Facts): Leaves {
 function accepts(params: MixParams, facts: Facts): Support {
   const packs = packsLinearLayers(facts);
   if (!packs.ok) return packs;
+  if (params.rounded_by === "autoround") {
+    const tunes = tunesEveryLayer(facts);
+    if (!tunes.ok) return tunes;
+  }
   if (params.assignment !== "none" && assignedGrids(params.assignment) === null) {
     const why = "BITS-bit, BITS-bit-gGROUP or BITS-bit-gGROUP-asym";
     return { ok: false, reason: `its assignment names a format that is none of ${why}` };
@@ -134,6 +140,7 @@ export default defineMethod({
   name: "mixed",
   summary: "Gives each layer the bits that it needs most, under a mean number of bits per weight",
   knobs_named_for: {
+    ...gridKnobsNamedFor,
     targets:
       "its budget and its assignment are of the linear layers of blocks: for embedding and " +
       "output head put gptq, awq or rtn with targets: embedding behind it",

@@ -6,7 +6,14 @@ import {
   trainingBytes,
   trainingSeconds,
 } from "../finetuning/_training.ts";
-import { autoGroupSize, gridHint, nextBits, roundsOnce, seedGroupSize } from "./_groups.ts";
+import {
+  autoGroupSize,
+  gridHint,
+  gridKnobsNamedFor,
+  nextBits,
+  roundsOnce,
+  seedGroupSize,
+} from "./_groups.ts";
 import { gridKnobs } from "./_linear.ts";
 import { targetedGrid, targetedWeights, targetsKnob } from "./_targets.ts";
 
@@ -17,6 +24,7 @@ const SLOWER = 1.7;
 export default defineMethod({
   name: "qat",
   summary: "Trains weights as they will be rounded, towards what the unrounded model answers",
+  knobs_named_for: gridKnobsNamedFor,
   knobs: {
     ...gridKnobs,
     clip: flag({

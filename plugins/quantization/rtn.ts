@@ -2,6 +2,7 @@ import { defineMethod, flag } from "../../core/mod.ts";
 import {
   autoGroupSize,
   gridHint,
+  gridKnobsNamedFor,
   groupSize,
   hasLinearLayers,
   modelMemory,
@@ -23,6 +24,7 @@ const START_SECONDS = 2;
 export default defineMethod({
   name: "rtn",
   summary: "Rounds each group of weights to the nearest points of a uniform grid",
+  knobs_named_for: gridKnobsNamedFor,
   knobs: {
     bits: weightBits,
     group_size: groupSize,

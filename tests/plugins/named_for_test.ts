@@ -54,6 +54,22 @@ Deno.test("quantization takes the literature's names of its knobs and records it
   }
 });
 
+Deno.test("how many weights share a scale is answered wherever a method has groups", () => {
+  for (const method of ["rtn", "gptq", "awq", "autoround", "hqq", "qat", "fisher_clip"]) {
+    for (const name of ["granularity", "per_channel", "per_tensor"]) {
+      const said = saidOf("quantization", method, { [name]: true });
+      assert.match(said, new RegExp(`^Unknown knob of ${method} "${name}": .*group_size: -1`));
+    }
+  }
+  for (const [method, own] of [["smoothquant", "weight_scale"], ["fp", "fp8_scale"]] as const) {
+    for (const value of ["per_tensor", "per_channel"]) {
+      const params = { granularity: value };
+      const [action] = withOwnNames([{ agent: "quantization", method, params }], methods);
+      assert.deepEqual(action?.params, { [own]: value });
+    }
+  }
+});
+
 function saidOf(agent: string, method: string, params: Action["params"]): string {
   try {
     resolveAction({ agent, method, params }, methods, smallFacts());

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import type { Facts } from "../../core/mod.ts";
+import { checkStrategy, type Facts, resolveAction } from "../../core/mod.ts";
+import autoround from "../../plugins/quantization/autoround.ts";
 import rtn from "../../plugins/quantization/rtn.ts";
 import gptq from "../../plugins/quantization/gptq.ts";
 import int8 from "../../plugins/quantization/int8.ts";
+import mixed from "../../plugins/quantization/mixed.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
 
 type Grid = NonNullable<Facts["model"]["grid"]>;
@@ -63,4 +65,24 @@ Deno.test("weights that cannot be packed are refused by name, the embedding is n
   assert.equal(reason({}, mixture), unpackable);
   assert.equal(reason({ targets: "all" }, mixture), unpackable);
   assert.equal(reason({ targets: "embedding" }, mixture), "");
+});
+
+Deno.test("a layer that auto-round would leave in floats is refused before it tunes", () => {
+  const facts = smallFacts();
+  const linear_shapes = [
+    ...facts.model.linear_shapes,
+    { out_features: 48, in_features: 64, count: 2 },
+  ];
+  const odd = { ...facts, model: { ...facts.model, linear_shapes } };
+  assert.equal(autoround.supports(facts).ok, true);
+  const verdict = autoround.supports(odd);
+  assert.match(verdict.ok ? "" : verdict.reason, /such as one of 48 by 64: take gptq/);
+  const mix = (rounded_by: string, where: Facts) => {
+    const action = { agent: "quantization", method: "mixed", params: { rounded_by } };
+    const entries = [{ agent: "quantization", method: mixed }];
+    const verdict = checkStrategy([resolveAction(action, entries, where)], entries, where);
+    return verdict.ok ? "" : verdict.reason;
+  };
+  assert.match(mix("autoround", odd), /such as one of 48 by 64/);
+  assert.deepEqual([mix("autoround", facts), mix("gptq", odd)], ["", ""]);
 });

@@ -11,11 +11,13 @@ from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.failures import StageFailure
 from pare_backends.knobs import choice, flag, integer, real
 from pare_backends.methods.context import Context
-from pare_backends.quantization.layer_checks import check_layers
+from pare_backends.quantization.layer_checks import check_layers, check_sides
 from pare_backends.quantization.libraries.extract import grid_tensor
 
 GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 BATCH = 4
+SIDES = 32
+"""What must divide both sides of a layer, by auto-round's own rule (layer_config_resolver.py)."""
 OWN_TOKENS = "AutoRound learns each expert's rounding from the tokens that are sent to it"
 
 
@@ -36,6 +38,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     """Quantizes the linear layers of the decoder's blocks."""
     layers = context.layout.linear
     check_layers(checkpoint, context.layout, layers, params.group_size)
+    check_sides(checkpoint, layers, SIDES, "auto-round")
     windows = context.calibration(params.samples, params.seqlen).contiguous()
     model, tokenizer = context.load_linear(checkpoint)
     with context.report.span("quantize", library=True):

@@ -24,6 +24,19 @@ def check_layers(
     check_groups(checkpoint, layout, layers, group_size)
 
 
+def check_sides(checkpoint: Checkpoint, layers: Sequence[str], multiple: int, library: str) -> None:
+    """Raises where a library would leave a layer as it is, since a side is no multiple."""
+    for layer in layers:
+        shape = checkpoint.shape(layer)
+        if any(side % multiple for side in shape):
+            raise StageFailure(
+                "invalid",
+                f"Cannot quantize {layer} by {library}: it is {shape[0]} by {shape[1]}, and"
+                f" {library} leaves layers alone whose sides {multiple} does not divide",
+                hint="Take gptq, which rounds layers of every shape",
+            )
+
+
 def check_untouched(checkpoint: Checkpoint, layers: Sequence[str]) -> None:
     """Raises where the parent holds one of the layers quantized. A pruned one is rounded as it
     stands: its zeros are points of every grid."""

@@ -15,7 +15,7 @@ from pare_backends.failures import StageFailure
 from pare_backends.knobs import choice, flag, integer, real
 from pare_backends.methods.context import Context
 from pare_backends.quantization import autoround, gptq
-from pare_backends.quantization.layer_checks import check_layers
+from pare_backends.quantization.layer_checks import check_layers, check_sides
 from pare_backends.quantization.layers.kept import by_kept, kept_formats, open_store
 from pare_backends.quantization.mixing.assignment import NONE, PATTERN, assigned
 from pare_backends.quantization.mixing.candidates import decisions_of
@@ -58,6 +58,8 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     layers = context.layout.linear
     windows = context.calibration(params.samples, params.seqlen)
     weights = sum(math.prod(checkpoint.shape(layer)) for layer in layers)
+    if params.rounded_by == "autoround":
+        check_sides(checkpoint, layers, autoround.SIDES, "auto-round")
     if params.assignment != NONE:
         chosen = assigned(params.assignment, layers)
         for layer, one in chosen.items():
