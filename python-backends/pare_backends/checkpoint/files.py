@@ -236,7 +236,7 @@ def write_shards(
         if held and size + values.nbytes > limit:
             shards.append(save_shard(root, len(shards), held))
             held, size = {}, 0
-        held[name] = np.ascontiguousarray(values)
+        held[name] = np.asarray(values, order="C")  # a single number stays one
         size += values.nbytes
     if held:
         shards.append(save_shard(root, len(shards), held))

@@ -139,7 +139,8 @@ def as_tensor(values: np.ndarray) -> torch.Tensor:
     """A torch tensor; floating point as float32."""
     import torch
 
-    tensor = torch.from_numpy(np.ascontiguousarray(values))
+    # Not `ascontiguousarray`, which makes a vector of a single number.
+    tensor = torch.from_numpy(np.asarray(values, order="C"))
     return tensor.float() if tensor.is_floating_point() else tensor
 
 

@@ -43,7 +43,11 @@ def generate(model: Any, tokenizer: Any) -> tuple[str, str | None]:
         best = out.logits[:, -1].argmax(dim=-1, keepdim=True)
         chosen = [best]
         while len(chosen) < NEW_TOKENS:
-            out = model(best, past_key_values=out.past_key_values, use_cache=True)
+            cache = getattr(out, "past_key_values", None)
+            if cache is None:  # the model keeps none: it reads all of it again
+                out = model(torch.cat([ids, *chosen], dim=1))
+            else:
+                out = model(best, past_key_values=cache, use_cache=True)
             best = out.logits[:, -1].argmax(dim=-1, keepdim=True)
             chosen.append(best)
     return str(tokenizer.decode(torch.cat(chosen, dim=1)[0])), None

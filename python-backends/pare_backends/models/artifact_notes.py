@@ -28,7 +28,7 @@ def other_loaders(child: Checkpoint, layout: Layout) -> list[str]:
             f" itself: {OWN_LOADER}, or peft's PeftModel.from_pretrained(model, DIR/adapter)"
         )
     grid = child.in_form(GridTensor)
-    if layout.embedding in grid and layout.head is None and not copied(child, layout):
+    if layout.embedding in grid and layout.head is None:
         said.append(
             f"{layout.embedding} is quantized and shared with the output head, which transformers"
             f" does not load by itself: {OWN_LOADER}"
@@ -67,13 +67,6 @@ def own_form_notes(child: Checkpoint) -> list[str]:
         f" {OWN_LOADER}"
         for how, names in layers.items()
     ]
-
-
-def copied(child: Checkpoint, layout: Layout) -> bool:
-    """Whether the embedding's copy for the output head is in the files still."""
-    return layout.head_copy is not None and (
-        f"{layout.head_copy}.weight" in child.floats or layout.head_copy in child.stored
-    )
 
 
 def float_parts(child: Checkpoint, layout: Layout) -> list[dict[str, Any]]:

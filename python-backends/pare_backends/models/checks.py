@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.file_names import filled_parameters
 from pare_backends.checkpoint.files import weight_files
 from pare_backends.checkpoint.forms import own_forms
 from pare_backends.checkpoint.stored import Entry, check_dtype, file_entries
@@ -168,24 +167,6 @@ def check_finite(source: Path | str, entries: Mapping[str, Entry], report: Repor
                 )
         done += entry.values
         report.progress("read the weights", done / 1e6, total / 1e6, "million values")
-
-
-def check_shapes(source: Path | str, model: Any, entries: Mapping[str, Entry]) -> None:
-    """Raises where the weights have not the shapes that config.json makes.
-
-    model: the architecture, on whatever device
-    """
-    places = filled_parameters(model, entries).items()
-    whole = {p.parameter: n for n, p in places if p.expert is None and p.problem is None}
-    for parameter, weights in model.named_parameters():
-        name, shape = whole.get(parameter), tuple(weights.shape)
-        if name is not None and entries[name].shape != shape:
-            raise StageFailure(
-                "bad_input",
-                f"Cannot use {source}: {name} has the shape {entries[name].shape} in its file and"
-                f" {shape} by config.json",
-                hint="Config and weights are of two models: copy the directory again",
-            )
 
 
 def check_tokenizer(directory: Path) -> Any:

@@ -15,15 +15,24 @@ from pare_backends.checkpoint.files import Checkpoint
 from pare_backends.checkpoint.stored import Entry, StoredTensors
 from pare_backends.failures import StageFailure, one_line
 from pare_backends.models.blocks import block_parameters
-from pare_backends.models.checks import check_finite, check_shapes, check_tokenizer
+from pare_backends.models.checks import check_finite, check_tokenizer
 from pare_backends.models.context_length import context_length
 from pare_backends.models.grid import detect_grid
 from pare_backends.models.layout import Layout, model_layout
+from pare_backends.models.parameter_checks import (
+    check_copy,
+    check_tensors,
+)
 from pare_backends.progress import Report
 
 GROUP_SIZES = (16, 32, 48, 64, 96, 128, 192, 256)
 WIDTH_KEYS = ("intermediate_size", "ffn_dim", "ffn_hidden_size", "n_inner")
 """What configurations call the width of an MLP."""
+NOT_WHOLE = "The checkpoint is incomplete, or its layers are fused in a way pare cannot cut"
+NO_HEAD = (
+    "It is a base model without its output head: give the whole causal language model, or say"
+    " tie_word_embeddings: true in config.json where the embedding is the head"
+)
 Shapes = Mapping[str, tuple[int, ...]]
 """By tensor, such as model.embed_tokens.weight, as the model has it, whatever its file holds."""
 TORCH_NAMES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64"}
@@ -41,12 +50,14 @@ def find_layout(directory: Path, entries: dict[str, Entry]) -> Layout:
             f"Cannot use {directory}: transformers cannot build its architecture as a causal"
             f" language model ({one_line(error, 160)})",
         ) from error
+    check_decoder(directory, model.config)
     if layout.missing:
+        alone = layout.missing == (layout.head,)
         raise StageFailure(
             "bad_input",
             f"Cannot use {directory}: its files hold no weight for {layout.missing[0]}"
             f" ({len(layout.missing)} layers are missing)",
-            hint="The checkpoint is incomplete, or its layers are fused in a way pare cannot cut",
+            hint=NO_HEAD if alone else NOT_WHOLE,
         )
     if not layout.linear and not layout.problems:
         raise StageFailure(
@@ -54,8 +65,33 @@ def find_layout(directory: Path, entries: dict[str, Entry]) -> Layout:
             f"Cannot use {directory}: {no_layers(model)}",
             hint="Copy the directory again, or give a model that is built of linear layers",
         )
-    check_shapes(directory, model, entries)
+    check_tensors(directory, model, entries)
+    check_copy(directory, layout, entries)
     return layout
+
+
+def check_decoder(directory: Path, config: Any) -> None:
+    """Raises where an architecture writes no text word by word, or keeps no keys and values."""
+    from transformers import MODEL_FOR_MASKED_LM_MAPPING
+
+    # BERT's kind is a decoder only where its configuration says so; BART's decoder says so itself.
+    encoder = type(config) in MODEL_FOR_MASKED_LM_MAPPING and not (
+        getattr(config, "is_decoder", True) or getattr(config, "is_encoder_decoder", False)
+    )
+    if encoder:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot use {directory}: {config.model_type} is an encoder, in which each word sees"
+            " those behind it, so that it writes no text (its config.json has no is_decoder: true)",
+            hint="Give a causal language model",
+        )
+    if not getattr(config.get_text_config(), "num_attention_heads", None):
+        raise StageFailure(
+            "bad_input",
+            f"Cannot use {directory}: {config.model_type} has no attention (its config.json names"
+            " no num_attention_heads), and pare measures and compresses decoders with attention",
+            hint="Give a model with attention, at least in some of its layers",
+        )
 
 
 def no_layers(model: Any) -> str:

@@ -56,13 +56,26 @@ def linear_modules(model: Any) -> list[Matrix | Expert]:
 
 
 def expert_matrices(model: Any) -> Iterator[Expert]:
-    """The stacked experts of every block."""
+    """The stacked experts of every block: by the names that transformers gives them, or as many
+    matrices as the configuration has experts."""
+    from torch.nn.modules.conv import _ConvNd
+
+    counts = expert_counts(model.config.get_text_config())
     for name, parameter in model.named_parameters():
         parent, _, own = name.rpartition(".")
-        if parameter.dim() != 3 or own not in STACK_NAMES:
+        if parameter.dim() != 3:
             continue
         module = model.get_submodule(parent)
+        unknown = parameter.shape[0] not in counts or isinstance(module, _ConvNd)
+        if own not in STACK_NAMES and unknown:
+            continue
         yield Expert(name, int(parameter.shape[0]), expert_problem(module))
+
+
+def expert_counts(config: Any) -> set[int]:
+    """Numbers of experts that a configuration names, whatever it calls them."""
+    named = {value for key, value in config.to_dict().items() if "expert" in key}
+    return {value for value in named if type(value) is int and value > 1}
 
 
 def expert_problem(module: Any) -> str | None:

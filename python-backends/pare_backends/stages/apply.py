@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import resource
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -82,7 +82,7 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
     energy = ActionEnergy(request.device, request.cpu_power)
     made: Checkpoint | NewSetting = module.apply(parent, params, context)
     joules, how = energy.so_far()
-    child = parent if isinstance(made, NewSetting) else made
+    child = parent if isinstance(made, NewSetting) else without_copy(made, layout)
     check_child(parent, child)
     figures = [*checked(context.figures), asdict(joules)]
     with report.span("write"):
@@ -183,6 +183,14 @@ def method_module(request: ApplyRequest) -> ModuleType:
     if request.method not in known:
         raise StageFailure("bad_input", unknown_name("method", request.method, known))
     return importlib.import_module(f"pare_backends.{request.agent}.{request.method}")
+
+
+def without_copy(child: Checkpoint, layout: Layout) -> Checkpoint:
+    """The checkpoint without the tied output head that files may hold beside the embedding: once
+    the two differ transformers ties them no more, and the head would stay what it was."""
+    if layout.head_copy is None:
+        return child
+    return replace(child, floats=child.without_floats({f"{layout.head_copy}.weight"}))
 
 
 def check_child(parent: Checkpoint, child: Checkpoint) -> None:

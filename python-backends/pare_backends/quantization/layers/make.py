@@ -23,12 +23,13 @@ DAMPENING = 0.01
 def second_moments(module: Any, values: torch.Tensor, sums: Any, windows: int) -> tuple[Any, int]:
     """2 X X^T of the inputs, a window after the other, in float32.
 
-    values: (windows, tokens, features); returns: ((in, in), windows)
+    values: (windows, …, features), or (tokens, features) of an expert
+    returns: ((in, in), windows)
     """
     import torch
 
     so_far = torch.zeros((values.shape[-1],) * 2) if sums is None else sums
-    inputs = values if values.dim() == 3 else values[None]
+    inputs = values.flatten(1, -2) if values.dim() > 2 else values[None]
     for window in inputs.float():
         scaled = math.sqrt(2) * window
         so_far = so_far + scaled.T @ scaled
