@@ -67,6 +67,16 @@ Deno.test("a dataset's name chooses its benchmarks", async () => {
   assert.deepEqual(await names("wikitext2"), ["wikitext2"]);
 });
 
+Deno.test("the demo asks all of its questions in full, so that its limit is decided exactly", async () => {
+  const tasks = chosen(await inspectDataset("demo")).tasks
+    .filter(({ reported_metric }) => reported_metric === "accuracy");
+  assert.deepEqual(tasks.map(({ name }) => name).toSorted(), ["everyday_choice", "last_words"]);
+  for (const { name, full_samples, proxy_samples } of tasks) {
+    assert.equal(full_samples, null, name);
+    assert.ok(proxy_samples < 100, name);
+  }
+});
+
 Deno.test("general is its benchmarks, TruthfulQA's two figures as one", async () => {
   const { tasks, missing, weights } = chosen(await inspectDataset("general"));
   assert.deepEqual(missing, []);
