@@ -95,6 +95,16 @@ Deno.test("what a library prints reaches the log, never the wire", async () => {
   assert.match(failure.message, /from a child/);
 });
 
+Deno.test("a bar of progress is no last word", async () => {
+  const bar = (percent: number) => `\\rLoading weights: ${percent}%|█████     | 10/20 [00:00<?]`;
+  const failure = await failureOf(
+    `sys.stderr.write("the own words\\n${bar(50)}${bar(100)}\\n")\nos._exit(3)`,
+  );
+  assert.match(failure.message, /no result; its last words: the own words$/);
+  const bare = await failureOf(`sys.stderr.write("${bar(50)}")\nos._exit(3)`);
+  assert.match(bare.message, /no result$/);
+});
+
 Deno.test("a silent worker is a stall, and its log says where it stood", async () => {
   const alerts: Extract<WorkerEvent, { event: "alert" }>[] = [];
   const worker = await startScripted(
