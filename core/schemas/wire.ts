@@ -148,9 +148,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     sample_seed: z.int().describe("draws the order in which rows are taken"),
     sample_seeds: z.record(z.string(), z.int()).describe("of tasks that have one of their own"),
     training: z.strictObject({
-      path: z.string().nullable().describe(
-        ".jsonl(.gz) of {text} or {prompt, answer}; null: shipped",
-      ),
+      path: z.string().nullable().describe("of {text} or {prompt, answer}; null: shipped"),
       windows: z.int(),
       tokens: z.int().describe("tokens per window"),
     }).nullable().optional().describe("absent: no method trains"),
@@ -171,9 +169,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     seed: z.int(),
     python_path: z.string().nullable().describe("a third party's Python half: its .py file"),
     training_path: z.string().nullable().optional().describe("written by prepare_data"),
-    work_dir: z.string().nullable().optional().describe(
-      "the action's own folder: what a killed run left in it is found by the next one",
-    ),
+    work_dir: z.string().nullable().optional().describe("its own: a killed run goes on from it"),
     parent_id: z.string().optional().describe("the parent's: a setting names its weights by it"),
     original_dir: z.string().nullable().optional().describe("the study's uncompressed model"),
     original_cache: z.string().nullable().optional().describe("what that model answers, kept"),
@@ -324,9 +320,7 @@ export const StageResults = {
     calibration_path: z.string(),
     calibration_ids: z.array(z.string()),
     calibration_sha256: z.string(),
-    calibration_unlike: z.string().nullable().optional().describe(
-      "why the text looks like another language than what is evaluated",
-    ),
+    calibration_unlike: z.string().nullable().optional().describe("why it looks foreign"),
     training: z.strictObject({
       path: z.string(),
       ids: z.array(z.string()),
@@ -340,9 +334,8 @@ export const StageResults = {
       order: z.array(z.int()).describe("every row number once, as the seed drew them"),
       groups: z.array(z.string()).nullable().describe("of every row; null: the task has none"),
     })),
-    refused: z.array(z.strictObject({ task: z.string(), reason: z.string() })).describe(
-      "tasks whose data are broken or not to be had",
-    ),
+    /** Tasks whose data are broken or not to be had. */
+    refused: z.array(z.strictObject({ task: z.string(), reason: z.string() })),
   }),
   sensitivity: z.strictObject({ layers: z.array(LayerScore) }),
   read_scores: ReadScores,

@@ -11,8 +11,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from tiny_model import tiny_copy, tiny_dir
 
+from pare_backends import memory_check as limits
 from pare_backends.failures import StageFailure
-from pare_backends.models import memory_check as limits
 from pare_backends.models.sources import TINY_VARIABLE
 from pare_backends.models.tiny_text import facts, items, sentences
 from pare_backends.progress import silent_report

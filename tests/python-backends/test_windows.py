@@ -93,7 +93,7 @@ def test_a_sample_over_the_edge_of_two_windows_is_in_neither(
     model_dir: Path, tmp_path: Path
 ) -> None:
     sample = words(RUN + 2, 5)
-    text = f"{words(57, 71)} {sample} {words(200, 72)}"  # seven tokens before the 64th, eight behind
+    text = f"{words(57, 71)} {sample} {words(200, 72)}"  # over the 64th token
     asked = WindowsRequest(str(write_rows(tmp_path / "t.jsonl", [{"text": text}])), 500, 32)
     row = {"prompt": f"Say: {sample}", "answer": "den"}
     task = wire_task("custom_prompt_answer", write_rows(tmp_path / "e.jsonl", [row]))

@@ -19,10 +19,7 @@ from pare_backends.models.checks import check_finite, check_tokenizer
 from pare_backends.models.context_length import context_length
 from pare_backends.models.grid import detect_grid
 from pare_backends.models.layout import Layout, model_layout
-from pare_backends.models.parameter_checks import (
-    check_copy,
-    check_tensors,
-)
+from pare_backends.models.parameter_checks import check_copy, check_tensors
 from pare_backends.progress import Report
 
 GROUP_SIZES = (16, 32, 48, 64, 96, 128, 192, 256)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.failures import StageFailure
+from pare_backends.memory_check import FLOAT_BYTES, check_memory
 from pare_backends.models.checks import check_config
 from pare_backends.models.hub_errors import refusal
 from pare_backends.models.hub_files import is_complete, wanted_files
-from pare_backends.models.memory_check import FLOAT_BYTES, check_memory
 from pare_backends.offline import kept_out_by, offline
 from pare_backends.progress import Report
 

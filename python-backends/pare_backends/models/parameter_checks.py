@@ -91,13 +91,13 @@ def same_values(first: Entry, second: Entry) -> bool:
     """Whether two tensors hold the same bytes, or the same numbers in two types."""
     if first.dtype != second.dtype:
         stored = StoredTensors({"first": first, "second": second})
-        return np.array_equal(*(stored[name].astype(np.float32) for name in stored))
-    pieces = [
+        one, other = (stored[name].astype(np.float32) for name in stored)
+        return np.array_equal(one, other)
+    ours, theirs = (
         np.memmap(one.path, dtype=np.uint8, mode="r", offset=one.start, shape=one.end - one.start)
         for one in (first, second)
-    ]
-    size = len(pieces[0])
-    return size == len(pieces[1]) and all(
-        np.array_equal(*(piece[start : start + CHUNK_VALUES] for piece in pieces))
-        for start in range(0, size, CHUNK_VALUES)
+    )
+    return len(ours) == len(theirs) and all(
+        np.array_equal(ours[start : start + CHUNK_VALUES], theirs[start : start + CHUNK_VALUES])
+        for start in range(0, len(ours), CHUNK_VALUES)
     )

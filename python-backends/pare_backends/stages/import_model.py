@@ -11,8 +11,8 @@ from typing import Any
 from pare_backends.checkpoint.own_files import check_directory
 from pare_backends.checkpoint.stored import Entry
 from pare_backends.failures import StageFailure
+from pare_backends.memory_check import FLOAT_BYTES, check_memory
 from pare_backends.models.checks import check_config, read_config, read_entries
-from pare_backends.models.memory_check import FLOAT_BYTES, check_memory
 from pare_backends.models.sources import TINY_VARIABLE, Source, find_source
 from pare_backends.progress import Report
 
