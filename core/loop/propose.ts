@@ -1,6 +1,7 @@
 import type { Sampler } from "../contract/plugin.ts";
 import type { Action, Origin, ResolvedAction } from "../schemas/action.ts";
 import type { Trial } from "../schemas/trial.ts";
+import { type Beforehand, beforehand } from "../strategies/beforehand.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
 import { strategyKey, strategyWords } from "../strategies/strategy_names.ts";
 import { askSampler } from "./ask_sampler.ts";
@@ -13,6 +14,7 @@ export interface Proposal {
   readonly actions: readonly Action[];
   readonly resolved: ResolvedAction[];
   readonly origin: Origin;
+  readonly beforehand: Beforehand;
 }
 
 /** Doubles and misfits that one sampler may propose in an episode before the next is asked. */
@@ -27,7 +29,12 @@ export async function propose(study: Study): Promise<Proposal | "budget" | "exha
   let tooLong = false;
   const consider = (given: readonly Action[], origin: Origin, quiet: boolean) => {
     const verdict = examine(study, given, origin.mode);
-    if ("resolved" in verdict) return { actions: given, resolved: verdict.resolved, origin };
+    if ("resolved" in verdict) {
+      const { resolved } = verdict;
+      const { methods, facts } = study.input;
+      const told = beforehand(resolved, methods, facts);
+      return { actions: given, resolved, origin, beforehand: told };
+    }
     tooLong ||= verdict.tooLong;
     if (!quiet || verdict.tooLong) {
       study.refused.push({ strategy: strategyWords(given), reason: verdict.reason });

@@ -1,5 +1,6 @@
 import { isDecisive } from "../schemas/fidelity.ts";
 import type { Trial } from "../schemas/trial.ts";
+import { beforehand } from "../strategies/beforehand.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
 import { strategyKey } from "../strategies/strategy_names.ts";
 import { DEFAULT_FULL_EVALUATIONS } from "../spec/limits.ts";
@@ -26,7 +27,8 @@ export function* earlierProposals(study: Study, { stop }: Stop): Generator<Propo
     if (strategyKey(resolved) !== strategyKey(trial.actions)) continue; // "auto" is another today
     if (estimateTrial(study, resolved) + estimateClimb(study) > remainingSeconds(study)) continue;
     const reason = `${trial.strategy!.strategy_id} again, now evaluated in full`;
-    yield { actions, resolved, origin: { ...trial.strategy!.origin, reason } };
+    const origin = { ...trial.strategy!.origin, reason };
+    yield { actions, resolved, origin, beforehand: beforehand(resolved, methods, facts) };
   }
 }
 

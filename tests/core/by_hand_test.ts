@@ -1,6 +1,12 @@
 /** The loop's arrows taken by hand: the same records as the coordinator's, and refusals in words. */
 import assert from "node:assert/strict";
-import { openByHand, replayStudy, type TrialByHand, UsageError } from "../../core/mod.ts";
+import {
+  type HeldPart,
+  openByHand,
+  replayStudy,
+  type TrialByHand,
+  UsageError,
+} from "../../core/mod.ts";
 import { historyOf, run, type World, world } from "./study_world.ts";
 
 const refused = (pattern: RegExp) => (error: unknown) =>
@@ -32,6 +38,26 @@ const chain = [
   { agent: "shrinking", method: "tune", params: { bits: 4 } },
   { agent: "shrinking", method: "round", params: { bits: 8, targets: "embedding" } },
 ];
+
+Deno.test("bytes, and what a token reads of them, are told of a recipe before any work", async () => {
+  const w = world();
+  const reads = ({ stored_bytes }: HeldPart) => stored_bytes; // as the weights are stored
+  const methods = w.input().methods.map((one) => ({ ...one, reads }));
+  const study = await openByHand(w.input({ methods }), w.ports);
+  await study.baseline();
+  const calls = w.calls.length;
+  const { beforehand, ...recipe } = study.recipe(chain);
+  assert.equal(w.calls.length, calls);
+  assert.ok(
+    beforehand.read_ratio! > 0.2 && beforehand.read_ratio! < 0.5,
+    `${beforehand.read_ratio}`,
+  );
+  const trial = await study.run({ ...recipe, beforehand });
+  const size = trial.measurements.find(({ metric }) => metric === "size_bytes")!;
+  assert.equal(size.value, beforehand.size_bytes);
+  const untold = await openByHand(world().input(), world().ports);
+  assert.equal(untold.recipe(chain).beforehand.read_ratio, null, "the runtime does not tell");
+});
 
 Deno.test("what cannot be yet is refused in words, and nothing is recorded of it", async () => {
   const w = world();

@@ -8,7 +8,7 @@ import {
 import { escapeHtml } from "../reports/render_html.ts";
 import { DISPLAY, type Media } from "../terminal/kernel.ts";
 import { textTable } from "../terminal/table.ts";
-import { duration, number } from "../view/number_text.ts";
+import { bytes, duration, number } from "../view/number_text.ts";
 import { modelLabel, type StudyView } from "../view/study_view.ts";
 import { trialColumns } from "../view/trial_columns.ts";
 import { figuresOf, type TrialFigures } from "../view/trial_figures.ts";
@@ -155,14 +155,25 @@ export function episodeCard(view: StudyView, number: number, trial: Trial): Epis
   return Object.defineProperty(episode, DISPLAY, { value: card[DISPLAY] }) as EpisodeCard;
 }
 
+/** What formulas tell of a recipe that was not tried yet. */
+function beforehandLines({ size_bytes, read_ratio }: Proposal["beforehand"]): [string, string][] {
+  return [
+    ...(size_bytes === null ? [] : [["size by formula", bytes(size_bytes)] as [string, string]]),
+    ...(read_ratio === null ? [] : [
+      ["a token reads", `${number(read_ratio, 2)} of the original's bytes`] as [string, string],
+    ]),
+  ];
+}
+
 /** What would be run next, knob by knob. */
-export function proposalMedia({ resolved, origin }: Proposal): Media {
+export function proposalMedia({ resolved, origin, beforehand }: Proposal): Media {
   const lines = resolved.flatMap(({ agent, method, resolved: knobs }): [string, string][] => [
     [method, agent],
     ...knobs.map(({ knob, value, by }): [string, string] => [`  ${knob}`, `${value} (${by})`]),
   ]);
   return cardMedia(`Proposed by ${origin.sampler}: ${origin.mode}`, [
     ...lines,
+    ...beforehandLines(beforehand),
     ["because", origin.reason],
   ]);
 }

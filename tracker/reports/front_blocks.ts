@@ -1,6 +1,7 @@
 import { falseStops, type Neighbours, trialName } from "../../core/mod.ts";
-import { groupSentences, nameIn } from "../view/group_words.ts";
+import { groupSentences } from "../view/group_words.ts";
 import { number, percent } from "../view/number_text.ts";
+import { nameIn } from "../view/size_words.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, paragraph, table } from "./blocks.ts";
 
@@ -103,20 +104,19 @@ function apartText({ told_apart, more, samples, existing }: Neighbours): string 
 }
 
 /** What the samples cannot tell apart on the front, and what would. */
-export function neighbourBlocks({ neighbours, groups, rows }: StudyView): Block[] {
+export function neighbourBlocks({ neighbours, groups }: StudyView): Block[] {
   if (neighbours.length === 0) return [];
-  const name = (id: string) => nameIn(rows, id);
   const apart = groups.length === 0
     ? "The samples tell every two of them apart in quality."
-    : groupSentences({ groups, rows }).join(" ");
+    : groupSentences({ groups }).join(" ");
   return [
     heading(2, "The front, neighbour by neighbour"),
     paragraph(apart),
     table(
       ["better", "worse", "difference (95 %)", "samples", "to tell them apart"],
       neighbours.map((one) => [
-        name(one.better),
-        name(one.worse),
+        nameIn(one.better),
+        nameIn(one.worse),
         differenceText(one),
         `${one.samples}`,
         apartText(one),

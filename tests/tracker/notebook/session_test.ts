@@ -34,7 +34,9 @@ Deno.test("one strategy is run, and the cell that runs it twice does it once", a
 Deno.test("a proposal is run as the sampler made it, and an edited one is the user's own", async () => {
   const { session } = worldSession({ max_trials: 4 });
   const proposal = (await session.propose())!;
-  assert.match((await mediaOf(proposal))["text/plain"]!, /Proposed by /);
+  const card = (await mediaOf(proposal))["text/plain"]!;
+  assert.match(card, /Proposed by /);
+  assert.match(card, /size by formula +[\d.]+ MB/, "known before any work");
   await session.run(proposal);
   const next = (await session.propose())!;
   const [action] = next.actions;
