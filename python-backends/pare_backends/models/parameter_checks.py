@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from pare_backends.checkpoint.file_names import Filled, filled_parameters
-from pare_backends.checkpoint.stored import Entry, StoredTensors
+from pare_backends.checkpoint.stored import Entry, StoredTensors, check_dtype
 from pare_backends.failures import StageFailure
-from pare_backends.models.checks import CHUNK_VALUES, EXPONENTS, already_quantized
+from pare_backends.models.checks import CHUNK_VALUES, already_quantized
 from pare_backends.models.layout import Layout
+
+NO_FLOATS = ("I", "U", "BOOL", "F8", "F6", "F4")
+"""How safetensors' names of types begin whose numbers stand for weights by some scale."""
 
 
 def check_tensors(source: Path | str, model: Any, entries: Mapping[str, Entry]) -> None:
@@ -33,8 +36,10 @@ def check_floats(
 ) -> None:
     """Raises where a parameter is stored in numbers that stand for floats by some scale."""
     for name in filled:
-        if entries[name].dtype not in EXPONENTS:
-            raise already_quantized(source, f"{name} is stored as {entries[name].dtype}")
+        dtype = entries[name].dtype
+        if dtype.startswith(NO_FLOATS):
+            raise already_quantized(source, f"{name} is stored as {dtype}")
+        check_dtype(name, entries[name])
 
 
 def check_parameters(source: Path | str, model: Any, filled: Mapping[str, Filled]) -> None:
