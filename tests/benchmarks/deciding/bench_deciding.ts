@@ -8,7 +8,7 @@
  *
  *     deno task bench:deciding                   # everything simulated: 15 minutes of one core
  *     deno task bench:deciding --parts better    # one part alone: simulated, better or recorded
- *     deno task bench:deciding --store DIR       # the recorded part, of a store's full evaluations
+ *     deno task bench:deciding --store DIR       # the recorded part, of a store's full evaluations: 15 minutes
  *     deno task bench:deciding --page            # simulates nothing: the page's table of what is kept
  *     deno task bench:deciding --studies 200     # tries the benchmark itself; keeps nothing
  */
@@ -27,7 +27,7 @@ import {
   rowOf,
   table,
 } from "./deciding_rows.ts";
-import { recordedTrials, repeated } from "./recorded_trials.ts";
+import { nearestTo, recordedTrials, repeated } from "./recorded_trials.ts";
 import { byFixedInterval, bySequence, DROPS, fixedSize, LIMIT, simulate } from "./simulate.ts";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -76,10 +76,13 @@ function betterRows(studies: number): DecidingRow[] {
   return [...margins, ...predicted];
 }
 
-/** Each recorded trial on as many samples as it has, and on a larger benchmark of which they are typical. */
+/**
+ * The recorded trials nearest to the drops that are simulated, each on as many samples as it has, and on a
+ * larger benchmark of which they are typical. All others tell what is known before.
+ */
 async function recordedOf(root: string, studies: number): Promise<DecidingRow[]> {
   const trials = await recordedTrials(root);
-  return trials.flatMap((trial) => {
+  return nearestTo(DROPS, trials).flatMap((trial) => {
     const others = trials.filter((one) => one !== trial);
     if (others.length === 0) return [];
     return [trial, repeated(trial, POPULATIONS.at(-1)!)]

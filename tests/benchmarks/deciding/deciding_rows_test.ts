@@ -15,6 +15,7 @@ import { predictedBenchmark, simulateByPredictor } from "./by_predictor.ts";
 import {
   expectedDifferences,
   flipsByFifth,
+  nearestTo,
   placesByFifth,
   type RecordedTrial,
   recordedTrial,
@@ -115,6 +116,16 @@ Deno.test("fifths, their flips and what lost nats foretell come from the recorde
     return own.reduce((sum, one) => sum + one, 0) / own.length;
   };
   assert.ok(meanOf(1) > 0.3 && meanOf(-1) < -0.3 && Math.abs(meanOf(0)) < 0.1);
+  const of = (name: string, lost: number) => ({
+    ...first!,
+    name,
+    differences: new Int8Array(100).fill(1, 0, lost),
+  });
+  const several = [of("none", 0), of("some", 3), of("many", 30)];
+  assert.deepEqual(nearestTo([0, 0.01, 0.03, 0.1], several).map(({ name }) => name), [
+    "none",
+    "some",
+  ]);
   const larger = repeated(first!, 1500);
   assert.deepEqual([larger.name, larger.lost.length], ["s/t01, each answer 3 times", 1800]);
   assert.equal(repeated(first!, 100).name, "s/t01");

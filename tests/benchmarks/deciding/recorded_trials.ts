@@ -48,6 +48,19 @@ export function recordedTrial(
   };
 }
 
+/** The trial nearest to each drop, each once, in the order of the drops. */
+export function nearestTo(
+  drops: readonly number[],
+  trials: readonly RecordedTrial[],
+): RecordedTrial[] {
+  const dropOf = ({ differences }: RecordedTrial) => mean([...differences]);
+  const apart = (trial: RecordedTrial, drop: number) => Math.abs(dropOf(trial) - drop);
+  const nearest = drops.flatMap((drop) =>
+    trials.toSorted((a, b) => apart(a, drop) - apart(b, drop)).slice(0, 1)
+  );
+  return [...new Set(nearest)];
+}
+
 /** The samples so often that there are at least so many: a larger benchmark of which these are typical. */
 export function repeated(trial: RecordedTrial, population: number): RecordedTrial {
   const n = trial.differences.length;
