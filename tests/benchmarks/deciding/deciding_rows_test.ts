@@ -1,8 +1,10 @@
 /** The table of deciding: its sizes are the reference's, its replay reads what both trials have. */
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { type SampleResult, seededRandom } from "../../../core/mod.ts";
 import {
   deciding,
+  type DecidingRow,
   marginRows,
   pageTable,
   predictorSource,
@@ -11,6 +13,7 @@ import {
   table,
   UNSURE,
 } from "./deciding_rows.ts";
+import { cellsOf, tableOf } from "../cells/kept_tables.ts";
 import { predictedBenchmark, simulateByPredictor } from "./by_predictor.ts";
 import {
   expectedDifferences,
@@ -161,4 +164,12 @@ Deno.test("the page has a line a benchmark, with what the better ways take of th
   assert.equal(lines.length, 2);
   assert.match(lines[0]!, /\| 1300 \| 2600 \| 0\.50 \| 0\.35 \| 0\.40, 0\.30 \| 20\.0 \|$/);
   assert.match(lines[1]!, /^\| s\/t01 \| 12\.0 .*\| 0\.25 \| 0\.20 \| 0\.10 \| – \|$/);
+});
+
+Deno.test("the page has the table of the kept rows, none of them wrong in more than a twentieth", async () => {
+  const text = (path: string) => readFile(new URL(path, import.meta.url), "utf8");
+  const { rows } = JSON.parse(await text("./deciding.json")) as { rows: DecidingRow[] };
+  const page = tableOf(await text("../../../docs/decide.md"), "deciding");
+  assert.deepEqual(cellsOf(page), cellsOf(pageTable(rows)));
+  assert.ok(rows.every(({ own }) => own.wrong <= 0.05));
 });
