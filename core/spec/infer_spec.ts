@@ -89,11 +89,13 @@ function perplexityWarning(
   ];
 }
 
-/** A study that no method can serve is refused with every reason. */
+/** A study that no method can serve is refused with the reason of each that was asked for. */
 function checkSomeMethod(methods: readonly MethodVerdict[], request: StudyRequest): void {
   if (methods.length === 0 || methods.some((one) => one.supported)) return;
   if (request.strategies.length > 0) return;
-  const reasons = methods.map(({ method, reason }) => `${method}: ${reason}`);
+  const asked = request.methods ?? methods.map(({ method }) => method);
+  const reasons = methods.filter(({ method }) => asked.includes(method))
+    .map(({ method, reason }) => `${method}: ${reason}`);
   throw new UsageError(
     `Cannot compress ${request.model_name} as no method can run here: ${reasons.join("; ")}`,
   );

@@ -76,7 +76,8 @@ Deno.test("inferSpec() keeps to the methods that were asked for", () => {
   );
   assert.match(
     refusal(() => inferSpec(request({ methods: ["gpu_only"] }), small, plugins)),
-    /no method can run here.*gpu_only needs a GPU/,
+    /no method can run here: gpu_only: gpu_only needs a GPU.*/,
+    "the reasons of others are not asked for",
   );
 });
 
