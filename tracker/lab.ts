@@ -21,7 +21,7 @@ import { type ArtifactStore, openArtifactStore } from "./artifacts/artifact_stor
 import { openFolderCache } from "./artifacts/folder_cache.ts";
 import { checkRequest } from "./check_request.ts";
 import { checkStudy } from "./check_study.ts";
-import { withEarlierLadder } from "./data/earlier_ladder.ts";
+import { recordedStudies, withEarlierLadder } from "./data/earlier_ladder.ts";
 import { withFoundTasks } from "./data/find_tasks.ts";
 import { inspectDataset } from "./data/inspect_dataset.ts";
 import { discoverPlugins } from "./discover.ts";
@@ -363,7 +363,7 @@ async function sessionOf(
   const tools = toolsWith(opened, plugins, { offline, trusting: asked.trust_remote_code });
   const runner = setUpRunner(opened, tools, study_id, asked);
   const { facts, baseline, student } = await gatherFacts(tools, runner, asked, opened.gguf);
-  const there = await store.current();
+  const there = asked.samples.ladder === undefined ? null : await recordedStudies(store);
   const { request, assumptions } = await withEarlierLadder(asked, facts, study_id, there);
   const refusal = memoryRefusal(facts) ?? budgetRefusal(request, facts.device);
   if (refusal !== null) throw new UsageError(refusal);

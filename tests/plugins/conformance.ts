@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
+import { cp, mkdtemp } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -160,8 +160,9 @@ function proposals({ agent, method }: RegisteredMethod, { facts }: TinyWorld): R
 function checkProposals(entry: RegisteredMethod, world: TinyWorld): void {
   const first = proposals(entry, world);
   assert.deepEqual(proposals(entry, world), first);
-  // Alone, it would learn from the uncompressed model what that model knows already.
-  const alone = entry.method.needs.teacher !== true;
+  // Alone, it would learn from the uncompressed model what that model knows, or lead back to it.
+  const { teacher, reference } = entry.method.needs;
+  const alone = teacher !== true && reference !== true;
   assert.equal(first.length > 1, alone, `${entry.method.name} proposes ${first.length} tries`);
   for (const action of first) {
     const verdict = checkStrategy([action], [entry], world.facts);
@@ -318,13 +319,16 @@ function applyRequest(
     ...(method.needs.teacher === true
       ? { original_dir: world.model_dir, original_cache: join(world.folder, "teacher") }
       : {}),
+    ...(method.needs.reference === true ? { reference_dir: join(world.folder, "before") } : {}),
   } as const;
 }
 
 async function runApply(entry: RegisteredMethod, params: Action["params"], world: TinyWorld) {
   const directory = await mkdtemp(join(world.folder, `${entry.method.name}-`));
   const request = applyRequest(entry, params, directory, world);
-  const { environment } = entry.method.needs;
+  const { environment, reference } = entry.method.needs;
+  // A model that was rounded to what it was already: the factors have nothing to take back.
+  if (reference) await cp(world.model_dir, join(world.folder, "before"), { recursive: true });
   return { answer: await world.client.run(request, { environment }), directory };
 }
 

@@ -4,8 +4,23 @@ import {
   ladderByAgreement,
   type SeenAgreement,
   type StudyRequest,
+  UsageError,
 } from "../../core/mod.ts";
+import type { LabStore } from "../lab_store.ts";
 import type { Store } from "../store/store.ts";
+
+/**
+ * The store, where studies are recorded in it; null: none is yet. What else keeps it from being read is
+ * told where the study opens it to write.
+ */
+export async function recordedStudies(store: LabStore): Promise<Store | null> {
+  try {
+    return await store.current();
+  } catch (error) {
+    if (error instanceof UsageError) return null;
+    throw error;
+  }
+}
 
 /** How well the rungs of earlier studies ordered trials, the latest study first. */
 const AGREEMENTS = `

@@ -58,7 +58,11 @@ Deno.test("every recipe of the space is one that the methods take, or is refused
   const begun = points.map(({ cut, recover }) => `${cut} ${recover}`)
     .filter((name, index, all) => name !== all[index - 1]);
   assert.equal(begun[0], "none undefined");
-  assert.equal(new Set(begun).size, begun.length, "one beginning after the other is recorded whole");
+  assert.equal(
+    new Set(begun).size,
+    begun.length,
+    "one beginning after the other is recorded whole",
+  );
 });
 
 const HEAD: TableHead = {

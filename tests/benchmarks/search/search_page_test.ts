@@ -24,7 +24,10 @@ Deno.test("a share is reached at the first budget whose median has it, or never"
 });
 
 Deno.test("the tables have each sampler, the best rival, and how many trials ours takes for as much", () => {
-  assert.match(problemTable(runs, "hill"), /\| slow \| 12\.0 \| 24\.0 \| 40\.0 \| 40\.0 \| 3\.0 \|/);
+  assert.match(
+    problemTable(runs, "hill"),
+    /\| slow \| 12\.0 \| 24\.0 \| 40\.0 \| 40\.0 \| 3\.0 \|/,
+  );
   assert.match(halfTable(runs, compared), /\| hill \| slow \| 40\.0 \| 50 \|/);
   const ahead = halfTable(runs, { ours: "slower", own: ["slower"] });
   assert.match(ahead, /\| hill \| auto \| 81\.0 \| not in 200 \|/);
@@ -36,6 +39,8 @@ Deno.test("the tables have each sampler, the best rival, and how many trials our
 Deno.test("the figure has a panel for each problem and a line for each sampler that is drawn", () => {
   const other = runs.map((one) => ({ ...one, problem: "valley" }));
   const svg = searchFigure([...runs, ...other], ["auto", "slow"]);
-  for (const word of ["hill: ", "valley: ", ">auto<", ">slow<"]) assert.ok(svg.includes(word), word);
+  for (const word of ["hill: ", "valley: ", ">auto<", ">slow<"]) {
+    assert.ok(svg.includes(word), word);
+  }
   assert.ok(!svg.includes("slower"));
 });
