@@ -1,18 +1,14 @@
-import { ignoreUnless } from "../run/counts.ts";
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { createBackendClient } from "../../python-backends/client.ts";
-import { fill, mayMount, mountDisk } from "../fixtures/small_disk.ts";
+import { fill, mountDisk, unlessMountable } from "../fixtures/small_disk.ts";
 import { trainedTinyModel } from "../tiny_model.ts";
 
 /** Bytes left when the export begins: of its 0.7 MB nothing finds room, or the weights alone do. */
 for (const left of [0, 600_000]) {
   Deno.test({
     name: `a disk with ${left} bytes left for an export is named, and nothing of it is left`,
-    ignore: ignoreUnless(
-      await mayMount(),
-      "no small file system can be mounted here: run as root, with the right to mount",
-    ),
+    ignore: await unlessMountable(),
     async fn() {
       await using disk = await mountDisk("60m");
       const client = createBackendClient();

@@ -1,16 +1,14 @@
 /** What goes wrong where a model is cut and trained, through one whole study: each a sentence and a
  * marked trial, nothing half-written, and the study goes on. */
-import { ignoreUnless } from "../run/counts.ts";
 import assert from "node:assert/strict";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { Action, StudyEvent, Trial } from "../../core/mod.ts";
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import { openLab, silentAsk } from "../../tracker/mod.ts";
-import { family } from "../fixtures/killed_study.ts";
-import { fill, mayMount, mountDisk } from "../fixtures/small_disk.ts";
+import { killWorkers } from "../fixtures/killed_study.ts";
+import { fill, mountDisk, unlessMountable } from "../fixtures/small_disk.ts";
 import { shareDefaultEnvironment, withVariables } from "../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
@@ -41,21 +39,6 @@ const RECIPES: Record<string, Action[]> = {
 };
 const NAMES = Object.keys(RECIPES);
 const nameOf = (trial_id: string) => NAMES[Number(trial_id.slice(-2)) - 1] ?? "baseline";
-
-/** Kills the workers of this process, not the nurseries that fork them. */
-async function killWorkers(): Promise<void> {
-  const [, ...below] = await family(process.pid);
-  for (const one of below) {
-    const [, ...workers] = await family(one);
-    for (const pid of workers) {
-      try {
-        process.kill(pid, "SIGKILL");
-      } catch {
-        // it ended by itself meanwhile
-      }
-    }
-  }
-}
 
 /** Fills the disk in the midst of one training, kills the worker in the midst of another. */
 function troubles(disk: string) {
@@ -88,10 +71,7 @@ const SAID: Record<string, [state: Trial["state"], said: RegExp]> = {
 Deno.test({
   name:
     "a rank, a pattern, a ratio, a rate, NaN, a full disk, a kill: each is told, the rest goes on",
-  ignore: ignoreUnless(
-    await mayMount(),
-    "no small file system can be mounted here: run as root, with the right to mount",
-  ),
+  ignore: await unlessMountable(),
   async fn() {
     await shareDefaultEnvironment();
     await using disk = await mountDisk("400m");

@@ -1,10 +1,9 @@
-import { ignoreUnless } from "../run/counts.ts";
 import assert from "node:assert/strict";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { openLab, silentAsk } from "../../tracker/mod.ts";
 import { checkStore } from "../../tracker/store/check_store.ts";
-import { fill, mayMount, mountDisk } from "../fixtures/small_disk.ts";
+import { fill, mountDisk, unlessMountable } from "../fixtures/small_disk.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
 const rounding = (group_size: number) => ({
@@ -13,10 +12,7 @@ const rounding = (group_size: number) => ({
 
 Deno.test({
   name: "a trial whose samples find no room fails under that name; the study goes on and is whole",
-  ignore: ignoreUnless(
-    await mayMount(),
-    "no small file system can be mounted here: run as root, with the right to mount",
-  ),
+  ignore: await unlessMountable(),
   async fn() {
     const store = temporaryFolder("samples");
     await Deno.mkdir(join(store, "samples"));

@@ -1,17 +1,15 @@
 /** Stages whose real workers go wrong in every way: one ledger tells all, and the good one is shipped. */
-import { ignoreUnless } from "../run/counts.ts";
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { replayStudy, type StageDecision, stagesRequest } from "../../core/mod.ts";
 import { artifactId } from "../../tracker/artifacts/artifact_files.ts";
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import { openLab, silentAsk } from "../../tracker/mod.ts";
-import { answers, family, taskFile } from "../fixtures/killed_study.ts";
-import { fill, mayMount, mountDisk } from "../fixtures/small_disk.ts";
+import { answers, killWorkers, taskFile } from "../fixtures/killed_study.ts";
+import { fill, mountDisk, unlessMountable } from "../fixtures/small_disk.ts";
 import { shareDefaultEnvironment, withVariables } from "../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
@@ -55,26 +53,10 @@ async function writeTask(folder: string): Promise<string> {
   return path;
 }
 
-/** Kills the workers of this process, not the nursery that forks them. */
-async function killWorkers(): Promise<void> {
-  const [, nursery] = await family(process.pid);
-  const [, ...workers] = nursery === undefined ? [] : await family(nursery);
-  for (const pid of workers) {
-    try {
-      process.kill(pid, "SIGKILL");
-    } catch {
-      // it ended by itself meanwhile
-    }
-  }
-}
-
 Deno.test({
   name:
     "crash, hang, NaN, the parent again, a full disk, a benchmark that dies: the good stage ships",
-  ignore: ignoreUnless(
-    await mayMount(),
-    "no small file system can be mounted here: run as root, with the right to mount",
-  ),
+  ignore: await unlessMountable(),
   async fn() {
     await shareDefaultEnvironment();
     await using disk = await mountDisk("400m");

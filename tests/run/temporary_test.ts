@@ -1,10 +1,9 @@
-import { ignoreUnless } from "./counts.ts";
 import assert from "node:assert/strict";
 import { execa } from "execa";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { mayMount } from "../fixtures/small_disk.ts";
+import { unlessMountable } from "../fixtures/small_disk.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 import { inTemporaryFolder } from "./temporary.ts";
 
@@ -28,10 +27,7 @@ Deno.test("inTemporaryFolder() removes what a run and its processes leave, also 
 
 Deno.test({
   name: "inTemporaryFolder() unmounts the disks that killed tests leave",
-  ignore: ignoreUnless(
-    await mayMount(),
-    "no small file system can be mounted here: run as root, with the right to mount",
-  ),
+  ignore: await unlessMountable(),
   async fn() {
     const outer = await inTemporaryFolder(async () => {
       const outer = join(tmpdir(), "outer");

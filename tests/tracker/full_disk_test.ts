@@ -14,7 +14,7 @@ import { findHome } from "../../tracker/home.ts";
 import { applyAction } from "../../tracker/runner/apply_action.ts";
 import { createStageRunner, type StageRunner } from "../../tracker/runner/stage_runner.ts";
 import { openStore } from "../../tracker/store/store.ts";
-import { fill, mayMount, mountDisk } from "../fixtures/small_disk.ts";
+import { fill, mountDisk, unlessMountable } from "../fixtures/small_disk.ts";
 import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 import { adoptTinyModel, trainedTinyModel } from "../tiny_model.ts";
@@ -22,7 +22,7 @@ import { smallFacts } from "../core/spec_fixtures.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-const ignore = !await mayMount();
+const ignore = await unlessMountable();
 
 const artifactsIn = (folder: string) =>
   readdirSync(folder).filter((name) => /^[0-9a-f]{16}$/.test(name));

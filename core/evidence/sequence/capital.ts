@@ -13,7 +13,7 @@ const PRIOR_SAMPLES = 25;
 const PRIOR_SQUARE = 0.1;
 
 /** A bet risks at most this share of the capital. */
-const LARGEST_STAKE = 0.9;
+export const LARGEST_STAKE = 0.9;
 
 /** What is left of a population below this share is nothing: sums of shares are not exact. */
 const NOTHING_LEFT = 1e-9;
@@ -55,8 +55,13 @@ function meanLeft(m: number, side: Side, { share, part }: Taken): number {
   return side * (share === 0 ? m : (m - part) / (1 - share));
 }
 
-/** The four bets on the next batch, before its stakes are cut: only what came before decides them. */
-function betsAfter({ count, sum, squares }: Taken): number[] {
+/**
+ * The four bets on the next batch, before its stakes are cut: only what came before decides them, so many
+ * values with their sum and their squares' sum.
+ */
+export function betsAfter(
+  { count, sum, squares }: { count: number; sum: number; squares: number },
+): number[] {
   const seen = PRIOR_SAMPLES + count;
   const variance = (PRIOR_SAMPLES * PRIOR_SQUARE + squares) / seen - (sum / seen) ** 2;
   return DISTANCES.map((distance) => distance / (variance + distance ** 2));
@@ -71,7 +76,7 @@ function take(taken: Taken, { difference, times, share }: Draw): void {
 }
 
 /** ln of the mixture, from the ln of each bet's own capital. */
-function mixed(logs: readonly number[]): number {
+export function mixedLog(logs: readonly number[]): number {
   const top = Math.max(...logs);
   return top + Math.log(logs.reduce((sum, log, j) => sum + WEIGHTS[j]! * Math.exp(log - top), 0));
 }
@@ -97,7 +102,7 @@ export function logCapitals(sequence: DrawnSequence, m: number, side: Side): num
       }
       take(taken, draw);
     }
-    path.push(ended ?? mixed(logs));
+    path.push(ended ?? mixedLog(logs));
   }
   return path;
 }

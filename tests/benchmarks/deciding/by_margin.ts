@@ -4,8 +4,8 @@
  * change; a bad guess costs samples only.
  */
 import { BATCH, LEVEL, seededRandom } from "../../../core/mod.ts";
-import { bettor, PRIOR_VARIANCE, sureOf, varianceOf } from "./bettor.ts";
-import type { Decided } from "./simulate.ts";
+import { bettor, sureOf } from "./bettor.ts";
+import { type Decided, shuffle, studiesDecided } from "./simulate.ts";
 
 /** Fifths of a benchmark by the original's margin, the least sure first: share that changes. */
 export const FLIPS_BY_FIFTH = [0.3, 0.12, 0.05, 0.02, 0.01] as const;
@@ -35,13 +35,6 @@ export function fifthsOf(population: number, drop: number): Int8Array[] {
   });
 }
 
-function shuffle(values: Int8Array, random: () => number): void {
-  for (let i = values.length - 1; i > 0; i--) {
-    const j = Math.floor(random() * (i + 1));
-    [values[i], values[j]] = [values[j]!, values[i]!];
-  }
-}
-
 /** One study: the verdict with its samples. `rates`: how often a fifth's samples are drawn, beside each other. */
 export function decideByMargin(
   fifths: Fifths,
@@ -53,7 +46,6 @@ export function decideByMargin(
   const taken = fifths.map(() => 0);
   const [above, below] = [bettor(1), bettor(-1)];
   let [sum, count, squares, sumOfZ] = [0, 0, 0, 0];
-  let variance = PRIOR_VARIANCE;
   while (count < population) {
     const left = fifths.map((one, i) => one.length - taken[i]!);
     const weight = left.map((n, i) => n * rates[i]!);
@@ -69,15 +61,15 @@ export function decideByMargin(
     const mean = (limit - sum / population) / share;
     const sure = sureOf(mean);
     if (sure !== null) return { met: sure, n: count };
-    above.bet(z, mean, most, variance);
-    below.bet(z, mean, most, variance);
+    above.bet(z, mean, most);
+    below.bet(z, mean, most);
     taken[part]!++;
     count++;
     sum += difference;
     squares += z ** 2;
     sumOfZ += z;
     if (count % BATCH !== 0) continue;
-    variance = varianceOf(count, sumOfZ, squares);
+    for (const one of [above, below]) one.learn({ count, sum: sumOfZ, squares });
     if (above.log() >= Math.log(1 / LEVEL)) return { met: false, n: count };
     if (below.log() >= Math.log(1 / LEVEL)) return { met: true, n: count };
   }
@@ -95,19 +87,8 @@ export function simulateByMargin(
   const random = seededRandom(seed);
   const population = fifths.reduce((sum, one) => sum + one.length, 0);
   const truth = fifths.flatMap((one) => [...one]).reduce((sum, d) => sum + d, 0) / population;
-  const taken: number[] = [];
-  let wrong = 0;
-  for (let study = 0; study < studies; study++) {
+  return studiesDecided(studies, truth <= limit + 1e-12, () => {
     for (const one of fifths) shuffle(one, random);
-    const { met, n } = decideByMargin(fifths, rates, limit, random);
-    taken.push(n);
-    wrong += met === (truth <= limit + 1e-12) ? 0 : 1;
-  }
-  taken.sort((a, b) => a - b);
-  return {
-    wrong: wrong / studies,
-    decided: 1,
-    median: taken[Math.floor(studies / 2)]!,
-    most: taken[Math.floor(0.9 * studies)]!,
-  };
+    return decideByMargin(fifths, rates, limit, random);
+  });
 }

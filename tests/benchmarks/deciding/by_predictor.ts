@@ -5,8 +5,8 @@
  * falls. Valid whatever the predictor is; a bad one costs samples only.
  */
 import { BATCH, LEVEL, seededRandom } from "../../../core/mod.ts";
-import { bettor, PRIOR_VARIANCE, sureOf, varianceOf } from "./bettor.ts";
-import { benchmarkOf, type Decided, type Setting } from "./simulate.ts";
+import { bettor, sureOf } from "./bettor.ts";
+import { benchmarkOf, type Decided, type Setting, shuffle, studiesDecided } from "./simulate.ts";
 
 /** A benchmark: each sample's difference, and the difference that a predictor expects of it. */
 export interface Predicted {
@@ -46,7 +46,7 @@ export function decideByPredictor(
   let [sum, sumOfZ, squares] = [0, 0, 0];
   // Of the pairs so far: how much of the predictor to take off.
   let [both, own] = [BELIEVED * 0.01, BELIEVED * 0.01];
-  let [omega, variance] = [1, PRIOR_VARIANCE];
+  let omega = 1;
   for (let n = 0; n < population;) {
     const rest = population - n;
     const mean = (population * limit - sum) / rest;
@@ -56,8 +56,8 @@ export function decideByPredictor(
     const apart = f - left / rest;
     const z = d - omega * apart;
     const most = 1 + omega * (high - low);
-    above.bet(z, mean, most, variance);
-    below.bet(z, mean, most, variance);
+    above.bet(z, mean, most);
+    below.bet(z, mean, most);
     n++;
     sum += d;
     left -= f;
@@ -66,7 +66,7 @@ export function decideByPredictor(
     both += d * apart;
     own += apart ** 2;
     if (n % BATCH !== 0) continue;
-    variance = varianceOf(n, sumOfZ, squares);
+    for (const one of [above, below]) one.learn({ count: n, sum: sumOfZ, squares });
     omega = Math.min(1.5, Math.max(0, both / own));
     if (above.log() >= Math.log(1 / LEVEL)) return { met: false, n };
     if (below.log() >= Math.log(1 / LEVEL)) return { met: true, n };
@@ -82,25 +82,11 @@ export function simulateByPredictor(
   seed: number,
 ): Decided {
   const random = seededRandom(seed);
-  const population = benchmark.differences.length;
-  const order = Uint32Array.from({ length: population }, (_, i) => i);
-  const truth = Array.from(benchmark.differences).reduce((sum, d) => sum + d, 0) / population;
-  const taken: number[] = [];
-  let wrong = 0;
-  for (let study = 0; study < studies; study++) {
-    for (let i = population - 1; i > 0; i--) {
-      const j = Math.floor(random() * (i + 1));
-      [order[i], order[j]] = [order[j]!, order[i]!];
-    }
-    const { met, n } = decideByPredictor(benchmark, order, limit);
-    taken.push(n);
-    wrong += met === (truth <= limit + 1e-12) ? 0 : 1;
-  }
-  taken.sort((a, b) => a - b);
-  return {
-    wrong: wrong / studies,
-    decided: 1,
-    median: taken[Math.floor(studies / 2)]!,
-    most: taken[Math.floor(0.9 * studies)]!,
-  };
+  const { length } = benchmark.differences;
+  const order = Uint32Array.from({ length }, (_, i) => i);
+  const truth = Array.from(benchmark.differences).reduce((sum, d) => sum + d, 0) / length;
+  return studiesDecided(studies, truth <= limit + 1e-12, () => {
+    shuffle(order, random);
+    return decideByPredictor(benchmark, order, limit);
+  });
 }

@@ -43,7 +43,7 @@ export function benchmarkOf({ population, flips, drop }: Setting): Int8Array {
 }
 
 /** Fisher and Yates, in place. */
-function shuffle(values: Int8Array, random: () => number): void {
+export function shuffle(values: Int8Array | Uint32Array, random: () => number): void {
   for (let i = values.length - 1; i > 0; i--) {
     const j = Math.floor(random() * (i + 1));
     [values[i], values[j]] = [values[j]!, values[i]!];
@@ -129,29 +129,49 @@ export function simulateDifferences(
   const random = seededRandom(seed);
   const truth = differences.reduce((sum, d) => sum + d, 0) / differences.length;
   const within = truth <= limit + 1e-12;
-  const found = Object.keys(deciders).map(() => ({ wrong: 0, decided: 0, taken: [] as number[] }));
+  const counts = Object.keys(deciders).map(() => tally(within));
   for (let study = 0; study < studies; study++) {
     shuffle(differences, random);
     for (const [i, decide] of Object.values(deciders).entries()) {
-      const verdict = decide(differences);
-      const own = found[i]!;
-      own.taken.push(verdict?.n ?? differences.length);
-      own.decided += verdict === null ? 0 : 1;
-      own.wrong += verdict !== null && verdict.met !== within ? 1 : 0;
+      counts[i]!.add(decide(differences), differences.length);
     }
   }
-  return Object.fromEntries(
-    Object.keys(deciders).map((name, i) => {
-      const { wrong, decided, taken } = found[i]!;
+  return Object.fromEntries(Object.keys(deciders).map((name, i) => [name, counts[i]!.decided()]));
+}
+
+/** One way of deciding over so many studies, each of which ends with a verdict. */
+export function studiesDecided(
+  studies: number,
+  within: boolean,
+  decide: () => { met: boolean; n: number },
+): Decided {
+  const count = tally(within);
+  for (let study = 0; study < studies; study++) count.add(decide(), 0);
+  return count.decided();
+}
+
+/** Counts verdicts of studies. `within`: whether the drop really is within the limit. */
+function tally(within: boolean) {
+  const taken: number[] = [];
+  let [wrong, decided] = [0, 0];
+  return {
+    /** `all`: the samples that were taken where it stays open. */
+    add(verdict: { met: boolean; n: number } | null, all: number): void {
+      taken.push(verdict?.n ?? all);
+      decided += verdict === null ? 0 : 1;
+      wrong += verdict !== null && verdict.met !== within ? 1 : 0;
+    },
+    decided(): Decided {
       taken.sort((a, b) => a - b);
-      return [name, {
+      const studies = taken.length;
+      return {
         wrong: wrong / studies,
         decided: decided / studies,
         median: taken[Math.floor(studies / 2)]!,
         most: taken[Math.floor(0.9 * studies)]!,
-      }];
-    }),
-  );
+      };
+    },
+  };
 }
 
 /** The true drops at which coverage is shown: on both sides of the limit of 0.02, and on it. */

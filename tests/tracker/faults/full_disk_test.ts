@@ -5,12 +5,12 @@ import { sha256Text } from "../../../tracker/storage/file_hash.ts";
 import { isDiskFull } from "../../../tracker/storage/storage_error.ts";
 import { openStore, rebuildDatabase } from "../../../tracker/store/store.ts";
 import { contents } from "../../fixtures/stores/contents.ts";
-import { fill, mayMount, mountDisk } from "../../fixtures/small_disk.ts";
+import { fill, mountDisk, unlessMountable } from "../../fixtures/small_disk.ts";
 import { numbered } from "../../fixtures/stores/kill_rounds.ts";
 import { AT, studyRecords } from "../../fixtures/stores/records.ts";
 
 /** Where nobody may mount, points_test.ts and store_damage_test.ts limit a file's size instead. */
-const ignore = !await mayMount();
+const ignore = await unlessMountable();
 
 Deno.test({
   name: "A journal on a full disk refuses in a sentence, keeps what it acknowledged, and goes on",
