@@ -75,7 +75,7 @@ export * from "./schemas/facts.ts";
 export * from "./schemas/hub/push.ts";
 export * from "./schemas/failure.ts";
 export * from "./schemas/fidelity.ts";
-export * from "./schemas/found_task.ts";
+export * from "./schemas/data/found_task.ts";
 export * from "./schemas/imported.ts";
 export * from "./schemas/journal.ts";
 export * from "./schemas/measurement.ts";

@@ -1,7 +1,7 @@
 import type { Action, KnobValue } from "../schemas/action.ts";
 import type { DataKind } from "../schemas/artifact.ts";
 import type { Facts, ModelFacts } from "../schemas/facts.ts";
-import type { GroupMember } from "../schemas/found_task.ts";
+import type { GroupMember } from "../schemas/data/found_task.ts";
 import type { SampleResult } from "../schemas/measurement.ts";
 import type { Answer, EarlierTrial, MethodBelief, SearchBudget } from "../schemas/proposal.ts";
 import type { Spec } from "../schemas/spec.ts";

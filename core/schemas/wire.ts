@@ -16,11 +16,12 @@ import { Endpoint, RefusedTask } from "./endpoint.ts";
 import { CarbonIntensity, CpuPower, EnergyReading } from "./energy.ts";
 import { DeviceFacts, ModelFacts, OwnFacts } from "./facts.ts";
 import { Fidelity } from "./fidelity.ts";
-import { FoundTask, GroupMember } from "./found_task.ts";
+import { FoundTask, GroupMember } from "./data/found_task.ts";
 import { declared } from "../metrics/metric_table.ts";
 import { Measurement, Numerics } from "./measurement.ts";
 import { PushRequest, PushResult } from "./hub/push.ts";
 import { MixRequest, MixResult } from "./layers/mix.ts";
+import { PreparedData } from "./data/prepared_data.ts";
 
 /**
  * The wire between the core and a Python worker: one JSON request on stdin, events as
@@ -140,7 +141,9 @@ export const StageRequest = z.discriminatedUnion("stage", [
     stage: z.literal("prepare_data"),
     model_dir: z.string().nullable().describe("whose tokenizer is taken; null: none is needed"),
     tasks: z.array(WireTask),
-    calibration_path: z.string().nullable().describe(".jsonl(.gz) of {text}; null: shipped text"),
+    calibration_path: z.string().nullable().describe(
+      ".jsonl(.gz) of {text} or {prompt, answer}; null: shipped",
+    ),
     calibration_windows: z.int(),
     calibration_tokens: z.int().describe("tokens per window"),
     output_dir: z.string(),
@@ -148,7 +151,9 @@ export const StageRequest = z.discriminatedUnion("stage", [
     sample_seed: z.int().describe("draws the order in which rows are taken"),
     sample_seeds: z.record(z.string(), z.int()).describe("of tasks that have one of their own"),
     training: z.strictObject({
-      path: z.string().nullable().describe("of {text} or {prompt, answer}; null: shipped"),
+      path: z.string().nullable().describe(
+        ".jsonl(.gz) of {text} or {prompt, answer}; null: shipped",
+      ),
       windows: z.int(),
       tokens: z.int().describe("tokens per window"),
     }).nullable().optional().describe("absent: no method trains"),
@@ -169,12 +174,16 @@ export const StageRequest = z.discriminatedUnion("stage", [
     seed: z.int(),
     python_path: z.string().nullable().describe("a third party's Python half: its .py file"),
     training_path: z.string().nullable().optional().describe("written by prepare_data"),
-    work_dir: z.string().nullable().optional().describe("its own: a killed run goes on from it"),
+    work_dir: z.string().nullable().optional().describe(
+      "the action's own folder: what a killed run left in it is found by the next one",
+    ),
     parent_id: z.string().optional().describe("the parent's: a setting names its weights by it"),
     original_dir: z.string().nullable().optional().describe("the study's uncompressed model"),
     original_cache: z.string().nullable().optional().describe("what that model answers, kept"),
     student_dir: z.string().nullable().optional().describe("the smaller one that was named"),
-    reference_dir: z.string().nullable().optional().describe("before it was rounded, pruned"),
+    reference_dir: z.string().nullable().optional().describe(
+      "the model before the latest actions that rounded or pruned the parent",
+    ),
     layer_cache: z.string().nullable().optional().describe("the parent's rounded layers, kept"),
     device: z.enum(["cpu", "cuda"]).optional().describe("whose energy is counted; absent: cpu"),
     cpu_power: CpuPower.nullable().optional().describe("by which an estimate of it counts"),
@@ -316,27 +325,7 @@ export const StageResults = {
   suggest: z.strictObject({
     points: z.array(z.record(z.string(), KnobValue)),
   }),
-  prepare_data: z.strictObject({
-    calibration_path: z.string(),
-    calibration_ids: z.array(z.string()),
-    calibration_sha256: z.string(),
-    calibration_unlike: z.string().nullable().optional().describe("why it looks foreign"),
-    training: z.strictObject({
-      path: z.string(),
-      ids: z.array(z.string()),
-      sha256: z.string(),
-      unlike: z.string().nullable().optional().describe("as calibration_unlike"),
-    }).nullable().optional(),
-    tasks: z.array(z.strictObject({
-      task: z.string(),
-      rows: z.int().describe("rows that the task has"),
-      data_sha256: z.string(),
-      order: z.array(z.int()).describe("every row number once, as the seed drew them"),
-      groups: z.array(z.string()).nullable().describe("of every row; null: the task has none"),
-    })),
-    /** Tasks whose data are broken or not to be had. */
-    refused: z.array(z.strictObject({ task: z.string(), reason: z.string() })),
-  }),
+  prepare_data: PreparedData,
   sensitivity: z.strictObject({ layers: z.array(LayerScore) }),
   read_scores: ReadScores,
   mix: MixResult,

@@ -1,7 +1,7 @@
 import { reportedName } from "../metrics/metric_table.ts";
 import type { Task } from "../contract/plugin.ts";
 import { UsageError } from "../errors.ts";
-import type { FoundTask } from "../schemas/found_task.ts";
+import type { FoundTask } from "../schemas/data/found_task.ts";
 
 /** Samples of the fast evaluation where a task does not say. */
 const PROXY_SAMPLES = 100;
