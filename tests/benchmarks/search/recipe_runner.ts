@@ -16,6 +16,7 @@ import {
 import { type BackendClient, createBackendClient } from "../../../python-backends/client.ts";
 import { discoverPlugins } from "../../../tracker/discover.ts";
 import { KEEP_MEMORY, meanAndError, startDivergence } from "./recipe_divergence.ts";
+import { type Made, maker } from "./recipe_maker.ts";
 import { actionsOf } from "./recipe_space.ts";
 import type { RecordedTable } from "./recorded_problem.ts";
 
@@ -27,13 +28,6 @@ const PASSING = ["cancelled", "crash", "disk_full", "out_of_memory", "stall", "t
 const RUNTIME = "openvino";
 
 type Recorded = Omit<RecordedTable["rows"][number], "point">;
-
-/** A directory that a chain of actions ended in. */
-interface Made {
-  readonly directory: string;
-  readonly size_bytes: number;
-  readonly seconds: number;
-}
 
 /** Runs recipes of one model. */
 export interface RecipeRunner {
@@ -119,29 +113,15 @@ async function shared(bench: Bench, parent: Made, action: ResolvedAction, name: 
   return { directory: kept, ...JSON.parse(await readFile(note, "utf8")) };
 }
 
-interface Step {
-  readonly action: string;
-  readonly made: Made;
-}
-
-/** Makes recipes in turn: what one has in common with the one before it is not made again. */
-function maker(bench: Bench, original: Made) {
-  let before: Step[] = [];
-  return async (actions: readonly ResolvedAction[]): Promise<Made> => {
-    const keys = actions.map((action) => JSON.stringify(action));
-    const alike = keys.findIndex((key, index) => before[index]?.action !== key);
-    before = before.slice(0, alike < 0 ? keys.length : alike);
-    for (const [index, action] of actions.entries()) {
-      if (index < before.length) continue;
-      const parent = before.at(-1)?.made ?? original;
-      const name = actions.slice(0, index + 1).map(({ method }) => method).join("-");
-      const made = SHARED.includes(action.agent)
-        ? await shared(bench, parent, action, name)
-        : await apply(bench, parent, action, join(bench.home, "made", String(index)));
-      before.push({ action: keys[index]!, made });
-    }
-    return before.at(-1)?.made ?? original;
-  };
+/** Makes recipes of a bench in turn. */
+function makerOf(bench: Bench, original: Made) {
+  return maker(
+    original,
+    (parent, action, { index, name }) =>
+      SHARED.includes(action.agent)
+        ? shared(bench, parent, action, name)
+        : apply(bench, parent, action, join(bench.home, "made", String(index))),
+  );
 }
 
 async function prepare(home: string, model: "demo" | "tiny"): Promise<Bench> {
@@ -205,7 +185,7 @@ export async function startRecipes(home: string, model: "demo" | "tiny"): Promis
     size_bytes: await weightBytes(original),
     seconds: 0,
   };
-  const make = maker(bench, untouched);
+  const make = makerOf(bench, untouched);
   const refused = (reason: string): Recorded => ({ values: null, reason });
   return {
     facts,

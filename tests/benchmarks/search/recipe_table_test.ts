@@ -7,6 +7,7 @@ import {
   checkStrategy,
   pointKey,
   resolveActions,
+  type ResolvedAction,
   type SpacePoint,
 } from "../../../core/mod.ts";
 import { discoverPlugins } from "../../../tracker/discover.ts";
@@ -14,6 +15,7 @@ import { smallFacts } from "../../core/spec_facts.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 import { OWN_SAMPLERS } from "./own_samplers.ts";
 import { meanAndError } from "./recipe_divergence.ts";
+import { maker } from "./recipe_maker.ts";
 import { actionsOf, recipePoints, RECIPES } from "./recipe_space.ts";
 import { mergeTables, partOf, partPoints, recordTable, type TableHead } from "./recipe_table.ts";
 import { readRecordedProblem, RecordedTable } from "./recorded_problem.ts";
@@ -143,6 +145,34 @@ Deno.test("the table that is kept is of this space, and no sampler uses it up", 
     const run = runAlgorithm(problem, { name, algorithm }, { seed: 0, trials: 30 });
     assert.ok(run.curve.length === 3 && run.curve[2]! <= 1 + 1e-9, `${name}: ${run.curve}`);
   }
+});
+
+Deno.test("what two recipes in turn begin with is made once, by all of its knobs, and not after it failed", async () => {
+  const made: string[] = [];
+  const make = maker({ directory: "original", size_bytes: 0, seconds: 0 }, (parent, action) => {
+    if (action.method === "broken") return Promise.reject(new Error("broken"));
+    const directory = `${parent.directory}>${action.method}${action.params["bits"]}`;
+    made.push(directory);
+    return Promise.resolve({ directory, size_bytes: 1, seconds: parent.seconds + 1 });
+  });
+  const action = (method: string, bits: number): ResolvedAction => (
+    { agent: "quantization", method, params: { bits }, resolved: [] }
+  );
+  const [a4, a3, b8] = [action("a", 4), action("a", 3), action("b", 8)];
+  const directories: string[] = [];
+  for (const recipe of [[a4], [a4, b8], [a3, b8], [], [a3, b8]]) {
+    directories.push((await make(recipe)).directory);
+  }
+  assert.deepEqual(directories, [
+    ...["original>a4", "original>a4>b8", "original>a3>b8", "original", "original>a3>b8"],
+  ]);
+  assert.deepEqual(made, [
+    ...["original>a4", "original>a4>b8", "original>a3", "original>a3>b8"],
+    ...["original>a3", "original>a3>b8"],
+  ]);
+  await assert.rejects(make([a3, action("broken", 1)]), /broken/);
+  assert.equal((await make([a3, b8])).directory, "original>a3>b8");
+  assert.equal(made.length, 7, "of the one that failed its beginning stood, its end was made");
 });
 
 Deno.test("the standard error is that of a mean of windows", () => {
