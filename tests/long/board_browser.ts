@@ -3,17 +3,15 @@
  * and pages of another address. It needs Chromium (`apt-get install chromium`).
  */
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { JournalRecord } from "../../core/mod.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
+import { inBrowser, launchBrowser } from "../fixtures/chromium.ts";
 import { type TestBoard, testBoard } from "../fixtures/stores/board.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { STUDY, studyRecords, trialRecords } from "../fixtures/stores/records.ts";
 
-const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
-  .find((path) => existsSync(path));
 const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>'`;
 
 /** A browser that came in by the printed address; whatever goes wrong on a page is collected. */
@@ -191,13 +189,8 @@ async function walk(browser: Browser, test: TestBoard, store: Store): Promise<vo
 }
 
 Deno.test({
-  name: CHROMIUM === undefined
-    ? "The board in a browser: left out as Chromium is not installed (apt-get install chromium)"
-    : "The board in a browser",
-  ignore: CHROMIUM === undefined,
-  // The browser's driver keeps handles of its own until the process ends.
-  sanitizeResources: false,
-  sanitizeOps: false,
+  name: "The board in a browser",
+  ...inBrowser(),
   fn: () =>
     inDirectory(async (root) => {
       const at = join(root, "store");
@@ -207,10 +200,7 @@ Deno.test({
         studyRecords("live")[0]!,
       ];
       await using test = testBoard(root, [at]);
-      await using browser = await chromium.launch({
-        executablePath: CHROMIUM!,
-        args: ["--no-sandbox", "--disable-gpu"],
-      });
+      await using browser = await launchBrowser();
       {
         await using store = await openStore(at, { write: true });
         await Promise.all(records.map((record) => store.record(record)));

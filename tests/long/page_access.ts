@@ -4,20 +4,17 @@
  */
 import axe from "axe-core";
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { renderHtml } from "../../tracker/reports/render_html.ts";
 import { frontData } from "../../tracker/pages/front_data.ts";
 import { reportBlocks } from "../../tracker/reports_of_study.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { viewStudy } from "../../tracker/study_session.ts";
+import { inBrowser, launchBrowser } from "../fixtures/chromium.ts";
 import { testBoard } from "../fixtures/stores/board.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { STUDY, studyRecords } from "../fixtures/stores/records.ts";
-
-const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
-  .find((path) => existsSync(path));
 
 /** What axe-core calls serious or critical, in a line each. */
 async function violations(page: Page): Promise<string[]> {
@@ -115,19 +112,11 @@ async function look(browser: Browser, root: string): Promise<void> {
 }
 
 Deno.test({
-  name: CHROMIUM === undefined
-    ? "Pages for everybody: left out as Chromium is not installed (apt-get install chromium)"
-    : "Pages for everybody",
-  ignore: CHROMIUM === undefined,
-  // The browser's driver keeps handles of its own until the process ends.
-  sanitizeResources: false,
-  sanitizeOps: false,
+  name: "Pages for everybody",
+  ...inBrowser(),
   fn: () =>
     inDirectory(async (root) => {
-      await using browser = await chromium.launch({
-        executablePath: CHROMIUM!,
-        args: ["--no-sandbox", "--disable-gpu"],
-      });
+      await using browser = await launchBrowser();
       await look(browser, root);
     }),
 });

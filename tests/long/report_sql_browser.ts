@@ -3,19 +3,17 @@
  * store itself answers. It needs Chromium (`apt-get install chromium`).
  */
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { discoverPlugins } from "../../tracker/discover.ts";
 import { publishStudy } from "../../tracker/publish/publish_study.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
+import { inBrowser, launchBrowser } from "../fixtures/chromium.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { AT, STUDY, studyRecords } from "../fixtures/stores/records.ts";
 
-const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
-  .find((path) => existsSync(path));
 const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>'`;
 
 /** A page of the disk without a network; whatever goes wrong or is asked of a network is collected. */
@@ -146,13 +144,9 @@ async function phoneInTheDark(browser: Browser, file: string, shot?: string): Pr
 }
 
 Deno.test({
-  name: CHROMIUM === undefined
-    ? "A report's SQL box: left out as Chromium is not installed (apt-get install chromium)"
-    : "A report's SQL box answers as the store does, from the disk, and without its folder says so",
-  ignore: CHROMIUM === undefined,
-  // The browser's driver keeps handles of its own until the process ends.
-  sanitizeResources: false,
-  sanitizeOps: false,
+  name:
+    "A report's SQL box answers as the store does, from the disk, and without its folder says so",
+  ...inBrowser(),
   fn: () =>
     inDirectory(async (root) => {
       await using store = await openStore(join(root, "store"), { write: true });
@@ -176,10 +170,7 @@ Deno.test({
         Deno.readTextFileSync(join(directory, "report_sql", "LICENSE.txt")),
         /DuckDB WASM/,
       );
-      await using browser = await chromium.launch({
-        executablePath: CHROMIUM!,
-        args: ["--no-sandbox", "--disable-gpu"],
-      });
+      await using browser = await launchBrowser();
       const { page, wrong } = await fromDisk(browser, file);
       await openBox(page);
       await sameAnswers(page, store);
