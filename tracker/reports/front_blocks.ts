@@ -90,25 +90,24 @@ function differenceText({ difference, interval: [low, high] }: Neighbours): stri
   return `${number(difference)} (${number(low)} to ${number(high)})`;
 }
 
-/** What would tell two members apart; all samples of a benchmark say exactly what holds of it. */
-function apartText({ told_apart, more, samples, existing }: Neighbours): string {
+/** Whether all samples of the benchmarks are read, which say exactly what holds of those. */
+const isWhole = ({ samples, existing }: Neighbours) => existing === samples;
+
+/** What would tell two members apart. */
+function apartText(pair: Neighbours): string {
+  const { told_apart, more, samples, existing } = pair;
   if (told_apart) return "they are";
-  const whole = existing === samples
-    ? "on these benchmarks the difference is exact, as all samples are read; of others like them: "
-    : "";
-  if (more === null) return `${whole}they hardly differ: no number is worth naming`;
-  const left = existing == null || existing === samples ? Infinity : existing - samples;
-  return more > left
-    ? `about ${more} more; ${left} exist, which would decide of these benchmarks alone`
-    : `${whole}about ${more} more`;
+  if (more === null) return "they hardly differ";
+  const left = existing == null || isWhole(pair) ? Infinity : existing - samples;
+  return more > left ? `about ${more} more; ${left} exist and would decide` : `about ${more} more`;
 }
 
 /** What the samples cannot tell apart on the front, and what would. */
-export function neighbourBlocks({ neighbours, groups }: StudyView): Block[] {
+export function neighbourBlocks({ neighbours, groups, rows }: StudyView): Block[] {
   if (neighbours.length === 0) return [];
   const apart = groups.length === 0
     ? "The samples tell every two of them apart in quality."
-    : groupSentences({ groups }).join(" ");
+    : groupSentences({ groups, rows }).join(" ");
   return [
     heading(2, "The front, neighbour by neighbour"),
     paragraph(apart),
@@ -122,7 +121,11 @@ export function neighbourBlocks({ neighbours, groups }: StudyView): Block[] {
         apartText(one),
       ]),
       "Quality on the samples that both answered, the better one first; about 7 times the variance of a " +
-        "pair over the squared difference would tell them apart.",
+        "pair over the squared difference would tell them apart." +
+        (neighbours.some(isWhole)
+          ? " All samples of these benchmarks are read, so that of them the differences are exact: " +
+            "intervals and more samples are of others like them."
+          : ""),
     ),
   ];
 }

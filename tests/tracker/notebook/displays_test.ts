@@ -5,6 +5,7 @@ import { fittingSvg, showFigure } from "../../../tracker/notebook/figure.ts";
 import { flatRow } from "../../../tracker/notebook/flat_row.ts";
 import { showPlot, showReport, showTable } from "../../../tracker/notebook/show_study.ts";
 import { frontOfView } from "../../../tracker/notebook/trial_tables.ts";
+import { groupSentences } from "../../../tracker/view/group_words.ts";
 import { mediaOf, worldSession } from "./world_session.ts";
 
 const { session } = worldSession({ max_trials: 2 });
@@ -102,4 +103,20 @@ Deno.test("the front as a table says which members the samples do not tell apart
   assert.match(html!, sentence);
   const told = await mediaOf(frontOfView({ ...view, groups: [] }));
   assert.doesNotMatch(told["text/plain"]!, /cannot tell/);
+});
+
+Deno.test("a member that breaks a limit is no advice among those that samples do not tell apart", () => {
+  const [first, second, third] = ["a/t00", "a/t01", "a/t02"] as const;
+  const row = (trial_id: string, violated: boolean) => ({ ...view.rows[0]!, trial_id, violated });
+  const said = (wrong: readonly string[]) =>
+    groupSentences({
+      groups: [[first, second, third]],
+      rows: [first, second, third].map((id) => row(id, wrong.includes(id))),
+    });
+  const start = "The samples cannot tell t00, t01, t02 apart in quality";
+  assert.deepEqual(said([]), [`${start}: among them, take the one that costs least.`]);
+  assert.deepEqual(said([third]), [
+    `${start}, though t02 breaks a limit: among the others, take the one that costs least.`,
+  ]);
+  assert.deepEqual(said([second, third]), [`${start}, though t01, t02 break a limit.`]);
 });
