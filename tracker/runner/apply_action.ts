@@ -41,6 +41,11 @@ export interface ApplyInput extends ActionModels {
   readonly stage: number;
 }
 
+/** An action with the model that it leads back to, where it does; null: it does not. */
+interface KnownInput extends ApplyInput {
+  readonly reference: Artifact | null;
+}
+
 type Applied = Outcome<{ artifact: Artifact; cached: boolean }>;
 
 /** The windows of text that an action works on; null: none. */
@@ -49,9 +54,8 @@ function dataOf({ workshop, study, action }: ApplyInput) {
   return usedData(study.windows, dataNeed(method, action.params));
 }
 
-async function keyOf(input: ApplyInput): Promise<string> {
-  const { workshop, study, parent, action } = input;
-  const reference = await referenceOf(input);
+async function keyOf(input: KnownInput): Promise<string> {
+  const { workshop, study, parent, action, reference } = input;
   const { method, python_path } = workshop.registry.method(action.agent, action.method);
   const student = studentOf(input);
   return actionKey({
@@ -99,7 +103,8 @@ async function referenceOf({ workshop, parent, action }: ApplyInput): Promise<Ar
     const before = await artifacts.get(found.parent_id!);
     if (before === null) {
       throw new Error(
-        `The artifact ${found.parent_id} that ${found.artifact_id} was made of is gone`,
+        `the artifact ${found.parent_id}, which the action leads back to, was removed meanwhile; ` +
+          "run the trial again, with a larger --max-disk where one is set",
       );
     }
     found = before;
@@ -217,11 +222,12 @@ async function recordFigures({ workshop, study, trial_id }: ApplyInput, artifact
 }
 
 /** Makes, writes and verifies the child of an artifact; or finds it by its key. */
-export async function applyAction(input: ApplyInput): Promise<Applied> {
+export async function applyAction(asked: ApplyInput): Promise<Applied> {
   const spans: Span[] = [];
   try {
+    const input = { ...asked, reference: await referenceOf(asked) };
     const key = await keyOf(input);
-    worksOn(input, input.parent);
+    worksOn(input, input.parent, ...(input.reference === null ? [] : [input.reference]));
     const found = await input.workshop.artifacts.find(key);
     const applied: Applied = found === null
       ? await make(input, key, spans)
@@ -247,7 +253,7 @@ const INTERRUPTED: ReadonlySet<FailureKind> = new Set([
 ]);
 
 /** Makes the artifact with a working folder, which stays where the action was interrupted. */
-async function make(input: ApplyInput, key: string, spans: Span[]): Promise<Applied> {
+async function make(input: KnownInput, key: string, spans: Span[]): Promise<Applied> {
   const work = await input.workshop.artifacts.workFolder(key);
   let keep = true;
   try {
@@ -260,7 +266,7 @@ async function make(input: ApplyInput, key: string, spans: Span[]): Promise<Appl
 }
 
 async function makeIn(
-  input: ApplyInput,
+  input: KnownInput,
   key: string,
   work_dir: string,
   spans: Span[],
@@ -291,7 +297,7 @@ async function makeIn(
         work_dir,
         parent_id: parent.artifact_id,
         ...await originalOf(input),
-        reference_dir: (await referenceOf(input))?.location ?? null,
+        reference_dir: input.reference?.location ?? null,
         ...await layersOf(input),
         device: study.device,
         cpu_power: study.cpu_power,
