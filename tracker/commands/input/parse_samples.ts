@@ -63,7 +63,7 @@ function parseRungCount(part: string): RungCount {
   if (rung === "" || count === undefined || more.length > 0) {
     throw new UsageError(
       "Cannot take --samples as RUNG=NUMBER or TASK.RUNG=NUMBER, such as " +
-        `proxy=100,half=400,mmlu.half=285: current value is "${part}"`,
+        `proxy=100,half=400,mmlu.half=285, nor as "earlier": current value is "${part}"`,
     );
   }
   const task = dot < 0 ? null : name.slice(0, dot);
