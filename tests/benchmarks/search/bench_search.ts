@@ -27,11 +27,11 @@ import { MIXED } from "./mixed_problem.ts";
 import { OWN_SAMPLERS } from "./own_samplers.ts";
 import type { Problem } from "./problem.ts";
 import { readRecordedProblem } from "./recorded_problem.ts";
-import { type Job, keepRun, missingJobs, readRuns } from "./results.ts";
+import { type Job, keepRun, missingJobs, readRuns, runsOf } from "./results.ts";
 import { type Rival, RIVALS, rivalsPython, startRivals } from "./rivals.ts";
 import { runAlgorithm, type SearchRun } from "./run_search.ts";
 import { searchFigure } from "./search_figure.ts";
-import { againstTable, halfTable, problemTable } from "./search_page.ts";
+import { pageTables } from "./search_page.ts";
 import { pairRows, samplerRows, searchMarkdown } from "./search_table.ts";
 
 /** Gaussian processes take seconds a suggestion: their runs are shorter. */
@@ -59,6 +59,7 @@ const { values: given } = parseArgs({
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const TABLE = join(HERE, "recorded_recipes.json");
+const RUNS = join(HERE, "runs.jsonl");
 /** What is drawn: the rivals and what is proposed without a sampler being named. */
 const SHOWN = ["auto", ...RIVALS];
 
@@ -143,26 +144,22 @@ async function writePage(runs: readonly SearchRun[]): Promise<void> {
   const docs = fileURLToPath(new URL("../../../docs", import.meta.url));
   const path = join(docs, "search.md");
   await writeFile(join(docs, "search.svg"), `${searchFigure(runs, SHOWN)}\n`);
-  const compared = { ours: "auto", own: Object.keys(OWN_SAMPLERS) };
-  const tables = {
-    recorded: problemTable(runs, "recorded_recipes"),
-    mixed: problemTable(runs, "mixed"),
-    against: againstTable(runs, compared),
-    half: halfTable(runs, compared),
-  };
-  const page = Object.entries(tables).reduce(
-    (text, [name, table]) => withTable(text, name, table),
-    await readFile(path, "utf8"),
-  );
+  const page = Object.entries(pageTables(runs, { ours: "auto", own: Object.keys(OWN_SAMPLERS) }))
+    .reduce(
+      (text, [name, table]) => withTable(text, name, table),
+      await readFile(path, "utf8"),
+    );
   await writeFile(path, page);
   await execa(Deno.execPath(), ["fmt", "--quiet", path]);
 }
 
 async function main(): Promise<void> {
-  if (given.page) return await writePage(await readRuns(join(HERE, "runs.jsonl")));
+  const known = await problemsOf();
+  const keptRuns = async (path: string) => runsOf(known, await readRuns(path));
+  if (given.page) return await writePage(await keptRuns(RUNS));
   if (given.job !== undefined) return await runJob(JSON.parse(given.job));
   if (given.front) return console.log(await frontSpeed(await rivalsPython(say)));
-  const problems = (await problemsOf()).map(({ name }) => name);
+  const problems = known.map(({ name }) => name);
   const own = Object.keys(OWN_SAMPLERS);
   const underWay = countOf(given["under-way"], 1, "under-way");
   const trials = countOf(given.trials, given.quick ? 60 : 200, "trials");
@@ -186,17 +183,17 @@ async function main(): Promise<void> {
   await mkdir(folder, { recursive: true });
   const path = join(folder, "runs.jsonl");
   if (given.again) {
-    const kept = (await readRuns(path)).filter(({ problem, sampler }) =>
+    const kept = (await keptRuns(path)).filter(({ problem, sampler }) =>
       !wanted.samplers.includes(sampler) || !wanted.problems.includes(problem)
     );
     await writeFile(path, kept.map((run) => `${JSON.stringify(run)}\n`).join(""));
   }
-  const jobs = missingJobs(wanted, await readRuns(path));
+  const jobs = missingJobs(wanted, await keptRuns(path));
   if (jobs.length > 0) {
     if (jobs.some(({ sampler }) => !own.includes(sampler))) await rivalsPython(say);
     await runJobs(jobs, path, countOf(given.workers, 1, "workers"));
   }
-  const runs = await readRuns(path);
+  const runs = await keptRuns(path);
   const ours = given.ours ?? ("auto" in OWN_SAMPLERS ? "auto" : null);
   const markdown = searchMarkdown(runs, { ours, own });
   console.log(markdown);

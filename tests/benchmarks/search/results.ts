@@ -1,6 +1,7 @@
 import { appendFile, readFile } from "node:fs/promises";
 import { z } from "zod";
-import type { SearchRun } from "./run_search.ts";
+import type { Problem } from "./problem.ts";
+import { maximumOf, type SearchRun } from "./run_search.ts";
 
 /** A line of the results' file. */
 const Line = z.strictObject({
@@ -11,6 +12,7 @@ const Line = z.strictObject({
   curve: z.array(z.number()),
   suggestion_ms: z.number(),
   invalid: z.int(),
+  maximum: z.number(),
 });
 
 /** The runs that are kept; a line cut short by a kill is left out. */
@@ -23,6 +25,12 @@ export async function readRuns(path: string): Promise<SearchRun[]> {
       return [];
     }
   });
+}
+
+/** Those of the problems as they are: a run of an earlier table counts as none. */
+export function runsOf(problems: readonly Problem[], runs: readonly SearchRun[]): SearchRun[] {
+  const known = new Map(problems.map((problem) => [problem.name, maximumOf(problem)]));
+  return runs.filter(({ problem, maximum }) => known.get(problem) === maximum);
 }
 
 /** Keeps a run: one line, behind a line's end that a kill may have left out. */

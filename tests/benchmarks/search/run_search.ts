@@ -25,6 +25,13 @@ export interface SearchRun {
   /** Milliseconds of a suggestion: the mean of those after the start. */
   readonly suggestion_ms: number;
   readonly invalid: number;
+  /** The problem's greatest hypervolume: a table that was recorded anew is another problem. */
+  readonly maximum: number;
+}
+
+/** What tells one problem from another of its name. */
+export function maximumOf({ maximum }: Problem): number {
+  return Number(maximum.toPrecision(8));
 }
 
 /** The start of a seed: drawn uniformly, invalid points among them. */
@@ -48,7 +55,8 @@ export function searchRun(
     curve.push(Number(share.toPrecision(5)));
   }
   const invalid = values.filter((one) => one === null).length;
-  return { problem: problem.name, ...run, trials, curve, invalid };
+  const maximum = maximumOf(problem);
+  return { problem: problem.name, ...run, trials, curve, invalid, maximum };
 }
 
 /** How a run goes. */

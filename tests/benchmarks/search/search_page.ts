@@ -63,3 +63,16 @@ export function againstTable(
     line.startsWith("|")
   ).join("\n");
 }
+
+/** The tables of docs/search.md, by their marks. */
+export function pageTables(
+  runs: readonly SearchRun[],
+  compared: { ours: string; own: readonly string[] },
+): Record<string, string> {
+  return {
+    recorded: problemTable(runs, "recorded_recipes"),
+    mixed: problemTable(runs, "mixed"),
+    against: againstTable(runs, compared),
+    half: halfTable(runs, compared),
+  };
+}

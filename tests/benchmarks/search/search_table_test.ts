@@ -6,13 +6,13 @@ import type { Algorithm } from "../../../core/mod.ts";
 import { randomSearch } from "../../../plugins/search/random.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 import { MIXED } from "./mixed_problem.ts";
-import { keepRun, missingJobs, readRuns } from "./results.ts";
+import { keepRun, missingJobs, readRuns, runsOf } from "./results.ts";
 import { runAlgorithm, type SearchRun, startPoints } from "./run_search.ts";
 import { pairRows, samplerRows, searchMarkdown } from "./search_table.ts";
 
 const run = (sampler: string, seed: number, shares: readonly number[]): SearchRun => ({
   ...{ problem: "hill", sampler, seed, trials: 10 * shares.length, curve: shares },
-  ...{ suggestion_ms: 1, invalid: 0 },
+  ...{ suggestion_ms: 1, invalid: 0, maximum: 1 },
 });
 const curve = (share: number) => Array.from({ length: 10 }, (_, i) => share * (i + 1) / 10);
 
@@ -91,6 +91,13 @@ Deno.test("what is kept is not run again, and a line cut short by a kill is", as
     [0, 1, 2],
     [0, 1, 2],
   ]);
+});
+
+Deno.test("a run of a table that was recorded anew since counts as none", () => {
+  const hill = { ...MIXED, name: "hill", maximum: 1 + 1e-12 };
+  const [now, before] = [run("a", 0, curve(0.5)), { ...run("a", 1, curve(0.5)), maximum: 0.9 }];
+  assert.deepEqual(runsOf([hill], [now, before]), [now]);
+  assert.deepEqual(runsOf([], [now]), []);
 });
 
 const runs = [
