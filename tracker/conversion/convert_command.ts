@@ -10,8 +10,8 @@ import {
 } from "../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../python-backends/client.ts";
 import { checkHome, findHome } from "../home.ts";
-import { bytes } from "../view/number_text.ts";
 import { convertSource } from "./convert_source.ts";
+import { conversionSummary } from "./conversion_summary.ts";
 import { CONVERSION_ENVIRONMENT } from "./formats.ts";
 
 /** Refuses a folder with something in it: nothing is ever overwritten. */
@@ -50,43 +50,6 @@ async function run<R extends StageRequest & { format: string }>(
   throw new UsageError(hint === null ? message : `${message}. ${hint}`);
 }
 
-/** What was found of the files, for whoever takes them. */
-function summary(facts: ConversionFacts, size: number): string[] {
-  const least = (values: readonly (number | null)[]) =>
-    Math.min(...values.filter((value) => value !== null));
-  const { layers, opened_by, logits_cosine, fused_apart, generated_text } = facts;
-  const lines = [
-    `${layers.length} packed layers, ${
-      bytes(size)
-    }; multiplied out, each is its source's (least cosine ${
-      least(layers.map(({ cosine }) => cosine)).toFixed(6)
-    })`,
-  ];
-  if (opened_by === null) {
-    lines.push(
-      "read back by pare's own reading of the format: no library that is installed here loads it",
-    );
-  } else {
-    const opened = layers.map(({ opened_cosine }) => opened_cosine);
-    const tried = opened.some((value) => value !== null)
-      ? `, least cosine of a layer ${least(opened).toFixed(6)}`
-      : "";
-    lines.push(
-      `loaded by ${opened_by.split(" ").join(" and ")}${tried}, of its logits ` +
-        `${logits_cosine?.toFixed(6)}`,
-    );
-  }
-  lines.push(`it generates: ${JSON.stringify(generated_text)}`);
-  const [first] = fused_apart;
-  if (first !== undefined) {
-    lines.push(
-      `note: vLLM loads ${first.join(", ")} as one and refuses them as they lie on ` +
-        `different grids (${fused_apart.length} such groups); transformers does not`,
-    );
-  }
-  return lines;
-}
-
 /** `pare convert TRIAL DIR --to FORMAT`: a trial as files that other libraries load, proved. */
 export async function convertCommand(
   name: string,
@@ -120,7 +83,7 @@ export async function convertCommand(
     if (existsSync(directory)) rmSync(directory, { recursive: true });
     renameSync(partial, directory);
     console.log(`${source.name} as ${format} in ${directory}`);
-    for (const line of summary(facts, made.size_bytes)) console.log(line);
+    for (const line of conversionSummary(facts, made.size_bytes)) console.log(line);
     for (const note of made.notes) console.log(`note: ${note}`);
   } finally {
     await client.close();
