@@ -43,6 +43,14 @@ export function streamRandom(seed: number, label: string): () => number {
   return sfc32(seed | 0, Math.floor(seed / 2 ** 32) | 0, fnv1a(label), 1);
 }
 
+/** Puts values in a drawn order, each order as likely, in place (Fisher and Yates). */
+export function shuffle<T>(values: { length: number; [i: number]: T }, random: () => number): void {
+  for (let i = values.length - 1; i > 0; i--) {
+    const j = Math.floor(random() * (i + 1));
+    [values[i], values[j]] = [values[j]!, values[i]!];
+  }
+}
+
 /** A standard normal number (Box and Muller, one of the pair). */
 export function normal(random: () => number): number {
   const radius = Math.sqrt(-2 * Math.log(1 - random()));

@@ -1,4 +1,4 @@
-import { streamRandom } from "../random.ts";
+import { shuffle, streamRandom } from "../random.ts";
 
 /** Digits of a base beyond which a number in [0, 1) does not change: 53 bits. */
 const BITS = 53;
@@ -25,10 +25,7 @@ export function radicalInverse(index: number, base: number): number {
 
 function permutation(size: number, random: () => number): number[] {
   const order = Array.from({ length: size }, (_, i) => i);
-  for (let i = size - 1; i > 0; i--) {
-    const j = Math.floor(random() * (i + 1));
-    [order[i], order[j]] = [order[j]!, order[i]!];
-  }
+  shuffle(order, random);
   return order;
 }
 

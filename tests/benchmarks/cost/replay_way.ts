@@ -10,6 +10,7 @@ import {
   type JournalRecord,
   runStudy,
   seededRandom,
+  shuffle,
   type Spec,
   type SpecPlugins,
   StudyRequest,
@@ -80,12 +81,8 @@ export function hypervolumeOf(trials: readonly Trial[], spec: Spec, facts: Facts
 
 /** An order of the recipes: 0 is that in which they were run. */
 export function inOrder(trials: readonly RecordedTrial[], order: number): RecordedTrial[] {
-  const random = seededRandom(order);
   const drawn = [...trials];
-  for (let i = drawn.length - 1; order > 0 && i > 0; i--) {
-    const j = Math.floor(random() * (i + 1));
-    [drawn[i], drawn[j]] = [drawn[j]!, drawn[i]!];
-  }
+  if (order > 0) shuffle(drawn, seededRandom(order));
   return drawn;
 }
 

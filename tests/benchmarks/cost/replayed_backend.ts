@@ -12,6 +12,7 @@ import {
   type SampleResult,
   samplesAt,
   seededRandom,
+  shuffle,
   type Spec,
   strategyKey,
 } from "../../../core/mod.ts";
@@ -31,12 +32,8 @@ export interface Costs {
 export type RungSamples = ReadonlyMap<string, ReadonlySet<string>>;
 
 function shuffled(count: number, seed: number): number[] {
-  const random = seededRandom(seed);
   const order = Array.from({ length: count }, (_, i) => i);
-  for (let i = count - 1; i > 0; i--) {
-    const j = Math.floor(random() * (i + 1));
-    [order[i], order[j]] = [order[j]!, order[i]!];
-  }
+  shuffle(order, seededRandom(seed));
   return order;
 }
 

@@ -3,9 +3,9 @@
  * more often, and each counts by the inverse of that. Valid whatever the guess of how often samples
  * change; a bad guess costs samples only.
  */
-import { BATCH, LEVEL, seededRandom } from "../../../core/mod.ts";
+import { BATCH, LEVEL, seededRandom, shuffle } from "../../../core/mod.ts";
 import { bettor, sureOf } from "./bettor.ts";
-import { type Decided, shuffle, studiesDecided } from "./simulate.ts";
+import { type Decided, studiesDecided } from "./simulate.ts";
 
 /** Fifths of a benchmark by the original's margin, the least sure first: share that changes. */
 export const FLIPS_BY_FIFTH = [0.3, 0.12, 0.05, 0.02, 0.01] as const;

@@ -4,9 +4,9 @@
  * beyond what it says of those left is taken off that difference: the mean stays what it was, the variance
  * falls. Valid whatever the predictor is; a bad one costs samples only.
  */
-import { BATCH, LEVEL, seededRandom } from "../../../core/mod.ts";
+import { BATCH, LEVEL, seededRandom, shuffle } from "../../../core/mod.ts";
 import { bettor, sureOf } from "./bettor.ts";
-import { benchmarkOf, type Decided, type Setting, shuffle, studiesDecided } from "./simulate.ts";
+import { benchmarkOf, type Decided, type Setting, studiesDecided } from "./simulate.ts";
 
 /** A benchmark: each sample's difference, and the difference that a predictor expects of it. */
 export interface Predicted {

@@ -9,6 +9,7 @@ import {
   judgeSequence,
   LEVEL,
   seededRandom,
+  shuffle,
   Z95,
 } from "../../../core/mod.ts";
 
@@ -40,14 +41,6 @@ export function benchmarkOf({ population, flips, drop }: Setting): Int8Array {
   const lost = Math.round(population * (flips + drop) / 2);
   const gained = Math.round(population * (flips - drop) / 2);
   return new Int8Array(population).fill(1, 0, lost).fill(-1, lost, lost + gained);
-}
-
-/** Fisher and Yates, in place. */
-export function shuffle(values: Int8Array | Uint32Array, random: () => number): void {
-  for (let i = values.length - 1; i > 0; i--) {
-    const j = Math.floor(random() * (i + 1));
-    [values[i], values[j]] = [values[j]!, values[i]!];
-  }
 }
 
 function batchesOf(differences: Int8Array, count: number): DrawnSequence {
