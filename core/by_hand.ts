@@ -4,7 +4,7 @@ import { Action, type ActionInput } from "./schemas/action.ts";
 import { isDecisive } from "./schemas/fidelity.ts";
 import type { GateDecision, Trial } from "./schemas/trial.ts";
 import type { Spec } from "./schemas/spec.ts";
-import { beforehand } from "./strategies/beforehand.ts";
+import { toldBeforehand } from "./loop/told_beforehand.ts";
 import { resolveActions, withOwnNames } from "./strategies/resolve_action.ts";
 import { strategyKey } from "./strategies/strategy_names.ts";
 import { closeStudy } from "./loop/close_study.ts";
@@ -187,7 +187,7 @@ function recipeOf(study: Study, given: readonly ActionInput[], reason: string): 
   const actions = withOwnNames(parsed.data, methods);
   return {
     ...{ actions, resolved, origin: { sampler: "user", mode: "user", reason } },
-    beforehand: beforehand(resolved, methods, facts),
+    beforehand: toldBeforehand(study, resolved),
   };
 }
 

@@ -5,6 +5,7 @@ import {
   boundedMethods,
   type EarlierTrial,
   type Facts,
+  type FormatLoss,
   givenLimits,
   heldMethods,
   type Provenance,
@@ -22,6 +23,7 @@ import {
   type StudyRequest,
 } from "../core/mod.ts";
 import { earlierTrials } from "./data/earlier_trials.ts";
+import { formatLosses } from "./data/format_losses.ts";
 import type { LabStore, StoreInUse } from "./lab_store.ts";
 import type { RunningMirror } from "./mlflow/start_mirror.ts";
 import { studyMeter } from "./runner/energy_meter.ts";
@@ -108,6 +110,18 @@ async function earlierOf(
 ): Promise<EarlierTrial[]> {
   if (!earlier_studies || evaluation !== undefined) return [];
   return await earlierTrials(store, facts, study_id).catch(() => []);
+}
+
+/** What samplers are shown of the scores of the original's layers; asked as `earlierOf` is. */
+async function lossesOf(
+  store: Store,
+  { earlier_studies = true, evaluation }: StudyRequest,
+  original: Artifact,
+  study_id: string,
+): Promise<FormatLoss[]> {
+  if (evaluation !== undefined) return [];
+  const asked = formatLosses(store, original, study_id, { others: earlier_studies });
+  return await asked.catch(() => []);
 }
 
 /**
@@ -217,6 +231,7 @@ async function prepared(
     ...(history === undefined
       ? { earlier: await earlierOf(inUse, request, facts, study_id) }
       : { history }),
+    format_losses: await lossesOf(inUse, request, baseline, study_id),
     ...(givenLimits(session.limits).length === 0 ? {} : { limits: session.limits }),
     onEvent,
   };

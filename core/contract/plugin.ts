@@ -3,7 +3,13 @@ import type { DataKind } from "../schemas/artifact.ts";
 import type { Facts, ModelFacts } from "../schemas/facts.ts";
 import type { GroupMember } from "../schemas/data/found_task.ts";
 import type { SampleResult } from "../schemas/measurement.ts";
-import type { Answer, EarlierTrial, MethodBelief, SearchBudget } from "../schemas/proposal.ts";
+import type {
+  Answer,
+  EarlierTrial,
+  FormatLoss,
+  MethodBelief,
+  SearchBudget,
+} from "../schemas/proposal.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import type { Suggesting } from "../ports.ts";
@@ -245,6 +251,8 @@ export interface SearchContext {
   readonly under_way: readonly TrialUnderWay[];
   /** Trials of earlier studies of the same architecture; empty where none are known or wanted. */
   readonly earlier: readonly EarlierTrial[];
+  /** What formats cost the original, by its layers' scores; empty where nobody scored them. */
+  readonly format_losses: readonly FormatLoss[];
   /** Seconds that a recipe will take here, without a full evaluation; null where it cannot run. */
   predictSeconds(actions: readonly Action[]): number | null;
   /** Scores on a rung, sample by sample; undefined where the trial was not evaluated there. Default: the highest. */

@@ -47,6 +47,7 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
     asked: { number: 0, times: 0 },
     estimated: null,
     earlier,
+    format_losses: history?.study.format_losses ?? input.format_losses ?? [],
     refused: history === undefined ? [...refused] : [],
     rungs,
     seconds: phaseSeconds(trials, rungs),
@@ -71,6 +72,14 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
     await record(study, { type: "study_resumed", study_id, provenance, ...limits });
     await alertOfChangedEnvironments(study, history.study.opened.provenance);
     await closeInterrupted(study, history);
+  }
+  const isNews = (history?.study.format_losses ?? null) === null;
+  if (isNews && study.format_losses.length > 0) {
+    await record(study, {
+      type: "format_losses_given",
+      study_id,
+      losses: [...study.format_losses],
+    });
   }
   return study;
 }

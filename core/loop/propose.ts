@@ -1,13 +1,14 @@
 import type { Sampler } from "../contract/plugin.ts";
 import type { Action, Origin, ResolvedAction } from "../schemas/action.ts";
 import type { Trial } from "../schemas/trial.ts";
-import { type Beforehand, beforehand } from "../strategies/beforehand.ts";
+import type { Beforehand } from "../strategies/beforehand.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
 import { strategyKey, strategyWords } from "../strategies/strategy_names.ts";
 import { askSampler } from "./ask_sampler.ts";
 import { estimateTrial, remainingSeconds } from "./budget.ts";
 import { stopNow } from "./stop.ts";
 import { nextEpisode, type Study } from "./study.ts";
+import { toldBeforehand } from "./told_beforehand.ts";
 
 /** The next recipe to run, with every knob resolved. */
 export interface Proposal {
@@ -31,9 +32,7 @@ export async function propose(study: Study): Promise<Proposal | "budget" | "exha
     const verdict = examine(study, given, origin.mode);
     if ("resolved" in verdict) {
       const { resolved } = verdict;
-      const { methods, facts } = study.input;
-      const told = beforehand(resolved, methods, facts);
-      return { actions: given, resolved, origin, beforehand: told };
+      return { actions: given, resolved, origin, beforehand: toldBeforehand(study, resolved) };
     }
     tooLong ||= verdict.tooLong;
     if (!quiet || verdict.tooLong) {

@@ -33,6 +33,7 @@ export function searchContext(study: Study, number: number, ask: number): Search
     budget: budgetOf(study),
     under_way: underWay(study),
     earlier: study.earlier,
+    format_losses: study.format_losses,
     predictSeconds: (actions) => predict(study, actions),
     samples(trial_id, fidelity) {
       const known = study.evaluations.get(trial_id);
@@ -90,7 +91,8 @@ function predict(study: Study, actions: readonly Action[]): number | null {
 
 /** What a context holds, in brief, with a hash over all of its data. */
 export function shownOf(context: SearchContext): Shown {
-  const { facts, spec, methods, trials, front, costs, budget, under_way, earlier } = context;
+  const { facts, spec, methods, trials, front, costs, budget, under_way, earlier, format_losses } =
+    context;
   const data = JSON.stringify([
     facts,
     spec,
@@ -101,6 +103,7 @@ export function shownOf(context: SearchContext): Shown {
     budget,
     under_way,
     earlier,
+    ...(format_losses.length === 0 ? [] : [format_losses]),
   ]);
   return {
     hash: fnv1a64(data),

@@ -13,7 +13,7 @@ import type { GateDecision, Trial, TrialState } from "../schemas/trial.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { ModelFacts } from "../schemas/facts.ts";
-import type { EarlierTrial, Proposed } from "../schemas/proposal.ts";
+import type { EarlierTrial, FormatLoss, Proposed } from "../schemas/proposal.ts";
 import type { QueuedStrategy } from "./queue.ts";
 import type { StudyInput, StudyPorts } from "./study_input.ts";
 
@@ -84,6 +84,8 @@ export interface Study {
   estimated: { readonly key: string; readonly estimate: EstimatedFront } | null;
   /** Trials of earlier studies, as samplers are shown them. */
   readonly earlier: readonly EarlierTrial[];
+  /** What formats cost the original, as samplers are shown it. */
+  readonly format_losses: readonly FormatLoss[];
   /** Refusals that no episode has told yet. */
   readonly refused: Episode["refused"];
   /** Observed seconds of what trials go through, by phase: each rung, and speed. */

@@ -14,7 +14,7 @@ import type { Artifact } from "../schemas/artifact.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { StopReason } from "../schemas/journal.ts";
 import type { SampleResult } from "../schemas/measurement.ts";
-import type { EarlierTrial } from "../schemas/proposal.ts";
+import type { EarlierTrial, FormatLoss } from "../schemas/proposal.ts";
 import type { Provenance } from "../schemas/provenance.ts";
 import type { StudyLimits, StudyRequest } from "../schemas/request.ts";
 import type { StrategyRule } from "../schemas/rules.ts";
@@ -61,6 +61,8 @@ export interface StudyInput {
   readonly history?: StudyHistory;
   /** Of a new study: trials of earlier ones that its samplers are shown, and that are recorded. */
   readonly earlier?: readonly EarlierTrial[];
+  /** What formats cost the original, by its layers' scores; a study that was given some keeps those. */
+  readonly format_losses?: readonly FormatLoss[];
   /** Limits that this run sets anew, which `request` holds already: they are recorded. */
   readonly limits?: StudyLimits;
   readonly onEvent?: (event: StudyEvent) => void;

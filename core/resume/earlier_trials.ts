@@ -1,6 +1,5 @@
 import { isDecisive } from "../schemas/fidelity.ts";
 import type { Trial } from "../schemas/trial.ts";
-import { beforehand } from "../strategies/beforehand.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
 import { strategyKey } from "../strategies/strategy_names.ts";
 import { DEFAULT_FULL_EVALUATIONS } from "../spec/limits.ts";
@@ -9,6 +8,7 @@ import { isPromising } from "../loop/rungs/joining.ts";
 import type { Proposal } from "../loop/propose.ts";
 import type { Stop } from "../loop/stop.ts";
 import type { Study } from "../loop/study.ts";
+import { toldBeforehand } from "../loop/told_beforehand.ts";
 
 /**
  * What an earlier run of the study left below the last rung and its limits of today let through: those
@@ -28,7 +28,7 @@ export function* earlierProposals(study: Study, { stop }: Stop): Generator<Propo
     if (estimateTrial(study, resolved) + estimateClimb(study) > remainingSeconds(study)) continue;
     const reason = `${trial.strategy!.strategy_id} again, now evaluated in full`;
     const origin = { ...trial.strategy!.origin, reason };
-    yield { actions, resolved, origin, beforehand: beforehand(resolved, methods, facts) };
+    yield { actions, resolved, origin, beforehand: toldBeforehand(study, resolved) };
   }
 }
 

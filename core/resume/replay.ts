@@ -1,6 +1,6 @@
 import type { Failure } from "../schemas/failure.ts";
 import type { Episode, JournalRecord } from "../schemas/journal.ts";
-import type { EarlierTrial, Proposed } from "../schemas/proposal.ts";
+import type { EarlierTrial, FormatLoss, Proposed } from "../schemas/proposal.ts";
 import type { Provenance } from "../schemas/provenance.ts";
 import type { Strategy } from "../schemas/action.ts";
 import type { StudyLimits } from "../schemas/request.ts";
@@ -43,6 +43,8 @@ export interface ReplayedStudy {
   readonly answers: readonly Proposed[];
   /** Trials of earlier studies that its samplers are shown. */
   readonly earlier: readonly EarlierTrial[];
+  /** What formats cost its original, as its samplers are shown it; null: nothing was given. */
+  readonly format_losses: readonly FormatLoss[] | null;
   /** Every artifact that was written, by its id. */
   readonly artifacts: ReadonlyMap<string, Artifact>;
   /** The ledger of a staged run. */
@@ -67,6 +69,7 @@ export function replayStudy(
   const episodes: Episode[] = [];
   let answers: Proposed[] = [];
   let earlier: readonly EarlierTrial[] = [];
+  let format_losses: readonly FormatLoss[] | null = null;
   const samples: RecordOf<"samples_written">[] = [];
   const artifacts = new Map<string, Artifact>();
   const stage_decisions: StageDecision[] = [];
@@ -110,6 +113,9 @@ export function replayStudy(
       case "earlier_trials_given":
         earlier = record.trials;
         break;
+      case "format_losses_given":
+        format_losses = record.losses;
+        break;
       case "artifact_written":
         artifacts.set(record.artifact.artifact_id, record.artifact);
         break;
@@ -129,6 +135,7 @@ export function replayStudy(
     episodes,
     answers,
     earlier,
+    format_losses,
     artifacts,
     stage_decisions,
     samples,

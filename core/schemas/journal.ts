@@ -7,7 +7,13 @@ import { RunImported } from "./imported.ts";
 import { Measurement } from "./measurement.ts";
 import { MixesCompared } from "./layers/mix.ts";
 import { Points } from "./points.ts";
-import { Consulted, EarlierTrialsGiven, MethodBelief, Proposed } from "./proposal.ts";
+import {
+  Consulted,
+  EarlierTrialsGiven,
+  FormatLossesGiven,
+  MethodBelief,
+  Proposed,
+} from "./proposal.ts";
 import { StudyLimits, StudyRequest } from "./request.ts";
 import { Spec } from "./spec.ts";
 import { StageDecision } from "./stages/decision.ts";
@@ -272,6 +278,7 @@ export const JournalRecord = z.discriminatedUnion("type", [
     recommended: z.string().nullable().describe("trial id"),
   }),
   EarlierTrialsGiven,
+  FormatLossesGiven,
   Consulted,
   Proposed,
   RunImported,

@@ -74,6 +74,24 @@ export const EarlierTrialsGiven = z.strictObject({
   trials: z.array(EarlierTrial),
 });
 
+/** What a part of the original loses with all of its layers in one format: their scores added up. */
+export const FormatLoss = z.strictObject({
+  study_id: z.string().describe("that scored the layers"),
+  part: z.enum(["linear", "embedding"]).describe("embedding: the output head, too"),
+  format: z.string().describe("as in layer_sensitivity"),
+  weight_bits: z.number().positive().describe("bits per weight with scales and zero points"),
+  kl: z.number().describe("nats per token, each layer rounded alone"),
+});
+export type FormatLoss = z.infer<typeof FormatLoss>;
+
+/** What formats cost the study's original, as its samplers are shown it; as long as the study lives. */
+export const FormatLossesGiven = z.strictObject({
+  type: z.literal("format_losses_given"),
+  at: z.string(),
+  study_id: z.string(),
+  losses: z.array(FormatLoss),
+});
+
 /** How likely a method is to do better than the study's other recipes, as a Beta distribution. */
 export const MethodBelief = z.strictObject({
   agent: z.string(),

@@ -1,14 +1,14 @@
 import type { SearchContext } from "../contract/plugin.ts";
 import { type ComparableStudy, comparableStudy } from "../front/comparable.ts";
-import { directionsOf, type ObjectiveFigure, objectiveFigure } from "../front/objectives.ts";
+import { directionsOf } from "../front/objectives.ts";
 import type { Action, ResolvedAction } from "../schemas/action.ts";
-import { FULL, isDecisive } from "../schemas/fidelity.ts";
+import { isDecisive } from "../schemas/fidelity.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
 import { limitsOf } from "../strategies/compatibility.ts";
 import { predictBytes } from "../strategies/chain.ts";
-import { readRatio } from "../strategies/read_bytes.ts";
 import { type AgentMethod, resolveActions } from "../strategies/resolve_action.ts";
 import { isWorthARetry, untried, usableMethods } from "../strategies/untried.ts";
+import { figuresOf, foretoldFigures } from "./foretold_figures.ts";
 import { type MethodSpace, methodSpace } from "./method_space.ts";
 import type { SearchState, Seen } from "./space.ts";
 
@@ -38,15 +38,6 @@ function stateOf({ state, fidelity, failure }: Compared): Seen["state"] {
     case "failed":
       return failure !== null && isWorthARetry(failure.kind) ? "failed" : "infeasible";
   }
-}
-
-/** The trial's figures for the objectives on the rung that it reached; null: one is missing. */
-function figuresOf(trial: Compared, { spec }: ComparableStudy): ObjectiveFigure[] | null {
-  const figures = spec.objectives.map(({ metric }) =>
-    objectiveFigure(trial, metric, spec, isDecisive(trial.fidelity) ? FULL : trial.fidelity ?? FULL)
-  );
-  const whole = figures.every((one) => one !== undefined && Number.isFinite(one.value));
-  return whole ? figures as ObjectiveFigure[] : null;
 }
 
 /** How far a limit is exceeded, as a share of it; at most 0 where nothing says that it is. */
@@ -103,65 +94,6 @@ function knownOf(
   }
 }
 
-/** What falls with the bytes of weights that a token reads: they are moved for it, and lie in memory. */
-const FORETOLD: ReadonlySet<string> = new Set(["latency_ms", "memory_bytes", "gpu_memory_bytes"]);
-
-/**
- * Latency and memory as the bytes that a token reads foretell them: the baseline's, less what reading
- * fewer bytes has saved so far (the share of the bytes by least squares through the baseline, at most all
- * of it; all of it where nothing is measured). Undefined where neither is an objective, no baseline is
- * timed or the runtime does not tell.
- */
-function expectedOf(
-  context: SearchContext,
-  methods: readonly AgentMethod[],
-  space: MethodSpace,
-  study: ComparableStudy,
-): SearchState["expected"] {
-  const baseline = study.trials.find(({ strategy }) => strategy === null);
-  const own = baseline === undefined ? null : figuresOf(baseline, study);
-  if (own === null || !methods.some(({ reads }) => reads !== undefined)) return undefined;
-  const less = (actions: readonly ResolvedAction[]) => {
-    const ratio = readRatio(actions, methods, context.facts);
-    return ratio === null ? null : 1 - ratio;
-  };
-  const foretold = study.spec.objectives.flatMap(({ metric }, at) => {
-    const of = own[at]!.value;
-    return FORETOLD.has(metric) ? [{ at, of, share: savedShare(study, at, of, less) }] : [];
-  });
-  if (foretold.length === 0) return undefined;
-  return (point) => {
-    const found = study.spec.objectives.map((): number | null => null);
-    try {
-      const saved = less(resolveActions(space.actionsOf(point), methods, context.facts));
-      for (const { at, of, share } of foretold) {
-        found[at] = saved === null ? null : of * (1 - share * saved);
-      }
-    } catch {
-      // a point that is forbidden, too
-    }
-    return found;
-  };
-}
-
-/** Which share of what the bytes foretell an objective has saved in the trials so far. */
-function savedShare(
-  study: ComparableStudy,
-  at: number,
-  of: number,
-  less: (actions: readonly ResolvedAction[]) => number | null,
-): number {
-  let [both, squares] = [0, 0];
-  for (const trial of study.trials) {
-    const value = trial.strategy === null ? undefined : figuresOf(trial, study)?.[at]?.value;
-    if (value === undefined || trial.actions.length === 0) continue;
-    const saved = less(trial.actions) ?? 0;
-    both += saved * (1 - value / of);
-    squares += saved ** 2;
-  }
-  return squares > 0 ? Math.min(1, Math.max(0, both / squares)) : 1;
-}
-
 /**
  * A study's history as points with the values of its objectives, over the space of its methods. A trial
  * whose recipe does not fit the space (slots in another order, a method that is gone) is left out, with
@@ -205,7 +137,7 @@ export function studySearch(
     }
   }
   const { trials_left } = context.budget;
-  const expected = expectedOf(context, methods, space, study);
+  const expected = foretoldFigures(context, methods, space, study);
   const state: SearchState = {
     space: open,
     directions: directionsOf(study.spec),

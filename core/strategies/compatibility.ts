@@ -24,19 +24,25 @@ export interface StrategyLimits {
 /** Memory bandwidth differs from minute to minute: only what exceeds a limit by more is refused for it. */
 const ROOM = 1.25;
 
-/** What a study's strategies have to fit into, by its constraints and what its baseline was timed with. */
-export function limitsOf(
-  { constraints, runtime }: Pick<Spec, "constraints" | "runtime">,
+/** What reading the untouched model's weights takes a token, as the study's baseline was timed; null: it was not. */
+export function baselineRoofline(
+  { runtime }: Pick<Spec, "runtime">,
   trials: readonly Pick<Trial, "strategy" | "measurements">[],
-): StrategyLimits {
-  const { max_vram_gb, max_latency_ms } = constraints;
+): number | null {
   const rows = trials.find(({ strategy }) => strategy === null)?.measurements ?? [];
   const row = rows.findLast((one) => one.metric === "roofline_ms" && one.runtime === runtime);
-  if (max_latency_ms === null || row === undefined) return { max_vram_gb };
-  return {
-    max_vram_gb,
-    latency: { max_ms: max_latency_ms, baseline_roofline_ms: row.value },
-  };
+  return row?.value ?? null;
+}
+
+/** What a study's strategies have to fit into, by its constraints and what its baseline was timed with. */
+export function limitsOf(
+  spec: Pick<Spec, "constraints" | "runtime">,
+  trials: readonly Pick<Trial, "strategy" | "measurements">[],
+): StrategyLimits {
+  const { max_vram_gb, max_latency_ms } = spec.constraints;
+  const baseline_roofline_ms = baselineRoofline(spec, trials);
+  if (max_latency_ms === null || baseline_roofline_ms === null) return { max_vram_gb };
+  return { max_vram_gb, latency: { max_ms: max_latency_ms, baseline_roofline_ms } };
 }
 
 const GB = 1e9;

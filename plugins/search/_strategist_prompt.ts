@@ -2,6 +2,7 @@ import {
   type AgentMethod,
   type ChatMessage,
   type EarlierTrial,
+  type FormatLoss,
   knobRange,
   metricOf,
   type SearchContext,
@@ -78,6 +79,11 @@ function earlierWords({ trial_id, model_name, dataset, actions, state, figures }
   };
 }
 
+/** What a part loses in a format by its layers' scores. */
+function lossWords({ part, format, weight_bits, kl }: FormatLoss) {
+  return { part, format, bits_per_weight: short(weight_bits), kl_nats_per_token: short(kl) };
+}
+
 /** The trials that are told of: the baseline, the front and the latest, in the order they ran. */
 function toldOf({ trials, front }: SearchContext): Trial[] {
   const kept = new Set([
@@ -94,7 +100,7 @@ function toldOf({ trials, front }: SearchContext): Trial[] {
 export function strategistPrompt(
   context: SearchContext,
 ): { messages: ChatMessage[]; evidence: string[] } {
-  const { facts: { model, device, dataset }, spec, front, budget } = context;
+  const { facts: { model, device, dataset }, spec, front, budget, format_losses } = context;
   const told = toldOf(context);
   const earlier = context.earlier.slice(0, MOST_EARLIER);
   const evidence = [...told, ...earlier].map(({ trial_id }) => trial_id);
@@ -117,6 +123,7 @@ export function strategistPrompt(
     methods: usableMethods(context).map(methodWords),
     trials: told.map((trial) => trialWords(trial, front)),
     ...(earlier.length === 0 ? {} : { earlier_studies: earlier.map(earlierWords) }),
+    ...(format_losses.length === 0 ? {} : { rounding_alone: format_losses.map(lossWords) }),
   };
   const messages: ChatMessage[] = [
     { role: "system", content: TASK },

@@ -157,6 +157,31 @@ Deno.test("a resumed study shows the earlier trials that it was opened with", as
   assert.ok(!w.records.some(({ type }) => type === "earlier_trials_given"));
 });
 
+const losses = [
+  { study_id: "scored", part: "linear" as const, format: "4-bit", weight_bits: 4, kl: 0.1 },
+];
+
+Deno.test("what formats cost the original is shown, recorded, and kept by a study that goes on", async () => {
+  const given = (w: typeof first) => w.records.filter(({ type }) => type === "format_losses_given");
+  const first = world({ max_trials: 4 });
+  await run(first, { format_losses: losses });
+  assert.equal(given(first).length, 1);
+  const resume = async (from: typeof first, format_losses: typeof losses) => {
+    const seen: SearchContext[] = [];
+    const w = world({ max_trials: 5 });
+    await run(w, { samplers: [watching(seen)], history: historyOf(from), format_losses });
+    return { shown: seen[0]!.format_losses, given: given(w).length };
+  };
+  const others = [{ ...losses[0]!, kl: 0.2 }];
+  assert.deepEqual(await resume(first, others), { shown: losses, given: 0 });
+  const without = world({ max_trials: 4 });
+  await run(without);
+  assert.equal(given(without).length, 0);
+  assert.deepEqual(await resume(without, others), { shown: others, given: 1 }, "scored meanwhile");
+  const hashes = (w: typeof first) => proposedIn(w.records).map(({ shown }) => shown.hash);
+  assert.notDeepEqual(hashes(first), hashes(without));
+});
+
 Deno.test("a study without earlier trials records none", async () => {
   const w = world({ max_trials: 1 });
   await run(w);

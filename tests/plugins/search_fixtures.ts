@@ -69,6 +69,7 @@ export function context(more: Partial<SearchContext> = {}, own = methods): Searc
     budget: { seconds_left: null, trials_left: null, full_evaluations_left: 8 },
     under_way: [],
     earlier: [],
+    format_losses: [],
     predictSeconds: () => 0,
     samples: () => undefined,
     signal: new AbortController().signal,

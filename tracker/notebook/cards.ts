@@ -156,13 +156,19 @@ export function episodeCard(view: StudyView, number: number, trial: Trial): Epis
 }
 
 /** What formulas tell of a recipe that was not tried yet. */
-function beforehandLines({ size_bytes, read_ratio }: Proposal["beforehand"]): [string, string][] {
-  return [
-    ...(size_bytes === null ? [] : [["size by formula", bytes(size_bytes)] as [string, string]]),
-    ...(read_ratio === null ? [] : [
-      ["a token reads", `${number(read_ratio, 2)} of the original's bytes`] as [string, string],
-    ]),
+function beforehandLines(
+  { size_bytes, read_ratio, roofline_ms, kl }: Proposal["beforehand"],
+): [string, string][] {
+  const least = roofline_ms === null ? "" : `, in ${number(roofline_ms, 2)} ms at best`;
+  const told: [string, string | null][] = [
+    ["size by formula", size_bytes === null ? null : bytes(size_bytes)],
+    [
+      "a token reads",
+      read_ratio === null ? null : `${number(read_ratio, 2)} of the original's bytes${least}`,
+    ],
+    ["KL by layers' scores", kl === null ? null : `${number(kl, 2)} nats/token`],
   ];
+  return told.filter((line): line is [string, string] => line[1] !== null);
 }
 
 /** What would be run next, knob by knob. */

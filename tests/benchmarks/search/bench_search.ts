@@ -8,6 +8,7 @@
  *     deno task bench:search --samplers auto --again    # one of ours anew, after it was changed
  *     deno task bench:search --table recorded.json      # another table of recipes that were really run
  *     deno task bench:search --under-way 4              # ours, results out of order, one never
+ *     deno task bench:search --problems recorded_recipes --samplers auto_scored   # with layers' scores
  *     deno task bench:search --front                    # speed of hypervolume and ranks
  *     deno task bench:search --page                     # runs nothing: tables and figure of what is kept
  *
@@ -24,7 +25,7 @@ import { withTable } from "../cells/kept_tables.ts";
 import { CONTINUOUS } from "./continuous_problems.ts";
 import { frontSpeed } from "./front_speed.ts";
 import { MIXED } from "./mixed_problem.ts";
-import { OWN_SAMPLERS } from "./own_samplers.ts";
+import { OWN_NAMES, OWN_SAMPLERS, ownAlgorithm, SCORED } from "./own_samplers.ts";
 import type { Problem } from "./problem.ts";
 import { readRecordedProblem } from "./recorded_problem.ts";
 import { type Job, keepRun, missingJobs, readRuns, runsOf } from "./results.ts";
@@ -65,12 +66,18 @@ const SHOWN = ["auto", ...RIVALS];
 
 const say = (text: string) => console.error(`bench: ${text}`);
 
-function listOf(text: string | undefined, all: readonly string[], what: string): string[] {
+/** Names that are all there are, and those that only who names them means. */
+function listOf(
+  text: string | undefined,
+  all: readonly string[],
+  what: string,
+  more: readonly string[] = [],
+): string[] {
   if (text === undefined) return [...all];
   const names = text.split(",").filter((name) => name !== "");
-  const unknown = names.find((name) => !all.includes(name));
+  const unknown = names.find((name) => ![...all, ...more].includes(name));
   if (unknown === undefined) return names;
-  console.error(`Cannot run ${what} ${unknown}: there are ${all.join(", ")}`);
+  console.error(`Cannot run ${what} ${unknown}: there are ${[...all, ...more].join(", ")}`);
   process.exit(2);
 }
 
@@ -95,7 +102,7 @@ async function problemsOf(): Promise<Problem[]> {
 /** One job in this process: every run is a line on its output. */
 async function runJob({ problem: name, sampler, seeds, trials }: Job): Promise<void> {
   const problem = (await problemsOf()).find((one) => one.name === name)!;
-  const algorithm = OWN_SAMPLERS[sampler];
+  const algorithm = ownAlgorithm(sampler, problem);
   if (algorithm !== undefined) {
     for (const seed of seeds) {
       const how = { seed, trials, under_way: Number(given["under-way"]) };
@@ -144,7 +151,7 @@ async function writePage(runs: readonly SearchRun[]): Promise<void> {
   const docs = fileURLToPath(new URL("../../../docs", import.meta.url));
   const path = join(docs, "search.md");
   await writeFile(join(docs, "search.svg"), `${searchFigure(runs, SHOWN)}\n`);
-  const page = Object.entries(pageTables(runs, { ours: "auto", own: Object.keys(OWN_SAMPLERS) }))
+  const page = Object.entries(pageTables(runs, { ours: "auto", own: OWN_NAMES }))
     .reduce(
       (text, [name, table]) => withTable(text, name, table),
       await readFile(path, "utf8"),
@@ -173,6 +180,7 @@ async function main(): Promise<void> {
       given.samplers ?? (given.quick ? "random,evolution,optuna_random,optuna_tpe" : undefined),
       underWay > 1 ? own : [...own, ...RIVALS],
       "the sampler",
+      [SCORED],
     ),
     seeds: Array.from({ length: countOf(given.seeds, given.quick ? 3 : 20, "seeds") }, (_, i) => i),
     trials: (sampler: string) => sampler === "optuna_gp" ? Math.min(GP_TRIALS, trials) : trials,
@@ -190,12 +198,12 @@ async function main(): Promise<void> {
   }
   const jobs = missingJobs(wanted, await keptRuns(path));
   if (jobs.length > 0) {
-    if (jobs.some(({ sampler }) => !own.includes(sampler))) await rivalsPython(say);
+    if (jobs.some(({ sampler }) => !OWN_NAMES.includes(sampler))) await rivalsPython(say);
     await runJobs(jobs, path, countOf(given.workers, 1, "workers"));
   }
   const runs = await keptRuns(path);
   const ours = given.ours ?? ("auto" in OWN_SAMPLERS ? "auto" : null);
-  const markdown = searchMarkdown(runs, { ours, own });
+  const markdown = searchMarkdown(runs, { ours, own: OWN_NAMES });
   console.log(markdown);
   if (folder === HERE) return await writePage(runs);
   const pairs = ours === null ? [] : pairRows(runs, ours);

@@ -7,6 +7,7 @@
  *     deno task bench:search-table --minutes 40    # begins no recipe after so long
  *     deno task bench:search-table --part 2/3      # the second of three processes, in a file of its own
  *     deno task bench:search-table --merge         # measures nothing: the parts' rows join the table
+ *     deno task bench:search-table --scores        # scores the layers: what they foretell of each row
  *     deno task bench:search-table --quick         # the tiny model: tries the command itself
  *     deno task bench:search-table --fresh         # forgets what an earlier run recorded
  */
@@ -19,7 +20,7 @@ import { parseArgs } from "node:util";
 import { demoVariables, ensureDemoModel } from "../../../python-backends/demo_model.ts";
 import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
 import { findHome } from "../../../tracker/home.ts";
-import { startRecipes } from "./recipe_runner.ts";
+import { type RecipeRunner, startRecipes } from "./recipe_runner.ts";
 import { ALIKE, recipePoints, RECIPES } from "./recipe_space.ts";
 import {
   keptRows,
@@ -29,6 +30,7 @@ import {
   partPoints,
   recordTable,
   type TableHead,
+  writeTable,
 } from "./recipe_table.ts";
 import { RecordedTable } from "./recorded_problem.ts";
 
@@ -83,6 +85,20 @@ async function merge(path: string): Promise<void> {
   say(`${rows.length} of ${recipePoints().length} recipes in ${path}`);
 }
 
+/** Writes what the scores of the model's layers foretell beside what was measured. */
+async function score(recipes: RecipeRunner, path: string, head: TableHead): Promise<void> {
+  const losses = await recipes.scores();
+  for (const { part, format, weight_bits, kl } of losses) {
+    say(`${part} ${format}, ${weight_bits.toFixed(2)} bits: ${kl.toPrecision(4)} nats/token`);
+  }
+  const rows = (await keptRows(path, head)).map((row) => {
+    const told = recipes.foretold(row.point, losses);
+    return { ...row, expected_kl: told === null ? null : Number(told.toPrecision(6)) };
+  });
+  await writeTable(path, { ...head, rows });
+  say(`${rows.length} rows with what is foretold of them in ${path}`);
+}
+
 function hours(seconds: readonly number[], left: number): string {
   if (seconds.length === 0) return "unknown hours";
   const mean = seconds.reduce((sum, one) => sum + one, 0) / seconds.length;
@@ -97,6 +113,7 @@ async function main(): Promise<void> {
       fresh: { type: "boolean", default: false },
       part: { type: "string", default: "1/1" },
       merge: { type: "boolean", default: false },
+      scores: { type: "boolean", default: false },
       out: { type: "string" },
     },
   });
@@ -124,6 +141,7 @@ async function main(): Promise<void> {
   const recipes = await startRecipes(home, model);
   try {
     const head = headOf(model, recipes.facts.model.fp16_bytes);
+    if (values.scores) return await score(recipes, path, head);
     const points = partPoints(recipePoints(), part, ALIKE);
     say(`${(await keptRows(path, head)).length} of ${points.length} recipes are recorded`);
     const took: number[] = [];

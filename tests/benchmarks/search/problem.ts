@@ -12,6 +12,8 @@ export interface Problem {
   readonly tuned: boolean;
   /** Null: an invalid point, which counts against the budget all the same. */
   evaluate(point: SpacePoint): number[] | null;
+  /** What formulas tell of a point beforehand, by objective; absent: none does. */
+  expected?(point: SpacePoint): (number | null)[];
 }
 
 /** A space of so many real numbers from `minimum` to `maximum`. */

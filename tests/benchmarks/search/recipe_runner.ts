@@ -6,6 +6,8 @@ import {
   checkStrategy,
   dataNeed,
   type Facts,
+  foretoldLoss,
+  type FormatLoss,
   type Outcome,
   readRatio,
   type Registry,
@@ -33,6 +35,10 @@ type Recorded = Omit<RecordedTable["rows"][number], "point">;
 export interface RecipeRunner {
   readonly facts: Facts;
   record(point: SpacePoint): Promise<Recorded>;
+  /** What formats cost the model's layers, each alone, by KL. */
+  scores(): Promise<FormatLoss[]>;
+  /** Nats per token that they foretell of a point; null: it cannot be. */
+  foretold(point: SpacePoint, losses: readonly FormatLoss[]): number | null;
   close(): Promise<void>;
 }
 
@@ -174,6 +180,42 @@ async function prepare(home: string, model: "demo" | "tiny"): Promise<Bench> {
   return { client, registry, methods, facts, home, windows };
 }
 
+/** Formats that are scored: the widths and groups of the table's grids, and 8 bits. */
+const SCORED_FORMATS = ["3-bit-g64", "3-bit-g192", "4-bit-g64", "4-bit-g192", "8-bit-g64"];
+
+/** As `pare sensitivity` scores them, added up by part and format. */
+async function scoredLayers({ client, facts, home, windows }: Bench): Promise<FormatLoss[]> {
+  const { layers } = valueOf(
+    await client.run({
+      stage: "sensitivity",
+      artifact_dir: facts.model.path,
+      calibration_path: windows.calibration,
+      formats: SCORED_FORMATS,
+      scorers: ["kl"],
+      windows: 2,
+      tokens: 128,
+      seed: SEED,
+      work_dir: join(home, "scores"),
+    }, { environment: "default" }),
+    "sensitivity",
+  );
+  const groups = Map.groupBy(
+    layers,
+    ({ part, format }) => `${part === "linear" ? part : "embedding"} ${format}`,
+  );
+  return [...groups.values()].map((rows) => {
+    const bytes = rows.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
+    const weights = rows.reduce((sum, row) => sum + row.size_bytes / row.weight_bits, 0);
+    return {
+      study_id: "recorded",
+      part: rows[0]!.part === "linear" ? "linear" : "embedding",
+      format: rows[0]!.format,
+      weight_bits: bytes / weights,
+      kl: rows.reduce((sum, { value }) => sum + value, 0),
+    };
+  });
+}
+
 /** Imports the model, and is then ready for one recipe after another, in a folder of its own. */
 export async function startRecipes(home: string, model: "demo" | "tiny"): Promise<RecipeRunner> {
   const bench = await prepare(home, model);
@@ -189,6 +231,19 @@ export async function startRecipes(home: string, model: "demo" | "tiny"): Promis
   const refused = (reason: string): Recorded => ({ values: null, reason });
   return {
     facts,
+    scores: () => scoredLayers(bench),
+    foretold(point, losses) {
+      try {
+        return foretoldLoss(
+          resolveActions(actionsOf(point), methods, facts),
+          methods,
+          facts,
+          losses,
+        );
+      } catch {
+        return null;
+      }
+    },
     async record(point) {
       let made = untouched;
       let ratio: number | null = 1;

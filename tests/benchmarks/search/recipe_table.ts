@@ -39,7 +39,7 @@ export async function keptRows(path: string, head: TableHead): Promise<Row[]> {
 }
 
 /** What is written is whole: it takes the old file's place when it is there to the end. */
-async function writeTable(path: string, table: RecordedTable): Promise<void> {
+export async function writeTable(path: string, table: RecordedTable): Promise<void> {
   await writeFile(`${path}.part`, tableText(RecordedTable.parse(table)));
   await rename(`${path}.part`, path);
 }

@@ -28,11 +28,33 @@ export const RecordedTable = z.strictObject({
     point: z.record(z.string(), Value),
     values: z.array(z.number()).nullable().describe("null: it failed, or cannot run"),
     standard_errors: z.array(z.number()).optional().describe("of the values; 0: it is exact"),
+    expected_kl: z.number().nullable().optional().describe(
+      "beforehand, by the scores of the model's layers; null: no formula tells",
+    ),
     seconds: z.number().nullable().optional().describe("that the actions took"),
     reason: z.string().optional().describe("why there are no values"),
   })).min(1),
 });
 export type RecordedTable = z.infer<typeof RecordedTable>;
+
+/** What is expected beforehand of the rows of a table whose model's layers were scored. */
+function expectationsOf(
+  { rows, objectives }: RecordedTable,
+  space: Problem["space"],
+): Pick<Problem, "expected"> {
+  const told = new Map(
+    rows.flatMap(({ point, expected_kl }) =>
+      expected_kl === undefined ? [] : [[pointKey(space, point), expected_kl] as const]
+    ),
+  );
+  if (told.size === 0) return {};
+  return {
+    expected: (point) =>
+      objectives.map(({ metric }) =>
+        metric === "kl" ? told.get(pointKey(space, point)) ?? null : null
+      ),
+  };
+}
 
 /**
  * The table as a problem. A point is looked up, never the nearest one: what was not run is invalid, for
@@ -61,7 +83,15 @@ export function recordedProblem(table: RecordedTable): Problem {
   const maximum = hypervolume(measured, reference, reference.map(() => "minimize" as const));
   if (!(maximum > 0)) throw new Error(`Cannot use the table ${name}: no row beats its reference`);
   const evaluate: Problem["evaluate"] = (point) => recorded.get(pointKey(space, point)) ?? null;
-  return { name, space, reference, maximum, tuned: false, evaluate };
+  return {
+    name,
+    space,
+    reference,
+    maximum,
+    tuned: false,
+    evaluate,
+    ...expectationsOf(table, space),
+  };
 }
 
 /** Reads and checks a table. */

@@ -3,6 +3,9 @@ import { quantile } from "../../../core/mod.ts";
 import { EVERY, type SearchRun } from "./run_search.ts";
 import { bestRivals, BUDGETS, pairLines, pairRows, samplerRows } from "./search_table.ts";
 
+const RECORDED = "recorded_recipes";
+const MIXED = "mixed";
+
 const percent = (share: number) => (100 * share).toFixed(1);
 
 /** Medians of all samplers on one problem, at every budget. */
@@ -20,6 +23,30 @@ export function problemTable(runs: readonly SearchRun[], problem: string): strin
     `| sampler | ${BUDGETS.join(" | ")} | invalid | ms a suggestion | seeds |`,
     `|---|${BUDGETS.map(() => "---|").join("")}---|---|---|`,
     ...lines,
+  ].join("\n");
+}
+
+/** Medians after so many trials: a line a sampler, a column a problem; in brackets fewer seeds than most have. */
+export function problemsTable(
+  runs: readonly SearchRun[],
+  problems: readonly string[],
+  budget: (typeof BUDGETS)[number],
+): string {
+  const rows = samplerRows(runs);
+  const most = Math.max(0, ...rows.map(({ seeds }) => seeds));
+  const cell = (sampler: string, problem: string) => {
+    const row = rows.find((one) => one.sampler === sampler && one.problem === problem);
+    const share = row?.shares[budget];
+    if (row === undefined || share == null) return "–";
+    return percent(share.median) + (row.seeds < most ? ` (${row.seeds})` : "");
+  };
+  const samplers = [...new Set(rows.map(({ sampler }) => sampler))];
+  return [
+    `| sampler | ${problems.join(" | ")} |`,
+    `|---|${problems.map(() => "---|").join("")}`,
+    ...samplers.map((sampler) =>
+      `| ${[sampler, ...problems.map((problem) => cell(sampler, problem))].join(" | ")} |`
+    ),
   ].join("\n");
 }
 
@@ -69,9 +96,13 @@ export function pageTables(
   runs: readonly SearchRun[],
   compared: { ours: string; own: readonly string[] },
 ): Record<string, string> {
+  const others = runs.filter(({ problem }) => problem !== RECORDED && problem !== MIXED);
+  const problems = [...new Set(others.map(({ problem }) => problem))];
   return {
-    recorded: problemTable(runs, "recorded_recipes"),
-    mixed: problemTable(runs, "mixed"),
+    recorded: problemTable(runs, RECORDED),
+    mixed: problemTable(runs, MIXED),
+    at_30: problemsTable(others, problems, 30),
+    at_100: problemsTable(others, problems, 100),
     against: againstTable(runs, compared),
     half: halfTable(runs, compared),
   };

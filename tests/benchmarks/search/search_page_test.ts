@@ -4,12 +4,19 @@ import { fileURLToPath } from "node:url";
 import { cellsOf, tableOf } from "../cells/kept_tables.ts";
 import { CONTINUOUS } from "./continuous_problems.ts";
 import { MIXED } from "./mixed_problem.ts";
-import { OWN_SAMPLERS } from "./own_samplers.ts";
+import { OWN_NAMES } from "./own_samplers.ts";
 import { readRecordedProblem } from "./recorded_problem.ts";
 import { readRuns, runsOf } from "./results.ts";
 import type { SearchRun } from "./run_search.ts";
 import { searchFigure } from "./search_figure.ts";
-import { againstTable, halfTable, pageTables, problemTable, trialsTo } from "./search_page.ts";
+import {
+  againstTable,
+  halfTable,
+  pageTables,
+  problemsTable,
+  problemTable,
+  trialsTo,
+} from "./search_page.ts";
 
 const run = (sampler: string, seed: number, most: number, invalid = 0): SearchRun => ({
   ...{ problem: "hill", sampler, seed, trials: 200, suggestion_ms: 2, invalid, maximum: 1 },
@@ -43,6 +50,15 @@ Deno.test("the tables have each sampler, the best rival, and how many trials our
   assert.match(against[4]!, /\| hill \| 100 \| slow \| 41\.0 \|/);
 });
 
+Deno.test("problems stand beside each other, fewer seeds in brackets, what was not run as a dash", () => {
+  const valley = runs.filter(({ sampler, seed }) => sampler === "auto" && seed < 2)
+    .map((one) => ({ ...one, problem: "valley" }));
+  const table = problemsTable([...runs, ...valley], ["hill", "valley"], 100).split("\n");
+  assert.equal(table[0], "| sampler | hill | valley |");
+  assert.equal(table[2], "| auto | 81.0 | 80.5 (2) |");
+  assert.equal(table[3], "| slow | 40.0 | – |");
+});
+
 Deno.test("the figure has a panel for each problem and a line for each sampler that is drawn", () => {
   const other = runs.map((one) => ({ ...one, problem: "valley" }));
   const svg = searchFigure([...runs, ...other], ["auto", "slow"]);
@@ -59,7 +75,7 @@ Deno.test("the page has what the kept runs say, and all of them are of the table
   const current = runsOf([MIXED, recorded, ...CONTINUOUS], kept);
   assert.equal(current.length, kept.length, "run them again: `deno task bench:search`");
   const page = await Deno.readTextFile(file("../../../docs/search.md"));
-  const tables = pageTables(current, { ours: "auto", own: Object.keys(OWN_SAMPLERS) });
+  const tables = pageTables(current, { ours: "auto", own: OWN_NAMES });
   for (const [name, table] of Object.entries(tables)) {
     assert.deepEqual(cellsOf(tableOf(page, name)), cellsOf(table), `${name}: --page writes it`);
   }

@@ -78,6 +78,8 @@ function ownChanges(record: JournalRecord, position: number): Change[] {
       return consultationRows(record, position);
     case "earlier_trials_given":
       return earlierTrialRows(record, position);
+    case "format_losses_given": // sums of layer_scores
+      return [];
     case "run_imported":
       return importedRows(record, position);
     case "stages_decided":
