@@ -185,6 +185,8 @@ const SCORED_FORMATS = ["3-bit-g64", "3-bit-g192", "4-bit-g64", "4-bit-g192", "8
 
 /** As `pare sensitivity` scores them, added up by part and format. */
 async function scoredLayers({ client, facts, home, windows }: Bench): Promise<FormatLoss[]> {
+  const work_dir = join(home, "scores");
+  await mkdir(work_dir, { recursive: true });
   const { layers } = valueOf(
     await client.run({
       stage: "sensitivity",
@@ -195,7 +197,7 @@ async function scoredLayers({ client, facts, home, windows }: Bench): Promise<Fo
       windows: 2,
       tokens: 128,
       seed: SEED,
-      work_dir: join(home, "scores"),
+      work_dir,
     }, { environment: "default" }),
     "sensitivity",
   );
