@@ -89,7 +89,9 @@ async function readStore(
 /** How a study that was really run came on: what its stages took, at every trial's end. */
 function stepsOf(records: readonly JournalRecord[]): Step[] {
   const { spec, facts } = records.find((one) => one.type === "study_opened")!;
-  const closed = records.filter((one) => one.type === "trial_closed");
+  // What a run that was stopped had begun was run again by the one that went on.
+  const closed = records.filter((one) => one.type === "trial_closed")
+    .filter(({ trial }) => trial.state !== "cancelled");
   return closed.map((_, i): Step => {
     const trials = closed.slice(0, i + 1).map(({ trial }) => trial);
     const spans = trials.flatMap(({ spans }) => spans);
