@@ -9,7 +9,7 @@
  *     deno task bench:search --table recorded.json      # another table of recipes that were really run
  *     deno task bench:search --under-way 4              # ours, results out of order, one never
  *     deno task bench:search --problems recorded_recipes --samplers auto_scored   # with layers' scores
- *     deno task bench:search --front                    # speed of hypervolume and ranks
+ *     deno task bench:search --front                    # speed of hypervolume and ranks, onto the page
  *     deno task bench:search --page                     # runs nothing: tables and figure of what is kept
  *
  * Without --out a whole run goes on with tests/benchmarks/search/runs.jsonl, from which --page writes
@@ -146,18 +146,29 @@ async function runJobs(jobs: readonly Job[], path: string, workers: number): Pro
   await kept;
 }
 
+const DOCS = fileURLToPath(new URL("../../../docs", import.meta.url));
+const PAGE = join(DOCS, "search.md");
+
+async function writeTables(tables: Record<string, string>): Promise<void> {
+  const page = Object.entries(tables).reduce(
+    (text, [name, table]) => withTable(text, name, table),
+    await readFile(PAGE, "utf8"),
+  );
+  await writeFile(PAGE, page);
+  await execa(Deno.execPath(), ["fmt", "--quiet", PAGE]);
+}
+
 /** The page of the search and its figure, from kept runs. */
 async function writePage(runs: readonly SearchRun[]): Promise<void> {
-  const docs = fileURLToPath(new URL("../../../docs", import.meta.url));
-  const path = join(docs, "search.md");
-  await writeFile(join(docs, "search.svg"), `${searchFigure(runs, SHOWN)}\n`);
-  const page = Object.entries(pageTables(runs, { ours: "auto", own: OWN_NAMES }))
-    .reduce(
-      (text, [name, table]) => withTable(text, name, table),
-      await readFile(path, "utf8"),
-    );
-  await writeFile(path, page);
-  await execa(Deno.execPath(), ["fmt", "--quiet", path]);
+  await writeFile(join(DOCS, "search.svg"), `${searchFigure(runs, SHOWN)}\n`);
+  await writeTables(pageTables(runs, { ours: "auto", own: OWN_NAMES }));
+}
+
+/** Speed of hypervolume and ranks, printed and onto the page: for an idle machine. */
+async function timeFront(): Promise<void> {
+  const table = await frontSpeed(await rivalsPython(say));
+  console.log(table);
+  await writeTables({ front: table });
 }
 
 async function main(): Promise<void> {
@@ -165,7 +176,7 @@ async function main(): Promise<void> {
   const keptRuns = async (path: string) => runsOf(known, await readRuns(path));
   if (given.page) return await writePage(await keptRuns(RUNS));
   if (given.job !== undefined) return await runJob(JSON.parse(given.job));
-  if (given.front) return console.log(await frontSpeed(await rivalsPython(say)));
+  if (given.front) return await timeFront();
   const problems = known.map(({ name }) => name);
   const own = Object.keys(OWN_SAMPLERS);
   const underWay = countOf(given["under-way"], 1, "under-way");
