@@ -59,7 +59,8 @@ export async function frontSpeed(python: string): Promise<string> {
       what === "ranks" ? paretoRanks(rows, down) : hypervolume(rows, corner, down)
     );
     const { optuna, moocore } = theirs[i]!;
-    const times = (peer: number | null) => peer === null ? "–" : `${(peer / ours).toFixed(1)}×`;
+    const ratio = (value: number) => value < 0.1 ? value.toFixed(3) : value.toFixed(1);
+    const times = (peer: number | null) => peer === null ? "–" : `${ratio(peer / ours)}×`;
     const ms = (value: number | null) => value === null ? "–" : value.toFixed(3);
     const cells = [ms(ours), ms(optuna), times(optuna), ms(moocore), times(moocore)];
     return `| ${what} | ${objectives} | ${points} | ${cells.join(" | ")} |`;
