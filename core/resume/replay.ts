@@ -68,8 +68,6 @@ export function replayStudy(
   const open = new Map<string, OpenTrial>();
   const episodes: Episode[] = [];
   let answers: Proposed[] = [];
-  let earlier: readonly EarlierTrial[] = [];
-  let format_losses: readonly FormatLoss[] | null = null;
   const samples: RecordOf<"samples_written">[] = [];
   const artifacts = new Map<string, Artifact>();
   const stage_decisions: StageDecision[] = [];
@@ -110,12 +108,6 @@ export function replayStudy(
       case "proposed":
         answers.push(record);
         break;
-      case "earlier_trials_given":
-        earlier = record.trials;
-        break;
-      case "format_losses_given":
-        format_losses = record.losses;
-        break;
       case "artifact_written":
         artifacts.set(record.artifact.artifact_id, record.artifact);
         break;
@@ -134,12 +126,24 @@ export function replayStudy(
     open: [...open.values()],
     episodes,
     answers,
-    earlier,
-    format_losses,
+    ...givenTo(records, studyId),
     artifacts,
     stage_decisions,
     samples,
     spent_seconds: secondsOf(runs),
+  };
+}
+
+/** What the study's samplers were given beside its own trials, the last of each kind. */
+function givenTo(
+  records: readonly JournalRecord[],
+  studyId: string,
+): Pick<ReplayedStudy, "earlier" | "format_losses"> {
+  const last = <T extends JournalRecord["type"]>(type: T) =>
+    records.findLast((one): one is RecordOf<T> => one.type === type && studyOf(one) === studyId);
+  return {
+    earlier: last("earlier_trials_given")?.trials ?? [],
+    format_losses: last("format_losses_given")?.losses ?? null,
   };
 }
 

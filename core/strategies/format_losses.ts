@@ -13,7 +13,7 @@ const SLOPE = -2 * Math.LN2;
 const LEAST = 1e-9;
 
 interface Scored {
-  readonly bits: number;
+  readonly weight_bits: number;
   readonly log: number;
 }
 
@@ -23,8 +23,11 @@ function byBits(losses: readonly Pick<FormatLoss, "weight_bits" | "kl">[]): Scor
   for (const { weight_bits, kl } of losses) {
     least.set(weight_bits, Math.min(kl, least.get(weight_bits) ?? Infinity));
   }
-  return [...least].map(([bits, kl]) => ({ bits, log: Math.log(Math.max(kl, LEAST)) }))
-    .sort((a, b) => a.bits - b.bits);
+  return [...least].map(([weight_bits, kl]) => ({
+    weight_bits,
+    log: Math.log(Math.max(kl, LEAST)),
+  }))
+    .sort((a, b) => a.weight_bits - b.weight_bits);
 }
 
 /**
@@ -33,15 +36,15 @@ function byBits(losses: readonly Pick<FormatLoss, "weight_bits" | "kl">[]): Scor
  */
 export function lossAt(
   losses: readonly Pick<FormatLoss, "weight_bits" | "kl">[],
-  bits: number,
+  weight_bits: number,
 ): number {
   const scored = byBits(losses);
-  if (scored.length === 0 || bits >= FLOATS) return 0;
-  const above = scored.findIndex((one) => one.bits >= bits);
+  if (scored.length === 0 || weight_bits >= FLOATS) return 0;
+  const above = scored.findIndex((one) => one.weight_bits >= weight_bits);
   const right = above < 0 ? scored.length - 1 : Math.max(above, Math.min(1, scored.length - 1));
   const [from, to] = [scored[Math.max(0, right - 1)]!, scored[right]!];
-  const slope = from === to ? SLOPE : (to.log - from.log) / (to.bits - from.bits);
-  return Math.exp(to.log + slope * (bits - to.bits));
+  const slope = from === to ? SLOPE : (to.log - from.log) / (to.weight_bits - from.weight_bits);
+  return Math.exp(to.log + slope * (weight_bits - to.weight_bits));
 }
 
 function bitsOf(model: ModelFacts, part: FormatLoss["part"]): number {

@@ -28,7 +28,7 @@ Deno.test("a study asks a served language model, runs what it says where that ca
       strategist: { base_url: server.base_url, model, timeout_seconds: 300 },
     }, "asking");
     const { trials, stop } = await study.run({ ask: silentAsk() });
-    assert.equal(stop, "trials");
+    assert.equal(stop, "max_trials");
     const rows = await lab.sql<Exchange>`
       SELECT number, exchange, reply, outcome, reason, prompt FROM consultations
       WHERE study_id = 'asking' ORDER BY number, ask, exchange`;
