@@ -48,11 +48,21 @@ const given = (study_id: string): JournalRecord => ({
   }],
 });
 
+const loss = { part: "linear" as const, format: "4-bit-g64", weight_bits: 4.25, kl: 0.1 };
+const scored: JournalRecord = {
+  type: "format_losses_given",
+  at: AT,
+  study_id: STUDY,
+  losses: [{ study_id: "before", ...loss }],
+};
+
 Deno.test("proposals hold what a sampler was shown and what it answered, and are rebuilt the same", () =>
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });
     const silent: JournalRecord = { ...asking, ask: 1, answer: null, failure: "no connection" };
-    for (const one of [...studyRecords(), given(STUDY), asking, silent]) await store.record(one);
+    for (const one of [...studyRecords(), given(STUDY), scored, asking, silent]) {
+      await store.record(one);
+    }
     await store.flush({ wait_ms: 60_000 });
     const { rows } = await store.query(`
       SELECT p.* EXCLUDE (position, answered_at), e.sampler AS ran_for
@@ -94,12 +104,14 @@ Deno.test("proposals hold what a sampler was shown and what it answered, and are
       fidelity: "full",
       reward: 0.3,
     }]);
+    const losses = await store.query("SELECT * EXCLUDE (position) FROM format_losses");
+    assert.deepEqual(losses.rows, [{ study_id: STUDY, scored_study_id: "before", ...loss }]);
     const before = await contents(store);
     await rebuildDatabase(store);
     assert.deepEqual(await contents(store), before);
     const { rows: silentColumns } = await store.query(`
       SELECT table_name, column_name FROM duckdb_columns() WHERE comment IS NULL
-        AND table_name IN ('proposals', 'earlier_trials', 'stage_measurements')`);
+        AND table_name IN ('proposals', 'earlier_trials', 'format_losses', 'stage_measurements')`);
     assert.deepEqual(silentColumns, []);
   }));
 

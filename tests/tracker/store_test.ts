@@ -54,6 +54,7 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       "episode_groups",
       "episode_neighbours",
       "episode_probabilities",
+      "format_losses",
       "layer_scores",
       "limit_changes",
       "metric_series",

@@ -50,3 +50,19 @@ export function earlierTrialRows(
     })),
   );
 }
+
+/** What formats cost the original, as samplers are shown it. */
+export function formatLossRows(
+  { study_id, losses }: RecordOf<"format_losses_given">,
+  position: number,
+): Change[] {
+  return adds(
+    "format_losses",
+    losses.map(({ study_id: scored_study_id, ...loss }) => ({
+      study_id,
+      position,
+      scored_study_id,
+      ...loss,
+    })),
+  );
+}

@@ -5,7 +5,12 @@ import { driftRows } from "./drift_rows.ts";
 import { mixRows } from "./mix_rows.ts";
 import { episodeRows } from "./episode_rows.ts";
 import { importedRows } from "./imported_rows.ts";
-import { consultationRows, earlierTrialRows, proposalRows } from "./proposal_rows.ts";
+import {
+  consultationRows,
+  earlierTrialRows,
+  formatLossRows,
+  proposalRows,
+} from "./proposal_rows.ts";
 import { PROTOCOL_TABLES, protocolRows } from "./protocol_rows.ts";
 import { energyRows, layerRows, layerScoreRows, resourceRows } from "./reading_rows.ts";
 import { stageDecisionRows, stageRows } from "./stage_rows.ts";
@@ -78,8 +83,8 @@ function ownChanges(record: JournalRecord, position: number): Change[] {
       return consultationRows(record, position);
     case "earlier_trials_given":
       return earlierTrialRows(record, position);
-    case "format_losses_given": // sums of layer_scores
-      return [];
+    case "format_losses_given":
+      return formatLossRows(record, position);
     case "run_imported":
       return importedRows(record, position);
     case "stages_decided":

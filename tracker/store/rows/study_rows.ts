@@ -19,6 +19,7 @@ const TABLES = [
   "proposals",
   "consultations",
   "earlier_trials",
+  "format_losses",
 ] as const;
 
 function modelColumns({ facts: { model } }: StudyOpened): Row {

@@ -148,3 +148,17 @@ COMMENT ON COLUMN earlier_trials.earlier_trial_id IS 'joins trials';
 COMMENT ON COLUMN earlier_trials.state IS 'as it was when it was shown';
 COMMENT ON COLUMN earlier_trials.fidelity IS 'as far as it was evaluated then; NULL: not at all';
 COMMENT ON COLUMN earlier_trials.reward IS 'under the weights of its own study; NULL: it has none';
+
+CREATE TABLE format_losses (
+  study_id VARCHAR NOT NULL, position BIGINT NOT NULL, scored_study_id VARCHAR NOT NULL,
+  part VARCHAR NOT NULL, format VARCHAR NOT NULL, weight_bits DOUBLE NOT NULL, kl DOUBLE NOT NULL
+);
+COMMENT ON TABLE format_losses IS
+  'What the samplers of a study are shown of the scores of its original''s layers, added up by part and format; without a row: nobody had scored them. The layers are in layer_sensitivity.';
+COMMENT ON COLUMN format_losses.study_id IS 'the study whose samplers are shown them';
+COMMENT ON COLUMN format_losses.position IS 'of the record in the journal';
+COMMENT ON COLUMN format_losses.scored_study_id IS 'the study that scored the layers';
+COMMENT ON COLUMN format_losses.part IS 'linear, or embedding: the output head, too';
+COMMENT ON COLUMN format_losses.format IS 'as in layer_sensitivity';
+COMMENT ON COLUMN format_losses.weight_bits IS 'bits per weight of the part, with scales and zero points';
+COMMENT ON COLUMN format_losses.kl IS 'nats per token, each layer rounded alone, summed over the part''s layers';
