@@ -94,7 +94,10 @@ function expectedOf({ expected }: SearchState, measured: readonly Measured[], m:
   return expected === undefined || !all ? null : of;
 }
 
-/** The objective on the scale on which its model explains it best. */
+/**
+ * The objective on the scale on which its model explains it best, less what formulas expect of it where
+ * that explains the values better than the points alone do.
+ */
 function goalOf(
   state: SearchState,
   features: Features,
@@ -106,13 +109,15 @@ function goalOf(
   const values = measured.map((one) => one.values[m]!);
   const expected = expectedOf(state, measured, m);
   const scales = [plainScale(direction), bentScale(direction, values)];
-  const priorOn = ({ scaled }: Scale) => (point: SpacePoint) =>
-    expected === null ? 0 : scaled(expected(point) ?? NaN);
+  const nothing = () => 0;
+  const priorOn = ({ scaled }: Scale) => (point: SpacePoint) => scaled(expected?.(point) ?? NaN);
+  const views = scales.flatMap((scale) => [
+    ...(expected === null ? [] : [{ scale, prior: priorOn(scale) }]),
+    { scale, prior: nothing },
+  ]);
   const { model, way } = fitBest(
     features,
-    scales.map((scale) => {
-      const { scaled, stretch } = scale;
-      const prior = priorOn(scale);
+    views.map(({ scale: { scaled, stretch }, prior }) => {
       const stretches = values.map(stretch);
       const errors = measured.map(({ errors }, i) => (errors?.[m] ?? 0) * stretches[i]!);
       const variances = errors.map((error) => error ** 2 || 0);
@@ -120,8 +125,7 @@ function goalOf(
       return { rows, values: beyond, variances, stretches };
     }),
   );
-  const scale = scales[way]!;
-  return { model, scale, prior: priorOn(scale) };
+  return { model, ...views[way]! };
 }
 
 /** Models of the objectives, the front that they are to improve, and the boxes that it leaves open. */

@@ -12,6 +12,7 @@ import {
   surrogate,
   tpe,
 } from "../../../core/mod.ts";
+import { aimOf } from "../../../core/search/surrogate/aim.ts";
 import { largestVolume, splitSeen } from "../../../core/search/tpe/split.ts";
 import { type Problem, recipes, search, square, stateOf, tried } from "./problems.ts";
 
@@ -181,6 +182,24 @@ Deno.test("the surrogate learns what differs from what is expected, and so needs
   }));
   const total = (of: "with" | "without") => reached.reduce((sum, one) => sum + one[of], 0);
   assert.ok(total("with") > 1.05 * total("without"), JSON.stringify(reached));
+});
+
+Deno.test("what is expected without any truth in it is not believed", () => {
+  const noise = seededRandom(9);
+  const drawn = new Map<string, number[]>();
+  const expected = (point: Seen["point"]) => {
+    const key = JSON.stringify(point);
+    if (!drawn.has(key)) drawn.set(key, [noise(), noise()]);
+    return drawn.get(key)!;
+  };
+  const seen = grid.map((point) => tried(square, point));
+  const state = stateOf(square, seen);
+  const [led, untold] = [aimOf({ ...state, expected }), aimOf(state)];
+  for (const x of [0.13, 0.47, 0.81]) {
+    const point = { x, y: 0.35 };
+    const promise = (aim: typeof untold) => aim.promise(point, aim.features.rowOf(point));
+    assert.equal(promise(led), promise(untold));
+  }
 });
 
 Deno.test("the surrogate keeps away from where points came to nothing", () => {
