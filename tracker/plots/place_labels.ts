@@ -22,9 +22,13 @@ export interface Offset {
 const HEIGHT = 13;
 const CHARACTER = 6.9;
 
+export function labelWidth(text: string): number {
+  return text.length * CHARACTER;
+}
+
 /** The box of a label at an offset from its point; its text is centred. */
 export function labelBox({ x, y, text }: Labelled, { dx, dy }: Offset): Box {
-  const half = text.length * CHARACTER / 2;
+  const half = labelWidth(text) / 2;
   return {
     left: x + dx - half,
     right: x + dx + half,
@@ -48,7 +52,7 @@ const NEAR = 30;
  * point that is near), then all round.
  */
 function offsets(text: string, below: boolean): Offset[] {
-  const half = text.length * CHARACTER / 2;
+  const half = labelWidth(text) / 2;
   return [0, 1, 2, 3, 4, 5].flatMap((ring) => {
     const out = 12 + half + 11 * ring;
     const up = 15 + 13 * ring;

@@ -7,7 +7,7 @@ import type { LegendItem } from "../ground/legend.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
 import { newDocument } from "../ground/svg.ts";
 import { counted, listed } from "../ground/words.ts";
-import { type Box, placeLabels } from "../place_labels.ts";
+import { type Box, labelBox, labelWidth, placeLabels } from "../place_labels.ts";
 import { type QualityColumn, qualityColumn, type Standing, standings } from "./pareto_points.ts";
 
 const Options = FigureOptions.extend({
@@ -96,8 +96,20 @@ function pointMarks(points: readonly Point[]): Plot.Markish[] {
 const MARGIN = { marginLeft: 54, marginRight: 20, marginTop: 32, marginBottom: 42 };
 const HEIGHT = 330;
 
-/** Labels where they cover neither another nor a point nor an interval; of many trials the front's. */
-function labelMarks(points: readonly Point[], options: Plot.PlotOptions, width: number) {
+const dropText = (drop: number) => `allowed drop ${drop}`;
+/** Pixels that its text stands above its line. */
+const ABOVE = 6;
+
+/**
+ * Labels where they cover neither another nor a point nor an interval nor what is said of the allowed
+ * drop; of many trials the front's.
+ */
+function labelMarks(
+  points: readonly Point[],
+  options: Plot.PlotOptions,
+  width: number,
+  drop: number | null,
+) {
   const named = points.filter((one) =>
     points.length <= MOST_LABELS || one.recommended || one.kind === "baseline"
   );
@@ -121,9 +133,15 @@ function labelMarks(points: readonly Point[], options: Plot.PlotOptions, width: 
       box(x!(one.left), py, x!(one.right), py, 1),
     ];
   });
+  const said = drop === null ? [] : [
+    labelBox({ x: width - MARGIN.marginRight, y: y!(-drop), text: dropText(drop) }, {
+      dx: -labelWidth(dropText(drop)) / 2,
+      dy: -ABOVE,
+    }),
+  ];
   const frame = box(MARGIN.marginLeft, MARGIN.marginTop, width - 4, HEIGHT - 42, 0);
   const at = labelled.map((one) => ({ x: x!(one.x), y: y!(one.y), text: one.name }));
-  return placeLabels(at, taken, frame).map((offset, index) =>
+  return placeLabels(at, [...taken, ...said], frame).map((offset, index) =>
     Plot.text([labelled[index]!], {
       ...{ ...offset, x: "x", y: "y", text: "name", fontSize: 11, fill: INK },
       ...{ stroke: PAPER, strokeWidth: 3 },
@@ -175,8 +193,8 @@ function panelOf(
       r: { range: [2, 8] },
       marks: [
         drop === null ? null : Plot.ruleY([-drop], { stroke: ALARM, strokeDasharray: "5,4" }),
-        drop === null ? null : Plot.text([`allowed drop ${drop}`], {
-          ...{ y: -drop, frameAnchor: "right", dy: -6, fill: ALARM, fontSize: 10 },
+        drop === null ? null : Plot.text([dropText(drop)], {
+          ...{ y: -drop, frameAnchor: "right", dy: -ABOVE, fill: ALARM, fontSize: 10 },
         }),
         Plot.line(staircase(points, up, less), {
           ...{ x: "x", y: "y", curve: "step-after", stroke: RULE, strokeWidth: 1.5 },
@@ -185,7 +203,7 @@ function panelOf(
         ...labels,
       ],
     });
-    return options(labelMarks(points, options([]), width));
+    return options(labelMarks(points, options([]), width, drop));
   };
 }
 
