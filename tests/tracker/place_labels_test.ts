@@ -1,6 +1,7 @@
 /** Labels of a figure: none on another, on a point or over the edge while there is room. */
 import assert from "node:assert/strict";
 import { streamRandom } from "../../core/mod.ts";
+import { pareto } from "../../tracker/plots/figures/pareto.ts";
 import { type Box, labelBox, overlap, placeLabels } from "../../tracker/plots/place_labels.ts";
 
 const FRAME: Box = { left: 60, top: 30, right: 470, bottom: 330 };
@@ -43,4 +44,27 @@ Deno.test("of two points that are near, the upper one's label stands above the l
     const top = (text: string) => boxes[order.findIndex((one) => one.text === text)]!.top;
     assert.ok(top("t03") < 200 && top("t02") > 200);
   }
+});
+
+Deno.test("a trial's label keeps off what is said of the allowed drop", () => {
+  const row = (number: number, difference: number | null, latency_ratio: number) => ({
+    ...{ trial_id: `study/t0${number}`, state: "completed", methods: "int8", on_front: true },
+    ...{ accuracy: 0.6 + (difference ?? 0), accuracy_difference: difference, latency_ratio },
+    ...{ accuracy_difference_low: difference, accuracy_difference_high: difference },
+  });
+  const svg = pareto([row(1, -0.022, 0.9), row(2, 0.02, 0.4), row(3, -0.08, 0.95)], {
+    allowed_drop: 0.02,
+  });
+  /** Where the words stand: of a group, and in it. */
+  const middle = (words: string) => {
+    const found = new RegExp(
+      `<g transform="translate\\(([-\\d.]+),([-\\d.]+)\\)"[^>]*>` +
+        `<text transform="translate\\(([-\\d.]+),([-\\d.]+)\\)"[^>]*>${words}<`,
+    ).exec(svg)!.slice(1).map(Number);
+    return { x: found[0]! + found[2]!, y: found[1]! + found[3]! };
+  };
+  const said = middle("allowed drop 0.02"); // its right end
+  const label = labelBox({ ...middle("t01"), text: "t01" }, { dx: 0, dy: 0 });
+  const taken = { left: said.x - 100, right: said.x, top: said.y - 6, bottom: said.y + 6 };
+  assert.equal(overlap(label, taken), 0, JSON.stringify({ label, taken }));
 });
