@@ -154,6 +154,9 @@ const COLUMNS = [
 /** Benchmarks that the page's table shows. */
 const SHOWN = { population: 5000, flips: [0.1, 0.2] };
 
+/** A trial's answers by its number, without the id of its study. */
+const ofTrial = (source: string) => source.replace(/^[^/]+\//, "");
+
 /**
  * The page's table: medians over the fixed size, a line a benchmark, by scores alone, by drawing where the
  * original was unsure, and with a control variate.
@@ -185,7 +188,7 @@ export function pageTable(rows: readonly DecidingRow[]): string {
     const [unsure, known] = RECORDED_WAYS.map((way) =>
       rows.find(({ source }) => source === `${plain.source}${way}`)
     );
-    return known === undefined ? [] : [line(plain, plain.source, unsure, [known])];
+    return known === undefined ? [] : [line(plain, ofTrial(plain.source), unsure, [known])];
   });
   const head = [
     "answers of",
