@@ -306,6 +306,14 @@ def test_it_says_what_it_waits_for_and_refuses_to_wait_a_day() -> None:
         assert "it answers 429: later" in failure.message
         assert "longer than the 10 minutes that it is waited for" in failure.message
         assert "--patience" in str(failure.hint)
+
+    for asked in ("0", email.utils.formatdate(0, usegmt=True)):
+        with serving(
+            lambda path, body: (429, {"error": "later"}), {"retry-after": asked}
+        ) as server:
+            failure = said_by(ServedClient(server.endpoint(), None, Patience(seconds=0.2)))
+        assert "asks to wait" not in failure.message
+        assert "tries in" in failure.message
     replies: list[Reply] = [(429, {"error": "later"}), (200, GOOD)]
     with serving(lambda path, body: replies.pop(0), {"retry-after": "30"}) as server:
         client = ServedClient(

@@ -23,14 +23,23 @@ export interface Delivery {
   readonly onSaid: (sentence: string) => void;
 }
 
-/** True where asking again cannot help, and where other requests may still succeed. */
-function isRefusal(error: unknown): error is Error {
+/**
+ * True where asking again cannot help, and where other requests may still succeed. A redirect, a
+ * 400 or a 404 also comes from what is no MLflow server, or from one that no longer has the run:
+ * nothing was refused then, all of it is still to be sent. So the run is asked for first.
+ */
+async function isRefusal({ client }: Delivery, run_id: string, error: unknown): Promise<boolean> {
   if (error instanceof UsageError) return true;
-  return error instanceof MlflowError && !error.temporary && !error.forbidden;
+  if (!(error instanceof MlflowError) || error.temporary || error.forbidden) return false;
+  try {
+    return (await client.getRun(run_id)).info.run_id === run_id;
+  } catch {
+    return false;
+  }
 }
 
-function notTaken({ onSaid }: Delivery, error: Error): void {
-  onSaid(`MLflow did not take: ${error.message}`);
+function notTaken({ onSaid }: Delivery, error: unknown): void {
+  onSaid(`MLflow did not take: ${(error as Error).message}`);
 }
 
 /** Two parts of what is to be written: by kind first, then by number. */
@@ -53,7 +62,7 @@ async function logAll(delivery: Delivery, run_id: string, data: RunData): Promis
   try {
     await delivery.client.log(run_id, data);
   } catch (error) {
-    if (!isRefusal(error)) throw error;
+    if (!await isRefusal(delivery, run_id, error)) throw error;
     const { metrics = [], params = [], tags = [] } = data;
     if (metrics.length + params.length + tags.length <= 1) return notTaken(delivery, error);
     for (const half of halves(data)) await logAll(delivery, run_id, half);
@@ -161,15 +170,20 @@ function gathered(effects: readonly Effect[]): Effect[] {
 
 /**
  * Carries effects out. Throws what may succeed later (`MlflowError.temporary`) and what bars all
- * else (401, 403); a single thing that is refused is told and left out.
+ * else: no access (401, 403), no place for the run, a server that does not have it. A single thing
+ * that the server of the run refuses is told and left out.
  */
 export async function deliver(delivery: Delivery, effects: readonly Effect[]): Promise<void> {
   for (const effect of gathered(effects)) {
+    const { study_id } = effect.to;
+    const place = await delivery.book.place(delivery.study(study_id), effect.to);
     try {
-      const place = await delivery.book.place(delivery.study(effect.to.study_id), effect.to);
       await deliverOne(delivery, effect, place);
     } catch (error) {
-      if (!isRefusal(error)) throw error;
+      if (!await isRefusal(delivery, place.run_id, error)) {
+        delivery.book.forget(study_id); // its runs may be gone: the next try looks for them again
+        throw error;
+      }
       notTaken(delivery, error);
     }
   }

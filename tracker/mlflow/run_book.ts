@@ -17,6 +17,8 @@ export interface RunPlace {
 export interface RunBook {
   /** The run of a trial, or of the study; made where there is none. */
   place(study: KnownStudy, to: Recipient): Promise<RunPlace>;
+  /** Looks for a study's runs anew the next time. */
+  forget(study_id: string): void;
 }
 
 function tagOf(run: Run, key: string): string | undefined {
@@ -70,14 +72,18 @@ export function openRunBook(client: MlflowClient, experiment_name: string): RunB
     return made.info;
   };
 
+  const forget = (study_id: string) => {
+    studies.delete(study_id);
+    experiment = null;
+  };
+
   return {
+    forget,
     async place(study, to) {
       try {
         return await place(study, to);
       } catch (error) {
-        // It may have been made all the same: look again before the next try.
-        studies.delete(study.study_id);
-        experiment = null;
+        forget(study.study_id); // it may have been made all the same: look again before the next try
         if (error instanceof MlflowError && error.code === "RESOURCE_ALREADY_EXISTS") {
           return await place(study, to);
         }

@@ -39,6 +39,7 @@ export function startFakeServer(
     "runs/search": () => ({
       runs: [...runs].map(([id, { tags }]) => ({ info: info(id), data: { tags } })),
     }),
+    "runs/get": ({ run_id }) => ({ run: { info: info(String(run_id)) } }),
     "runs/create": ({ run_name, tags }) => {
       const id = `r${runs.size}`;
       runs.set(id, { name: String(run_name), tags: tags as Pair[] }); // as the client writes them
@@ -49,14 +50,16 @@ export function startFakeServer(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
     async (request) => {
       requests += 1;
-      const path = new URL(request.url).pathname.replace("/api/2.0/mlflow/", "");
+      const { pathname, searchParams } = new URL(request.url);
+      const path = pathname.replace("/api/2.0/mlflow/", "");
       const text = await request.text();
       if (path === "runs/log-batch") {
         const batch = { metrics: [], params: [], tags: [], ...JSON.parse(text) } as Batch;
         return await onBatch(batch) ?? Response.json({});
       }
       const json = request.headers.get("content-type") === "application/json";
-      return Response.json(answers[path]?.(json && text !== "" ? JSON.parse(text) : {}) ?? {});
+      const asked = json && text !== "" ? JSON.parse(text) : Object.fromEntries(searchParams);
+      return Response.json(answers[path]?.(asked) ?? {});
     },
   );
   return {

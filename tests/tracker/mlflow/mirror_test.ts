@@ -107,7 +107,7 @@ Deno.test("studies are mirrored to a real server", async (t) => {
       const told: string[] = [];
       await deliver({
         client,
-        book: { place: () => Promise.resolve(place) },
+        book: { place: () => Promise.resolve(place), forget: () => {} },
         max_file_bytes: 1,
         quiet: () => Promise.resolve(),
         study: (study_id) => newStudy(study_id, AT),
@@ -137,7 +137,7 @@ Deno.test("studies are mirrored to a real server", async (t) => {
         const left_out: string[] = [];
         await deliver({
           client,
-          book: { place: () => Promise.resolve(place) },
+          book: { place: () => Promise.resolve(place), forget: () => {} },
           max_file_bytes: 11,
           quiet: () => Promise.resolve(),
           study: (study_id) => newStudy(study_id, AT),

@@ -42,6 +42,9 @@ export interface Patience {
   readonly longest_pause_ms: number;
 }
 
+/** For the first answer of a server: one that hangs is told soon, not after all tries. */
+const FIRST_ANSWER_MS = 10_000;
+
 export const PATIENCE: Patience = {
   timeout_ms: 30_000,
   retries: 4,
@@ -95,12 +98,14 @@ export function openCaller(connection: Connection, patience: Patience = PATIENCE
     maxRetryAfter: patience.longest_pause_ms,
   };
 
+  let answered = false;
   return async ({ method, path, query = {}, body, answer, creates = false }) => {
     const what = `${method.toUpperCase()} ${base}/${path.split("?")[0]}`;
     try {
       const response = await http(`${base}/${path}`, {
         method,
         searchParams: query,
+        ...(answered ? {} : { timeout: Math.min(FIRST_ANSWER_MS, patience.timeout_ms) }),
         ...bodyOptions(body, send, patience.timeout_ms),
         retry: creates
           ? {
@@ -108,8 +113,9 @@ export function openCaller(connection: Connection, patience: Patience = PATIENCE
             statusCodes: [429],
             shouldRetry: ({ error }) => isHTTPError(error) ? undefined : false,
           }
-          : { ...retry, statusCodes: RETRIED, retryOnTimeout: true },
+          : { ...retry, statusCodes: RETRIED, retryOnTimeout: answered },
       });
+      answered = true;
       const text = await readAnswer(response, patience.timeout_ms);
       const parsed = answer.safeParse(text === "" ? {} : JSON.parse(text));
       if (parsed.success) return parsed.data;

@@ -28,7 +28,7 @@ class Patience:
 
 
 class Exhausted(Exception):
-    """The patience is at its end; `asked`: the server asks for a wait that goes beyond it."""
+    """The patience is at its end; `asked`: the server asks for a wait that is longer."""
 
     def __init__(self, tries: int, spent: float, asked: float | None, patience: float) -> None:
         super().__init__()
@@ -60,9 +60,9 @@ class Tries:
         left = 0.0 if once else self._failed + whole - now
         own = min(patience.first_wait * 2.0 ** min(self.count - 1, 30), patience.longest_wait)
         wait = max(own * random.uniform(1.0, 1.25), asked or 0.0)
-        beyond = asked is not None and asked > left and not once
-        if left <= 0 or beyond:
-            raise Exhausted(self.count, now - self._began, asked if beyond else None, whole)
+        if left <= 0 or (asked or 0.0) > left:
+            longer = asked if asked is not None and asked > whole and not once else None
+            raise Exhausted(self.count, now - self._began, longer, whole)
         return min(wait, max(left, asked or 0.0))
 
 
