@@ -1,6 +1,6 @@
-import { existsSync } from "node:fs";
 import { UsageError } from "../core/mod.ts";
 import { named } from "./storage/file_lock.ts";
+import { journalSize } from "./store/index/sink.ts";
 import { openStore, type Store } from "./store/store.ts";
 import { storePaths } from "./store/store_paths.ts";
 import { storeWriter } from "./store/store_writer.ts";
@@ -73,7 +73,8 @@ export function openLabStore(root: string): LabStore {
     root,
     async current() {
       if (writer !== null) return await writer;
-      if (reader === null && !existsSync(storePaths(root).journal)) return null;
+      // A first set-up that was stopped leaves a journal without a record.
+      if (reader === null && journalSize(storePaths(root).journal) === 0) return null;
       reader ??= openStore(root, { write: false });
       try {
         return await reader;

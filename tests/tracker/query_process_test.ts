@@ -43,26 +43,28 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 Deno.test("Store.query() ends what takes too much memory in one sentence, outside this process", () =>
-  withStore(async (store, root) => {
-    const before = Deno.memoryUsage().rss;
-    const greedy = [
-      "SELECT length(repeat('x', 4000000000))",
-      "SELECT list_sum(range(2000000000))",
-      "SELECT list_sum(range(1000000000 + n)) FROM range(2) t(n)",
-    ];
-    for (const sql of greedy) {
-      for (
-        const asked of [store.query(sql), store.exportParquet(sql, join(root, "out.parquet"))]
-      ) {
-        await assert.rejects(asked, (error: Error) => {
-          assert.match(error.message, /^Cannot finish the query in the memory .*; narrow it$/);
-          return error instanceof UsageError;
-        });
+  withStore((store) =>
+    inDirectory(async (folder) => {
+      const before = Deno.memoryUsage().rss;
+      const greedy = [
+        "SELECT length(repeat('x', 4000000000))",
+        "SELECT list_sum(range(2000000000))",
+        "SELECT list_sum(range(1000000000 + n)) FROM range(2) t(n)",
+      ];
+      for (const sql of greedy) {
+        for (
+          const asked of [store.query(sql), store.exportParquet(sql, join(folder, "out.parquet"))]
+        ) {
+          await assert.rejects(asked, (error: Error) => {
+            assert.match(error.message, /^Cannot finish the query in the memory .*; narrow it$/);
+            return error instanceof UsageError;
+          });
+        }
       }
-    }
-    assert.ok(Deno.memoryUsage().rss - before < 500e6);
-    assert.deepEqual((await store.query("SELECT count(*) AS n FROM trials")).rows, [{ n: 4 }]);
-  }));
+      assert.ok(Deno.memoryUsage().rss - before < 500e6);
+      assert.deepEqual((await store.query("SELECT count(*) AS n FROM trials")).rows, [{ n: 4 }]);
+    })
+  ));
 
 Deno.test("Store.query() ends at its time limit also where DuckDB does not stop", () =>
   withStore(async (store) => {

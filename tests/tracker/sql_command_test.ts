@@ -57,10 +57,11 @@ Deno.test("pare sql says on standard error that it cut the rows, in every form",
       assert.equal(cut.exitCode, 0);
       assert.equal(cut.stderr, "cut at 2 rows: there are more; raise --max-rows", format);
     }
-    const out = join(root, "rows.parquet");
+    const out = `${root}.parquet`;
     const parquet = ["sql", sql, "--store", root, "--format", "parquet", "--output", out];
     assert.match((await pare([...parquet, "--max-rows", "2"])).stderr, /write LIMIT/);
     assert.equal((await pare(parquet)).stderr, `4 rows in ${out}`);
+    await Deno.remove(out);
     const long = "SELECT count(*) FROM range(1000000000) a, range(1000) b";
     const stopped = await pare(["sql", long, "--store", root, "--timeout", "0.3s"]);
     assert.equal(stopped.exitCode, 2);

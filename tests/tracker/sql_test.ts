@@ -60,35 +60,41 @@ Deno.test("Store.query() refuses whatever leaves the database or changes it", ()
   }));
 
 Deno.test("Store.exportParquet() cannot be led out of its wrapping by the query's text", () =>
-  withStore(async (store, root) => {
-    const out = join(root, "out.parquet");
-    for (const sql of ["SELECT 1) TO '/dev/null' (FORMAT csv); --", "SELECT 1 -- x", "SELECT 1;"]) {
-      const attack = sql.includes(")");
-      if (attack) await assert.rejects(store.exportParquet(sql, out), UsageError);
-      else assert.equal(await store.exportParquet(sql, out), 1);
-    }
-  }));
+  withStore((store) =>
+    inDirectory(async (folder) => {
+      const out = join(folder, "out.parquet");
+      for (
+        const sql of ["SELECT 1) TO '/dev/null' (FORMAT csv); --", "SELECT 1 -- x", "SELECT 1;"]
+      ) {
+        const attack = sql.includes(")");
+        if (attack) await assert.rejects(store.exportParquet(sql, out), UsageError);
+        else assert.equal(await store.exportParquet(sql, out), 1);
+      }
+    })
+  ));
 
 Deno.test("Store.exportParquet() writes a file that reads back with types and NaN", () =>
-  withStore(async (store, root) => {
-    const out = join(root, "it's.parquet");
-    const sql =
-      "SELECT trial_id, number, 'nan'::DOUBLE AS bad, [1, 2] AS list FROM trials WHERE number > $1";
-    assert.equal(await store.exportParquet(sql, out, { params: [1] }), 2);
-    const { DuckDBInstance } = await import("@duckdb/node-api");
-    const instance = await DuckDBInstance.create(":memory:");
-    const connection = await instance.connect();
-    const reader = await connection.runAndReadAll(
-      `FROM '${out.replace("'", "''")}' ORDER BY number`,
-    );
-    assert.deepEqual(reader.getRowsJS(), [
-      [trialId(2), 2n, NaN, [1, 2]],
-      [trialId(3), 3n, NaN, [1, 2]],
-    ]);
-    connection.closeSync();
-    instance.closeSync();
-    assert.deepEqual((await store.query("SELECT count(*) AS n FROM trials")).rows, [{ n: 4 }]);
-  }));
+  withStore((store) =>
+    inDirectory(async (folder) => {
+      const out = join(folder, "it's.parquet");
+      const sql =
+        "SELECT trial_id, number, 'nan'::DOUBLE AS bad, [1, 2] AS list FROM trials WHERE number > $1";
+      assert.equal(await store.exportParquet(sql, out, { params: [1] }), 2);
+      const { DuckDBInstance } = await import("@duckdb/node-api");
+      const instance = await DuckDBInstance.create(":memory:");
+      const connection = await instance.connect();
+      const reader = await connection.runAndReadAll(
+        `FROM '${out.replace("'", "''")}' ORDER BY number`,
+      );
+      assert.deepEqual(reader.getRowsJS(), [
+        [trialId(2), 2n, NaN, [1, 2]],
+        [trialId(3), 3n, NaN, [1, 2]],
+      ]);
+      connection.closeSync();
+      instance.closeSync();
+      assert.deepEqual((await store.query("SELECT count(*) AS n FROM trials")).rows, [{ n: 4 }]);
+    })
+  ));
 
 Deno.test("Store.query() says that the row cap cut the answer, and only then", () =>
   withStore(async (store) => {

@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { findHome } from "../home.ts";
 import type { ExportedTables } from "../store/export_tables.ts";
+import { outsideStores } from "../storage/outside_stores.ts";
 import { openStore } from "../store/store.ts";
 
 const SCHEMA = "schema.json";
@@ -76,7 +77,7 @@ function place(partial: string, directory: string): void {
 export async function exportCommand(
   options: { store?: string; parquet: string; force?: boolean },
 ): Promise<void> {
-  const directory = resolve(options.parquet);
+  const directory = outsideStores(options.parquet, "export to");
   checkTarget(directory, options.force ?? false);
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: false });

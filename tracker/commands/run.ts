@@ -13,6 +13,7 @@ import { parseJson, withoutMark } from "../data/parse_json.ts";
 import { type Lab, openLab } from "../lab.ts";
 import { withoutCredentials } from "../mlflow/client/connection.ts";
 import { writeStudyReport } from "../publish/write_report.ts";
+import { outsideStores } from "../storage/outside_stores.ts";
 import type { StudySession } from "../study_session.ts";
 import { endOfStages } from "../stages/stages_end.ts";
 import { chooseAsk } from "../terminal/ask.ts";
@@ -227,6 +228,7 @@ type Opening = (lab: Lab) => Promise<StudySession>;
 
 /** Opens a study and runs it: what it says, asks and leaves are those of every command. */
 export async function runStudyCommand(options: StudyCommandOptions, open: Opening) {
+  if (options.output !== undefined) outsideStores(options.output, "write the report to");
   const screen = createLiveView(standardScreen(), () => Date.now());
   const controller = interruptible(screen.say);
   const onEvent = (event: StudyEvent) => {

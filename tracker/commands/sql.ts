@@ -3,6 +3,7 @@ import { UsageError } from "../../core/mod.ts";
 import { findHome } from "../home.ts";
 import { type Format, formatResult } from "../store/query/query.ts";
 import type { QueryLimits, QueryResult } from "../store/query/result.ts";
+import { outsideStores } from "../storage/outside_stores.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { outputWidth } from "../terminal/fit_columns.ts";
 import { standardOutput, watch } from "../terminal/watch.ts";
@@ -76,6 +77,7 @@ async function watchQuery(store: Store, sql: string, options: SqlOptions): Promi
 }
 
 async function answer(store: Store, sql: string, options: SqlOptions): Promise<void> {
+  if (options.output !== undefined) outsideStores(options.output, "write");
   const result = await store.query(sql, { maxRows: MAX_ROWS, ...limitsOf(options) });
   const width = options.output === undefined ? outputWidth() : Infinity;
   const format = options.format as Exclude<Format, "parquet">; // see sqlCommand

@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { resolve } from "node:path";
 import {
   type ConversionFacts,
   conversionProblems,
@@ -10,6 +9,7 @@ import {
 } from "../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../python-backends/client.ts";
 import { checkHome, findHome } from "../home.ts";
+import { outsideStores } from "../storage/outside_stores.ts";
 import { convertSource } from "./convert_source.ts";
 import { conversionSummary } from "./conversion_summary.ts";
 import { CONVERSION_ENVIRONMENT } from "./formats.ts";
@@ -56,7 +56,7 @@ export async function convertCommand(
   folder: string,
   options: { store?: string; to: string },
 ): Promise<void> {
-  const directory = resolve(folder);
+  const directory = outsideStores(folder, "convert to");
   checkTarget(directory);
   const home = findHome(Deno.env.toObject(), options.store);
   await checkHome({ ...home, store: home.root }, false);

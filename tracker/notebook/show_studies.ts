@@ -1,6 +1,6 @@
-import { resolve } from "node:path";
 import { trialName, UsageError } from "../../core/mod.ts";
 import { reportOfStudies, writeReportOfStudies } from "../report_of_studies.ts";
+import { outsideStores } from "../storage/outside_stores.ts";
 import type { Store } from "../store/store.ts";
 import { type Comparand, idOf } from "../view/compare_any.ts";
 import { cardMedia } from "./cards.ts";
@@ -33,7 +33,9 @@ export async function showStudies(
     );
   }
   const report = await reportOfStudies(store, studies.map(idOf), author);
-  const files = folder === undefined ? [] : await writeReportOfStudies(report, resolve(folder));
+  const files = folder === undefined
+    ? []
+    : await writeReportOfStudies(report, outsideStores(folder, "write the report to"));
   const said = report.studies.map(({ view }): [string, string] => {
     const row = view.rows.find(({ trial_id }) => trial_id === view.recommended);
     const chosen = row === undefined ? "keep the original" : trialName(row.number);

@@ -9,6 +9,7 @@ import { recordedStudy } from "../reproduce/recorded_trial.ts";
 import { reproductionFiles } from "../reproduce/write_reproduction.ts";
 import { writeOutputs } from "../reports_of_study.ts";
 import { listFiles, sha256File } from "../storage/file_hash.ts";
+import { outsideStores } from "../storage/outside_stores.ts";
 import type { Store } from "../store/store.ts";
 import { viewStudy } from "../study_session.ts";
 import { openTasks, publishTables } from "./publish_tables.ts";
@@ -60,6 +61,7 @@ function checkTarget(directory: string, force: boolean): void {
 /** Gathers a study's folder, whole or not at all: what others read, check and run again. */
 export async function publishStudy(publishing: Publishing): Promise<Published> {
   const { directory, force } = publishing;
+  outsideStores(directory, "publish to");
   checkTarget(directory, force);
   const partial = `${directory}.partial-${Deno.pid}`;
   mkdirSync(partial, { recursive: true });

@@ -1,4 +1,4 @@
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { discoverPlugins } from "../discover.ts";
 import type { Lab } from "../lab.ts";
@@ -8,6 +8,7 @@ import { type StudyOutputs, writeOutputs } from "../reports_of_study.ts";
 import { lockFiles } from "../reproduce/locks.ts";
 import { recordedStudy } from "../reproduce/recorded_trial.ts";
 import { reproductionFiles } from "../reproduce/write_reproduction.ts";
+import { outsideStores } from "../storage/outside_stores.ts";
 import type { Store } from "../store/store.ts";
 import { evidenceFigures } from "../view/evidence_figures.ts";
 import type { StudyView } from "../view/study_view.ts";
@@ -47,6 +48,13 @@ async function storeOf(lab: Lab): Promise<Store> {
   throw new UsageError("Cannot write a report: the store holds no study; run one first");
 }
 
+/** Where a report goes: what a person names lies in no store. */
+function reportFolder({ home }: Lab, folder: string | undefined, own: string): string {
+  return folder === undefined
+    ? join(home.studies, own)
+    : outsideStores(folder, "write a report to");
+}
+
 /**
  * Writes the report of a study (the latest where none is named) as `pare report` does: page, figures,
  * tables, and the files that run a trial again. Gives the files, and the lines that load the checkpoint.
@@ -57,7 +65,7 @@ export async function writeReport(
   { folder, ...options }: WriteReportOptions = {},
 ): Promise<StudyOutputs> {
   const view = await lab.view(study_id);
-  const target = resolve(folder ?? join(lab.home.studies, view.study_id));
+  const target = reportFolder(lab, folder, view.study_id);
   const there = { store: await storeOf(lab), root: lab.home.root };
   return await writeStudyReport(there, view, target, options);
 }
@@ -74,6 +82,6 @@ export async function writeReportOver(
     );
   }
   const name = `studies-${study_ids.join("+").slice(0, 100)}`;
-  const target = resolve(folder ?? join(lab.home.studies, name));
+  const target = reportFolder(lab, folder, name);
   return await writeStudiesReport(await storeOf(lab), study_ids, target, author);
 }

@@ -20,6 +20,7 @@ import { logPath, samplesPath, type StorePaths, storePaths } from "./store_paths
 import { currentAnswers } from "./query/current_answers.ts";
 import { checkFormat } from "./store_format.ts";
 import { storeWriter } from "./store_writer.ts";
+import { outsideStores } from "../storage/outside_stores.ts";
 import { storageError } from "../storage/storage_error.ts";
 
 /** A study as a list shows it. */
@@ -223,8 +224,9 @@ export async function openStore(
       return current(() => database.series(key, points, READ_PATIENCE_MS));
     },
     async exportParquet(sql, out, limits = {}) {
+      const file = outsideStores(out, "write");
       if (writer !== null) await flushed(parts, 1_000);
-      return await database.exportParquet(sql, out, limits, 5_000);
+      return await database.exportParquet(sql, file, limits, 5_000);
     },
     async exportSelects(directory, selects) {
       if (writer !== null) await flushed(parts, 1_000);
