@@ -10,6 +10,7 @@ export * from "./coordinator.ts";
 export * from "./errors.ts";
 export * from "./metrics/asked_front.ts";
 export * from "./metrics/metric_table.ts";
+export * from "./metrics/scale.ts";
 export * from "./metrics/metric_words.ts";
 export * from "./distance/distance_gates.ts";
 export * from "./distance/distance_interval.ts";

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { FULL, UsageError } from "../core/mod.ts";
+import { FULL, metricWords, UsageError } from "../core/mod.ts";
 import { findStudy } from "./find_study.ts";
 import { pareto } from "./plots/figures/pareto.ts";
 import type { Block } from "./reports/blocks.ts";
@@ -16,7 +16,7 @@ import type { StudyBeside } from "./reports/studies/study_beside.ts";
 import type { Store } from "./store/store.ts";
 import { viewStudy } from "./study_session.ts";
 import { compareTrials } from "./view/compare_trials.ts";
-import { number } from "./view/number_text.ts";
+import { differenceText } from "./view/difference_text.ts";
 
 const PROTOCOL = `
   SELECT string_agg(p.task || ' ' || p.protocol, ' ' ORDER BY p.task) AS protocol
@@ -33,9 +33,9 @@ async function recommendedBeside(
   return await Promise.all(others.map(async (second) => {
     try {
       const { comparisons, refused } = await compareTrials(store, first, second);
-      const said = comparisons.map(({ task, difference, interval, n }) =>
-        `${task} ${number(difference)} (${interval.map((end) => number(end)).join(" to ")}), ` +
-        `paired by ${n} samples.`
+      const said = comparisons.map((one) =>
+        `${one.task}, ${metricWords(one.metric)}: ` +
+        `${differenceText({ ...one, value: one.difference })}, paired by ${one.n} samples.`
       );
       return { first, second, sentences: [...said, ...refused] };
     } catch (error) {

@@ -7,7 +7,7 @@ import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
 import { DEFAULT_FULL_EVALUATIONS, LIMIT_OPTIONS, type LimitName } from "../spec/limits.ts";
 import { onRung } from "../spec/rungs.ts";
 import { isQuality, PERPLEXITY_RISE_PER_ACCURACY_DROP } from "../evidence/constraints.ts";
-import { limitedTask, limitWords } from "../metrics/metric_words.ts";
+import { inLimitUnit, limitedTask, limitUnit, limitWords } from "../metrics/metric_words.ts";
 import { samplesToTake } from "./samples_to_take.ts";
 import { looksViolated, nameOf, shown, violations } from "./verdicts.ts";
 
@@ -111,14 +111,15 @@ function looserThreshold(compressed: readonly Trial[]): string[] {
     : 1;
   const wanted = Math.min(1, Math.ceil(1e4 * verdict.value! / scale - 1e-9) / 1e4);
   const task = limitedTask(verdict.constraint);
+  const figure = (one: number) => shown(inLimitUnit(verdict.constraint, one));
   const limit = task === null
     ? `--max-accuracy-drop ${wanted}`
     : `--max-task-drop ${task}=${wanted}`;
   return [
     `A new study with ${limit} would admit ${nameOf(trial)}: its ` +
-    `${limitWords(verdict.constraint)} is ${shown(verdict.value!)} against ${
-      shown(verdict.threshold)
-    }; or ` +
+    `${limitWords(verdict.constraint)} is ${figure(verdict.value!)} against ${
+      figure(verdict.threshold)
+    }${limitUnit(verdict.constraint)}; or ` +
     "try it with gentler parameters.",
   ];
 }

@@ -1,6 +1,6 @@
 import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
-import { limitUnit, limitWords } from "../metrics/metric_words.ts";
+import { inLimitUnit, limitUnit, limitWords } from "../metrics/metric_words.ts";
 import { whatDecides } from "./advice.ts";
 import type { Comparable } from "../front/comparable.ts";
 import { directionsOf, type Front } from "../front/objectives.ts";
@@ -37,7 +37,7 @@ function why(trial: Comparable, { spec, front, taken }: Choice): string {
   const open = undecided(trial);
   const beyond = open.find(({ value, threshold }) => value !== null && value > threshold);
   if (beyond !== undefined) {
-    const by = shown(beyond.value! - beyond.threshold);
+    const by = shown(inLimitUnit(beyond.constraint, beyond.value! - beyond.threshold));
     return `it looks as if it violated the limit on ${described(beyond)}, ${by} beyond; ` +
       whatDecides(beyond, trial, spec);
   }
@@ -59,8 +59,9 @@ function described(verdict: ConstraintVerdict): string {
   const { constraint, value, threshold } = verdict;
   const known = rangeOf(verdict);
   const range = known === "" ? "" : ` (${known})`;
-  return `${limitWords(constraint)}: ${value === null ? "not measured" : shown(value)} against ` +
-    `${shown(threshold)}${limitUnit(constraint)}${range}`;
+  const figure = (one: number) => shown(inLimitUnit(constraint, one));
+  return `${limitWords(constraint)}: ${value === null ? "not measured" : figure(value)} against ` +
+    `${figure(threshold)}${limitUnit(constraint)}${range}`;
 }
 
 /** A member of the front that is nowhere worse; null where the trial is on the front itself. */

@@ -1,7 +1,13 @@
 import { weightsText } from "../spec/reward_weights.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
-import { bytesText, limitUnit, limitWords, metricWords } from "../metrics/metric_words.ts";
+import {
+  bytesText,
+  inLimitUnit,
+  limitUnit,
+  limitWords,
+  metricWords,
+} from "../metrics/metric_words.ts";
 import { whatDecides } from "./advice.ts";
 import { type Comparable, type ComparableStudy, objectivesSentence } from "../front/comparable.ts";
 import { type Front, objectiveFigure } from "../front/objectives.ts";
@@ -86,7 +92,8 @@ function verdictSentence(
   const known = rangeOf(verdict);
   const range = known === "" ? "" : `, ${known}`;
   const more = verdict.verdict === "undecided" ? `: ${whatDecides(verdict, trial, spec)}` : "";
-  return `${limit} is ${verdict.verdict}: ${shown(value)} against ${shown(threshold)}${
+  const figure = (one: number) => shown(inLimitUnit(constraint, one));
+  return `${limit} is ${verdict.verdict}: ${figure(value)} against ${figure(threshold)}${
     limitUnit(constraint)
   }${range}${more}.`;
 }

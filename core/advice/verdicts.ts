@@ -1,3 +1,4 @@
+import { inLimitUnit } from "../metrics/metric_words.ts";
 import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
 
 /** A trial's constraints that are violated for sure. */
@@ -27,12 +28,15 @@ export function shown(value: number): string {
 }
 
 /** How sure a verdict's value is, in words; "" where nothing says so. */
-export function rangeOf({ value, interval, verdict, evidence }: ConstraintVerdict): string {
+export function rangeOf(
+  { constraint, value, interval, verdict, evidence }: ConstraintVerdict,
+): string {
   if (interval === null || value === null) return "";
   if (evidence !== undefined && evidence.existing === evidence.samples) {
     return `exactly, of all ${evidence.samples} samples that exist`;
   }
-  const range = `95 % interval ${shown(interval[0])} to ${shown(interval[1])}`;
+  const [low, high] = interval.map((end) => shown(inLimitUnit(constraint, end)));
+  const range = `95 % interval ${low} to ${high}`;
   const decided_at = evidence?.decided_at ?? null;
   if (decided_at === null || verdict === "undecided") return range;
   return `${range}, decided after ${decided_at} samples`;

@@ -66,11 +66,19 @@ function latest(
   );
 }
 
+/** The limit on a study's quality, by the metric that this is. */
+export function qualityConstraint(spec: Spec): "max_accuracy_drop" | "max_perplexity_rise" {
+  return qualityMetric(spec) === "accuracy" ? "max_accuracy_drop" : "max_perplexity_rise";
+}
+
+/** What the quality may lose: a drop of accuracy, or the relative rise of perplexity for it. */
+export function allowedDrop(spec: Spec): number {
+  const rises = qualityConstraint(spec) === "max_perplexity_rise";
+  return spec.constraints.max_accuracy_drop * (rises ? PERPLEXITY_RISE_PER_ACCURACY_DROP : 1);
+}
+
 function qualityVerdict(spec: Spec, quality: QualityComparison | null): ConstraintVerdict {
-  const accuracy = qualityMetric(spec) === "accuracy";
-  const constraint = accuracy ? "max_accuracy_drop" : "max_perplexity_rise";
-  const threshold = spec.constraints.max_accuracy_drop *
-    (accuracy ? 1 : PERPLEXITY_RISE_PER_ACCURACY_DROP);
+  const [constraint, threshold] = [qualityConstraint(spec), allowedDrop(spec)];
   if (quality === null) return unmeasured(constraint, threshold);
   if (quality.sequence !== null && quality.sequence.n > 0) {
     return sequentialVerdict(constraint, threshold, quality, quality.sequence);

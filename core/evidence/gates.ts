@@ -1,7 +1,8 @@
 import type { Spec } from "../schemas/spec.ts";
 import type { GateDecision } from "../schemas/trial.ts";
 import { onRung } from "../spec/rungs.ts";
-import { PERPLEXITY_RISE_PER_ACCURACY_DROP } from "./constraints.ts";
+import { PERPLEXITY_RISE_PER_ACCURACY_DROP, qualityConstraint } from "./constraints.ts";
+import { inLimitUnit, limitUnit, limitWords } from "../metrics/metric_words.ts";
 import { type QualityComparison, qualityMetric } from "./quality.ts";
 import { judgeTaken, sequenceInterval } from "./sequence/verdict.ts";
 
@@ -57,18 +58,22 @@ export function rungGate(
   const above = quality.drop > threshold + 1e-12;
   const drawn = quality.sequence?.drawn;
   const ended = drawn === undefined ? above : judgeTaken(drawn, threshold).verdict === "violated";
-  const what = quality.metric === "accuracy" ? "accuracy drop" : "relative rise of perplexity";
+  const constraint = qualityConstraint(spec);
+  const unit = limitUnit(constraint);
+  const figure = (one: number) => inLimitUnit(constraint, one).toFixed(unit === "" ? 3 : 1);
+  const limit = `${Number(inLimitUnit(constraint, threshold).toPrecision(6))}${unit}`;
   const interval = drawn === undefined ? quality.interval : sequenceInterval(drawn);
   const range = interval === null
     ? ""
-    : ` (95 % interval ${interval[0].toFixed(3)} to ${interval[1].toFixed(3)})`;
+    : ` (95 % interval ${figure(interval[0])} to ${figure(interval[1])})`;
   return {
     gate,
     decision: ended ? "abort" : "pass",
-    reason: `${what} on ${quality.n} ${fidelity} samples is ${quality.drop.toFixed(3)}${range}, ` +
-      (above
-        ? `above ${threshold}${ended ? "" : ", which they do not show yet"}`
-        : `within ${threshold}`),
+    reason:
+      `${limitWords(constraint)} on ${quality.n} ${fidelity} samples is ${
+        figure(quality.drop)
+      }${unit}${range}, ` +
+      (above ? `above ${limit}${ended ? "" : ", which they do not show yet"}` : `within ${limit}`),
     value: quality.drop,
     threshold,
   };

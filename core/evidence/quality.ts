@@ -1,4 +1,5 @@
 import { isQualityMetric, isShare } from "../metrics/metric_table.ts";
+import { scaleOf } from "../metrics/scale.ts";
 import type { Evaluation } from "../ports.ts";
 import type { Measurement, SampleResult } from "../schemas/measurement.ts";
 import type { Spec, TaskPlan } from "../schemas/spec.ts";
@@ -127,11 +128,10 @@ function aggregateMethod(metric: QualityMetric, parts: readonly Weighted[]): str
 function aggregate(metric: QualityMetric, parts: readonly Weighted[], spec: Spec): Measurement {
   const rows = parts.map(({ row }) => row);
   const arithmetic = metric === "accuracy";
-  const centre = weightedMean(parts.map(({ row, weight }) => ({
-    value: arithmetic ? row.value : Math.log(row.value),
-    weight,
-  })));
-  const value = arithmetic ? centre : Math.exp(centre);
+  const scale = scaleOf(metric);
+  const value = scale.figure(
+    weightedMean(parts.map(({ row, weight }) => ({ value: scale.mean(row.value), weight }))),
+  );
   // The error of a logarithm is the relative error, so both means add squares.
   const errors = parts.flatMap(({ row, weight }) =>
     row.standard_error === null
@@ -198,8 +198,7 @@ export function compareQuality(
   if (paired.length === 0) return null;
   // Worse is larger: accuracy falls, a negative log-likelihood rises.
   const sign = metric === "accuracy" ? -1 : 1;
-  const scale = metric === "accuracy" ? (x: number) => x : Math.expm1;
-  const unscale = metric === "accuracy" ? (x: number) => x : Math.log1p;
+  const scale = scaleOf(metric);
   const drop = sign * weightedMean(paired.map(({ pairs, weight }) => ({
     value: pairedDifference(pairs).mean,
     weight,
@@ -223,13 +222,17 @@ export function compareQuality(
     metric,
     fidelity,
     n,
-    drop: scale(drop),
-    interval: complete ? [scale(centre - half), scale(centre + half)] : null,
+    drop: scale.difference(drop),
+    interval: complete ? [scale.difference(centre - half), scale.difference(centre + half)] : null,
     sequence,
     samplesToDecide(threshold) {
       if (sequence !== null) return samplesUntilDecided(sequence, drop, threshold);
       if (!complete) return null;
-      const samples = samplesToDecide(drop, unscale(threshold), half * Math.sqrt(n) / Z95);
+      const samples = samplesToDecide(
+        drop,
+        scale.meanDifference(threshold),
+        half * Math.sqrt(n) / Z95,
+      );
       return samples === null ? null : Math.max(n + 1, samples);
     },
   };

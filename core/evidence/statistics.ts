@@ -117,33 +117,6 @@ export function areRightOrWrong(pairs: readonly Pair[]): boolean {
   return pairs.every((pair) => [pair.score, pair.reference].every((x) => x === 0 || x === 1));
 }
 
-/**
- * Percentile bootstrap of the mean paired difference; seeded by `random`. Pairs that were drawn by
- * strata are drawn from all of them and keep their weights: within a stratum of one or two there is
- * nothing to draw from.
- */
-export function pairedBootstrap(
-  pairs: readonly Pair[],
-  random: () => number,
-  { resamples = 2000, level = 0.95 }: { resamples?: number; level?: number } = {},
-): [number, number] {
-  const differences = differencesOf(pairs);
-  const weights = sampleWeights(pairs);
-  const n = differences.length;
-  if (n === 0) throw new RangeError("Cannot resample differences as there are no pairs: n is 0");
-  const means = Array.from({ length: resamples }, () => {
-    let sum = 0;
-    let total = 0;
-    for (let i = 0; i < n; i++) {
-      const drawn = Math.floor(random() * n);
-      sum += weights[drawn]! * differences[drawn]!;
-      total += weights[drawn]!;
-    }
-    return sum / total;
-  }).sort((a, b) => a - b);
-  return [quantile(means, (1 - level) / 2), quantile(means, (1 + level) / 2)];
-}
-
 /** Linear interpolation between order statistics, as NumPy does by default. */
 export function quantile(sorted: readonly number[], q: number): number {
   const position = q * (sorted.length - 1);

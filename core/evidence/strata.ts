@@ -24,7 +24,7 @@ function strataOf(items: readonly Drawn[]): Stratum[] | null {
 /**
  * How much each item counts in the benchmark's mean, in the order given: its stratum's share of the
  * rows over its stratum's share of the sample, so that they add up to n; 1 each where the sample was
- * not drawn by strata. A draw of samples (a bootstrap) keeps each one's weight.
+ * not drawn by strata.
  */
 export function sampleWeights(items: readonly Drawn[]): number[] {
   const weights = items.map(() => 1);

@@ -1,3 +1,4 @@
+import { scaleOf } from "../metrics/scale.ts";
 import type { Measurement, SampleResult } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { ownRow } from "./quality.ts";
@@ -9,7 +10,7 @@ import {
   differencesOf,
   type Pair,
   pairBySample,
-  pairedBootstrap,
+  pairedInterval,
 } from "./statistics.ts";
 import { meanBy, sampleWeights } from "./strata.ts";
 
@@ -19,15 +20,16 @@ export interface TaskComparison {
   readonly metric: string;
   /** Samples that both sides answered. */
   readonly n: number;
-  /**
-   * Means of the samples' scores, strata weighed by their rows; of perplexity: mean negative
-   * log-likelihood, nats per token.
-   */
+  /** Figures of the metric on these samples, strata weighed by their rows. */
   readonly reference: number;
   readonly score: number;
-  /** score − reference, with the percentile bootstrap's 95 % interval over the pairs. */
+  /**
+   * score − reference, of a metric whose scale is relative (`scaleOf`) score / reference − 1, with the
+   * paired 95 % interval (`pairedInterval`) that the front's differences and SQL have too; null below
+   * two pairs.
+   */
   readonly difference: number;
-  readonly interval: readonly [number, number];
+  readonly interval: readonly [number, number] | null;
   /**
    * Right-or-wrong scores that count alike: McNemar's exact test; others: sign flips of the paired
    * differences.
@@ -46,7 +48,7 @@ type Unadjusted = Omit<TaskComparison, "p_adjusted">;
 
 /**
  * Every task that both sides measured, in the spec's order. The baseline's row says which metric a
- * task has. `random` draws for the bootstrap and for permutation tests too large to be exact.
+ * task has. `random` draws for permutation tests too large to be exact.
  */
 export function compareTasks(
   spec: Spec,
@@ -80,14 +82,19 @@ function comparePairs(
   // McNemar's test counts every pair alike.
   const binary = areRightOrWrong(pairs) && weights.every((weight) => weight === 1);
   const p_value = binary ? mcnemar(pairs).p_value : permutationTest(pairs, random);
+  const scale = scaleOf(row.metric);
+  const paired = pairedInterval(pairs);
   return {
     task,
     metric: row.metric,
     n: pairs.length,
-    reference,
-    score,
-    difference: meanBy(differencesOf(pairs), weights),
-    interval: pairedBootstrap(pairs, random),
+    reference: scale.figure(reference),
+    score: scale.figure(score),
+    difference: scale.difference(meanBy(differencesOf(pairs), weights)),
+    interval: paired === null ? null : [
+      scale.difference(paired.centre - paired.half_width),
+      scale.difference(paired.centre + paired.half_width),
+    ],
     test: binary ? "mcnemar_exact" : "permutation",
     p_value,
     retention: row.direction === "maximize" ? retention(score, row, chance) : null,

@@ -5,6 +5,7 @@ import type { Spec } from "../schemas/spec.ts";
 import { overTasks, ownRow } from "../evidence/quality.ts";
 import { effectiveSize, sampleWeights, weightedMean } from "../evidence/strata.ts";
 import { isQualityMetric, isShare } from "../metrics/metric_table.ts";
+import { scaleOf } from "../metrics/scale.ts";
 import type { ComparedLatency } from "./compared_latency.ts";
 import { type Compared, objectiveFigure } from "./objectives.ts";
 
@@ -118,7 +119,7 @@ function qualityDraws(
           weight,
         })),
       );
-      return metric === "perplexity" ? Math.exp(value) : value;
+      return scaleOf(metric).figure(value);
     });
   };
 }

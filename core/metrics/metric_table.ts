@@ -27,6 +27,8 @@ export interface Metric {
   readonly in_runtime?: true;
   /** Its ratio to the baseline measured in turn: figures of other minutes are compared by that. */
   readonly ratio?: string;
+  /** A sample's score is the figure's logarithm (`scaleOf`): a difference is relative. */
+  readonly samples?: "logarithm";
   /** A column of `trial_figures`, `leaderboard_wide` and `trial_summary`. */
   readonly column?: true;
   /** May be below 0: a difference of two figures. */
@@ -76,6 +78,7 @@ export const METRICS: readonly Metric[] = [
   share("edit_similarity", "edit similarity", { aliases: ["code_sim_score", "edit_sim"] }),
   share("score", "score"),
   open("quality", "perplexity", ["perplexity", "exp(nats/token)"], {
+    samples: "logarithm",
     weight: "accuracy",
     column: true,
     objective: true,

@@ -24,10 +24,10 @@ export function metricWords(name: string): string {
   return beside === null ? name.replaceAll("_", " ") : `the baseline's ${metricWords(beside)}`;
 }
 
-/** A limit on a study: what it is on, and the unit of its threshold. */
+/** A limit on a study: what it is on, and the unit that its threshold is written in. */
 const LIMITS: Readonly<Record<string, { readonly words: string; readonly unit: string }>> = {
   max_accuracy_drop: { words: "accuracy drop", unit: "" },
-  max_perplexity_rise: { words: "rise of perplexity", unit: "" },
+  max_perplexity_rise: { words: "rise of perplexity", unit: "%" },
   max_latency_ms: { words: "latency", unit: "ms/token" },
   max_size_gb: { words: "size on disk", unit: "GB" },
   max_vram_gb: { words: "memory", unit: "GB" },
@@ -49,6 +49,11 @@ export function limitWords(constraint: string): string {
   const task = limitedTask(constraint);
   if (task !== null) return `drop of ${task}`;
   return LIMITS[constraint]?.words ?? constraint.replace(/^max_/, "").replaceAll("_", " ");
+}
+
+/** A constraint's figure in the unit that it is written in: a share in percent where that is `%`. */
+export function inLimitUnit(constraint: string, value: number): number {
+  return LIMITS[constraint]?.unit === "%" ? 100 * value : value;
 }
 
 /** The unit of a constraint's threshold behind a figure: ` ms/token`; empty where it has none. */

@@ -150,7 +150,7 @@ Deno.test("compareTasks() tests every task and holds the family's level by Holm"
   near(text!.p_adjusted, 0.25);
   assert.deepEqual([choice!.test, text!.test], ["mcnemar_exact", "permutation"]);
   near(choice!.difference, -0.1);
-  assert.ok(choice!.interval[0] < -0.1 && choice!.interval[1] < 0);
+  assert.ok(choice!.interval![0] < -0.1 && choice!.interval![1] < 0);
   near(choice!.retention!.above_chance, 0.25 / 0.35);
   assert.equal(text!.retention, null);
   assert.equal(text!.metric, "perplexity");

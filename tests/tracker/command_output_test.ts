@@ -32,7 +32,7 @@ Deno.test("a trial's card has its figures with intervals, its size beside what w
   const text = cardText(view, card);
   assert.match(text, /^t01 {2}round/);
   assert.match(text, /accuracy +0\.\d+ ± 0\.\d+ +0\.\d+ +\d+/);
-  assert.match(text, /Quality less the original's, same samples: .* \(95 % -?[\d.]+ to [\d.]+\)/);
+  assert.match(text, /accuracy against the original's, same samples: .* \[-?[\d.]+, \+[\d.]+\]/);
   assert.match(text, /t01 takes [\d.]+ MB/);
   assert.match(text, /limit on accuracy drop is met/);
   assert.match(text, /npx -y deno task pare compare study\/t00 study\/t01/);

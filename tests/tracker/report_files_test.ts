@@ -90,7 +90,7 @@ Deno.test("the study's document asks for the same study again, from a notebook, 
 Deno.test("LaTeX: booktabs, a star where the paired interval does not hold 0, names escaped", () => {
   const [first, second, third] = view.rows.filter(({ baseline }) => !baseline);
   const at = (low: number, high: number) =>
-    ({ value: (low + high) / 2, interval: [low, high] }) as const;
+    ({ metric: "accuracy", value: (low + high) / 2, interval: [low, high] }) as const;
   const rows = [
     view.rows.find(({ baseline }) => baseline)!,
     { ...first!, difference: at(-0.3, -0.1), recipe: "50% & \\input{x} #1 ~^_$" },

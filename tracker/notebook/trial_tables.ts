@@ -1,6 +1,7 @@
-import { isShare, trialName, UsageError } from "../../core/mod.ts";
+import { trialName, UsageError } from "../../core/mod.ts";
 import { unknownName } from "../../core/mod.ts";
 import type { Media } from "../terminal/kernel.ts";
+import { differenceText } from "../view/difference_text.ts";
 import { duration, number } from "../view/number_text.ts";
 import { groupSentences } from "../view/group_words.ts";
 import type { StudyView } from "../view/study_view.ts";
@@ -13,25 +14,8 @@ import { type Column, tableMedia } from "./table.ts";
 /** Rows of a study that a cell shows as a table. */
 export type Rows<Row> = Displayed<Row[]>;
 
-function signed(value: number, share: boolean): string {
-  const shown = share ? value.toFixed(3) : number(value);
-  return value > 0 ? `+${shown}` : shown;
-}
-
-/** The paired difference to the baseline, as a table shows it. */
-function differenceText({ difference, baseline }: TrialRow, share: boolean): string {
-  if (difference === null || baseline) return "–";
-  const { value, interval } = difference;
-  const ends = interval === null
-    ? ""
-    : ` [${interval.map((end) => signed(end, share)).join(", ")}]`;
-  return signed(value, share) + ends;
-}
-
 /** What a table of trials shows: figures as everywhere, the difference, how sure the front is. */
 function columnsOf(view: StudyView): Column<TrialRow>[] {
-  const quality = view.objectives[0] ?? "accuracy";
-  const share = isShare(quality);
   const figure = (row: TrialRow, metric: string): number | null =>
     metric === "latency_ratio"
       ? row.latency_ratio?.value ?? null
@@ -47,8 +31,9 @@ function columnsOf(view: StudyView): Column<TrialRow>[] {
       sort: (row) => figure(row, metric),
     })),
     {
-      heading: share ? "difference [95 %]" : "relative rise [95 %]",
-      text: (row) => differenceText(row, share),
+      heading: "difference [95 %]",
+      text: ({ difference, baseline }) =>
+        difference === null || baseline ? "–" : differenceText(difference),
       sort: (row) => row.difference?.value ?? null,
     },
     {

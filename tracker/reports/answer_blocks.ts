@@ -1,12 +1,12 @@
 import {
   type Artifact,
-  isShare,
   limitWords,
   metricWords,
   type QualityMetric,
   type Spec,
   trialName,
 } from "../../core/mod.ts";
+import { differenceText } from "../view/difference_text.ts";
 import { bytes, number, percent } from "../view/number_text.ts";
 import { recommendedSize } from "../view/size_words.ts";
 import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts";
@@ -71,10 +71,6 @@ export function askedBlocks(view: StudyView, { author }: Authorship): Block[] {
   ];
 }
 
-function signed(value: number): string {
-  return (value > 0 ? "+" : "") + number(value);
-}
-
 /** What a trial's quality is beside the baseline's, as a clause. */
 function qualityClause(view: StudyView, row: TrialRow): string {
   const metric = (view.objectives[0] ?? "accuracy") as QualityMetric;
@@ -83,11 +79,9 @@ function qualityClause(view: StudyView, row: TrialRow): string {
   if (figure === undefined) return "its quality was not measured";
   const beside = base === undefined ? "" : ` against the original's ${number(base.value)}`;
   const { difference } = row;
-  const what = isShare(metric) ? "difference" : "relative rise";
-  const range = difference?.interval === null || difference === null
+  const range = difference?.interval == null
     ? ""
-    : ` (${what} ${signed(difference.value)}, 95 % interval ${signed(difference.interval[0])} to ` +
-      `${signed(difference.interval[1])}, on the same ${figure.n} samples)`;
+    : ` (difference [95 %] ${differenceText(difference)}, on the same ${figure.n} samples)`;
   return `its ${metricWords(metric)} is ${number(figure.value)}${beside}${range}`;
 }
 

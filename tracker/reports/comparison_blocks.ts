@@ -1,4 +1,5 @@
-import { type TaskComparison, trialName } from "../../core/mod.ts";
+import { metricWords, type TaskComparison, trialName } from "../../core/mod.ts";
+import { differenceText } from "../view/difference_text.ts";
 import { number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, table } from "./blocks.ts";
@@ -20,18 +21,15 @@ function aboveChance({ retention }: TaskComparison): string {
     : `undefined: ${retention.undefined_because}`;
 }
 
-function signed(value: number): string {
-  return (value > 0 ? "+" : "") + number(value);
-}
-
 function row(trial: string, one: TaskComparison, existing: number | undefined): string[] {
   return [
     trial,
     one.task,
+    metricWords(one.metric),
     String(one.n),
     number(one.reference),
     number(one.score),
-    `${signed(one.difference)} (${signed(one.interval[0])} to ${signed(one.interval[1])})`,
+    differenceText({ ...one, value: one.difference }),
     number(one.p_value),
     number(one.p_adjusted),
     number(one.retention?.plain),
@@ -57,10 +55,11 @@ export function comparisonBlocks(view: StudyView): Block[] {
       [
         "trial",
         "task",
+        "metric",
         "n",
         "baseline",
         "score",
-        "difference (95 %)",
+        "difference [95 %]",
         "p",
         "p (Holm)",
         "retention",
@@ -68,8 +67,8 @@ export function comparisonBlocks(view: StudyView): Block[] {
         "to tell apart",
       ],
       rows,
-      "The same samples on both sides; scores of a perplexity task are mean negative " +
-        "log-likelihoods, nats per token. Interval: percentile bootstrap over the pairs. p: " +
+      "The same samples on both sides; a difference of perplexity is relative, in percent. The interval " +
+        "is the pairs' (Bonett and Price's where every answer is right or wrong). p: " +
         "McNemar's exact test where every answer is right or wrong and counts alike, else sign " +
         "flips of the differences; Holm's correction is over a trial's tasks. Above chance: (score − chance) / " +
         "(baseline − chance). To tell apart: " +

@@ -1,4 +1,5 @@
 import {
+  inLimitUnit,
   limitUnit,
   limitWords,
   restingOn,
@@ -43,14 +44,18 @@ function constraintCell(constraint: string): string {
   return limitWords(constraint) + (unit === "" ? "" : `,${unit}`);
 }
 
+function limitFigure(constraint: string, value: number | null): string {
+  return number(value === null ? null : inLimitUnit(constraint, value));
+}
+
 function verdictRows(view: StudyView): string[][] {
   return view.trials.flatMap((trial) =>
     trial.constraints.map((c) => [
       trialName(trial.number),
       constraintCell(c.constraint),
-      number(c.threshold),
-      number(c.value),
-      c.interval === null ? "–" : `${number(c.interval[0])} to ${number(c.interval[1])}`,
+      limitFigure(c.constraint, c.threshold),
+      limitFigure(c.constraint, c.value),
+      c.interval?.map((end) => limitFigure(c.constraint, end)).join(" to ") ?? "–",
       c.verdict + restingOn(c) +
       (c.verdict === "undecided" ? ` (${whatDecides(c, trial, view.spec)})` : ""),
     ])

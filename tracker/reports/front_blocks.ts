@@ -1,4 +1,5 @@
-import { falseStops, type Neighbours, trialName } from "../../core/mod.ts";
+import { falseStops, type Neighbours, qualityMetric, trialName } from "../../core/mod.ts";
+import { differenceText } from "../view/difference_text.ts";
 import { groupSentences } from "../view/group_words.ts";
 import { number, percent } from "../view/number_text.ts";
 import { nameIn } from "../view/size_words.ts";
@@ -85,11 +86,6 @@ function savedBlocks({ trials }: StudyView): Block[] {
   ];
 }
 
-/** A difference with its interval: accuracy absolute, perplexity as a relative rise. */
-function differenceText({ difference, interval: [low, high] }: Neighbours): string {
-  return `${number(difference)} (${number(low)} to ${number(high)})`;
-}
-
 /** Whether all samples of the benchmarks are read, which say exactly what holds of those. */
 const isWhole = ({ samples, existing }: Neighbours) => existing === samples;
 
@@ -103,8 +99,9 @@ function apartText(pair: Neighbours): string {
 }
 
 /** What the samples cannot tell apart on the front, and what would. */
-export function neighbourBlocks({ neighbours, groups, rows }: StudyView): Block[] {
+export function neighbourBlocks({ neighbours, groups, rows, spec }: StudyView): Block[] {
   if (neighbours.length === 0) return [];
+  const metric = qualityMetric(spec);
   const apart = groups.length === 0
     ? "The samples tell every two of them apart in quality."
     : groupSentences({ groups, rows }).join(" ");
@@ -112,11 +109,11 @@ export function neighbourBlocks({ neighbours, groups, rows }: StudyView): Block[
     heading(2, "The front, neighbour by neighbour"),
     paragraph(apart),
     table(
-      ["better", "worse", "difference (95 %)", "samples", "to tell them apart"],
+      ["better", "worse", "difference [95 %]", "samples", "to tell them apart"],
       neighbours.map((one) => [
         nameIn(one.better),
         nameIn(one.worse),
-        differenceText(one),
+        differenceText({ metric, value: one.difference, interval: one.interval }),
         `${one.samples}`,
         apartText(one),
       ]),

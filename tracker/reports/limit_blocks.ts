@@ -1,17 +1,27 @@
-import { type Measurement, metricWords, trialName } from "../../core/mod.ts";
+import {
+  type Measurement,
+  metricWords,
+  qualityMetric,
+  scaleOf,
+  trialName,
+} from "../../core/mod.ts";
 import { duration, number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Authorship, dayOf, titleOf } from "./answer_blocks.ts";
 import { type Block, heading, list, paragraph, table } from "./blocks.ts";
 
-/** The smallest difference of accuracy that the paired samples of a trial would tell from none. */
-function smallestDifference({ rows }: StudyView): string | null {
+/** The smallest difference of quality that the paired samples of a trial would tell from none. */
+function smallestDifference({ rows, spec }: StudyView): string | null {
+  const metric = qualityMetric(spec);
   const halves = rows.flatMap(({ difference }) =>
     difference?.interval == null ? [] : [(difference.interval[1] - difference.interval[0]) / 2]
   ).sort((a, b) => a - b);
   const middle = halves[Math.floor(halves.length / 2)];
   if (middle === undefined) return null;
-  return `A difference to the original below about ${number(middle, 2)} cannot be told from none ` +
+  const shown = scaleOf(metric).relative ? `${number(100 * middle, 2)} %` : number(middle, 2);
+  return `A difference of ${
+    metricWords(metric)
+  } to the original below about ${shown} cannot be told from none ` +
     "with these samples (half the median 95 % interval).";
 }
 

@@ -10,10 +10,13 @@ export interface TrialsComparedRow {
   readonly metric: string;
   readonly first: number;
   readonly second: number;
-  /** The second less the first, with its 95 % interval. */
+  /**
+   * The second less the first, of perplexity relative (second / first − 1), with its paired 95 %
+   * interval; null: too few samples for one.
+   */
   readonly difference: number;
-  readonly low: number;
-  readonly high: number;
+  readonly low: number | null;
+  readonly high: number | null;
   /** Adjusted by Holm over the tasks. */
   readonly p_adjusted: number | null;
   readonly n: number;
@@ -66,8 +69,8 @@ async function trialsCompared(store: Store, first: string, second: string): Prom
       first: one.reference,
       second: one.score,
       difference: one.difference,
-      low: one.interval[0],
-      high: one.interval[1],
+      low: one.interval?.[0] ?? null,
+      high: one.interval?.[1] ?? null,
       p_adjusted: one.p_adjusted,
       n: one.n,
     })),
@@ -86,6 +89,9 @@ function standOf(view: StudyView): StudiesComparedRow {
     "accuracy_difference_low",
     "accuracy_difference_high",
     "perplexity",
+    "perplexity_difference",
+    "perplexity_difference_low",
+    "perplexity_difference_high",
     "latency_ms",
     "latency_ratio",
     "size_bytes",

@@ -3,13 +3,14 @@ import {
   type Contender,
   qualityMetric,
   qualityRow,
+  scaleOf,
   separationOf,
   type Spec,
 } from "../../core/mod.ts";
 import type { QualityDifference } from "./trial_rows.ts";
 
 /**
- * Each trial's quality less the baseline's, by trial id: paired by sample where both were measured in
+ * Each trial's quality against the baseline's, by trial id: paired by sample where both were measured in
  * full, else the difference of the means of the rung that the trial reached, whose samples are the same.
  */
 export function qualityDifferences(
@@ -29,15 +30,15 @@ export function qualityDifferences(
     if (paired !== null) {
       const [one, other] = paired.interval.map((end) => sign * end) as [number, number];
       const interval = [Math.min(one, other), Math.max(one, other)] as const;
-      return [[trial.trial_id, { value: sign * paired.difference + 0, interval }]];
+      return [[trial.trial_id, { metric, value: sign * paired.difference + 0, interval }]];
     }
     if (baseline === undefined || trial.fidelity === null) return [];
     const [row, base] = [trial, baseline].map(({ measurements }) =>
       qualityRow(measurements, metric, trial.fidelity!)?.value
     );
     if (row === undefined || base === undefined || !Number.isFinite(row) || !(base > 0)) return [];
-    const value = metric === "accuracy" ? row - base : row / base - 1;
-    return [[trial.trial_id, { value, interval: null }]];
+    const value = scaleOf(metric).between(row, base);
+    return [[trial.trial_id, { metric, value, interval: null }]];
   });
   return new Map(found);
 }

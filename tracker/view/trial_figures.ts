@@ -1,4 +1,4 @@
-import { trialName } from "../../core/mod.ts";
+import { qualityMetric, trialName } from "../../core/mod.ts";
 import type { StudyView } from "./study_view.ts";
 import type { QualityDifference, TrialRow } from "./trial_rows.ts";
 
@@ -9,7 +9,8 @@ export type TrialCell = string | number | boolean | null;
  * A trial as one flat row: plain cells alone, so that a plot takes it as it is. Beside the columns
  * named here every metric that was measured stands under its own name (`memory_bytes`), with
  * `…_standard_error` where it has one; of the study's quality there is `…_difference` to the baseline
- * on the same samples with its 95 % interval, `…_difference_low` and `…_difference_high`.
+ * on the same samples, of perplexity relative, with its 95 % interval, `…_difference_low` and
+ * `…_difference_high`.
  */
 export interface TrialFigures {
   readonly study_id: string;
@@ -47,10 +48,9 @@ export interface TrialFigures {
 
 /** Its quality less the baseline's, under the quality's own name. */
 function differenceColumns(
-  quality: string | null,
+  quality: string,
   difference: QualityDifference | null,
 ): Record<string, TrialCell> {
-  if (quality === null) return {};
   return {
     [`${quality}_difference`]: difference?.value ?? null,
     [`${quality}_difference_low`]: difference?.interval?.[0] ?? null,
@@ -71,7 +71,8 @@ function metricColumns({ figures }: TrialRow): Record<string, TrialCell> {
 /** One trial of a view as a flat row. */
 export function figuresOf(view: StudyView, row: TrialRow): TrialFigures {
   const recommended = row.trial_id === view.recommended;
-  const quality = view.objectives[0] ?? null; // the quality is the first
+  // By its name, not by the front's: that may be of the distance to the original alone.
+  const quality = qualityMetric(view.spec);
   return {
     study_id: view.study_id,
     trial_id: row.trial_id,

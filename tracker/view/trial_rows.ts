@@ -10,14 +10,14 @@ import {
   type ResolvedAction,
   type Trial,
 } from "../../core/mod.ts";
+import type { Difference } from "./difference_text.ts";
 import { type Figure, number } from "./number_text.ts";
 
 export type { Figure };
 
-/** Quality less the baseline's, with its 95 % interval. */
-export interface QualityDifference {
+/** Quality against the baseline's on the metric's scale, with its paired 95 % interval. */
+export interface QualityDifference extends Difference {
   readonly value: number;
-  readonly interval: readonly [number, number] | null;
 }
 
 /** One trial as tables, plots and reports show it. */
@@ -36,8 +36,8 @@ export interface TrialRow {
   /** By metric, every one of the table of metrics that was measured; latency as it is compared. */
   figures: Readonly<Record<string, Figure>>;
   /**
-   * Quality less the baseline's on the same samples: accuracy absolute, perplexity as a relative rise;
-   * its paired 95 % interval; null: on a rung below the last. Null: not measured.
+   * Quality against the baseline's on the same samples; its interval is null on a rung below the last.
+   * Null: not measured.
    */
   difference: QualityDifference | null;
   accuracy: Figure | null;

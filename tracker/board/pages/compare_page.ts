@@ -5,7 +5,7 @@ import type { Row } from "../resources/studies.ts";
 import type { Page } from "../resources/trials.ts";
 import { studiesCompared } from "./compare_studies.ts";
 import { layout, type Markup } from "./layout.ts";
-import { figure, interval, listOf, size, table, text, trialPath } from "./parts.ts";
+import { difference, figure, listOf, size, table, text, trialPath } from "./parts.ts";
 import { type SamplesState, sampleTable } from "./trial_page.ts";
 
 function form(first: string, second: string): Markup {
@@ -26,7 +26,7 @@ function tasks({ tasks }: TrialsBeside): Markup {
       heading: "difference [95 %]",
       cell: (row) => {
         const [low, high] = (row["interval"] as number[] | null) ?? [];
-        return interval(row["difference"], low, high);
+        return difference(row["metric"], row["difference"], low, high);
       },
       numeric: true,
     },

@@ -1,20 +1,23 @@
 import { html } from "hono/html";
 import { metricWords } from "../../../core/mod.ts";
 import type { StudiesBeside } from "../../commands/output/json_shapes.ts";
-import { sameLines } from "../../commands/output/beside.ts";
+import { metricIn, sameLines } from "../../commands/output/beside.ts";
 import type { Row } from "../resources/studies.ts";
 import type { Markup } from "./layout.ts";
-import { figure, shortName, size, studyPath, table, text, trialPath } from "./parts.ts";
+import { difference, figure, shortName, size, studyPath, table, text, trialPath } from "./parts.ts";
 
 const COUNTS: ReadonlySet<string> = new Set(["trials", "failed"]);
 
 /** A figure of one study; its recommended trial as a link. */
-function cell(row: Row, which: "first" | "second", study_id: string): Markup | string {
+function cell(beside: StudiesBeside, row: Row, which: "first" | "second"): Markup | string {
   const [what, value] = [text(row["what"]), row[which]];
   if (COUNTS.has(what)) return text(value);
+  if (what === "quality_difference") {
+    return difference(metricIn(beside, which), value, null, null);
+  }
   if (typeof value !== "string") return what === "size_bytes" ? size(value) : figure(value);
   return what === "recommended"
-    ? html`<a href="${trialPath(value, study_id)}">${shortName(value)}</a>`
+    ? html`<a href="${trialPath(value, beside[which])}">${shortName(value)}</a>`
     : value;
 }
 
@@ -22,7 +25,7 @@ function cell(row: Row, which: "first" | "second", study_id: string): Markup | s
 export function studiesCompared(beside: StudiesBeside): Markup {
   const column = (which: "first" | "second") => ({
     heading: beside[which],
-    cell: (row: Row) => cell(row, which, beside[which]),
+    cell: (row: Row) => cell(beside, row, which),
     numeric: true,
   });
   const rows = beside.rows as unknown as Row[]; // fields of a line are values of a row

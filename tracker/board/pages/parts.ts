@@ -1,5 +1,6 @@
 import { html } from "hono/html";
 import type { Value } from "../../store/query/result.ts";
+import { differenceText } from "../../view/difference_text.ts";
 import { bytes, duration, number } from "../../view/number_text.ts";
 import type { Row } from "../resources/studies.ts";
 import type { Markup } from "./layout.ts";
@@ -40,7 +41,19 @@ export const size = (value: Value | undefined): string => bytes(numeric(value));
 export const seconds = (value: Value | undefined): string =>
   numeric(value) === null ? "–" : duration(numeric(value)!);
 
-/** `+0.012 [−0.01, +0.03]`. */
+/** A difference of a metric with its interval, as `pare compare` and the report write it. */
+export function difference(
+  metric: Value | undefined,
+  value: Value | undefined,
+  low: Value | undefined,
+  high: Value | undefined,
+): string {
+  const [from, to] = [numeric(low), numeric(high)];
+  const interval = from === null || to === null ? null : [from, to] as const;
+  return differenceText({ metric: text(metric), value: numeric(value), interval });
+}
+
+/** `0.612 [0.58, 0.64]`. */
 export function interval(
   value: Value | undefined,
   low: Value | undefined,

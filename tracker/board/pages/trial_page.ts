@@ -1,10 +1,11 @@
 import { html, raw } from "hono/html";
-import { limitUnit, limitWords, metricWords } from "../../../core/mod.ts";
+import { inLimitUnit, limitUnit, limitWords, metricWords } from "../../../core/mod.ts";
 import { type Spark, sparkline, sparkWords } from "../../pages/sparkline.ts";
 import type { Row } from "../resources/studies.ts";
 import type { Page } from "../resources/trials.ts";
 import { layout, type Markup } from "./layout.ts";
 import {
+  difference,
   facts,
   figure,
   interval,
@@ -57,7 +58,7 @@ function paired(trial: Row): Markup | string {
     { heading: "metric", cell: (row) => metricWords(text(row["metric"])) },
     {
       heading: "difference [95 %]",
-      cell: (row) => interval(row["difference"], row["low"], row["high"]),
+      cell: (row) => difference(row["metric"], row["difference"], row["low"], row["high"]),
       numeric: true,
     },
     { heading: "won", cell: (row) => text(row["wins"]), numeric: true },
@@ -98,7 +99,11 @@ export function sampleTable(
       { heading: "right answer", cell: (row) => text(row["gold"]) },
       { heading: "reference", cell: (row) => text(row["reference_answer"]) },
       { heading: "this", cell: (row) => text(row["other_answer"]) },
-      { heading: "difference", cell: (row) => figure(row["difference"]), numeric: true },
+      {
+        heading: "difference",
+        cell: (row) => difference(row["metric"], row["difference"], null, null),
+        numeric: true,
+      },
     ], samples.rows)
   }${pager(samples, (page) => address({ ...state, page: String(page) }))}`;
 }
@@ -135,6 +140,10 @@ function lineage(trial: Row): Markup {
 }
 
 function verdicts(trial: Row): Markup {
+  const limit = (row: Row, field: string) =>
+    typeof row[field] === "number"
+      ? figure(inLimitUnit(text(row["constraint_name"]), row[field]))
+      : "–";
   return html`${
     table("Limits", [
       {
@@ -143,8 +152,8 @@ function verdicts(trial: Row): Markup {
           limitWords(text(row["constraint_name"])) + limitUnit(text(row["constraint_name"])),
       },
       { heading: "verdict", cell: (row) => text(row["verdict"]) },
-      { heading: "value", cell: (row) => figure(row["value"]), numeric: true },
-      { heading: "threshold", cell: (row) => figure(row["threshold"]), numeric: true },
+      { heading: "value", cell: (row) => limit(row, "value"), numeric: true },
+      { heading: "threshold", cell: (row) => limit(row, "threshold"), numeric: true },
     ], listOf(trial["verdicts"]))
   }${
     table("Gates", [

@@ -152,17 +152,17 @@ export async function readTrial(stores: BoardStores, study_id: string, name: str
 
 // Of a million samples the names alone are sorted and counted; a page's texts are looked up then.
 const FLIPS = `WITH found AS MATERIALIZED (
-  SELECT fidelity, task, sample_id, sample_hash, reference_score, other_score, difference
+  SELECT fidelity, task, sample_id, sample_hash, reference_score, other_score, metric, difference, won
   FROM sample_pairs($first, $second)
   WHERE ($task = '' OR task = $task) AND fidelity = '${FULL}' AND
-    CASE $which WHEN 'won' THEN difference > 0 WHEN 'lost' THEN difference < 0 ELSE difference <> 0 END
+    difference <> 0 AND ($which = 'changed' OR won = ($which = 'won'))
 ), shown AS MATERIALIZED (
   SELECT * FROM found
   ORDER BY task, TRY_CAST(sample_id AS BIGINT), sample_id LIMIT $limit OFFSET $offset
 )
 SELECT (SELECT count(*) FROM found) AS total, f.fidelity, f.task, f.sample_id, a.gold,
   a.answer AS reference_answer, b.answer AS other_answer, f.reference_score, f.other_score,
-  f.difference
+  f.metric, f.difference
 FROM shown f
 JOIN samples a ON a.trial_id = $first AND a.fidelity = f.fidelity AND a.task = f.task
   AND a.sample_hash = f.sample_hash AND a.sample_id = f.sample_id

@@ -1,7 +1,8 @@
-import { metricOf, METRICS, UsageError } from "../../../core/mod.ts";
+import { metricOf, METRICS, metricWords, UsageError } from "../../../core/mod.ts";
 import type { Store } from "../../store/store.ts";
 import { textTable } from "../../terminal/table.ts";
 import type { TrialsCompared } from "../../view/compare_trials.ts";
+import { differenceText, signedText } from "../../view/difference_text.ts";
 import { bytes, number } from "../../view/number_text.ts";
 import { nameIn } from "../../view/size_words.ts";
 import type { TrialRow } from "../../view/trial_rows.ts";
@@ -31,7 +32,7 @@ export function trialsBeside(
     ...{ task: one.task, metric: one.metric, n: one.n },
     ...{ first: finite(one.reference), second: finite(one.score) },
     difference: finite(one.difference),
-    interval: one.interval.every(Number.isFinite)
+    interval: one.interval?.every(Number.isFinite)
       ? [one.interval[0], one.interval[1]] as [number, number]
       : null,
     p_adjusted: finite(one.p_adjusted),
@@ -46,11 +47,10 @@ export function besideText({ first, second, tasks, costs, refused }: TrialsBesid
   const [one, other] = apart ? [nameIn(first), nameIn(second)] : [first, second];
   const quality = tasks.map((row) => [
     row.task,
-    row.metric,
+    metricWords(row.metric),
     number(row.first),
     number(row.second),
-    number(row.difference) +
-    (row.interval === null ? "" : ` [${row.interval.map((end) => number(end)).join(", ")}]`),
+    differenceText({ ...row, value: row.difference }),
     number(row.p_adjusted, 2),
     String(row.n),
   ]);
@@ -79,6 +79,7 @@ const ROWS = [
   "minutes",
   "decision",
   "recommended",
+  "metric",
   "quality",
   "quality_difference",
   "latency_ratio",
@@ -130,19 +131,26 @@ export function sameLines(beside: StudiesBeside): string[] {
   ].filter((line) => line !== "");
 }
 
+/** What a study's quality is, which its difference is on the scale of. */
+export function metricIn({ rows }: StudiesBeside, which: "first" | "second"): string {
+  return String(rows.find(({ what }) => what === "metric")?.[which] ?? "accuracy");
+}
+
 /** The same as a terminal shows it; what may not be compared is said first. */
 export function studiesText(beside: StudiesBeside): string {
   const { first, second, rows } = beside;
-  const cell = (what: string, value: string | number | null) =>
+  const cell = (what: string, value: string | number | null, which: "first" | "second") =>
     typeof value === "string"
       ? nameIn(value)
       : what === "size_bytes"
       ? bytes(value)
+      : what === "quality_difference"
+      ? signedText(metricIn(beside, which), value)
       : number(value);
   const table = rows.map(({ what, ...of }) => [
     what.replaceAll("_", " "),
-    cell(what, of.first),
-    cell(what, of.second),
+    cell(what, of.first, "first"),
+    cell(what, of.second, "second"),
   ]);
   return `${sameLines(beside).join("\n")}\n\n${textTable(["", first, second], table)}`;
 }

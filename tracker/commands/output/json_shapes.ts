@@ -40,9 +40,10 @@ export const TrialCard = z.strictObject({
     n: z.int(),
     baseline: Figure.describe("of the original, measured on the same rung"),
   })),
-  quality_difference: z.strictObject({ value: Figure, interval: Interval }).nullable().describe(
-    "to the baseline on the same samples: accuracy absolute, perplexity relative",
-  ),
+  quality_difference: z.strictObject({ metric: z.string(), value: Figure, interval: Interval })
+    .nullable().describe(
+      "to the baseline on the same samples: accuracy absolute, perplexity relative",
+    ),
   latency_ratio: z.strictObject({ value: Figure, interval: Interval }).nullable().describe(
     "to the baseline of the same minutes",
   ),
@@ -89,7 +90,7 @@ export const TrialsBeside = z.strictObject({
     metric: z.string(),
     first: Figure,
     second: Figure,
-    difference: Figure,
+    difference: Figure.describe("second less first; of perplexity relative: second / first - 1"),
     interval: Interval,
     p_adjusted: Figure.describe("Holm over the tasks"),
     n: z.int(),

@@ -1,5 +1,14 @@
-import { limitUnit, limitWords, metricOf, METRICS, type Trial } from "../../../core/mod.ts";
+import {
+  inLimitUnit,
+  limitUnit,
+  limitWords,
+  metricOf,
+  METRICS,
+  metricWords,
+  type Trial,
+} from "../../../core/mod.ts";
 import { textTable } from "../../terminal/table.ts";
+import { differenceText } from "../../view/difference_text.ts";
 import { bytes, duration, number } from "../../view/number_text.ts";
 import { nameIn, sizeSentence } from "../../view/size_words.ts";
 import type { StudyView } from "../../view/study_view.ts";
@@ -72,6 +81,7 @@ export function trialCard(view: StudyView, trial_id: string): TrialCard {
     actions: trial.actions.map(({ agent, method, params }) => ({ agent, method, params })),
     figures: figuresOf(view, trial),
     quality_difference: row.difference === null ? null : {
+      metric: row.difference.metric,
       value: finite(row.difference.value),
       interval: pair(row.difference.interval),
     },
@@ -121,8 +131,9 @@ function figureLines(card: TrialCard): string[] {
   return [
     ...(rows.length === 0 ? [] : [textTable(["figure", "this trial", "original", "n"], rows)]),
     ...(quality === null ? [] : [
-      `Quality less the original's, same samples: ${number(quality.value)}` +
-      between(quality.interval),
+      `${metricWords(quality.metric)} against the original's, same samples: ${
+        differenceText(quality)
+      }`,
     ]),
     ...(latency === null ? [] : [
       `Time per token over the original's of the same minutes: ${number(latency.value)}` +
@@ -133,12 +144,13 @@ function figureLines(card: TrialCard): string[] {
 
 function judgedLines({ constraints, gates, ended }: TrialCard): string[] {
   return [
-    ...constraints.map(({ constraint, verdict, value, threshold, interval }) =>
-      `the limit on ${limitWords(constraint)} is ${verdict}: ${number(value)} against ${
-        number(threshold)
-      }${limitUnit(constraint)}` +
-      between(interval)
-    ),
+    ...constraints.map(({ constraint, verdict, value, threshold, interval }) => {
+      const own = (one: number) => inLimitUnit(constraint, one);
+      return `the limit on ${limitWords(constraint)} is ${verdict}: ${
+        number(value === null ? null : own(value))
+      } against ${number(own(threshold))}${limitUnit(constraint)}` +
+        between(interval === null ? null : [own(interval[0]), own(interval[1])]);
+    }),
     ...gates.filter(({ decision }) => decision !== "pass")
       .map(({ gate, decision, reason }) =>
         `gate ${gate}, ${decision.replace("_", " ")}: ${reason}`

@@ -1,5 +1,6 @@
 import { trialName } from "../../../core/mod.ts";
-import { bytes, number } from "../../view/number_text.ts";
+import { signedText } from "../../view/difference_text.ts";
+import { bytes } from "../../view/number_text.ts";
 import type { StudyView } from "../../view/study_view.ts";
 import { trialColumns } from "../../view/trial_columns.ts";
 import type { TrialRow } from "../../view/trial_rows.ts";
@@ -16,7 +17,7 @@ function mark({ difference }: TrialRow): string {
 function differenceCell(row: TrialRow): string {
   const { difference } = row;
   if (row.baseline || difference === null) return "--";
-  const value = `${difference.value > 0 ? "+" : ""}${number(difference.value)}`;
+  const value = signedText(difference.metric, difference.value).replace(" %", "\\,\\%");
   return `$${value}$${mark(row)}`;
 }
 
@@ -73,7 +74,7 @@ export function latexTables(view: StudyView): string {
   );
   const caption = `${escapeTex(titleOf(view))}. The original as 16-bit floats takes ` +
     `${escapeTex(bytes(view.facts.model.fp16_bytes))}. Difference: to the baseline, on the same ` +
-    `${samples} samples; $^{*}$: its paired 95\\,\\% interval (bootstrap) does not hold 0. ` +
+    `${samples} samples; $^{*}$: its paired 95\\,\\% interval does not hold 0. ` +
     (view.recommended === null ? "No trial is recommended." : "Bold: recommended.");
   const label = `tab:${view.study_id.replaceAll(/[^A-Za-z0-9-]/g, "-")}`;
   return `% \\usepackage{booktabs}\n${booktabs(caption, label, columns, view.rows)}`;

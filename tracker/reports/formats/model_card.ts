@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
-import { isQualityMetric, type Measurement, trialName } from "../../../core/mod.ts";
+import { isQualityMetric, type Measurement, metricWords, trialName } from "../../../core/mod.ts";
+import { differenceText } from "../../view/difference_text.ts";
 import { bytes, number, percent } from "../../view/number_text.ts";
 import { modelLabel, type StudyView } from "../../view/study_view.ts";
 import type { TrialRow } from "../../view/trial_rows.ts";
@@ -95,18 +96,17 @@ function costLines(view: StudyView, row: TrialRow): string[] {
 function comparisonTable(view: StudyView, row: TrialRow): Block[] {
   const compared = view.comparisons.get(row.trial_id) ?? [];
   if (compared.length === 0) return [];
-  const signed = (value: number) => `${value > 0 ? "+" : ""}${number(value)}`;
   return [table(
-    ["task", "metric", "samples", "original", "this model", "difference (95 %)"],
+    ["task", "metric", "samples", "original", "this model", "difference [95 %]"],
     compared.map((one) => [
       one.task,
-      one.metric,
+      metricWords(one.metric),
       String(one.n),
       number(one.reference),
       number(one.score),
-      `${signed(one.difference)} (${signed(one.interval[0])} to ${signed(one.interval[1])})`,
+      differenceText({ ...one, value: one.difference }),
     ]),
-    "The same samples on both sides; intervals: percentile bootstrap over the pairs.",
+    "The same samples on both sides, and the interval of the pairs.",
   )];
 }
 

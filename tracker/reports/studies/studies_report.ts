@@ -1,4 +1,5 @@
 import { trialName } from "../../../core/mod.ts";
+import { differenceText } from "../../view/difference_text.ts";
 import { bytes, number } from "../../view/number_text.ts";
 import { modelLabel } from "../../view/study_view.ts";
 import { type Block, heading, list, paragraph, table } from "../blocks.ts";
@@ -22,7 +23,7 @@ export interface RecommendedBeside {
   readonly sentences: readonly string[];
 }
 
-const HEAD = ["study", "recommended", "quality", "difference to its own baseline"]
+const HEAD = ["study", "recommended", "quality", "difference to its own baseline [95 %]"]
   .concat(["bytes", "original bytes", "latency / baseline", "energy / baseline", "samples"]);
 
 /** The recommended trial of each study beside its own original; rows of a table, and of a CSV. */
@@ -31,14 +32,11 @@ export function recommendedRows(studies: readonly StudyBeside[]): string[][] {
     const { view } = study;
     const row = view.rows.find(({ trial_id }) => trial_id === view.recommended);
     const { difference } = row ?? {};
-    const interval = difference?.interval == null
-      ? "no interval"
-      : `${difference.interval.map((end) => number(end)).join(" to ")}, paired by sample`;
     return [
       idOf(study),
       row === undefined ? "none" : `${trialName(row.number)}: ${row.recipe}`,
       number(row === undefined ? null : qualityOf(row)?.value),
-      difference == null ? "–" : `${number(difference.value)} (${interval})`,
+      difference == null ? "–" : differenceText(difference),
       bytes(row?.size_bytes),
       bytes(view.facts.model.original_bytes),
       number(row?.latency_ratio?.value),

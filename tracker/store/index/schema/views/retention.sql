@@ -61,7 +61,9 @@ judged AS (
 )
 SELECT study_id, trial_id, readable_id, metric, task, slice, fidelity, runtime, value, baseline,
   value / nullif(baseline, 0) AS ratio,
-  CASE direction WHEN 'maximize' THEN baseline - value ELSE value - baseline END AS degradation,
+  -- On the metric's scale: a difference of perplexity is relative, as in paired_differences.
+  CASE WHEN metric = 'perplexity' THEN value / nullif(baseline, 0) - 1
+    WHEN direction = 'maximize' THEN baseline - value ELSE value - baseline END AS degradation,
   guessing AS chance,
   CASE WHEN undefined_because IS NULL THEN (value - guessing) / (baseline - guessing) END
     AS chance_corrected,
@@ -84,7 +86,7 @@ COMMENT ON COLUMN retention.value IS 'as measured; NaN and infinities are kept';
 COMMENT ON COLUMN retention.baseline IS
   'the baseline''s figure; of what is timed, in the same minutes as the trial';
 COMMENT ON COLUMN retention.ratio IS 'value / baseline; NULL where the baseline is 0';
-COMMENT ON COLUMN retention.degradation IS 'how much worse than the baseline, absolute; negative: better';
+COMMENT ON COLUMN retention.degradation IS 'how much worse than the baseline: absolute, of perplexity relative (0.1 is 10 % more); negative: better';
 COMMENT ON COLUMN retention.chance IS
   'score of guessing; NULL where the metric has none or nobody knows it';
 COMMENT ON COLUMN retention.chance_corrected IS

@@ -10,7 +10,7 @@ WITH keys AS (
 own AS (
   SELECT s.study_id, s.position, s.model_source, s.model_revision, s.architecture, s.parameters,
     s.original_bytes, coalesce(s.dataset_sha256, s.dataset) AS data, s.dataset_kind, k.protocol,
-    w.trials, r.trial_id AS recommended, r.decision, w.best_reward, r.quality,
+    w.trials, r.trial_id AS recommended, r.decision, w.best_reward, r.metric, r.quality,
     r.difference AS quality_difference, r.size_bytes, r.latency_ratio, e.hypervolume, m.minutes
   FROM studies s
   LEFT JOIN recommended r ON r.study_id = s.study_id
@@ -38,6 +38,7 @@ SELECT a.study_id AS first_study_id, b.study_id AS second_study_id,
   a.recommended AS first_recommended, b.recommended AS second_recommended,
   a.decision AS first_decision, b.decision AS second_decision,
   a.best_reward AS first_best_reward, b.best_reward AS second_best_reward,
+  a.metric AS first_metric, b.metric AS second_metric,
   a.quality AS first_quality, b.quality AS second_quality,
   a.quality_difference AS first_quality_difference, b.quality_difference AS second_quality_difference,
   a.size_bytes AS first_size_bytes, b.size_bytes AS second_size_bytes,
@@ -60,6 +61,7 @@ COMMENT ON COLUMN study_comparison.first_trials IS 'trials that were opened, the
 COMMENT ON COLUMN study_comparison.first_recommended IS 'what it recommends; NULL: not decided: first study';
 COMMENT ON COLUMN study_comparison.first_decision IS 'recommended, keep the original or not decided: first study';
 COMMENT ON COLUMN study_comparison.first_best_reward IS 'best reward of a trial evaluated in full that violates nothing: first study';
+COMMENT ON COLUMN study_comparison.first_metric IS 'what its quality is: accuracy or perplexity: first study';
 COMMENT ON COLUMN study_comparison.first_quality IS 'of the recommended trial, accuracy or perplexity: first study';
 COMMENT ON COLUMN study_comparison.first_quality_difference IS 'to its own baseline on the same samples; of perplexity relative: first study';
 COMMENT ON COLUMN study_comparison.first_size_bytes IS 'of the recommended trial: first study';
@@ -70,6 +72,7 @@ COMMENT ON COLUMN study_comparison.second_trials IS 'trials that were opened, th
 COMMENT ON COLUMN study_comparison.second_recommended IS 'what it recommends; NULL: not decided: second study';
 COMMENT ON COLUMN study_comparison.second_decision IS 'recommended, keep the original or not decided: second study';
 COMMENT ON COLUMN study_comparison.second_best_reward IS 'best reward of a trial evaluated in full that violates nothing: second study';
+COMMENT ON COLUMN study_comparison.second_metric IS 'what its quality is: accuracy or perplexity: second study';
 COMMENT ON COLUMN study_comparison.second_quality IS 'of the recommended trial, accuracy or perplexity: second study';
 COMMENT ON COLUMN study_comparison.second_quality_difference IS 'to its own baseline on the same samples; of perplexity relative: second study';
 COMMENT ON COLUMN study_comparison.second_size_bytes IS 'of the recommended trial: second study';
