@@ -44,7 +44,7 @@ export default defineRuntime({
   supports,
   formats:
     "integers of 4 bits, and symmetric ones of 8, in whole rows or groups of 32, 64 or 128; " +
-    "floats as float16",
+    "floats in 16 bits",
   holds,
   reads: ({ form, weights, stored_bytes }) => form === null ? FLOAT_BYTES * weights : stored_bytes,
   // Untried code is run only by those who ask for it.

@@ -65,7 +65,7 @@ def test_a_grid_lies_on_disk_as_it_did_in_the_first_artifacts(tmp_path: Path) ->
         "e": replace(grid_of_steps(4, 64, True), transposed=True),
     }
     floats = {"norm.weight": np.arange(5, dtype=np.float32), "big": np.full(3, 1e6, np.float32)}
-    config = {"model_type": "llama", "hidden_size": 64}
+    config = {"model_type": "llama", "hidden_size": 64, "dtype": "float16"}
     written = Checkpoint(config, (), layers, floats)
     (path,) = write(written, tmp_path)
     assert hashlib.sha256(path.read_bytes()).hexdigest()[:16] == "4be171a7b2ea814c"

@@ -13,11 +13,17 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pare_backends.checkpoint.adapter import Adapter, read_adapter, write_adapter
-from pare_backends.checkpoint.forms import CONFIG_KEYS, StoredTensor, form_entries, read_forms
-from pare_backends.checkpoint.forms.floats import half
+from pare_backends.checkpoint.forms import (
+    CONFIG_KEYS,
+    GridTensor,
+    StoredTensor,
+    form_entries,
+    read_forms,
+)
+from pare_backends.checkpoint.forms.floats import BFLOAT16, kept, read_back
 from pare_backends.checkpoint.own_files import own_file
 from pare_backends.checkpoint.setting import read_setting
-from pare_backends.checkpoint.stored import StoredTensors, file_entries
+from pare_backends.checkpoint.stored import Entry, StoredTensors, file_entries
 from pare_backends.failures import StageFailure
 
 SHARD_BYTES = 5_000_000_000
@@ -36,6 +42,10 @@ COMPANIONS = (
     "vocab.json",
     "vocab.txt",
 )
+TORCH_DTYPE = "torch_dtype"
+"""What config.json called its `dtype` before transformers 5."""
+DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+"""Types that a model may be loaded in, by safetensors' names of them."""
 T = TypeVar("T", bound=StoredTensor)
 
 
@@ -48,6 +58,31 @@ class Checkpoint:
     stored: Mapping[str, StoredTensor]  # by layer, such as model.layers.0.mlp.up_proj
     floats: Mapping[str, np.ndarray] = field(repr=False)  # by tensor name; read when asked for
     adapter: Adapter | None = None  # beside the weights, which are those without it
+    renamed: frozenset[str] = frozenset()  # of the tensors, those the model has other names for
+
+    @property
+    def dtype(self) -> str:
+        """The type that loaders compute in by config.json: float16, bfloat16 or float32."""
+        return kept_dtype(self.config, {})
+
+    def float_type(self, name: str) -> str:
+        """The type that a tensor of plain floats has on disk, but where it would not hold it.
+
+        bfloat16 stays what it is: float16 has not its range. float32 lies in 16 bits and loaders
+        turn it to float32 again, but for renamed tensors beside packed layers: transformers leaves
+        those as they lie.
+        """
+        if self.dtype == "float32" and name in self.renamed and self.in_form(GridTensor):
+            return "float32"
+        return "bfloat16" if self.dtype == "bfloat16" else "float16"
+
+    def kept_floats(self, name: str) -> np.ndarray:
+        """A tensor of plain floats as it lies on disk."""
+        return kept(self.floats[name], self.float_type(name))
+
+    def as_read_back(self, name: str, values: np.ndarray) -> np.ndarray:
+        """Floats as they will be read once the checkpoint is written with them under a name."""
+        return read_back(kept(values, self.float_type(name)))
 
     def weight(self, layer: str) -> np.ndarray:
         """A layer's weight as the model has it, whatever form it is stored in.
@@ -78,7 +113,11 @@ class Checkpoint:
         form that may be replaced; the others stay as they are, bit for bit."""
         self.check_replaceable(tensors)
         floats = self.without_floats({f"{layer}.weight" for layer in tensors})
-        return replace(self, stored={**self.stored, **tensors}, floats=floats)
+        held = {
+            layer: tensor.kept_as(self.dtype, f"{layer}.weight" in self.renamed)
+            for layer, tensor in tensors.items()
+        }
+        return replace(self, stored={**self.stored, **held}, floats=floats)
 
     def with_floats(self, tensors: Mapping[str, np.ndarray]) -> Checkpoint:
         """The checkpoint with these tensors as plain floats, by their names in files and of any
@@ -122,6 +161,18 @@ class Checkpoint:
         if isinstance(self.floats, StoredTensors):
             return self.floats.subset(kept)
         return {name: self.floats[name] for name in self.floats if name in kept}
+
+
+def kept_dtype(config: Mapping[str, Any], entries: Mapping[str, Entry]) -> str:
+    """The type that a loader takes by config.json or, where it says none, that of most values."""
+    said = config.get("dtype") or config.get(TORCH_DTYPE)
+    if said in DTYPES.values():
+        return str(said)
+    counts = dict.fromkeys(DTYPES, 0)
+    for entry in entries.values():
+        if entry.dtype in counts:
+            counts[entry.dtype] += entry.values
+    return DTYPES[max(counts, key=lambda name: counts[name])]
 
 
 def shard_names(index: Path) -> list[str]:
@@ -185,7 +236,8 @@ def read(directory: str | Path) -> Checkpoint:
     floats = stored.subset(set(entries) - used)
     beside = (root / name for name in COMPANIONS)
     companions = tuple(own_file(root, path) for path in beside if os.path.lexists(path))
-    plain = {key: value for key, value in config.items() if key not in CONFIG_KEYS}
+    plain = {key: value for key, value in config.items() if key not in (*CONFIG_KEYS, TORCH_DTYPE)}
+    plain["dtype"] = kept_dtype(config, entries)
     return Checkpoint(plain, companions, tensors, floats, read_adapter(root))
 
 
@@ -196,7 +248,7 @@ def stored_parts(checkpoint: Checkpoint) -> Iterator[tuple[str, np.ndarray]]:
         for part, values in tensor.parts().items():
             yield f"{layer}{part}", values
     for name in checkpoint.floats:
-        yield name, half(checkpoint.floats[name])
+        yield name, checkpoint.kept_floats(name)
 
 
 def write(
@@ -211,8 +263,6 @@ def write(
     for companion in checkpoint.files:
         shutil.copyfile(companion, root / companion.name)
     config = {**checkpoint.config, **form_entries(checkpoint.stored)}
-    config["dtype"] = "float16"
-    config.pop("torch_dtype", None)
     # Last: a directory without it is no checkpoint, so a killed writer leaves none behind.
     (root / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
     return paths
@@ -245,10 +295,20 @@ def write_shards(
 
 def save_shard(root: Path, number: int, held: dict[str, np.ndarray]) -> tuple[Path, list[str]]:
     """Writes one file and makes sure that it is on the disk."""
-    from safetensors.numpy import save_file
+    from safetensors import TensorSpec, serialize_file
 
     path = root / f"part-{number}.safetensors"
-    save_file(held, str(path), metadata={"format": "pt"})
+    # As safetensors.numpy does, which has no name for bfloat16 without ml_dtypes.
+    specs = {
+        name: TensorSpec(
+            dtype="bfloat16" if values.dtype == BFLOAT16 else values.dtype.name,
+            shape=values.shape,
+            data_ptr=values.ctypes.data,
+            data_len=values.nbytes,
+        )
+        for name, values in held.items()
+    }
+    serialize_file(specs, str(path), metadata={"format": "pt"})
     with path.open("rb") as file:
         os.fsync(file.fileno())
     return path, list(held)

@@ -129,6 +129,10 @@ class StoredTensors(Mapping[str, np.ndarray]):
     def __len__(self) -> int:
         return len(self.entries) + len(self.made)
 
+    def kind(self, name: str) -> str | None:
+        """safetensors' name of a tensor's type on disk; None of one that is in memory."""
+        return None if name in self.made else self.entries[name].dtype
+
     def shape(self, name: str) -> tuple[int, ...]:
         """A tensor's shape, unread."""
         return tuple(self.made[name].shape) if name in self.made else self.entries[name].shape

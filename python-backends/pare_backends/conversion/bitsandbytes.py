@@ -105,16 +105,19 @@ def configuration(source: Source) -> dict[str, Any]:
 
 def compute_type(source: Source) -> str:
     """The type that the model's own configuration says it computes in."""
-    return str(source.config.get("dtype") or source.config.get("torch_dtype") or "float32")
+    return source.checkpoint.dtype
 
 
-def parts(tensor: TableTensor) -> dict[str, np.ndarray]:
-    """A packed layer as it lies in the files, by the ending of the name."""
+def parts(tensor: TableTensor, dtype: str) -> dict[str, np.ndarray]:
+    """A packed layer as it lies in the files, by the ending of the name.
+
+    dtype: what a layer is multiplied out to, that of the model
+    """
     kind, double = KINDS[tensor.format.name]
     state: dict[str, Any] = {
         "quant_type": kind,
         "blocksize": tensor.block,
-        "dtype": "float16",  # what a layer is multiplied out to, as every other float of the files
+        "dtype": dtype,
         "shape": list(tensor.matrix),
     }
     made = {
@@ -134,17 +137,18 @@ def parts(tensor: TableTensor) -> dict[str, np.ndarray]:
     return made
 
 
-def formula_bytes(tensor: TableTensor) -> int:
+def formula_bytes(tensor: TableTensor, dtype: str) -> int:
     """Half a byte a weight, the scales, the tables, and the words of the state."""
     _, double = KINDS[tensor.format.name]
-    state = next(values for name, values in parts(tensor).items() if name.startswith(STATE))
+    state = next(values for name, values in parts(tensor, dtype).items() if name.startswith(STATE))
     scales = tensor.blocks + 4 * -(-tensor.blocks // SCALE_BLOCK) + 4 * 256
     return -(-tensor.size // 2) + (scales if double else 4 * tensor.blocks) + 4 * 16 + len(state)
 
 
 def whole_formula(source: Source) -> int:
     """Bytes of all tensors; the files add only their headers."""
-    return float_bytes(source) + sum(formula_bytes(one) for one in held(source).values())
+    dtype = compute_type(source)
+    return float_bytes(source) + sum(formula_bytes(one, dtype) for one in held(source).values())
 
 
 def convert_bitsandbytes(source: Source, output: Path, report: Report) -> int:
@@ -156,7 +160,7 @@ def convert_bitsandbytes(source: Source, output: Path, report: Report) -> int:
     def packed() -> Iterator[tuple[str, np.ndarray]]:
         tables = held(source)
         for done, (layer, tensor) in enumerate(tables.items(), start=1):
-            for ending, values in parts(tensor).items():
+            for ending, values in parts(tensor, compute_type(source)).items():
                 yield f"{layer}{ending}", values
             report.progress("pack", done, len(tables), "layers")
 

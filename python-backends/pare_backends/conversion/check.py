@@ -17,6 +17,7 @@ import numpy as np
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.files import weight_files
+from pare_backends.checkpoint.forms.floats import read_back
 from pare_backends.checkpoint.load import load_model, load_tokenizer
 from pare_backends.checkpoint.soundness import NOT_FINITE, cosine, generate, prompt_ids
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
@@ -139,15 +140,13 @@ def said(grid: Grid) -> str:
 
 def other_floats(written: Written, source: Source) -> list[str]:
     """Tensors of plain floats that the files lack or hold otherwise."""
-    from pare_backends.checkpoint.forms.floats import half
+    checkpoint = source.checkpoint
 
-    floats = source.checkpoint.floats
-    return [
-        name
-        for name in floats
-        if name not in written.stored
-        or not np.array_equal(written.stored[name], half(floats[name]), equal_nan=True)
-    ]
+    def same(name: str) -> bool:
+        wanted = read_back(checkpoint.kept_floats(name))
+        return np.array_equal(written.stored[name], wanted, equal_nan=wanted.dtype.kind == "f")
+
+    return [n for n in checkpoint.floats if n not in written.stored or not same(n)]
 
 
 def fused_apart(layers: list[dict[str, Any]]) -> list[list[str]]:

@@ -38,10 +38,7 @@ class CompressedTensorsFiles(FilesFormat):
             return f"no layer of it is packed, and it holds {HOLDS}"
         expert = next((layer for layer in source.grids if layer in source.layout.experts), None)
         if expert is not None:
-            return (
-                f"{expert} is an expert's: its own folder is in this layout already, which"
-                " transformers loads in float16 alone"
-            )
+            return f"{expert} is an expert's: its own folder is in this layout already"
         return next(iter(other_loaders(source.checkpoint, source.layout)), None)
 
     def parts(self, tensor: GridTensor, config: Mapping[str, Any]) -> dict[str, np.ndarray]:

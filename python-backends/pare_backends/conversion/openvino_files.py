@@ -75,7 +75,7 @@ def element_bits(tensor: GridTensor) -> int:
 
 def formula_bytes(source: Source) -> int:
     """Elements, scales and zero points of packed layers; float16 of everything else."""
-    return float_bytes(source) + sum(layer_bytes(one) for one in source.grids.values())
+    return float_bytes(source, "float16") + sum(layer_bytes(one) for one in source.grids.values())
 
 
 def layer_bytes(tensor: GridTensor) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,7 @@ import numpy as np
 from pare_backends.checkpoint import read
 from pare_backends.checkpoint.files import write_tensors
 from pare_backends.checkpoint.forms import CONFIG_KEYS
-from pare_backends.checkpoint.forms.floats import half
-from pare_backends.checkpoint.size import float_values
+from pare_backends.checkpoint.size import float_bytes as bytes_of
 from pare_backends.conversion.files_format import FilesFormat, Source
 from pare_backends.failures import StageFailure
 from pare_backends.models.layout import layout_of
@@ -27,7 +27,8 @@ def read_source(directory: str | Path) -> Source:
     root = Path(directory)
     checkpoint = read(root)
     config = json.loads((root / "config.json").read_text())
-    return Source(root, config, checkpoint, layout_of(root))
+    layout = layout_of(root)
+    return Source(root, config, replace(checkpoint, renamed=layout.renamed), layout)
 
 
 def require_held(source: Source, form: FilesFormat) -> None:
@@ -64,7 +65,7 @@ def write_files(
     """
     output.mkdir(parents=True, exist_ok=True)
     checkpoint = source.checkpoint
-    floats = ((name, half(checkpoint.floats[name])) for name in checkpoint.floats)
+    floats = ((name, checkpoint.kept_floats(name)) for name in checkpoint.floats)
     with report.span("convert"):
         write_tensors(chain(packed, floats), output)
     for companion in checkpoint.files:
@@ -93,9 +94,10 @@ def formula_bytes(source: Source, form: FilesFormat) -> int:
     return float_bytes(source) + sum(form.formula_bytes(one) for one in source.grids.values())
 
 
-def float_bytes(source: Source) -> int:
-    """Bytes of all plain floats, in float16."""
-    return sum(2 * float_values(source.checkpoint, name) for name in source.checkpoint.floats)
+def float_bytes(source: Source, dtype: str | None = None) -> int:
+    """Bytes of all plain floats. dtype: the files' own; None: the artifact's"""
+    checkpoint = source.checkpoint
+    return sum(bytes_of(checkpoint, name, dtype) for name in checkpoint.floats)
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.forms import GridTensor
-from pare_backends.checkpoint.forms.floats import FLOAT_BITS
-from pare_backends.checkpoint.size import float_values
+from pare_backends.checkpoint.size import float_bytes
 from pare_backends.models.layout import Layout
 
 OWN_LOADER = "use pare_backends.checkpoint.load_dequantized"
@@ -76,7 +75,7 @@ def float_parts(child: Checkpoint, layout: Layout) -> list[dict[str, Any]]:
     for name in child.floats:
         part = layout.role(name)
         tensors[part] += 1
-        written[part] += float_values(child, name) * FLOAT_BITS // 8
+        written[part] += float_bytes(child, name)
     return [
         {"part": part, "tensors": tensors[part], "bytes": size}
         for part, size in written.most_common()

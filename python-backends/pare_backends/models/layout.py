@@ -35,6 +35,7 @@ class Layout:
     missing: tuple[str, ...] = ()  # layers of the model that the files hold no tensor of
     problems: tuple[str, ...] = ()  # matrices that cannot be packed, each in words
     own_forward: frozenset[str] = frozenset()  # layers of classes that read their weight themselves
+    renamed: frozenset[str] = frozenset()  # tensors in the files that the model has other names for
 
     def part(self, targets: str) -> tuple[str, ...]:
         """Layers that a method's `targets` names: linear, embedding (with the head) or all."""
@@ -99,6 +100,7 @@ def model_layout(model: Any, names: Collection[str]) -> Layout:
         tuple(missing),
         problems(matrices, filled, experts),
         frozenset(layer for layer, module in linear.items() if module in own_forward),
+        frozenset(name for name, place in filled.items() if place.parameter != name),
     )
 
 

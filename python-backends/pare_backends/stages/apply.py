@@ -78,6 +78,7 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
         parent = read(request.parent_dir)
     with report.span("layout", library=True):
         layout = layout_of(request.parent_dir)
+    parent = replace(parent, renamed=layout.renamed)
     context = context_of(request, layout, report)
     energy = ActionEnergy(request.device, request.cpu_power)
     made: Checkpoint | NewSetting = module.apply(parent, params, context)

@@ -42,6 +42,11 @@ class StoredTensor(ABC):
     def weight(self) -> np.ndarray:
         """What the parts stand for, in the model's own shape, float32."""
 
+    def kept_as(self, dtype: str, renamed: bool) -> Self:
+        """The tensor as a checkpoint of this type holds it; the same where its parts have types of
+        their own. renamed: the model has another name for the weight than the files"""
+        return self
+
     @abstractmethod
     def parts(self) -> dict[str, np.ndarray]:
         """The tensor as it lies on disk, by the ending of the name."""

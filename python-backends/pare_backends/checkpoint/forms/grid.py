@@ -7,11 +7,12 @@ the integers lie one a byte.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from pare_backends.checkpoint.forms.floats import BFLOAT16, bfloat16, read_back
 from pare_backends.checkpoint.forms.form import StoredTensor
 from pare_backends.checkpoint.forms.grid_config import (
     Scheme,
@@ -26,6 +27,8 @@ from pare_backends.failures import StageFailure
 
 HALF_RELATIVE_ERROR = 2.0**-10
 """Largest relative error of rounding a normal float32 to float16, with room for its last bit."""
+SCALE_TYPES = {"BF16": "bfloat16", "F32": "float32"}
+"""Types of scales that a file may have, but for the usual float16, by safetensors' names."""
 SHAPE_BYTES = 16  # a packed layer carries its two dimensions as int64
 
 
@@ -57,6 +60,7 @@ class GridTensor(StoredTensor):
     activation_group_size: int = -1  # columns of an input that share a scale; −1 = the whole row
     transposed: bool = False  # the model's own weight is (i, o), as that of a Conv1D
     activation_scale: float | None = None  # of all inputs, fixed; None: found as the model runs
+    scales_as: str | None = None  # bfloat16, float32; None: float16 wherever that holds them
 
     @property
     def symmetric(self) -> bool:
@@ -86,6 +90,22 @@ class GridTensor(StoredTensor):
         which float16 would flush towards zero."""
         return np.float16 if fits_half(self.scales) else np.float32
 
+    def kept_as(self, dtype: str, renamed: bool) -> Self:
+        """Scales of the type that transformers turns them to: it would round them otherwise. Those
+        of a renamed layer, such as an expert's, it leaves as they lie, and multiplies out in their
+        type. An integer stays the nearest: a bfloat16 scale is at most 1/512 off.
+        """
+        if dtype == "bfloat16":
+            return replace(self, scales=read_back(bfloat16(self.scales)), scales_as=dtype)
+        wide = renamed and dtype == "float32"
+        return replace(self, scales_as="float32") if wide else self
+
+    def kept_scales(self) -> np.ndarray:
+        """The scales as they lie on disk."""
+        if self.scales_as == "bfloat16":
+            return bfloat16(self.scales)
+        return self.scales.astype(self.scales_as or self.scale_dtype)
+
     def dequantize(self) -> np.ndarray:
         """The weights that the integers stand for.
 
@@ -103,7 +123,7 @@ class GridTensor(StoredTensor):
         return self.dequantize().T if self.transposed else self.dequantize()
 
     def parts(self) -> dict[str, np.ndarray]:
-        scales = self.scales.astype(self.scale_dtype)
+        scales = self.kept_scales()
         if self.activation_bits is not None:
             fixed = self.activation_scale
             inputs = {} if fixed is None else {".input_scale": np.array([fixed], np.float32)}
@@ -122,7 +142,8 @@ class GridTensor(StoredTensor):
         """Integers, scales and zero points, whole words a row."""
         rows, columns = self.ints.shape
         groups = self.scales.shape[1]
-        scales = rows * groups * np.dtype(self.scale_dtype).itemsize
+        kind = BFLOAT16 if self.scales_as == "bfloat16" else self.scales_as or self.scale_dtype
+        scales = rows * groups * np.dtype(kind).itemsize
         if self.activation_bits is not None:
             return rows * columns + scales + (0 if self.activation_scale is None else 4)
         packed = rows * packed_columns(columns, self.bits) * 4
@@ -182,6 +203,7 @@ class GridTensor(StoredTensor):
             *(ints, scales, zero_points, bits, group_size, input_bits, input_group),
             transposed=is_transposed(config, layer),
             activation_scale=fixed,
+            scales_as=SCALE_TYPES.get(stored.kind(f"{layer}.weight_scale") or ""),
         )
 
     @classmethod

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.checkpoint.forms.floats import half
 from pare_backends.quantization.folding.folds import Fold, Folds
 
 SMALLEST_SCALE = 1e-4
@@ -41,7 +40,7 @@ class Scaling:
         return None not in self.names(fold).values()
 
     def fold(self, fold: Fold, scales: np.ndarray) -> np.ndarray:
-        """Folds the scales, and returns them as they are once a norm is stored in float16: by
+        """Folds the scales, and returns them as they are once a norm is stored: by
         these its readers' weights are multiplied, so that what is stored computes the same.
 
         scales: (in,) float64 of the readers' inputs
@@ -53,7 +52,8 @@ class Scaling:
             scales = self.norm(names["weight"] or "", fold.norm_offset, scales)
         bias = names.get("bias")
         if bias is not None:
-            self.floats[bias] = half(np.asarray(self.checkpoint.floats[bias], np.float32) / scales)
+            values = np.asarray(self.checkpoint.floats[bias], np.float32) / scales
+            self.floats[bias] = self.checkpoint.as_read_back(bias, values)
         for layer in fold.readers:
             self.inputs[layer] = scales
         return scales
@@ -61,10 +61,11 @@ class Scaling:
     def norm(self, name: str, offset: float, scales: np.ndarray) -> np.ndarray:
         """Divides a norm's factors; returns by what. A factor of 0 stays."""
         weight = np.asarray(self.checkpoint.floats[name], np.float64)
-        divided = half(((weight + offset) / scales - offset).astype(np.float32))
+        stored = self.checkpoint.as_read_back
+        divided = stored(name, ((weight + offset) / scales - offset).astype(np.float32))
         left = divided.astype(np.float64) + offset
         kept = (left == 0) | (weight + offset == 0)
-        self.floats[name] = np.where(kept, half(weight.astype(np.float32)), divided)
+        self.floats[name] = np.where(kept, stored(name, weight.astype(np.float32)), divided)
         return np.where(kept, 1.0, (weight + offset) / np.where(kept, 1.0, left))
 
     def names(self, fold: Fold) -> dict[str, str | None]:

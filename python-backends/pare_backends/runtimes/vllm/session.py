@@ -52,7 +52,7 @@ class VllmSession:
         self._context = min(CONTEXT_TOKENS, int(weights.config["max_position_embeddings"]))
         self._engine = vllm.LLM(
             model=artifact_dir,
-            dtype="float16",
+            dtype=kept_type(weights.config),
             max_model_len=self._context,
             max_num_seqs=1,
             gpu_memory_utilization=GPU_SHARE,
@@ -61,7 +61,8 @@ class VllmSession:
             skip_tokenizer_init=True,
             disable_log_stats=True,
         ).llm_engine
-        self.numerics = Numerics("f16", "f16", 0)
+        short = "bf16" if kept_type(weights.config) == "bfloat16" else "f16"
+        self.numerics = Numerics(short, short, 0)
         self.bytes_read_per_token = stored_bytes(weights)
         self.notes: tuple[str, ...] = (f"vllm {vllm.__version__}",)
         self._request = 0
@@ -98,8 +99,13 @@ class VllmSession:
         return int(self._torch.cuda.max_memory_allocated())
 
 
+def kept_type(config: Mapping[str, Any]) -> str:
+    """The 16-bit type that it computes in: a model in bfloat16 may pass what float16 can hold."""
+    return "bfloat16" if config.get("dtype") == "bfloat16" else "float16"
+
+
 def cache_bytes(config: Mapping[str, Any], tokens: int) -> int:
-    """Bytes of the keys and values of so many tokens in float16. config: of config.json"""
+    """Bytes of the keys and values of so many tokens in 16 bits. config: of config.json"""
     heads = int(config["num_attention_heads"])
     width = int(config.get("head_dim") or config["hidden_size"] // heads)
     kept = int(config.get("num_key_value_heads") or heads) * width
@@ -115,7 +121,7 @@ def stored_bytes(weights: StoredWeights) -> int:
             continue
         values = weights.floats(name)
         rows = 1 if "embed_tokens" in name and weights.has("lm_head.weight") else len(values)
-        total += values.size // len(values) * rows * 2  # float16, as dtype says
+        total += values.size // len(values) * rows * 2  # 16 bits, as dtype says
     return total
 
 
