@@ -61,6 +61,9 @@ export const ModelFacts = z.strictObject({
   ),
   chat_template: z.boolean(),
   custom_code: z.boolean(),
+  notes: z.array(z.string()).optional().describe(
+    "what the model's files say and is left out, or say twice; absent: in old records",
+  ),
   cache: z.strictObject({
     kept_tokens: z.int().describe("of whatever was read, at most"),
   }).optional().describe("what an action keeps of keys and values; absent: those of every token"),
@@ -84,6 +87,7 @@ export const OwnFacts = ModelFacts.omit({
   original_bytes: true,
   grid: true,
   chat_template: true,
+  notes: true,
 });
 
 /** What the machine is and has free. Gigabytes are 1e9 bytes. */

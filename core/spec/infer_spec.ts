@@ -223,6 +223,7 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
       ...inferences(request, parts, classified, runtime, facts.device.carbon_intensity),
     ],
     warnings: [
+      ...facts.model.notes ?? [],
       ...choice.warnings,
       ...unsafeCodeWarning(request, choice.tasks),
       ...programsNote(rungs, choice.tasks, facts.device, request),

@@ -16,6 +16,9 @@ import { packageSource } from "./source_closure.ts";
 import type { StageRunner } from "./stage_runner.ts";
 import type { Tools } from "./workshop.ts";
 
+/** Names have five digits, directories of models fewer files. */
+const MOST_PARTS = 10_000;
+
 /** What a study starts from: facts, and the uncompressed model as an artifact. */
 export interface Start {
   readonly facts: Facts;
@@ -24,19 +27,35 @@ export interface Start {
   readonly student: Artifact | null;
 }
 
-async function fileHash(path: string): Promise<string> {
+/** The files of a model that llama.cpp split, by its rule of names; the path itself of a whole one. */
+function partsOf(path: string): string[] {
+  const named = /^(.*)-\d{5}-of-(\d{5})\.gguf$/.exec(path);
+  if (named === null) return [path];
+  const [, stem, count = ""] = named;
+  return Array.from(
+    { length: Math.min(Number(count), MOST_PARTS) },
+    (_, index) => `${stem}-${String(index + 1).padStart(5, "0")}-of-${count}.gguf`,
+  );
+}
+
+async function contentHash(paths: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
-  for await (const chunk of createReadStream(path)) hash.update(chunk);
+  for (const path of paths) for await (const chunk of createReadStream(path)) hash.update(chunk);
   return hash.digest("hex");
 }
 
 /** What converted weights depend on; null where a model is used where it lies. */
-async function conversionKey(name: string, ggufOfDemo: string | undefined): Promise<string | null> {
+export async function conversionKey(
+  name: string,
+  ggufOfDemo: string | undefined,
+): Promise<string | null> {
   const source = () => packageSource("models", "checkpoint", "stages/import_model.py");
   if (name === "tiny") return createHash("sha256").update(`tiny ${await source()}`).digest("hex");
   const gguf = name === "demo" ? ggufOfDemo : name.endsWith(".gguf") ? resolve(name) : undefined;
-  if (gguf === undefined || !existsSync(gguf)) return null;
-  const content = await fileHash(gguf);
+  if (gguf === undefined) return null;
+  const parts = partsOf(gguf);
+  if (parts.some((part) => !existsSync(part))) return null; // refused where it is read
+  const content = await contentHash(parts);
   return createHash("sha256").update(`${content} ${await source()}`).digest("hex");
 }
 

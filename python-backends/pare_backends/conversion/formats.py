@@ -12,6 +12,7 @@ from pare_backends.conversion.bitsandbytes import check_bitsandbytes, convert_bi
 from pare_backends.conversion.compressed_tensors import CompressedTensorsFiles
 from pare_backends.conversion.files_format import FilesFormat, Source
 from pare_backends.conversion.gguf_files import check_gguf, convert_gguf
+from pare_backends.conversion.gguf_files import lacking as lacking_gguf
 from pare_backends.conversion.gptq import GptqFiles
 from pare_backends.conversion.openvino_files import check_openvino, convert_openvino, lacking
 from pare_backends.failures import StageFailure
@@ -28,11 +29,11 @@ class OwnLayout(NamedTuple):
 
     convert: Callable[[Source, Path, Report], int]  # the folder's bytes by the format's formula
     check: Callable[[Path, Source, Report], dict[str, Any]]  # StageResults.check_conversion
-    lacking: Callable[[Path], list[str]] = lambda output: []  # what the folder has not, in words
+    lacking: Callable[[Path], list[str]] = lambda output: []  # what it or its readers have not
 
 
 OWN_LAYOUTS = {
-    "gguf": OwnLayout(convert_gguf, check_gguf),
+    "gguf": OwnLayout(convert_gguf, check_gguf, lacking_gguf),
     "openvino": OwnLayout(convert_openvino, check_openvino, lacking),
     "bitsandbytes": OwnLayout(convert_bitsandbytes, check_bitsandbytes),
 }

@@ -19,8 +19,10 @@ from pare_backends.conversion.check import (
     said,
 )
 from pare_backends.conversion.files_format import Grid, Opened, Source
-from pare_backends.conversion.opening import open_by_transformers
 from pare_backends.failures import StageFailure
+from pare_backends.models.gguf.file import load_gguf_model
+from pare_backends.models.gguf.reading import open_gguf, open_parts
+from pare_backends.models.gguf.rope import ROPE_FACTORS
 from pare_backends.progress import Report
 from pare_backends.runtimes.registry import writer_of
 
@@ -75,6 +77,18 @@ def convert_gguf(source: Source, output: Path, report: Report) -> int:
         writer_of(NAME, "make").write_gguf(source.directory, Path(folder), False, report)
         (Path(folder) / FILE).rename(output / FILE)
     return formula_bytes(source)
+
+
+def lacking(output: Path) -> list[str]:
+    """What another reader of the file leaves out, in words."""
+    reader = open_gguf(output / FILE)
+    scaled = any(".rope.scaling." in key for key in reader.fields)
+    if not scaled and all(tensor.name != ROPE_FACTORS for tensor in reader.tensors):
+        return []
+    return [
+        "transformers 5.17 leaves out how its positions are scaled, so that long texts come out"
+        " otherwise: load it with llama.cpp, or what builds on it"
+    ]
 
 
 def formula_bytes(source: Source) -> int:
@@ -153,9 +167,7 @@ def check_gguf(directory: Path, source: Source, report: Report) -> dict[str, Any
     if not others and all(row["problem"] is None for row in layers):
         with report.span("open", library=True):
             facts |= opened_facts(
-                lambda: Opened(
-                    open_by_transformers(directory, gguf_file=FILE), "transformers gguf"
-                ),
+                lambda: opened_gguf(directory),
                 lambda: Checkpoint(source.checkpoint.config, (), {}, read),
                 source,
                 layers,
@@ -164,8 +176,9 @@ def check_gguf(directory: Path, source: Source, report: Report) -> dict[str, Any
 
 
 def opened_gguf(directory: Path) -> Opened:
-    """The model as transformers reads a GGUF file."""
-    return Opened(open_by_transformers(directory, gguf_file=FILE), "transformers gguf")
+    """The model as transformers reads a GGUF file, with the settings that it passes over."""
+    path = directory / FILE
+    return Opened(load_gguf_model(path, open_parts(path)), "transformers gguf")
 
 
 def restored(layout: Any, tensors: dict[str, GgufTensor], name: str) -> np.ndarray | None:

@@ -154,6 +154,7 @@ def model_facts(
         "original_bytes": sum({e.path: e.path.stat().st_size for e in entries.values()}.values()),
         "grid": detect_grid(layout.linear, weight, columns),
         "chat_template": bool(getattr(tokenizer, "chat_template", None)),
+        "notes": [],
     }
 
 

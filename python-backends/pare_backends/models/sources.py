@@ -47,7 +47,11 @@ def find_source(name: str, trust_remote_code: bool, report: Report) -> Source:
                 f" {path.suffix or 'without suffix'}",
                 hint="Give the directory that holds config.json and the safetensors files",
             )
-        return Source("gguf", path.resolve(), content_revision(path))
+        from pare_backends.models.gguf.reading import gguf_parts
+
+        # Not resolved before: the other parts lie beside the name that was given.
+        parts = gguf_parts(path.absolute())
+        return Source("gguf", parts[0], content_revision(*parts))
     if os.path.lexists(path) or looks_like_path(name):
         raise StageFailure("bad_input", missing_path(name, path))
     near = unknown_name("model", name, OWN_NAMES)
@@ -99,7 +103,11 @@ def missing_path(name: str, path: Path) -> str:
     return f"Cannot find the model {name}: there is no such file or directory.{near}"
 
 
-def content_revision(path: Path) -> str:
-    """A file's own revision: its sha256."""
-    with path.open("rb") as file:
-        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+def content_revision(*paths: Path) -> str:
+    """Files' own revision: their sha256, of several that of one after the other."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            while part := file.read(1 << 20):
+                digest.update(part)
+    return f"sha256:{digest.hexdigest()}"

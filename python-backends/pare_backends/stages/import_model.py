@@ -34,7 +34,7 @@ def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
     if request.trust_remote_code:
         os.environ["PARE_TRUST_REMOTE_CODE"] = "1"
     source = find_source(request.model_name, request.trust_remote_code, report)
-    directory, written_as = make_baseline(source, Path(request.output_dir).resolve(), report)
+    directory, made = make_baseline(source, Path(request.output_dir).resolve(), report)
     with report.span("inspect"):
         check_directory(directory)
         from pare_backends.models.facts import model_facts
@@ -53,9 +53,17 @@ def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
     facts["path"] = str(directory)
     facts["revision"] = source.revision
     if source.path is not None and source.path.is_file():
-        facts["original_bytes"] = source.path.stat().st_size
-        facts["dtype"] = written_as
+        from pare_backends.models.gguf.reading import gguf_parts
+
+        facts["original_bytes"] = sum(part.stat().st_size for part in gguf_parts(source.path))
+    if made is not None:
+        facts["dtype"], notes = made
+        facts["notes"] = [*notes, *facts["notes"]]
     return facts
+
+
+Converted = tuple[str, list[str]]
+"""The type of the weights as they were given, and what of the file is left out."""
 
 
 def values(entries: dict[str, Entry]) -> int:
@@ -63,8 +71,8 @@ def values(entries: dict[str, Entry]) -> int:
     return sum(entry.values for entry in entries.values())
 
 
-def make_baseline(source: Source, output: Path, report: Report) -> tuple[Path, str | None]:
-    """(directory of the baseline, type of the weights as they were given)."""
+def make_baseline(source: Source, output: Path, report: Report) -> tuple[Path, Converted | None]:
+    """(directory of the baseline, what was converted; None: nothing was)."""
     if source.path is not None and source.path.is_dir():
         return source.path, None
     if output.exists() and any(output.iterdir()):
@@ -81,6 +89,6 @@ def make_baseline(source: Source, output: Path, report: Report) -> tuple[Path, s
 
         with report.span("train_tiny"):
             return train_tiny(output, report), None
-    from pare_backends.models.gguf_file import convert_gguf
+    from pare_backends.models.gguf.file import convert_gguf
 
     return output, convert_gguf(source.path, output, report)

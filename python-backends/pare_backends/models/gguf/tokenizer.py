@@ -1,0 +1,75 @@
+"""What a GGUF file says of its tokenizer and transformers passes over: how text is cut into words,
+and whether a text begins with its mark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+LLAMA3_WORDS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""The pattern of Llama 3's tokenizer.json."""
+PLAIN = ("gpt-2", "default")
+OF_CLASS = ("qwen2", "qwen35", "falcon", "gemma4")
+"""Cuttings that transformers' own class of the architecture makes."""
+
+
+def settle_tokenizer(tokenizer: Any, keys: Mapping[str, Any]) -> list[str]:
+    """Makes a byte-level tokenizer that was read of a file cut and mark texts as the file says.
+
+    keys: of the file; returns: what it says and is left out, in words
+    """
+    add_marks(tokenizer, keys)
+    named = keys.get("tokenizer.ggml.pre")
+    if keys.get("tokenizer.ggml.model") != "gpt2" or named is None:
+        return []
+    cuttings = _cuttings()
+    if named in cuttings:
+        tokenizer.backend_tokenizer.pre_tokenizer = cuttings[named]()
+        return []
+    if named in (*PLAIN, *OF_CLASS):
+        return []
+    return [
+        f"Text is cut into words as the tokenizer class of its architecture does: its GGUF file"
+        f" says {named} (tokenizer.ggml.pre), which is not read"
+    ]
+
+
+def _cuttings() -> dict[str, Callable[[], Any]]:
+    from tokenizers import Regex
+    from tokenizers.pre_tokenizers import ByteLevel, Digits, Sequence, Split
+
+    def digits() -> Any:
+        return Sequence([Digits(individual_digits=True), ByteLevel(add_prefix_space=False)])
+
+    def llama3() -> Any:
+        words = Split(Regex(LLAMA3_WORDS), "isolated")
+        return Sequence([words, ByteLevel(add_prefix_space=False, use_regex=False)])
+
+    return {"smollm": digits, "llama-bpe": llama3, "llama3": llama3, "llama-v3": llama3}
+
+
+def add_marks(tokenizer: Any, keys: Mapping[str, Any]) -> None:
+    """Puts the beginning and the end of a text where the file says that they are added."""
+    from tokenizers.processors import TemplateProcessing
+
+    marks = []
+    for name in ("bos", "eos"):
+        mark = keys.get(f"tokenizer.ggml.{name}_token_id")
+        added = keys.get(f"tokenizer.ggml.add_{name}_token")
+        marks.append(int(mark) if added and mark is not None else None)
+    ids = tokenizer("a").input_ids
+    missing = [mark is not None and mark not in ids for mark in marks]
+    if not any(missing):
+        return
+    first, last = (
+        [] if mark is None else [tokenizer.convert_ids_to_tokens(mark)] for mark in marks
+    )
+    special = [(token, tokenizer.convert_tokens_to_ids(token)) for token in (*first, *last)]
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single=[*first, "$A", *last],
+        pair=[*first, "$A", *last, *(f"{token}:1" for token in first), "$B:1", *last],
+        special_tokens=list(dict.fromkeys(special)),
+    )

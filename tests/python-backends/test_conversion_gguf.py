@@ -1,0 +1,28 @@
+"""GGUF files of models whose positions are scaled: transformers passes over it, pare does not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from test_conversion import artifact, found, made
+
+from pare_backends.conversion.gguf_files import lacking
+
+
+def test_a_gguf_file_of_a_longer_context_is_read_with_it(tmp_path: Path) -> None:
+    """transformers reads neither the divisors of Llama 3 nor a scale of positions."""
+    rope = {"rope_theta": 10_000.0, "factor": 8.0}
+    llama3 = {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    old = {"original_max_position_embeddings": 16}
+    for said in ({"rope_type": "llama3", **llama3, **old}, {"rope_type": "linear"}):
+        source = artifact(tmp_path / said["rope_type"])
+        config = json.loads((source / "config.json").read_text())
+        config["rope_parameters"] = {**rope, **said}
+        (source / "config.json").write_text(json.dumps(config))
+        files = made("gguf", source, tmp_path / f"{said['rope_type']}-files")
+        facts = found("gguf", files, source)
+        assert "load it with llama.cpp" in lacking(files)[0]
+        assert facts["not_opened"] is None and facts["logits_cosine"] > 0.9999
+    plain = made("gguf", artifact(tmp_path / "plain"), tmp_path / "plain-files")
+    assert lacking(plain) == []
