@@ -48,7 +48,13 @@ export const ConversionFacts = z.strictObject({
   formula_bytes: z.int(),
   opened_by: z.string().nullable().describe("libraries that loaded it; null: none is installed"),
   not_opened: z.string().nullable().describe("why they did not"),
-  logits_cosine: z.number().nullable().describe("of the library's logits with the source's"),
+  logits_cosine: z.number().nullable().describe(
+    "of the library's logits with the source's, inputs as they are on both sides",
+  ),
+  rounded_cosine: z.number().nullable().describe(
+    "the same as each side rounds the inputs; null: none are rounded",
+  ),
+  rounded_kl: z.number().nullable().describe("and their KL divergence, nats per token"),
   generated_text: z.string(),
   not_generated: z.string().nullable(),
 });

@@ -37,7 +37,9 @@ export function conversionProblems(facts: ConversionFacts): string[] {
   }
   if (facts.not_opened !== null) problems.push(`its library does not load it: ${facts.not_opened}`);
   if (logits_cosine !== null && !(logits_cosine >= LEAST_COSINE)) {
-    problems.push(`the library's logits have a cosine of ${logits_cosine} with its source's`);
+    problems.push(
+      `the library's logits have a cosine of ${logits_cosine} with its source's, inputs as they are`,
+    );
   }
   // What is broken is not opened, so that it generates nothing.
   if (problems.length === 0 && facts.not_generated !== null) {

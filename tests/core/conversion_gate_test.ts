@@ -20,6 +20,8 @@ const SOUND: ConversionFacts = {
   opened_by: "transformers auto-round",
   not_opened: null,
   logits_cosine: 0.99999,
+  rounded_cosine: null,
+  rounded_kl: null,
   generated_text: "the fox",
   not_generated: null,
 };

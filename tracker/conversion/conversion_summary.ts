@@ -5,7 +5,7 @@ import { bytes } from "../view/number_text.ts";
 export function conversionSummary(facts: ConversionFacts, size: number): string[] {
   const least = (values: readonly (number | null)[]) =>
     Math.min(...values.filter((value) => value !== null));
-  const { layers, opened_by, logits_cosine, fused_apart, generated_text } = facts;
+  const { layers, opened_by, logits_cosine, rounded_kl, fused_apart, generated_text } = facts;
   const packed = `${layers.length} packed layers, ${bytes(size)}; multiplied out, each is its ` +
     `source's (least cosine ${least(layers.map(({ cosine }) => cosine)).toFixed(6)})`;
   const lines = [
@@ -22,8 +22,16 @@ export function conversionSummary(facts: ConversionFacts, size: number): string[
       : "";
     lines.push(
       `loaded by ${opened_by.split(" ").join(" and ")}${tried}, of its logits ` +
-        `${logits_cosine?.toFixed(6)}`,
+        `${logits_cosine?.toFixed(6)}${rounded_kl === null ? "" : ", inputs as they are"}`,
     );
+    if (rounded_kl !== null) {
+      lines.push(
+        `as it rounds inputs, its logits have a cosine of ${
+          facts.rounded_cosine?.toFixed(6)
+        } with ` +
+          `pare's and a KL divergence of ${rounded_kl.toPrecision(2)} nats per token`,
+      );
+    }
   }
   lines.push(`it generates: ${JSON.stringify(generated_text)}`);
   const [first] = fused_apart;

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import torch
 
 T = TypeVar("T")
+INT8 = (-128, 127)
+HALF_RANGE = 127.5
+"""Half the steps between the ends of `INT8`, which the largest input of a group is laid on."""
 ROUNDS_INPUTS = "pare_rounds_inputs"
 """A model's attribute: whether its layers round what comes in."""
 
@@ -44,7 +47,7 @@ def load_dequantized(
     holds one. weights_dir: where the weights of a setting lie; None: beside it.
 
     Weights in a stored form are decoded. Where the checkpoint declares quantized activations, the
-    inputs of those layers are rounded to the same integers that a runtime would use.
+    inputs of those layers are rounded as compressed-tensors, whose format it is, rounds them.
     transformers' own loader is not used for quantized tensors: it cannot tie an output head to a
     packed embedding, and it would compute in float16.
     """
@@ -188,17 +191,18 @@ def inputs_as_they_are(model: Any) -> Iterator[None]:
 def round_inputs(inputs: torch.Tensor, group_size: int) -> torch.Tensor:
     """Inputs after a round trip through int8, a scale for each group of a token's features.
 
-    The rule is OpenVINO's (scale = largest / 127), so that a model is evaluated as it runs;
-    compressed-tensors divides by 127.5 and cuts the largest value off.
+    The rule is that of the format's own library, compressed-tensors: scale = largest / 127.5, and
+    the largest value is cut off. OpenVINO and vLLM divide by 127: how far a runtime's logits are
+    from these is measured there.
     inputs: (…, features); group_size -1: all features; returns: the same shape and dtype
     """
     import torch
 
     width = inputs.shape[-1] if group_size == -1 else group_size
     groups = inputs.unflatten(-1, (-1, width))  # (…, g, width)
-    scale = groups.abs().amax(dim=-1, keepdim=True) / 127
+    scale = groups.abs().amax(dim=-1, keepdim=True) / HALF_RANGE
     scale = torch.where(scale == 0, 1.0, scale)
-    return (torch.round(groups / scale) * scale).flatten(-2)
+    return (torch.round(torch.clamp(groups / scale, *INT8)) * scale).flatten(-2)
 
 
 def round_static(inputs: torch.Tensor, scale: float) -> torch.Tensor:

@@ -66,3 +66,18 @@ def prompt_ids(tokenizer: Any) -> Any:
             add_generation_prompt=True,
         )
     return tokenizer(text, return_tensors="pt").input_ids
+
+
+def mean_kl(reference: np.ndarray, other: np.ndarray) -> float:
+    """Mean over the positions of KL(reference ‖ other) in nats, in double precision.
+
+    reference, other: (n, vocabulary) logits
+    """
+    p, q = log_softmax(reference), log_softmax(other)
+    return float((np.exp(p) * (p - q)).sum(axis=1).mean())
+
+
+def log_softmax(logits: np.ndarray) -> np.ndarray:
+    """Log probabilities in float64, row by row."""
+    shifted = logits.astype(np.float64) - logits.max(axis=1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))

@@ -294,10 +294,6 @@ def open_files(directory: Path) -> Opened | None:
     import torch
 
     model = open_by_transformers(directory)
-    for parameter in model.parameters():
-        # transformers leaves some floats in the files' own type, such as GPT-NeoX's head.
-        if parameter.is_floating_point():
-            parameter.data = parameter.data.to(torch.float32)
     for module in model.modules():
         if hasattr(module, "compute_dtype"):
             module.compute_dtype = torch.float32

@@ -18,8 +18,14 @@ import numpy as np
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.files import weight_files
 from pare_backends.checkpoint.forms.floats import read_back
-from pare_backends.checkpoint.load import load_model, load_tokenizer
-from pare_backends.checkpoint.soundness import NOT_FINITE, cosine, generate, prompt_ids
+from pare_backends.checkpoint.load import inputs_as_they_are, load_model, load_tokenizer
+from pare_backends.checkpoint.soundness import (
+    NOT_FINITE,
+    cosine,
+    generate,
+    mean_kl,
+    prompt_ids,
+)
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
 from pare_backends.conversion.files_format import (
     Decoded,
@@ -47,6 +53,8 @@ NOTHING: dict[str, Any] = {
     "opened_by": None,
     "not_opened": None,
     "logits_cosine": None,
+    "rounded_cosine": None,
+    "rounded_kl": None,
     "generated_text": "",
     "not_generated": None,
 }
@@ -171,9 +179,12 @@ def opened_facts(
     layers: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """What the files' own library makes of them; where none is installed, what the tensors as they
-    are read here make of the model."""
-    import torch
+    are read here make of the model.
 
+    Weights are compared with inputs as they are: two faithful roundings of inputs, a half rounded
+    to either side, part the logits further than any weight that is wrong by a bit. How far they
+    part them is a figure of its own.
+    """
     reference = load_model(source.checkpoint, source.directory)
     tokenizer = load_tokenizer(source.directory)
     facts: dict[str, Any] = {"opened_by": None, "logits_cosine": None, "not_opened": None}
@@ -184,9 +195,12 @@ def opened_facts(
             model = opened.model
             facts |= {"opened_by": opened.by, "logits_cosine": None}
             ids = prompt_ids(tokenizer)
-            with torch.inference_mode():
-                own, wanted = (one(ids).logits.float().numpy() for one in (model, reference))
-            facts["logits_cosine"] = finite_cosine(own, wanted)
+            if opened.unrounded is not None:
+                facts |= rounded_facts(logits_of(model, ids), logits_of(reference, ids))
+                model = opened.unrounded()
+            with inputs_as_they_are(reference):
+                wanted = logits_of(reference, ids)
+            facts["logits_cosine"] = finite_cosine(logits_of(model, ids), wanted)
             if facts["logits_cosine"] is None:
                 facts["not_opened"] = NOT_FINITE
             # After a pass of the whole model: before it compressed-tensors' layers have no weights.
@@ -197,6 +211,23 @@ def opened_facts(
         model = load_model(read_back(), source.directory)
     text, why = generate(model, tokenizer)
     return facts | {"generated_text": text, "not_generated": why}
+
+
+def logits_of(model: Any, ids: Any) -> np.ndarray:
+    """Logits of every position. ids: (1, n); returns: (n, vocabulary) float32"""
+    import torch
+
+    with torch.inference_mode():
+        return np.asarray(model(ids).logits[0].float().numpy())
+
+
+def rounded_facts(own: np.ndarray, wanted: np.ndarray) -> dict[str, Any]:
+    """How far logits part as each side rounds the inputs. own, wanted: (n, vocabulary)"""
+    cosine = finite_cosine(own, wanted)
+    return {
+        "rounded_cosine": cosine,
+        "rounded_kl": None if cosine is None else mean_kl(wanted, own),
+    }
 
 
 def as_read(written: Written, source: Source, form: FilesFormat) -> Checkpoint:
@@ -211,8 +242,8 @@ def as_read(written: Written, source: Source, form: FilesFormat) -> Checkpoint:
 
 
 def try_layers(model: Any, source: Source, layers: list[dict[str, Any]]) -> None:
-    """Notes the cosine of what each packed layer of an opened model gives for random inputs with
-    what the source's weights give."""
+    """Notes the cosine of what each packed layer of an opened model gives for random inputs, left
+    as they are, with what the source's weights give."""
     import torch
 
     if not isinstance(model, torch.nn.Module):
@@ -221,9 +252,8 @@ def try_layers(model: Any, source: Source, layers: list[dict[str, Any]]) -> None
     modules = dict(model.named_modules())
     for row in layers:
         tensor = source.checkpoint.stored[row["layer"]]
-        rounded = getattr(tensor, "activation_bits", None) is not None
         module = modules.get(source.module(row["layer"]))
-        if module is None or rounded or not multiplies(module):
+        if module is None or not multiplies(module):
             continue
         matrix = tensor.weight().T if getattr(tensor, "transposed", False) else tensor.weight()
         inputs = torch.randn(PROBES, matrix.shape[1], generator=draw)

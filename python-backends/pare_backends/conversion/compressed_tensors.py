@@ -84,4 +84,10 @@ class CompressedTensorsFiles(FilesFormat):
         return decoded_grid(GridTensor.read(stored, layer, {"quantization_config": config}))
 
     def open(self, directory: Path, config: Mapping[str, Any]) -> Opened | None:
-        return Opened(open_by_transformers(directory), self.OPENED_BY)
+        from compressed_tensors.quantization import disable_quantization
+
+        model = open_by_transformers(directory)
+        groups = (config.get("config_groups") or {}).values()
+        if not any(group.get("input_activations") for group in groups):
+            return Opened(model, self.OPENED_BY)
+        return Opened(model, self.OPENED_BY, lambda: model.apply(disable_quantization))

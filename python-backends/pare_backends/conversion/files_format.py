@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -88,6 +88,9 @@ class Opened:
 
     model: Any
     by: str  # the libraries, as a command line of pip names them
+    unrounded: Callable[[], Any] | None = None
+    """Gives the model with its inputs as they are, which are rounded else; None: none are rounded.
+    It may be the same object, which `model` is no more from then on."""
 
 
 class FilesFormat(ABC):

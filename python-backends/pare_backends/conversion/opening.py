@@ -16,6 +16,10 @@ def open_by_transformers(directory: Path, **options: Any) -> Any:
     model = AutoModelForCausalLM.from_pretrained(
         str(directory), dtype=torch.float32, local_files_only=True, **options
     )
+    for parameter in model.parameters():
+        # transformers leaves some floats in the files' own type, such as GPT-NeoX's head.
+        if parameter.is_floating_point():
+            parameter.data = parameter.data.to(torch.float32)
     return model.eval()
 
 

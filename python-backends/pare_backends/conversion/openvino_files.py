@@ -95,12 +95,20 @@ def check_openvino(directory: Path, source: Source, report: Report) -> dict[str,
         graph_file = writer_of(NAME, "graph_file")
         with report.span("open", library=True):
             facts |= opened_facts(
-                lambda: Opened(graph_file.open_graph(directory), OPENED_BY),
+                lambda: opened(directory, graph_file),
                 lambda: Checkpoint(source.checkpoint.config, (), {}, read),
                 source,
                 layers,
             )
     return facts
+
+
+def opened(directory: Path, graph_file: Any) -> Opened:
+    """The folder as optimum loads it."""
+    model = graph_file.open_graph(directory)
+    if not graph_file.rounds_inputs(directory):
+        return Opened(model, OPENED_BY)
+    return Opened(model, OPENED_BY, lambda: graph_file.open_graph(directory, as_said=False))
 
 
 def graph_facts(

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from pare_backends.checkpoint.soundness import mean_kl
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
 from pare_backends.runtimes.logits import load_logits
@@ -88,18 +89,3 @@ def torch_logits(
         for module in hooked:
             module._forward_pre_hooks.clear()
         return model(ids).logits[0].float().numpy(), evaluated, nudged
-
-
-def mean_kl(reference: np.ndarray, other: np.ndarray) -> float:
-    """Mean over the positions of KL(reference ‖ other) in nats, in double precision.
-
-    reference, other: (n, vocabulary) logits
-    """
-    p, q = log_softmax(reference), log_softmax(other)
-    return float((np.exp(p) * (p - q)).sum(axis=1).mean())
-
-
-def log_softmax(logits: np.ndarray) -> np.ndarray:
-    """Log probabilities in float64, row by row."""
-    shifted = logits.astype(np.float64) - logits.max(axis=1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))

@@ -5,7 +5,7 @@ import { conversionSummary } from "../../../tracker/conversion/conversion_summar
 const facts: ConversionFacts = {
   ...{ unreadable: null, layers: [], other_floats: [], fused_apart: [], not_opened: null },
   ...{ tensor_bytes: 900, formula_bytes: 900, opened_by: "llama.cpp", logits_cosine: 0.99999912 },
-  ...{ generated_text: "a den", not_generated: null },
+  ...{ rounded_cosine: null, rounded_kl: null, generated_text: "a den", not_generated: null },
 };
 
 Deno.test("files without a packed layer have no least cosine of layers, but of their logits", () => {

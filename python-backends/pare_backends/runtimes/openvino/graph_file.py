@@ -25,10 +25,12 @@ WEIGHTS_FILE = "openvino_model.bin"
 TOKENIZER_FILES = ("openvino_tokenizer.xml", "openvino_detokenizer.xml")
 DECOMPRESSION = ("Convert", "Subtract", "Multiply", "Reshape")
 """Operations between a packed weight's elements and what multiplies by it."""
+ROUNDING = ("runtime_options", "DYNAMIC_QUANTIZATION_GROUP_SIZE")
+"""Where a graph says how inputs are rounded: by groups of so many, 0 = not at all."""
 STRICT = {
     "INFERENCE_PRECISION_HINT": "f32",
     "KV_CACHE_PRECISION": "f32",
-    "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0",
+    ROUNDING[1]: "0",
 }
 
 
@@ -45,7 +47,7 @@ def save_graph(graph_dir: Path, artifact: Path, output: Path) -> None:
     which OpenVINO would else do by a default of its own."""
     graph = build_model(str(graph_dir), str(artifact), halves=True)
     group = str(graph.activation_group)
-    graph.model.set_rt_info(group, ["runtime_options", "DYNAMIC_QUANTIZATION_GROUP_SIZE"])
+    graph.model.set_rt_info(group, list(ROUNDING))
     openvino.save_model(graph.model, output / GRAPH_FILE, compress_to_fp16=False)
 
 
@@ -170,12 +172,20 @@ def of_weight(name: str) -> bool:
     return plain.endswith((".weight", ".bias")) and not plain.startswith("self.")
 
 
-def open_graph(directory: Path) -> Any:
-    """The model as optimum loads it, with the numerics that it is compared with, but for what the
-    files say of their inputs."""
+def rounds_inputs(directory: Path) -> bool:
+    """Whether a written graph says that inputs are rounded as it runs."""
+    model = openvino.Core().read_model(directory / GRAPH_FILE)
+    return model.get_rt_info(list(ROUNDING)).astype(str) != "0"
+
+
+def open_graph(directory: Path, as_said: bool = True) -> Any:
+    """The model as optimum loads it, with the numerics that it is compared with.
+
+    as_said: inputs are rounded as the files say, else not at all
+    """
     from optimum.intel import OVModelForCausalLM
 
-    kept = {name: value for name, value in STRICT.items() if not name.startswith("DYNAMIC")}
+    kept = {name: value for name, value in STRICT.items() if not (as_said and name == ROUNDING[1])}
     return OVModelForCausalLM.from_pretrained(
         str(directory), ov_config=kept, local_files_only=True, compile=True
     )
