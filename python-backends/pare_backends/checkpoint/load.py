@@ -13,6 +13,7 @@ from pare_backends.checkpoint.adapter import Adapter
 from pare_backends.checkpoint.empty_model import empty_model, trusts_remote_code
 from pare_backends.checkpoint.files import Checkpoint, read
 from pare_backends.checkpoint.forms import GridTensor
+from pare_backends.checkpoint.generation_settings import generation_settings
 from pare_backends.checkpoint.linear_modules import separate_experts
 from pare_backends.checkpoint.own_files import check_directory
 from pare_backends.checkpoint.setting import source_of
@@ -76,6 +77,8 @@ def load_model(checkpoint: Checkpoint, directory: str | Path) -> Any:
         add_adapter(model, checkpoint.adapter)
     # Libraries look the model's own files up by this: without it they would ask the hub.
     model.config._name_or_path = model.name_or_path = str(directory)
+    if model.can_generate():
+        model.generation_config = generation_settings(directory)
     declared = {
         layer: tensor
         for layer, tensor in checkpoint.in_form(GridTensor).items()

@@ -12,6 +12,7 @@ import numpy as np
 
 from pare_backends.checkpoint.empty_model import empty_model, load_config
 from pare_backends.checkpoint.files import Checkpoint
+from pare_backends.checkpoint.generation_settings import settings_notes
 from pare_backends.checkpoint.stored import Entry, StoredTensors
 from pare_backends.failures import StageFailure, one_line
 from pare_backends.models.blocks import block_parameters
@@ -154,7 +155,7 @@ def model_facts(
         "original_bytes": sum({e.path: e.path.stat().st_size for e in entries.values()}.values()),
         "grid": detect_grid(layout.linear, weight, columns),
         "chat_template": bool(getattr(tokenizer, "chat_template", None)),
-        "notes": [],
+        "notes": settings_notes(directory),
     }
 
 

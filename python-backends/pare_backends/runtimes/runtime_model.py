@@ -11,8 +11,15 @@ from typing import Any
 
 import numpy as np
 import torch
+from transformers import LogitsProcessorList, RepetitionPenaltyLogitsProcessor
 
 from pare_backends.checkpoint.empty_model import load_config
+from pare_backends.checkpoint.generation_settings import (
+    generation_settings,
+    ids_of,
+    listed,
+    said_settings,
+)
 from pare_backends.failures import StageFailure
 
 
@@ -36,6 +43,7 @@ class RuntimeModel(ABC):
         self.numerics = numerics
         """Those that its speed is measured with."""
         self.config = load_config(artifact_dir)
+        self.generation_config = generation_settings(artifact_dir)
 
     def __call__(self, input_ids: torch.Tensor) -> Output:
         return self.forward(input_ids)
@@ -56,6 +64,19 @@ class RuntimeModel(ABC):
         returns: (B, vocabulary) float32
         """
 
+    def _own_processors(self) -> list[Any]:
+        """What the model's own settings do to the logits of a greedy search."""
+        said = said_settings(self.generation_config)
+        penalty = said.pop("repetition_penalty", None)
+        if said:
+            raise StageFailure(
+                "bad_input",
+                f"Cannot generate in {self.name}: the model's generation_config.json says"
+                f" {listed(said)}, and only greedy search with a repetition_penalty is made",
+                hint="Take it out of that file, or measure by transformers",
+            )
+        return [] if penalty is None else [RepetitionPenaltyLogitsProcessor(float(penalty))]
+
     def generate(
         self,
         input_ids: torch.Tensor,
@@ -73,15 +94,16 @@ class RuntimeModel(ABC):
             raise StageFailure(
                 "bad_input", f"Cannot sample in {self.name}: only greedy search is made"
             )
+        chosen: Any = LogitsProcessorList([*logits_processor, *self._own_processors()])
         ids, mask = input_ids.numpy(), attention_mask.numpy()
         places = np.maximum(mask.cumsum(axis=1) - 1, 0)
-        ends = self.config.eos_token_id
+        ends = list(ids_of(self.generation_config.eos_token_id))
         ended = np.zeros(len(ids), bool)
         tokens = ids
         self._forget()
         while ids.shape[1] < max_length:
             scores = torch.from_numpy(self._append(tokens, mask, places))
-            best = logits_processor(torch.from_numpy(ids), scores).argmax(dim=-1).numpy()
+            best = chosen(torch.from_numpy(ids), scores).argmax(dim=-1).numpy()
             best = np.where(ended, pad_token_id, best)
             ids = np.concatenate([ids, best[:, None]], axis=1)
             mask = np.concatenate([mask, np.ones_like(mask[:, :1])], axis=1)

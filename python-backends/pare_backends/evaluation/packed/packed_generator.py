@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from pare_backends.checkpoint.generation_settings import ids_of, said_settings
 from pare_backends.evaluation.packed.drawing import Distribution, distribution_of
 from pare_backends.evaluation.packed.forward import keeps_every_token
 from pare_backends.evaluation.packed.generation import Decoding, generate_packed
@@ -20,22 +21,6 @@ USUAL_TOKENS = 256
 """Of a generation: most end before their limit."""
 GREEDY = {"attention_mask", "do_sample", "temperature"}
 """Options of a generation that packed rows know; temperature is told with do_sample False."""
-NEUTRAL = {
-    "_from_model_config",
-    "bos_token_id",
-    "do_sample",
-    "eos_token_id",
-    "max_length",
-    "max_new_tokens",
-    "pad_token_id",
-    "temperature",
-    "top_k",
-    "top_p",
-    "transformers_version",
-    "use_cache",
-}
-"""Fields of a model's generation_config.json that change nothing of a generation whose length is
-given: a greedy search does not read those of a distribution, which a drawn one takes over."""
 
 
 class PackedGenerator:
@@ -61,10 +46,7 @@ class PackedGenerator:
         settings = getattr(self._model, "generation_config", None)
         if settings is None:
             return False
-        said = {
-            name for name, value in settings.to_diff_dict().items() if value not in (None, False)
-        }
-        return said <= NEUTRAL
+        return not said_settings(settings)
 
     def keeps_tokens(self) -> bool:
         """Whether the model's cache can be cut and joined by tokens."""
@@ -75,8 +57,7 @@ class PackedGenerator:
     @property
     def ends(self) -> frozenset[int]:
         """Tokens at which the model's own generation ends."""
-        found = self._model.generation_config.eos_token_id
-        return frozenset(found if isinstance(found, list) else [] if found is None else [found])
+        return frozenset(ids_of(self._model.generation_config.eos_token_id))
 
     def prefix_of(self, prompts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         """What all prompts begin with: the prefix of those before where it fits."""
