@@ -54,7 +54,7 @@ export const ConversionFacts = z.strictObject({
   rounded_cosine: z.number().nullable().describe(
     "the same as each side rounds the inputs; null: none are rounded",
   ),
-  rounded_kl: z.number().nullable().describe("and their KL divergence, nats per token"),
+  rounded_kl: z.number().nullable().describe("and their KL, nats per token"),
   generated_text: z.string(),
   not_generated: z.string().nullable(),
 });

@@ -40,6 +40,17 @@ export const VerifiedPart = z.strictObject({
 });
 export type VerifiedPart = z.infer<typeof VerifiedPart>;
 
+/** What the lines give that a report prints, beside what was evaluated: facts. */
+export const PlainLoad = z.strictObject({
+  loaded_by: z.string().describe("the libraries with their versions"),
+  dtype: z.string().nullable().describe("that it computes in; null: it did not load"),
+  problem: z.string().nullable().describe("why its logits are none; null: they are numbers"),
+  cosine: z.number().nullable().describe("of its logits with those of the evaluated model"),
+  kl: z.number().nullable().describe("of the evaluated model's distributions and its, nats/token"),
+  tokens: z.int().describe("that both were given"),
+});
+export type PlainLoad = z.infer<typeof PlainLoad>;
+
 /** What was found when the written file was read back: facts, which the gate judges. */
 export const Verification = z.strictObject({
   layers: z.int().describe("tensors compared"),
@@ -54,6 +65,7 @@ export const Verification = z.strictObject({
     "a tensor, or the logits, with values that are not; null: all are finite",
   ),
   not_generated: z.string().nullable().optional().describe("why there is no text; null: there is"),
+  plain_load: PlainLoad.nullable().optional().describe("null: not tried; absent: old"),
 });
 export type Verification = z.infer<typeof Verification>;
 

@@ -194,6 +194,9 @@ export const StageRequest = z.discriminatedUnion("stage", [
     artifact_dir: z.string(),
     source_dir: z.string(),
     weights_dir: WeightsDir,
+    plain_load: z.boolean().optional().describe(
+      "whether the lines are tried that a report prints of what transformers loads by itself",
+    ),
   }),
   /** Quality on the dequantized weights, activations quantized where the artifact says so. */
   z.strictObject({

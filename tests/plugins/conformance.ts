@@ -19,6 +19,7 @@ import {
   resolvedSchema,
   type StageResult,
   totalBytes,
+  triedLoader,
   UsageError,
   verificationGate,
 } from "../../core/mod.ts";
@@ -237,11 +238,14 @@ async function checkFirstProposal(entry: RegisteredMethod, world: TinyWorld): Pr
     artifact_dir: directory,
     source_dir: world.model_dir,
     ...(await readSetting(directory) === null ? {} : { weights_dir: world.model_dir }),
+    plain_load: applied.loader === "transformers",
   } as const;
   const verified = must(await world.client.run(request, ENVIRONMENT));
   const { changes } = entry.method.leaves(action.params, world.facts);
   const gate = verificationGate(madeOf(applied, verified, changes));
   assert.equal(gate.decision, "pass", gate.reason);
+  const tried = triedLoader(applied, verified.plain_load);
+  assert.equal(tried.loader, applied.loader, tried.notes[0]);
   assert.ok(verified.generated_text.length > 0);
 }
 

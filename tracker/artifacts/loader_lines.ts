@@ -46,7 +46,7 @@ export async function loaderLines(
   const own = loader === undefined ? await packsTiedEmbedding(location) : loader === "pare";
   if (own) {
     return [
-      "# transformers does not load these weights by itself, pare's own loader does: see its notes",
+      "# transformers alone does not give what was evaluated, pare's own loader does: see its notes",
       ...ownLoader(`"${location}"`),
     ].join("\n");
   }

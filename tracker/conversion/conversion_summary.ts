@@ -29,7 +29,7 @@ export function conversionSummary(facts: ConversionFacts, size: number): string[
         `as it rounds inputs, its logits have a cosine of ${
           facts.rounded_cosine?.toFixed(6)
         } with ` +
-          `pare's and a KL divergence of ${rounded_kl.toPrecision(2)} nats per token`,
+          `pare's and a KL of ${rounded_kl.toPrecision(2)} nats per token`,
       );
     }
   }

@@ -9,6 +9,7 @@ import {
   type Outcome,
   type ResolvedAction,
   type Span,
+  triedLoader,
 } from "../../core/mod.ts";
 import { readSetting } from "../artifacts/artifact_files.ts";
 import { actionKey } from "../artifacts/action_key.ts";
@@ -312,10 +313,10 @@ async function makeIn(
       artifact_dir: directory,
       source_dir: parent.location,
       ...(await readSetting(directory) === null ? {} : { weights_dir: parent.location }),
+      plain_load: applied.value.loader === "transformers",
     }, "default");
     if (!verified.ok) return failed(verified.failure, [...spans, ...verified.spans]);
-    const { formula_bytes, weight_bits, activation_bits, notes, floats, loader, figures } =
-      applied.value;
+    const { formula_bytes, weight_bits, activation_bits, floats, figures } = applied.value;
     const { cosines, ...verification } = verified.value;
     const committing = performance.now();
     const artifact = await workshop.artifacts.commit(directory, {
@@ -325,9 +326,8 @@ async function makeIn(
       formula_bytes,
       weight_bits,
       activation_bits,
-      notes,
+      ...triedLoader(applied.value, verification.plain_load),
       floats,
-      loader,
       model: { ...(parent.model ?? study.model), ...applied.value.model },
       verification,
       layer_cosines: cosines,

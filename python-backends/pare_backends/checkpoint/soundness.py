@@ -68,6 +68,14 @@ def prompt_ids(tokenizer: Any) -> Any:
     return tokenizer(text, return_tensors="pt").input_ids
 
 
+def logits_of(model: Any, ids: Any) -> np.ndarray:
+    """Logits of every position. ids: (1, n); returns: (n, vocabulary) float32"""
+    import torch
+
+    with torch.inference_mode():
+        return np.asarray(model(ids).logits[0].float().numpy())
+
+
 def mean_kl(reference: np.ndarray, other: np.ndarray) -> float:
     """Mean over the positions of KL(reference ‖ other) in nats, in double precision.
 

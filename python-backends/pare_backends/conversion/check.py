@@ -23,6 +23,7 @@ from pare_backends.checkpoint.soundness import (
     NOT_FINITE,
     cosine,
     generate,
+    logits_of,
     mean_kl,
     prompt_ids,
 )
@@ -211,14 +212,6 @@ def opened_facts(
         model = load_model(read_back(), source.directory)
     text, why = generate(model, tokenizer)
     return facts | {"generated_text": text, "not_generated": why}
-
-
-def logits_of(model: Any, ids: Any) -> np.ndarray:
-    """Logits of every position. ids: (1, n); returns: (n, vocabulary) float32"""
-    import torch
-
-    with torch.inference_mode():
-        return np.asarray(model(ids).logits[0].float().numpy())
 
 
 def rounded_facts(own: np.ndarray, wanted: np.ndarray) -> dict[str, Any]:

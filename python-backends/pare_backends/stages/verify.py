@@ -14,8 +14,16 @@ import numpy as np
 
 from pare_backends.checkpoint import Checkpoint, read
 from pare_backends.checkpoint.load import load_model, load_tokenizer
+from pare_backends.checkpoint.plain_load import plain_facts
 from pare_backends.checkpoint.setting import Source, source_of
-from pare_backends.checkpoint.soundness import NEW_TOKENS, NOT_FINITE, cosine, generate
+from pare_backends.checkpoint.soundness import (
+    NEW_TOKENS,
+    NOT_FINITE,
+    cosine,
+    generate,
+    logits_of,
+    prompt_ids,
+)
 from pare_backends.failures import StageFailure
 from pare_backends.models.layout import Layout, layout_of
 from pare_backends.progress import Report
@@ -41,6 +49,8 @@ class VerifyRequest:
     source_dir: str
     weights_dir: str | None = None
     """Of a setting: where its weights lie."""
+    plain_load: bool = False
+    """Whether the lines are tried that a report prints of what transformers loads by itself."""
 
 
 @dataclass
@@ -68,7 +78,7 @@ def run(request: VerifyRequest, report: Report) -> dict[str, Any]:
         layout = layout_of(request.source_dir)
         parts, broken = compare(artifact, source, layout, report)
     report.progress("verify: generate", 0, NEW_TOKENS, "tokens")
-    text, why = generated(artifact, own, report)
+    text, why, plain = generated(artifact, own, request.plain_load, report)
     broken = broken or (NOT_FINITE if why == NOT_FINITE else None)
     report.progress("verify: generate", NEW_TOKENS, NEW_TOKENS, "tokens")
     cosines = {name: value for part in parts.values() for name, value in part.cosines.items()}
@@ -83,6 +93,7 @@ def run(request: VerifyRequest, report: Report) -> dict[str, Any]:
         "parts": [part_facts(name, parts[name]) for name in PARTS],
         "not_finite": broken,
         "not_generated": why,
+        "plain_load": plain,
         "cosines": [{"layer": layer, "value": value} for layer, value in cosines.items()],
     }
 
@@ -195,8 +206,10 @@ def by_sides(shape: tuple[int, ...]) -> str:
     return " by ".join(str(side) for side in shape)
 
 
-def generated(artifact: Checkpoint, own: Source, report: Report) -> tuple[str, str | None]:
-    """(a short text, None), or as far as it came and why it is none."""
+def generated(
+    artifact: Checkpoint, own: Source, plainly: bool, report: Report
+) -> tuple[str, str | None, dict[str, Any] | None]:
+    """(a short text, None, what the printed lines give); or as far as it came, and why no text."""
     try:
         with report.span("load", library=True):
             model = own.attach(load_model(artifact, own.weights_dir))
@@ -204,6 +217,13 @@ def generated(artifact: Checkpoint, own: Source, report: Report) -> tuple[str, s
     except StageFailure as failure:
         if failure.kind != "bad_input":
             raise
-        return "", failure.message
+        return "", failure.message, None
     with report.span("generate", library=True):
-        return generate(model, tokenizer)
+        text, why = generate(model, tokenizer)
+    if not plainly or why is not None:
+        return text, why, None
+    with report.span("plain_load", library=True):
+        tokens = prompt_ids(tokenizer)
+        evaluated = logits_of(model, tokens)
+        del model  # two of them may be more than the memory has room for
+        return text, why, plain_facts(own.weights_dir, tokens, evaluated)

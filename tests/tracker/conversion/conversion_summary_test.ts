@@ -17,3 +17,14 @@ Deno.test("files without a packed layer have no least cosine of layers, but of t
   ]);
   assert.doesNotMatch(said.join(), /Infinity|NaN/);
 });
+
+Deno.test("what rounding inputs changes is told beside the weights, which are compared without it", () => {
+  const rounded = { ...facts, rounded_cosine: 0.99832878, rounded_kl: 0.011487 };
+  const said = conversionSummary(rounded, 1000);
+  assert.equal(said[1], "loaded by llama.cpp, of its logits 0.999999, inputs as they are");
+  assert.equal(
+    said[2],
+    "as it rounds inputs, its logits have a cosine of 0.998329 with pare's and a KL of 0.011 nats " +
+      "per token",
+  );
+});

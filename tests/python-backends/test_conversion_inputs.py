@@ -1,0 +1,35 @@
+"""Conversions of trials that round inputs as they run: weights and rounding are told apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_conversion import found, made
+from tiny_model import act
+
+from pare_backends.checkpoint import load
+
+
+@pytest.mark.parametrize("group", [-1, 32])
+def test_weights_are_compared_with_inputs_as_they_are(tmp_path: Path, group: int) -> None:
+    """What rounding inputs changes is told beside it, and is nothing where both do it alike."""
+    source = tmp_path / "artifact"
+    act(source, "int8", {"activation_group_size": group})
+    facts = found("compressed-tensors", made("compressed-tensors", source, tmp_path / "f"), source)
+    assert facts["not_opened"] is None
+    assert facts["logits_cosine"] > 0.9999999
+    assert all(row["opened_cosine"] > 0.9999999 for row in facts["layers"])
+    assert 0 <= facts["rounded_kl"] < 1e-5 and facts["rounded_cosine"] > 0.9999
+
+
+def test_another_rounding_of_inputs_is_a_figure_and_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "artifact"
+    act(source, "int8", {})
+    files = made("compressed-tensors", source, tmp_path / "files")
+    monkeypatch.setattr(load, "HALF_RANGE", 16)
+    facts = found("compressed-tensors", files, source)
+    assert facts["logits_cosine"] > 0.9999999
+    assert facts["rounded_kl"] > 1e-5 and facts["rounded_cosine"] < 0.9999
