@@ -159,6 +159,7 @@ def test_a_config_without_layers_is_told(tmp_path: Path, layers: int) -> None:
 )
 def test_an_index_that_is_none_is_told(tmp_path: Path, text: str, said: str) -> None:
     copy = tiny_copy(tmp_path / "index")
+    (copy / "model.safetensors").unlink()  # an index beside it is not asked
     (copy / "model.safetensors.index.json").write_text(text)
     failure = refused(copy, tmp_path / "out")
     assert failure.kind == "bad_input" and said in failure.message

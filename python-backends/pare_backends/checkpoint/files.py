@@ -27,21 +27,29 @@ from pare_backends.checkpoint.stored import Entry, StoredTensors, file_entries
 from pare_backends.failures import StageFailure
 
 SHARD_BYTES = 5_000_000_000
+SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 """Files beside the weights that belong to the model: tokenizer, templates, generation."""
 COMPANIONS = (
     "added_tokens.json",
+    "bpe.codes",
     "chat_template.jinja",
     "chat_template.json",
     "generation_config.json",
     "merges.txt",
+    "sentencepiece.bpe.model",
     "special_tokens_map.json",
+    "spiece.model",
+    "tekken.json",
     "tokenizer.json",
     "tokenizer.model",
     "tokenizer_config.json",
+    "vocab.bpe",
     "vocab.json",
     "vocab.txt",
 )
+OWN_CODE = "*.py"
+"""Files of a model that brings its own code (auto_map in config.json or the tokenizer's)."""
 TORCH_DTYPE = "torch_dtype"
 """What config.json called its `dtype` before transformers 5."""
 DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
@@ -195,10 +203,11 @@ def shard_names(index: Path) -> list[str]:
 
 
 def weight_files(directory: str | Path) -> list[Path]:
-    """The safetensors files of a checkpoint, by its index where it has one."""
+    """The safetensors files of a checkpoint, those that transformers takes: model.safetensors
+    where there is one, else those that the index names."""
     root = Path(directory)
-    index = root / INDEX
-    if os.path.lexists(index):
+    single, index = root / SINGLE, root / INDEX
+    if os.path.lexists(index) and not os.path.lexists(single):
         names = shard_names(own_file(root, index))
         missing = [name for name in names if not os.path.lexists(root / name)]
         if missing:
@@ -207,9 +216,35 @@ def weight_files(directory: str | Path) -> list[Path]:
             )
         return [own_file(root, root / name) for name in names]
     # Other safetensors files may lie beside the model: adapters, calibration data.
-    single = root / "model.safetensors"
     found = [single] if os.path.lexists(single) else sorted(root.glob("*.safetensors"))
     return [own_file(root, path) for path in found]
+
+
+def tensor_entries(paths: Iterable[Path]) -> dict[str, Entry]:
+    """Every tensor of these files; `StageFailure` where two hold one of the same name, of which
+    no rule says which is the model's."""
+    found: dict[str, Entry] = {}
+    for path in paths:
+        for name, entry in file_entries(path).items():
+            if name in found:
+                raise StageFailure(
+                    "bad_input",
+                    f"Cannot read {path.parent}: {found[name].path.name} and {path.name} both hold"
+                    f" {name}",
+                    hint="Take the file that is not the model's out of the directory",
+                )
+            found[name] = entry
+    return found
+
+
+def brings_code(root: Path, config: Mapping[str, Any]) -> bool:
+    """Whether the model or its tokenizer is made by Python files beside it."""
+    path = root / "tokenizer_config.json"
+    try:
+        told = json.loads(own_file(root, path).read_text()) if os.path.lexists(path) else {}
+    except ValueError:
+        told = {}
+    return any(isinstance(one, dict) and bool(one.get("auto_map")) for one in (config, told))
 
 
 def read(directory: str | Path) -> Checkpoint:
@@ -230,12 +265,14 @@ def read(directory: str | Path) -> Checkpoint:
             f"Cannot read {root}: a checkpoint has config.json and safetensors files",
         )
     config = json.loads(own_file(root, root / "config.json").read_text())
-    entries = {name: entry for path in paths for name, entry in file_entries(path).items()}
+    entries = tensor_entries(paths)
     stored = StoredTensors(entries)
     tensors, used = read_forms(stored, config)
     floats = stored.subset(set(entries) - used)
-    beside = (root / name for name in COMPANIONS)
-    companions = tuple(own_file(root, path) for path in beside if os.path.lexists(path))
+    beside = [path for name in COMPANIONS if os.path.lexists(path := root / name)]
+    if brings_code(root, config):
+        beside += sorted(root.glob(OWN_CODE))
+    companions = tuple(own_file(root, path) for path in beside)
     plain = {key: value for key, value in config.items() if key not in (*CONFIG_KEYS, TORCH_DTYPE)}
     plain["dtype"] = kept_dtype(config, entries)
     return Checkpoint(plain, companions, tensors, floats, read_adapter(root))
@@ -317,7 +354,7 @@ def save_shard(root: Path, number: int, held: dict[str, np.ndarray]) -> tuple[Pa
 def name_shards(root: Path, shards: list[tuple[Path, list[str]]]) -> list[Path]:
     """Gives the files the names that transformers looks for."""
     if len(shards) == 1:
-        return [shards[0][0].rename(root / "model.safetensors")]
+        return [shards[0][0].rename(root / SINGLE)]
     paths: list[Path] = []
     places: dict[str, str] = {}
     for number, (path, names) in enumerate(shards, start=1):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.checkpoint.files import weight_files
+from pare_backends.checkpoint.files import tensor_entries, weight_files
 from pare_backends.checkpoint.forms.floats import read_back
 from pare_backends.checkpoint.load import inputs_as_they_are, load_model, load_tokenizer
 from pare_backends.checkpoint.soundness import (
@@ -27,7 +27,7 @@ from pare_backends.checkpoint.soundness import (
     mean_kl,
     prompt_ids,
 )
-from pare_backends.checkpoint.stored import StoredTensors, file_entries
+from pare_backends.checkpoint.stored import StoredTensors
 from pare_backends.conversion.files_format import (
     Decoded,
     FilesFormat,
@@ -84,8 +84,7 @@ def read_written(directory: Path) -> Written:
     config = json.loads(path.read_text()).get("quantization_config")
     if not isinstance(config, dict):
         raise StageFailure("bad_input", "config.json has no quantization_config")
-    entries = {n: e for file in weight_files(directory) for n, e in file_entries(file).items()}
-    return Written(directory, config, StoredTensors(entries))
+    return Written(directory, config, StoredTensors(tensor_entries(weight_files(directory))))
 
 
 def check_layers(

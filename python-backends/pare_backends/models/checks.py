@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.files import weight_files
+from pare_backends.checkpoint.adapter import FOLDER
+from pare_backends.checkpoint.files import INDEX, SINGLE, shard_names, tensor_entries, weight_files
 from pare_backends.checkpoint.forms import own_forms
-from pare_backends.checkpoint.stored import Entry, check_dtype, file_entries
+from pare_backends.checkpoint.stored import Entry, check_dtype
 from pare_backends.failures import StageFailure, one_line
 from pare_backends.progress import Report
 
@@ -43,10 +46,18 @@ def read_config(directory: Path) -> dict[str, Any]:
             hint="Give the directory that a checkpoint was saved to",
         )
     try:
-        config = json.loads(path.read_text())
+        config = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
+        marked = path.read_bytes().startswith(codecs.BOM_UTF8)
+        why = (
+            "it begins with a byte order mark" if marked else f"it is not JSON ({one_line(error)})"
+        )
         raise StageFailure(
-            "bad_input", f"Cannot read {path}: it is not JSON ({one_line(error)})"
+            "bad_input",
+            f"Cannot read {path}: {why}",
+            hint="Save it as UTF-8 without the mark: transformers does not read it either"
+            if marked
+            else "Copy it again",
         ) from error
     if not isinstance(config, dict) or "model_type" not in config:
         raise StageFailure("bad_input", f"Cannot read {path}: it names no model_type")
@@ -64,6 +75,14 @@ def check_config(source: Path | str, config: dict[str, Any], trust_remote_code: 
             f"Cannot use {source}: it carries its own Python code (auto_map in config.json),"
             " which would run on this machine",
             hint="Read that code, then pass --trust-remote-code",
+        )
+    named = config.get("transformers_weights")
+    if named not in (None, SINGLE, INDEX):
+        raise StageFailure(
+            "bad_input",
+            f"Cannot use {source}: its config.json says that its weights are {named}"
+            " (transformers_weights), which is not read here",
+            hint=f"Rename the file to {SINGLE} and take the field out of config.json",
         )
     method = quantized_by(config)
     if method is not None:
@@ -126,11 +145,44 @@ def read_entries(directory: Path) -> dict[str, Entry]:
         raise StageFailure(
             "bad_input", f"Cannot use {directory} as a model: it has no safetensors files"
         )
-    entries = {name: entry for path in files for name, entry in file_entries(path).items()}
+    entries = tensor_entries(files)
     packed = packed_by(entries)
     if packed is not None:
         raise already_quantized(directory, f"{packed[0]} is a tensor of {packed[1]}")
     return entries
+
+
+ADAPTER = "adapter_config.json"
+
+
+def check_adapter(directory: Path) -> None:
+    """Raises where peft's adapter lies beside the weights: transformers adds it to the model that
+    it names, which is not the one that is read here."""
+    if os.path.lexists(directory / ADAPTER):
+        raise StageFailure(
+            "bad_input",
+            f"Cannot use {directory}: an adapter lies beside its weights ({ADAPTER}), which"
+            " transformers would add to them or to another model",
+            hint="Merge it into the weights (peft's merge_and_unload) and save the model, or move"
+            " the adapter's files out of the directory",
+        )
+
+
+def files_notes(directory: Path) -> list[str]:
+    """What the directory holds twice, and which one is taken; in words."""
+    notes = []
+    if os.path.lexists(directory / SINGLE) and os.path.lexists(directory / INDEX):
+        other = [name for name in shard_names(directory / INDEX) if name != SINGLE]
+        if other:
+            notes.append(
+                f"It holds its weights twice: {SINGLE} is taken, as transformers does, and"
+                f" {other[0]} and what else {INDEX} names is left out"
+            )
+    if os.path.lexists(directory / FOLDER / ADAPTER):
+        notes.append(
+            f"The adapter in {FOLDER}/ is a part of the model here; transformers leaves it out"
+        )
+    return notes
 
 
 EXPONENTS = {

@@ -16,11 +16,12 @@ from pare_backends.checkpoint.generation_settings import settings_notes
 from pare_backends.checkpoint.stored import Entry, StoredTensors
 from pare_backends.failures import StageFailure, one_line
 from pare_backends.models.blocks import block_parameters
-from pare_backends.models.checks import check_finite, check_tokenizer
+from pare_backends.models.checks import check_finite, check_tokenizer, files_notes
 from pare_backends.models.context_length import context_length
 from pare_backends.models.grid import detect_grid
 from pare_backends.models.layout import Layout, model_layout
 from pare_backends.models.parameter_checks import check_copy, check_tensors
+from pare_backends.models.size_checks import check_ids
 from pare_backends.progress import Report
 
 GROUP_SIZES = (16, 32, 48, 64, 96, 128, 192, 256)
@@ -140,6 +141,7 @@ def model_facts(
     """Everything of `ModelFacts` that a baseline's directory tells."""
     layout = find_layout(directory, entries)
     tokenizer = check_tokenizer(directory)
+    check_ids(directory, tokenizer, entries[f"{layout.embedding}.weight"].shape[0])
     check_finite(directory, entries, report)
     stored = StoredTensors(entries)
     shapes = {name: entry.shape for name, entry in entries.items()}
@@ -155,7 +157,7 @@ def model_facts(
         "original_bytes": sum({e.path: e.path.stat().st_size for e in entries.values()}.values()),
         "grid": detect_grid(layout.linear, weight, columns),
         "chat_template": bool(getattr(tokenizer, "chat_template", None)),
-        "notes": settings_notes(directory),
+        "notes": [*files_notes(directory), *settings_notes(directory)],
     }
 
 

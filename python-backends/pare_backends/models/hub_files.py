@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from pare_backends.checkpoint.files import INDEX, weight_files
+from pare_backends.checkpoint.files import INDEX, SINGLE, weight_files
 from pare_backends.failures import StageFailure
 
 SHARD = re.compile(r".*-\d{5}-of-\d{5}\.safetensors$")
@@ -18,13 +18,15 @@ def wanted_files(names: list[str], own_code: bool) -> list[str]:
     """The weights in one form (many repositories hold two), and what lies beside them."""
     top = [name for name in names if "/" not in name]
     stored = [name for name in top if name.endswith(".safetensors")]
-    if INDEX in top:
+    if SINGLE in top:  # as transformers does
+        weights = [SINGLE]
+    elif INDEX in top:
         weights = [name for name in stored if SHARD.match(name)]
-    elif "model.safetensors" in top:
-        weights = ["model.safetensors"]
     else:
         weights = stored
-    beside = [name for name in top if name.endswith(COMPANION_SUFFIXES)]
+    # An index of files that are not fetched would say that they are missing.
+    unused = {INDEX} if weights == [SINGLE] else set()
+    beside = [name for name in top if name.endswith(COMPANION_SUFFIXES) and name not in unused]
     code = [name for name in names if name.endswith(".py")] if own_code else []
     return [*weights, *beside, *code]
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from pare_backends.checkpoint.empty_model import empty_model
 from pare_backends.checkpoint.file_names import Filled, filled_parameters, stored_names
-from pare_backends.checkpoint.files import weight_files
-from pare_backends.checkpoint.stored import file_entries
+from pare_backends.checkpoint.files import tensor_entries, weight_files
 from pare_backends.models.roles import Expert, expert_matrices, float_roles, linear_modules
 
 GATED = ("gate_proj", "up_proj")
@@ -57,8 +56,7 @@ class Layout:
 def layout_of(directory: str | Path) -> Layout:
     """Reads config.json and the names in the files; builds the model without weights, so it costs
     no memory."""
-    names = [name for path in weight_files(directory) for name in file_entries(path)]
-    return model_layout(empty_model(directory), names)
+    return model_layout(empty_model(directory), list(tensor_entries(weight_files(directory))))
 
 
 def model_layout(model: Any, names: Collection[str]) -> Layout:

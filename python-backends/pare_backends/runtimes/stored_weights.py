@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from pare_backends.checkpoint.adapter import read_adapter
-from pare_backends.checkpoint.files import weight_files
+from pare_backends.checkpoint.files import tensor_entries, weight_files
 from pare_backends.checkpoint.forms import GridTensor, forms_by_layer, weight_name
 from pare_backends.checkpoint.forms.floats import half
 from pare_backends.checkpoint.forms.grid_config import declared_bits, input_rounding
 from pare_backends.checkpoint.forms.packing import unpack
-from pare_backends.checkpoint.stored import StoredTensors, file_entries
+from pare_backends.checkpoint.stored import StoredTensors
 from pare_backends.failures import StageFailure
 
 ELEMENT_BITS = {"i4": 4, "u4": 4, "i8": 8, "u8": 8}
@@ -77,9 +77,7 @@ class StoredWeights:
                 "bad_input", f"Cannot read {root}: it has no config.json with safetensors files"
             )
         self.config: dict[str, Any] = json.loads((root / "config.json").read_text())
-        self._stored = StoredTensors(
-            {name: entry for path in paths for name, entry in file_entries(path).items()}
-        )
+        self._stored = StoredTensors(tensor_entries(paths))
         self._forms = forms_by_layer(self._stored.entries)
         self._adapter = read_adapter(root)
 

@@ -12,7 +12,8 @@ from pare_backends.checkpoint.own_files import check_directory
 from pare_backends.checkpoint.stored import Entry
 from pare_backends.failures import StageFailure
 from pare_backends.memory_check import FLOAT_BYTES, check_memory
-from pare_backends.models.checks import check_config, read_config, read_entries
+from pare_backends.models.checks import check_adapter, check_config, read_config, read_entries
+from pare_backends.models.size_checks import check_sizes
 from pare_backends.models.sources import TINY_VARIABLE, Source, find_source
 from pare_backends.progress import Report
 
@@ -41,7 +42,9 @@ def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
 
         config = read_config(directory)
         check_config(directory, config, request.trust_remote_code)
+        check_adapter(directory)
         entries = read_entries(directory)
+        check_sizes(directory, config, entries)
         if request.tokenizer_dir is not None:
             from pare_backends.distillation.student import check_tokenizers
 
