@@ -1,4 +1,6 @@
+import { isDecisive } from "../schemas/fidelity.ts";
 import type { Spec } from "../schemas/spec.ts";
+import { onRung } from "../spec/rungs.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
 import { inLimitUnit, limitUnit, limitWords } from "../metrics/metric_words.ts";
 import { whatDecides } from "./advice.ts";
@@ -19,11 +21,16 @@ export interface Choice {
   readonly taken: Comparable;
 }
 
-/** Why trials with a better reward than the one recommended were passed over, a sentence each. */
-export function passedOver(full: readonly Comparable[], choice: Choice): string[] {
+/**
+ * Why trials with a better reward than the one recommended were passed over, a sentence each; those of a
+ * lower rung alone are among them.
+ */
+export function passedOver(compressed: readonly Comparable[], choice: Choice): string[] {
   const least = choice.taken.reward?.value;
   if (least === undefined) return [];
-  return full.filter((trial) => (trial.reward?.value ?? -Infinity) > least)
+  return compressed.filter(({ state, reward }) =>
+    state === "completed" && (reward?.value ?? -Infinity) > least
+  )
     .sort((a, b) => b.reward!.value - a.reward!.value).slice(0, TOLD)
     .map((trial) =>
       `${nameOf(trial)} has the better reward, ${trial.reward!.value.toFixed(3)} against ` +
@@ -40,6 +47,11 @@ function why(trial: Comparable, { spec, front, taken }: Choice): string {
     const by = shown(inLimitUnit(beyond.constraint, beyond.value! - beyond.threshold));
     return `it looks as if it violated the limit on ${described(beyond)}, ${by} beyond; ` +
       whatDecides(beyond, trial, spec);
+  }
+  if (!isDecisive(trial.fidelity)) {
+    return `it was evaluated ${
+      onRung(trial.fidelity ?? "")
+    } only, of other samples, which decides nothing`;
   }
   const left = front.left_out.find(({ trial_id }) => trial_id === trial.trial_id);
   if (left !== undefined) return `it has no place on the front: ${left.reason}`;

@@ -19,7 +19,9 @@ export interface ReasonsInput {
   readonly study: ComparableStudy;
   readonly facts: Facts;
   readonly baseline: Comparable;
-  /** Compressed trials evaluated in full. */
+  /** Every trial but the baseline. */
+  readonly compressed: readonly Comparable[];
+  /** Of those the ones evaluated in full. */
   readonly full: readonly Comparable[];
   /** Of those that violate nothing, not even by their estimates; the baseline among them. */
   readonly front: Front;
@@ -36,7 +38,7 @@ function choiceOf({ study, front }: ReasonsInput, taken: Comparable): Choice {
 
 /** Why a trial is recommended, a sentence each. */
 export function whyChosen(trial: Comparable, input: ReasonsInput): string[] {
-  const { study, facts, baseline, full } = input;
+  const { study, facts, baseline, compressed } = input;
   const { spec } = study;
   const reasons = [
     `${nameOf(trial)} is on the front of the trials evaluated in full and violates no constraint.`,
@@ -64,7 +66,7 @@ export function whyChosen(trial: Comparable, input: ReasonsInput): string[] {
         `of the original, is the best of those that qualify${unsure}.`,
     );
   }
-  return [...reasons, ...passedOver(full, choiceOf(input, trial))];
+  return [...reasons, ...passedOver(compressed, choiceOf(input, trial))];
 }
 
 /** What a figure beside the original's does not say. */
@@ -100,9 +102,12 @@ function verdictSentence(
 
 /** Why no trial is recommended: each that was evaluated in full is counted once, by its reason. */
 export function whyKeep(input: ReasonsInput): string[] {
-  const { study, baseline, full, front } = input;
+  const { study, baseline, compressed, full, front } = input;
   if (full.length === 0) {
-    return ["Keep the original: no compressed model was evaluated in full."];
+    return [
+      "Keep the original: no compressed model was evaluated in full.",
+      ...passedOver(compressed, choiceOf(input, baseline)),
+    ];
   }
   const violating = full.filter((trial) => violations(trial).length > 0);
   const doubtful = full.filter((trial) => !violating.includes(trial) && looksViolated(trial));
@@ -148,7 +153,7 @@ export function whyKeep(input: ReasonsInput): string[] {
     "Keep the original: none of the compressed models qualifies.",
     ...frontSaid(study),
     ...sentences,
-    ...passedOver(full, choiceOf(input, baseline)),
+    ...passedOver(compressed, choiceOf(input, baseline)),
   ];
 }
 

@@ -94,7 +94,7 @@ export function recommend(input: RecommendInput): Recommendation {
   };
 
   function reasonsOf(trial: Comparable | undefined): string[] {
-    const about = { study, facts, baseline, full, front };
+    const about = { study, facts, baseline, compressed, full, front };
     return trial === undefined ? whyKeep(about) : whyChosen(trial, about);
   }
 }

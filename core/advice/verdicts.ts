@@ -27,6 +27,9 @@ export function shown(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
 
+/** What the interval of a verdict is that is taken batch by batch. */
+export const AT_ANY_LOOK = "95 % interval at any look";
+
 /** How sure a verdict's value is, in words; "" where nothing says so. */
 export function rangeOf(
   { constraint, value, interval, verdict, evidence }: ConstraintVerdict,
@@ -36,7 +39,8 @@ export function rangeOf(
     return `exactly, of all ${evidence.samples} samples that exist`;
   }
   const [low, high] = interval.map((end) => shown(inLimitUnit(constraint, end)));
-  const range = `95 % interval ${low} to ${high}`;
+  // Another interval than that of a single comparison, wider: it holds however often one looks.
+  const range = `${evidence === undefined ? "95 % interval" : AT_ANY_LOOK} ${low} to ${high}`;
   const decided_at = evidence?.decided_at ?? null;
   if (decided_at === null || verdict === "undecided") return range;
   return `${range}, decided after ${decided_at} samples`;

@@ -33,8 +33,10 @@ export function separationOf(better: Contender, worse: Contender, spec: Spec): N
   const { drop, interval: [low, high], n, sequence } = compared;
   const half = (high - low) / 2;
   const told_apart = low > 0 || high < 0;
-  // Of a difference that is hardly one, no number of samples is worth naming.
-  const hopeless = Math.abs(drop) <= half / 3; // equals of no spread are none either
+  // Of a difference that is hardly one, no number of samples is worth naming; nor where all are read.
+  const existing = sequence?.existing ?? null;
+  const hopeless = Math.abs(drop) <= half / 3 || // equals of no spread are none either
+    (existing !== null && n >= existing);
   const needed = SAMPLES_FACTOR * n * (half / Z95 / drop) ** 2;
   return {
     better: better.trial.trial_id,
@@ -44,7 +46,7 @@ export function separationOf(better: Contender, worse: Contender, spec: Spec): N
     samples: n,
     told_apart,
     more: told_apart || hopeless ? null : Math.max(1, Math.ceil(needed - n)),
-    existing: sequence?.existing ?? null,
+    existing,
   };
 }
 

@@ -27,9 +27,11 @@ export interface Metric {
   readonly in_runtime?: true;
   /** Its ratio to the baseline measured in turn: figures of other minutes are compared by that. */
   readonly ratio?: string;
+  /** The same timing told the other way round, which has such a ratio. */
+  readonly reciprocal_of?: string;
   /** A sample's score is the figure's logarithm (`scaleOf`): a difference is relative. */
   readonly samples?: "logarithm";
-  /** A column of `trial_figures`, `leaderboard_wide` and `trial_summary`. */
+  /** A column of `leaderboard_wide` and `trial_summary`, and, as it was measured, of `trial_figures`. */
   readonly column?: true;
   /** May be below 0: a difference of two figures. */
   readonly signed?: true;
@@ -112,12 +114,14 @@ export const METRICS: readonly Metric[] = [
     objective: true,
   }),
   open("speed", "prefill_tokens_per_s", ["prefill tokens/s", "tokens/s"], {
+    reciprocal_of: "prefill_ms_per_token",
     in_runtime: true,
     direction: "maximize",
     column: true,
     objective: true,
   }),
   open("speed", "decode_tokens_per_s", ["decode tokens/s", "tokens/s"], {
+    reciprocal_of: "latency_ms",
     in_runtime: true,
     direction: "maximize",
     objective: true,

@@ -320,7 +320,7 @@ Deno.test("a better reward that was passed over is explained: what looks violate
   );
   assert.match(
     told[1]!,
-    /2\.000 against 1\.000.*looks as if it violated the limit on accuracy drop: 0\.03 against 0\.02 \(95 % interval -0\.01 to 0\.07\), 0\.01 beyond; .* samples .*decide/,
+    /2\.000 against 1\.000.*looks as if it violated the limit on accuracy drop: 0\.03 against 0\.02 \(95 % interval at any look -0\.01 to 0\.07\), 0\.01 beyond; .* samples .*decide/,
   );
 });
 

@@ -23,7 +23,8 @@ Deno.test("neighbours go by quality, with the paired difference and what would t
     ...spec,
     tasks: spec.tasks.map((plan) => ({ ...plan, available_samples: 100 })),
   };
-  assert.equal(neighboursOf([one("a", 80), one("b", 77)], counted)[0]!.existing, 100);
+  const [read] = neighboursOf([one("a", 80), one("b", 77)], counted);
+  assert.deepEqual([read!.existing, read!.more], [100, null], "all are read: there are no more");
 });
 
 Deno.test("a difference under a third of its half width has no number, nor have equals", () => {

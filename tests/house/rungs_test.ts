@@ -12,6 +12,7 @@ const ALLOWED: Record<string, string> = {
   "tracker/store/index/schema/views/headline.sql": "the last rung's figure comes first",
   "tracker/store/index/schema/views/knob_effects.sql": "what is timed counts as the last rung's",
   "tracker/store/index/schema/views/knob_importance.sql": "what is timed counts as the last rung's",
+  "tracker/store/index/schema/views/leaderboard_wide.sql": "the last rung alone has places",
   "tracker/store/index/schema/views/paired_differences.sql": "the last rung alone decides",
   "tracker/store/index/schema/views/study_comparison.sql": "the last rung's protocol and rewards",
   "tracker/store/index/schema/views/stage_comparison.sql": "the last rung's trial comes first",

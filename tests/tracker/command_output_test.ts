@@ -61,11 +61,32 @@ Deno.test("two trials are compared in what they cost besides quality", () => {
   assert.equal(costs[0]!.metric, "latency_ratio");
   const beside = trialsBeside(["study/t00", "study/t01"], { comparisons: [], refused: [] }, costs);
   assert.match(besideText(beside), /latency \/ own baseline +1\.00 +0\.\d+/);
+  // Of other minutes, and told by that ratio already.
+  const timed = { prefill_tokens_per_s: 900, decode_tokens_per_s: 70, prefill_ms_per_token: 1.1 };
+  const fast = (row: typeof first, ratios: Record<string, number>, times: number) => ({
+    ...row,
+    ratios: { ...row.ratios, ...ratios },
+    figures: {
+      ...row.figures,
+      ...Object.fromEntries(
+        Object.entries(timed).map(([name, value]) => [
+          name,
+          { value: times * value, standard_error: null, n: 1 },
+        ]),
+      ),
+    },
+  });
+  const named = (ratios: Record<string, number>) =>
+    costsBeside(fast(first, ratios, 1), fast(second, ratios, 3)).map(({ metric }) => metric);
+  const speeds = (names: readonly string[]) =>
+    names.filter((name) => /prefill|decode/.test(name)).sort();
+  assert.deepEqual(speeds(named({ prefill_ms_per_token: 1 })), ["prefill_ratio"]);
+  assert.deepEqual(speeds(named({})), ["prefill_ms_per_token", "prefill_tokens_per_s"]);
 });
 
 Deno.test("every shape of --json is described, and what is no number is null", () => {
   assert.equal(outputSchema().anyOf!.length, Object.keys(JSON_SHAPES).length);
-  const row = { ...view.rows[1]!, latency_ratio: { value: NaN, interval: null } };
+  const row = { ...view.rows[1]!, ratios: { latency_ms: NaN } };
   const [latency] = costsBeside(view.rows[0]!, row);
   assert.equal(latency!.ratio, null);
 });

@@ -84,7 +84,7 @@ Deno.test("trial_figures holds what the view headline chooses, also while a tria
     const proxy = measurements.filter(({ fidelity }) => fidelity === "proxy");
     await store.record({ type: "measured", at, study_id, trial_id, measurements: proxy });
     await store.flush();
-    for (const metric of ["accuracy", "perplexity", "latency_ms", "size_bytes", "memory_bytes"]) {
+    for (const metric of ["accuracy", "perplexity", "size_bytes", "memory_bytes"]) {
       const { rows } = await store.query(`
         SELECT count(*) AS n, count(h.value) AS headlines,
           count(*) FILTER (h.value IS DISTINCT FROM f.${metric}) AS unlike

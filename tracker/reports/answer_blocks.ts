@@ -1,7 +1,12 @@
 import {
+  allowedDrop,
   type Artifact,
+  inLimitUnit,
+  isDecisive,
+  limitUnit,
   limitWords,
   metricWords,
+  qualityConstraint,
   type QualityMetric,
   type Spec,
   trialName,
@@ -32,10 +37,13 @@ export function titleOf({ facts }: Pick<StudyView, "facts">): string {
 }
 
 function constraintsLine(spec: Spec): string {
-  const { max_accuracy_drop, max_latency_ms, max_size_gb, max_vram_gb } = spec.constraints;
+  const { max_latency_ms, max_size_gb, max_vram_gb } = spec.constraints;
+  const quality = qualityConstraint(spec);
+  const drop = inLimitUnit(quality, allowedDrop(spec));
   const by_task = Object.entries(spec.constraints.max_task_drops ?? {});
   return [
-    `accuracy drop at most ${max_accuracy_drop} (absolute)`,
+    `${limitWords(quality)} at most ${Number(drop.toPrecision(6))}${limitUnit(quality)}` +
+    (limitUnit(quality) === "" ? " (absolute)" : ""),
     ...by_task.map(([task, limit]) => `that of ${task} at most ${limit}`),
     max_latency_ms === null ? "" : `latency at most ${max_latency_ms} ms per token`,
     max_size_gb === null ? "" : `size at most ${max_size_gb} GB`,
@@ -47,7 +55,6 @@ function constraintsLine(spec: Spec): string {
 export function askedBlocks(view: StudyView, { author }: Authorship): Block[] {
   const { dataset, model, device } = view.facts;
   const done = view.trials.filter((trial) => trial.number > 0);
-  const valid = done.filter((trial) => trial.state === "completed").length;
   const line = [author, dayOf(view), `pare ${view.provenance.pare_version}`]
     .filter((one) => one !== undefined && one !== null && one !== "");
   const unsafe = unsafeSentence(view);
@@ -63,7 +70,7 @@ export function askedBlocks(view: StudyView, { author }: Authorship): Block[] {
         `${dataset.dataset} worse than allowed? Constraints: ${constraintsLine(view.spec)}.`,
     ),
     paragraph(
-      `Study \`${view.study_id}\`: ${done.length} trials, ${valid} of them measured to the end. ` +
+      `Study \`${view.study_id}\`: ${done.length} trials, ${reachedText(done)}. ` +
         `Ended: ${(view.message ?? view.stop ?? "still running").replace(/\.$/, "")}.`,
     ),
     ...(unsafe === null ? [] : [paragraph(`**${unsafe}**`)]),
@@ -118,6 +125,15 @@ function surenessClause(row: TrialRow): string {
   return `${met}${sure}.`;
 }
 
+/** How far trials came: those evaluated in full, and apart from them those of a lower rung alone. */
+function reachedText(trials: readonly Pick<TrialRow, "state" | "fidelity">[]): string {
+  const ended = trials.filter(({ state }) => state === "completed");
+  const full = ended.filter(({ fidelity }) => isDecisive(fidelity)).length;
+  const lower = ended.length - full;
+  return `${full} of them measured to the end` +
+    (lower === 0 ? "" : `, ${lower} on a lower rung alone`);
+}
+
 /** The answer in three sentences: what is recommended, what it gains and loses, how sure that is. */
 function threeSentences(view: StudyView): string {
   const row = view.rows.find((one) => one.trial_id === view.recommended);
@@ -130,10 +146,9 @@ function threeSentences(view: StudyView): string {
   if (view.stop === null && compressed.length === 0) {
     return "**No answer yet.** The study is not closed, and no recipe was tried so far.";
   }
-  const full = compressed.filter(({ state }) => state === "completed").length;
   const tried = compressed.length === 0
     ? "Nothing was tried that could be recommended."
-    : `${compressed.length} recipes were tried, ${full} of them measured to the end.`;
+    : `${compressed.length} recipes were tried, ${reachedText(compressed)}.`;
   const failed = compressed.filter(({ state }) => state !== "completed").length;
   return `**No trial is recommended: keep the original.** ${tried} ` +
     (failed === 0

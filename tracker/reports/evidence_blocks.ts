@@ -1,4 +1,5 @@
 import {
+  type ConstraintVerdict,
   inLimitUnit,
   limitUnit,
   limitWords,
@@ -48,6 +49,17 @@ function limitFigure(constraint: string, value: number | null): string {
   return number(value === null ? null : inLimitUnit(constraint, value));
 }
 
+/**
+ * The interval that a verdict rests on: none where all samples that exist decide it exactly. Taken batch by
+ * batch it holds at any look, and so is wider than that of the difference itself.
+ */
+function verdictInterval({ constraint, interval, evidence }: ConstraintVerdict): string {
+  if (interval === null) return "–";
+  if (evidence !== undefined && evidence.samples === evidence.existing) return "exact";
+  const ends = interval.map((end) => limitFigure(constraint, end)).join(" to ");
+  return evidence === undefined ? ends : `${ends}, at any look`;
+}
+
 function verdictRows(view: StudyView): string[][] {
   return view.trials.flatMap((trial) =>
     trial.constraints.map((c) => [
@@ -55,7 +67,7 @@ function verdictRows(view: StudyView): string[][] {
       constraintCell(c.constraint),
       limitFigure(c.constraint, c.threshold),
       limitFigure(c.constraint, c.value),
-      c.interval?.map((end) => limitFigure(c.constraint, end)).join(" to ") ?? "–",
+      verdictInterval(c),
       c.verdict + restingOn(c) +
       (c.verdict === "undecided" ? ` (${whatDecides(c, trial, view.spec)})` : ""),
     ])

@@ -93,8 +93,9 @@ const isWhole = ({ samples, existing }: Neighbours) => existing === samples;
 function apartText(pair: Neighbours): string {
   const { told_apart, more, samples, existing } = pair;
   if (told_apart) return "they are";
+  if (isWhole(pair)) return "all that exist are read";
   if (more === null) return "they hardly differ";
-  const left = existing == null || isWhole(pair) ? Infinity : existing - samples;
+  const left = existing == null ? Infinity : existing - samples;
   return more > left ? `about ${more} more; ${left} exist and would decide` : `about ${more} more`;
 }
 
@@ -120,8 +121,8 @@ export function neighbourBlocks({ neighbours, groups, rows, spec }: StudyView): 
       "Quality on the samples that both answered, the better one first; about 7 times the variance of a " +
         "pair over the squared difference would tell them apart." +
         (neighbours.some(isWhole)
-          ? " All samples of these benchmarks are read, so that of them the differences are exact: " +
-            "intervals and more samples are of others like them."
+          ? " All samples of these benchmarks are read, so that of them the differences are exact: the " +
+            "intervals are of others like them."
           : ""),
     ),
   ];

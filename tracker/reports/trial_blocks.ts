@@ -1,4 +1,4 @@
-import { knownMetric, metricOf, metricWords, trialName } from "../../core/mod.ts";
+import { isDecisive, knownMetric, metricOf, metricWords, trialName } from "../../core/mod.ts";
 import { bytes, number, percent } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type TrialColumn, trialColumns } from "../view/trial_columns.ts";
@@ -27,9 +27,10 @@ function columnsOf(view: StudyView): TrialColumn[] {
   ].filter(({ metric }, i, all) => all.findIndex((one) => one.metric === metric) === i);
 }
 
-function trialTable(view: StudyView): Block {
+/** Trials of one rung, with the caption below those evaluated in full. */
+function rungTable(view: StudyView, of: readonly TrialRow[], caption: string): Block {
   const columns = columnsOf(view);
-  const rows = view.rows.map((row) => [
+  const rows = of.map((row) => [
     trialName(row.number),
     row.recipe,
     ...columns.map(({ cell }) => cell(row)),
@@ -38,8 +39,6 @@ function trialTable(view: StudyView): Block {
     percent(row.front_probability),
     standing(row, view.recommended),
   ]);
-  const runtime = view.rows.find((row) => row.runtime !== null)?.runtime ?? view.spec.runtime;
-  const energy = view.rows.find((row) => row.energy !== null)?.energy?.method ?? "not measured";
   return table(
     [
       "trial",
@@ -51,13 +50,36 @@ function trialTable(view: StudyView): Block {
       "standing",
     ],
     rows,
-    `Latency and peak memory: ${runtime}. × baseline: time per token over the baseline's of the same ` +
-      "minutes, measured in turn, ± half its 95 % interval; trials of one stored form share it. " +
-      "ms/token: that ratio times one baseline, the median over the study. " +
-      `Ratio: fp16 bytes of the original (${bytes(view.facts.model.fp16_bytes)}) over bytes on ` +
-      `disk; the file as it came holds ${bytes(view.facts.model.original_bytes)}. ` +
-      `Energy: ${energy}; an estimate is shown and never an objective.`,
+    caption,
   );
+}
+
+/** Whether a trial ended on a rung below the last: its figures are of other samples. */
+const isLower = ({ fidelity, state }: TrialRow) =>
+  state === "completed" && fidelity !== null && !isDecisive(fidelity);
+
+/** Trials evaluated in full, and apart from them those of lower rungs alone. */
+function trialTables(view: StudyView): Block[] {
+  const runtime = view.rows.find((row) => row.runtime !== null)?.runtime ?? view.spec.runtime;
+  const energy = view.rows.find((row) => row.energy !== null)?.energy?.method ?? "not measured";
+  const caption =
+    `Latency and peak memory: ${runtime}. × baseline: time per token over the baseline's of the same ` +
+    "minutes, measured in turn, ± half its 95 % interval; trials of one stored form share it. " +
+    "ms/token: that ratio times one baseline, the median over the study. " +
+    `Ratio: fp16 bytes of the original (${bytes(view.facts.model.fp16_bytes)}) over bytes on ` +
+    `disk; the file as it came holds ${bytes(view.facts.model.original_bytes)}. ` +
+    `Energy: ${energy}; an estimate is shown and never an objective.`;
+  const lower = view.rows.filter(isLower);
+  const whole = view.rows.filter((row) => !isLower(row));
+  return [
+    ...(whole.length === 0 ? [] : [rungTable(view, whole, caption)]),
+    ...(lower.length === 0 ? [] : [rungTable(
+      view,
+      lower,
+      "On a lower rung alone: of fewer samples, so that no figure of quality or reward here may be set " +
+        "beside one above.",
+    )]),
+  ];
 }
 
 /** Columns that no metric stands behind, in words. */
@@ -108,7 +130,7 @@ function columnTerms(columns: readonly TrialColumn[]): (readonly [string, string
 export function trialBlocks(view: StudyView): Block[] {
   return [
     heading(2, "Trials"),
-    trialTable(view),
+    ...trialTables(view),
     {
       block: "fold",
       summary: "What the columns mean",

@@ -66,7 +66,7 @@ const DRAWN: readonly Drawn[] = [
     `SELECT trial_id, any_value(runtime) AS runtime,
        max(value) FILTER (metric = 'latency_ms') AS latency_ms,
        max(value) FILTER (metric = 'roofline_ms') AS roofline_ms
-     FROM measurements WHERE study_id = $id GROUP BY trial_id
+     FROM headline WHERE study_id = $id GROUP BY trial_id
      HAVING latency_ms IS NOT NULL AND roofline_ms IS NOT NULL`,
   ),
   of(

@@ -46,6 +46,11 @@ export interface TrialRow {
   latency_ms: Figure | null;
   /** Over the baseline of the same minutes, with its 95 % interval; null: not measured. */
   latency_ratio: { value: number; interval: readonly [number, number] | null } | null;
+  /**
+   * Of what is timed, by metric: its ratio to the baseline of the same minutes, as latency is compared.
+   * A figure without one rests on the minutes in which it was taken.
+   */
+  ratios: Readonly<Record<string, number>>;
   /** The runtime did not run the stored form: the latency ranks nothing. */
   latency_emulated: boolean;
   prefill_tokens_per_s: Figure | null;
@@ -146,6 +151,27 @@ function figuresOf(trial: Comparable, latency_ms: Figure | null): Record<string,
   return Object.fromEntries(found);
 }
 
+/** Ratios to the baseline of the same minutes, by metric; latency's is that of its stored form. */
+function ratiosOf({ latency, measurements }: Comparable): Record<string, number> {
+  const found = METRICS.flatMap(({ name, ratio }) => {
+    if (ratio === undefined) return [];
+    const own = name === "latency_ms"
+      ? latency?.ratio
+      : measurements.findLast(({ metric, provenance }) =>
+        metric === ratio && provenance === "measured"
+      )?.value;
+    return own == null ? [] : [[name, own] as const];
+  });
+  return Object.fromEntries(found);
+}
+
+/** The baseline over itself: 1 of everything that was timed. */
+function timedBaseline(trial: Comparable, latency_ms: Figure | null): Record<string, number> {
+  const measured = figuresOf(trial, latency_ms);
+  const timed = METRICS.filter(({ name, ratio }) => ratio !== undefined && name in measured);
+  return Object.fromEntries(timed.map(({ name }) => [name, 1]));
+}
+
 function withMethod(measurement: Measurement | null) {
   if (measurement === null) return null;
   return {
@@ -220,6 +246,7 @@ function rowOf(trial: Comparable, view: FrontView, all: number | null): TrialRow
     perplexity: figure(anyTask(trial, "perplexity")),
     ...latency,
     figures: figuresOf(trial, latency.latency_ms),
+    ratios: trial.strategy === null ? timedBaseline(trial, latency.latency_ms) : ratiosOf(trial),
     prefill_tokens_per_s: figure(pick(trial, "prefill_tokens_per_s")),
     size_bytes: pick(trial, "size_bytes")?.value ?? null,
     parameters: view.artifacts.get(trial.artifact_ids.at(-1) ?? "")?.model?.parameters ?? null,

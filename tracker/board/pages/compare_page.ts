@@ -4,6 +4,7 @@ import type { StudiesBeside, TrialsBeside } from "../../commands/output/json_sha
 import type { Row } from "../resources/studies.ts";
 import type { Page } from "../resources/trials.ts";
 import { studiesCompared } from "./compare_studies.ts";
+import { costWords } from "../../commands/output/beside.ts";
 import { layout, type Markup } from "./layout.ts";
 import { difference, figure, listOf, size, table, text, trialPath } from "./parts.ts";
 import { type SamplesState, sampleTable } from "./trial_page.ts";
@@ -54,7 +55,7 @@ function costs({ costs }: TrialsBeside, trials: readonly Row[]): Markup {
       heading: "cost",
       cell: (row) => {
         const metric = text(row["metric"]);
-        return (metricOf(metric)?.heading ?? metricWords(metric)) + howSaid(metric, trials);
+        return costWords(metric) + howSaid(metric, trials);
       },
     },
     { heading: "first", cell: (row) => shown(row, "first"), numeric: true },

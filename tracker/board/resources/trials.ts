@@ -7,15 +7,18 @@ import { type BoardStores, oneRow } from "../board_stores.ts";
 import { promptsOf } from "./prompts.ts";
 import type { Row } from "./studies.ts";
 
+/** Figures of answers are of a rung: those of the last one come first, others below, apart. */
+const BY_RUNG = `t.fidelity IS NOT DISTINCT FROM '${FULL}' DESC`;
+
 /** Orders of a list of trials, by the name that stands in the address. */
 const ORDERS: Readonly<Record<string, string>> = {
   rank: "l.rank NULLS LAST, t.number",
   number: "t.number",
-  accuracy: "f.accuracy DESC NULLS LAST",
-  perplexity: "f.perplexity NULLS LAST",
+  accuracy: `${BY_RUNG}, f.accuracy DESC NULLS LAST`,
+  perplexity: `${BY_RUNG}, f.perplexity NULLS LAST`,
   latency_ratio: "l.latency_ratio NULLS LAST",
   size_bytes: "f.size_bytes NULLS LAST",
-  reward: "l.reward DESC NULLS LAST",
+  reward: `${BY_RUNG}, l.reward DESC NULLS LAST`,
 };
 export const TRIAL_ORDERS = Object.keys(ORDERS);
 

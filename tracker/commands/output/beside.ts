@@ -9,17 +9,25 @@ import type { TrialRow } from "../../view/trial_rows.ts";
 import type { StudiesBeside, TrialsBeside } from "./json_shapes.ts";
 import { finite } from "./print_json.ts";
 
-/** Costs of two trials, latency first as the ratio to each one's own baseline. */
+/**
+ * Costs of two trials. What was timed in other minutes stands by its ratio to the baseline of those
+ * minutes, where both have it, and not a second time as it was timed or the other way round.
+ */
 export function costsBeside(first: TrialRow, second: TrialRow): TrialsBeside["costs"] {
   const cost = (metric: string, one: number | undefined, other: number | undefined) =>
     one === undefined || other === undefined ? [] : [{
       ...{ metric, first: finite(one), second: finite(other), ratio: finite(other / one) },
     }];
-  const measured = METRICS.filter(({ kind }) => kind !== "quality").flatMap(({ name }) =>
-    cost(name, first.figures[name]?.value, second.figures[name]?.value)
+  const inTurn = (name: string) => name in first.ratios && name in second.ratios;
+  const ratios = METRICS.flatMap(({ name, ratio }) =>
+    ratio === undefined ? [] : cost(ratio, first.ratios[name], second.ratios[name])
   );
-  const ratio = cost("latency_ratio", first.latency_ratio?.value, second.latency_ratio?.value);
-  return [...ratio, ...measured.filter(({ metric }) => metric !== "latency_ratio")];
+  // Latency is that ratio already, times one baseline.
+  const measured = METRICS.filter(({ kind, name, reciprocal_of }) =>
+    kind !== "quality" && (name === "latency_ms" || !inTurn(name)) &&
+    (reciprocal_of === undefined || !inTurn(reciprocal_of))
+  ).flatMap(({ name }) => cost(name, first.figures[name]?.value, second.figures[name]?.value));
+  return [...ratios, ...measured];
 }
 
 /** Two trials beside each other, as `--json` prints them. */
@@ -40,6 +48,14 @@ export function trialsBeside(
   return { first, second, tasks, costs, refused: [...refused] };
 }
 
+/** What a cost is called: a ratio to each trial's own baseline says so. */
+export function costWords(name: string): string {
+  const over = METRICS.find(({ ratio }) => ratio === name);
+  return over === undefined
+    ? metricOf(name)?.heading ?? metricWords(name)
+    : `${over.words} / own baseline`;
+}
+
 /** The comparison as a terminal shows it: the second trial against the first. */
 export function besideText({ first, second, tasks, costs, refused }: TrialsBeside): string {
   // Trials of two studies may have one name: then each says its study.
@@ -57,7 +73,7 @@ export function besideText({ first, second, tasks, costs, refused }: TrialsBesid
   const shown = (metric: string, value: number | null) =>
     metricOf(metric)?.unit === "bytes" ? bytes(value) : number(value);
   const cost = costs.map(({ metric, first, second, ratio }) => [
-    metric === "latency_ratio" ? "latency / own baseline" : metricOf(metric)?.heading ?? metric,
+    costWords(metric),
     shown(metric, first),
     shown(metric, second),
     number(ratio),

@@ -58,6 +58,9 @@ export const TrialCard = z.strictObject({
     value: Figure,
     threshold: z.number(),
     interval: Interval,
+    interval_holds: z.enum(["once", "at any look"]).nullable().describe(
+      "at any look: taken batch by batch, wider than quality_difference's; null: none, or exact",
+    ),
   })),
   gates: z.array(z.strictObject({
     gate: z.string(),

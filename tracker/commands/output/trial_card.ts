@@ -1,4 +1,5 @@
 import {
+  type ConstraintVerdict,
   inLimitUnit,
   limitUnit,
   limitWords,
@@ -15,6 +16,10 @@ import type { StudyView } from "../../view/study_view.ts";
 import { standing } from "../../view/trial_rows.ts";
 import type { TrialCard } from "./json_shapes.ts";
 import { finite } from "./print_json.ts";
+
+/** All samples that exist decided it: the interval is of others like them. */
+const isExact = (evidence: ConstraintVerdict["evidence"]) =>
+  evidence !== undefined && evidence.samples === evidence.existing;
 
 type Interval = readonly [number, number] | null;
 
@@ -90,9 +95,14 @@ export function trialCard(view: StudyView, trial_id: string): TrialCard {
       interval: pair(row.latency_ratio.interval),
     },
     size: { bytes: finite(row.size_bytes), given_bytes: original_bytes, fp16_bytes },
-    constraints: trial.constraints.map(({ constraint, verdict, value, threshold, interval }) => ({
-      ...{ constraint, verdict, value: finite(value), threshold },
-      interval: pair(interval),
+    constraints: trial.constraints.map(({ evidence, ...one }) => ({
+      ...{ constraint: one.constraint, verdict: one.verdict, value: finite(one.value) },
+      ...{ threshold: one.threshold, interval: pair(one.interval) },
+      interval_holds: one.interval === null || isExact(evidence)
+        ? null
+        : evidence === undefined
+        ? "once"
+        : "at any look",
     })),
     gates: trial.gates.map(({ gate, decision, reason, value, threshold }) => ({
       ...{ gate, decision, reason, value: finite(value), threshold: finite(threshold) },
@@ -111,8 +121,10 @@ export function trialCard(view: StudyView, trial_id: string): TrialCard {
   };
 }
 
-function between(interval: Interval): string {
-  return interval === null ? "" : ` (95 % ${number(interval[0])} to ${number(interval[1])})`;
+function between(interval: Interval, holds: "once" | "at any look" = "once"): string {
+  if (interval === null) return "";
+  const when = holds === "once" ? "" : ` ${holds}`;
+  return ` (95 %${when} ${number(interval[0])} to ${number(interval[1])})`;
 }
 
 function figureCell(metric: string, value: number | null): string {
@@ -144,12 +156,14 @@ function figureLines(card: TrialCard): string[] {
 
 function judgedLines({ constraints, gates, ended }: TrialCard): string[] {
   return [
-    ...constraints.map(({ constraint, verdict, value, threshold, interval }) => {
+    ...constraints.map(({ constraint, verdict, value, threshold, interval, interval_holds }) => {
       const own = (one: number) => inLimitUnit(constraint, one);
       return `the limit on ${limitWords(constraint)} is ${verdict}: ${
         number(value === null ? null : own(value))
       } against ${number(own(threshold))}${limitUnit(constraint)}` +
-        between(interval === null ? null : [own(interval[0]), own(interval[1])]);
+        (interval === null || interval_holds === null
+          ? ""
+          : between([own(interval[0]), own(interval[1])], interval_holds));
     }),
     ...gates.filter(({ decision }) => decision !== "pass")
       .map(({ gate, decision, reason }) =>

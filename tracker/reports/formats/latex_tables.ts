@@ -1,4 +1,4 @@
-import { trialName } from "../../../core/mod.ts";
+import { isDecisive, onRung, qualityMetric, rungNames, trialName } from "../../../core/mod.ts";
 import { signedText } from "../../view/difference_text.ts";
 import { bytes } from "../../view/number_text.ts";
 import type { StudyView } from "../../view/study_view.ts";
@@ -50,8 +50,14 @@ ${lines.join("\n")}
 `;
 }
 
+/** Samples behind the quality of trials that all were asked the same. */
+function samplesOf({ spec }: StudyView, rows: readonly TrialRow[]): number {
+  const metric = qualityMetric(spec);
+  return Math.max(0, ...rows.map(({ figures }) => figures[metric]?.n ?? 0));
+}
+
 /**
- * The study's trials as a LaTeX table (`\usepackage{booktabs}`): the recommended one is bold, a star
+ * The study's trials evaluated in full as a LaTeX table (`\usepackage{booktabs}`): the recommended one is bold, a star
  * says that the paired 95 % interval of the difference to the baseline does not hold 0.
  */
 export function latexTables(view: StudyView): string {
@@ -66,16 +72,22 @@ export function latexTables(view: StudyView): string {
       return [named, escapeTex(row.recipe), ...figures, differenceCell(row)];
     },
   };
-  const samples = Math.max(
-    0,
-    ...view.rows.map(({ difference, figures }) =>
-      difference === null ? 0 : figures[view.objectives[0] ?? "accuracy"]?.n ?? 0
-    ),
-  );
-  const caption = `${escapeTex(titleOf(view))}. The original as 16-bit floats takes ` +
-    `${escapeTex(bytes(view.facts.model.fp16_bytes))}. Difference: to the baseline, on the same ` +
-    `${samples} samples; $^{*}$: its paired 95\\,\\% interval does not hold 0. ` +
-    (view.recommended === null ? "No trial is recommended." : "Bold: recommended.");
   const label = `tab:${view.study_id.replaceAll(/[^A-Za-z0-9-]/g, "-")}`;
-  return `% \\usepackage{booktabs}\n${booktabs(caption, label, columns, view.rows)}`;
+  const full = view.rows.filter(({ fidelity }) => isDecisive(fidelity));
+  const whole = `${escapeTex(titleOf(view))}. The original as 16-bit floats takes ` +
+    `${escapeTex(bytes(view.facts.model.fp16_bytes))}. Difference: to the baseline, on the same ` +
+    `${samplesOf(view, full)} samples; $^{*}$: its paired 95\\,\\% interval does not hold 0. ` +
+    (view.recommended === null ? "No trial is recommended." : "Bold: recommended.");
+  // Trials of a lower rung were asked other samples: each rung has a table of its own.
+  const rungs = rungNames(view.spec).filter((rung) => !isDecisive(rung)).reverse();
+  const lower = rungs.flatMap((rung) => {
+    const rows = view.rows.filter(({ fidelity }) => fidelity === rung);
+    if (rows.length === 0) return [];
+    const caption =
+      `${escapeTex(titleOf(view))}: trials evaluated ${escapeTex(onRung(rung))} alone. ` +
+      `Difference: to the baseline, on the same ${samplesOf(view, rows)} samples.`;
+    return [booktabs(caption, `${label}-${rung}`, columns, rows)];
+  });
+  const tables = [...(full.length === 0 ? [] : [booktabs(whole, label, columns, full)]), ...lower];
+  return `% \\usepackage{booktabs}\n${tables.join("\n")}`;
 }

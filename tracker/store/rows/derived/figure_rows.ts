@@ -3,8 +3,13 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { type ChangedTrials, someTrials } from "./changed_trials.ts";
 import { refreshSummaries } from "./summary_rows.ts";
 
-/** Main metrics that are columns of `trial_figures`; what a column is made of stands beside it. */
-const COLUMNS = METRICS.flatMap(({ name, column }) => column ? [name] : []);
+/**
+ * Main metrics that are columns of `trial_figures`; what a column is made of stands beside it. Latency is
+ * none: there is one figure of it, the compared one in `compared_trials`.
+ */
+const COLUMNS = METRICS.flatMap(({ name, column }) =>
+  column && name !== "latency_ms" ? [name] : []
+);
 
 const QUALITIES = QUALITY.map(({ name }) => `'${name}'`).join(", ");
 

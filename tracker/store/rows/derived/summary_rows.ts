@@ -8,7 +8,7 @@ function insertSql(which: string): string {
       SELECT study_id, fidelity, any_value(accuracy) AS accuracy FROM baselines GROUP BY ALL
     )
     SELECT t.study_id, t.trial_id, t.number, t.readable_id, t.methods, t.state, t.fidelity, t.reward,
-      f.* EXCLUDE (study_id, trial_id, latency_ms),
+      f.* EXCLUDE (study_id, trial_id),
       base.accuracy - f.accuracy AS accuracy_drop,
       s.fp16_bytes / f.size_bytes AS compression_ratio,
       coalesce(t.violated, []) AS violated, coalesce(t.undecided, []) AS undecided,

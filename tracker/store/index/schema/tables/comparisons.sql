@@ -1,7 +1,7 @@
 -- What lists of trials are made of, ready: a leaderboard of ten thousand trials must not add up every
 -- measurement each time it is asked for. The sink keeps these tables up with the rows they come from.
 
--- One figure per trial and main metric, chosen as the view headline does.
+-- One figure per trial and main metric, chosen as the view headline does; latency is in compared_trials.
 CREATE TABLE trial_figures (
   study_id VARCHAR NOT NULL,
   trial_id VARCHAR NOT NULL,
@@ -9,7 +9,6 @@ CREATE TABLE trial_figures (
   accuracy_standard_error DOUBLE,
   accuracy_n BIGINT,
   perplexity DOUBLE,
-  latency_ms DOUBLE,
   prefill_tokens_per_s DOUBLE,
   size_bytes DOUBLE,
   memory_bytes DOUBLE,

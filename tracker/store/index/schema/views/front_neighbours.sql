@@ -1,5 +1,6 @@
 CREATE VIEW front_neighbours AS
 SELECT n.* EXCLUDE (number)
+  REPLACE (CASE WHEN n.samples >= n.existing THEN NULL ELSE n.more END AS more)
 FROM episode_neighbours n
 JOIN (SELECT study_id, max(number) AS number FROM episodes GROUP BY ALL) last
   USING (study_id, number);
@@ -19,4 +20,4 @@ COMMENT ON COLUMN front_neighbours.told_apart IS 'whether the interval is withou
 COMMENT ON COLUMN front_neighbours.existing IS
   'samples that the benchmarks have: where all of them are read, the difference is exact for these benchmarks, and more speaks of others like them; NULL: nobody knows, or an older record';
 COMMENT ON COLUMN front_neighbours.more IS
-  'samples beyond those that would about tell them apart: 7 times the variance of a pair over the squared difference, less samples; NULL: they are told apart, or differ by less than a third of the interval''s half width';
+  'samples beyond those that would about tell them apart: 7 times the variance of a pair over the squared difference, less samples; NULL: they are told apart, all that exist are read, or they differ by less than a third of the interval''s half width';

@@ -5,8 +5,8 @@ SELECT rank, trial_id, recommended, methods, accuracy, perplexity, latency_ratio
 FROM leaderboard_wide;
 
 COMMENT ON VIEW leaderboard IS
-  'Completed trials of each study, best reward first, those that violate a constraint last. Figures are of the rung in fidelity; leaderboard_wide has more columns.';
-COMMENT ON COLUMN leaderboard.rank IS 'place within the study, from 1';
+  'Completed trials of each study, best reward first, those that violate a constraint last; those of lower rungs have no rank. Figures are of the rung in fidelity; leaderboard_wide has more columns.';
+COMMENT ON COLUMN leaderboard.rank IS 'place among the study''s trials evaluated in full, from 1; NULL: it was evaluated on a lower rung only';
 COMMENT ON COLUMN leaderboard.trial_id IS 'readable and unique in the store, such as study/t03';
 COMMENT ON COLUMN leaderboard.recommended IS
   'whether the study recommends it; false for all where it keeps the original or goes on';

@@ -1,7 +1,9 @@
+-- Places are of one rung, the last: a reward of a lower one rests on other samples.
 CREATE VIEW leaderboard_wide AS
-SELECT row_number() OVER (
+SELECT CASE WHEN t.fidelity = 'full' THEN row_number() OVER (
     PARTITION BY t.study_id
-    ORDER BY len(t.violated) = 0 DESC, reward DESC NULLS LAST, number) AS rank,
+    ORDER BY t.fidelity IS NOT DISTINCT FROM 'full' DESC, len(t.violated) = 0 DESC,
+      reward DESC NULLS LAST, number) END AS rank,
   t.* EXCLUDE (failure_kind, failure_message),
   t.trial_id IS NOT DISTINCT FROM s.recommended AS recommended
 FROM trial_summary t
@@ -10,7 +12,7 @@ WHERE t.state = 'completed' AND t.number > 0;
 
 COMMENT ON VIEW leaderboard_wide IS
   'The leaderboard with every column: figures, errors, energy, times, where each trial came from.';
-COMMENT ON COLUMN leaderboard_wide.rank IS 'place within the study, from 1';
+COMMENT ON COLUMN leaderboard_wide.rank IS 'place among the study''s trials evaluated in full, from 1; NULL: it was evaluated on a lower rung only';
 COMMENT ON COLUMN leaderboard_wide.study_id IS 'the study it belongs to';
 COMMENT ON COLUMN leaderboard_wide.trial_id IS 'readable and unique in the store, such as study/t03';
 COMMENT ON COLUMN leaderboard_wide.number IS

@@ -27,7 +27,10 @@ beside AS MATERIALIZED (
   GROUP BY study_id, trial_id, metric, runtime
 ),
 compared AS (
-  SELECT m.*, t.readable_id, coalesce(beside.value, b.value) AS baseline,
+  SELECT m.* REPLACE (coalesce(turn.latency_ms, m.value) AS value),
+    t.readable_id,
+    CASE WHEN turn.latency_ms IS NULL THEN coalesce(beside.value, b.value)
+      ELSE base.latency_ms END AS baseline,
     CASE WHEN beside.value IS NULL THEN b.standard_error ELSE beside.standard_error END
       AS baseline_standard_error,
     coalesce(b.chance, c.chance) AS guessing,
@@ -41,6 +44,12 @@ compared AS (
   JOIN trials t ON t.study_id = m.study_id AND t.trial_id = m.trial_id AND t.strategy_id IS NOT NULL
   LEFT JOIN beside ON beside.study_id = m.study_id AND beside.trial_id = m.trial_id
     AND beside.metric = 'baseline_' || m.metric AND beside.runtime = m.runtime
+  -- Latency as it is compared, where it is: the ratio, times one baseline of the study.
+  LEFT JOIN compared_trials base ON base.study_id = b.study_id AND base.trial_id = b.trial_id
+  LEFT JOIN (SELECT r.study_id, r.trial_id, r.latency_ms, s.runtime
+    FROM compared_trials r JOIN studies s USING (study_id)) turn
+    ON base.latency_ms > 0 AND turn.study_id = m.study_id AND turn.trial_id = m.trial_id AND turn.runtime = m.runtime
+    AND m.metric = 'latency_ms' AND m.provenance = 'measured'
   LEFT JOIN chances c ON c.study_id = m.study_id AND c.task IS NOT DISTINCT FROM m.task
     AND m.metric = 'accuracy'
   LEFT JOIN keys own ON own.study_id = m.study_id AND own.trial_id = m.trial_id
@@ -82,9 +91,9 @@ COMMENT ON COLUMN retention.slice IS 'part of a task, such as an MMLU subject';
 COMMENT ON COLUMN retention.fidelity IS
   'rung of the evaluation: proxy, full or the name of one between, which quality was measured on';
 COMMENT ON COLUMN retention.runtime IS 'what executed the model';
-COMMENT ON COLUMN retention.value IS 'as measured; NaN and infinities are kept';
+COMMENT ON COLUMN retention.value IS 'as measured, NaN and infinities kept; latency_ms as it is compared';
 COMMENT ON COLUMN retention.baseline IS
-  'the baseline''s figure; of what is timed, in the same minutes as the trial';
+  'the baseline''s figure; of what is timed, in the same minutes as the trial; of latency_ms the study''s one baseline';
 COMMENT ON COLUMN retention.ratio IS 'value / baseline; NULL where the baseline is 0';
 COMMENT ON COLUMN retention.degradation IS 'how much worse than the baseline: absolute, of perplexity relative (0.1 is 10 % more); negative: better';
 COMMENT ON COLUMN retention.chance IS
