@@ -1,16 +1,15 @@
-import { choice, defineMethod, type Facts, flag, type Leaves } from "../../core/mod.ts";
+import { defineMethod, type Facts, flag, type Leaves } from "../../core/mod.ts";
 import {
   dividesRows,
   gridForm,
-  GROUP_SIZES,
-  largestGroup,
+  type GROUP_SIZES,
   leavesRounded,
   linearRows,
   modelMemory,
   packsLinearLayers,
   roundsOnce,
 } from "./_groups.ts";
-
+import { autoInputGroup, inputGroup } from "./_inputs.ts";
 import { partsOf, targetedWeights, targetsLabel, withOuterLayers } from "./_targets.ts";
 
 /** As in rtn.ts. */
@@ -18,13 +17,6 @@ const WEIGHTS_A_SECOND = 100e6;
 const CLIP_COST = 12;
 const START_SECONDS = 2;
 const ROWS = { bits: 8, group_size: -1, symmetric: true } as const;
-/**
- * In OpenVINO, SmolLM2-135M generates as fast with any group and reads prompts within 6 % of the
- * fastest with 64, while the KL divergence from unquantized activations grows with the group: 0.002
- * nats with 32, 0.004 with 64, 0.009 with 192, 0.027 with whole tokens (512 tokens of text).
- */
-const LARGEST_AUTO_GROUP = 64;
-
 const NEURAL_COMPRESSOR = "Intel Neural Compressor is no dependency of pare; of what it does, " +
   "int8 rounds weights and inputs to 8 bits as the model runs, rtn, gptq, awq, hqq and autoround " +
   "round weights, mixed gives each layer a format of its own, fp is for FP8 and MX, magnitude " +
@@ -51,7 +43,7 @@ function leaves({ activation_group_size, targets }: Int8Params, facts: Facts): L
 /** 8-bit integers: weights once for each output channel, inputs as the model runs. */
 export default defineMethod({
   name: "int8",
-  summary: "Rounds weights to 8 bits for each output channel, and their inputs by groups",
+  summary: "Rounds weights to 8 bits for each output channel, and their inputs by tokens or groups",
   named_for: {
     inc: NEURAL_COMPRESSOR,
     neural_compressor: NEURAL_COMPRESSOR,
@@ -68,11 +60,7 @@ export default defineMethod({
       description:
         "Shrink each channel's range to what makes its error, the sum of |error|^2.5, least",
     }),
-    activation_group_size: choice(GROUP_SIZES, {
-      default: 64,
-      unit: "features a scale, -1 = whole token",
-      description: "Consecutive features of a token that share a scale; must divide the row",
-    }),
+    activation_group_size: inputGroup,
     targets: withOuterLayers,
   },
   needs: { environment: "default", gpu: false },
@@ -85,7 +73,7 @@ export default defineMethod({
   hint: (about) => about === "quality" ? "Take the clip or smaller groups" : "Take fewer bits",
   supports: packsLinearLayers,
   accepts: (params, facts) => dividesRows(params.activation_group_size, linearRows(facts)),
-  auto: (facts) => ({ activation_group_size: largestGroup(facts, LARGEST_AUTO_GROUP) }),
+  auto: (facts) => ({ activation_group_size: autoInputGroup(facts) }),
   seed: (boldness) => boldness === "conservative" ? { activation_group_size: "auto" } : null,
   next: (params, finding) => finding === "lost" && !params.clip ? { ...params, clip: true } : null,
   estimateSeconds: (params, facts) =>

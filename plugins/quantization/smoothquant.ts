@@ -4,7 +4,7 @@ import {
   acceptsLinear,
   dividesRows,
   gridForm,
-  GROUP_SIZES,
+  type GROUP_SIZES,
   groupSize,
   largestGroup,
   leavesRounded,
@@ -13,6 +13,7 @@ import {
   packsLinearLayers,
   roundsOnce,
 } from "./_groups.ts";
+import { autoInputGroup, inputGroup } from "./_inputs.ts";
 import { calibrationWindows, GPU_SPEED } from "./_linear.ts";
 import { leavesScaledForm } from "./_scaled.ts";
 import { targetedWeights, targetsLabel, withOuterLayers } from "./_targets.ts";
@@ -21,7 +22,7 @@ import { targetedWeights, targetsLabel, withOuterLayers } from "./_targets.ts";
 const SECONDS_A_WEIGHT = 5e-8;
 const SECONDS_A_WEIGHT_AND_WINDOW = 1e-8;
 const START_SECONDS = 8;
-/** As in int8.ts. */
+/** Of weights, as kernels have it. */
 const LARGEST_AUTO_GROUP = 64;
 
 const EMULATED =
@@ -92,12 +93,10 @@ export default defineMethod({
       unit: "inputs",
       description: "8 bits by ranges found as the model runs, by one fixed range, or floats",
     }),
-    activation_group_size: choice(GROUP_SIZES, {
-      default: 64,
-      unit: "features a scale, -1 = whole token",
-      description: "Consecutive features of a token that share a scale; must divide the row",
+    activation_group_size: {
+      ...inputGroup,
       only_where: { knob: "activation_scheme", is: ["dynamic"] },
-    }),
+    },
     samples: calibrationWindows(16),
     targets: withOuterLayers,
   },
@@ -125,8 +124,8 @@ export default defineMethod({
     return acceptsLinear({ bits: 8, group_size: weightGroup(params), symmetric: true }, facts);
   },
   auto(facts) {
-    const group = largestGroup(facts, LARGEST_AUTO_GROUP);
-    return { group_size: group, activation_group_size: group };
+    const group_size = largestGroup(facts, LARGEST_AUTO_GROUP);
+    return { group_size, activation_group_size: autoInputGroup(facts) };
   },
   seed: (boldness) => boldness === "balanced" ? { activation_group_size: "auto" } : null,
   next(params, finding) {

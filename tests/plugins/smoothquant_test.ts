@@ -62,7 +62,7 @@ Deno.test("embedding and head have rounded weights beside layers whose inputs ar
       const form = changes.find((change) => change.part === part)?.form;
       return (form as { activation_group_size?: number | null } | null)?.activation_group_size;
     };
-    assert.equal(inputs("linear"), 64, name);
+    assert.equal(inputs("linear"), -1, name);
     assert.equal(inputs("embedding"), null, name);
     const plain = resolveAction(
       { agent: "quantization", method: "rtn", params: { bits: 8, group_size: -1, ...params } },

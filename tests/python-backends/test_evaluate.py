@@ -210,7 +210,7 @@ def test_quantized_activations_are_quantized_and_said(model_dir: Path, tmp_path:
         expected = float(model(window, labels=window).loss)
     assert samples[0]["score"] == pytest.approx(expected, rel=1e-5)
     figure = result["measurements"][0]
-    how = "activations fake-quantized to int8 with a scale for 64 features of a token"
+    how = "activations fake-quantized to int8 with a scale for a token"
     assert how in figure["method"]
     assert figure["provenance"] == "measured"
     plain = evaluate(model_dir, [task], {task.task: [0]}, tmp_path)

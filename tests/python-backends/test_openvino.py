@@ -204,6 +204,10 @@ def test_whole_rows_of_two_lengths_run_in_groups_and_the_difference_is_measured(
     # 32 is the largest group that divides both rows, 64 and 96.
     numerics = {"inference_precision": "f32", "kv_precision": "f32", "activation_group": 32}
     assert proof["numerics"] == numerics
+    notes = build_model(str(exported_graph()), str(artifact(8, -1, True, None, -1))).notes
+    assert "inputs are rounded by groups of 32, up to 96 are declared" in notes
+    notes = build_model(str(exported_graph()), str(artifact(8, -1, True, None, 16))).notes
+    assert not any("are declared" in note for note in notes)
 
 
 def test_inputs_that_the_runtime_quantizes_without_a_declaration_are_told() -> None:

@@ -1,5 +1,5 @@
 """8-bit integers for weights and activations: weights once for each output channel, activations
-by groups of each token's features as the model runs. No calibration data.
+by whole tokens, or groups of each token's features, as the model runs. No calibration data.
 
 An embedding is looked up and has no inputs to round; the output head's stay floats, as its logits
 are what is compared."""
@@ -24,7 +24,7 @@ class Params:
 
     clip: bool = flag(False)
     activation_group_size: int = choice(
-        64, choices=GROUP_SIZES, unit="features a scale, -1 = whole token"
+        -1, choices=GROUP_SIZES, unit="features a scale, -1 = whole token"
     )
     targets: str = choice("linear", choices=("linear", "all"), unit="part of the model")
 

@@ -47,7 +47,7 @@ class Params:
         "dynamic", choices=("dynamic", "static", "floats"), unit="inputs"
     )
     activation_group_size: int = choice(
-        64, choices=GROUP_SIZES, unit="features a scale, -1 = whole token"
+        -1, choices=GROUP_SIZES, unit="features a scale, -1 = whole token"
     )
     samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
     targets: str = choice("linear", choices=("linear", "all"), unit="part of the model")

@@ -17,6 +17,9 @@ const rounding = (method: string, params: ActionInput["params"]): ActionInput =>
 /** The head reads as many bytes as seven blocks: in eight bits it costs nearly nothing. */
 const HEAD = rounding("rtn", { bits: 8, group_size: GROUP, targets: "embedding" });
 
+/** As OpenVINO rounds them. */
+const INPUTS = { activation_group_size: 64 };
+
 const grid = (method: string, bits: number) => rounding(method, { bits, group_size: GROUP });
 
 /** Layers of 4 and of 8 bits, those of 8 where the Fisher information says that it matters. */
@@ -24,8 +27,8 @@ const mixed = (average_bits: number) =>
   rounding("mixed", { average_bits, layer_bits: "4-8", group_size: GROUP, rounded_by: "gptq" });
 
 export const RECIPES: readonly DeployedRecipe[] = [
-  { name: "int8", actions: [rounding("int8", {})], in_gguf: false },
-  { name: "int8 + head", actions: [rounding("int8", {}), HEAD], in_gguf: false },
+  { name: "int8", actions: [rounding("int8", INPUTS)], in_gguf: false },
+  { name: "int8 + head", actions: [rounding("int8", INPUTS), HEAD], in_gguf: false },
   { name: "rtn 8 + head", actions: [grid("rtn", 8), HEAD], in_gguf: true },
   { name: "gptq 4 + head", actions: [grid("gptq", 4), HEAD], in_gguf: true },
   { name: "autoround 4 + head", actions: [grid("autoround", 4), HEAD], in_gguf: true },

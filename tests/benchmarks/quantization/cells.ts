@@ -76,7 +76,7 @@ const METHODS: readonly Cell[] = [
   ...FIRST.map((bits) => method("qat", bits)),
   ...["gptq", "autoround", "hqq", "awq"].map((name) => method(name, 2)),
   mixed(2.5),
-  ...[alone("int8", act("int8", {})), alone("smoothquant", act("smoothquant", {}))],
+  ...["int8", "smoothquant"].map((name) => alone(name, act(name, { activation_group_size: 64 }))),
   ...[alone("fp8", act("fp", { float_format: "fp8" })), method("rtn", 8), method("gptq", 8)],
   ...["rtn", "fisher_clip", "qat"].map((name) => method(name, 2)),
   corrected(2),

@@ -42,10 +42,12 @@ const USUAL_GROUP = 64;
 /** Of the embedding, which is the output head too: bits in groups of 64. */
 const EMBEDDINGS: Readonly<Record<string, number | null>> = { floats: null, int8: 8, int4: 4 };
 
+/** Features of an input that share a scale, as OpenVINO rounds them. */
+const INPUTS = { activation_group_size: 64 };
 /** What rounds or encodes with one setting. */
 const FIXED: Readonly<Record<string, Action>> = {
-  int8: quantization("int8", {}),
-  smoothquant: quantization("smoothquant", FEW),
+  int8: quantization("int8", INPUTS),
+  smoothquant: quantization("smoothquant", { ...FEW, ...INPUTS }),
   nf4: quantization("nf4", {}),
   fp8: quantization("fp", { float_format: "fp8_e4m3" }),
   nvfp4: quantization("fp", { float_format: "nvfp4" }),

@@ -57,7 +57,7 @@ def build_model(
     model = openvino.Core().read_model(Path(graph_dir) / GRAPH_FILE)
     parameters = {node.get_friendly_name(): node for node in model.get_parameters()}
     notes: set[str] = set()
-    read, group = 0, 0
+    read, group, widest = 0, 0, 0
     undeclared: set[str] = set()
     for entry in described["weights"]:
         parameter = parameters[entry["input"]]
@@ -73,7 +73,7 @@ def build_model(
             read += size // int(entry["shape"][0]) if gathers else size
             if weights.is_packed(name) and not gathers:
                 declared = _input_group(weights, name, int(entry["shape"][1]))
-                group = math.gcd(group, declared)
+                group, widest = math.gcd(group, declared), max(widest, declared)
                 undeclared |= set() if declared else {name.removesuffix(".weight")}
         model.remove_parameter(parameter)
     if last_only:
@@ -82,6 +82,8 @@ def build_model(
     if group > 0:
         # OpenVINO quantizes the inputs of all packed weights or of none.
         notes |= {f"inputs of {name} are quantized too, undeclared" for name in undeclared}
+    if widest > group:  # one size for all layers: it divides every one that is declared
+        notes.add(f"inputs are rounded by groups of {group}, up to {widest} are declared")
     return Graph(model, read, group, tuple(sorted(notes)))
 
 
