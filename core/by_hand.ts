@@ -15,7 +15,7 @@ import { openStudy } from "./loop/open_study.ts";
 import { type Proposal, propose } from "./loop/propose.ts";
 import { ensureBaseline } from "./loop/run_baseline.ts";
 import { applyNext, evaluate, evaluateGated, evaluateMidway, isWhole } from "./loop/run_trial.ts";
-import { cancelled, limitReached, type Stop } from "./loop/stop.ts";
+import { cancelled, type Stop } from "./loop/stop.ts";
 import { isFinished } from "./resume/replay.ts";
 import { finishStudy, runProposal, takeTurn } from "./loop/turn.ts";
 import { baselineOf, currentFront, type Draft, type Study, visibleTrials } from "./loop/study.ts";
@@ -92,13 +92,24 @@ const BY_HAND: Stop = { stop: "by_hand", message: "The study was driven by hand 
 
 const LEFT: Stop = { stop: "cancelled", message: "The study was left before its end: it goes on." };
 
-/** Opens a study, or takes one up, to be driven by hand. */
+/**
+ * Opens a study, or takes one up, to be driven by hand. What is asked by hand is no episode of the
+ * search: the request's limits do not end it. One that is closed with nothing done since it was taken
+ * up ends as it had ended before.
+ */
 export async function openByHand(input: StudyInput, ports: StudyPorts): Promise<StudyByHand> {
   const study = await openStudy(input, ports);
+  study.limits_hold = false;
   const calls = callsOf<StudyResult>(study);
   /** Why the coordinator's episodes are over. */
   let over: Stop | null = null;
-  const close = () => calls.end(() => closeByHand(study, over ?? BY_HAND));
+  const first = study.nextNumber;
+  const end = (stop: Stop) => {
+    const untouched = over === null && study.nextNumber === first && study.open.size === 0;
+    const before = untouched ? input.history?.study.ended : null;
+    return before ? closeStudy(study, before) : closeByHand(study, over ?? stop);
+  };
+  const close = () => calls.end(() => end(BY_HAND));
   return {
     study_id: input.study_id,
     spec: study.spec,
@@ -121,11 +132,12 @@ export async function openByHand(input: StudyInput, ports: StudyPorts): Promise<
       over = turn;
       return null;
     },
-    leave: () => calls.end(() => closeByHand(study, over ?? LEFT)),
+    leave: () => calls.end(() => end(LEFT)),
     async propose() {
       calls.require("propose a recipe");
       requireBaseline(study, "propose a recipe");
-      const proposal = await calls.make("propose a recipe", () => propose(study));
+      const ask = () => withinLimits(study, () => propose(study));
+      const proposal = await calls.make("propose a recipe", ask);
       return typeof proposal === "string" ? null : proposal;
     },
     recipe: (actions, reason = "given by hand") => recipeOf(study, actions, reason),
@@ -133,7 +145,6 @@ export async function openByHand(input: StudyInput, ports: StudyPorts): Promise<
       calls.require("begin a trial");
       requireBaseline(study, "begin a trial");
       requireProposal(proposal);
-      requireRoom(study);
       study.keys.add(strategyKey(proposal.resolved));
       const draft = await calls.make("begin a trial", () => begin(study, proposal));
       return trialByHand(study, draft, calls);
@@ -155,13 +166,15 @@ async function runByHand(study: Study, proposal: Proposal, calls: Calls<StudyRes
     trial.strategy !== null && isFinished(trial) && strategyKey(trial.actions) === key
   );
   if (known !== undefined) return known;
-  requireRoom(study);
   study.keys.add(key);
   return await calls.make("run a recipe", () => runProposal(study, proposal));
 }
 
 async function nextTurn(study: Study): Promise<Trial | Stop> {
-  return await ensureBaseline(study) ?? await takeTurn(study);
+  return await withinLimits(
+    study,
+    async () => await ensureBaseline(study) ?? await takeTurn(study),
+  );
 }
 
 /** A trial of one's own is closed before a whole one is run. */
@@ -173,7 +186,15 @@ function requireNoneOpen(study: Study): void {
   );
 }
 
-function recipeOf(study: Study, given: readonly ActionInput[], reason: string): Proposal {
+/**
+ * The actions of a recipe that a user wrote, and what they come to.
+ *
+ * @throws UsageError for what is no list of actions, or names what there is not.
+ */
+export function checkRecipe(
+  given: readonly ActionInput[],
+  { methods, facts }: Pick<StudyInput, "methods" | "facts">,
+): Pick<Proposal, "actions" | "resolved"> {
   const parsed = Action.array().min(1).safeParse(given);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -182,9 +203,12 @@ function recipeOf(study: Study, given: readonly ActionInput[], reason: string): 
         "give a list of { agent, method, params }",
     );
   }
-  const { methods, facts } = study.input;
   const resolved = resolveActions(parsed.data, methods, facts, "user");
-  const actions = withOwnNames(parsed.data, methods);
+  return { actions: withOwnNames(parsed.data, methods), resolved };
+}
+
+function recipeOf(study: Study, given: readonly ActionInput[], reason: string): Proposal {
+  const { actions, resolved } = checkRecipe(given, study.input);
   return {
     ...{ actions, resolved, origin: { sampler: "user", mode: "user", reason } },
     beforehand: toldBeforehand(study, resolved),
@@ -206,17 +230,19 @@ function requireProposal(proposal: Proposal | null): void {
   );
 }
 
-/** A limit of the request holds by hand too: it is the user's own word. */
-function requireRoom(study: Study): void {
-  const limit = limitReached(study);
-  if (limit === null) return;
-  throw new UsageError(
-    `Cannot begin a trial. ${limit.message} Close the study and resume it with a larger limit.`,
-  );
+/** The search's own steps, by hand too, keep to the limits of the request. */
+async function withinLimits<T>(study: Study, work: () => Promise<T>): Promise<T> {
+  study.limits_hold = true;
+  try {
+    return await work();
+  } finally {
+    study.limits_hold = false;
+  }
 }
 
 /** What is open is closed as cancelled; a study whose signal is set ends as any that is cancelled. */
 async function closeByHand(study: Study, reason: Stop): Promise<StudyResult> {
+  study.limits_hold = reason !== BY_HAND; // trials that wait were asked for by hand
   const stop = cancelled(study) ?? reason;
   for (const draft of [...study.open]) {
     if (!study.held.includes(draft)) await abandon(study, draft, "The study was closed before it");

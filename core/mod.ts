@@ -58,7 +58,7 @@ export * from "./evidence/statistics.ts";
 export * from "./evidence/strata.ts";
 export * from "./evidence/task_comparison.ts";
 export * from "./evidence/task_limits.ts";
-export { openByHand, type StudyByHand, type TrialByHand } from "./by_hand.ts";
+export { checkRecipe, openByHand, type StudyByHand, type TrialByHand } from "./by_hand.ts";
 export type { Proposal } from "./loop/propose.ts";
 export * from "./resume/replay.ts";
 export { allowedMethods } from "./loop/queue.ts";

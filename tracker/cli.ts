@@ -366,7 +366,7 @@ export async function main(words: string[]): Promise<number> {
       console.error(`pare: ${error.message}`);
       return 2;
     }
-    if (error instanceof Error && error.name === "NoAnswer") {
+    if (error instanceof Error && /^(NoAnswer|Stopped)$/.test(error.name)) {
       console.error(`pare: ${error.message}`);
       return 130; // as a shell says of Ctrl-C
     }

@@ -42,6 +42,8 @@ export interface StudyDoors {
   readonly spec: Spec;
   /** The coordinator's loop to its end. */
   readonly runAll: (company: StudyCompany) => Promise<StudyResult>;
+  /** Refuses a recipe that is none, before anything is opened. */
+  readonly checkRecipe: (actions: readonly ActionInput[]) => void;
   readonly openByHand: (company: StudyCompany) => Promise<LabStudyByHand>;
   readonly view: () => Promise<StudyView>;
   /** What each format would cost each layer. */
@@ -111,8 +113,10 @@ export class StudyDriver {
   }
 
   /** One whole trial, the baseline before it where that lacks. */
-  runOne(strategy: Strategy, options: RunStudyOptions = {}): Promise<TrialCard> {
-    return this.#once(options, async (study) => {
+  async runOne(strategy: Strategy, options: RunStudyOptions = {}): Promise<TrialCard> {
+    // A mistake must not take up a study that has ended.
+    this.#doors.checkRecipe(actionsOf(strategy));
+    return await this.#once(options, async (study) => {
       const proposal = this.#proposalOf(study, strategy);
       await study.baseline();
       const trial = await study.run(proposal);
@@ -229,20 +233,25 @@ export class StudyDriver {
 
   #proposalOf(study: LabStudyByHand, strategy: Strategy): Proposal {
     if (Array.isArray(strategy)) return study.recipe(strategy);
-    const given = strategy as Proposal | null;
-    if (given === null || !Array.isArray(given?.actions)) {
-      throw new UsageError(
-        given === null
-          ? "Cannot run null: propose() has nothing left; give actions of your own"
-          : "Cannot run that: give what propose() gives, or a list of { agent, method, params }",
-      );
-    }
+    const given = strategy as Proposal;
     const before = Array.isArray(given.resolved) ? this.#proposed.get(given.resolved) : undefined;
     if (before === wordsOf(given.actions)) return given;
     const { sampler } = given.origin ?? {};
     const edited = sampler === undefined ? "given by hand" : `edited: ${sampler} proposed it`;
     return study.recipe(given.actions, edited);
   }
+}
+
+/** A notebook's cells are not checked for types. */
+function actionsOf(strategy: Strategy | null): readonly ActionInput[] {
+  if (Array.isArray(strategy)) return strategy;
+  const actions = strategy === null ? null : (strategy as Pick<Proposal, "actions">).actions;
+  if (Array.isArray(actions)) return actions;
+  throw new UsageError(
+    strategy === null
+      ? "Cannot run null: propose() has nothing left; give actions of your own"
+      : "Cannot run that: give what propose() gives, or a list of { agent, method, params }",
+  );
 }
 
 async function nextEpisode(study: LabStudyByHand): Promise<Trial | null> {

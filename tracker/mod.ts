@@ -4,7 +4,7 @@ import { kernelBroadcast } from "./terminal/kernel.ts";
 
 export { notebookAsk, silentAsk } from "./terminal/ask.ts";
 export { type Lab, type LabOptions, openLab, type SqlValue } from "./lab.ts";
-export type { SqlRows } from "./sql_rows.ts";
+export type { SqlRows } from "./notebook/sql_rows.ts";
 export type { StudySession } from "./study_session.ts";
 export type { Mixed, MixOptions } from "./mix/study_mix.ts";
 export type { LayerSensitivity, SensitivityOptions } from "./sensitivity/study_sensitivity.ts";

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import {
+  checkRecipe,
   type Facts,
   isDecisive,
   type JournalRecord,
@@ -131,6 +132,10 @@ export function openSession(input: SessionInput): StudySession {
     importScores: (files) => importScores(input, files),
     mix: (options) => studyMix(input, options),
     runAll: (company) => runSession(input, company),
+    checkRecipe(actions) {
+      const { methods } = input.tools.registry;
+      checkRecipe(actions, { methods, facts });
+    },
     async openByHand(company) {
       if (request.stages !== undefined) {
         throw new UsageError(

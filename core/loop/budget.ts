@@ -15,18 +15,19 @@ export function spentSeconds(study: Study): number {
   return study.spent_before + seconds(study, study.started) - study.paused;
 }
 
-/** Infinity where no budget is set. */
+/** Infinity where no budget is set, or none holds. */
 export function remainingSeconds(study: Study): number {
   const budget = study.input.request.budget_seconds;
-  return budget === undefined ? Infinity : budget - spentSeconds(study);
+  return budget === undefined || !study.limits_hold ? Infinity : budget - spentSeconds(study);
 }
 
 /** Seconds until the budget or the GPU hours end; Infinity where neither is set. */
 export function secondsLeft(study: Study): number {
   const { gpu_hours } = study.input.request;
-  const gpu = gpu_hours === undefined || study.input.facts.device.device !== "cuda"
-    ? Infinity
-    : gpu_hours * 3600 - 3600 * gpuHours(study);
+  const gpu =
+    gpu_hours === undefined || !study.limits_hold || study.input.facts.device.device !== "cuda"
+      ? Infinity
+      : gpu_hours * 3600 - 3600 * gpuHours(study);
   return Math.min(remainingSeconds(study), gpu);
 }
 

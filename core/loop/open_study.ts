@@ -55,6 +55,7 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
     spent_before: history?.study.spent_seconds ?? 0,
     joules_before: history?.study.episodes.at(-1)?.spent?.joules ?? 0,
     metered_from: ports.meter?.joules() ?? null,
+    limits_hold: true,
     paused: 0,
     nextNumber,
     fullEvaluations:

@@ -94,11 +94,6 @@ function triedRecipes(study: Study): number {
   return tried.length - again.length;
 }
 
-/** The limit of the request that lets no trial begin, whoever proposes it; null: there is room. */
-export function limitReached(study: Study): Stop | null {
-  return trialCap(study) ?? timeIsUp(study);
-}
-
 /** Trials that may still be begun; null: as many as one likes. */
 export function trialsLeft(study: Study): number | null {
   const cap = study.input.request.max_trials;
@@ -119,6 +114,7 @@ function trialCap(study: Study): Stop | null {
 /** The budget, the GPU hours or the joules are used; null: they are not. */
 export function timeIsUp(study: Study): Stop | null {
   const { gpu_hours, budget_seconds, budget_joules } = study.input.request;
+  if (!study.limits_hold) return null;
   const joules = spentJoules(study) ?? 0;
   if (budget_joules !== undefined && joules >= budget_joules) {
     const spent = `${Math.round(joules)} J are spent`;

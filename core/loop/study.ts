@@ -95,6 +95,8 @@ export interface Study {
   /** Joules of its earlier runs, and what the meter read as this one began; null: there is no meter. */
   readonly joules_before: number;
   readonly metered_from: number | null;
+  /** Whether the request's limits end what is done now: they do not where a user asks by hand. */
+  limits_hold: boolean;
   /** Seconds of this run between the calls of a study by hand: nobody's work. */
   paused: number;
   /** Numbers are given once, over all runs of the study. */

@@ -49,6 +49,8 @@ export interface ReplayedStudy {
   readonly artifacts: ReadonlyMap<string, Artifact>;
   /** The ledger of a staged run. */
   readonly stage_decisions: readonly StageDecision[];
+  /** How it ended; null: it is open, or was never closed. */
+  readonly ended: Pick<RecordOf<"study_closed">, "stop" | "message"> | null;
   /** Where the samples lie; the store reads them. */
   readonly samples: readonly RecordOf<"samples_written">[];
   /**
@@ -68,6 +70,7 @@ export function replayStudy(
   const open = new Map<string, OpenTrial>();
   const episodes: Episode[] = [];
   let answers: Proposed[] = [];
+  let ended: ReplayedStudy["ended"] = null;
   const samples: RecordOf<"samples_written">[] = [];
   const artifacts = new Map<string, Artifact>();
   const stage_decisions: StageDecision[] = [];
@@ -86,7 +89,11 @@ export function replayStudy(
       case "study_opened":
         opened = record;
         break;
+      case "study_closed":
+        ended = { stop: record.stop, message: record.message };
+        break;
       case "study_resumed":
+        ended = null;
         opened = resumedWith(opened, record.limits ?? {});
         break;
       case "trial_opened":
@@ -126,6 +133,7 @@ export function replayStudy(
     open: [...open.values()],
     episodes,
     answers,
+    ended,
     ...givenTo(records, studyId),
     artifacts,
     stage_decisions,

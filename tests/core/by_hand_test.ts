@@ -245,13 +245,21 @@ Deno.test("a stage in the midst of a chain is evaluated once at a fidelity", asy
   assert.equal((await trial.evaluate())?.stage, 1);
 });
 
-Deno.test("a limit of the request holds by hand, and what is no recipe is refused", async () => {
-  const w = world({ max_trials: 1 });
+Deno.test("the search's limits end no recipe that is asked by hand", async () => {
+  const w = world({ max_trials: 1, budget_seconds: 60 });
   const { study, trial } = await applied(w);
-  const full = /The one trial that was asked for is run. Close the study and resume it/;
-  await assert.rejects(study.begin(study.recipe(chain)), refused(full), "one is open");
   await finished(trial);
-  await assert.rejects(study.begin(study.recipe(chain)), refused(full), "one is done");
+  w.clock.advance(600);
+  const more = [{ agent: "shrinking", method: "round", params: { bits: 4, group_size: 32 } }];
+  const other = await study.run(study.recipe(more));
+  assert.deepEqual([other.state, other.fidelity], ["completed", "full"]);
+  assert.equal(await study.episode(), null, "the search itself keeps to them");
+});
+
+Deno.test("what is no recipe is refused", async () => {
+  const w = world();
+  const { study, trial } = await applied(w);
+  await finished(trial);
   assert.throws(() => study.recipe([]), refused(/Cannot take the recipe as it is wrong/));
   const text = "rtn" as unknown as typeof chain;
   assert.throws(() => study.recipe(text), refused(/give a list of \{ agent, method, params \}/));

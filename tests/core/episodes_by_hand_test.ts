@@ -54,3 +54,17 @@ Deno.test("a recipe of one's own is one whole trial, and is not run twice", asyn
   await open.abandon("looked at");
   assert.equal((await study.episode())?.state, "completed");
 });
+
+Deno.test("an ended study that is taken up and left untouched ends as it had ended", async () => {
+  const w = world({ max_trials: 2 });
+  const whole = await run(w);
+  assert.equal(whole.stop, "max_trials");
+  for (const leave of ["close", "leave"] as const) {
+    const study = await openByHand(w.input({ history: historyOf(w) }), w.ports);
+    const { stop, message } = await study[leave]();
+    assert.deepEqual([stop, message], [whole.stop, whole.message], leave);
+  }
+  const study = await openByHand(w.input({ history: historyOf(w) }), w.ports);
+  await study.run(study.recipe(RECIPE));
+  assert.equal((await study.close()).stop, "by_hand");
+});

@@ -31,6 +31,31 @@ Deno.test("an interrupted cell aborts its study and leaves the kernel alive", as
     Deno.kill(Deno.pid, "SIGINT");
     await new Promise((done) => interrupt.signal.addEventListener("abort", done));
     console.log("goes on");`;
+  assert.deepEqual(await output(script), [0, "aborted\ngoes on\n"]);
+});
+
+Deno.test("an interrupt after the study's cell, or twice, leaves the kernel alive too", async () => {
+  const path = import.meta.resolve("../../tracker/terminal/interrupt.ts");
+  const script = `import { cellInterrupt } from "${path}";
+    const interrupt = cellInterrupt(true);
+    const press = async () => {
+      Deno.kill(Deno.pid, "SIGINT");
+      await new Promise((done) => setTimeout(done, 100));
+    };
+    await press();
+    await press();
+    interrupt[Symbol.dispose]();
+    const other = () => {}; // a library's own, added and taken away
+    Deno.addSignalListener("SIGINT", other);
+    Deno.removeSignalListener("SIGINT", other);
+    await press();
+    using again = cellInterrupt(true);
+    console.log(interrupt.signal.aborted, again.signal.aborted);
+    Deno.exit(0);`;
+  assert.deepEqual(await output(script), [0, "true false\n"]);
+});
+
+async function output(script: string): Promise<[number, string]> {
   const { code, stdout } = await new Deno.Command(Deno.execPath(), {
     args: [
       "run",
@@ -39,5 +64,5 @@ Deno.test("an interrupted cell aborts its study and leaves the kernel alive", as
       "data:application/typescript," + encodeURIComponent(script),
     ],
   }).output();
-  assert.deepEqual([code, new TextDecoder().decode(stdout)], [0, "aborted\ngoes on\n"]);
-});
+  return [code, new TextDecoder().decode(stdout)];
+}

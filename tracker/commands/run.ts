@@ -82,11 +82,12 @@ function commandLine(): string {
 }
 
 /** Ctrl-C ends the study cleanly; a second one ends the process. */
-function interruptible(say: (text: string) => void): AbortController {
+function interruptible(say: (text: string) => void, begun: () => boolean): AbortController {
   const controller = new AbortController();
   const stop = () => {
     if (controller.signal.aborted) Deno.exit(130);
-    say("stopping: the running trial is recorded as cancelled; once more to leave at once");
+    const what = begun() ? "the running trial is recorded as cancelled" : "the set-up ends";
+    say(`stopping: ${what}; once more to leave at once`);
     controller.abort();
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, stop);
@@ -230,7 +231,8 @@ type Opening = (lab: Lab) => Promise<StudySession>;
 export async function runStudyCommand(options: StudyCommandOptions, open: Opening) {
   if (options.output !== undefined) outsideStores(options.output, "write the report to");
   const screen = createLiveView(standardScreen(), () => Date.now());
-  const controller = interruptible(screen.say);
+  let begun = false;
+  const controller = interruptible(screen.say, () => begun);
   const onEvent = (event: StudyEvent) => {
     screen.onEvent(event);
     announce(screen.say, event);
@@ -248,6 +250,7 @@ export async function runStudyCommand(options: StudyCommandOptions, open: Openin
     ...(maxDisk === undefined ? {} : { maxDiskBytes: parseBytes(maxDisk, "--max-disk") }),
   });
   const session = await open(lab);
+  begun = true;
   introduce(session, screen.say);
   const before = await (await lab.store.current())?.journalOf(session.study_id) ?? [];
   const follow = followProgress(session.request, () => Date.now(), before);

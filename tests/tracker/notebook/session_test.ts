@@ -152,3 +152,13 @@ Deno.test("rows of the front and of all trials are flat, with differences and P(
   assert.ok(own.front_probability! > 0);
   assert.match((await mediaOf(front))["text/plain"]!, /difference \[95 %\] +P\(front\)/);
 });
+
+Deno.test("a mistake in a recipe takes up no study that has ended", async () => {
+  const { session, world: w, opened } = worldSession({ max_trials: 2 });
+  await session.run();
+  const [records, times] = [w.records.length, opened()];
+  const typo = [{ agent: "shrinking", method: "rond", params: {} }];
+  await assert.rejects(session.run(typo), /Did you mean "round"/);
+  await assert.rejects(session.run([]), /Cannot take the recipe/);
+  assert.deepEqual([w.records.length, opened()], [records, times]);
+});

@@ -1,5 +1,5 @@
 /** A session over the simulated world: real records and a real view, and no process. */
-import { openByHand, runStudy, type StudyInput } from "../../../core/mod.ts";
+import { checkRecipe, openByHand, runStudy, type StudyInput } from "../../../core/mod.ts";
 import { sessionOf, type StudySession } from "../../../tracker/study_session.ts";
 import type { StudyCompany } from "../../../tracker/start_study.ts";
 import { DISPLAY, type Media } from "../../../tracker/terminal/kernel.ts";
@@ -54,6 +54,7 @@ export function worldSession(
     sensitivity: () => Promise.resolve([]),
     importScores: () => Promise.reject(new Error("this world scores no layers")),
     mix: () => Promise.reject(new Error("this world keeps no layers")),
+    checkRecipe: (actions) => void checkRecipe(actions, input),
     runAll: (company) => runStudy(...portsOf(company)),
     async openByHand(company) {
       const [own, ports] = portsOf(company);
