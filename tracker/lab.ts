@@ -199,5 +199,5 @@ async function asked<Row>(
 ): Promise<SqlRows<Row>> {
   const statement = text.reduce((sum, part, i) => `${sum}$${i}${part}`);
   const there = await recorded(store, "ask");
-  return sqlRows<Row>(await there.query(statement, { params: [...values] }));
+  return sqlRows<Row>(await there.wholeQuery(statement, { params: [...values] }));
 }

@@ -67,7 +67,7 @@ export async function reportOfStudies(
   }
   const studies: StudyBeside[] = [];
   for (const id of ids) {
-    const { rows: [row] } = await store.query(PROTOCOL, { params: { id } });
+    const [row] = await store.ask(PROTOCOL, { params: { id } });
     const protocol = row?.["protocol"];
     studies.push({
       view: await viewStudy(store, id),

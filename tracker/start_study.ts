@@ -21,6 +21,7 @@ import {
   type StudyLimits,
   type StudyPorts,
   type StudyRequest,
+  UsageError,
 } from "../core/mod.ts";
 import { earlierTrials } from "./data/earlier_trials.ts";
 import { formatLosses } from "./data/format_losses.ts";
@@ -101,27 +102,36 @@ async function historyOf(
   return study === null ? undefined : { study, evaluations: await evaluationsOf(store, study) };
 }
 
-/** What samplers are shown of earlier studies; an index that cannot be asked shows nothing. */
-async function earlierOf(
-  store: Store,
-  { earlier_studies = true, evaluation }: StudyRequest,
-  facts: Facts,
-  study_id: string,
-): Promise<EarlierTrial[]> {
-  if (!earlier_studies || evaluation !== undefined) return [];
-  return await earlierTrials(store, facts, study_id).catch(() => []);
+/** What samplers are shown of the past, and why a part of it could not be read. */
+interface Past {
+  readonly earlier: EarlierTrial[];
+  readonly format_losses: FormatLoss[];
+  readonly unread: string[];
 }
 
-/** What samplers are shown of the scores of the original's layers; asked as `earlierOf` is. */
-async function lossesOf(
+/** Asks the index for what samplers are shown: one that cannot be asked shows nothing, and that is told. */
+async function pastOf(
   store: Store,
   { earlier_studies = true, evaluation }: StudyRequest,
-  original: Artifact,
-  study_id: string,
-): Promise<FormatLoss[]> {
-  if (evaluation !== undefined) return [];
-  const asked = formatLosses(store, original, study_id, { others: earlier_studies });
-  return await asked.catch(() => []);
+  { facts, baseline, study_id }: SessionInput,
+): Promise<Past> {
+  const unread: string[] = [];
+  const orTold = async <T>(what: string, asked: Promise<T[]>): Promise<T[]> => {
+    try {
+      return await asked;
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      unread.push(`${what}: ${error.message}`);
+      return [];
+    }
+  };
+  if (evaluation !== undefined) return { earlier: [], format_losses: [], unread };
+  const earlier = earlier_studies
+    ? await orTold("trials of earlier studies", earlierTrials(store, facts, study_id))
+    : [];
+  const losses = formatLosses(store, baseline, study_id, { others: earlier_studies });
+  const format_losses = await orTold("scores of the original's layers", losses);
+  return { earlier, format_losses, unread };
 }
 
 /**
@@ -217,6 +227,7 @@ async function prepared(
     registry.runtime(known.runtime),
   );
   const samplers = studySamplers(request, registry);
+  const { earlier, ...past } = await pastOf(inUse, request, session);
   const input: StudyInput = {
     study_id,
     request,
@@ -228,10 +239,8 @@ async function prepared(
     rules: shippedRules(),
     samplers,
     baseline,
-    ...(history === undefined
-      ? { earlier: await earlierOf(inUse, request, facts, study_id) }
-      : { history }),
-    format_losses: await lossesOf(inUse, request, baseline, study_id),
+    ...(history === undefined ? { earlier } : { history }),
+    ...past,
     ...(givenLimits(session.limits).length === 0 ? {} : { limits: session.limits }),
     onEvent,
   };

@@ -74,6 +74,17 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
     await alertOfChangedEnvironments(study, history.study.opened.provenance);
     await closeInterrupted(study, history);
   }
+  for (const evidence of input.unread ?? []) {
+    await record(study, {
+      type: "alert",
+      study_id,
+      trial_id: null,
+      condition: "unread_history",
+      evidence,
+      action: "left out",
+      outcome: "the study goes on; its samplers are shown less",
+    });
+  }
   const isNews = (history?.study.format_losses ?? null) === null;
   if (isNews && study.format_losses.length > 0) {
     await record(study, {

@@ -63,6 +63,8 @@ export interface StudyInput {
   readonly earlier?: readonly EarlierTrial[];
   /** What formats cost the original, by its layers' scores; a study that was given some keeps those. */
   readonly format_losses?: readonly FormatLoss[];
+  /** What samplers were to be shown of earlier studies and could not be read, in a sentence each. */
+  readonly unread?: readonly string[];
   /** Limits that this run sets anew, which `request` holds already: they are recorded. */
   readonly limits?: StudyLimits;
   readonly onEvent?: (event: StudyEvent) => void;

@@ -164,3 +164,13 @@ Deno.test("runStudy() tells whoever watches of every phase and record", async ()
   assert.deepEqual(phases, ["proxy", "full", "speed", "apply", "proxy", "speed", "full"]);
   assert.equal(events.filter(({ event }) => event === "record").length, w.records.length);
 });
+
+Deno.test("what samplers were to be shown and could not be read is told with the study", async () => {
+  const w = world({ max_trials: 1 });
+  await runStudy(w.input({ unread: ["trials of earlier studies: process 7 has it"] }), w.ports);
+  const alerts = w.records.filter((record) => record.type === "alert");
+  assert.deepEqual(
+    alerts.map(({ condition, evidence, trial_id }) => [condition, evidence, trial_id]),
+    [["unread_history", "trials of earlier studies: process 7 has it", null]],
+  );
+});

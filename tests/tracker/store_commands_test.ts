@@ -108,6 +108,24 @@ Deno.test("a home that was moved with its store and artifacts checks the same, a
     assert.match((await check(moved)).wrong.join(), /model\.safetensors was changed/);
   }));
 
+Deno.test("an artifact that lay in a cache which is gone is no damage: it can be made again", () =>
+  inDirectory(async (folder) => {
+    const id = "0".repeat(16);
+    const [cache, listed] = [join(folder, "cache", "models"), join(folder, "artifacts", id)];
+    await Deno.mkdir(cache, { recursive: true });
+    await (await wholeStudy(join(folder, "store"), cache)).close();
+    await Deno.mkdir(listed, { recursive: true });
+    await Deno.writeTextFile(join(listed, "manifest.json"), "{}"); // as the artifact store lists it
+    await Deno.rename(cache, join(folder, "away"));
+    const artifacts = join(folder, "artifacts");
+    const { said, wrong } = await checkStore(join(folder, "store"), { artifacts });
+    assert.deepEqual(wrong, []);
+    assert.match(
+      said.join("\n"),
+      /artifacts: 0 on this disk; 1 were removed and can be made again/,
+    );
+  }));
+
 type Damage = (root: string, folder: string) => Promise<void>;
 
 const DAMAGES: Record<string, [Damage, ...RegExp[]]> = {

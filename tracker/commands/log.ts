@@ -15,7 +15,7 @@ interface StoredLog {
 /** Hashes of a trial's logs by path; null where somebody else has the index open. */
 async function storedHashes(store: Store, trial: string): Promise<Map<string, string> | null> {
   try {
-    const { rows } = await store.query("SELECT path, sha256 FROM logs WHERE trial_id = $trial", {
+    const rows = await store.ask("SELECT path, sha256 FROM logs WHERE trial_id = $trial", {
       params: { trial },
     });
     const logs = rows as unknown as StoredLog[]; // the columns asked for

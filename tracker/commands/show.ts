@@ -31,8 +31,8 @@ export async function studiesCommand(options: StoreOption & { json?: boolean }):
     String(study.trials),
     endedBy(study.stop) ?? "running or interrupted",
   ]);
-  const imported = await store.query(IMPORTED);
-  for (const { study_id, study_name, source, runs } of imported.rows) {
+  const imported = await store.ask(IMPORTED);
+  for (const { study_id, study_name, source, runs } of imported) {
     rows.push([String(study_id), String(study_name), "–", String(runs), `imported from ${source}`]);
   }
   console.log(textTable(["study", "model", "dataset", "trials", "ended by"], rows));
@@ -43,7 +43,7 @@ async function studyLines(store: Store) {
     ...{ study_id, model_name, dataset, trials, stop },
     source: "pare",
   }));
-  const { rows } = await store.query(IMPORTED);
+  const rows = await store.ask(IMPORTED);
   return [
     ...own,
     ...rows.map(({ study_id, study_name, source, runs }) => ({

@@ -38,7 +38,9 @@ function remark(result: QueryResult): void {
   if (result.capped) {
     console.error(`cut at ${result.rows.length} rows: there are more; raise --max-rows`);
   }
-  if (result.stale !== null) console.error(`note: ${result.stale}`);
+  for (const note of [result.stale, result.torn ?? null]) {
+    if (note !== null) console.error(`note: ${note}`);
+  }
 }
 
 async function writeParquet(store: Store, sql: string, options: SqlOptions): Promise<void> {
@@ -78,7 +80,7 @@ async function watchQuery(store: Store, sql: string, options: SqlOptions): Promi
 
 async function answer(store: Store, sql: string, options: SqlOptions): Promise<void> {
   if (options.output !== undefined) outsideStores(options.output, "write");
-  const result = await store.query(sql, { maxRows: MAX_ROWS, ...limitsOf(options) });
+  const result = await store.wholeQuery(sql, { maxRows: MAX_ROWS, ...limitsOf(options) });
   const width = options.output === undefined ? outputWidth() : Infinity;
   const format = options.format as Exclude<Format, "parquet">; // see sqlCommand
   const text = formatResult(result, format, width);

@@ -15,7 +15,7 @@ export async function rebuildCommand(options: StoreOption): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: true });
   const { reached, kept, recovered } = await rebuildDatabase(store);
-  const { rows: [counts] } = await store.query(
+  const [counts] = await store.ask(
     "SELECT (SELECT count(*) FROM studies) AS studies, (SELECT count(*) FROM trials) AS trials",
   );
   console.log(

@@ -61,14 +61,12 @@ export async function withEarlierLadder(
   request: StudyRequest,
   { model: { architecture }, dataset: { dataset } }: Facts,
   study_id: string,
-  store: Pick<Store, "query"> | null,
+  store: Pick<Store, "ask"> | null,
 ): Promise<{ request: StudyRequest; assumptions: Assumption[] }> {
   const { ladder, ...own } = request.samples;
   if (ladder === undefined) return { request, assumptions: [] };
   const params = { architecture, dataset, study_id };
-  const rows = store === null
-    ? []
-    : (await store.query(AGREEMENTS, { params, maxRows: 10_000 })).rows as Row[];
+  const rows = store === null ? [] : (await store.ask(AGREEMENTS, { params })) as Row[];
   const said = (value: string, reason: string): Assumption => ({
     ...{ field: "samples", value, source: "inferred", reason },
   });

@@ -75,7 +75,7 @@ export async function earlierTrials(
   study_id: string,
 ): Promise<EarlierTrial[]> {
   const params = { architecture, study_id };
-  const ask = async (sql: string) => (await store.query(sql, { params, maxRows: 100_000 })).rows;
+  const ask = async (sql: string) => await store.ask(sql, { params });
   const trials = await ask(TRIALS);
   if (trials.length === 0) return [];
   const actions = Map.groupBy(await ask(ACTIONS), ({ trial_id }) => trial_id);

@@ -30,6 +30,6 @@ export async function formatLosses(
   { others }: { others: boolean },
 ): Promise<FormatLoss[]> {
   const params = { artifact_id, study_id, others };
-  const { rows } = await store.query(LOSSES, { params, maxRows: 1_000 });
+  const rows = await store.ask(LOSSES, { params });
   return rows.map((row) => FormatLoss.parse(row));
 }

@@ -59,7 +59,7 @@ async function knownRuns(store: Store, source: ImportSource) {
       `Cannot import as the database cannot be brought up to date first${who}; close it there and try again`,
     );
   }
-  const { rows } = await store.query(
+  const rows = await store.ask(
     "SELECT source, source_id, study_id, trial_id, number, content_hash FROM imported_runs",
     { maxRows: 10_000_000 },
   );

@@ -86,7 +86,7 @@ export async function publishTables(
   },
 ): Promise<string[]> {
   mkdirSync(folder, { recursive: true });
-  const { rows } = await store.query(COLUMNS, { maxRows: 100_000 });
+  const rows = await store.ask(COLUMNS);
   const tables = Map.groupBy(rows, ({ table_name }) => String(table_name));
   const left: string[] = [];
   const selects: ExportedSelect[] = [];

@@ -29,7 +29,7 @@ export async function studyDatabase(
   const folder = await mkdtemp(join(tmpdir(), "pare-sql-"));
   try {
     await publishTables(store, study_id, folder, { ...publishing, empty: true });
-    const { rows } = await store.query(COMMENTS, { maxRows: 100_000 });
+    const rows = await store.ask(COMMENTS);
     const file = join(folder, "study.duckdb");
     const instance = await DuckDBInstance.create(":memory:");
     const connection = await instance.connect();

@@ -91,11 +91,17 @@ async function checkFiles(paths: StorePaths, files: readonly HashedFile[]) {
   return { said: [`samples and logs: ${files.length} files`], damages };
 }
 
-/** Where an artifact lies: as recorded, or below the artifacts of a home that was moved since. */
+/**
+ * Where an artifact lies: as recorded, or below the artifacts of a home that was moved since. One that
+ * lies in a cache has a folder there with its manifest alone, which is not the artifact.
+ */
 function placed(artifact: Artifact, folder: string | undefined): Artifact[] {
-  const { location, artifact_id } = artifact;
+  const { location, artifact_id, files } = artifact;
   const moved = folder === undefined ? [] : [join(folder, artifact_id)];
-  const found = [location, ...moved].find((path) => existsSync(path));
+  const found = [location, ...moved].find((path) =>
+    existsSync(path) &&
+    (files.length === 0 || files.some((file) => existsSync(join(path, file.path))))
+  );
   return found === undefined ? [] : [{ ...artifact, location: found }];
 }
 
@@ -153,6 +159,9 @@ export async function checkStore(
 /** Whether the index still has what a damaged record or samples file said, and what follows. */
 function elsewhere({ position }: Damage, { held, offset }: IndexFindings): string {
   const whole = held.find((one) => one.position === position);
+  if (whole?.carried) {
+    return `only the index holds it now (${whole.type}), whole, as the table recovered says: keep pare.duckdb`;
+  }
   if (whole !== undefined) {
     return `only the index holds it now (${whole.type}), whole: keep pare.duckdb; ` +
       "`pare store rebuild` carries it over and lists it in the table recovered";

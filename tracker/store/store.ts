@@ -4,7 +4,7 @@ import { type Database, useDatabase } from "./index/database.ts";
 import type { Rebuilt } from "./index/database_tasks.ts";
 import type { ExportedSelect, ExportedTables } from "./export_tables.ts";
 import { acquireLock, type FileLock, type LockOwner } from "../storage/file_lock.ts";
-import { type Journal, openJournal } from "./journal/journal.ts";
+import { type Journal, journalEnd, openJournal } from "./journal/journal.ts";
 import { knownEntries } from "./journal/reader.ts";
 import { openRun, type Run } from "./points/points.ts";
 import type { RunKey } from "./points/gather.ts";
@@ -18,6 +18,7 @@ import { scheduleSink, type SinkSchedule, type SinkStatus } from "./index/sink_s
 import { journalSize } from "./index/sink.ts";
 import { logPath, samplesPath, type StorePaths, storePaths } from "./store_paths.ts";
 import { currentAnswers } from "./query/current_answers.ts";
+import { wholeAnswer } from "./query/whole_answer.ts";
 import { checkFormat } from "./store_format.ts";
 import { storeWriter } from "./store_writer.ts";
 import { outsideStores } from "../storage/outside_stores.ts";
@@ -50,6 +51,13 @@ export interface Store extends Tracker {
    * where a long backlog is still taken over, or another process has the database.
    */
   query(sql: string, limits?: QueryLimits): Promise<QueryResult>;
+  /** The same, asked again while a backlog is taken over: `stale` only where that gets no further. */
+  wholeQuery(sql: string, limits?: QueryLimits): Promise<QueryResult>;
+  /**
+   * Rows of a question of pare's own, over everything recorded; refused where they cannot be had, so
+   * that no part is taken for the whole.
+   */
+  ask(sql: string, limits?: QueryLimits): Promise<QueryResult["rows"]>;
   /** A trial's metric over its steps, thinned to what a plot can show. */
   series(key: SeriesKey, options?: SeriesOptions): Promise<Series>;
   /** Writes a query's answer as a Parquet file; gives the number of rows. */
@@ -128,7 +136,7 @@ async function openParts(root: string, write: boolean, wait_ms: number): Promise
 
 /** Where the journal ends: what is on disk for certain. */
 function endOf({ writer, paths }: Parts): number {
-  return writer?.journal.end ?? journalSize(paths.journal);
+  return writer?.journal.end ?? journalEnd(paths.journal).end;
 }
 
 async function flushed(parts: Parts, wait_ms: number): Promise<SinkStatus> {
@@ -196,6 +204,13 @@ export async function openStore(
     return absolute;
   };
 
+  const wholeQuery = (sql: string, limits?: QueryLimits) =>
+    wholeAnswer(() => current(() => query(database, sql, limits)));
+  const ask = async (sql: string, limits: QueryLimits = {}) => {
+    const { rows, stale } = await wholeQuery(sql, { maxRows: 1_000_000, ...limits });
+    if (stale === null) return rows;
+    throw new UsageError(`Cannot answer for the whole store ${root}: ${stale}`);
+  };
   const current = writer === null
     ? <T>(work: () => Promise<T>) => work()
     : currentAnswers(writer.sink, end);
@@ -218,6 +233,8 @@ export async function openStore(
       return openRun(journal, () => sink.wake(), key);
     },
     flush: ({ wait_ms = 5_000 } = {}) => flushed(parts, wait_ms),
+    ask,
+    wholeQuery,
     query: (sql, limits) => current(() => query(database, sql, limits)),
     series(key, { points = 1_000 } = {}) {
       checkPoints(key.metric, points);
@@ -237,9 +254,7 @@ export async function openStore(
       return await database.exportTables(resolve(directory), 5_000);
     },
     async studies() {
-      if (writer !== null) await flushed(parts, 1_000);
-      const { rows } = await query(database, STUDIES, { maxRows: 100_000 });
-      return rows as unknown as StudySummary[]; // the columns of STUDIES
+      return await ask(STUDIES) as unknown as StudySummary[]; // the columns of STUDIES
     },
     ...journalReads(paths.journal, end),
     samplesPath(...of) {

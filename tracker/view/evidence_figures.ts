@@ -86,7 +86,7 @@ export async function evidenceFigures(store: Store, view: StudyView): Promise<Ev
   if (view.request.evaluation !== undefined) return [];
   const found: EvidenceFigure[] = [];
   for (const { name, summary, sql, draw } of DRAWN) {
-    const { rows } = await store.query(sql, { params: { id: view.study_id } });
+    const rows = await store.ask(sql, { params: { id: view.study_id } });
     if (rows.length === 0) continue;
     const [, source] = /FROM (\w+)/.exec(sql)!; // each names one first
     found.push({

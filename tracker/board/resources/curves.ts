@@ -25,5 +25,5 @@ FROM (
 /** What a trial's trainings logged as they went, thinned; empty: nothing was trained. */
 export async function readCurves(store: Store, study_id: string, trial_id: string): Promise<Row[]> {
   const params = { study: study_id, trial: trial_id, most: MOST_POINTS };
-  return (await store.query(CURVES, { params })).rows;
+  return await store.ask(CURVES, { params });
 }

@@ -38,7 +38,7 @@ export async function promptsOf(
   samples: readonly Row[],
 ): Promise<(string | null)[]> {
   if (samples.length === 0) return [];
-  const { rows: [study] } = await store.query(
+  const [study] = await store.ask(
     "SELECT dataset, dataset_sha256 FROM studies WHERE study_id = $study",
     { params: { study: study_id } },
   );

@@ -46,5 +46,5 @@ WHERE NOT c.internal GROUP BY ALL ORDER BY is_view DESC, name`;
 
 /** Tables and views with what their columns mean, as the schema's comments say it. */
 export async function listViews(store: Store): Promise<Row[]> {
-  return (await store.query(COLUMNS)).rows;
+  return await store.ask(COLUMNS);
 }

@@ -33,7 +33,7 @@ export async function runningStudies(store: Store): Promise<Set<string>> {
   const writer = storeWriter(store.paths);
   if (writer === null) return new Set();
   const since = (writer.since === "" ? "1970-01-01T00:00:00Z" : writer.since).replace(/Z$/, "");
-  const { rows } = await store.query(TOUCHED, { params: { since } });
+  const rows = await store.ask(TOUCHED, { params: { since } });
   return new Set(rows.map((row) => String(row["study_id"])));
 }
 
@@ -44,7 +44,7 @@ async function linesOf(store: Store): Promise<StudyLine[]> {
   const [own, running, imported] = [
     await store.studies(),
     await runningStudies(store),
-    await store.query(IMPORTED),
+    await store.ask(IMPORTED),
   ];
   const at = store.paths.root;
   return [
@@ -53,7 +53,7 @@ async function linesOf(store: Store): Promise<StudyLine[]> {
       ...{ stop, store: at, source: "pare" },
       state: stop !== null ? "ended" : running.has(study.study_id) ? "running" : "interrupted",
     })),
-    ...imported.rows.map((row): StudyLine => ({
+    ...imported.map((row): StudyLine => ({
       ...{ study_id: String(row["study_id"]), store: at, model_name: String(row["study_name"]) },
       ...{ dataset: "", opened_at: null, trials: Number(row["runs"]), state: "ended", stop: null },
       source: String(row["source"]),
@@ -115,7 +115,7 @@ ORDER BY p.rank, p.number LIMIT 2 * $most`;
 
 /** Trials that may stand on the front; of very many all of the front and a share of the others. */
 export async function readFront(store: Store, study_id: string, most = 1_000): Promise<Row[]> {
-  const { rows } = await store.query(FRONT, { params: { study: study_id, most } });
+  const rows = await store.ask(FRONT, { params: { study: study_id, most } });
   return rows;
 }
 
@@ -142,7 +142,7 @@ export async function drawFigure(
   width: number,
 ): Promise<string> {
   const store = await stores.of(study_id);
-  const { rows } = await store.query(DRAWN[name], { params: { study: study_id }, maxRows: 50_000 });
+  const rows = await store.ask(DRAWN[name], { params: { study: study_id }, maxRows: 50_000 });
   const draw = figures[name] as (rows: readonly object[], options: { width: number }) => string;
   return draw(rows, { width });
 }

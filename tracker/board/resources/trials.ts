@@ -68,7 +68,7 @@ export async function listTrials(
     ...{ study: study_id, find, limit: page_size },
     offset: (page - 1) * page_size,
   };
-  const { rows } = await store.query(sql, { params });
+  const rows = await store.ask(sql, { params });
   const total = await totalOf(store, sql, params, rows);
   return { rows: rows.map(({ total: _, ...row }) => row), total, page, page_size };
 }
@@ -82,7 +82,7 @@ async function totalOf(
 ): Promise<number> {
   const [row] = rows.length > 0 || params.offset === 0
     ? rows
-    : (await store.query(sql, { params: { ...params, limit: 1, offset: 0 } })).rows;
+    : await store.ask(sql, { params: { ...params, limit: 1, offset: 0 } });
   return Number(row?.["total"] ?? 0);
 }
 
@@ -138,7 +138,7 @@ export function trialId(study_id: string, name: string): string {
 }
 
 async function unknownTrial(store: Store, study_id: string, name: string): Promise<UsageError> {
-  const { rows } = await store.query("SELECT trial_id FROM trials WHERE study_id = $study", {
+  const rows = await store.ask("SELECT trial_id FROM trials WHERE study_id = $study", {
     params: { study: study_id },
   });
   return new UsageError(unknownName("trial", name, rows.map((row) => String(row["trial_id"]))));
@@ -190,7 +190,7 @@ export async function listFlips(
     ...{ first, second, which, task, limit: page_size },
     offset: (page - 1) * page_size,
   };
-  const { rows } = await store.query(FLIPS, { params });
+  const rows = await store.ask(FLIPS, { params });
   const prompts = await promptsOf(store, second.slice(0, second.lastIndexOf("/")), rows);
   return {
     rows: rows.map(({ total: _, ...row }, at) => ({ ...row, prompt: prompts[at] ?? null })),

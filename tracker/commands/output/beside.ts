@@ -110,9 +110,15 @@ export async function studiesBeside(
   first: string,
   second: string,
 ): Promise<StudiesBeside> {
-  const { rows: [row] } = await store.query(TWO, { params: { a: first, b: second } });
-  if (row === undefined) {
+  if (first === second) {
     throw new UsageError(`Cannot compare the study ${first} with itself: name two studies`);
+  }
+  const [row] = await store.ask(TWO, { params: { a: first, b: second } });
+  if (row === undefined) {
+    throw new UsageError(
+      `Cannot compare the studies ${first} and ${second} as the index lacks one of them: ` +
+        "`pare store check` says why",
+    );
   }
   const [one, other] = row["first_study_id"] === first ? ["first", "second"] : ["second", "first"];
   const cell = (value: unknown) =>

@@ -10,6 +10,8 @@ export interface Recovered {
   readonly study_id: string;
   readonly trial_id: string | null;
   readonly reason: string;
+  /** An earlier rebuilding has carried it over already. */
+  readonly carried: boolean;
 }
 
 /** How far an index is that can be read, and is no further than its journal; null: there is none. */
@@ -49,16 +51,18 @@ async function sharedTables(connection: DuckDBConnection): Promise<Shared> {
 async function lostRecords(connection: DuckDBConnection, tables: Shared): Promise<Recovered[]> {
   const before = tables.has("recovered") ? "SELECT position FROM old.recovered" : "SELECT -1";
   const found = await connection.runAndReadAll(`
-    SELECT p.position, e.type, e.study_id, e.trial_id, any_value(p.problem) FROM problems p
+    SELECT p.position, e.type, e.study_id, e.trial_id, any_value(p.problem),
+      p.position IN (${before}) AS carried FROM problems p
     JOIN old.events e ON e.position = p.position
     WHERE p.position NOT IN (SELECT position FROM old.problems) OR p.position IN (${before})
     GROUP BY ALL ORDER BY p.position`);
-  return found.getRows().map(([position, type, study_id, trial_id, reason]) => ({
+  return found.getRows().map(([position, type, study_id, trial_id, reason, carried]) => ({
     position: Number(position),
     type: String(type),
     study_id: String(study_id),
     trial_id: trial_id === null ? null : String(trial_id),
     reason: String(reason),
+    carried: carried === true,
   }));
 }
 

@@ -74,6 +74,13 @@ function lastWhole(bytes: Uint8Array, at: number): number {
   return readEntry(bytes, at, 0)?.kind === "record" ? bytes.length : at;
 }
 
+/** Where a journal's last complete record ends, and the bytes of the file: more, where it is torn. */
+export function journalEnd(path: string): { readonly end: number; readonly size: number } {
+  using file = Deno.openSync(path, { read: true });
+  const size = file.statSync().size;
+  return { end: size === 0 ? 0 : completeEnd(file, size), size };
+}
+
 /** Cuts what follows the last complete record; gives the path where it is kept. */
 function cutTail(path: string, file: Deno.FsFile): { end: number; torn: string | null } {
   const size = file.statSync().size;

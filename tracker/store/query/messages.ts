@@ -27,7 +27,7 @@ export const OpenedSchema = z.union([
 ]);
 
 /** An answer without its rows' values, which are plain by the form of the pipe. */
-export const AnswerSchema: z.ZodType<Omit<QueryResult, "stale">> = z.strictObject({
+export const AnswerSchema: z.ZodType<Omit<QueryResult, "stale" | "torn">> = z.strictObject({
   columns: z.array(z.strictObject({ name: z.string(), type: z.string() })),
   rows: z.custom<QueryResult["rows"]>(Array.isArray),
   capped: z.boolean(),

@@ -71,9 +71,9 @@ export function queryDatabase(
   limits: QueryLimits,
   patience_ms: number,
 ): Promise<QueryResult> {
-  return reading(paths, patience_ms, opening(kept), async ({ reader, stale }) => {
+  return reading(paths, patience_ms, opening(kept), async ({ reader, stale, torn }) => {
     const answer = AnswerSchema.parse(await reader.run({ kind: "query", sql, limits }));
-    return { ...answer, stale };
+    return { ...answer, stale, torn };
   }, TAKE_OVER_MS);
 }
 

@@ -7,8 +7,8 @@ import type { OpenDatabase } from "../index/open_database.ts";
 import { readSeries, type Series, type SeriesKey } from "../points/series.ts";
 import { unreadable } from "../index/scan_database.ts";
 import { exists, identityOf, setAside } from "../../storage/set_aside.ts";
-import { journalSize } from "../index/sink.ts";
-import { behindSentence, heldSentence } from "./stale.ts";
+import { journalEnd } from "../journal/journal.ts";
+import { behindSentence, heldSentence, tornSentence } from "./stale.ts";
 import type { StorePaths } from "../store_paths.ts";
 import { storeWriter } from "../store_writer.ts";
 
@@ -19,6 +19,9 @@ export const TAKE_OVER_MS = 5_000;
 /** How long it has the database at a time meanwhile, and how long others may have it in between. */
 const TURN_MS = 200;
 const YIELD_MS = 30;
+
+/** A living writer's index may lack its last records, as it waits while something is timed; not more. */
+const MOSTLY = 0.9;
 
 /** How a database is opened for reading, here or in another process. */
 export interface Opening<R extends Reader> {
@@ -31,10 +34,16 @@ export interface Opening<R extends Reader> {
   keeper: Keeper<R> | null;
 }
 
-interface ForReading<R extends Reader> {
-  reader: R;
+/** What the answer of a reader is worth. */
+export interface Standing {
   /** Why what a dead writer left could not be taken over; null: the index is as it should be. */
   stale: string | null;
+  /** What is no part of any answer, as nobody was told that it is kept; null: nothing is. */
+  torn: string | null;
+}
+
+interface ForReading<R extends Reader> extends Standing {
+  reader: R;
 }
 
 const keptHere = new Keeper<OpenDatabase>();
@@ -83,13 +92,14 @@ async function openForReading<R extends Reader>(
   let stale: string | null = null;
   for (let attempt = 0;; attempt++) {
     const writing = storeWriter(paths) !== null;
-    const size = journalSize(paths.journal);
-    const up_to = writing || attempt > 0 ? null : size;
+    const { end: size, size: bytes } = journalEnd(paths.journal);
+    const torn = writing || bytes === size ? null : tornSentence(bytes - size);
+    const up_to = attempt > 0 ? null : writing ? Math.floor(MOSTLY * size) : size;
     const opened = exists(paths.database) ? await open(paths, { patience_ms, up_to }) : null;
     const obstacle = opened !== null && opened !== "behind" && "obstacle" in opened ? opened : null;
     if (obstacle?.obstacle === "held") throw heldError(paths, obstacle.holder);
     if (opened !== null && opened !== "behind" && !("obstacle" in opened)) {
-      return { reader: opened, stale };
+      return { reader: opened, stale, torn };
     }
     if (opened !== "behind" && attempt > 1) {
       throw new UsageError(`Cannot read ${paths.database} as it is not there yet or is damaged`);
@@ -123,7 +133,7 @@ export async function reading<T, R extends Reader>(
     const left = await opening.keeper?.take(paths) ?? null;
     if (keeper === null) await left?.close();
     const opened = keeper !== null && left !== null
-      ? { reader: left, stale: null }
+      ? { reader: left, stale: null, torn: null }
       : await openForReading(paths, patience_ms, opening, budget_ms);
     const identity = identityOf(paths.database);
     let answered = false;

@@ -22,6 +22,8 @@ export interface QueryResult {
   capped: boolean;
   /** Why the answer lacks what was recorded last; null: it lacks nothing that is in the index. */
   stale: string | null;
+  /** What the journal ends with that is no record; null or absent: nothing. */
+  torn?: string | null;
 }
 
 export type QueryParams =

@@ -102,7 +102,7 @@ export function runQuery(
   connection: DuckDBConnection,
   sql: string,
   { params, maxRows = 10_000, timeoutMs = 30_000 }: QueryLimits,
-): Promise<Omit<QueryResult, "stale">> {
+): Promise<Omit<QueryResult, "stale" | "torn">> {
   return withTimeout(connection, sql, timeoutMs, async () => {
     const statement = await readStatement(connection, sql);
     bind(statement, params);

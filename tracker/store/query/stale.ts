@@ -6,8 +6,14 @@ export function heldSentence(holder: Holder | null): string {
   return `what was recorded last is not in the answer as ${who} has the database open; close it there and ask again`;
 }
 
+/** What a reader says of a journal that ends in the middle of a record: nothing to wait for. */
+export function tornSentence(bytes: number): string {
+  return `the journal ends in ${bytes} bytes that are no whole record: its writer was ended as it ` +
+    "wrote, and had not said that they are kept; the next study puts them aside";
+}
+
 /** The same where there are too many of them to take over at once. */
 export function behindSentence(reached: number, size: number): string {
-  const percent = Math.floor(100 * reached / size);
+  const percent = (Math.floor(1000 * reached / size) / 10).toFixed(1);
   return `what was recorded last is not in the answer yet: the database has ${percent}% of the journal; ask again`;
 }

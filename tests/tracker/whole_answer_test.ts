@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { main } from "../../tracker/cli.ts";
+import { wholeAnswer } from "../../tracker/store/query/whole_answer.ts";
+import { openStore } from "../../tracker/store/store.ts";
+import { inDirectory } from "../fixtures/stores/processes.ts";
+import { studyRecords } from "../fixtures/stores/records.ts";
+
+const answer = (stale: string | null) => ({ columns: [], rows: [{ n: 1 }], capped: false, stale });
+
+Deno.test("an answer is asked again while its index gets on, and says so where it does not", async () => {
+  const steps = ["has 10.0%", "has 10.1%", "has 99.0%", null];
+  const whole = await wholeAnswer(() => Promise.resolve(answer(steps.shift() ?? null)));
+  assert.deepEqual([whole.stale, steps.length], [null, 0]);
+  const began = performance.now();
+  const held = await wholeAnswer(() => Promise.resolve(answer("process 1 has it")), {
+    still_ms: 250,
+    whole_ms: 60_000,
+  });
+  assert.equal(held.stale, "process 1 has it");
+  assert.ok(performance.now() - began < 5_000);
+});
+
+async function pare(...words: string[]): Promise<{ code: number; out: string; said: string }> {
+  const { log, error } = console;
+  let [out, said] = ["", ""];
+  console.log = (...parts: unknown[]) => out += `${parts.join(" ")}\n`;
+  console.error = (...parts: unknown[]) => said += `${parts.join(" ")}\n`;
+  try {
+    return { code: await main(words), out, said };
+  } finally {
+    Object.assign(console, { log, error });
+  }
+}
+
+Deno.test("a reader of a torn journal says so, has every record, and does not say to ask again", () =>
+  inDirectory(async (folder) => {
+    const root = join(folder, "store");
+    {
+      await using store = await openStore(root, { write: true });
+      for (const study of ["a", "b"]) {
+        await Promise.all(studyRecords(study).map((record) => store.record(record)));
+      }
+    }
+    const torn = '{"v":1,"type":"study_op';
+    await Deno.writeTextFile(join(root, "journal.jsonl"), torn, { append: true });
+    const file = join(folder, "n.csv");
+    const count = ["sql", "SELECT count(*) AS n FROM studies", "--format", "csv", "--output", file];
+    const { code, said } = await pare(...count, "--store", root);
+    assert.equal(code, 0);
+    assert.equal(await Deno.readTextFile(file), "n\n2\n");
+    assert.match(said, new RegExp(`ends in ${torn.length} bytes that are no whole record`));
+    assert.doesNotMatch(said, /ask again/);
+    const status = await pare("status", "--store", root);
+    assert.match(status.out, /index +has everything that is recorded/);
+    await using store = await openStore(root, { write: false });
+    assert.equal((await store.studies()).length, 2);
+  }));
