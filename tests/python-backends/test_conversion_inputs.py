@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from runtime_fixtures import worker_environment
 from test_conversion import found, made
 from tiny_model import act
 
 from pare_backends.checkpoint import load
+
+
+def test_the_formats_are_known_where_gguf_is_not_installed() -> None:
+    """As in the environment that writes OpenVINO folders."""
+    code = (
+        "import sys; sys.modules['gguf'] = None;"
+        "from pare_backends.stages import convert, check_conversion"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env=worker_environment())
 
 
 @pytest.mark.parametrize("group", [-1, 32])

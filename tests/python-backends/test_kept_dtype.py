@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from tiny_model import act, tiny_copy, tiny_dir
 from transformers import (
     AutoModelForCausalLM,
@@ -27,6 +28,7 @@ from pare_backends.checkpoint.forms.floats import bfloat16, read_back
 from pare_backends.checkpoint.load import load_model
 from pare_backends.checkpoint.stored import file_entries
 from pare_backends.conversion.formats import format_named
+from pare_backends.conversion.gguf_files import convert_gguf, read_gguf
 from pare_backends.conversion.write import convert, read_source
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import silent_report
@@ -182,6 +184,23 @@ def test_a_conversion_keeps_the_type(tmp_path: Path, name: str) -> None:
     entries = {n: e for path in weight_files(files) for n, e in file_entries(path).items()}
     assert sum(one.end - one.start for one in entries.values()) == formula
     assert entries["model.norm.weight"].dtype == "BF16"
+
+
+@pytest.mark.parametrize("beyond", [False, True])
+def test_a_gguf_file_has_the_bytes_of_its_formula(tmp_path: Path, beyond: bool) -> None:
+    """A matrix that float16 cannot hold lies in float32, and is counted so."""
+    model = tiny_copy(tmp_path / "source", dtype="bfloat16")
+    tensors = load_file(model / "model.safetensors")
+    if beyond:
+        tensors["model.embed_tokens.weight"][0, 0] = 1e6
+    save_file(tensors, model / "model.safetensors", metadata={"format": "pt"})
+    act(tmp_path / "artifact", "rtn", {"bits": 4, "group_size": 32}, model)
+    (tmp_path / "files").mkdir()
+    source = read_source(tmp_path / "artifact")
+    formula = convert_gguf(source, tmp_path / "files", silent_report())
+    held = read_gguf(tmp_path / "files" / "model.gguf")
+    assert sum(one.bytes for one in held.values()) == formula
+    assert held["token_embd.weight"].kind == ("F32" if beyond else "F16")
 
 
 def test_a_method_writes_the_type_of_its_model(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pare_backends.checkpoint import Checkpoint, GridTensor
+from pare_backends.checkpoint.size import float_bytes
 from pare_backends.conversion.check import (
     NOTHING,
     finite_cosine,
@@ -20,8 +21,6 @@ from pare_backends.conversion.check import (
 )
 from pare_backends.conversion.files_format import Grid, Opened, Source
 from pare_backends.failures import StageFailure
-from pare_backends.models.gguf.file import load_gguf_model
-from pare_backends.models.gguf.reading import open_gguf, open_parts
 from pare_backends.models.gguf.rope import ROPE_FACTORS
 from pare_backends.progress import Report
 from pare_backends.runtimes.registry import writer_of
@@ -81,6 +80,8 @@ def convert_gguf(source: Source, output: Path, report: Report) -> int:
 
 def lacking(output: Path) -> list[str]:
     """What another reader of the file leaves out, in words."""
+    from pare_backends.models.gguf.reading import open_gguf  # gguf-py is not in every environment
+
     reader = open_gguf(output / FILE)
     scaled = any(".rope.scaling." in key for key in reader.fields)
     if not scaled and all(tensor.name != ROPE_FACTORS for tensor in reader.tensors):
@@ -97,7 +98,8 @@ def formula_bytes(source: Source) -> int:
     floats = 0
     for name in checkpoint.floats:
         shape = checkpoint.float_shape(name)
-        floats += int(np.prod(shape)) * (4 if len(shape) == 1 else 2)
+        vector = 4 * int(np.prod(shape))
+        floats += vector if len(shape) == 1 else float_bytes(checkpoint, name, "float16")
     packed = (
         tensor.ints.size // BLOCK * BLOCK_BYTES[block_kind(tensor)]
         for tensor in source.grids.values()
@@ -177,6 +179,9 @@ def check_gguf(directory: Path, source: Source, report: Report) -> dict[str, Any
 
 def opened_gguf(directory: Path) -> Opened:
     """The model as transformers reads a GGUF file, with the settings that it passes over."""
+    from pare_backends.models.gguf.file import load_gguf_model
+    from pare_backends.models.gguf.reading import open_parts
+
     path = directory / FILE
     return Opened(load_gguf_model(path, open_parts(path)), "transformers gguf")
 
