@@ -27,7 +27,6 @@ function layerProblem({ layer, claimed, found, cosine, ...row }: ConvertedLayer)
 export function conversionProblems(facts: ConversionFacts): string[] {
   if (facts.unreadable !== null) return [facts.unreadable];
   const problems = facts.layers.flatMap((layer) => layerProblem(layer) ?? []);
-  if (facts.layers.length === 0) problems.push("it has no packed layer");
   problems.push(
     ...facts.other_floats.map((name) => `${name}: it is gone, or not as in its source`),
   );

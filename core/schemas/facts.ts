@@ -59,6 +59,9 @@ export const ModelFacts = z.strictObject({
   unpackable: z.string().nullable().optional().describe(
     "why some weight matrices cannot be packed, with the name of one; null: all can",
   ),
+  special_linear: z.string().nullable().optional().describe(
+    "a linear layer that is no plain one: held transposed, or of a class that reads its weight by itself; null: all are plain",
+  ),
   chat_template: z.boolean(),
   custom_code: z.boolean(),
   notes: z.array(z.string()).optional().describe(

@@ -1,4 +1,4 @@
-import { defineMethod } from "../../core/mod.ts";
+import { defineMethod, type Facts, type Support } from "../../core/mod.ts";
 import {
   FACTOR_KNOBS,
   factorWeights,
@@ -16,6 +16,16 @@ import { factorLeaves } from "./_factors.ts";
 
 /** Weights are multiplied out forward and backward: layers of 576 x 1,536 took 1.6 times as long. */
 const SLOWER = 1.6;
+
+/** Whether all linear layers are plain ones, whose weights can be held in four bits. */
+function holdable(facts: Facts): Support {
+  const { special_linear = null } = facts.model;
+  if (special_linear === null) return trainable(facts);
+  return {
+    ok: false,
+    reason: `${special_linear} is no plain linear layer, as NF4 takes: take lora`,
+  };
+}
 
 /** QLoRA: the weights in NF4 of pare's own, the factors by peft. */
 export default defineMethod({
@@ -36,8 +46,11 @@ export default defineMethod({
     ...(merge ? [] : ["adapter"]),
   ],
   hint: (about) => about === "quality" ? "Take a lower lr or text like that of the tasks" : null,
-  supports: trainable,
-  accepts: ({ rank }, facts) => rankFits(rank, facts),
+  supports: holdable,
+  accepts({ rank }, facts) {
+    const support = holdable(facts);
+    return support.ok ? rankFits(rank, facts) : support;
+  },
   seed(boldness, facts) {
     return boldness === "conservative" && isSmall(facts) ? {} : null;
   },

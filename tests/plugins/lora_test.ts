@@ -118,6 +118,20 @@ Deno.test("full fine-tuning is refused above a size in one sentence, and takes i
   assert.ok(bytes > 36 && bytes < 60, `${bytes} bytes a weight`);
 });
 
+Deno.test("weights of no plain linear layer are not to be held in four bits", () => {
+  const layer = "transformer.h.0.attn.c_attn";
+  const turned = { ...facts, model: { ...facts.model, special_linear: layer } };
+  for (const { method } of methods.filter((one) => /^q?lora$/.test(one.method.name))) {
+    const found = [method.supports(turned), method.accepts?.({ rank: 8 }, turned)];
+    if (method.name === "lora") assert.ok(found.every((one) => one?.ok));
+    else {for (const one of found) {
+        assert.match(one?.reason ?? "", /c_attn is no plain linear layer/);
+      }}
+    const plain = { ...facts, model: { ...facts.model, special_linear: null } };
+    assert.ok(method.supports(plain).ok);
+  }
+});
+
 Deno.test("what is trained may be rounded afterwards, and a mixture of experts is refused", () => {
   for (const name of ["lora", "qlora", "full"]) {
     const action = { agent: "finetuning", method: name, params: {} };

@@ -19,6 +19,7 @@ from pare_backends.stages.import_model import run as import_model
 
 OF_THE_BASELINE = {
     "model_name", "source", "path", "revision", "dtype", "original_bytes", "grid", "chat_template",
+    "notes",
 }  # fmt: skip
 ARCHITECTURES = ("gpt2", "llama", "mixtral", "opt", "qwen2", "qwen3")
 

@@ -26,3 +26,14 @@ def test_a_gguf_file_of_a_longer_context_is_read_with_it(tmp_path: Path) -> None
         assert facts["not_opened"] is None and facts["logits_cosine"] > 0.9999
     plain = made("gguf", artifact(tmp_path / "plain"), tmp_path / "plain-files")
     assert lacking(plain) == []
+
+
+def test_a_trial_without_a_packed_layer_is_written_in_floats(tmp_path: Path) -> None:
+    source = artifact(tmp_path / "artifact", bits=16)
+    files = made("gguf", source, tmp_path / "files")
+    facts = found("gguf", files, source)
+    assert facts["layers"] == [] and facts["other_floats"] == [] and facts["not_opened"] is None
+    assert facts["logits_cosine"] > 0.9999 and facts["generated_text"]
+    other = made("gguf", artifact(tmp_path / "packed"), tmp_path / "others")
+    (files / "model.gguf").write_bytes((other / "model.gguf").read_bytes())
+    assert found("gguf", files, source)["other_floats"], "floats of another model are told"

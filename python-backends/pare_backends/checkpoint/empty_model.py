@@ -8,6 +8,8 @@ from typing import Any
 
 from pare_backends.checkpoint.forms import CONFIG_KEYS
 
+UNKNOWN_CONTEXT = 2048
+
 
 def trusts_remote_code() -> bool:
     """Whether the user allowed a checkpoint's own Python code to run (`--trust-remote-code`)."""
@@ -34,3 +36,12 @@ def empty_model(directory: str | Path) -> Any:
             delattr(config, key)
     with torch.device("meta"):
         return AutoModelForCausalLM.from_config(config, trust_remote_code=trusts_remote_code())
+
+
+def context_length(config: Any) -> int:
+    """How many tokens a model of this configuration reads and writes; where it does not say so,
+    lm-eval's default."""
+    text = config.get_text_config()
+    # Bloom's positions have no end: it names the length that it was trained on.
+    named = (getattr(text, name, None) for name in ("max_position_embeddings", "seq_length"))
+    return int(next((length for length in named if length), UNKNOWN_CONTEXT))

@@ -15,6 +15,7 @@ import math
 from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pare_backends.checkpoint.empty_model import context_length
 from pare_backends.evaluation.answers import Answers, split_apart
 from pare_backends.evaluation.original.distance import WindowDistance, window_distance
 from pare_backends.evaluation.original.distributions import FORMAT, Original, keep
@@ -25,7 +26,6 @@ from pare_backends.evaluation.tasks.documents import Documents, full_definition
 from pare_backends.evaluation.tasks.records import content_hash
 from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure
-from pare_backends.models.context_length import context_length
 from pare_backends.progress import Report
 
 if TYPE_CHECKING:

@@ -76,6 +76,13 @@ def check_config(source: Path | str, config: dict[str, Any], trust_remote_code: 
             " which would run on this machine",
             hint="Read that code, then pass --trust-remote-code",
         )
+    if config.get("is_encoder_decoder"):
+        raise StageFailure(
+            "bad_input",
+            f"Cannot use {source}: {config['model_type']} has an encoder, whose reading its decoder"
+            " answers (is_encoder_decoder in config.json)",
+            hint="Give a causal language model",
+        )
     named = config.get("transformers_weights")
     if named not in (None, SINGLE, INDEX):
         raise StageFailure(

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.empty_model import empty_model, load_config
+from pare_backends.checkpoint.empty_model import context_length, empty_model, load_config
 from pare_backends.checkpoint.files import Checkpoint
 from pare_backends.checkpoint.generation_settings import settings_notes
 from pare_backends.checkpoint.stored import Entry, StoredTensors
 from pare_backends.failures import StageFailure, one_line
 from pare_backends.models.blocks import block_parameters
 from pare_backends.models.checks import check_finite, check_tokenizer, files_notes
-from pare_backends.models.context_length import context_length
+from pare_backends.models.decoder_checks import check_decoder, unread_note
 from pare_backends.models.grid import detect_grid
 from pare_backends.models.layout import Layout, model_layout
 from pare_backends.models.parameter_checks import check_copy, check_tensors
@@ -37,8 +37,9 @@ Shapes = Mapping[str, tuple[int, ...]]
 TORCH_NAMES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64"}
 
 
-def find_layout(directory: Path, entries: dict[str, Entry]) -> Layout:
-    """The architecture's layers; `StageFailure` where transformers or the files lack them."""
+def find_layout(directory: Path, entries: dict[str, Entry]) -> tuple[Layout, list[str]]:
+    """(the architecture's layers, what the files hold beside them, in words); `StageFailure` where
+    transformers or the files lack them."""
     try:
         model = empty_model(directory)
         layout = model_layout(model, entries)
@@ -49,7 +50,7 @@ def find_layout(directory: Path, entries: dict[str, Entry]) -> Layout:
             f"Cannot use {directory}: transformers cannot build its architecture as a causal"
             f" language model ({one_line(error, 160)})",
         ) from error
-    check_decoder(directory, model.config)
+    check_decoder(directory, model)
     if layout.missing:
         alone = layout.missing == (layout.head,)
         raise StageFailure(
@@ -66,31 +67,7 @@ def find_layout(directory: Path, entries: dict[str, Entry]) -> Layout:
         )
     check_tensors(directory, model, entries)
     check_copy(directory, layout, entries)
-    return layout
-
-
-def check_decoder(directory: Path, config: Any) -> None:
-    """Raises where an architecture writes no text word by word, or keeps no keys and values."""
-    from transformers import MODEL_FOR_MASKED_LM_MAPPING
-
-    # BERT's kind is a decoder only where its configuration says so; BART's decoder says so itself.
-    encoder = type(config) in MODEL_FOR_MASKED_LM_MAPPING and not (
-        getattr(config, "is_decoder", True) or getattr(config, "is_encoder_decoder", False)
-    )
-    if encoder:
-        raise StageFailure(
-            "bad_input",
-            f"Cannot use {directory}: {config.model_type} is an encoder, in which each word sees"
-            " those behind it, so that it writes no text (its config.json has no is_decoder: true)",
-            hint="Give a causal language model",
-        )
-    if not getattr(config.get_text_config(), "num_attention_heads", None):
-        raise StageFailure(
-            "bad_input",
-            f"Cannot use {directory}: {config.model_type} has no attention (its config.json names"
-            " no num_attention_heads), and pare measures and compresses decoders with attention",
-            hint="Give a model with attention, at least in some of its layers",
-        )
+    return layout, unread_note(model, entries)
 
 
 def no_layers(model: Any) -> str:
@@ -139,7 +116,7 @@ def model_facts(
     directory: Path, config: dict[str, Any], entries: dict[str, Entry], report: Report
 ) -> Any:
     """Everything of `ModelFacts` that a baseline's directory tells."""
-    layout = find_layout(directory, entries)
+    layout, unread = find_layout(directory, entries)
     tokenizer = check_tokenizer(directory)
     check_ids(directory, tokenizer, entries[f"{layout.embedding}.weight"].shape[0])
     check_finite(directory, entries, report)
@@ -157,7 +134,7 @@ def model_facts(
         "original_bytes": sum({e.path: e.path.stat().st_size for e in entries.values()}.values()),
         "grid": detect_grid(layout.linear, weight, columns),
         "chat_template": bool(getattr(tokenizer, "chat_template", None)),
-        "notes": [*files_notes(directory), *settings_notes(directory)],
+        "notes": [*files_notes(directory), *unread, *settings_notes(directory)],
     }
 
 
@@ -213,5 +190,6 @@ def own_facts(
         "expert_parameters": experts,
         "block_parameters": block_parameters(layout, shapes, counted),
         "unpackable": layout.problems[0] if layout.problems else None,
+        "special_linear": min(layout.transposed | layout.own_forward, default=None),
         "custom_code": bool(config.get("auto_map")),
     }

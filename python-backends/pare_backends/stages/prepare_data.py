@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.empty_model import load_config
+from pare_backends.checkpoint.empty_model import context_length, load_config
 from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.evaluation.calibration import draw_windows, read_texts, write_windows
 from pare_backends.evaluation.likeness import unlike
@@ -26,7 +26,6 @@ from pare_backends.evaluation.tasks.selection import drawn_order
 from pare_backends.evaluation.tasks.task_check import check_task
 from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import StageFailure
-from pare_backends.models.context_length import context_length
 from pare_backends.progress import Report
 
 SHIPPED_TEXT = Path(__file__).parents[1] / "text" / "calibration.jsonl"

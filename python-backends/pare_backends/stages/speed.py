@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.empty_model import load_config
+from pare_backends.checkpoint.empty_model import context_length, load_config
 from pare_backends.checkpoint.setting import Source, source_of
 from pare_backends.checkpoint.stored_form import stored_form
 from pare_backends.failures import StageFailure
@@ -39,7 +39,6 @@ from pare_backends.measuring.speed_figures import (
     timing_rows,
 )
 from pare_backends.measuring.timing import read_energy, time_in_turn
-from pare_backends.models.context_length import context_length
 from pare_backends.progress import Report
 from pare_backends.runtimes.registry import add_runtime, open_session
 from pare_backends.runtimes.session import Session, TakesSetting

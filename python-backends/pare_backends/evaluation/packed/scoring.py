@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from lm_eval.models.huggingface import HFLM
 
+from pare_backends.checkpoint.empty_model import context_length
 from pare_backends.checkpoint.load import inputs_as_they_are
 from pare_backends.checkpoint.setting import setting_of
 from pare_backends.evaluation.answers import Answers
@@ -23,7 +24,6 @@ from pare_backends.evaluation.packed.packing import (
     split_prefix,
 )
 from pare_backends.evaluation.task_needs import require_markers
-from pare_backends.models.context_length import context_length
 from pare_backends.progress import Report
 
 TOKENS_PER_BATCH = 32
