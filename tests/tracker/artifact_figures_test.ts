@@ -150,7 +150,13 @@ const VERIFIED: StageResult<"verify"> = {
 };
 
 /** Applies magnitude pruning by a worker that says what is above, and leaves a file. */
-async function apply(root: string, storeName: string, trial_id: string) {
+async function apply(
+  root: string,
+  storeName: string,
+  trial_id: string,
+  { applied = APPLIED, verified = VERIFIED } = {},
+) {
+  const asked: unknown[] = [];
   await using store = await openStore(join(root, storeName), { write: true });
   using artifacts = await openArtifactStore(join(root, "artifacts"));
   const parentDirectory = await artifacts.begin();
@@ -161,10 +167,12 @@ async function apply(root: string, storeName: string, trial_id: string) {
     ...meta,
     action_key: "ab".repeat(32),
   });
-  const runner = (async (_trial: string, request: { stage: string; output_dir?: string }) => {
+  type Request = { stage: string; output_dir?: string; plain_load?: boolean };
+  const runner = (async (_trial: string, request: Request) => {
     const written = request.stage === "apply";
+    if (!written) asked.push(request.plain_load);
     if (written) await Deno.writeTextFile(join(request.output_dir!, "model.safetensors"), "half");
-    return { ok: true, value: written ? APPLIED : VERIFIED, spans: [] };
+    return { ok: true, value: written ? applied : verified, spans: [] };
   }) as unknown as StageRunner;
   const workshop = {
     home: { ...findHome({ PARE_HOME: root }), artifacts: join(root, "artifacts") },
@@ -197,7 +205,7 @@ async function apply(root: string, storeName: string, trial_id: string) {
   const outcome = await applyAction(input);
   assert.ok(outcome.ok, JSON.stringify(outcome));
   const told = (await store.journalOf(STUDY)).filter(({ type }) => type === "layer_sensitivities");
-  return { ...outcome.value, told };
+  return { ...outcome.value, told, asked };
 }
 
 Deno.test("an artifact taken from the cache tells its figures anew, also to another store", () =>
@@ -221,4 +229,27 @@ Deno.test("an artifact taken from the cache tells its figures anew, also to anot
     };
     assert.deepEqual(made.told, of(trialId(1)));
     assert.deepEqual(found.told, of(trialId(7)));
+  }));
+
+Deno.test("an artifact that the printed lines load otherwise is pare's own loader's from then on", () =>
+  inDirectory(async (root) => {
+    const plain_load = {
+      ...{
+        loaded_by: "transformers 5.17.0",
+        dtype: "float16",
+        problem: "its logits are not finite",
+      },
+      ...{ cosine: null, kl: null, tokens: 12 },
+    };
+    const applied = { ...APPLIED, loader: "transformers" };
+    const { artifact, asked } = await apply(root, "one", trialId(1), {
+      applied,
+      verified: { ...VERIFIED, plain_load },
+    });
+    assert.deepEqual(asked, [true]);
+    assert.equal(artifact.loader, "pare");
+    assert.match(artifact.notes![0]!, /in float16 its logits are not finite/);
+    assert.deepEqual(artifact.verification!.plain_load, plain_load);
+    const other = await apply(join(root, "other"), "one", trialId(1));
+    assert.deepEqual(other.asked, [false]);
   }));
