@@ -27,6 +27,7 @@ const WATCH_SECONDS = 2;
 function limitsOf(options: SqlOptions): QueryLimits {
   const { maxRows, timeout, param } = options;
   return {
+    form: options.format === "json" ? "json" : "text",
     ...(maxRows === undefined ? {} : { maxRows: parseWhole(maxRows, "--max-rows", 1) }),
     ...(timeout === undefined ? {} : { timeoutMs: parseDuration(timeout, "--timeout") * 1000 }),
     ...(param === undefined ? {} : { params: parseParams(param) }),

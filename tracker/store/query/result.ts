@@ -1,4 +1,9 @@
-/** A value of a row: numbers are numbers, also NaN; integers beyond 2^53 are texts; times are dates. */
+import type { ValueForm } from "./duckdb_values.ts";
+
+/**
+ * A value of a row: numbers are numbers, also NaN; those with more digits than a double holds are
+ * texts; moments and days are dates where a Date holds them; all else is as DuckDB writes it.
+ */
 export type Value =
   | string
   | number
@@ -38,4 +43,6 @@ export interface QueryLimits {
   /** Rows given at most; the result says when it was cut. */
   maxRows?: number;
   timeoutMs?: number;
+  /** What becomes of values that are no numbers; default: "program". */
+  form?: ValueForm;
 }

@@ -1,28 +1,11 @@
-import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue, JS } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from "@duckdb/node-api";
 import { UsageError } from "../../../core/errors.ts"; // a query's process starts without the rest
 import { queryError } from "./query_error.ts";
-import type { QueryLimits, QueryParams, QueryResult, Value } from "./result.ts";
+import { valueOf } from "./duckdb_values.ts";
+import type { QueryLimits, QueryParams, QueryResult } from "./result.ts";
 
 /** DuckDB's numbers of the statement types that only read: SELECT (also SHOW, DESCRIBE), EXPLAIN. */
 const READS = new Set([1, 4]);
-
-function plain(value: JS): Value {
-  if (typeof value === "bigint") {
-    return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
-  }
-  if (value === null || typeof value !== "object" || value instanceof Date) return value;
-  if (Array.isArray(value)) return value.map(plain);
-  if (value instanceof Uint8Array) return [...value];
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item as JS)]));
-}
-
-/** A column's value; a map by texts becomes an object. */
-function columnValue(value: JS, type: string): Value {
-  const item = plain(value);
-  if (!type.startsWith("MAP(VARCHAR,") || !Array.isArray(item)) return item;
-  const entries = item as { key: string; value: Value }[]; // how DuckDB gives a map
-  return Object.fromEntries(entries.map(({ key, value }) => [key, value]));
-}
 
 function inWords(names: readonly string[]): string {
   return names.length === 0 ? "none" : names.map((name) => `$${name}`).join(", ");
@@ -101,19 +84,19 @@ async function withTimeout<T>(
 export function runQuery(
   connection: DuckDBConnection,
   sql: string,
-  { params, maxRows = 10_000, timeoutMs = 30_000 }: QueryLimits,
+  { params, maxRows = 10_000, timeoutMs = 30_000, form = "program" }: QueryLimits,
 ): Promise<Omit<QueryResult, "stale" | "torn">> {
   return withTimeout(connection, sql, timeoutMs, async () => {
     const statement = await readStatement(connection, sql);
     bind(statement, params);
     const reader = await statement.streamAndReadUntil(maxRows + 1);
     const names = reader.deduplicatedColumnNames();
-    const types = reader.columnTypes().map(String);
-    const rows = reader.getRowsJS().slice(0, maxRows).map((row) =>
-      Object.fromEntries(names.map((name, i) => [name, columnValue(row[i] ?? null, types[i]!)]))
+    const types = reader.columnTypes();
+    const rows = reader.getRows().slice(0, maxRows).map((row) =>
+      Object.fromEntries(names.map((name, i) => [name, valueOf(row[i] ?? null, types[i]!, form)]))
     );
     return {
-      columns: names.map((name, i) => ({ name, type: types[i]! })),
+      columns: names.map((name, i) => ({ name, type: String(types[i]) })),
       rows,
       capped: reader.currentRowCount > maxRows,
     };
