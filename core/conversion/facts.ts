@@ -55,6 +55,9 @@ export const ConversionFacts = z.strictObject({
     "the same as each side rounds the inputs; null: none are rounded",
   ),
   rounded_kl: z.number().nullable().describe("and their KL, nats per token"),
+  plain_problem: z.string().nullable().describe(
+    "why the library gives no logits in the type that config.json says; null: it does, or none is",
+  ),
   generated_text: z.string(),
   not_generated: z.string().nullable(),
 });

@@ -22,6 +22,7 @@ const SOUND: ConversionFacts = {
   logits_cosine: 0.99999,
   rounded_cosine: null,
   rounded_kl: null,
+  plain_problem: null,
   generated_text: "the fox",
   not_generated: null,
 };

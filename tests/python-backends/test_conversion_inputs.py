@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 from runtime_fixtures import worker_environment
 from test_conversion import found, made
-from tiny_model import act
+from test_kept_dtype import beyond_half, rounded
+from test_plain_load import redeclared
+from tiny_model import act, tiny_dir
 
 from pare_backends.checkpoint import load
 
@@ -21,6 +24,18 @@ def test_the_formats_are_known_where_gguf_is_not_installed() -> None:
         "from pare_backends.stages import convert, check_conversion"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env=worker_environment())
+
+
+@pytest.mark.parametrize(("dtype", "fails"), [("bfloat16", False), ("float16", True)])
+def test_files_are_loaded_in_their_own_type_too(tmp_path: Path, dtype: str, fails: bool) -> None:
+    source = redeclared(rounded(beyond_half(tmp_path), tmp_path / "artifact"), dtype)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copyfile(tiny_dir() / name, source / name)
+    form = "compressed-tensors"
+    facts = found(form, made(form, source, tmp_path / "files"), source)
+    assert facts["not_opened"] is None and facts["logits_cosine"] > 0.9999
+    said = "in float16 its logits are not finite" if fails else None
+    assert facts["plain_problem"] == said
 
 
 @pytest.mark.parametrize("group", [-1, 32])

@@ -33,6 +33,12 @@ export function conversionSummary(facts: ConversionFacts, size: number): string[
       );
     }
   }
+  if (facts.plain_problem !== null) {
+    lines.push(
+      `note: loaded as config.json says it fails, ${facts.plain_problem}; loaded with ` +
+        `dtype="float32" it is what was compared`,
+    );
+  }
   lines.push(`it generates: ${JSON.stringify(generated_text)}`);
   const [first] = fused_apart;
   if (first !== undefined) {

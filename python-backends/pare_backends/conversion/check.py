@@ -56,6 +56,7 @@ NOTHING: dict[str, Any] = {
     "logits_cosine": None,
     "rounded_cosine": None,
     "rounded_kl": None,
+    "plain_problem": None,
     "generated_text": "",
     "not_generated": None,
 }
@@ -203,6 +204,8 @@ def opened_facts(
             facts["logits_cosine"] = finite_cosine(logits_of(model, ids), wanted)
             if facts["logits_cosine"] is None:
                 facts["not_opened"] = NOT_FINITE
+            if opened.plain is not None and facts["not_opened"] is None:
+                facts["plain_problem"] = plain_problem(opened.plain, ids)
             # After a pass of the whole model: before it compressed-tensors' layers have no weights.
             try_layers(model, source, layers)
     except Exception as error:  # whatever a library raises is what there is to be said
@@ -211,6 +214,20 @@ def opened_facts(
         model = load_model(read_back(), source.directory)
     text, why = generate(model, tokenizer)
     return facts | {"generated_text": text, "not_generated": why}
+
+
+def plain_problem(load: Callable[[], Any], ids: Any) -> str | None:
+    """Why the files give no logits in the type that their config.json says; None: they do."""
+    import torch
+
+    try:
+        model = load()
+        dtype = str(model.dtype).removeprefix("torch.")
+        with torch.inference_mode():
+            finite = bool(torch.isfinite(model(ids).logits).all())
+    except Exception as error:  # whatever a library raises is what there is to be said
+        return f"{type(error).__name__}: {error}"[:300]
+    return None if finite else f"in {dtype} {NOT_FINITE}"
 
 
 def rounded_facts(own: np.ndarray, wanted: np.ndarray) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from pare_backends.conversion.files_format import (
     decoded_grid,
     part,
 )
-from pare_backends.conversion.opening import open_by_transformers
+from pare_backends.conversion.opening import open_by_transformers, open_plainly
 from pare_backends.models.artifact_notes import other_loaders
 
 HOLDS = "packed integers of linear layers"
@@ -88,6 +88,10 @@ class CompressedTensorsFiles(FilesFormat):
 
         model = open_by_transformers(directory)
         groups = (config.get("config_groups") or {}).values()
-        if not any(group.get("input_activations") for group in groups):
-            return Opened(model, self.OPENED_BY)
-        return Opened(model, self.OPENED_BY, lambda: model.apply(disable_quantization))
+        rounds = any(group.get("input_activations") for group in groups)
+        return Opened(
+            model,
+            self.OPENED_BY,
+            (lambda: model.apply(disable_quantization)) if rounds else None,
+            lambda: open_plainly(directory),
+        )

@@ -91,6 +91,8 @@ class Opened:
     unrounded: Callable[[], Any] | None = None
     """Gives the model with its inputs as they are, which are rounded else; None: none are rounded.
     It may be the same object, which `model` is no more from then on."""
+    plain: Callable[[], Any] | None = None
+    """Loads them in the type that config.json says, as a user does; None: it says none."""
 
 
 class FilesFormat(ABC):
