@@ -10,10 +10,10 @@ import {
   gatesInForce,
   planTasks,
   type Registry,
-  rewardWeights,
   type StudyRequest,
   unknownName,
   UsageError,
+  usersWeights,
 } from "../core/mod.ts";
 
 import { withoutData } from "./runner/task_data.ts";
@@ -75,7 +75,7 @@ export function checkRequest(
   askedFront(request.front);
   const gates = gatesInForce(request).map(({ metric }) => metric);
   checkDistances("set a gate on", gates, choice.tasks, request.samples);
-  if (request.objectives !== undefined) rewardWeights("accuracy", request.objectives);
+  if (request.objectives !== undefined) usersWeights(request.objectives);
   const recipes = [
     ...request.strategies,
     ...(request.rules ?? []).flatMap((one) => one.recipes),

@@ -64,7 +64,7 @@ export function weigh(
   if (baseline === undefined) {
     throw new UsageError("Cannot weigh this study as its baseline was not measured to the end");
   }
-  const weights = rewardWeights(input.spec.primary_objective, given);
+  const weights = rewardWeights(input.spec, given);
   const trials = reweighed(input, baseline, weights);
   const spec = { ...input.spec, reward_weights: weights };
   const again = trials.find(({ number }) => number === baseline.number)!;
@@ -117,7 +117,7 @@ export function weighable(input: WeighInput): Weighable | null {
   );
   if (measured === undefined) return null;
   // Every term with some weight, so that each has its ratio; the front is the same under any.
-  const each = { accuracy: 1, latency: 1, memory: 1, energy: 1, co2: 1 };
+  const each = Object.fromEntries(WEIGHTS.map((name) => [name, 1])) as RewardWeights;
   const study = comparableStudy(reweighed(input, measured, each), input.spec);
   const { baseline, front, tells_nothing } = choiceOf(study, measured);
   const own = termsOf(baseline);

@@ -4,7 +4,14 @@ import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict, Reward, RewardTerm } from "../schemas/trial.ts";
 import { isQuality, memoryRow } from "../evidence/constraints.ts";
 import { measuredRow, ratioOf } from "./latency_ratio.ts";
-import { knownMetric, type Metric, METRICS, WEIGHTS } from "../metrics/metric_table.ts";
+import {
+  knownMetric,
+  type Metric,
+  metricOf,
+  METRICS,
+  type WeightName,
+  WEIGHTS,
+} from "../metrics/metric_table.ts";
 import { qualityMetric, qualityRow } from "../evidence/quality.ts";
 
 /**
@@ -29,14 +36,20 @@ export interface RewardInput {
 }
 
 /**
- * R = α·accuracy − β·latency − γ·memory − δ·energy − ε·CO2 − penalties, each value over the baseline's. It
- * steers the search; what is claimed rests on the front.
+ * R = α·accuracy − Σ weight·cost − penalties, each value over the baseline's: of what the front names,
+ * unless a user weighs otherwise. It steers the search; what is claimed rests on the front.
  *
  * - accuracy: trial / baseline; in a study of perplexity, baseline / trial.
- * - latency: over the baseline measured in the same minutes where there is one.
+ * - distance: the share that is no longer the original's: 1 − exp(−KL), which is what a perplexity of its
+ *   own text would lose, or the answers that changed; 0 of the original.
+ * - latency: over the baseline measured in the same minutes where there is one; of the prompt, too, and the
+ *   other way round of tokens a second.
+ * - size: bytes on disk.
  * - memory: peak of the inference process (on a GPU, its memory); not measured, bytes on disk over
  *   the fp16 bytes.
- * - energy, and CO2 where it has a weight: only where a counter was read; an estimate never steers.
+ * - energy and CO2: only where a counter was read; an estimate never steers.
+ *
+ * Where the front names several metrics of one term, the term is their mean.
  *
  * A term that was not measured is left out and says so; the other weights stay what they are, so
  * that a term means the same in every trial. All trials of a study measure the same terms.
@@ -45,12 +58,27 @@ export function rewardOf(input: RewardInput): Reward {
   const weights = input.spec.reward_weights;
   const terms = WEIGHTS.flatMap((name) => {
     const weight = weights[name];
-    // A weight that old records lack is no term of theirs.
-    if (weight === undefined || (name === "co2" && weight === 0)) return [];
-    const metric = METRICS.find((one) => one.weight === name)!; // every weight is some metric's
-    return [term(name, weight, metric.kind === "quality" ? 1 : -1, ratioFor(metric, input))];
+    // What nobody weighs, and what old records lack, is no term.
+    if (weight === undefined || weight === 0) return [];
+    return [term(name, weight, name === "accuracy" ? 1 : -1, meanRatio(name, input))];
   });
   return sum([...terms, ...penalties(input)]);
+}
+
+/** The metrics of a term that the front names; where it names none, the first of them all. */
+function metricsOf(name: WeightName, { objectives }: Spec): readonly Metric[] {
+  const all = METRICS.filter(({ weight }) => weight === name);
+  const named = all.filter((one) => objectives.some(({ metric }) => metric === one.name));
+  return named.length > 0 ? named : all.slice(0, 1); // every weight is some metric's
+}
+
+/** What a term is: the mean over its metrics, of those that were measured. */
+function meanRatio(name: WeightName, input: RewardInput): Ratio {
+  const ratios = metricsOf(name, input.spec).map((metric) => ratioFor(metric, input));
+  const known = ratios.filter(({ value }) => value !== null);
+  if (known.length <= 1) return known[0] ?? ratios[0]!;
+  const value = known.reduce((sum, one) => sum + one.value!, 0) / known.length;
+  return { value, note: `mean of ${known.length} objectives` };
 }
 
 /** What a metric is in the reward: its value over the baseline's. */
@@ -59,11 +87,11 @@ function ratioFor(metric: Metric, input: RewardInput): Ratio {
     case "quality":
       return qualityRatio(input);
     case "distance":
-      return { value: null, note: "the original's own is 0: no ratio" };
+      return distanceShare(metric, input);
     case "speed":
       return inTurn(metric, input);
     case "size":
-      return memoryRatio(input);
+      return metric.name === "size_bytes" ? sizeRatio(input) : memoryRatio(input);
     case "energy":
       return readRatio(metric, input);
   }
@@ -136,11 +164,38 @@ function qualityRatio({ spec, fidelity, baseline, measurements }: RewardInput): 
   return ratio.value === null ? ratio : { ...ratio, note: `baseline ${words} / ${words}` };
 }
 
-/** Over the baseline of the same minutes, where there is one. */
-function inTurn(
-  { name, words, ratio: paired }: Metric,
-  { measurements, baseline, spec: { runtime } }: RewardInput,
+/** How much is no longer the original's, from 0 to 1; the original's own is 0. */
+function distanceShare(
+  { name, words, unit }: Metric,
+  { fidelity, measurements, baseline }: RewardInput,
 ): Ratio {
+  const row = qualityRow(measurements, name, fidelity);
+  if (row === undefined) {
+    return measurements === baseline
+      ? { value: 0, note: null }
+      : { value: null, note: `${words} not measured: left out` };
+  }
+  const share = unit === "1" ? row.value : 1 - Math.exp(-Math.max(0, row.value));
+  return { value: share, note: unit === "1" ? null : `1 - exp(-${words})` };
+}
+
+/** Bytes on disk over the original's as it is compared, else over those of its floats. */
+function sizeRatio({ facts, baseline, measurements }: RewardInput): Ratio {
+  const last = (rows: readonly Measurement[]) =>
+    rows.findLast(({ metric }) => metric === "size_bytes");
+  const base = last(baseline)?.value ?? facts.model.fp16_bytes;
+  const own = last(measurements);
+  if (own === undefined || !(base > 0)) {
+    return { value: null, note: "size on disk not measured: left out" };
+  }
+  return { value: own.value / base, note: null };
+}
+
+/** Over the baseline of the same minutes, where there is one; tokens a second the other way round. */
+function inTurn(metric: Metric, input: RewardInput): Ratio {
+  const { measurements, baseline, spec: { runtime } } = input;
+  const timed = metricOf(metric.reciprocal_of ?? metric.name)!;
+  const { name, words, ratio: paired } = timed;
   const isBaseline = measurements === baseline;
   const ratio = paired === undefined ? null : ratioOf(measurements, paired, runtime, baseline);
   if (ratio === null) {

@@ -1,7 +1,15 @@
 import { unknownName, UsageError } from "../errors.ts";
 
 /** Weighted parts of the reward; the first gains, the others cost. */
-export const WEIGHTS = ["accuracy", "latency", "memory", "energy", "co2"] as const;
+export const WEIGHTS = [
+  "accuracy",
+  "distance",
+  "latency",
+  "size",
+  "memory",
+  "energy",
+  "co2",
+] as const;
 export type WeightName = (typeof WEIGHTS)[number];
 
 /** What pare knows of a figure by its name: declared here, once. */
@@ -19,7 +27,7 @@ export interface Metric {
   readonly words: string;
   /** What it may also be called in `--front`. */
   readonly short?: string;
-  /** The part of the reward that it steers. */
+  /** The part of the reward that it steers; every metric that a front may be of steers one. */
   readonly weight?: WeightName;
   /** What evaluators call it: a task file's metric is read by these. */
   readonly aliases?: readonly string[];
@@ -87,18 +95,23 @@ export const METRICS: readonly Metric[] = [
   }),
   open("distance", "kl", ["KL", "nats/token"], {
     words: "KL to the original",
+    weight: "distance",
     objective: true,
   }),
   open("distance", "choice_kl", ["KL of choices", "nats/sample"], {
     words: "KL to the original over the choices",
+    weight: "distance",
     objective: true,
   }),
   open("distance", "answer_likelihood", ["likelihood lost", "nats/token"], {
     words: "likelihood lost of the original's answers",
     signed: true,
   }),
-  open("distance", "flips", ["flips", "1"], { objective: true }),
-  open("distance", "changed_answers", ["changed answers", "1"], { objective: true }),
+  open("distance", "flips", ["flips", "1"], { weight: "distance", objective: true }),
+  open("distance", "changed_answers", ["changed answers", "1"], {
+    weight: "distance",
+    objective: true,
+  }),
   open("speed", "latency_ms", ["ms/token", "ms/token"], {
     in_runtime: true,
     words: "latency",
@@ -110,11 +123,13 @@ export const METRICS: readonly Metric[] = [
   }),
   open("speed", "prefill_ms_per_token", ["prefill ms/token", "ms/token"], {
     in_runtime: true,
+    weight: "latency",
     ratio: "prefill_ratio",
     objective: true,
   }),
   open("speed", "prefill_tokens_per_s", ["prefill tokens/s", "tokens/s"], {
     reciprocal_of: "prefill_ms_per_token",
+    weight: "latency",
     in_runtime: true,
     direction: "maximize",
     column: true,
@@ -122,6 +137,7 @@ export const METRICS: readonly Metric[] = [
   }),
   open("speed", "decode_tokens_per_s", ["decode tokens/s", "tokens/s"], {
     reciprocal_of: "latency_ms",
+    weight: "latency",
     in_runtime: true,
     direction: "maximize",
     objective: true,
@@ -129,6 +145,7 @@ export const METRICS: readonly Metric[] = [
   open("size", "size_bytes", ["size", "bytes"], {
     words: "size on disk",
     short: "size",
+    weight: "size",
     column: true,
     objective: true,
   }),

@@ -8,13 +8,17 @@ export const Objective = z.strictObject({
 });
 export type Objective = z.infer<typeof Objective>;
 
-/** Weights of R = α·accuracy − β·latency − γ·memory − δ·energy − ε·CO2; they sum to 1. */
+/** Weights of what the front names, of accuracy as a gain and of the others as costs; they sum to 1. */
 export const RewardWeights = z.strictObject({
   accuracy: z.number(),
   latency: z.number(),
   memory: z.number(),
   energy: z.number(),
   co2: z.number().optional().describe("absent in old records: 0"),
+  size: z.number().optional().describe(
+    "absent: 0, as in old records, which weighed memory instead",
+  ),
+  distance: z.number().optional().describe("to the original's answers; absent in old records: 0"),
 });
 export type RewardWeights = z.infer<typeof RewardWeights>;
 

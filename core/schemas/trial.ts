@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { WEIGHTS } from "../metrics/metric_table.ts";
 import { KnobValue, ResolvedAction, Strategy } from "./action.ts";
 import { Failure } from "./failure.ts";
 import { Fidelity } from "./fidelity.ts";
@@ -30,7 +31,7 @@ export const ConstraintVerdict = z.strictObject({
 export type ConstraintVerdict = z.infer<typeof ConstraintVerdict>;
 
 export const RewardTerm = z.strictObject({
-  term: z.enum(["accuracy", "latency", "memory", "energy", "co2", "penalty"]),
+  term: z.enum([...WEIGHTS, "penalty"]),
   weight: z.number(),
   normalised: z.number().nullable().describe("value / baseline; null = not measured, left out"),
   contribution: z.number(),

@@ -25,6 +25,7 @@ import {
   frontObjectives,
   objectivesAssumption,
 } from "./front_objectives.ts";
+import { WEIGHTS } from "../metrics/metric_table.ts";
 import { rewardWeights } from "./reward_weights.ts";
 
 /** The plugins that a spec is made with; a `Registry` is one. */
@@ -126,8 +127,11 @@ function inferences(
     ...(request.front === undefined ? [objectivesAssumption(spec.objectives, runtime)] : []),
   ];
   if (request.objectives === undefined) {
-    const weights = Object.entries(spec.reward_weights).map(([term, w]) => `${term}=${w}`);
-    const reason = `the weights of the primary objective ${primary}`;
+    const weights = WEIGHTS.flatMap((term) => {
+      const weight = spec.reward_weights[term] ?? 0;
+      return weight === 0 ? [] : [`${term}=${Number(weight.toPrecision(3))}`];
+    });
+    const reason = `what the front names, by the weights of the primary objective ${primary}`;
     found.push({ field: "reward_weights", value: weights.join(","), source: "default", reason });
   }
   const { limit, total_limit, limit_per_task } = request.sampling ?? {};
@@ -189,7 +193,6 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
   checkSomeMethod(methods, request);
   const usable = new Set(methods.filter((m) => m.supported).map((m) => m.method));
   const primary_objective = primaryObjective(classified);
-  const reward_weights = rewardWeights(primary_objective, request.objectives);
   const tasks = planTasks(choice, request);
   const rungs = planRungs(choice.tasks, request);
   const emulated = emulatesSome(
@@ -200,6 +203,7 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
   const gates = gatesInForce(request);
   checkDistances("set a gate on", gates.map(({ metric }) => metric), choice.tasks, request.samples);
   const objectives = frontObjectives(choice.tasks, emulated, request, facts);
+  const reward_weights = rewardWeights({ primary_objective, objectives }, request.objectives);
   const { constraints, assumptions } = constraintsOf(request, facts, choice.tasks);
   const parts = { primary_objective, objectives, tasks, rungs, reward_weights };
   const memory = memoryRefusal(facts);

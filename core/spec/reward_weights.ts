@@ -1,21 +1,32 @@
 import { UsageError } from "../errors.ts";
-import { type WeightName, WEIGHTS } from "../metrics/metric_table.ts";
+import { metricOf, type WeightName, WEIGHTS } from "../metrics/metric_table.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { RewardWeights, Spec } from "../schemas/spec.ts";
 
 /**
- * Weights of R = α·accuracy − β·latency − γ·memory − δ·energy − ε·CO2, by primary objective. Where the
- * answer must be right, accuracy outweighs the three costs together; where a person waits for it,
- * accuracy and latency weigh the same. Memory counts more than energy, which is often estimated;
- * CO2 is energy once more, and counts where a user says so.
+ * How much each part of the reward counts beside the others, by primary objective; those that the front
+ * names are scaled to sum to 1. Where the answer must be right, accuracy outweighs latency and size
+ * together; where a person waits for it, accuracy and latency count the same. Memory counts more than
+ * energy, which is often estimated; CO2 is energy once more.
  */
-export const REWARD_WEIGHTS: Readonly<Record<Spec["primary_objective"], RewardWeights>> = {
-  accuracy: { accuracy: 0.6, latency: 0.2, memory: 0.15, energy: 0.05 },
-  latency: { accuracy: 0.4, latency: 0.4, memory: 0.15, energy: 0.05 },
+const COSTS = { distance: 0.2, size: 0.2, memory: 0.15, energy: 0.05, co2: 0.05 };
+const IMPORTANCE: Readonly<Record<Spec["primary_objective"], Record<WeightName, number>>> = {
+  accuracy: { ...COSTS, accuracy: 0.6, latency: 0.2 },
+  latency: { ...COSTS, accuracy: 0.4, latency: 0.4 },
 };
 
-/** The user's weights, scaled to sum to 1; those left out are 0. */
-function usersWeights(given: NonNullable<StudyRequest["objectives"]>): RewardWeights {
+/** Weights that every record names, also where they are 0. */
+const ALWAYS: ReadonlySet<WeightName> = new Set(["accuracy", "latency", "memory", "energy"]);
+
+/** Scaled to sum to 1; those left out are 0. */
+function scaled(given: Partial<Record<WeightName, number>>, sum: number): RewardWeights {
+  const named = WEIGHTS.map((name) => [name, (given[name] ?? 0) / sum] as const)
+    .filter(([name, share]) => ALWAYS.has(name) || share > 0);
+  return Object.fromEntries(named) as RewardWeights;
+}
+
+/** The user's weights; all of them 0 is refused. */
+export function usersWeights(given: NonNullable<StudyRequest["objectives"]>): RewardWeights {
   const sum = WEIGHTS.reduce((total, name) => total + (given[name] ?? 0), 0);
   if (!(sum > 0)) {
     throw new UsageError(
@@ -23,10 +34,7 @@ function usersWeights(given: NonNullable<StudyRequest["objectives"]>): RewardWei
         `they are ${JSON.stringify(given)}`,
     );
   }
-  const share = (name: WeightName) => (given[name] ?? 0) / sum;
-  const named = WEIGHTS.filter((name) => name !== "co2" || share(name) > 0)
-    .map((name) => [name, share(name)]);
-  return Object.fromEntries(named) as RewardWeights; // every weight but co2 is always named
+  return scaled(given, sum);
 }
 
 /** "accuracy 0.6, latency 0.2": the weights in words, as reports and advice say them. */
@@ -35,14 +43,22 @@ export function weightsText(weights: RewardWeights): string {
     const words = name === "co2" ? "CO2" : name;
     const weight = weights[name];
     // Weights are scaled to sum to 1: three digits say what a reader wants of them.
-    return weight === undefined ? [] : [`${words} ${Number(weight.toPrecision(3))}`];
+    return weight === undefined || weight === 0
+      ? []
+      : [`${words} ${Number(weight.toPrecision(3))}`];
   }).join(", ");
 }
 
-/** The user's weights where given, else those of the primary objective. */
+/** The user's weights where given, else those of what the front names, and of nothing else. */
 export function rewardWeights(
-  primary: Spec["primary_objective"],
+  { primary_objective, objectives }: Pick<Spec, "primary_objective" | "objectives">,
   given: StudyRequest["objectives"],
 ): RewardWeights {
-  return given === undefined ? { ...REWARD_WEIGHTS[primary] } : usersWeights(given);
+  if (given !== undefined) return usersWeights(given);
+  const named = WEIGHTS.filter((name) =>
+    objectives.some(({ metric }) => metricOf(metric)?.weight === name)
+  );
+  const importance = IMPORTANCE[primary_objective];
+  const sum = named.reduce((total, name) => total + importance[name], 0);
+  return scaled(Object.fromEntries(named.map((name) => [name, importance[name]])), sum);
 }

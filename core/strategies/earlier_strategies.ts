@@ -53,7 +53,9 @@ function ratioOf({ figures }: EarlierTrial, weight: WeightName) {
   for (const metric of METRICS.filter((one) => one.weight === weight)) {
     const { value, baseline } = figures[metric.name] ?? {};
     if (value === undefined || !baseline || !(value > 0)) continue;
-    return { metric, value, baseline, ratio: value / baseline };
+    // More tokens per second are less time.
+    const turned = metric.kind !== "quality" && metric.direction === "maximize";
+    return { metric, value, baseline, ratio: turned ? baseline / value : value / baseline };
   }
   return null;
 }

@@ -46,10 +46,11 @@ Deno.test("a study goes by the objectives that its request names, the quality fi
     objectivesSentence({ spec, without: study.without }),
     "The front is of accuracy, size on disk and memory, as asked.",
   );
-  // The front is without latency; the reward weighs it all the same.
-  const terms = study.trials.flatMap(({ reward }) => reward?.terms ?? []);
-  const latencies = terms.filter(({ term }) => term === "latency");
-  assert.ok(latencies.length > 0 && latencies.every(({ normalised }) => normalised !== null));
+  // The reward weighs what the front is of, and none else.
+  const terms = study.trials.flatMap(({ reward }) => reward?.terms ?? [])
+    .filter(({ term }) => term !== "penalty");
+  assert.deepEqual([...new Set(terms.map(({ term }) => term))], ["accuracy", "size", "memory"]);
+  assert.ok(terms.every(({ normalised }) => normalised !== null));
 });
 
 Deno.test("a study that asks for no front has the one that it always had, and no sentence of it", () => {

@@ -10,6 +10,7 @@ import {
   StudyRequest,
   weigh,
   weighable,
+  WEIGHTS,
   yardstickOf,
 } from "../../core/mod.ts";
 import { chosenBy } from "../../tracker/pages/client/front.js";
@@ -22,14 +23,18 @@ const { spec, facts, request } = w.input();
 const input = { spec, facts, trials, request, stop: "exhausted" } as const;
 
 Deno.test("weighing a study by its own weights changes nothing", () => {
-  const { reward_weights: { co2: _, ...own } } = spec;
-  const found = weigh(input, own);
+  const named = WEIGHTS.flatMap((name) => {
+    const weight = spec.reward_weights[name] ?? 0;
+    return weight > 0 ? [[name, weight]] : [];
+  });
+  const found = weigh(input, Object.fromEntries(named));
   assert.equal(found.recommendation.trial_id, recommendation!.trial_id);
   const rewards = new Map(trials.map(({ trial_id, reward }) => [trial_id, reward?.value]));
   for (const { trial_id, reward } of found.ranking) {
     assert.ok(Math.abs(reward! - rewards.get(trial_id)!) < 1e-9, trial_id);
   }
-  assert.match(found.left_out.join(), /^energy: .*estimate/);
+  assert.deepEqual(found.left_out, []);
+  assert.match(weigh(input, { accuracy: 1, energy: 1 }).left_out.join(), /^energy: .*estimate/);
 });
 
 Deno.test("other weights pick another point of the same front, and nothing is run", () => {

@@ -237,7 +237,7 @@ export const STUDY_OPTIONS = [
   },
   {
     flag: "--objectives <weights>",
-    help: "such as accuracy=0.6,latency=0.2,memory=0.2; also energy, co2",
+    help: "such as accuracy=0.6,latency=0.2,size=0.2; also distance, memory, energy, co2",
     reads: "objectives",
     field: "objectives",
     of: "study",

@@ -90,7 +90,7 @@ const COLUMN_WORDS: Readonly<Record<string, string>> = {
   "× baseline": "time per token over the original's, both measured in turn in the same minutes; " +
     "below 1 is faster",
   ratio: "how many times smaller than the original as 16-bit floats",
-  reward: "accuracy, latency, memory and energy weighed together, less penalties; it steers the " +
+  reward: "what the front is of, weighed together, less penalties; it steers the " +
     "search and picks among the front, and is no result",
   fidelity: "the largest set of samples that it was evaluated on; full: all of the study's",
   "P(front)":

@@ -1,5 +1,5 @@
 import { html, raw } from "hono/html";
-import { isDecisive, metricWords, trialName } from "../../../core/mod.ts";
+import { isDecisive, metricWords, trialName, WEIGHTS } from "../../../core/mod.ts";
 import { dataElement } from "../../pages/page.ts";
 import { endedBy } from "../../view/ended_by.ts";
 import type { Submission } from "../queue.ts";
@@ -113,10 +113,20 @@ ${pager(trials, (page) => address({ page: String(page) }))}
 <button>Compare the two that are marked</button></form></section>`;
 }
 
+/** Offered for weighing also where the study weighs them not at all. */
+const ALWAYS_WEIGHED: ReadonlySet<string> = new Set([
+  "accuracy",
+  "latency",
+  "size",
+  "memory",
+  "energy",
+]);
+
 function weights(study: Row): Markup {
-  const names = ["accuracy", "latency", "memory", "energy"] as const;
+  const of = (name: string) => Number(study[`weight_${name}`] ?? 0);
+  const names = WEIGHTS.filter((name) => ALWAYS_WEIGHED.has(name) || of(name) > 0);
   const rows = names.map((name) => {
-    const value = Number(study[`weight_${name}`] ?? 0);
+    const value = Number(of(name).toPrecision(3));
     return html`<label>${name} <input type="range" name="${name}" min="0" max="1" step="0.05"
 value="${value}"><output>${value}</output></label>`;
   });

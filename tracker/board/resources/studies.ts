@@ -75,7 +75,7 @@ const MOST_NOTES = 200;
 const STUDY = `
 SELECT s.study_id, s.model_name, s.dataset, s.opened_at, s.closed_at, s.stop, s.message,
   s.recommended, s.seed, s.command, s.device_name, s.cores, s.runtime, s.max_accuracy_drop,
-  s.weight_accuracy, s.weight_latency, s.weight_memory, s.weight_energy, s.fp16_bytes,
+  s.weight_accuracy, s.weight_latency, s.weight_memory, s.weight_energy, s.weight_size, s.weight_distance, s.fp16_bytes,
   s.original_bytes, s.front_note, s.front_objectives, s.primary_objective, s.warnings,
   (SELECT count(*) FROM trials t WHERE t.study_id = s.study_id) AS trials,
   (SELECT count(*) FROM trials t WHERE t.study_id = s.study_id AND t.state = 'completed')

@@ -88,6 +88,8 @@ function specColumns({ spec }: StudyOpened): Row {
     weight_memory: spec.reward_weights.memory,
     weight_energy: spec.reward_weights.energy,
     weight_co2: spec.reward_weights.co2 ?? null,
+    weight_size: spec.reward_weights.size ?? null,
+    weight_distance: spec.reward_weights.distance ?? null,
     warnings: spec.warnings,
   };
 }

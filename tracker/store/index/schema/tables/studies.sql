@@ -72,6 +72,8 @@ CREATE TABLE studies (
   weight_latency DOUBLE NOT NULL,
   weight_memory DOUBLE NOT NULL,
   weight_energy DOUBLE NOT NULL,
+  weight_size DOUBLE,              -- NULL: 0
+  weight_distance DOUBLE,
   warnings VARCHAR[] NOT NULL,
   cpu_watts_per_thread DOUBLE,     -- what an estimate counts with
   cpu_power_source VARCHAR,
