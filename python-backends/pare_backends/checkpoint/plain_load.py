@@ -55,10 +55,11 @@ def load_plainly(directory: str | Path) -> tuple[Any, list[str]]:
     """(the model by the printed lines, parameters that the files gave it nothing for)."""
     from transformers import AutoModelForCausalLM
 
-    model, info = AutoModelForCausalLM.from_pretrained(
+    loaded: Any = AutoModelForCausalLM.from_pretrained(
         str(directory),
         local_files_only=True,
         trust_remote_code=trusts_remote_code(),
         output_loading_info=True,
     )
+    model, info = loaded
     return model.eval(), sorted(info["missing_keys"])

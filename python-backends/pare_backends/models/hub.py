@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import glob
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 from pare_backends.failures import StageFailure
 from pare_backends.memory_check import FLOAT_BYTES, check_memory
-from pare_backends.models.checks import check_config
+from pare_backends.models.checks import check_config, read_config
 from pare_backends.models.hub_errors import refusal
 from pare_backends.models.hub_files import is_complete, wanted_files
 from pare_backends.offline import kept_out_by, offline
@@ -73,7 +72,7 @@ def fetch(name: str, trust_remote_code: bool, report: Report) -> Path:
     check_files(name, sizes, wanted)
     parameters = getattr(info.safetensors, "total", None) or weight_bytes(sizes, wanted) // 2
     check_memory(name, int(parameters) * FLOAT_BYTES)
-    config = json.loads(Path(hf_hub_download(name, "config.json")).read_text())
+    config = read_config(Path(hf_hub_download(name, "config.json")).parent)
     check_config(name, config, trust_remote_code)
     with report.span("download", library=True):
         directory = snapshot_download(
