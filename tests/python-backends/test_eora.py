@@ -98,6 +98,8 @@ def test_factors_bring_a_rounded_model_back_and_count(rounded: Path, tmp_path: P
         factors_bytes = sum(2 * rank * (rows + columns) for rows, columns in layers)
         assert done["formula_bytes"] == bytes_before + factors_bytes
         assert child.stored["model.layers.0.mlp.up_proj"].FORM == "grid"
+        # transformers alone would leave the factors out without a word.
+        assert done["loader"] == "pare" and "transformers leaves out" in done["notes"][0]
     assert found[0] < 0.9 * before
     assert found[0] > found[1] > found[2]
     assert found[2] < 0.1 * before, (found, before)
