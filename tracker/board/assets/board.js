@@ -145,14 +145,18 @@ function moveWeights(form) {
 }
 
 function showFigure(details) {
-  details.addEventListener("toggle", () => {
-    if (!details.open || details.querySelector("img") !== null) return;
+  const draw = () => {
+    details.querySelector("img")?.remove();
+    if (!details.open) return;
     const image = document.createElement("img");
     const width = Math.max(390, Math.min(1000, details.clientWidth));
     image.alt = `${details.querySelector("summary").textContent}, as a picture`;
     image.src = `${details.dataset.figure}?width=${Math.round(width)}`;
     details.append(image);
-  });
+  };
+  details.addEventListener("toggle", draw);
+  document.addEventListener("refreshed", draw);
+  draw(); // one that comes open
 }
 
 const SAVED = "pare.questions";

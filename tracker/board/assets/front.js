@@ -199,6 +199,15 @@ function choice(name, heading, options, value, change) {
   return label;
 }
 
+/** What is left out of the picture, as the page was told; nothing where it has all. */
+function leftOut(rows, eligible) {
+  if (!(eligible > rows.length)) return [];
+  const told = document.createElement("p");
+  told.textContent = `${rows.length.toLocaleString("en")} of ${eligible.toLocaleString("en")} ` +
+    "trials are drawn here: every one on the front, and of the others a share, evenly.";
+  return [told];
+}
+
 function selection(chosen, cost, quality) {
   const part = document.createElement("div");
   part.setAttribute("role", "status");
@@ -226,9 +235,10 @@ function fromAddress(costs, qualities) {
 
 /** Draws the study's front in the place of the picture that the page came with. */
 export function drawFront(place) {
-  let rows;
+  let rows, eligible;
   const load = () => {
     rows = JSON.parse(document.getElementById("front-rows").textContent);
+    eligible = JSON.parse(document.getElementById("front-eligible").textContent);
   };
   load();
   const has = (name) => rows.some((row) => Number.isFinite(row[name]));
@@ -272,7 +282,7 @@ export function drawFront(place) {
       choice("quality", "Quality", named(qualities, QUALITIES), quality, change("quality")),
       choice("cost", "Cost", named(costs, COSTS), cost, change("cost")),
     );
-    place.replaceChildren(line, svg, selection(chosen, cost, quality));
+    place.replaceChildren(line, svg, ...leftOut(rows, eligible), selection(chosen, cost, quality));
   };
   draw();
   performance.mark("front drawn"); // what a reader waits for: tests/benchmarks/pages

@@ -146,7 +146,10 @@ const FRONT_FIELDS = [
 /** What the script draws, in the page itself: fetched behind it, the page would be there half as fast. */
 function frontRows(rows: readonly Row[]): Markup {
   const told = rows.map((row) => Object.fromEntries(FRONT_FIELDS.map((name) => [name, row[name]])));
-  return html`<div data-live="front" hidden>${raw(dataElement("front-rows", told))}</div>`;
+  const eligible = Number(rows[0]?.["eligible"] ?? rows.length);
+  return html`<div data-live="front" hidden>${raw(dataElement("front-rows", told))}${
+    raw(dataElement("front-eligible", eligible))
+  }</div>`;
 }
 
 /** The front: a picture without the script, with it one that can be pointed at and brushed. */
@@ -155,6 +158,8 @@ function front(study: Row, rows: readonly Row[]): Markup {
   const source = path("api", "studies", id);
   return html`<section aria-labelledby="front"><h2 id="front">Front</h2>
 ${study["front_note"] === null ? "" : html`<p>${text(study["front_note"])}</p>`}
+<details open data-figure="${source}/figures/pareto"><summary>As the report draws it: with intervals and
+the limit</summary></details>
 <div class="front" data-front>
 <noscript><img alt="The front of ${id}: quality against cost; the table below has its figures"
 src="${source}/figures/pareto?width=800"></noscript></div>

@@ -1,6 +1,13 @@
 import * as Plot from "@observablehq/plot";
 import { z } from "zod";
-import { isShare, metricOf, METRICS, metricWords, type QualityMetric } from "../../../core/mod.ts";
+import {
+  isShare,
+  metricOf,
+  METRICS,
+  metricWords,
+  PERPLEXITY_RISE_PER_ACCURACY_DROP,
+  type QualityMetric,
+} from "../../../core/mod.ts";
 import { ALARM, INK, PAPER, QUIET, RULE, type Sign, signsOf } from "../ground/colours.ts";
 import { drawFigure, drawPanel, type Panel } from "../ground/frame.ts";
 import type { LegendItem } from "../ground/legend.ts";
@@ -13,7 +20,9 @@ import { type QualityColumn, qualityColumn, type Standing, standings } from "./p
 const Options = FigureOptions.extend({
   objectives: z.array(z.string()).optional().describe("costs, a panel each, up to six"),
   quality: z.enum(["accuracy", "perplexity"]).optional().describe("drawn upwards"),
-  allowed_drop: z.number().nullable().optional().describe("of accuracy: a line below the baseline"),
+  allowed_drop: z.number().nullable().optional().describe(
+    "of accuracy: a line below the baseline; in a study of perplexity the rise that it allows",
+  ),
   recommended: z.string().nullable().optional().describe("trial id"),
   because: z.string().nullable().optional().describe("why it is recommended"),
   subtitle: z.string().optional().describe("a line below the title"),
@@ -96,7 +105,20 @@ function pointMarks(points: readonly Point[]): Plot.Markish[] {
 const MARGIN = { marginLeft: 54, marginRight: 20, marginTop: 32, marginBottom: 42 };
 const HEIGHT = 330;
 
-const dropText = (drop: number) => `allowed drop ${drop}`;
+/** The limit on the quality, where it is drawn and what is said of it. */
+interface Limit {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** Of accuracy below the baseline, of perplexity above it: the relative rise that a study allows for it. */
+function limitOf({ metric, paired }: QualityColumn, drop: number | null): Limit | null {
+  if (drop === null || !paired) return null;
+  if (metric === "accuracy") return { at: -drop, text: `allowed drop ${drop}` };
+  const rise = Number((100 * PERPLEXITY_RISE_PER_ACCURACY_DROP * drop).toPrecision(6));
+  return { at: rise, text: `allowed rise ${rise} %` };
+}
+
 /** Pixels that its text stands above its line. */
 const ABOVE = 6;
 
@@ -108,7 +130,7 @@ function labelMarks(
   points: readonly Point[],
   options: Plot.PlotOptions,
   width: number,
-  drop: number | null,
+  limit: Limit | null,
 ) {
   const named = points.filter((one) =>
     points.length <= MOST_LABELS || one.recommended || one.kind === "baseline"
@@ -133,9 +155,9 @@ function labelMarks(
       box(x!(one.left), py, x!(one.right), py, 1),
     ];
   });
-  const said = drop === null ? [] : [
-    labelBox({ x: width - MARGIN.marginRight, y: y!(-drop), text: dropText(drop) }, {
-      dx: -labelWidth(dropText(drop)) / 2,
+  const said = limit === null ? [] : [
+    labelBox({ x: width - MARGIN.marginRight, y: y!(limit.at), text: limit.text }, {
+      dx: -labelWidth(limit.text) / 2,
       dy: -ABOVE,
     }),
   ];
@@ -171,12 +193,12 @@ function panelOf(
   points: readonly Point[],
   cost: string,
   y: QualityColumn,
-  drop: number | null,
+  limit: Limit | null,
 ): Panel {
   const up = isShare(y.metric as QualityMetric);
   const { label, less } = costLabel(cost);
   const what = y.paired
-    ? up ? `${y.metric} less the baseline's` : `relative rise of ${y.metric}`
+    ? up ? `${y.metric} less the baseline's` : `relative rise of ${y.metric}, %`
     : y.metric;
   return (width) => {
     const options = (labels: readonly Plot.Markish[]): Plot.PlotOptions => ({
@@ -192,9 +214,9 @@ function panelOf(
       },
       r: { range: [2, 8] },
       marks: [
-        drop === null ? null : Plot.ruleY([-drop], { stroke: ALARM, strokeDasharray: "5,4" }),
-        drop === null ? null : Plot.text([dropText(drop)], {
-          ...{ y: -drop, frameAnchor: "right", dy: -ABOVE, fill: ALARM, fontSize: 10 },
+        limit === null ? null : Plot.ruleY([limit.at], { stroke: ALARM, strokeDasharray: "5,4" }),
+        limit === null ? null : Plot.text([limit.text], {
+          ...{ y: limit.at, frameAnchor: "right", dy: -ABOVE, fill: ALARM, fontSize: 10 },
         }),
         Plot.line(staircase(points, up, less), {
           ...{ x: "x", y: "y", curve: "step-after", stroke: RULE, strokeWidth: 1.5 },
@@ -203,7 +225,7 @@ function panelOf(
         ...labels,
       ],
     });
-    return options(labelMarks(points, options([]), width, drop));
+    return options(labelMarks(points, options([]), width, limit));
   };
 }
 
@@ -269,7 +291,7 @@ export function pareto(rows: readonly object[], options?: ParetoOptions): string
   const shown = (asked ?? COSTS.slice(0, 2))
     .filter((cost) => all.some((one) => one.costs[cost] !== undefined)).slice(0, MOST_PANELS);
   const signs = signsOf(all.filter(({ kind }) => kind !== "baseline").map((one) => one.methods));
-  const drop = y.paired && metric === "accuracy" ? settled.allowed_drop ?? null : null;
+  const limit = limitOf(y, settled.allowed_drop ?? null);
   const front = all.filter(({ kind }) => kind === "front");
   const best = all.filter((one) => one.recommended).map(({ name }) => name);
   return drawFigure({
@@ -287,7 +309,7 @@ export function pareto(rows: readonly object[], options?: ParetoOptions): string
     notes: shown.length === 0
       ? []
       : notesOf(all, rows.length - all.length, settled.because ?? null, y.paired),
-    panels: shown.map((cost) => panelOf(pointsOf(all, cost, signs), cost, y, drop)),
+    panels: shown.map((cost) => panelOf(pointsOf(all, cost, signs), cost, y, limit)),
     columns: 3,
     panelWidth: 330,
   }, settled);

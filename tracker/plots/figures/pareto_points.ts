@@ -1,4 +1,4 @@
-import { isDecisive, type Metric, metricOf } from "../../../core/mod.ts";
+import { isDecisive, type Metric, metricOf, scaleOf as metricScale } from "../../../core/mod.ts";
 import { flag, numeric, readRows, text, trialNames } from "../ground/read_rows.ts";
 
 /** A figure with its 95 % interval; equal ends: none is known. */
@@ -52,6 +52,13 @@ function intervalOf(row: Readonly<Record<string, unknown>>, name: string): Inter
   return { value, low: low ?? value, high: high ?? value };
 }
 
+/** Whether differences of the metric are relative, which are written in percent everywhere. */
+const relativeOf = (metric: string) => metricScale(metric).relative;
+
+function inPercent({ value, low, high }: Interval): Interval {
+  return { value: 100 * value, low: 100 * low, high: 100 * high };
+}
+
 /** How the quality is drawn: paired with the baseline where rows say so, else as it was measured. */
 export interface QualityColumn {
   readonly column: string;
@@ -85,9 +92,12 @@ export function standings(
   const name = trialNames(all.map(({ trial_id }) => trial_id));
   return all.flatMap((row): Standing[] => {
     const baseline = row.is_baseline ?? row.methods === "baseline";
-    const own = baseline && quality.paired
+    const measured = baseline && quality.paired
       ? { value: 0, low: 0, high: 0 }
       : intervalOf(row, quality.column);
+    const own = measured !== null && quality.paired && relativeOf(quality.metric)
+      ? inPercent(measured)
+      : measured;
     if (own === null || row.trial_id === null) return [];
     if (row.state !== null && row.state !== "completed") return [];
     const found = costs.flatMap((cost) => {
