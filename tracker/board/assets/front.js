@@ -227,15 +227,20 @@ function selection(chosen, cost, quality) {
 }
 
 /** What the address says of the picture, so that a link shows the same. */
-function fromAddress(costs, qualities) {
+function fromAddress(costs, qualities, objectives) {
   const given = new URLSearchParams(location.hash.slice(1));
-  const among = (name, known) => known.includes(given.get(name)) ? given.get(name) : known[0];
+  // Without a choice what the front is of.
+  const among = (name, known) =>
+    known.includes(given.get(name))
+      ? given.get(name)
+      : known.find((one) => objectives.includes(one)) ?? known[0];
   return { cost: among("cost", costs), quality: among("quality", qualities) };
 }
 
 /** Draws the study's front in the place of the picture that the page came with. */
 export function drawFront(place) {
   let rows, eligible;
+  const objectives = (place.dataset.of ?? "").replace("latency_ms", "latency_ratio").split(" ");
   const load = () => {
     rows = JSON.parse(document.getElementById("front-rows").textContent);
     eligible = JSON.parse(document.getElementById("front-eligible").textContent);
@@ -251,7 +256,7 @@ export function drawFront(place) {
       place.textContent = "No trial has both a quality and a cost yet.";
       return;
     }
-    const { cost, quality } = fromAddress(costs, qualities);
+    const { cost, quality } = fromAddress(costs, qualities, objectives);
     const points = pointsOf(rows, cost, quality);
     const svg = element("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group" });
     svg.setAttribute("aria-label", `Front: ${QUALITIES[quality]} against ${COSTS[cost]}`);

@@ -152,15 +152,21 @@ function frontRows(rows: readonly Row[]): Markup {
   }</div>`;
 }
 
+const MOST_DRAWN_AT_ONCE = 1000;
+
 /** The front: a picture without the script, with it one that can be pointed at and brushed. */
 function front(study: Row, rows: readonly Row[]): Markup {
   const id = text(study["study_id"]);
   const source = path("api", "studies", id);
+  // Of thousands it is drawn when it is asked for: pairing all their samples takes a while.
+  const open = Number(rows[0]?.["eligible"] ?? 0) > MOST_DRAWN_AT_ONCE ? "" : "open";
+  const of = study["front_objectives"];
+  const objectives = Array.isArray(of) ? of.join(" ") : "";
   return html`<section aria-labelledby="front"><h2 id="front">Front</h2>
 ${study["front_note"] === null ? "" : html`<p>${text(study["front_note"])}</p>`}
-<details open data-figure="${source}/figures/pareto"><summary>As the report draws it: with intervals and
+<details ${open} data-figure="${source}/figures/pareto"><summary>As the report draws it: with intervals and
 the limit</summary></details>
-<div class="front" data-front>
+<div class="front" data-front data-of="${objectives}">
 <noscript><img alt="The front of ${id}: quality against cost; the table below has its figures"
 src="${source}/figures/pareto?width=800"></noscript></div>
 ${frontRows(rows)}${weights(study)}</section>`;
