@@ -25,6 +25,7 @@ from pare_backends.checkpoint import load_dequantized
 from pare_backends.failures import StageFailure
 from pare_backends.models.gguf.reading import open_gguf
 from pare_backends.models.gguf.rope import llama3_factors, llama3_figures, rope_scaling
+from pare_backends.models.gguf.settings import take_fields, take_rope
 from pare_backends.progress import silent_report
 from pare_backends.runtimes.llama_cpp.make import write_gguf
 from pare_backends.stages.import_model import ImportModelRequest, run
@@ -247,6 +248,8 @@ def test_scaling_by_keys_is_taken_or_told(tmp_path: Path) -> None:
         ("llama.rope.dimension_count", 8),
         ("llama.attention.value_length", 32),
         ("llama.block_count", 10**9),
+        ("llama.rope.freq_base_swa", 1e4),
+        ("llama.rope.dimension_count_swa", 16),
     ],
 )
 def test_a_setting_that_transformers_passes_over_is_told(
@@ -255,6 +258,25 @@ def test_a_setting_that_transformers_passes_over_is_told(
     said = refused(rewritten(tmp_path / "m.gguf", {key: value}), tmp_path / "out")
     if key != "llama.rope.dimension_count":  # the width of a head too, as transformers has it
         assert key.removeprefix("llama.") in said and str(value) in said
+
+
+def test_each_way_of_rotating_is_told_apart() -> None:
+    """Gemma 3 rotates otherwise where it sees its neighbours alone; Bloom says what follows."""
+    from transformers import AutoConfig
+
+    sizes = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+    gemma = AutoConfig.for_model("gemma3_text", **sizes, num_key_value_heads=2, head_dim=16)
+    linear = {"rope.scaling.type": "linear", "rope.scaling.factor": 8.0}
+    said = {"rope.freq_base": 5e5, "rope.freq_base_swa": 2e4, **linear}
+    take_fields(gemma, "gemma3", said | {"attention.sliding_window": 64})
+    take_rope(gemma, said, None)
+    rope = gemma.rope_parameters
+    assert rope["full_attention"] == {"rope_type": "linear", "factor": 8.0, "rope_theta": 5e5}
+    assert rope["sliding_attention"] == {"rope_type": "default", "rope_theta": 2e4}
+    bloom = AutoConfig.for_model("bloom", **sizes)
+    take_fields(bloom, "bloom", {"feed_forward_length": 128, "attention.head_count_kv": 4})
+    with pytest.raises(ValueError, match="feed_forward_length: 64"):
+        take_fields(bloom, "bloom", {"feed_forward_length": 64})
 
 
 def test_the_tokenizer_cuts_and_marks_as_the_file_says(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from gguf import GGUFReader
 
+from pare_backends.memory_check import FLOAT_BYTES, check_memory
 from pare_backends.models.gguf.reading import (
     DAMAGED,
     gguf_dtype,
@@ -35,6 +36,8 @@ def convert_gguf(path: Path, output: Path, report: Report) -> tuple[str, list[st
     path: the file, or any of those that a model was split into
     """
     readers = open_parts(path)
+    values = sum(int(tensor.n_elements) for reader in readers for tensor in reader.tensors)
+    check_memory(path.name, values * FLOAT_BYTES)
     try:
         with report.span("import_gguf", library=True), one_file(path, readers, output) as whole:
             dtype = gguf_dtype(readers)

@@ -35,7 +35,7 @@ WIDTHS = ("attention.key_length", "attention.value_length")
 """Of a head, which configurations without a field for it divide from the whole."""
 SAID_ONLY = {"context_length", "tensor_data_layout", "use_parallel_residual"}
 """Keys that change no computation, or that transformers reads from the tensors."""
-ROPE = ("rope.freq_base", "rope.dimension_count", "rope.scale_linear", SCALING)
+ROPE = ("rope.freq_base", "rope.freq_base_swa", "rope.dimension_count", "rope.scale_linear")
 WINDOWED = ("gemma2", "gemma3", "gemma4", "phi3", "gpt-oss")
 """Architectures whose configuration has nothing but the width to say of a sliding window."""
 ENDS = ("eos", "eot", "eom")
@@ -84,9 +84,11 @@ def take_fields(config: Any, architecture: str, said: Mapping[str, Any]) -> None
     names = (architecture, config.model_type, config.model_type.removesuffix("_text"))
     mapping: Mapping[str, Any] = next((tables[name] for name in names if name in tables), {})
     for key, value in sorted(said.items()):  # the width of keys before that of values
-        if mapping.get(key) is not None or key in SAID_ONLY or key.startswith(ROPE):
+        if mapping.get(key) is not None or key in (*SAID_ONLY, *ROPE):
             continue
-        if key in WIDTHS and value == head_width(config):
+        if key.startswith(SCALING):
+            continue
+        if value == implied(config, key):
             continue
         if isinstance(value, bool | int) and value == (key == "attention.causal"):
             continue  # no experts, no window: said to be none
@@ -98,6 +100,15 @@ def take_fields(config: Any, architecture: str, said: Mapping[str, Any]) -> None
                 f" read of a GGUF file of {architecture}"
             )
         setattr(config, name, value)
+
+
+def implied(config: Any, key: str) -> int | None:
+    """What a key must say of a configuration that has no field for it; None: nothing."""
+    if key in WIDTHS:
+        return head_width(config)
+    if key == "attention.head_count_kv":
+        return int(getattr(config, "num_key_value_heads", None) or config.num_attention_heads)
+    return 4 * int(config.hidden_size) if key == "feed_forward_length" else None
 
 
 def head_width(config: Any) -> int:
@@ -129,8 +140,16 @@ def take_rope(config: Any, said: Mapping[str, Any], factors: np.ndarray | None) 
             f"it rotates {stated} features of a head (rope.dimension_count), and its"
             f" architecture {width} in transformers"
         )
-    if own is rope and "rope.freq_base" in said:
+    if "rope.freq_base" in said:
         own["rope_theta"] = float(said["rope.freq_base"])
+    if "rope.freq_base_swa" in said:
+        near = rope.get("sliding_attention")
+        if not isinstance(near, dict):
+            raise ValueError(
+                f"it says rope.freq_base_swa: {said['rope.freq_base_swa']}, and its architecture"
+                " rotates in one way"
+            )
+        near["rope_theta"] = float(said["rope.freq_base_swa"])
     own.update(rope_scaling(said, factors, float(own.get("rope_theta", 10_000.0)), width))
 
 
