@@ -35,10 +35,14 @@ export const ImportedMeasurement = z.strictObject({
 });
 export type ImportedMeasurement = z.infer<typeof ImportedMeasurement>;
 
+/** A step; a text where a number would lose digits, as of nanoseconds that were logged for steps. */
+export const ImportedStep = z.int().or(z.string().regex(/^-?\d{16,19}$/));
+export type ImportedStep = z.infer<typeof ImportedStep>;
+
 /** A metric over steps, in columns of one length. */
 export const ImportedSeries = z.strictObject({
   metric: z.string(),
-  steps: z.array(z.int()),
+  steps: z.array(ImportedStep),
   values: z.array(ImportedNumber),
   times: z.array(z.number()).nullable().describe("milliseconds since 1970; null: not known"),
 }).refine(

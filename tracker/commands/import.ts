@@ -5,8 +5,14 @@ import { type ImportReport, importRuns } from "../imports/import_runs.ts";
 import { openStore } from "../store/store.ts";
 
 /** What an import did, and how to ask for it. */
-export function sayImported({ added, updated, unchanged, study_ids }: ImportReport): void {
-  console.log(`${added} runs added, ${updated} updated, ${unchanged} unchanged`);
+export function sayImported(
+  { added, updated, unchanged, study_ids, left_out }: ImportReport,
+): void {
+  console.log(
+    `${added} ${added === 1 ? "run" : "runs"} added, ${updated} updated, ${unchanged} unchanged`,
+  );
+  for (const { what, why } of left_out) console.error(`left out: ${what}: ${why}`);
+  if (added + updated + unchanged === 0) Deno.exitCode = 1;
   for (const study_id of study_ids) console.log(`  study ${study_id}`);
   if (study_ids.length > 0) {
     console.log('ask: pare sql "SELECT * FROM imported_summary"');

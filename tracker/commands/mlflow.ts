@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { unknownName, UsageError } from "../../core/mod.ts";
 import { findHome } from "../home.ts";
-import { type ForeignRun, importRuns } from "../imports/import_runs.ts";
+import { type Foreign, importRuns } from "../imports/import_runs.ts";
 import { createMlflowClient } from "../mlflow/client/client.ts";
 import { connectionOf } from "../mlflow/client/connection.ts";
 import { MlflowError } from "../mlflow/client/http.ts";
@@ -14,6 +14,7 @@ import { lockMirror, mirroredElsewhere, mirrorOptions } from "../mlflow/lab_mirr
 import { openMirror } from "../mlflow/mirror.ts";
 import { readJournal } from "../store/journal/reader.ts";
 import { journalSize } from "../store/index/sink.ts";
+import { requireFile } from "../storage/plain_file.ts";
 import { openStore } from "../store/store.ts";
 import { storePaths } from "../store/store_paths.ts";
 import { sayImported } from "./import.ts";
@@ -84,7 +85,7 @@ export async function syncCommand(
 function runsBehind(
   source: string,
   experiment: string | undefined,
-): { location: string; runs: AsyncIterable<ForeignRun> | Iterable<ForeignRun> } {
+): { location: string; runs: AsyncIterable<Foreign> | Iterable<Foreign> } {
   if (/^https?:/i.test(source)) {
     const connection = connectionOf(source, Deno.env.toObject());
     const runs = serverRuns(createMlflowClient(connection), experiment);
@@ -103,6 +104,7 @@ function runsBehind(
         `MLflow's .db file`,
     );
   }
+  if (!info.isDirectory()) requireFile(path);
   const runs = info.isDirectory() ? folderRuns(path, experiment) : databaseRuns(path, experiment);
   return { location: path, runs };
 }

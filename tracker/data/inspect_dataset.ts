@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { type DatasetFacts, datasetNames, UsageError } from "../../core/mod.ts";
 
+import { requireFile } from "../storage/plain_file.ts";
 import { LARGEST_FILE, NoJson, parseRow } from "./parse_json.ts";
 
 type Format = NonNullable<DatasetFacts["format"]>;
@@ -30,6 +31,7 @@ export async function inspectDataset(dataset: string): Promise<DatasetFacts> {
   }
   const path = await realPath(dataset);
   if ((await Deno.stat(path)).size > LARGEST_FILE) throw tooLarge(dataset);
+  requireFile(path);
   const bytes = await Deno.readFile(path);
   const { format, rows } = inspectLines(decode(bytes, dataset), dataset);
   const sha256 = createHash("sha256").update(bytes).digest("hex");

@@ -32,6 +32,23 @@ export interface ForeignRun
   /** Its number in its study; null: the next one that is free. */
   number: number | null;
   samples?: readonly SampleResult[];
+  /** Values of it that the store cannot hold. */
+  left_out?: readonly LeftOut[];
+}
+
+/** Something that cannot be taken over, and why. */
+export interface LeftOut {
+  /** A run, or a value of one. */
+  readonly what: string;
+  readonly why: string;
+}
+
+/** What a source gives in turn: one bad run does not keep the others from coming. */
+export type Foreign = ForeignRun | { readonly left_out: LeftOut };
+
+/** Whether it came. */
+export function isRun(given: Foreign): given is ForeignRun {
+  return "source_id" in given;
 }
 
 /** What an import did, in runs. */
@@ -41,6 +58,8 @@ export interface ImportReport {
   unchanged: number;
   /** Studies that the runs stand in, in the order met. */
   study_ids: string[];
+  /** What did not come, or not as it was. */
+  left_out: LeftOut[];
 }
 
 interface Known {
@@ -125,11 +144,17 @@ export async function importRuns(
     location: string;
     now?: () => Date;
   },
-  runs: Iterable<ForeignRun> | AsyncIterable<ForeignRun>,
+  runs: Iterable<Foreign> | AsyncIterable<Foreign>,
 ): Promise<ImportReport> {
   const { known, next } = await knownRuns(store, source);
-  const report: ImportReport = { added: 0, updated: 0, unchanged: 0, study_ids: [] };
-  for await (const run of runs) {
+  const report: ImportReport = { added: 0, updated: 0, unchanged: 0, study_ids: [], left_out: [] };
+  for await (const given of runs) {
+    if (!isRun(given)) {
+      report.left_out.push(given.left_out);
+      continue;
+    }
+    const { left_out = [], ...run } = given;
+    report.left_out.push(...left_out);
     const before = known.get(run.source_id);
     const content_hash = hashOf(run);
     const study_id = before?.study_id ?? run.study_id;

@@ -3,6 +3,7 @@ import { UsageError } from "../../core/mod.ts";
 import { runnerBeside, type Watched } from "../sensitivity/prepared_text.ts";
 import type { LayerSensitivity } from "../sensitivity/study_sensitivity.ts";
 import type { SessionInput } from "../start_study.ts";
+import { requireFile } from "../storage/plain_file.ts";
 
 const ENVIRONMENT = "default";
 
@@ -24,6 +25,7 @@ export async function importScores(
   const read = [];
   for (const file of files) {
     const path = resolve(file);
+    requireFile(path);
     const request = { stage: "read_scores", artifact_dir: baseline.location, path } as const;
     const outcome = await runner("setup", request, ENVIRONMENT);
     if (!outcome.ok) {

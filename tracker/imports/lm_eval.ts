@@ -70,6 +70,44 @@ function figuresOf(content: LmEvalResults, task: string): ForeignRun["measuremen
   });
 }
 
+/** What is evaluated alike: how many worked examples each task had. */
+function shotsOf({ content }: ResultsFile): Map<string, number | null> {
+  return new Map(
+    Object.keys(content.results).map((task) => [task, content["n-shot"][task] ?? null]),
+  );
+}
+
+/**
+ * Files of one model in runs, oldest first: those in which a task has other worked examples than
+ * before are another run, as neither figure replaces the other.
+ */
+function alike(files: readonly ResultsFile[]): ResultsFile[][] {
+  const runs: { shots: Map<string, number | null>; files: ResultsFile[] }[] = [];
+  for (const file of files) {
+    const shots = shotsOf(file);
+    const fits = runs.find((run) =>
+      [...shots].every(([task, count]) => !run.shots.has(task) || run.shots.get(task) === count)
+    );
+    if (fits === undefined) runs.push({ shots, files: [file] });
+    else {
+      fits.files.push(file);
+      for (const [task, count] of shots) fits.shots.set(task, count);
+    }
+  }
+  return runs.map((run) => run.files);
+}
+
+/** What tells a run from others of its model: a limit on the samples, or its worked examples. */
+function distinction(files: readonly ResultsFile[], others: boolean): string {
+  const limit = files[0]!.content.config["limit"] ?? null;
+  const shots = new Set(files.flatMap((file) => [...shotsOf(file).values()]));
+  const words = [
+    ...(limit === null ? [] : [`limit ${limit}`]),
+    ...(others ? [`${[...shots].map((count) => count ?? "unknown").join(", ")} shots`] : []),
+  ];
+  return words.join(", ");
+}
+
 /** Each task's newest file: a task that was evaluated again replaces what it said before. */
 function newestByTask(files: readonly ResultsFile[]): Map<string, ResultsFile> {
   return new Map(
@@ -89,6 +127,7 @@ function isoTime(seconds: number | null): string | null {
 async function runOf(
   files: readonly ResultsFile[],
   study: { study_id: string; study_name: string },
+  apart: string,
 ): Promise<ForeignRun> {
   const [oldest, newest] = [files[0]!, files.at(-1)!];
   const tasks = newestByTask(files);
@@ -96,12 +135,13 @@ async function runOf(
     [...tasks].map(([task, file]) => readTaskSamples(file, task)),
   );
   const { content } = newest;
-  const identity = [newest.model, JSON.stringify(modelArgs(content.config["model_args"]))];
+  const args = JSON.stringify(modelArgs(content.config["model_args"]));
+  const identity = [newest.model, args, ...(apart === "" ? [] : [apart])];
   return {
     ...study,
     source_id: shortHash([...identity, oldest.content.date ?? oldest.date_id].join("\n"), 12),
     number: null,
-    name: newest.model,
+    name: apart === "" ? newest.model : `${newest.model} (${apart})`,
     parent_id: null,
     state: "completed",
     failure_message: null,
@@ -118,7 +158,10 @@ async function runOf(
   };
 }
 
-/** The runs of an lm-eval results folder: one a model and its arguments, with all their tasks. */
+/**
+ * The runs of an lm-eval results folder: one a model and its arguments, with all their tasks; evaluations
+ * with a limit, or of one task with other worked examples, are runs of their own.
+ */
 export async function* lmEvalRuns(directory: string): AsyncGenerator<ForeignRun> {
   const files = await findResults(directory);
   const study_name = basename(resolve(directory));
@@ -126,7 +169,14 @@ export async function* lmEvalRuns(directory: string): AsyncGenerator<ForeignRun>
   const study = { study_name, study_id: studyId("lm-eval", study_name, `${study_name}\n${first}`) };
   const models = Map.groupBy(
     files,
-    ({ model, content }) => JSON.stringify([model, modelArgs(content.config["model_args"])]),
+    ({ model, content: { config } }) =>
+      JSON.stringify([model, modelArgs(config["model_args"]), config["limit"] ?? null]),
   );
-  for (const group of models.values()) yield await runOf(group, study);
+  for (const group of models.values()) {
+    const runs = alike(group);
+    // The first keeps the name that it had before there was another.
+    for (const [at, files] of runs.entries()) {
+      yield await runOf(files, study, distinction(files, at > 0));
+    }
+  }
 }

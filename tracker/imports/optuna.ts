@@ -1,5 +1,6 @@
 import { type ImportedRun, unknownName, UsageError } from "../../core/mod.ts";
-import { type ForeignRun, UNSAID } from "./import_runs.ts";
+import { reasonOf } from "./foreign_values.ts";
+import { type Foreign, type ForeignRun, UNSAID } from "./import_runs.ts";
 import { listStudies, openOptuna, readStudy } from "./optuna_file.ts";
 import { attributeText, readParam, storedNumber } from "./optuna_values.ts";
 import { shortHash, studyId } from "./study_id.ts";
@@ -27,10 +28,10 @@ type Trial = Study["trials"][number];
 function measurementsOf({ measured, objectives }: Study, { trial_id }: Trial) {
   return (measured.get(trial_id) ?? []).map(({ place, value, kind }) => ({
     ...UNSAID,
-    metric: objectives[place]?.metric ?? `values_${place}`,
+    metric: objectives[Number(place)]?.metric ?? `values_${place}`,
     value: storedNumber(value, kind),
-    direction: objectives[place]?.direction ?? null,
-    objective: place,
+    direction: objectives[Number(place)]?.direction ?? null,
+    objective: Number(place),
   }));
 }
 
@@ -61,14 +62,14 @@ function failureOf({ attributes }: Study, { trial_id }: Trial): string | null {
   return reason === undefined ? null : attributeText(reason.value_json);
 }
 
-function* runsOf(study: Study, study_name: string, utc: boolean): Generator<ForeignRun> {
+function* runsOf(study: Study, study_name: string, utc: boolean): Generator<Foreign> {
   // A study has no identity of its own: its name and its first moment are kept wherever it is copied.
   const starts = study.trials.flatMap(({ datetime_start }) => datetime_start ?? []).sort();
   const identity = `${study_name}\n${starts[0] ?? ""}`;
-  for (const trial of study.trials) {
+  const runOf = (trial: Trial): ForeignRun => {
     const { number, state } = trial;
     const params = study.params.get(trial.trial_id) ?? [];
-    yield {
+    return {
       source_id: `${shortHash(identity, 12)}/${number}`,
       study_id: studyId("optuna", study_name, identity),
       study_name,
@@ -86,6 +87,14 @@ function* runsOf(study: Study, study_name: string, utc: boolean): Generator<Fore
       series: seriesOf(study, trial),
       tags: tagsOf(study, trial),
     };
+  };
+  for (const trial of study.trials) {
+    try {
+      yield runOf(trial);
+    } catch (error) {
+      const what = `trial ${trial.number} of the study ${study_name}`;
+      yield { left_out: { what, why: reasonOf(error) } };
+    }
   }
 }
 
@@ -93,7 +102,7 @@ function* runsOf(study: Study, study_name: string, utc: boolean): Generator<Fore
  * The trials of an Optuna file, of one study where it is named. The file is only read; trials that
  * wait to be run are left for a later import.
  */
-export function* optunaRuns(path: string, name?: string): Generator<ForeignRun> {
+export function* optunaRuns(path: string, name?: string): Generator<Foreign> {
   const { database, library_version } = openOptuna(path);
   try {
     const studies = listStudies(database);

@@ -1,33 +1,42 @@
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { UsageError } from "../../core/mod.ts";
+import { wholeNumber } from "./foreign_values.ts";
+import { requireFile } from "../storage/plain_file.ts";
 import { attributeText } from "./optuna_values.ts";
 
 /** Version of Optuna's tables that is read: that of Optuna 3.0 to 5. */
 const SCHEMA = 12;
 
+/** A number of SQLite's that a double holds, also where it is none or has no end. */
+const Double = z.custom<number | bigint>((value) => /^(number|bigint)$/.test(typeof value))
+  .transform(Number);
+const Whole = Double;
+/** One whose every digit counts. */
+const Exact = z.union([z.int(), z.bigint()]).transform(wholeNumber);
+
 const Trial = z.object({
-  trial_id: z.number(),
-  number: z.number(),
+  trial_id: Whole,
+  number: Whole,
   state: z.string(),
   datetime_start: z.string().nullable(),
   datetime_complete: z.string().nullable(),
 });
 const Param = z.object({
-  trial_id: z.number(),
+  trial_id: Whole,
   param_name: z.string(),
-  param_value: z.number(),
+  param_value: Whole,
   distribution_json: z.string(),
 });
 const Value = z.object({
-  trial_id: z.number(),
-  place: z.number(),
-  value: z.number().nullable(),
+  trial_id: Whole,
+  place: Exact,
+  value: Double.nullable(),
   kind: z.string(),
 });
-const Attribute = z.object({ trial_id: z.number(), key: z.string(), value_json: z.string() });
-const Study = z.object({ study_id: z.number(), study_name: z.string() });
-const Objective = z.object({ direction: z.enum(["MAXIMIZE", "MINIMIZE"]), objective: z.number() });
+const Attribute = z.object({ trial_id: Whole, key: z.string(), value_json: z.string() });
+const Study = z.object({ study_id: Whole, study_name: z.string() });
+const Objective = z.object({ direction: z.enum(["MAXIMIZE", "MINIMIZE"]), objective: Whole });
 
 function rowsOf<Row>(
   database: DatabaseSync,
@@ -35,7 +44,9 @@ function rowsOf<Row>(
   sql: string,
   ...values: (string | number)[]
 ): Row[] {
-  return z.array(row).parse(database.prepare(sql).all(...values));
+  const statement = database.prepare(sql);
+  statement.setReadBigInts(true);
+  return z.array(row).parse(statement.all(...values));
 }
 
 function byTrial<Row extends { trial_id: number }>(rows: readonly Row[]): Map<number, Row[]> {
@@ -43,6 +54,7 @@ function byTrial<Row extends { trial_id: number }>(rows: readonly Row[]): Map<nu
 }
 
 function openFile(path: string): DatabaseSync {
+  requireFile(path);
   try {
     const database = new DatabaseSync(path, { readOnly: true });
     database.prepare("SELECT count(*) FROM sqlite_master").get(); // reads the file's header
@@ -56,7 +68,7 @@ function openFile(path: string): DatabaseSync {
 
 /** Optuna's version; refuses a file that is none of its, or of tables that are not known. */
 function checkSchema(database: DatabaseSync, path: string): string {
-  const Version = z.object({ schema_version: z.number(), library_version: z.string() });
+  const Version = z.object({ schema_version: Whole, library_version: z.string() });
   let version: z.infer<typeof Version> | undefined;
   try {
     [version] = rowsOf(

@@ -1,5 +1,7 @@
 import { z } from "zod";
 import type { ImportedParam } from "../../core/mod.ts";
+import { paramValue } from "./foreign_values.ts";
+import { parsePythonJson } from "./python_json.ts";
 
 /** How Optuna's tables write a number that SQLite cannot hold: NULL beside this word. */
 const SPECIAL: Readonly<Record<string, number>> = {
@@ -16,8 +18,6 @@ export function storedNumber(value: number | null, kind: string): number {
   return value;
 }
 
-const Choice = z.union([z.number(), z.string(), z.boolean(), z.null()]);
-
 /** Of Optuna 3 and later, and the older names that a file may still hold. */
 const Distribution = z.object({
   name: z.string(),
@@ -27,17 +27,22 @@ const Distribution = z.object({
     log: z.boolean().optional(),
     step: z.number().nullable().optional(),
     q: z.number().optional(),
-    choices: z.array(Choice).optional(),
+    choices: z.array(z.unknown()).optional(),
   }),
 });
 
+/** A choice as its distribution shows it. */
+function choiceText(choice: unknown): string {
+  return typeof choice === "number" ? String(choice) : JSON.stringify(choice);
+}
+
 /** A parameter with its value as it was suggested and its distribution in words. */
 export function readParam(param: string, stored: number, distribution_json: string): ImportedParam {
-  const { name, attributes } = Distribution.parse(JSON.parse(distribution_json));
+  const { name, attributes } = Distribution.parse(parsePythonJson(distribution_json));
   const { low, high, log, choices } = attributes;
   if (choices !== undefined) {
-    const value = choices[stored] ?? null;
-    const words = choices.map((choice) => JSON.stringify(choice)).join(", ");
+    const value = paramValue(choices[stored]);
+    const words = choices.map(choiceText).join(", ");
     return { param, value, distribution: `one of ${words}` };
   }
   const integer = name.startsWith("Int");
@@ -52,6 +57,6 @@ export function readParam(param: string, stored: number, distribution_json: stri
 
 /** A user's attribute as a tag: a text as it is, all else as JSON. */
 export function attributeText(value_json: string): string {
-  const value: unknown = JSON.parse(value_json);
+  const value: unknown = parsePythonJson(value_json);
   return typeof value === "string" ? value : value_json;
 }

@@ -184,6 +184,25 @@ function journalReads(
   };
 }
 
+/** What is asked of the index, in SQL. */
+function questions(
+  root: string,
+  database: Database,
+  current: <T extends { stale: string | null }>(work: () => Promise<T>) => Promise<T>,
+): Pick<Store, "query" | "wholeQuery" | "ask"> {
+  const once = (sql: string, limits?: QueryLimits) => current(() => query(database, sql, limits));
+  const wholeQuery = (sql: string, limits?: QueryLimits) => wholeAnswer(() => once(sql, limits));
+  return {
+    query: once,
+    wholeQuery,
+    async ask(sql, limits = {}) {
+      const { rows, stale } = await wholeQuery(sql, { maxRows: 1_000_000, ...limits });
+      if (stale === null) return rows;
+      throw new UsageError(`Cannot answer for the whole store ${root}: ${stale}`);
+    },
+  };
+}
+
 /**
  * Opens the store in a directory; `write` takes its lock and makes the directory where it is
  * missing. One writer at a time, any number of readers; `await using` closes it.
@@ -204,16 +223,10 @@ export async function openStore(
     return absolute;
   };
 
-  const wholeQuery = (sql: string, limits?: QueryLimits) =>
-    wholeAnswer(() => current(() => query(database, sql, limits)));
-  const ask = async (sql: string, limits: QueryLimits = {}) => {
-    const { rows, stale } = await wholeQuery(sql, { maxRows: 1_000_000, ...limits });
-    if (stale === null) return rows;
-    throw new UsageError(`Cannot answer for the whole store ${root}: ${stale}`);
-  };
   const current = writer === null
     ? <T>(work: () => Promise<T>) => work()
     : currentAnswers(writer.sink, end);
+  const { query: queried, wholeQuery, ask } = questions(root, database, current);
   const forWriting = (): NonNullable<Parts["writer"]> => {
     if (writer !== null) return writer;
     throw new Error(`Cannot record in ${root} as it was opened for reading`);
@@ -235,7 +248,7 @@ export async function openStore(
     flush: ({ wait_ms = 5_000 } = {}) => flushed(parts, wait_ms),
     ask,
     wholeQuery,
-    query: (sql, limits) => current(() => query(database, sql, limits)),
+    query: queried,
     series(key, { points = 1_000 } = {}) {
       checkPoints(key.metric, points);
       return current(() => database.series(key, points, READ_PATIENCE_MS));

@@ -68,6 +68,7 @@ Deno.test("importRuns() takes runs into their tables, and the same ones again ch
       updated: 0,
       unchanged: 0,
       study_ids: ["mlflow-exp-000000"],
+      left_out: [],
     });
     assert.deepEqual(await counts(store), [2, 6, 4, 6, 2]);
     const { journal_bytes } = await store.status();

@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { UsageError } from "../../../core/mod.ts";
 import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
-import { importRuns } from "../../../tracker/imports/import_runs.ts";
+import { importRuns, isRun } from "../../../tracker/imports/import_runs.ts";
 import { optunaRuns } from "../../../tracker/imports/optuna.ts";
 import { readParam } from "../../../tracker/imports/optuna_values.ts";
 import { openStore } from "../../../tracker/store/store.ts";
@@ -50,7 +50,7 @@ Deno.test("optunaRuns() gives what Optuna itself reads, and the store keeps it o
     const path = join(directory, "study.db");
     const told = (await made(path)).filter(({ state }) => state !== "WAITING");
     const before = await hashOf(path);
-    const runs = [...optunaRuns(path)];
+    const runs = [...optunaRuns(path)].filter(isRun);
     const number = (value: number | string) => Number(value); // "nan" and "inf" as Python says them
     const special = (value: number | string) =>
       value === "inf" ? Infinity : value === "nan" ? NaN : number(value);
@@ -122,23 +122,26 @@ Deno.test("optunaRuns() refuses what is no Optuna file, an unknown study, and ol
   inDirectory(async (directory) => {
     const text = join(directory, "text.db");
     await writeFile(text, "not a database, but long enough to look like a file".repeat(20));
-    assert.throws(() => [...optunaRuns(text)], /Cannot import .*text\.db .* SQLite file/);
+    assert.throws(
+      () => [...optunaRuns(text)].filter(isRun),
+      /Cannot import .*text\.db .* SQLite file/,
+    );
     assert.throws(() => [...optunaRuns(join(directory, "none.db"))], UsageError);
     const foreign = join(directory, "foreign.db");
     const database = new DatabaseSync(foreign);
     database.exec("CREATE TABLE version_info (a INT)");
-    assert.throws(() => [...optunaRuns(foreign)], /holds no study of Optuna's/);
+    assert.throws(() => [...optunaRuns(foreign)].filter(isRun), /holds no study of Optuna's/);
     database.exec(`DROP TABLE version_info;
       CREATE TABLE version_info (schema_version INT, library_version TEXT);
       INSERT INTO version_info VALUES (10, '2.4.0');
       CREATE TABLE studies (study_id INT, study_name TEXT);
       INSERT INTO studies VALUES (1, 'mine')`);
     assert.throws(
-      () => [...optunaRuns(foreign)],
+      () => [...optunaRuns(foreign)].filter(isRun),
       /version 10, not 12: run "optuna storage upgrade/,
     );
     database.exec("UPDATE version_info SET schema_version = 12");
-    assert.throws(() => [...optunaRuns(foreign, "mein")], /Unknown study "mein"/);
+    assert.throws(() => [...optunaRuns(foreign, "mein")].filter(isRun), /Unknown study "mein"/);
     database.close();
   }));
 

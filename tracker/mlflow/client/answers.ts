@@ -1,10 +1,14 @@
 import { z } from "zod";
+import { wholeNumber } from "../../imports/foreign_values.ts";
 
 /** int64: newer servers answer a number, older ones a text. */
-const Whole = z.union([z.int(), z.string().regex(/^-?\d+$/)]).transform(Number);
+const Digits = z.string().regex(/^-?\d+$/);
+const Whole = z.union([z.int(), Digits]).transform(Number);
+/** A step without a digit lost: a text where a double cannot hold it. */
+const Step = z.union([z.int(), Digits]).transform(wholeNumber);
 
 /** A double as MLflow's JSON has it: NaN and the infinities are texts. */
-export const WireNumber = z.union([z.number(), z.literal(["NaN", "Infinity", "-Infinity"])])
+export const WireNumber = z.union([z.number(), Digits, z.literal(["NaN", "Infinity", "-Infinity"])])
   .transform(Number);
 
 /** What stands for a number in a request: JSON has no NaN and no infinity. */
@@ -16,7 +20,7 @@ export const MetricPoint = z.object({
   key: z.string(),
   value: WireNumber.default(0), // protobuf's JSON may leave out what is zero
   timestamp: Whole.default(0),
-  step: Whole.default(0),
+  step: Step.default(0),
 });
 export type MetricPoint = z.infer<typeof MetricPoint>;
 

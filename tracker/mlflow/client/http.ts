@@ -117,7 +117,7 @@ export function openCaller(connection: Connection, patience: Patience = PATIENCE
       });
       answered = true;
       const text = await readAnswer(response, patience.timeout_ms);
-      const parsed = answer.safeParse(text === "" ? {} : JSON.parse(text));
+      const parsed = answer.safeParse(text === "" ? {} : parseExactly(text));
       if (parsed.success) return parsed.data;
       const issue = parsed.error.issues[0];
       throw new MlflowError(
@@ -198,6 +198,16 @@ function causeOf(error: Error): string {
   if (certificate !== undefined) return certificate;
   // Deno repeats the address, which may hold a user's name.
   return said.replace(/^error sending request for url \([^)]*\):? ?/, "") || "no connection";
+}
+
+/** JSON in which whole numbers that a double would round are texts. */
+function parseExactly(text: string): unknown {
+  const exact = (_key: string, value: unknown, context?: { source?: string }) => {
+    if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
+    const source = context?.source ?? "";
+    return /^-?\d+$/.test(source) ? source : value;
+  };
+  return JSON.parse(text, exact);
 }
 
 function jsonOrNull(text: string): unknown {

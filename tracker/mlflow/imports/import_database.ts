@@ -1,8 +1,9 @@
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { unknownName, UsageError } from "../../../core/mod.ts";
-import type { ForeignRun } from "../../imports/import_runs.ts";
-import { foreignRun, type History } from "./import_run.ts";
+import { wholeNumber } from "../../imports/foreign_values.ts";
+import type { Foreign } from "../../imports/import_runs.ts";
+import { type ForeignExperiment, foreignRun, type History, orLeftOut } from "./import_run.ts";
 
 const Experiment = z.object({
   experiment_id: z.int().transform(String),
@@ -21,12 +22,15 @@ const PairRow = z.object({
   key: z.string(),
   value: z.string().nullable().transform((text) => text ?? ""),
 });
+/** Whole numbers are read without a digit lost. */
+const Exact = z.union([z.int(), z.bigint()]).transform(wholeNumber);
 const MetricRow = z.object({
   key: z.string(),
-  value: z.number(),
-  timestamp: z.int(),
-  step: z.int(),
-  is_nan: z.union([z.literal(0), z.literal(1)]),
+  value: z.custom<number | bigint>((value) => /^(number|bigint)$/.test(typeof value))
+    .transform(Number),
+  timestamp: Exact.transform(Number),
+  step: Exact,
+  is_nan: Exact.pipe(z.literal([0, 1])),
 });
 
 function open(path: string): DatabaseSync {
@@ -51,7 +55,7 @@ function hasColumn(database: DatabaseSync, table: string, column: string): boole
 
 /** Points by metric. The largest double stands for infinity: the store has no other way. */
 function historiesOf(rows: readonly z.infer<typeof MetricRow>[]): History[] {
-  const histories = new Map<string, { value: number; timestamp: number; step: number }[]>();
+  const histories = new Map<string, History["points"][number][]>();
   for (const { key, value, timestamp, step, is_nan } of rows) {
     const points = histories.get(key) ?? [];
     histories.set(key, points);
@@ -69,7 +73,7 @@ function historiesOf(rows: readonly z.infer<typeof MetricRow>[]): History[] {
 export function* databaseRuns(
   path: string,
   experiment_name: string | undefined,
-): Generator<ForeignRun> {
+): Generator<Foreign> {
   using database = open(path);
   const created = hasColumn(database, "experiments", "creation_time") ? "creation_time" : "NULL";
   const experiments = database.prepare(
@@ -93,17 +97,21 @@ export function* databaseRuns(
   const metrics = database.prepare(
     "SELECT key, value, timestamp, step, is_nan FROM metrics WHERE run_uuid = ? ORDER BY key",
   );
+  metrics.setReadBigInts(true);
+  const read = (experiment: ForeignExperiment, row: unknown) => {
+    const run = RunRow.parse(row);
+    return foreignRun(experiment, {
+      ...run,
+      name: run.name ?? "",
+      status: run.status ?? "RUNNING",
+      params: of("params", run.run_id),
+      tags: of("tags", run.run_id),
+      histories: historiesOf(metrics.all(run.run_id).map((one) => MetricRow.parse(one))),
+    });
+  };
   for (const experiment of chosen) {
     for (const row of runs.all(Number(experiment.experiment_id))) {
-      const run = RunRow.parse(row);
-      yield foreignRun(experiment, {
-        ...run,
-        name: run.name ?? "",
-        status: run.status ?? "RUNNING",
-        params: of("params", run.run_id),
-        tags: of("tags", run.run_id),
-        histories: historiesOf(metrics.all(run.run_id).map((one) => MetricRow.parse(one))),
-      });
+      yield orLeftOut(String(row["run_id"]), () => read(experiment, row));
     }
   }
 }

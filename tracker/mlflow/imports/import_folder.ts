@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
 import { unknownName, UsageError } from "../../../core/mod.ts";
-import type { ForeignRun } from "../../imports/import_runs.ts";
-import { type ForeignExperiment, foreignRun, type History } from "./import_run.ts";
+import { wholeNumber } from "../../imports/foreign_values.ts";
+import type { Foreign, ForeignRun } from "../../imports/import_runs.ts";
+import { type ForeignExperiment, foreignRun, type History, orLeftOut } from "./import_run.ts";
 
 /** A folder's `meta.yaml`; ids that are all digits may be read as numbers. */
 const Id = z.union([z.string(), z.int()]).transform(String);
@@ -93,8 +94,8 @@ function pythonNumber(text: string): number {
 function historyOf(path: string, { key, text }: { key: string; text: string }): History {
   const points = text.split("\n").filter((line) => line.trim() !== "").map((line, i) => {
     const [time = "", value = "", step = "0"] = line.trim().split(/\s+/);
-    const point = { timestamp: Number(time), value: pythonNumber(value), step: Number(step) };
-    const wrong = !Number.isFinite(point.timestamp) || !Number.isInteger(point.step) ||
+    const point = { timestamp: Number(time), value: pythonNumber(value), step: wholeNumber(step) };
+    const wrong = !Number.isFinite(point.timestamp) || !/^-?\d+$/.test(step) ||
       Number.isNaN(point.value) && !/^[+-]?nan$/i.test(value);
     if (!wrong) return point;
     throw new UsageError(
@@ -127,7 +128,7 @@ function readRun(experiment: ForeignExperiment, folder: string, name: string): F
 export function* folderRuns(
   root: string,
   experiment_name: string | undefined,
-): Generator<ForeignRun> {
+): Generator<Foreign> {
   const found = entries(root, "folder").filter((name) => !name.startsWith(".")).flatMap((name) => {
     const meta = readMeta(join(root, name), ExperimentMeta.partial({ experiment_id: true }));
     if (meta === null || meta.lifecycle_stage !== "active") return [];
@@ -148,7 +149,8 @@ export function* folderRuns(
   }
   for (const { folder, meta } of chosen) {
     for (const name of entries(folder, "folder")) {
-      const run = readRun(meta, join(folder, name), name);
+      const read = () => readRun(meta, join(folder, name), name);
+      const run = orLeftOut(join(folder, name), read);
       if (run !== null) yield run;
     }
   }

@@ -1,4 +1,6 @@
-import { type ForeignRun, UNSAID } from "../../imports/import_runs.ts";
+import type { ImportedStep } from "../../../core/mod.ts";
+import { byStep, reasonOf } from "../../imports/foreign_values.ts";
+import { type Foreign, type ForeignRun, type LeftOut, UNSAID } from "../../imports/import_runs.ts";
 import { studyId } from "../../imports/study_id.ts";
 import { RunStatus } from "../client/answers.ts";
 
@@ -14,7 +16,7 @@ export interface ForeignExperiment {
 /** A metric's history, in any order. */
 export interface History {
   readonly metric: string;
-  readonly points: readonly { value: number; timestamp: number; step: number }[];
+  readonly points: readonly { value: number; timestamp: number; step: ImportedStep }[];
 }
 
 /** A run as each of MLflow's stores tells it. Times are milliseconds since 1970. */
@@ -45,7 +47,7 @@ function moment(ms: number | null): string | null {
 function inOrder({ points }: History): History["points"] {
   const rank = (value: number) => Number.isNaN(value) ? Infinity : value;
   return [...points].sort((a, b) =>
-    a.step - b.step || a.timestamp - b.timestamp || (rank(a.value) < rank(b.value) ? -1 : 1)
+    byStep(a.step, b.step) || a.timestamp - b.timestamp || (rank(a.value) < rank(b.value) ? -1 : 1)
   );
 }
 
@@ -53,14 +55,29 @@ function measurementOf(metric: string, value: number): ForeignRun["measurements"
   return { ...UNSAID, metric, value };
 }
 
+/** The latest moment that the store holds, in milliseconds since 1970. */
+const MOST_MS = 8.64e15;
+
+const hasMoments = (points: History["points"]) =>
+  points.every(({ timestamp }) => Math.abs(timestamp) <= MOST_MS);
+
 function seriesOf(metric: string, points: History["points"]): ForeignRun["series"] {
   if (points.length < 2 && points[0]?.step === 0) return []; // the measurement says it all
   return [{
     metric,
     steps: points.map(({ step }) => step),
     values: points.map(({ value }) => value),
-    times: points.map(({ timestamp }) => timestamp),
+    times: hasMoments(points) ? points.map(({ timestamp }) => timestamp) : null,
   }];
+}
+
+/** Metrics whose times are no moments, such as nanoseconds: their points come without them. */
+function withoutTimes(name: string, histories: readonly History[]): LeftOut[] {
+  return histories.filter(({ points }) => !hasMoments(points)).map(({ metric, points }) => ({
+    what: `times of ${metric} in the run ${name}`,
+    why: `${points.find(({ timestamp }) => Math.abs(timestamp) > MOST_MS)?.timestamp} is no ` +
+      "moment in milliseconds since 1970",
+  }));
 }
 
 /** A run for the store. Params stay the texts that MLflow keeps; what it does not say is null. */
@@ -88,5 +105,18 @@ export function foreignRun(experiment: ForeignExperiment, run: MlflowRun): Forei
     ),
     series: histories.flatMap(({ metric, points }) => seriesOf(metric, points)),
     tags,
+    left_out: withoutTimes(run.name || run.run_id, histories),
   };
+}
+
+/** A run, or why it cannot be taken over: the others come all the same. */
+export function orLeftOut<Run extends ForeignRun | null>(
+  name: string,
+  read: () => Run,
+): Run | Exclude<Foreign, ForeignRun> {
+  try {
+    return read();
+  } catch (error) {
+    return { left_out: { what: `the run ${name}`, why: reasonOf(error) } };
+  }
 }

@@ -21,13 +21,7 @@ import {
   type DuckDBValue,
 } from "@duckdb/node-api";
 import { nestedText, scalarText, shortest } from "./nested_text.ts";
-import type { Value } from "./result.ts";
-
-/**
- * What a value becomes: for a program (times are dates), for a cell of text (all but numbers as DuckDB
- * writes it), or for JSON (nested as it is, its leaves as DuckDB writes them).
- */
-export type ValueForm = "program" | "text" | "json";
+import type { Value, ValueForm } from "./result.ts";
 
 /** The latest and the earliest moment that a Date holds, in milliseconds. */
 const MOST_MS = 8.64e15;

@@ -1,4 +1,8 @@
-import type { ValueForm } from "./duckdb_values.ts";
+/**
+ * What a value becomes: for a program (times are dates), for a cell of text (all but numbers as DuckDB
+ * writes it), or for JSON (nested as it is, its leaves as DuckDB writes them).
+ */
+export type ValueForm = "program" | "text" | "json";
 
 /**
  * A value of a row: numbers are numbers, also NaN; those with more digits than a double holds are

@@ -178,7 +178,7 @@ async function readColumns(connection: DuckDBConnection, table: string): Promise
 function appendCell(appender: DuckDBAppender, cell: Cell, { type, kind }: Column): void {
   if (cell === null) appender.appendNull();
   else if (cell instanceof Date) appender.appendTimestamp(timestamp(cell));
-  else if (kind === "BIGINT") appender.appendBigInt(BigInt(cell as number)); // schema: int
+  else if (kind === "BIGINT") appender.appendBigInt(BigInt(cell as number | string)); // schema: int
   else if (kind === "DOUBLE") appender.appendDouble(cell as number);
   else if (kind === "VARCHAR") appender.appendVarchar(cell as string);
   else if (kind === "BOOLEAN") appender.appendBoolean(cell as boolean);

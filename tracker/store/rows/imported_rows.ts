@@ -9,6 +9,13 @@ const TABLES = [
   "imported_tags",
 ] as const;
 
+/** The latest moment that a Date holds, in milliseconds. */
+const MOST_MS = 8.64e15;
+
+function momentOf(ms: number): Date | null {
+  return Math.abs(ms) <= MOST_MS ? new Date(ms) : null;
+}
+
 function seriesRows({ series, ...run }: RunImported): Row[] {
   const { source, source_id, study_id, trial_id } = run;
   return series.flatMap(({ metric, steps, values, times }) =>
@@ -20,7 +27,7 @@ function seriesRows({ series, ...run }: RunImported): Row[] {
       metric,
       step,
       value: values[i]!,
-      happened_at: times === null ? null : new Date(times[i]!),
+      happened_at: times === null ? null : momentOf(times[i]!),
     }))
   );
 }
