@@ -39,6 +39,12 @@ export function choicesOf(plan: StagesPlan): Assumption[] {
       retry,
       "§3.2 ends the run at a critical failure, the program tries once more: false ends it",
     ),
+    choice(
+      "critical.ships",
+      plan.critical.ships,
+      "§6.3 gives back the original after a critical failure, §3.3 and the program what had passed: " +
+        "the stricter one is the default; ships: passed for the other",
+    ),
     ...chaos === null ? [] : [choice(
       "edge_of_chaos.fails",
       chaos.fails,
@@ -57,6 +63,12 @@ export function choicesOf(plan: StagesPlan): Assumption[] {
       levels.minimum.bytes,
       "bytes of the requirement's own model of 100 MB; give a ratio for another",
     )],
+    choice(
+      "ships",
+      plan.ships,
+      "the requirement's table of fallbacks goes down from the smallest that passed, which with " +
+        "larger: passes need not be the last; ships: last takes that",
+    ),
     choice(
       "larger",
       plan.larger,

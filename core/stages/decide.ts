@@ -109,7 +109,8 @@ export async function decideAttempt(
   }
   const why = faultsOf(attempted);
   const retry = retryOf(run, attempt, attempted);
-  const sound = await soundStanding(run);
+  const ended = verdict === "critical" && !retry.again;
+  const sound = await soundStanding(run, ended ? afterCritical(run) : run.ladder);
   const back = {
     from_artifact: artifact?.artifact_id ?? null,
     to_artifact: sound.standing?.artifact.artifact_id ?? null,
@@ -123,16 +124,25 @@ export async function decideAttempt(
   const ends = verdict === "critical" || stage.when_failed === "end" || sound.standing === null;
   const decision = verdict === "critical" ? "abort" : ends ? "roll_back" : "skip";
   const again = sound.broken === null ? `${retry.why}; ` : "";
-  await decide(decision, `${why}; ${again}${sound.told}`, back);
+  const left = ended && run.ladder.length > 1
+    ? `; ${run.plan.critical.ships} is what critical.ships says is shipped then`
+    : "";
+  await decide(decision, `${why}; ${again}${sound.told}${left}`, back);
   return { then: ends ? "end" : "next", standing: null, down_to };
 }
 
-/** The highest rung of the ladder whose files are those that were measured; null: none is. */
+/** The rungs of which one may be shipped after a critical failure. */
+export function afterCritical({ plan, ladder }: Run): readonly Standing[] {
+  return plan.critical.ships === "original" ? ladder.slice(0, 1) : ladder;
+}
+
+/** The highest of these rungs whose files are those that were measured; null: none is. */
 async function soundStanding(
   run: Run,
+  rungs: readonly Standing[],
 ): Promise<{ standing: Standing | null; broken: string | null; told: string }> {
   let broken: string | null = null;
-  for (const standing of run.ladder.toReversed()) {
+  for (const standing of rungs.toReversed()) {
     const fault = await soundness(run, standing);
     if (fault !== null) {
       broken ??= fault;

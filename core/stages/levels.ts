@@ -65,12 +65,8 @@ export function unmet(
   return faults;
 }
 
-/** Whether what is shipped reaches the levels of success; a level without conditions has no row. */
-export function levelRows(
-  run: Run,
-  standing: Standing,
-  about: About,
-): Omit<StageDecision, "number">[] {
+/** Names of the levels that have conditions, each with those that a rung does not meet. */
+function levelsOf(run: Run, standing: Standing): { name: string; faults: string[] }[] {
   const judged = judgedOf(run, standing);
   return (["minimum", "stretch"] as const).flatMap((name) => {
     const level = run.plan.levels[name];
@@ -78,10 +74,26 @@ export function levelRows(
     const faults = judged === null
       ? ["it was not measured beside the original"]
       : unmet(level, run, standing, judged);
+    return [{ name, faults }];
+  });
+}
+
+/** How many levels of success a rung of the ladder reaches. */
+export function levelsReached(run: Run, standing: Standing): number {
+  return levelsOf(run, standing).filter(({ faults }) => faults.length === 0).length;
+}
+
+/** Whether what is shipped reaches the levels of success; a level without conditions has no row. */
+export function levelRows(
+  run: Run,
+  standing: Standing,
+  about: About,
+): Omit<StageDecision, "number">[] {
+  return levelsOf(run, standing).map(({ name, faults }) => {
     const decision = faults.length === 0 ? "passed" as const : "failed" as const;
     const reason = faults.length === 0
       ? `every condition of the ${name} level is met`
       : `the ${name} level is not reached: ${faults.join("; ")}`;
-    return [saidRow(about, { about: "level", subject: name, decision, reason })];
+    return saidRow(about, { about: "level", subject: name, decision, reason });
   });
 }

@@ -77,6 +77,9 @@ const Critical = z.strictObject({
     .describe("loss of these together above this"),
   ethics: share.default(0.5).describe("a rule's score below this"),
   retry: z.boolean().default(false).describe("whether such a stage is tried again all the same"),
+  ships: z.enum(["original", "passed"]).default("original").describe(
+    "what a run that ends by one ships: the original, or the best of the stages that had passed",
+  ),
 });
 
 /** A staged run: stages in their order, each gated on retention beside a baseline measured once. */
@@ -119,6 +122,10 @@ export const StagesPlan = z.strictObject({
   }).refine(({ first, most }) => first <= most, "first is above most").prefault({}),
   larger: z.enum(["fails", "passes"]).default("fails").describe(
     "what becomes of a stage whose files are larger than its parent's",
+  ),
+  ships: z.enum(["best", "last"]).default("best").describe(
+    "of the stages that passed: the one that reaches the higher level of success, of those the one " +
+      "of fewest bytes, of those the last; or the last, whatever it reaches",
   ),
   price_per_hour: z.number().min(0).optional().describe("of this machine, for the forecast"),
   currency: z.string().max(8).default("USD"),

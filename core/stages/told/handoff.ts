@@ -121,7 +121,7 @@ function hardwareOf(
 function faultsOf(ledger: readonly StageDecision[], shipped: StageDecision): string[] {
   const minimum = ledger.find(({ about, subject }) => about === "level" && subject === "minimum");
   return [
-    ...shipped.stage_index < 0 ? ["no stage passed: it is the original"] : [],
+    ...shipped.stage_index < 0 ? [`it is the original: ${shipped.reason}`] : [],
     ...minimum?.decision === "failed" ? [minimum.reason] : [],
   ];
 }

@@ -92,7 +92,7 @@ const larger: StagesOptions["made"] = (artifact, parent, { params }) =>
 
 Deno.test("a file that is larger than its parent's fails, unless the document lets it pass", async () => {
   await secondFails({ made: larger }, /more than its parent's .* ratios do not multiply/);
-  const w = stagesWorld({ larger: "passes" }, { loss: () => 0, made: larger });
+  const w = stagesWorld({ larger: "passes", ships: "last" }, { loss: () => 0, made: larger });
   await runWorld(w);
   assert.equal(story(w).at(-1), "second 0 ship");
   const size = ledgerOf(w).findLast(({ about }) => about === "size")!;

@@ -1,7 +1,15 @@
 /** A staged run: gates, retries, roll back, and the ladder, by the ledger that it leaves. */
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/mod.ts";
-import { ledgerOf, round, runWorld, shipped, stagesWorld, story } from "./stages_world.ts";
+import {
+  ledgerOf,
+  round,
+  runWorld,
+  shipped,
+  type StagesOptions,
+  stagesWorld,
+  story,
+} from "./stages_world.ts";
 
 Deno.test("stages that pass are climbed in their order, and the last of them is shipped", async () => {
   const w = stagesWorld({}, { loss: () => 0 });
@@ -93,12 +101,49 @@ Deno.test("a stage that may be left out is skipped, and the next is applied to w
 Deno.test("a critical failure ends the run at once, without the retry that is declared", async () => {
   const w = stagesWorld(adjusting(4), { loss: (bits) => bits === 2 ? 0.6 : 0 });
   await runWorld(w);
-  assert.deepEqual(story(w), ["first 1 advance", "second 1 abort", "first 0 ship"]);
+  assert.deepEqual(story(w), ["first 1 advance", "second 1 abort", "original 0 ship"]);
   const again = stagesWorld({ ...adjusting(4), critical: { retry: true } }, {
     loss: (bits) => bits === 2 ? 0.6 : 0,
   });
   await runWorld(again);
   assert.equal(story(again)[2], "second 2 advance");
+});
+
+Deno.test("a critical failure gives back the original, or what had passed where the document says so", async () => {
+  const options = { loss: (bits: number) => bits === 2 ? 0.6 : 0 };
+  const strict = stagesWorld(adjusting(4), options);
+  const { message } = await runWorld(strict);
+  assert.equal(shipped(strict), "base");
+  assert.match(message, /A critical failure of second .* though first \(study\/t01\) had passed/);
+  const abort = ledgerOf(strict).find(({ decision }) => decision === "abort")!;
+  assert.equal(abort.to_artifact, "base");
+  assert.match(abort.reason, /original is what critical\.ships says is shipped then$/);
+  const kept = stagesWorld({ ...adjusting(4), critical: { ships: "passed" } }, options);
+  await runWorld(kept);
+  const first = ledgerOf(kept).find(({ decision }) => decision === "advance")!;
+  assert.equal(shipped(kept), first.to_artifact);
+});
+
+Deno.test("the best that passed is shipped, not the last: by levels of success, then by bytes", async () => {
+  const grown: StagesOptions["made"] = (artifact, parent, { params }) =>
+    params["bits"] === 4 ? { ...artifact, size_bytes: parent.size_bytes + 1 } : artifact;
+  const options = { loss: () => 0, made: grown };
+  const w = stagesWorld({ larger: "passes" }, options);
+  await runWorld(w);
+  assert.deepEqual(story(w).slice(1), ["second 1 advance", "first 0 ship"]);
+  assert.match(
+    ledgerOf(w).at(-1)!.reason,
+    /second passed later and has \d+ bytes in place of \d+$/,
+  );
+  const last = stagesWorld({ larger: "passes", ships: "last" }, options);
+  await runWorld(last);
+  assert.equal(story(last).at(-1), "second 0 ship");
+  const loss = (bits: number) => bits === 4 ? 0.02 : 0;
+  const stages = [8, 4].map((bits) => ({ name: `at_${bits}`, actions: [round(bits)], core: 0.5 }));
+  const levelled = stagesWorld({ stages, levels: { minimum: { core: 0.999 } } }, { loss });
+  await runWorld(levelled);
+  assert.equal(story(levelled).at(-1), "at_8 0 ship", "the smaller one misses the level");
+  assert.match(ledgerOf(levelled).at(-1)!.reason, /reaches 0 levels of success in place of 1$/);
 });
 
 Deno.test("an undecided gate takes more samples to the cap, then decides by the estimate", async () => {
@@ -151,7 +196,9 @@ Deno.test("what the requirement says in two ways is said to be chosen", async ()
     "stages.against",
     "stages.core",
     "stages.critical.retry",
+    "stages.critical.ships",
     "stages.edge_of_chaos.fails",
+    "stages.ships",
     "stages.larger",
   ]);
 });

@@ -134,7 +134,10 @@ Deno.test("the handoff has every field of the requirement, and says what is behi
   const kept = handoffOf({
     ...{ study_id: STUDY, plan, ledger: shippedOriginal, trials, artifacts, facts: opened.facts },
   })!;
-  assert.deepEqual(kept.not_ready_because[0], "no stage passed: it is the original");
+  assert.deepEqual(
+    kept.not_ready_because[0],
+    `it is the original: ${shippedOriginal.find(({ decision }) => decision === "ship")!.reason}`,
+  );
 });
 
 Deno.test("sizes are of what is on disk, beside what was expected and why it cannot be", () => {
