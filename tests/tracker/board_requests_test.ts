@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { type Operation, OPERATIONS } from "../../tracker/board/api/operations.ts";
 import { openStore } from "../../tracker/store/store.ts";
+import type { StartStudy } from "../../tracker/board/queue.ts";
 import { startBoard } from "../../tracker/board/server.ts";
 import { heldStudies, type TestBoard, testBoard } from "../fixtures/stores/board.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
@@ -137,6 +138,7 @@ async function badInputIsSaid(test: TestBoard): Promise<void> {
     ["/compare?study=a&study=b&study=c", {}, 400, /Cannot compare 3 studies: mark two/],
     ["/api/query", sql("DELETE FROM trials"), 400, /must only read/],
     ["/api/query", sql("SELECT 1; SELECT 2"), 400, /must be one statement: found 2/],
+    ["/api/query", sql("SELECT 1\0 FROM nowhere"), 400, /holds a null byte at character 9/],
     ["/api/query", sql("SELECT * FROM read_csv('/etc/passwd')"), 400, /./],
     ["/api/query", sql("SELECT $n"), 400, /parameters are \$n: values were given for none/],
     ["/api/query", post("{"), 400, /Cannot read the body as JSON/],
@@ -251,4 +253,64 @@ Deno.test("A board over an empty store takes studies, one at a time, and stops t
     assert.match(await Deno.readTextFile(held[1]!.document), /tiny/);
     assert.deepEqual(await test.board.close(), []);
     assert.equal(held[1]!.stopped, 1);
+  }));
+
+/** The sentence with which a document is refused; fails where it is taken. */
+async function refusedDocument(test: TestBoard, document: object): Promise<string> {
+  const { status, body } = await test.json("/api/studies", {
+    method: "POST",
+    body: JSON.stringify({ model_name: "tiny", dataset: "tiny", ...document }),
+  });
+  assert.equal(status, 400, JSON.stringify([document, body]));
+  return (body as { error: string }).error;
+}
+
+Deno.test("A board refuses a study that cannot begin, as the command line does, and keeps no trace of it", () =>
+  inDirectory(async (root) => {
+    const { start, held } = heldStudies();
+    await using test = testBoard(root, [join(root, "empty")], start);
+    const broken = join(root, "broken.jsonl");
+    await Deno.writeTextFile(broken, '{"prompt": "a"}\n');
+    await Deno.mkdir(join(root, "folder"));
+    const cases: [object, RegExp][] = [
+      [{ dataset: "nofile.jsonl" }, /Cannot read the dataset nofile.jsonl: there is no such file/],
+      [{ dataset: broken }, /Cannot read line 1 of .*broken.jsonl as .* it has no "answer"/],
+      [{ model_name: `${root}/none` }, /Cannot find the model .*none: there is no such file/],
+      [{ model_name: `${root}/folder` }, /Cannot use .*folder as a model: it has no config.json/],
+      [{ student: "./none.gguf" }, /Cannot find the model .\/none.gguf/],
+      [{ methods: ["rtm"] }, /Unknown method "rtm"\. Did you mean "rtn"/],
+      [{ runtime: "onix" }, /Unknown runtime "onix"/],
+      [{ calibration_data: "nofile.jsonl" }, /Cannot calibrate on nofile.jsonl/],
+    ];
+    for (const [document, sentence] of cases) {
+      assert.match(await refusedDocument(test, document), sentence);
+    }
+    assert.deepEqual(held, []);
+    assert.deepEqual((await test.json("/api/studies")).body, []);
+  }));
+
+Deno.test("A submitted study that ended before it recorded anything stays listed with its last words", () =>
+  inDirectory(async (root) => {
+    const start: StartStudy = (_document, _store, say) => {
+      say("reading the model");
+      say("pare: Cannot go on as the hub is down");
+      return { done: Promise.resolve(2), stop: () => {} };
+    };
+    await using test = testBoard(root, [join(root, "empty")], start);
+    const body = JSON.stringify({ model_name: "tiny", dataset: "tiny" });
+    await test.json("/api/studies", { method: "POST", body });
+    const { body: lines } = await test.json("/api/studies");
+    const [line] = (OPERATIONS.listStudies.answer as z.ZodType<Record<string, unknown>[]>)
+      .parse(lines);
+    assert.deepEqual(
+      [line?.["state"], line?.["stop"], line?.["exit_code"], line?.["model_name"]],
+      ["ended", "failed", 2, "tiny"],
+    );
+    assert.match(JSON.stringify(line?.["said"]), /the hub is down/);
+    const page = await (await test.ask("/")).text();
+    assert.match(page, /Ended before anything was recorded/);
+    assert.match(page, /failed with exit code 2: pare: Cannot go on as the hub is down/);
+    const own = await (await test.ask(`/studies/${line?.["study_id"]}`)).text();
+    assert.match(own, /failed with exit code 2; nothing was recorded/);
+    assert.match(own, /reading the model/);
   }));

@@ -7,18 +7,33 @@ import { checkStudy } from "../check_study.ts";
 import { studyName } from "../find_study.ts";
 import { storePaths } from "../store/store_paths.ts";
 import { storeWriter } from "../store/store_writer.ts";
+import { checkSubmitted } from "./check_submitted.ts";
 import { Refused } from "./refused.ts";
 
 /** A study that was submitted to this board. */
 export interface Submission {
   readonly study_id: string;
   readonly store: string;
+  readonly model_name: string;
+  readonly dataset: string;
   /** Its place in line, from 1; 0: it is not waiting. */
   position: number;
   state: "waiting" | "starting" | "ended";
   /** What its process said last. */
   said: string[];
   exit_code: number | null;
+}
+
+/** What ended a study that recorded nothing, in the words of those that did; null: nothing yet. */
+export function endOf({ state, exit_code }: Submission): "cancelled" | "failed" | null {
+  if (state !== "ended") return null;
+  return exit_code === null || exit_code === 130 ? "cancelled" : "failed";
+}
+
+/** The same in words, with the exit code. */
+export function endText(one: Submission): string {
+  const code = one.exit_code === null ? "" : ` with exit code ${one.exit_code}`;
+  return `${endOf(one) === "cancelled" ? "stopped" : "failed"}${code}`;
 }
 
 /** Starts the process of a study; resolves with its exit code. */
@@ -75,20 +90,25 @@ export class StudyQueue implements AsyncDisposable {
     return this.#known.get(study_id);
   }
 
-  /** Those that wait or run, in the order of the line. */
-  open(): Submission[] {
-    return [...this.#known.values()].filter(({ state }) => state !== "ended");
+  /**
+   * Those that wait or run, in the order of the line, and those that ended, the newest last: one that
+   * ended before it recorded anything is told of nowhere else.
+   */
+  all(): Submission[] {
+    return [...this.#known.values()];
   }
 
   /** Checks a study document as `pare run` does and puts it in line. */
   async submit(given: unknown, store: string): Promise<Submission> {
     const request = checkStudy(given, "study");
+    await checkSubmitted(request);
     if (this.#line.length >= MOST_WAITING) {
       throw new Refused(409, `Cannot take one more study: ${MOST_WAITING} wait in line already`);
     }
     const study_id = this.#freeName(studyName(request, new Date()));
     const submission: Submission = {
-      ...{ study_id, store, position: 0, state: "waiting", said: [], exit_code: null },
+      ...{ study_id, store, model_name: request.model_name, dataset: request.dataset },
+      ...{ position: 0, state: "waiting", said: [], exit_code: null },
     };
     this.#known.set(study_id, submission);
     const folder = join(this.studies, study_id);

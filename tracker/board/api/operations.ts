@@ -13,6 +13,10 @@ const PageSize = z.coerce.number().int().min(1).max(500).default(100);
 const Row = z.record(z.string(), z.unknown()).describe("a row of SQL by column; see /api/views");
 const NoQuery = z.strictObject({});
 
+const said = z.array(z.string()).describe("the last lines that its process printed");
+const exit_code = z.int().nullable()
+  .describe("0: it ran to its end; 130: it was stopped; null: it runs, or did not begin");
+
 export const StudyLineShape = z.strictObject({
   study_id: z.string(),
   store: z.string().describe("the folder of the store that holds it"),
@@ -23,15 +27,19 @@ export const StudyLineShape = z.strictObject({
   state: z.enum(["waiting", "starting", "running", "interrupted", "ended"]),
   stop: z.string().nullable().describe("why it ended; null: it did not yet"),
   source: z.string().describe("pare, or the tracker that it was imported from"),
+  said: said.optional().describe("of one that was submitted here and has recorded nothing"),
+  exit_code: exit_code.optional().describe("of one that was submitted here and recorded nothing"),
 });
 
 export const SubmissionShape = z.strictObject({
   study_id: z.string(),
   store: z.string(),
+  model_name: z.string(),
+  dataset: z.string(),
   position: z.int().describe("place in line, from 1; 0: it waits no more"),
   state: z.enum(["waiting", "starting", "ended"]),
-  said: z.array(z.string()).describe("the last lines that its process printed"),
-  exit_code: z.int().nullable().describe("0: it ran to its end; 130: it was stopped"),
+  said,
+  exit_code,
 });
 
 const Rows = z.object({

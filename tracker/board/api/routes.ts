@@ -5,6 +5,7 @@ import { takeNote, writeNote } from "../../store/take_note.ts";
 import { storePaths } from "../../store/store_paths.ts";
 import { toJson } from "../../store/journal/record_line.ts";
 import type { Board } from "../board.ts";
+import { endOf } from "../queue.ts";
 import { Refused } from "../refused.ts";
 import { listViews } from "../resources/questions.ts";
 import {
@@ -80,11 +81,12 @@ function addStudies(app: Hono, board: Board): void {
     const { answers: recorded, refused } = await listStudies(stores);
     if (refused[0] !== undefined) throw refused[0]; // a program is told of what is missing
     const known = new Set(recorded.map(({ study_id }) => study_id));
-    const waiting = queue.open().filter(({ study_id }) => !known.has(study_id)).map((one) => ({
-      ...{ study_id: one.study_id, store: one.store, model_name: "", dataset: "" },
-      ...{ opened_at: null, trials: 0, state: one.state, stop: null, source: "pare" },
+    const unrecorded = queue.all().filter(({ study_id }) => !known.has(study_id)).map((one) => ({
+      ...{ study_id: one.study_id, store: one.store, model_name: one.model_name },
+      ...{ dataset: one.dataset, opened_at: null, trials: 0, state: one.state },
+      ...{ stop: endOf(one), source: "pare", said: one.said, exit_code: one.exit_code },
     }));
-    return json([...waiting, ...recorded]);
+    return json([...unrecorded, ...recorded]);
   });
   app.post("/api/studies", async (c) => {
     const { store: named } = checked(SubmitQuery, c.req.query());

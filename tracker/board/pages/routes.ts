@@ -125,7 +125,7 @@ async function asset(c: Context, name: string): Promise<Response> {
 export function addPages(app: Hono, board: Board): void {
   app.get("/", async (c) => {
     const listed = await listStudies(board.stores);
-    return await c.html(studiesPage(listed, board.queue.open(), board.stores.roots.length > 1));
+    return await c.html(studiesPage(listed, board.queue.all(), board.stores.roots.length > 1));
   });
   app.get("/studies/:study", (c) => study(c, board));
   app.get("/studies/:study/trials/:trial", (c) => trial(c, board));

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { endedBy } from "../../view/ended_by.ts";
-import type { Submission } from "../queue.ts";
+import { endText, type Submission } from "../queue.ts";
 import type { Row, StudyLine } from "../resources/studies.ts";
 import type { Answers } from "../board_stores.ts";
 import { layout, type Markup } from "./layout.ts";
@@ -12,18 +12,33 @@ function state(row: Row): string {
     : String(row["state"]);
 }
 
-function inLine(waiting: readonly Submission[]): Markup | string {
-  if (waiting.length === 0) return "";
+/** How one that recorded nothing stands, with the last that it said where it is over. */
+function standing(one: Submission): string {
+  if (one.state === "ended") return `${endText(one)}: ${one.said.at(-1) ?? "it said nothing"}`;
+  return one.state + (one.position > 0 ? `, place ${one.position}` : "");
+}
+
+function listed(id: string, title: string, all: readonly Submission[]): Markup | string {
+  if (all.length === 0) return "";
   return html`
-    <section aria-labelledby="line">
-      <h2 id="line">In line</h2>
-      <ul>${waiting.map(({ study_id, state, position }) =>
-        html`<li><a href="${studyPath(study_id)}">${study_id}</a>: ${state}${
-          position > 0 ? `, place ${position}` : ""
-        }</li>`
+    <section aria-labelledby="${id}">
+      <h2 id="${id}">${title}</h2>
+      <ul>${all.map((one) =>
+        html`<li><a href="${studyPath(one.study_id)}">${one.study_id}</a>: ${standing(one)}</li>`
       )}</ul>
     </section>
   `;
+}
+
+/** What was submitted here and has recorded nothing. */
+function unrecorded(all: readonly Submission[]): Markup {
+  const { over = [], open = [] } = Object.groupBy(
+    all,
+    ({ state }) => state === "ended" ? "over" : "open",
+  );
+  return html`${listed("line", "In line", open)}${
+    listed("over", "Ended before anything was recorded", over.toReversed())
+  }`;
 }
 
 const EMPTY = html`
@@ -43,7 +58,7 @@ function compare(rows: readonly Row[]): Markup | string {
 /** All studies of all stores. */
 export function studiesPage(
   { answers: studies, refused }: Answers<StudyLine>,
-  waiting: readonly Submission[],
+  submitted: readonly Submission[],
   several: boolean,
 ): Markup {
   const known = new Set(studies.map(({ study_id }) => study_id));
@@ -79,7 +94,7 @@ export function studiesPage(
     at: "studies",
     body: html`<h1>Studies</h1>
 ${refused.map(({ message }) => html`<p class="refusal">${message}</p>`)}
-${inLine(waiting.filter(({ study_id }) => !known.has(study_id)))}
+${unrecorded(submitted.filter(({ study_id }) => !known.has(study_id)))}
 ${rows.length === 0 ? EMPTY : table("Studies, the newest first", columns, rows)}${compare(rows)}`,
   });
 }

@@ -2,7 +2,7 @@ import { html, raw } from "hono/html";
 import { isDecisive, metricWords, trialName, WEIGHTS } from "../../../core/mod.ts";
 import { dataElement } from "../../pages/page.ts";
 import { endedBy } from "../../view/ended_by.ts";
-import type { Submission } from "../queue.ts";
+import { endText, type Submission } from "../queue.ts";
 import type { DrawnFigure, Row } from "../resources/studies.ts";
 import type { Page } from "../resources/trials.ts";
 import { layout, type Markup } from "./layout.ts";
@@ -290,14 +290,18 @@ export function studyPage(
 }
 
 /** A study that was submitted and has recorded nothing yet. */
-export function submittedPage({ study_id, state, position, said }: Submission): Markup {
+export function submittedPage(submitted: Submission): Markup {
+  const { study_id, state, position, said } = submitted;
+  const stands = state === "ended"
+    ? `${endText(submitted)}; nothing was recorded`
+    : state + (position > 0 ? `, place ${position} in line` : "");
   return layout({
     title: study_id,
     at: "studies",
     body: html`
       <h1>${study_id}</h1>
       <div data-live="head" data-again="2000">
-        <p>${state}${position > 0 ? `, place ${position} in line` : ""}</p>
+        <p>${stands}</p>
         <pre><code>${said.join("\n")}</code></pre>
       </div>
     `,

@@ -35,6 +35,13 @@ async function readStatement(
   connection: DuckDBConnection,
   sql: string,
 ): Promise<DuckDBPreparedStatement> {
+  // DuckDB's C interface ends a text there: the rest would be left unread without a word.
+  if (sql.includes("\0")) {
+    throw new UsageError(
+      `Cannot run the query as it holds a null byte at character ${sql.indexOf("\0") + 1}: ` +
+        "leave it out, or write chr(0)",
+    );
+  }
   const statements = await connection.extractStatements(sql);
   if (statements.count !== 1) {
     throw new UsageError(

@@ -1,0 +1,67 @@
+import { existsSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { type Registry, type StudyRequest, UsageError } from "../../core/mod.ts";
+import { checkRequest } from "../check_request.ts";
+import { withFoundTasks } from "../data/find_tasks.ts";
+import { inspectDataset } from "../data/inspect_dataset.ts";
+import { discoverPlugins } from "../discover.ts";
+import { Refused } from "./refused.ts";
+
+/** Names that the set-up makes a model of. */
+const MADE = ["tiny", "demo"];
+
+/** Refuses a model that was meant as a path and is none; a name of the hub is left to the study. */
+function checkModel(name: string): void {
+  if (MADE.includes(name)) return;
+  const path = name.replace(/^~(?=\/|$)/, homedir());
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory()) {
+    if (existsSync(join(path, "config.json"))) return;
+    throw new UsageError(
+      `Cannot use ${name} as a model: it has no config.json; give the directory that a ` +
+        "checkpoint was saved to",
+    );
+  }
+  if (found !== undefined) {
+    if (found.isFile() && path.endsWith(".gguf")) return;
+    throw new UsageError(
+      `Cannot use ${name} as a model: it is neither a .gguf file nor a directory with config.json`,
+    );
+  }
+  if (/^([/~]|\.{1,2}\/)/.test(name) || name.endsWith(".gguf")) {
+    throw new UsageError(`Cannot find the model ${name}: there is no such file or directory`);
+  }
+}
+
+/** The registry with what the dataset names; null: only lm-eval, in a study's own process, can tell. */
+async function pluginsFor(request: StudyRequest): Promise<Registry | null> {
+  const needsPython = new Error("lm-eval has to be asked");
+  try {
+    return await withFoundTasks(request, await discoverPlugins(), () => {
+      throw needsPython;
+    });
+  } catch (error) {
+    if (error === needsPython) return null;
+    throw error;
+  }
+}
+
+/**
+ * Refuses, as `pare run` does, what can be known to be wrong before a study is put in line: its model
+ * folder, its dataset file, and names and knobs of the request. Plugins that it brings are loaded by its
+ * own process alone, afresh each time: what they say is wrong stands with the study when it ends.
+ */
+export async function checkSubmitted(request: StudyRequest): Promise<void> {
+  try {
+    if (request.evaluation?.endpoint === undefined) checkModel(request.model_name);
+    if (request.student !== undefined) checkModel(request.student);
+    const dataset = await inspectDataset(request.dataset);
+    const plugins = request.plugins.length > 0 ? null : await pluginsFor(request);
+    if (plugins !== null) checkRequest(request, dataset, plugins);
+  } catch (error) {
+    // "Cannot find" is of the document here, not of an address: no 404.
+    if (error instanceof UsageError) throw new Refused(400, error.message);
+    throw error;
+  }
+}
