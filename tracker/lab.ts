@@ -54,7 +54,10 @@ export interface LabOptions extends SetUpOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Where studies are opened, resumed and looked at; the door for notebooks and the command line. */
+/**
+ * Where studies are opened, resumed and looked at; the door for notebooks and the command line. In a
+ * notebook one that was closed opens again for a cell that asks it, or a session of it, for work.
+ */
 export interface Lab {
   readonly home: Home;
   readonly registry: Registry;
@@ -104,16 +107,26 @@ async function openKept(home: Home, store: LabStore, write: boolean) {
  * ```
  */
 export async function openLab(options: LabOptions = {}): Promise<Lab> {
-  const inNotebook = options.notebook ?? kernelBroadcast() !== null;
-  return inNotebook ? await labAgain(options) : await makeLab(options);
+  return isNotebook(options) ? await labAgain(options) : await makeLab(options);
 }
 
-const labAgain = labsAgain<Lab, LabOptions>(
+function isNotebook({ notebook }: LabOptions): boolean {
+  return notebook ?? kernelBroadcast() !== null;
+}
+
+/** The name of what a lab works with, for the sessions of one that was closed. */
+const OPENED = Symbol("what a lab has opened");
+
+interface OwnLab extends Lab {
+  readonly [OPENED]: Opened;
+}
+
+const labAgain = labsAgain<OwnLab, LabOptions>(
   ({ store }) => findHome(Deno.env.toObject(), store).store,
   makeLab,
 );
 
-async function makeLab(options: LabOptions): Promise<Lab> {
+async function makeLab(options: LabOptions): Promise<OwnLab> {
   const home = findHome(Deno.env.toObject(), options.store, options.fresh);
   const folders = newFolders(home);
   const registry = await discoverPlugins();
@@ -129,8 +142,12 @@ async function makeLab(options: LabOptions): Promise<Lab> {
   keepKernelAlive();
   const stop = stoppedBy(options.signal);
   const kept = { options, home, registry, mlflow, store, artifacts, stop };
-  const sessions = sessionsAgain<StudySession>(options.notebook ?? kernelBroadcast() !== null);
-  const opened: Opened = { ...kept, gguf: undefined, clients: new Map() };
+  const sessions = sessionsAgain<StudySession>(isNotebook(options));
+  const opened: Opened = {
+    ...{ ...kept, gguf: undefined, clients: new Map() },
+    now: async () =>
+      stop.signal.aborted && isNotebook(options) ? (await labAgain(options))[OPENED] : opened,
+  };
   const close = async () => {
     await store.endStudies();
     stop.abort();
@@ -142,6 +159,7 @@ async function makeLab(options: LabOptions): Promise<Lab> {
     folders.removeUnused();
   };
   return {
+    [OPENED]: opened,
     home,
     registry,
     store,

@@ -35,6 +35,7 @@ import { type LabMirror } from "./mlflow/lab_mirror.ts";
 import { type LabStore } from "./lab_store.ts";
 import type { Tools } from "./runner/workshop.ts";
 import { untilInterrupted } from "./terminal/interrupt.ts";
+import type { SessionInput } from "./start_study.ts";
 import { openSession, type StudySession } from "./study_session.ts";
 
 /** What the set-up of a lab's studies is told, and tells. */
@@ -62,6 +63,8 @@ export interface Opened {
   gguf: string | undefined;
   /** A worker that may run a model's own code, or has a plugin's pins, is never another study's. */
   readonly clients: Map<string, BackendClient>;
+  /** What is to be worked with now: where this was closed, a notebook has it opened again. */
+  readonly now: () => Promise<Opened>;
 }
 
 /** A lab in which a study is being set up. */
@@ -170,21 +173,37 @@ interface TakenUp {
   readonly begun?: Spec;
 }
 
-/** The set-up of a study, which the lab's end and an interrupted cell stop. */
-export function setUp(opened: Opened, asked: StudyRequest, study_id: string, taken: TakenUp = {}) {
-  return untilInterrupted(
-    opened.stop.signal,
-    (setting_up) => sessionOf({ ...opened, setting_up }, asked, study_id, taken),
-  );
+/**
+ * The set-up of a study, which the lab's end and an interrupted cell stop. A session whose lab was
+ * closed is set up again by the call that needs it.
+ */
+export async function setUp(
+  opened: Opened,
+  asked: StudyRequest,
+  study_id: string,
+  taken: TakenUp = {},
+): Promise<StudySession> {
+  const inputOf = (within: Opened) =>
+    untilInterrupted(
+      within.stop.signal,
+      (setting_up) => sessionInput({ ...within, setting_up }, asked, study_id, taken),
+    );
+  let within = await opened.now();
+  let input = await inputOf(within);
+  return openSession(input, async () => {
+    const now = await opened.now();
+    if (now !== within) [within, input] = [now, await inputOf(now)];
+    return input;
+  });
 }
 
-/** Looks at model and machine, infers the spec, makes the environments, and has a session then. */
-async function sessionOf(
+/** Looks at model and machine, infers the spec, and makes the environments. */
+async function sessionInput(
   opened: Opening,
   asked: StudyRequest,
   study_id: string,
   { limits = {}, begun }: TakenUp,
-): Promise<StudySession> {
+): Promise<SessionInput> {
   const { home, store, mlflow, setting_up, options } = opened;
   const offline = asked.offline ?? false;
   const plugins = await pluginsOf(opened, asked, study_id);
@@ -208,7 +227,7 @@ async function sessionOf(
   const hashes = Object.fromEntries(
     [...needed.keys()].map((name) => [name, usedHash(name, plugins.environments.get(name))]),
   );
-  return openSession({
+  return {
     tools,
     store,
     mirror: mlflow.mirror,
@@ -220,5 +239,5 @@ async function sessionOf(
     student,
     provenance: await provenanceOf(options.command ?? "notebook", facts.model, hashes),
     limits,
-  });
+  };
 }

@@ -116,8 +116,14 @@ export async function viewStudy(store: Store | null, study_id: string): Promise<
   });
 }
 
-/** Makes the session of a study whose facts are known. */
-export function openSession(input: SessionInput): StudySession {
+/**
+ * Makes the session of a study whose facts are known; `now`: what work is done with, where that may
+ * have been closed and opened again.
+ */
+export function openSession(
+  input: SessionInput,
+  now: () => Promise<SessionInput> = () => Promise.resolve(input),
+): StudySession {
   const { study_id, request, facts, spec } = input;
   const onlyEvaluates = request.evaluation !== undefined;
   const records = async () => await (await input.store.current())?.journalOf(study_id) ?? [];
@@ -128,10 +134,10 @@ export function openSession(input: SessionInput): StudySession {
     spec,
     records,
     view: async () => await viewStudy(await input.store.current(), study_id),
-    sensitivity: (options) => studySensitivity(input, options),
-    importScores: (files) => importScores(input, files),
-    mix: (options) => studyMix(input, options),
-    runAll: (company) => runSession(input, company),
+    sensitivity: async (options) => await studySensitivity(await now(), options),
+    importScores: async (files) => await importScores(await now(), files),
+    mix: async (options) => await studyMix(await now(), options),
+    runAll: async (company) => await runSession(await now(), company),
     checkRecipe(actions) {
       const { methods } = input.tools.registry;
       checkRecipe(actions, { methods, facts });
@@ -143,7 +149,7 @@ export function openSession(input: SessionInput): StudySession {
             "judged before the next: call run(), which goes on where it stopped",
         );
       }
-      if (!onlyEvaluates) return await openLabStudyByHand(input, company);
+      if (!onlyEvaluates) return await openLabStudyByHand(await now(), company);
       throw new UsageError(`Cannot drive ${study_id} by hand as it only evaluates: call run()`);
     },
   });

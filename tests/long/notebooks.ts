@@ -91,9 +91,11 @@ Deno.test("the stop button ends a study cleanly and never the kernel, whatever t
       { code: opened, interrupt_at: null },
       { code: run, interrupt_at: "/t00" },
       { code: `console.log("goes on");`, interrupt_at: null },
+      { code: run.replace("result =", "again =").replace("result.", "again."), interrupt_at: null },
     ]);
     const said = results.map((one) => String(one["said"]));
     assert.deepEqual(results.map(({ status, alive }) => [status, alive]), [
+      ["ok", true],
       ["ok", true],
       ["ok", true],
       ["ok", true],
@@ -102,6 +104,7 @@ Deno.test("the stop button ends a study cleanly and never the kernel, whatever t
     assert.match(said[0]!, /asleep\nawake/);
     assert.match(said[2]!, /interrupted|cancelled/);
     assert.match(said[3]!, /goes on/);
+    assert.match(said[4]!, /All 2 trials that were asked for are run/, "though its lab was closed");
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -55,8 +55,12 @@ export function labsAgain<Lab extends Closing, Options extends Listeners & Kind>
     const one: { told: Listeners } = { told: options };
     const lab = await make(passedOn(options, () => one.told));
     const close = async () => {
+      const there = open.get(root);
       open.delete(root);
       await lab.close();
+      // One that was closed may have been opened again for a session of it: that is meant then.
+      const again = await there?.catch(() => undefined);
+      if (again !== undefined && again !== one) await again.lab.close();
     };
     return Object.assign(one, {
       lab: { ...lab, close, [Symbol.asyncDispose]: close },

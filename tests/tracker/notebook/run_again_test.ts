@@ -35,6 +35,8 @@ Deno.test("a lab that is open comes back and tells its new caller; another kind 
   await first.close();
   await open({ store: "a" });
   assert.equal(made.length, 4, "one that was closed is opened anew");
+  await first.close();
+  assert.deepEqual(made.map(({ closed }) => closed), [true, false, true, true], "a's, not b's");
 });
 
 Deno.test("a session that failed to open is opened anew, one that opened comes back", async () => {
