@@ -77,12 +77,12 @@ class Written:
         return sum(one.end - one.start for one in self.stored.entries.values())
 
 
-def read_written(directory: Path) -> Written:
-    """Raises `StageFailure` where a file is gone or damaged."""
+def read_written(directory: Path, packed: bool = True) -> Written:
+    """Raises `StageFailure` where a file is gone or damaged. packed: a layer must be"""
     path = directory / "config.json"
     if not path.is_file():
         raise StageFailure("bad_input", f"{directory} has no config.json")
-    config = json.loads(path.read_text()).get("quantization_config")
+    config = json.loads(path.read_text()).get("quantization_config", None if packed else {})
     if not isinstance(config, dict):
         raise StageFailure("bad_input", "config.json has no quantization_config")
     return Written(directory, config, StoredTensors(tensor_entries(weight_files(directory))))

@@ -34,7 +34,7 @@ class CompressedTensorsFiles(FilesFormat):
     OPENED_BY: ClassVar[str] = "transformers compressed-tensors"
 
     def refusal(self, source: Source) -> str | None:
-        if not source.grids:
+        if not source.grids and not source.written_out:
             return f"no layer of it is packed, and it holds {HOLDS}"
         expert = next((layer for layer in source.grids if layer in source.layout.experts), None)
         if expert is not None:
@@ -48,6 +48,8 @@ class CompressedTensorsFiles(FilesFormat):
         return tensor.formula_bytes()
 
     def configuration(self, source: Source) -> dict[str, Any]:
+        if not source.grids:
+            return {}  # transformers fails on one without a group; floats alone need none
         schemes = {source.module(layer): held.scheme for layer, held in source.grids.items()}
         plain = [source.module(layer) for layer in source.plain]
         head = source.layout.head

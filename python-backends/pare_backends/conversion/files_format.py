@@ -31,6 +31,8 @@ class Source:
     config: Mapping[str, Any]  # config.json, whole
     checkpoint: Checkpoint
     layout: Layout
+    written_out: frozenset[str] = frozenset()
+    """Pruned layers whose zeros no other library's files leave out: floats of `checkpoint`."""
 
     @property
     def grids(self) -> dict[str, GridTensor]:
@@ -191,7 +193,7 @@ def lies_on(grid: Grid, tensor: GridTensor) -> bool:
     )
 
 
-def form_refusal(source: Source, packed: Collection[str], holds: str) -> str | None:
+def beside_refusal(source: Source, packed: Collection[str], holds: str) -> str | None:
     """Why what lies beside the packed layers keeps an artifact from being held; None: nothing does.
 
     packed: the layers in a form that is held; holds: what is, such as "integers of 4 bits"
@@ -202,7 +204,20 @@ def form_refusal(source: Source, packed: Collection[str], holds: str) -> str | N
     for layer, tensor in checkpoint.stored.items():
         if layer not in packed:
             return f"{layer} is stored as {tensor.FORM}, and it holds {holds}"
-    return None if packed else f"no layer of it is packed, and it holds {holds}"
+    return None
+
+
+def form_refusal(source: Source, packed: Collection[str], holds: str) -> str | None:
+    """The same of files that hold no artifact without a packed layer."""
+    why = beside_refusal(source, packed, holds)
+    if why is not None or packed:
+        return why
+    if not source.written_out:
+        return f"no layer of it is packed, and it holds {holds}"
+    return (
+        f"its pruned layers would be written as floats, zeros and all, and it holds {holds}: take"
+        " compressed-tensors, gguf or openvino, which hold floats, or round the pruned layers first"
+    )
 
 
 def linear_refusal(source: Source, packed: Collection[str], holds: str) -> str | None:

@@ -14,7 +14,7 @@ from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.checkpoint.forms.floats import half
 from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.conversion.check import NOTHING, PROBES, finite_cosine, opened_facts, said
-from pare_backends.conversion.files_format import Grid, Opened, Source, form_refusal, grid_of
+from pare_backends.conversion.files_format import Grid, Opened, Source, beside_refusal, grid_of
 from pare_backends.conversion.write import float_bytes, plain_config, write_json
 from pare_backends.failures import StageFailure
 from pare_backends.progress import Report
@@ -28,7 +28,7 @@ OPENED_BY = "optimum-intel openvino"
 def refusal(source: Source) -> str | None:
     """Why it cannot hold the artifact, as the end of a sentence; None: it can."""
     grids = source.grids
-    why = form_refusal(source, grids, HOLDS)
+    why = beside_refusal(source, grids, HOLDS)  # floats alone are a graph too
     if why is not None:
         return why
     for layer, tensor in grids.items():

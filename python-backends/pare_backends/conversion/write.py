@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint import read
+from pare_backends.checkpoint import BitmaskTensor, Checkpoint, read
 from pare_backends.checkpoint.files import write_tensors
 from pare_backends.checkpoint.forms import CONFIG_KEYS
 from pare_backends.checkpoint.size import float_bytes as bytes_of
+from pare_backends.checkpoint.stored import StoredTensors
 from pare_backends.conversion.files_format import FilesFormat, Source
 from pare_backends.failures import StageFailure
 from pare_backends.models.layout import layout_of
@@ -28,7 +29,32 @@ def read_source(directory: str | Path) -> Source:
     checkpoint = read(root)
     config = json.loads((root / "config.json").read_text())
     layout = layout_of(root)
-    return Source(root, config, replace(checkpoint, renamed=layout.renamed), layout)
+    pruned = frozenset(checkpoint.in_form(BitmaskTensor))
+    dense = written_out(replace(checkpoint, renamed=layout.renamed))
+    return Source(root, config, dense, layout, pruned)
+
+
+def written_out(checkpoint: Checkpoint) -> Checkpoint:
+    """The checkpoint with its pruned layers as floats, zeros and all: no other library reads a
+    bitmask."""
+    pruned = checkpoint.in_form(BitmaskTensor)
+    stored = {name: held for name, held in checkpoint.stored.items() if name not in pruned}
+    dense = {f"{layer}.weight": held.dense() for layer, held in pruned.items()}
+    floats = checkpoint.floats
+    whole = floats.with_made(dense) if isinstance(floats, StoredTensors) else {**floats, **dense}
+    return replace(checkpoint, stored=stored, floats=whole)
+
+
+def told_of_zeros(source: Source, own_type: bool) -> list[str]:
+    """What a user must know of pruned layers, in words. own_type: floats keep the model's type"""
+    if not source.written_out:
+        return []
+    rounded = own_type and source.checkpoint.dtype == "bfloat16"
+    lost = ", rounded from float16 to bfloat16" if rounded else ""
+    return [
+        f"{len(source.written_out)} pruned layers are written with their zeros{lost}, as the format"
+        " has no form without them: the files take what they would unpruned"
+    ]
 
 
 def require_held(source: Source, form: FilesFormat) -> None:
@@ -61,7 +87,7 @@ def write_files(
 ) -> None:
     """The directory: the packed layers' parts, floats as they are, and what goes beside them.
 
-    config: `quantization_config` of config.json
+    config: `quantization_config` of config.json; empty: it has none, as nothing is packed
     """
     output.mkdir(parents=True, exist_ok=True)
     checkpoint = source.checkpoint
@@ -71,7 +97,8 @@ def write_files(
     for companion in checkpoint.files:
         shutil.copyfile(companion, output / companion.name)
     # Last: a directory without it is no checkpoint, so a killed writer leaves none behind.
-    write_json(output / "config.json", {**plain_config(source), "quantization_config": config})
+    said = {"quantization_config": config} if config else {}
+    write_json(output / "config.json", {**plain_config(source), **said})
 
 
 def plain_config(source: Source) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         return OWN_LAYOUTS[request.format].check(directory, source, report)
     form = format_named(request.format)
     try:
-        written = read_written(directory)
+        written = read_written(directory, packed=bool(source.grids))
     except StageFailure as failure:
         return {**NOTHING, "unreadable": failure.message}
     layers = check_layers(written, source, form, report)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.conversion.formats import OWN_LAYOUTS, format_named
-from pare_backends.conversion.write import convert, read_source
+from pare_backends.conversion.write import convert, read_source, told_of_zeros
 from pare_backends.progress import Report
 
 WEIGHTS = re.compile(r"\.(safetensors|gguf)$|^openvino_model\.bin$")
@@ -27,13 +27,14 @@ class Request:
 def run(request: Request, report: Report) -> dict[str, Any]:
     """StageResults.convert of `core/schemas/wire.ts`."""
     output, source = Path(request.output_dir), read_source(request.artifact_dir)
-    notes: list[str] = []
     own = OWN_LAYOUTS.get(request.format)
     if own is not None:
         formula = own.convert(source, output, report)
         notes = own.lacking(output)
     else:
         formula = convert(source, format_named(request.format), output, report)
+        notes = []
+    notes += told_of_zeros(source, own_type=own is None)
     weights = (path for path in output.iterdir() if WEIGHTS.search(path.name))
     size = sum(path.stat().st_size for path in weights)
     return {"size_bytes": size, "formula_bytes": formula, "notes": notes}

@@ -63,7 +63,11 @@ class BitmaskTensor(StoredTensor):
         return bits.view(bool).reshape(self.dimensions)
 
     def weight(self) -> np.ndarray:
-        weights = np.zeros(self.dimensions, dtype=np.float32)
+        return self.dense().astype(np.float32)
+
+    def dense(self) -> np.ndarray:
+        """The weight with its zeros, in the type of its values."""
+        weights = np.zeros(self.dimensions, dtype=self.values.dtype)
         weights[self.kept()] = self.values
         return weights
 
