@@ -93,6 +93,45 @@ Deno.test("a repetition is equal, within noise or different, and says of what", 
   assert.deepEqual(answers({ s1: "1", s2: "2", s3: "3" })?.[0], "different");
 });
 
+Deno.test("a timing is judged once: by its ratio to the baseline in turn, else by the time itself", () => {
+  const figures = (ms: number, ratio: number | null) => [
+    timed(ms),
+    // Just outside its own interval where the milliseconds are just inside theirs.
+    { ...timed(1000 / ms), metric: "decode_tokens_per_s", standard_error: 0.01 },
+    ...(ratio === null ? [] : [{ ...timed(ratio), metric: "latency_ratio", standard_error: 0.02 }]),
+  ];
+  const verdicts = (before: Measurement[], after: Measurement[]) =>
+    driftOf(
+      { study: STUDY_HERE, trial: { ...TRIAL, measurements: before } },
+      { study: STUDY_HERE, trial: { ...TRIAL, measurements: after } },
+    ).slice(2).map(({ metric, verdict, reason }) => `${metric} ${verdict}: ${reason}`);
+  const inTurn = "judged by latency_ratio, to the baseline of the same minutes";
+  const time = [
+    `latency_ms not_compared: ${inTurn}`,
+    `decode_tokens_per_s not_compared: ${inTurn}`,
+  ];
+  // Twice as slow beside a baseline that was twice as slow: the machine was busy.
+  assert.deepEqual(verdicts(figures(10, 0.5), figures(20, 0.51)), [
+    ...time,
+    "latency_ratio within_noise: null",
+  ]);
+  assert.deepEqual(verdicts(figures(10, 0.5), figures(10.1, 0.9)), [
+    ...time,
+    "latency_ratio different: null",
+  ]);
+  const other =
+    "decode_tokens_per_s not_compared: judged by latency_ms, the same timing the other " +
+    "way round";
+  assert.deepEqual(verdicts(figures(10, null), figures(10.2, null)), [
+    "latency_ms within_noise: null",
+    other,
+  ]);
+  assert.deepEqual(verdicts(figures(10, null), figures(20, null)), [
+    "latency_ms different: null",
+    other,
+  ]);
+});
+
 Deno.test("a cost of another machine is not compared, and what differs is named", () => {
   const environments = { ...PROVENANCE.environments, default: "ff00" };
   const elsewhere = pair({

@@ -59,8 +59,10 @@ export function driftOf(recorded: OneTrial, again: OneTrial): Drift[] {
   const sameMachine =
     JSON.stringify(recorded.study.machine) === JSON.stringify(again.study.machine);
   const own = recorded.trial.measurements.filter(({ slice }) => slice === null);
-  const figures = Math.max(1, own.filter(({ standard_error }) => standard_error !== null).length);
-  const how = { sameMachine, figures };
+  const judged = own.filter((one) =>
+    one.standard_error !== null && !judgedBy(one, own, again.trial)
+  );
+  const how = { sameMachine, figures: Math.max(1, judged.length), own };
   return [
     ...artifactDrift(recorded.trial, again.trial),
     ...recorded.trial.answers.map((answers) => answersDrift(answers, again.trial)),
@@ -113,6 +115,31 @@ function isCost({ metric, runtime }: Measurement): boolean {
     known?.kind === "energy";
 }
 
+/**
+ * What a figure's verdict rests on where it is not its own: a timing is judged once, by its ratio to the
+ * baseline in turn where both have one, as its minutes may be busier ones; null: by itself.
+ */
+function judgedBy(
+  { metric, runtime }: Measurement,
+  own: readonly Measurement[],
+  again: RecordedTrial,
+): string | null {
+  if (metric.startsWith(BESIDE)) {
+    return "the baseline's own, in turn with the trial: it tells of the machine's load";
+  }
+  const { reciprocal_of } = metricOf(metric) ?? {};
+  const both = (name: string) =>
+    [own, again.measurements].every((all) =>
+      all.some((one) => one.metric === name && one.runtime === runtime && one.slice === null)
+    );
+  const ratio = metricOf(reciprocal_of ?? metric)?.ratio;
+  if (ratio !== undefined && both(ratio)) {
+    return `judged by ${ratio}, to the baseline of the same minutes`;
+  }
+  if (reciprocal_of === undefined || !both(reciprocal_of)) return null;
+  return `judged by ${reciprocal_of}, the same timing the other way round`;
+}
+
 /** Where another reading lies: as far as both errors together, and as repeats lay apart. */
 function intervalOf(
   recorded: Measurement,
@@ -131,7 +158,11 @@ function intervalOf(
 function figureDrift(
   figure: Measurement,
   again: RecordedTrial,
-  { sameMachine, figures }: { readonly sameMachine: boolean; readonly figures: number },
+  { sameMachine, figures, own }: {
+    readonly sameMachine: boolean;
+    readonly figures: number;
+    readonly own: readonly Measurement[];
+  },
 ): Drift {
   const { metric, task, fidelity, unit, value } = figure;
   const found = again.measurements.find((one) =>
@@ -149,10 +180,8 @@ function figureDrift(
   if (isCost(figure) && !sameMachine) {
     return { ...both, verdict: "not_compared", reason: "a cost of another machine" };
   }
-  if (metric.startsWith(BESIDE)) {
-    const reason = "the baseline's own, in turn with the trial: it tells of the machine's load";
-    return { ...both, verdict: "not_compared", reason };
-  }
+  const elsewhere = judgedBy(figure, own, again);
+  if (elsewhere !== null) return { ...both, verdict: "not_compared", reason: elsewhere };
   if (isCost(figure) && interval === null) {
     return { ...both, verdict: "not_compared", reason: "one reading, and no interval of it" };
   }
