@@ -169,4 +169,7 @@ Deno.test("retention is what is kept of the baseline, whichever way is better", 
   );
   assert.deepEqual([figures["gptq/num_failed"], figures["gptq/overall_passed"]], [1, 0]);
   assert.equal(figures["gptq/core/new"], 1);
+  // A perplexity twice as high is 100 % worse, as a comparison and SQL say it.
+  assert.equal(figures["gptq/degradation/text"], 1);
+  assert.equal(figures["gptq/degradation/arc"], 1 - 0.49 / 0.5);
 });

@@ -3,6 +3,7 @@ import {
   isDistance,
   isShare,
   type Measurement,
+  scaleOf,
   type StagesPlan,
 } from "../../../core/mod.ts";
 import type { Metric } from "../client/log_batch.ts";
@@ -73,6 +74,17 @@ export function retention(score: Score, baseline: Score): number {
     : baseline.value / score.value;
 }
 
+/**
+ * What is lost of it, on the metric's own scale: of a share what is not kept, of a metric with relative
+ * differences (perplexity) the rise over the baseline, as everywhere else.
+ */
+function degradation(score: Score, baseline: Score): number {
+  const scale = scaleOf(score.metric);
+  return scale.relative
+    ? scale.between(score.value, baseline.value)
+    : 1 - retention(score, baseline);
+}
+
 /** Whether a benchmark kept enough: by the study's limit where it scores from 0 to 1, else 95 % of the baseline. */
 function keptEnough(score: Score, baseline: Score, max_accuracy_drop: number): boolean {
   return isShare(score.metric)
@@ -132,7 +144,7 @@ export function stageFigures(stage: string, { scores, baseline, max_accuracy_dro
     const kept = retention(score, reference);
     const passed = keptEnough(score, reference, max_accuracy_drop);
     figures[`${stage}/retention/${task}`] = kept;
-    figures[`${stage}/degradation/${task}`] = 1 - kept;
+    figures[`${stage}/degradation/${task}`] = degradation(score, reference);
     figures[`${stage}/passed/${task}`] = passed ? 1 : 0;
     if (!passed) failed += 1;
   }
