@@ -2,6 +2,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { makeRegistry, type Plugin, type Registry, UsageError } from "../core/mod.ts";
 import { PROJECT_ROOT } from "./home.ts";
+import { requireFile } from "./storage/plain_file.ts";
 import { checkEnvironments, pluginEnvironments } from "./plugin_environments.ts";
 
 const KINDS = new Set(["method", "agent", "task", "sampler", "runtime", "form"]);
@@ -17,9 +18,26 @@ function asPlugin(module: Record<string, unknown>, path: string): Plugin {
   );
 }
 
+/** How long a plugin's file may take to be imported, in milliseconds: it declares, and does no work. */
+const IMPORT_MS = 30_000;
+
+/** What is imported; a file whose top level waits for something that never comes is not waited for. */
+export async function inTime<T>(importing: Promise<T>, ms = IMPORT_MS): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const sentence = `it was not imported after ${ms / 1000} s: its top level must not wait`;
+    timer = setTimeout(() => reject(new Error(sentence)), ms);
+  });
+  try {
+    return await Promise.race([importing, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 async function load(specifier: string, shown: string): Promise<Plugin> {
   try {
-    return asPlugin(await import(specifier), shown);
+    return asPlugin(await inTime(import(specifier)), shown);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const reason = String(error instanceof Error ? error.message : error);
@@ -45,6 +63,7 @@ async function builtInFiles(folder: string): Promise<string[]> {
 /** A third party's plugins: `npm:` specifiers are taken as they are, paths from `folder`. */
 async function loadThirdParty(specifier: string, folder: string) {
   const isPath = !specifier.startsWith("npm:");
+  if (isPath) requireFile(resolve(folder, specifier));
   const target = isPath ? pathToFileURL(resolve(folder, specifier)).href : specifier;
   const plugin = await load(target, specifier);
   return { path: specifier, plugin, environments: pluginEnvironments(plugin, specifier, folder) };

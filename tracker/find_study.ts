@@ -18,9 +18,10 @@ export function studyName(request: StudyRequest, now: Date): string {
       /\.(gguf|jsonl)(\.gz)?$/,
       "",
     )
-      .replaceAll(/[^A-Za-z0-9.-]+/g, "-").slice(0, 40).replace(/-+$/, "");
+      .replaceAll(/[^A-Za-z0-9.-]+/g, "-").slice(0, 40).replaceAll(/^[-.]+|-+$/g, "");
   const time = now.toISOString().replaceAll(/[-:]/g, "").replace("T", "-").slice(0, 15);
-  return `${word(request.model_name)}-${word(request.dataset)}-${time}`;
+  // A name in other letters leaves nothing; one that begins with a dash would be an option.
+  return `${word(request.model_name) || "model"}-${word(request.dataset) || "data"}-${time}`;
 }
 
 /** The newest study, or the one that is named; an unknown name gets the nearest. */

@@ -1,5 +1,7 @@
+import { createHash } from "node:crypto";
 import { execa } from "execa";
 import { renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { UsageError } from "../../core/mod.ts";
@@ -65,7 +67,8 @@ export async function buildEnvironment(
     const args = ["install", "--no-deps", "--no-compile", "--progress-bar", "off"];
     const note = pins.on_request === null ? "" : ` (${pins.on_request})`;
     const attempt = `install the packages of the environment ${pins.name}${note}`;
-    const options = { attempt, variables: compiledWith(pins, directory), onLine: count, signal };
+    const variables = compiledWith(pins, directory);
+    const options = { attempt, variables, ...compiledCache(pins), onLine: count, signal };
     // The pins that were checked, not the file: pip reads more in one than lines of pins.
     const install = [...args, ...pins.packages];
     if (!empty && pins.base === null) await pip(python, install, options);
@@ -104,6 +107,19 @@ function compiledWith({ build, cmake }: EnvironmentPins, directory: string) {
   // Quotes, as the variable is read as a shell would: a home may have a blank.
   const included = `'-DCMAKE_PROJECT_INCLUDE=${file}'`;
   return { ...build, CMAKE_ARGS: [build["CMAKE_ARGS"], included].filter(Boolean).join(" ") };
+}
+
+/**
+ * pip keeps a wheel that it compiled by the package alone, not by what it was compiled with: what is
+ * compiled otherwise has a cache of its own.
+ */
+function compiledCache({ build, cmake, hash }: EnvironmentPins): { cache?: string } {
+  if (cmake === null && Object.keys(build).length === 0) return {};
+  const own = Object.keys({ ...build, CMAKE_ARGS: "" }).map((name) => process.env[name] ?? "");
+  const key = createHash("sha256").update(JSON.stringify([hash, own])).digest("hex").slice(0, 12);
+  const kept = process.env["PIP_CACHE_DIR"] ??
+    join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "pip");
+  return { cache: join(kept, `pare-${key}`) };
 }
 
 function checkDisk(pins: EnvironmentPins, directory: string): void {

@@ -7,11 +7,13 @@ import { UsageError } from "../../core/mod.ts";
 export async function pip(
   python: string,
   args: readonly string[],
-  { attempt, variables = {}, onLine = () => {}, signal }: {
+  { attempt, variables = {}, cache, onLine = () => {}, signal }: {
     /** What is done, for the sentence: "install torch". */
     attempt: string;
     /** What packages are compiled with; what the user has set stands behind it. */
     variables?: Readonly<Record<string, string>>;
+    /** Where downloads and what is compiled are kept; default: pip's own. */
+    cache?: string;
     onLine?: (line: string) => void;
     signal?: AbortSignal | undefined;
   },
@@ -27,6 +29,7 @@ export async function pip(
           [value, process.env[name]].filter(Boolean).join(" "),
         ]),
       ),
+      ...(cache === undefined ? {} : { PIP_CACHE_DIR: cache }),
       PIP_DISABLE_PIP_VERSION_CHECK: "1",
       PIP_NO_INPUT: "1",
       PYTHONNOUSERSITE: "1",

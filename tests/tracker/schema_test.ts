@@ -95,13 +95,21 @@ Deno.test("An index of this version but of other files is made anew from its jou
       await store.flush({ wait_ms: 60_000 });
       database = store.paths.database;
     }
-    await mark(database);
-    await using store = await openStore(root, { write: true });
-    const { caught_up, error } = await store.flush({ wait_ms: 60_000 });
-    assert.ok(caught_up, error ?? "");
-    const { rows } = await store.query(
-      "SELECT version, name, (SELECT count(kind) FROM failures) IS NOT NULL AS views FROM schema_migrations",
-    );
-    assert.deepEqual(rows, [{ version: SCHEMA_VERSION, name: SCHEMA_HASH, views: true }]);
-    assert.ok(existsSync(backupPath(database, SCHEMA_VERSION)));
+    const madeAnew = async () => {
+      await mark(database);
+      await using store = await openStore(root, { write: true });
+      const { caught_up, error } = await store.flush({ wait_ms: 60_000 });
+      assert.ok(caught_up, error ?? "");
+      const { rows } = await store.query(
+        "SELECT version, name, (SELECT count(kind) FROM failures) IS NOT NULL AS views FROM schema_migrations",
+      );
+      assert.deepEqual(rows, [{ version: SCHEMA_VERSION, name: SCHEMA_HASH, views: true }]);
+    };
+    await madeAnew();
+    const kept = backupPath(database, SCHEMA_VERSION);
+    const first = await Deno.readFile(kept);
+    // Another one of the same version has no copy yet: the one that is there is another file's.
+    await madeAnew();
+    assert.deepEqual(await Deno.readFile(kept), first);
+    assert.ok(existsSync(`${kept}-2`));
   }));

@@ -225,6 +225,12 @@ async function sayMirrored(lab: Lab, output: string | undefined): Promise<void> 
   }
 }
 
+/** Trials were run, and not one of them came to an end of its own. */
+function onlyFailed({ trials }: StudyResult): boolean {
+  const tried = trials.filter(({ strategy }) => strategy !== null);
+  return tried.length > 0 && tried.every(({ state }) => state === "failed" || state === "invalid");
+}
+
 type Opening = (lab: Lab) => Promise<StudySession>;
 
 /** Opens a study and runs it: what it says, asks and leaves are those of every command. */
@@ -269,7 +275,7 @@ export async function runStudyCommand(options: StudyCommandOptions, open: Openin
   screen.finish();
   await conclude(lab, session, result, options.output);
   await sayMirrored(lab, options.output);
-  if (result.stop === "failed") Deno.exitCode = 1;
+  if (result.stop === "failed" || onlyFailed(result)) Deno.exitCode = 1;
   if (result.stop === "cancelled") Deno.exitCode = 130;
 }
 

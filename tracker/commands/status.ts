@@ -34,7 +34,9 @@ function indexLine(status: SinkStatus): string {
 /** Files that were put aside beside the store: each is kept until somebody removes it. */
 async function keptAside({ paths }: Store): Promise<string[]> {
   const names = await readdir(paths.root);
-  return names.filter((name) => /\.((?:damaged|replaced)-\d+|backup-v\d+|torn-\d+)$/.test(name))
+  return names.filter((name) =>
+    /\.((?:damaged|replaced)-\d+|backup-v\d+(?:-\d+)?|torn-\d+)$/.test(name)
+  )
     .sort();
 }
 

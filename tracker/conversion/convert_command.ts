@@ -1,4 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import process from "node:process";
 import {
   type ConversionFacts,
   conversionProblems,
@@ -9,6 +11,7 @@ import {
 } from "../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../python-backends/client.ts";
 import { checkHome, findHome } from "../home.ts";
+import { Stopped } from "../terminal/interrupt.ts";
 import { outsideStores } from "../storage/outside_stores.ts";
 import { convertSource } from "./convert_source.ts";
 import { conversionSummary } from "./conversion_summary.ts";
@@ -25,6 +28,30 @@ function checkTarget(directory: string): void {
   }
   if (names.length > 0) {
     throw new UsageError(`Cannot convert to ${directory} as it is not empty: give a new folder`);
+  }
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/** Removes what a conversion to the same folder left whose process was killed. */
+function removeAbandoned(directory: string): void {
+  const folder = dirname(directory);
+  const name = `${basename(directory)}.partial-`;
+  if (!existsSync(folder)) return;
+  for (const entry of readdirSync(folder)) {
+    const pid = entry.startsWith(name) ? Number(entry.slice(name.length)) : NaN;
+    if (Number.isInteger(pid) && !isAlive(pid)) {
+      rmSync(join(folder, entry), { recursive: true, force: true });
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 
@@ -62,7 +89,11 @@ export async function convertCommand(
   await checkHome({ ...home, store: home.root }, false);
   using source = await convertSource(home, name);
   const { artifact_dir } = source;
-  const client = createBackendClient({ home: home.root, nursery: false });
+  removeAbandoned(directory);
+  const stop = new AbortController();
+  const abort = () => stop.signal.aborted ? Deno.exit(130) : stop.abort();
+  for (const signal of SIGNALS) Deno.addSignalListener(signal, abort);
+  const client = createBackendClient({ home: home.root, nursery: false, signal: stop.signal });
   const partial = `${directory}.partial-${Deno.pid}`;
   makeFolder(directory, partial);
   try {
@@ -85,9 +116,12 @@ export async function convertCommand(
     console.log(`${source.name} as ${format} in ${directory}`);
     for (const line of conversionSummary(facts, made.size_bytes)) console.log(line);
     for (const note of made.notes) console.log(`note: ${note}`);
+  } catch (error) {
+    throw stop.signal.aborted ? new Stopped(`Stopped: ${directory} is not written`) : error;
   } finally {
     await client.close();
     rmSync(partial, { recursive: true, force: true });
+    for (const signal of SIGNALS) Deno.removeSignalListener(signal, abort);
   }
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import {
   type Artifact,
   type ArtifactFigure,
+  bytesText,
   dataNeed,
   type Effect,
   type FailureKind,
@@ -131,16 +132,23 @@ async function layersOf({ workshop, parent, action }: ApplyInput) {
   return { layer_cache: await layerCache(workshop, parent.artifact_id) };
 }
 
+/** What a trial writes beside its artifact: samples, logs, a copy while it is written. */
+const ROOM_BYTES = 100e6;
+
 /** Why the disk cannot hold the compressed model, which is at most as large as its parent; null: it can. */
 async function diskShortage({ workshop, parent }: ApplyInput): Promise<string | null> {
   const { bavail, bsize } = await statfs(workshop.home.artifacts);
   const free = bavail * bsize;
-  // The child and one copy while it is written; a hundred megabytes for everything else.
-  const needed = parent.size_bytes + 100e6;
+  const needed = parent.size_bytes + ROOM_BYTES;
   return free >= needed
     ? null
-    : `Cannot write the artifact as ${(needed / 1e9).toFixed(2)} GB may be needed in ` +
-      `${workshop.home.artifacts}: ${(free / 1e9).toFixed(2)} GB are free`;
+    : `Cannot write the artifact as ${bytesText(parent.size_bytes)}, and ${
+      bytesText(ROOM_BYTES)
+    } for ` +
+      `what is written beside it, may be needed in ${workshop.home.artifacts}: ${
+        bytesText(free)
+      } ` +
+      "are free. Free some space, or set PARE_HOME to a larger disk";
 }
 
 /** What studies of this process work on, by store and study: not in a journal yet, or needed next. */

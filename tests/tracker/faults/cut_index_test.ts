@@ -10,10 +10,11 @@ import { pare } from "../../fixtures/stores/pare.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { STUDY, studyRecords } from "../../fixtures/stores/records.ts";
 
-async function foreignDatabase(path: string): Promise<void> {
+async function foreignDatabase(path: string, more = "SELECT 1"): Promise<void> {
   const instance = await DuckDBInstance.create(path);
   const connection = await instance.connect();
   await connection.run("CREATE TABLE mine AS SELECT 1 AS a");
+  await connection.run(more);
   connection.closeSync();
   instance.closeSync();
 }
@@ -23,6 +24,8 @@ const THINGS: Record<string, (path: string) => unknown> = {
   "an empty file": (path) => Deno.writeTextFile(path, ""),
   "a SQLite file": (path) => new DatabaseSync(path).exec("CREATE TABLE a (b); "),
   "another program's DuckDB": foreignDatabase,
+  "another program's DuckDB that numbers its migrations": (path) =>
+    foreignDatabase(path, "CREATE TABLE schema_migrations AS SELECT 5 AS version, 'x' AS name"),
   "a directory with a file": async (path) => {
     await Deno.mkdir(path);
     await Deno.writeTextFile(join(path, "mine"), "");

@@ -211,6 +211,8 @@ Deno.test("the document of three codecs is whole, and its forecast says what it 
     "demo-mmlu-gsm8k-humaneval-hellaswag-arc-chal-19700101-000000",
     "no dash is left",
   );
+  const odd = { ...request, model_name: "./模型", dataset: "--.jsonl" };
+  assert.equal(studyName(odd, new Date(0)), "model-data-19700101-000000", "an option's name");
   const registry = await discoverPlugins([]);
   const spec = run.study.opened.spec;
   const priced = { ...request, stages: { ...plan, price_per_hour: 1.5 } };

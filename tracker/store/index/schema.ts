@@ -42,10 +42,12 @@ export interface FoundSchema {
 async function schemaRow(
   connection: DuckDBConnection,
 ): Promise<{ version: number; name: string } | null> {
+  // Other programs call a table so, too; those beside it are in every index of ours.
   const found = await connection.runAndReadAll(
-    "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'schema_migrations'",
+    "SELECT count(DISTINCT table_name) FROM duckdb_tables() " +
+      "WHERE table_name IN ('schema_migrations', 'studies', 'trials')",
   );
-  if (Number(found.getRows()[0]?.[0]) === 0) return null;
+  if (Number(found.getRows()[0]?.[0]) < 3) return null;
   const last = await connection.runAndReadAll(
     "SELECT version, name FROM schema_migrations ORDER BY version DESC LIMIT 1",
   );

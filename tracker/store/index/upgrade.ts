@@ -1,5 +1,6 @@
 import { copyFile, open, rename, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
+import { sha256File } from "../../storage/file_hash.ts";
 import { lockUpgrade } from "./new_database.ts";
 import type { Obstacle } from "./obstacle.ts";
 import { openDatabase } from "./open_database.ts";
@@ -20,10 +21,20 @@ async function synced(path: string): Promise<void> {
   }
 }
 
+/** The first name for a copy that is free; null: one that is there is this database, to the byte. */
+async function freeBackup(database: string, version: number): Promise<string | null> {
+  const own = await sha256File(database);
+  for (let n = 1;; n++) {
+    const kept = backupPath(database, version) + (n === 1 ? "" : `-${n}`);
+    if (!existsSync(kept)) return kept;
+    if (await sha256File(kept) === own) return null; // what was killed begins again
+  }
+}
+
 /** Copies a closed database beside itself; the copy has its name only when it is whole and opens. */
 async function backUp(database: string, version: number): Promise<void> {
-  const kept = backupPath(database, version);
-  if (existsSync(kept)) return;
+  const kept = await freeBackup(database, version);
+  if (kept === null) return;
   const partial = `${kept}.partial`;
   try {
     await copyFile(database, partial);
