@@ -114,7 +114,7 @@ export const unstructuredPruner = {
   order: {
     effect: "prunes" as const,
     follows: ["trains", "resizes"] as const,
-    precedes: ["trains", "rounds", "encodes"] as const,
+    precedes: ["trains", "rounds"] as const,
     reason: "it makes float weights zero, once",
   },
   hint: (about: "quality" | "memory") =>

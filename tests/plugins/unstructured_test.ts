@@ -12,6 +12,7 @@ import magnitude from "../../plugins/pruning/magnitude.ts";
 import sparsegpt from "../../plugins/pruning/sparsegpt.ts";
 import wanda from "../../plugins/pruning/wanda.ts";
 import openvino from "../../plugins/runtimes/openvino.ts";
+import { discoverPlugins } from "../../tracker/discover.ts";
 import { smallFacts } from "../core/spec_facts.ts";
 
 const facts = smallFacts();
@@ -80,4 +81,26 @@ Deno.test("a study in OpenVINO says that zeros bring no speed, however they are 
       assert.match(said.join(), /zeros are multiplied like other weights in this runtime/);
     }
   }
+});
+
+Deno.test("no codec takes pruned weights, as its code has no zeros; rounding does, and cut ones go", async () => {
+  const { methods } = await discoverPlugins([]);
+  const why = (...names: string[]) => {
+    const own = (name: string) => methods.find((one) => one.method.name === name)!.agent;
+    const chain = names.map((name) => ({ agent: own(name), method: name, params: {} }));
+    const verdict = checkStrategy(resolveActions(chain, methods, facts), methods, facts);
+    return verdict.ok ? "" : verdict.reason;
+  };
+  const codecs = methods.filter(({ method }) => method.order.effect === "encodes");
+  assert.deepEqual(codecs.map(({ method }) => method.name).sort(), [
+    ...["compose", "hyper_compression", "seedlm", "vptq"],
+  ]);
+  for (const { method: { name } } of codecs) {
+    const said = new RegExp(`^${name} cannot follow .* that sparsegpt has pruned: .*no zeros`);
+    assert.match(why("sparsegpt", name), said);
+    assert.match(why("sparsegpt", "lora", name), said);
+    assert.equal(why("lora", name), "");
+    assert.equal(why("depth", name), "");
+  }
+  assert.equal(why("sparsegpt", "gptq"), "");
 });

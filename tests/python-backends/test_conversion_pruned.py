@@ -70,7 +70,7 @@ def test_pruned_layers_beside_packed_ones_are_written_with_their_zeros(tmp_path:
 
 
 def test_a_wholly_pruned_trial_is_no_gptq(tmp_path: Path) -> None:
-    with pytest.raises(StageFailure, match="zeros and all.*take compressed-tensors, gguf or open"):
+    with pytest.raises(StageFailure, match=r"zeros and all.*take compressed-tensors, gguf or open"):
         made("gptq", pruned(tmp_path / "source"), tmp_path / "files")
 
 
