@@ -18,6 +18,7 @@ import {
   showStudies,
   type StudiesReportOptions,
 } from "./notebook/show_studies.ts";
+import { forCells } from "./notebook/cell_mistakes.ts";
 import { labsAgain, sessionsAgain } from "./notebook/run_again.ts";
 import type { Rows } from "./notebook/trial_tables.ts";
 import { takeNote, writeNote } from "./store/take_note.ts";
@@ -124,6 +125,7 @@ interface OwnLab extends Lab {
 const labAgain = labsAgain<OwnLab, LabOptions>(
   ({ store }) => findHome(Deno.env.toObject(), store).store,
   makeLab,
+  (lab) => forCells("lab", lab),
 );
 
 async function makeLab(options: LabOptions): Promise<OwnLab> {
@@ -142,7 +144,10 @@ async function makeLab(options: LabOptions): Promise<OwnLab> {
   keepKernelAlive();
   const stop = stoppedBy(options.signal);
   const kept = { options, home, registry, mlflow, store, artifacts, stop };
-  const sessions = sessionsAgain<StudySession>(isNotebook(options));
+  const sessions = sessionsAgain<StudySession>(
+    isNotebook(options),
+    (session) => forCells("study", session),
+  );
   const opened: Opened = {
     ...{ ...kept, gguf: undefined, clients: new Map() },
     now: async () =>
@@ -215,6 +220,12 @@ async function asked<Row>(
   text: TemplateStringsArray,
   values: readonly SqlValue[],
 ): Promise<SqlRows<Row>> {
+  if (!Array.isArray(text)) { // a notebook's cells are not checked for types
+    throw new UsageError(
+      "Cannot ask that, as sql is no function of a text: write lab.sql`SELECT …`, with backticks right " +
+        "after its name, so that values in ${} are bound",
+    );
+  }
   const statement = text.reduce((sum, part, i) => `${sum}$${i}${part}`);
   const there = await recorded(store, "ask");
   return sqlRows<Row>(await there.wholeQuery(statement, { params: [...values] }));

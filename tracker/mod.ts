@@ -1,5 +1,7 @@
 /** The door for notebooks: `openLab` and what it gives. */
 import { UsageError } from "../core/mod.ts";
+import { tellUnknownNames } from "./notebook/cell_mistakes.ts";
+import { type FigureOptions, figures, figureText } from "./plots/figures.ts";
 import { kernelBroadcast } from "./terminal/kernel.ts";
 
 export { notebookAsk, silentAsk } from "./terminal/ask.ts";
@@ -14,7 +16,7 @@ export { showText } from "./jupyter/show_text.ts";
 export { writeReport, type WriteReportOptions } from "./publish/write_report.ts";
 export { writeStudiesReport } from "./report_of_studies.ts";
 export type { StudyOutputs } from "./reports_of_study.ts";
-export { type FigureOptions, figures, figureText } from "./plots/figures.ts";
+export { type FigureOptions, figures, figureText };
 export { show } from "./notebook/display.ts";
 export { showFigure, type ShownFigure } from "./notebook/figure.ts";
 export { liveCell } from "./notebook/live_cell.ts";
@@ -39,4 +41,7 @@ export { UsageError };
 export { openStore, type Store } from "./store/store.ts";
 
 // A kernel prints the stack of what a cell throws: of a mistake it is the sentence alone.
-if (kernelBroadcast() !== null) UsageError.sentenceOnly = true;
+if (kernelBroadcast() !== null) {
+  UsageError.sentenceOnly = true;
+  tellUnknownNames("figures", figures);
+}

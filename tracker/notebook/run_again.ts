@@ -43,11 +43,13 @@ function passedOn<Options extends Listeners>(options: Options, told: () => Liste
 
 /**
  * Opens a lab on a store, or gives the one that is open there; it tells the caller then, not who
- * opened it. With other options it is closed first, so that it never locks its own store.
+ * opened it. With other options it is closed first, so that it never locks its own store. `dressed`
+ * makes of it what cells are given.
  */
 export function labsAgain<Lab extends Closing, Options extends Listeners & Kind>(
   rootOf: (options: Options) => string,
   make: (options: Options) => Promise<Lab>,
+  dressed: (lab: Lab) => Lab = (lab) => lab,
 ): (options: Options) => Promise<Lab> {
   /** By store: the cells of one kernel share them. */
   const open = new Map<string, Promise<Open<Lab>>>();
@@ -63,7 +65,7 @@ export function labsAgain<Lab extends Closing, Options extends Listeners & Kind>
       if (again !== undefined && again !== one) await again.lab.close();
     };
     return Object.assign(one, {
-      lab: { ...lab, close, [Symbol.asyncDispose]: close },
+      lab: dressed({ ...lab, close, [Symbol.asyncDispose]: close }),
       kind: kindOf(options),
     });
   };
@@ -86,15 +88,19 @@ export function labsAgain<Lab extends Closing, Options extends Listeners & Kind>
   };
 }
 
-/** Gives what was begun for the same words once more; what failed is begun again. */
+/**
+ * Gives what was begun for the same words once more; what failed is begun again. `dressed` makes of it
+ * what a notebook's cells are given.
+ */
 export function sessionsAgain<Session>(
   inNotebook: boolean,
+  dressed: (session: Session) => Session = (session) => session,
 ): (words: string, begin: () => Promise<Session>) => Promise<Session> {
   const known = new Map<string, Promise<Session>>();
   return (words, begin) => {
     const before = inNotebook ? known.get(words) : undefined;
     if (before !== undefined) return before;
-    const begun = begin();
+    const begun = inNotebook ? begin().then(dressed) : begin();
     known.set(words, begun);
     begun.catch(() => known.delete(words));
     return begun;
