@@ -10,7 +10,7 @@ import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import { openLab, silentAsk } from "../../tracker/mod.ts";
 import { answers, killWorkers, taskFile } from "../fixtures/killed_study.ts";
 import { fill, mountDisk, unlessMountable } from "../fixtures/small_disk.ts";
-import { shareDefaultEnvironment, withVariables } from "../python-backends/scripted_worker.ts";
+import { shareEnvironments, withVariables } from "../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -58,7 +58,7 @@ Deno.test({
     "crash, hang, NaN, the parent again, a full disk, a benchmark that dies: the good stage ships",
   ignore: await unlessMountable(),
   async fn() {
-    await shareDefaultEnvironment();
+    await shareEnvironments("default", "openvino_export");
     await using disk = await mountDisk("400m");
     const folder = temporaryFolder("staged-faults");
     const task = await writeTask(folder);

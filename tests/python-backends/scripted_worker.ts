@@ -2,7 +2,10 @@ import { join } from "node:path";
 import process from "node:process";
 import { exchange, type ExchangeOptions } from "../../python-backends/worker/exchange.ts";
 import { workerVariables } from "../../python-backends/client.ts";
-import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
+import {
+  ensureEnvironment,
+  overrideVariable,
+} from "../../python-backends/environments/environments.ts";
 import { findPython } from "../../python-backends/environments/python.ts";
 import { PYTHON_ROOT } from "../../python-backends/home.ts";
 import { spawnWorker, type WorkerProcess } from "../../python-backends/worker/worker_process.ts";
@@ -17,7 +20,14 @@ export async function plainPython(): Promise<string> {
 
 /** Makes every client of this test process find the default environment, whatever its home. */
 export async function shareDefaultEnvironment(): Promise<void> {
-  process.env.PARE_ENV_DEFAULT = (await ensureEnvironment("default")).python;
+  await shareEnvironments("default");
+}
+
+/** The same of several: what a study in a home of its own would make there again. */
+export async function shareEnvironments(...names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    process.env[overrideVariable(name)] = (await ensureEnvironment(name)).python;
+  }
 }
 
 /** The real worker, whose stage `describe` runs `body` instead: a stage that misbehaves. */

@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { labVariables, labWords, writeSettings } from "../../../tracker/jupyter/jupyter_lab.ts";
 import { kernelSpec, writeKernelSpec } from "../../../tracker/jupyter/kernel_spec.ts";
+import { ignoreUnless } from "../../run/counts.ts";
 
 Deno.test("JupyterLab listens to this machine alone, keeps its token, and takes a user's words last", async () => {
   const words = labWords(["--no-browser"], 1000, "/settings");
@@ -53,7 +54,7 @@ Deno.test("the kernel's spec names this very deno, and is written whole", async 
 });
 
 Deno.test("what the spec starts outlives an interrupt until it listens to it", {
-  ignore: Deno.build.os === "windows",
+  ignore: ignoreUnless(Deno.build.os !== "windows", "Windows has no such signal"),
 }, async () => {
   const script = `Deno.kill(Deno.pid, "SIGINT");
     const heard = new Promise((done) => Deno.addSignalListener("SIGINT", () => done("heard")));
