@@ -11,7 +11,7 @@ const ALLOWED: Record<string, string> = {
   "tracker/commands/input/parse_samples.ts": "writes them",
   "tracker/store/index/schema/views/headline.sql": "the last rung's figure comes first",
   "tracker/store/index/schema/views/knob_effects.sql": "what is timed counts as the last rung's",
-  "tracker/store/index/schema/views/knob_importance.sql": "what is timed counts as the last rung's",
+  "tracker/store/index/schema/views/knob_pairs.sql": "what is timed counts as the last rung's",
   "tracker/store/index/schema/views/leaderboard_wide.sql": "the last rung alone has places",
   "tracker/store/index/schema/views/paired_differences.sql": "the last rung alone decides",
   "tracker/store/index/schema/views/study_comparison.sql": "the last rung's protocol and rewards",

@@ -26,6 +26,14 @@ export const QUESTIONS: readonly { readonly title: string; readonly sql: string 
     sql: "SELECT * FROM knob_importance LIMIT 100",
   },
   {
+    title: "How far each time is from its roofline",
+    sql: "SELECT * FROM timings ORDER BY over_roofline LIMIT 100",
+  },
+  {
+    title: "Where the time went",
+    sql: "SELECT study_id, phase, sum(seconds) AS seconds FROM phases GROUP BY ALL ORDER BY ALL",
+  },
+  {
     title: "What it cost in time",
     sql: "SELECT * FROM cost LIMIT 100",
   },

@@ -4,10 +4,10 @@
  * Version of the schema that this pare writes: one more whenever a file below changes, so that indexes
  * of before are made anew from their journals and earlier versions of pare refuse those of after.
  */
-export const SCHEMA_VERSION = 64;
+export const SCHEMA_VERSION = 65;
 
 /** Over the files below, as `schemaHash` has it: a test holds both to the files. */
-export const SCHEMA_HASH = "2a351f35a6c4e7ec";
+export const SCHEMA_HASH = "b222e19ac69c03ab";
 
 /** Tables by what they are about: `schema/tables/NAME.sql`. */
 export const TABLES = [
@@ -43,11 +43,14 @@ export const VIEWS = [
   "rung_agreement",
   "stage_comparison",
   "knob_effects",
+  "knob_pairs",
   "knob_importance",
   "paired_differences",
   "recommended",
   "study_comparison",
   "cost",
+  "timings",
+  "phases",
   "lineage",
   "ancestry",
   "artifact_figures",

@@ -1,0 +1,42 @@
+-- What was timed, beside what the machine's memory allows: both of the same minutes.
+CREATE VIEW timings AS
+WITH latest AS (
+  SELECT study_id, trial_id, runtime, metric, last(value ORDER BY position, rowid) AS value
+  FROM measurements
+  WHERE slice IS NULL AND runtime IS NOT NULL AND metric IN ('latency_ms', 'roofline_ms',
+    'baseline_latency_ms', 'latency_ratio', 'decode_tokens_per_s', 'prefill_tokens_per_s')
+  GROUP BY study_id, trial_id, runtime, metric
+),
+wide AS (
+  SELECT study_id, trial_id, runtime,
+    any_value(value) FILTER (metric = 'latency_ms') AS latency_ms,
+    any_value(value) FILTER (metric = 'roofline_ms') AS roofline_ms,
+    any_value(value) FILTER (metric = 'baseline_latency_ms') AS baseline_latency_ms,
+    any_value(value) FILTER (metric = 'latency_ratio') AS latency_ratio,
+    any_value(value) FILTER (metric = 'decode_tokens_per_s') AS decode_tokens_per_s,
+    any_value(value) FILTER (metric = 'prefill_tokens_per_s') AS prefill_tokens_per_s
+  FROM latest GROUP BY study_id, trial_id, runtime
+)
+SELECT w.study_id, w.trial_id, t.readable_id, w.runtime, w.latency_ms, w.roofline_ms,
+  w.latency_ms / nullif(w.roofline_ms, 0) AS over_roofline, w.baseline_latency_ms,
+  w.latency_ratio, w.decode_tokens_per_s, w.prefill_tokens_per_s
+FROM wide w JOIN trials t USING (study_id, trial_id)
+WHERE w.latency_ms IS NOT NULL;
+
+COMMENT ON VIEW timings IS
+  'Each trial''s time per token as it was timed, beside its roofline and the baseline of the same minutes, by runtime.';
+COMMENT ON COLUMN timings.study_id IS 'the study it belongs to';
+COMMENT ON COLUMN timings.trial_id IS 'readable and unique in the store, such as study/t03';
+COMMENT ON COLUMN timings.readable_id IS
+  'what the trial does, such as s03-gptq-4bit-g64; baseline for the first measurement';
+COMMENT ON COLUMN timings.runtime IS 'what executed the model';
+COMMENT ON COLUMN timings.latency_ms IS
+  'milliseconds per generated token, as timed: trials of other minutes are compared by latency_ratio';
+COMMENT ON COLUMN timings.roofline_ms IS
+  'least time per token that the memory''s bandwidth of those minutes allows: bytes read a token over it';
+COMMENT ON COLUMN timings.over_roofline IS 'latency_ms / roofline_ms: 1 is as fast as memory allows';
+COMMENT ON COLUMN timings.baseline_latency_ms IS
+  'the baseline''s time per token, timed in turn with the trial; NULL: it is the baseline, or was not';
+COMMENT ON COLUMN timings.latency_ratio IS 'over the baseline''s in the same minutes, of this trial alone';
+COMMENT ON COLUMN timings.decode_tokens_per_s IS 'generated tokens a second, as timed';
+COMMENT ON COLUMN timings.prefill_tokens_per_s IS 'prompt tokens a second, as timed';
