@@ -127,6 +127,7 @@ export { lostShare } from "./search/foretold_figures.ts";
 export * from "./spec/evaluation_spec.ts";
 export * from "./strategies/held_methods.ts";
 export * from "./tasks/found_as_plugin.ts";
+export { answersDrawn } from "./tasks/generated_code.ts";
 export * from "./spec/infer_spec.ts";
 export * from "./strategies/knob_moves.ts";
 export * from "./spec/limits.ts";

@@ -1,8 +1,10 @@
 import type { Knob } from "../contract/knobs.ts";
 import { UsageError } from "../errors.ts";
 import type { Action, KnobValue, ResolvedAction } from "../schemas/action.ts";
+import type { Facts } from "../schemas/facts.ts";
 import type { StageAdjustment, StagePlan } from "../schemas/stages/plan.ts";
-import { type AgentMethod, findMethod } from "../strategies/resolve_action.ts";
+import { type AgentMethod, findMethod, resolveActions } from "../strategies/resolve_action.ts";
+import { plannedFacts } from "./planned.ts";
 
 /** What an attempt came to, as far as adjustments go by it. */
 export interface AttemptFigures {
@@ -67,18 +69,20 @@ export function adjusted(
   return { actions: actions.map((one, i) => i === index ? own : one), set };
 }
 
-/** Refuses, before anything runs, adjustments that no attempt could take. */
+/** Refuses, before anything runs, adjustments that no attempt could take on what its stage meets. */
 export function checkAdjustments(
   stages: readonly StagePlan[],
-  resolve: (actions: readonly Action[]) => ResolvedAction[],
   methods: readonly AgentMethod[],
+  facts: Facts,
 ): void {
-  for (const { name, actions, adjustments } of stages) {
-    const resolved = resolve(actions);
+  const planned = plannedFacts(stages, methods, facts);
+  for (const [i, { name, actions, adjustments }] of stages.entries()) {
+    const met = planned[i] ?? facts;
+    const resolved = resolveActions(actions, methods, met);
     for (const adjustment of adjustments) {
       if (adjustment.skip) continue;
       try {
-        resolve(adjusted(actions, resolved, adjustment, methods).actions);
+        resolveActions(adjusted(actions, resolved, adjustment, methods).actions, methods, met);
       } catch (error) {
         if (!(error instanceof UsageError)) throw error;
         throw new UsageError(`Stage ${name}: ${error.message}`);

@@ -24,7 +24,7 @@ import { originalOf, type Standing, standingOf } from "./standing.ts";
 export async function runStages(input: StudyInput, ports: StagesPorts): Promise<StudyResult> {
   const plan = input.request.stages!; // whoever calls it has looked
   const { methods, facts, spec, history } = input;
-  checkAdjustments(plan.stages, (actions) => resolveActions(actions, methods, facts), methods);
+  checkAdjustments(plan.stages, methods, facts);
   const said = { ...spec, assumptions: [...spec.assumptions, ...choicesOf(plan)] };
   const study = await openStudy({ ...input, spec: said }, ports);
   const stopped = await ensureBaseline(study);

@@ -48,20 +48,32 @@ export function unsafeCodeWarning(
   ];
 }
 
+/** Answers drawn of a task for each of its samples: of one whose answers are programs, several. */
+export function answersDrawn(
+  { definition, runs_code }: Task,
+  { samples_per_problem }: Pick<StudyRequest, "samples_per_problem">,
+): number {
+  const asked = runs_code === true ? samples_per_problem : undefined;
+  return asked ?? Number(definition?.["repeats"] ?? 1);
+}
+
 /** Said at the start on a CPU, where programs take longer than all other tasks together. */
 export function programsNote(
   rungs: readonly Rung[],
   tasks: readonly Task[],
   { device }: DeviceFacts,
-  { samples_per_problem, evaluation }: Pick<StudyRequest, "samples_per_problem" | "evaluation">,
+  request: Pick<StudyRequest, "samples_per_problem" | "evaluation">,
 ): string[] {
   const drawn = tasks.filter((task) => task.runs_code === true);
-  if (drawn.length === 0 || device !== "cpu" || evaluation?.endpoint !== undefined) return [];
-  return drawn.map(({ name, definition }) => {
+  if (drawn.length === 0 || device !== "cpu" || request.evaluation?.endpoint !== undefined) {
+    return [];
+  }
+  return drawn.map((task) => {
+    const { name, definition } = task;
     const counts = rungs.map(({ fidelity, samples }) =>
       `${samples[name] ?? "all"} ${onRung(fidelity)}`
     );
-    const repeats = samples_per_problem ?? Number(definition?.["repeats"] ?? 1);
+    const repeats = answersDrawn(task, request);
     const { max_gen_toks } = Object(definition?.["generation_kwargs"]);
     return `${name} draws ${repeats} programs of up to ${max_gen_toks} tokens for each problem ` +
       `(${counts.join(", ")}) of every trial, which takes long ` +

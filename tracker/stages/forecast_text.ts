@@ -1,4 +1,10 @@
-import { forecastStages, isGenerated, type Registry, type StagesForecast } from "../../core/mod.ts";
+import {
+  answersDrawn,
+  forecastStages,
+  isGenerated,
+  type Registry,
+  type StagesForecast,
+} from "../../core/mod.ts";
 import type { StudySession } from "../study_session.ts";
 import { textTable } from "../terminal/table.ts";
 import { bytes, duration } from "../view/number_text.ts";
@@ -9,8 +15,10 @@ export function forecastOf(
   { methods, tasks }: Pick<Registry, "methods" | "tasks">,
 ): StagesForecast | null {
   if (request.stages === undefined) return null;
-  const generated = new Set(tasks.filter(isGenerated).map(({ name }) => name));
-  return forecastStages(request.stages, spec, facts, methods, { generated });
+  const answers = new Map(
+    tasks.filter(isGenerated).map((task) => [task.name, answersDrawn(task, request)]),
+  );
+  return forecastStages(request.stages, spec, facts, methods, answers);
 }
 
 /** The same in a few lines. */
