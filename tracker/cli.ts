@@ -36,7 +36,8 @@ function withRunOptions(command: Command): Command {
     .option("-y, --yes", "take every default and record that it was assumed")
     .option("--max-disk <size>", "bytes that artifacts may fill, such as 50GB")
     .option("--mlflow <uri>", "mirror to this MLflow server; default: MLFLOW_TRACKING_URI")
-    .option("--output <dir>", "where report and figures go");
+    .option("--output <dir>", "where report and figures go")
+    .option("--json", "what it came to as JSON on standard output; asks nothing");
 }
 
 /** What an evaluation takes beside the options of its study. */
@@ -77,13 +78,13 @@ function addStoreCommands(store: Command): void {
 
 /** What a study goes by that is data: printed to be changed, and weighed anew. */
 function addWeighCommands(program: Command): void {
-  withStore(
+  withJson(withStore(
     program.command("weigh").description("what other weights would pick of a study; runs nothing")
       .argument("[study]", "its id; default: the latest")
       .option("--weights <weights>", "such as accuracy=0.8,latency=0.1,memory=0.1")
       .option("--profile <name>", "one profile, such as edge; default: each of them")
       .option("--profiles <file>", "profiles of your own; default: what `pare profiles` prints"),
-  ).action(async (study: string | undefined, options) =>
+  )).action(async (study: string | undefined, options) =>
     (await import("./commands/search_data.ts")).weighCommand(study, options)
   );
 
@@ -137,11 +138,11 @@ function addQueryCommands(program: Command): void {
     (await import("./commands/sql.ts")).sqlCommand(query, options)
   );
 
-  withStore(
+  withJson(withStore(
     program.command("export").description("write every table and view as Parquet")
       .requiredOption("--parquet <dir>", "a new folder")
       .option("--force", "replace an earlier export"),
-  ).action(async (options) => (await import("./commands/export.ts")).exportCommand(options));
+  )).action(async (options) => (await import("./commands/export.ts")).exportCommand(options));
 
   addConvertCommand(program);
   const mlflow = program.command("mlflow").description("mirror studies to an MLflow server");
@@ -204,13 +205,13 @@ function addLookCommands(program: Command): void {
   withJson(withStore(program.command("studies").description("list the studies of the store")))
     .action(async (options) => (await import("./commands/show.ts")).studiesCommand(options));
 
-  withStore(
+  withJson(withStore(
     program.command("report").description("write a study's report and figures again")
       .argument("[study...]", "its id, default: the latest; several: one report over all of them")
       .option("--output <dir>")
       .option("--author <names>", "who is named as its author and cited")
       .option("--sql", "DuckDB and the data for the report's SQL box, beside it, about 12 MB"),
-  ).action(async (studies: string[], options) =>
+  )).action(async (studies: string[], options) =>
     (await import("./commands/show.ts")).reportCommand(studies, options)
   );
 
@@ -224,16 +225,16 @@ function addLookCommands(program: Command): void {
 
   addLayerCommands(program, withStore, collect);
 
-  withStore(
+  withJson(withStore(
     program.command("log").description("show the worker's log of a trial").argument("<trial>"),
-  ).action(async (trial: string, options) =>
+  )).action(async (trial: string, options) =>
     (await import("./commands/log.ts")).logCommand(trial, options)
   );
 
-  withStore(
+  withJson(withStore(
     program.command("note").description("keep a sentence with a study or a trial")
       .argument("<study|trial>").argument("<text>"),
-  ).action(async (name: string, text: string, options) =>
+  )).action(async (name: string, text: string, options) =>
     (await import("./commands/note.ts")).noteCommand(name, text, options)
   );
 

@@ -6,6 +6,7 @@ import { findHome } from "../home.ts";
 import type { ExportedTables } from "../store/export_tables.ts";
 import { outsideStores } from "../storage/outside_stores.ts";
 import { openStore } from "../store/store.ts";
+import { jsonText } from "./output/print_json.ts";
 
 const SCHEMA = "schema.json";
 /** The mark by which an earlier export is known: nothing else is ever replaced. */
@@ -75,7 +76,7 @@ function place(partial: string, directory: string): void {
 
 /** `pare export --parquet DIR`: the whole store for DuckDB, pandas, Polars and whoever reads Parquet. */
 export async function exportCommand(
-  options: { store?: string; parquet: string; force?: boolean },
+  options: { store?: string; parquet: string; force?: boolean; json?: boolean },
 ): Promise<void> {
   const directory = outsideStores(options.parquet, "export to");
   checkTarget(directory, options.force ?? false);
@@ -91,6 +92,10 @@ export async function exportCommand(
     await writeFile(join(partial, SCHEMA), JSON.stringify(document, null, 2) + "\n");
     await writeFile(join(partial, "README.md"), readme(exported));
     place(partial, directory);
+    if (options.json) {
+      const told = tables.map(({ name, kind, rows, path }) => ({ name, kind, rows, path }));
+      return console.log(jsonText("export", { folder: directory, tables: told, stale }));
+    }
     const rows = tables.reduce((sum, { kind, rows }) => sum + (kind === "table" ? rows : 0), 0);
     console.log(`${tables.length} tables and views, ${rows} rows in ${directory}`);
     if (stale !== null) console.error(`note: ${stale}`);

@@ -6,6 +6,8 @@ import { findTrial } from "../find_study.ts";
 import { findHome } from "../home.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { findSubject } from "../store/subjects.ts";
+import type { TrialLog } from "./output/json_shapes.ts";
+import { jsonText } from "./output/print_json.ts";
 
 interface StoredLog {
   path: string;
@@ -47,6 +49,16 @@ async function doubt(
   };
 }
 
+/**
+ * A log as a terminal would stand after it: a bar is drawn over itself by carriage returns, hundreds of
+ * times in a file, and only its last state says anything.
+ */
+export function withoutBars(log: string): string {
+  return log.split("\n")
+    .map((line) => line.split("\r").findLast((state) => state.trim() !== "") ?? "")
+    .join("\n");
+}
+
 /** Why a trial has no log to show; a name that nobody knows gets the nearest. */
 async function missing(store: Store, trial: string): Promise<UsageError> {
   await findSubject(store, trial);
@@ -58,7 +70,10 @@ async function missing(store: Store, trial: string): Promise<UsageError> {
 }
 
 /** `pare log`: what the workers of a trial wrote, stage by stage, held against the stored hash. */
-export async function logCommand(name: string, options: { store?: string }): Promise<void> {
+export async function logCommand(
+  name: string,
+  options: { store?: string; json?: boolean },
+): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: false });
   const trial = name.includes("/") ? name : (await findTrial(store, name)).trial_id;
@@ -69,12 +84,23 @@ export async function logCommand(name: string, options: { store?: string }): Pro
   const own = files.filter((file) => file.startsWith(prefix)).sort();
   if (own.length === 0) throw await missing(store, trial);
   const hashes = await storedHashes(store, trial);
+  const stages: TrialLog["stages"] = [];
   for (const name of own) {
     const file = join(dirname(sample), name);
-    console.log(`── ${name.slice(prefix.length).replace(/\.log$/, "")}`);
-    console.log((await readFile(file, "utf8")).trimEnd());
     const found = await doubt(store, file, hashes);
-    if (found !== null) console.error(`pare: ${found.sentence}`);
-    if (found?.changed) Deno.exitCode = 1;
+    stages.push({
+      stage: name.slice(prefix.length).replace(/\.log$/, ""),
+      path: file,
+      text: withoutBars(await readFile(file, "utf8")).trimEnd(),
+      as_recorded: found === null ? true : found.changed ? false : null,
+      doubt: found?.sentence ?? null,
+    });
+  }
+  if (stages.some(({ as_recorded }) => as_recorded === false)) Deno.exitCode = 1;
+  if (options.json) return console.log(jsonText("log", { trial_id: trial, stages }));
+  for (const { stage, text, doubt } of stages) {
+    console.log(`── ${stage}`);
+    console.log(text);
+    if (doubt !== null) console.error(`pare: ${doubt}`);
   }
 }

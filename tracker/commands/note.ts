@@ -2,12 +2,13 @@ import { findTrial } from "../find_study.ts";
 import { findHome } from "../home.ts";
 import { openStore } from "../store/store.ts";
 import { takeNote, writeNote } from "../store/take_note.ts";
+import { jsonText } from "./output/print_json.ts";
 
 /** `pare note`: a sentence that stays with a study or a trial, also while a study runs. */
 export async function noteCommand(
   name: string,
   text: string,
-  options: { store?: string },
+  options: { store?: string; json?: boolean },
 ): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: false });
@@ -15,5 +16,6 @@ export async function noteCommand(
   const subject = /^t\d+$/.test(name) ? (await findTrial(store, name)).trial_id : name;
   const note_id = await writeNote(store, subject, text);
   await store.close();
-  console.log(await takeNote(store.paths, subject, note_id));
+  const said = await takeNote(store.paths, subject, note_id);
+  console.log(options.json ? jsonText("note", { subject, note_id, said }) : said);
 }

@@ -29,6 +29,8 @@ import type { StudyEvent } from "../../core/mod.ts";
 import { evaluationText, modelLine } from "./evaluation_output.ts";
 import { parseBytes } from "./input/parse_values.ts";
 import { limitsFromOptions, studyFromOptions } from "./input/study_document.ts";
+import { jsonText } from "./output/print_json.ts";
+import { studyCard } from "./output/study_card.ts";
 import type { RunOptions } from "./study_options.ts";
 
 /** Options of the commands that run a study. */
@@ -38,6 +40,7 @@ export interface StudyCommandOptions extends RunOptions {
   maxDisk?: string;
   output?: string;
   mlflow?: string;
+  json?: boolean;
 }
 
 /** The study of the README: what a newcomer sees first. */
@@ -164,12 +167,13 @@ async function conclude(
   lab: Lab,
   session: StudySession,
   result: StudyResult,
-  output: string | undefined,
+  { output, json }: StudyCommandOptions,
 ): Promise<void> {
   const view = await session.view();
   const folder = resolve(output ?? join(lab.home.studies, session.study_id));
   const store = (await lab.store.current())!; // the study was recorded there
   const files = await writeStudyReport({ store, root: lab.home.root }, view, folder);
+  if (json) return console.log(jsonText("study", studyCard(view, files)));
   const unsafe = unsafeSentence(view);
   if (unsafe !== null) console.log(`\n${unsafe}`);
   if (view.request.evaluation !== undefined) {
@@ -204,11 +208,12 @@ async function conclude(
 }
 
 /** Waits for the mirror's last records and the report, and says where it stands. */
-async function sayMirrored(lab: Lab, output: string | undefined): Promise<void> {
+async function sayMirrored(lab: Lab, { output, json }: StudyCommandOptions): Promise<void> {
+  const say = json ? console.error : console.log;
   const { mirror } = lab.mlflow;
   if (mirror === null) return;
   const { trouble, said, behind } = await mirror.finish(20_000);
-  console.log(
+  say(
     behind
       ? `MLflow is behind (${
         trouble ?? "it is slow"
@@ -216,12 +221,12 @@ async function sayMirrored(lab: Lab, output: string | undefined): Promise<void> 
       : `MLflow          ${mirror.shown}`,
   );
   if (said > 0) {
-    console.log(
+    say(
       `                ${said} ${said === 1 ? "thing" : "things"} not as recorded, said above`,
     );
   }
   if (output !== undefined) {
-    console.log(`                without the report, which is in ${output}`);
+    say(`                without the report, which is in ${output}`);
   }
 }
 
@@ -261,7 +266,7 @@ export async function runStudyCommand(options: StudyCommandOptions, open: Openin
   const before = await (await lab.store.current())?.journalOf(session.study_id) ?? [];
   const follow = followProgress(session.request, () => Date.now(), before);
   if (lab.mlflow.note !== null) screen.say(`note: ${lab.mlflow.note}`);
-  const ask = chooseAsk(options.yes ?? false);
+  const ask = chooseAsk((options.yes ?? false) || options.json === true);
   const result = await session.run({
     ask,
     signal: controller.signal,
@@ -273,8 +278,8 @@ export async function runStudyCommand(options: StudyCommandOptions, open: Openin
     },
   });
   screen.finish();
-  await conclude(lab, session, result, options.output);
-  await sayMirrored(lab, options.output);
+  await conclude(lab, session, result, options);
+  await sayMirrored(lab, options);
   if (result.stop === "failed" || onlyFailed(result)) Deno.exitCode = 1;
   if (result.stop === "cancelled") Deno.exitCode = 130;
 }

@@ -6,12 +6,15 @@ import { textTable } from "../terminal/table.ts";
 import { number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { parseObjectives } from "./input/parse_values.ts";
+import type { WeighedStudy } from "./output/json_shapes.ts";
+import { finite, jsonText } from "./output/print_json.ts";
 
 interface WeighOptions {
   store?: string;
   weights?: string;
   profile?: string;
   profiles?: string;
+  json?: boolean;
 }
 
 function nameIn({ rows }: StudyView, id: string): string {
@@ -55,12 +58,38 @@ export async function weighCommand(
   const chosen = profile === undefined ? all : [profileOf(profile, all)];
   await using lab = await openLab(options.store === undefined ? {} : { store: options.store });
   const view = await lab.view(study);
-  const texts = given === null
-    ? chosen.map(({ name, describes, weights }) =>
-      weighedText(view, `${name}: ${describes}`, weighView(view, weights))
-    )
-    : [weighedText(view, "these weights", weighView(view, given))];
+  const asked = given === null
+    ? chosen.map(({ name, describes, weights }) => ({ name, describes, weights }))
+    : [{ name: null, describes: "these weights", weights: given }];
+  const weighed = asked.map((one) => ({ ...one, weighed: weighView(view, one.weights) }));
+  if (options.json) {
+    const cards = weighed.map(({ name, weighed }) => weighedCard(view, name, weighed));
+    return console.log(jsonText("weighed", { study_id: view.study_id, weighed: cards }));
+  }
+  const texts = weighed.map(({ name, describes, weighed }) =>
+    weighedText(view, name === null ? describes : `${name}: ${describes}`, weighed)
+  );
   console.log(texts.join("\n\n"));
+}
+
+function weighedCard(
+  { rows }: StudyView,
+  name: string | null,
+  { weights, recommendation, ranking, left_out }: Weighed,
+): WeighedStudy["weighed"][number] {
+  const recipe = (id: string) => rows.find(({ trial_id }) => trial_id === id)?.recipe ?? "";
+  return {
+    ...{ name, left_out: [...left_out] },
+    weights: Object.fromEntries(
+      Object.entries(weights).map(([term, weight = 0]) => [term, weight]),
+    ),
+    picked: recommendation.trial_id,
+    keep_original: recommendation.keep_original,
+    reasons: [...recommendation.reasons],
+    ranking: ranking.map(({ trial_id, reward }) => ({
+      ...{ trial_id, recipe: recipe(trial_id), reward: finite(reward) },
+    })),
+  };
 }
 
 /** `pare profiles`: those that ship, to be changed and given back. */

@@ -9,6 +9,7 @@ import { trialTable } from "../terminal/trial_table.ts";
 import { endedBy } from "../view/ended_by.ts";
 import { evaluationText } from "./evaluation_output.ts";
 import { jsonText } from "./output/print_json.ts";
+import { studyCard } from "./output/study_card.ts";
 
 interface StoreOption {
   store?: string;
@@ -56,16 +57,23 @@ async function studyLines(store: Store) {
 /** `pare report`: the table, and the report's files written again; of several studies one report. */
 export async function reportCommand(
   studies: readonly string[],
-  { store, output, ...options }: StoreOption & { output?: string; author?: string; sql?: boolean },
+  { store, output, json = false, ...options }: StoreOption & {
+    output?: string;
+    author?: string;
+    sql?: boolean;
+    json?: boolean;
+  },
 ): Promise<void> {
   const asked = { ...options, ...(output === undefined ? {} : { folder: output }) };
   await using lab = await openLab(store === undefined ? {} : { store });
   if (studies.length > 1) {
-    for (const file of await writeReportOver(lab, studies, asked)) console.log(file);
-    return;
+    const files = await writeReportOver(lab, studies, asked);
+    const report = { studies: [...studies], files };
+    return console.log(json ? jsonText("studies_report", report) : files.join("\n"));
   }
   const view = await lab.view(studies[0]);
   const files = await writeReport(lab, view.study_id, asked);
+  if (json) return console.log(jsonText("study", studyCard(view, files)));
   const evaluated = view.request.evaluation !== undefined;
   if (view.front_note !== null) console.log(`${view.front_note}\n`);
   console.log(

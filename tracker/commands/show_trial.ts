@@ -5,9 +5,10 @@ import { viewStudy } from "../study_session.ts";
 import { trialTable } from "../terminal/trial_table.ts";
 import { recommendedSize } from "../view/size_words.ts";
 import { jsonText } from "./output/print_json.ts";
+import { studyCard } from "./output/study_card.ts";
 import { cardText, trialCard } from "./output/trial_card.ts";
 
-/** `pare show`: a trial's card; of a study alone its trials, and the card of the one recommended. */
+/** `pare show`: a trial's card; of a study its trials and what it recommends. */
 export async function showCommand(
   name: string | undefined,
   options: { store?: string; json?: boolean },
@@ -20,15 +21,15 @@ export async function showCommand(
     ? { study_id: (await findStudy(store, name)).id, trial_id: null }
     : await findTrial(store, name);
   const view = await viewStudy(store, study_id);
-  const shown = trial_id ?? view.recommended ?? view.trials[0]?.trial_id;
-  if (options.json) {
-    if (shown !== undefined) console.log(jsonText("trial", trialCard(view, shown)));
-    return;
+  if (trial_id !== null) {
+    const card = trialCard(view, trial_id);
+    return console.log(options.json ? jsonText("trial", card) : cardText(view, card));
   }
-  if (trial_id !== null) return console.log(cardText(view, trialCard(view, trial_id)));
+  if (options.json) return console.log(jsonText("study", studyCard(view)));
   console.log(`study ${study_id}\n\n${trialTable(view)}\n`);
   const size = recommendedSize(view);
   if (size !== null) console.log(size);
   for (const reason of view.reasons) console.log(reason);
+  const shown = view.recommended ?? view.trials[0]?.trial_id;
   if (shown !== undefined) console.log(`\nnpx -y deno task pare show ${shown}`);
 }

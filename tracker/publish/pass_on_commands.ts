@@ -23,7 +23,7 @@ export function addPassOnCommands(program: Command, { withStore, withJson }: Sha
       (await import("../reproduce/reproduce_command.ts")).reproduceCommand(name, options)
     );
 
-  withStore(
+  withJson(withStore(
     program.command("publish")
       .description("gather a study for others: report, data, document, locks, and no secrets")
       .argument("<study>", "its id").argument("[dir]", "a new folder")
@@ -37,7 +37,7 @@ export function addPassOnCommands(program: Command, { withStore, withJson }: Sha
       .option("--endpoint <url>", "the hub's address; default: HF_ENDPOINT, else Hugging Face's")
       .option("--public", "a new repository that all see; default: private")
       .option("--dry-run", "say what would go to the hub, and send nothing"),
-  ).action(async (study: string, directory: string | undefined, options) =>
+  )).action(async (study: string, directory: string | undefined, options) =>
     (await import("./publish_command.ts")).publishCommand(study, directory, options)
   );
 }

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { UsageError } from "../../core/mod.ts";
+import { jsonText } from "../commands/output/print_json.ts";
 import { findStudy } from "../find_study.ts";
 import { discoverPlugins } from "../discover.ts";
 import { findHome } from "../home.ts";
@@ -18,6 +19,7 @@ interface PublishOptions {
   readonly public?: boolean;
   readonly dryRun?: boolean;
   readonly checkpoint?: string;
+  readonly json?: boolean;
 }
 
 /** Options that say how a hub gets a checkpoint: without a hub they say nothing. */
@@ -43,24 +45,31 @@ export async function publishCommand(
   options: PublishOptions,
 ): Promise<void> {
   checkOptions(options, directory);
-  const { toHub, force = false, sql = false, ...hub } = options;
+  const { toHub, force = false, sql = false, json = false, ...hub } = options;
+  const say = json ? () => {} : (line: string) => console.log(line);
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: false });
   const { id } = await findStudy(store, study);
   const hidden = privateHere(home.root);
+  const published = { study_id: id, folder: null as string | null, files: 0 };
+  const left_out: string[] = [];
   if (directory !== undefined && options.dryRun !== true) {
     const target = resolve(directory);
-    const { files, left_out } = await publishStudy({
+    const made = await publishStudy({
       ...{ store, study_id: id, registry: await discoverPlugins(), directory: target },
       ...{ hidden, force, sql },
     });
-    console.log(`${files} files in ${target}`);
-    for (const one of left_out) console.log(`left out: ${one}`);
+    Object.assign(published, { folder: target, files: made.files });
+    left_out.push(...made.left_out);
+    say(`${made.files} files in ${target}`);
+    for (const one of left_out) say(`left out: ${one}`);
   }
-  if (toHub === undefined) return;
-  const pushed = { ...hub, force, repository: toHub };
-  const view = await viewStudy(store, id);
-  for (const line of await pushCheckpoint({ view, home: home.root, hidden }, pushed)) {
-    console.log(line);
+  let pushed: string[] | null = null;
+  if (toHub !== undefined) {
+    const view = await viewStudy(store, id);
+    const to = { ...hub, force, repository: toHub };
+    pushed = await pushCheckpoint({ view, home: home.root, hidden }, to);
+    for (const line of pushed) say(line);
   }
+  if (json) console.log(jsonText("published", { ...published, left_out, hub: pushed }));
 }

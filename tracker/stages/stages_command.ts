@@ -25,7 +25,7 @@ export async function stagesCommand(
   await runStudyCommand(options, async (lab) => {
     const session = await lab.open(request);
     const forecast = forecastOf(session, lab.registry);
-    if (forecast !== null) console.log(forecastText(forecast));
+    if (forecast !== null) (options.json ? console.error : console.log)(forecastText(forecast));
     return session;
   });
 }

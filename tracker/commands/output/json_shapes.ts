@@ -40,6 +40,14 @@ export const TrialCard = z.strictObject({
     n: z.int(),
     baseline: Figure.describe("of the original, measured on the same rung"),
   })),
+  task_figures: z.array(z.strictObject({
+    task: z.string(),
+    slice: z.string().nullable().describe("a mean over the task's parts; null: the task itself"),
+    metric: z.string(),
+    value: Figure,
+    standard_error: Figure,
+    n: z.int(),
+  })).describe("quality task by task, on the rungs that were measured, the highest last"),
   quality_difference: z.strictObject({ metric: z.string(), value: Figure, interval: Interval })
     .nullable().describe(
       "to the baseline on the same samples: accuracy absolute, perplexity relative",
@@ -83,6 +91,87 @@ export const TrialCard = z.strictObject({
   commands: z.record(z.string(), z.string()).describe("command lines that go on from here"),
 });
 export type TrialCard = z.infer<typeof TrialCard>;
+
+/** A study: what it came to, every trial of it, and the files of its report where they were written. */
+export const StudyCard = z.strictObject({
+  study_id: z.string(),
+  model_name: z.string(),
+  dataset: z.string(),
+  stop: z.string().nullable().describe("why it ended; null: it runs or was interrupted"),
+  message: z.string().nullable().describe("the same as a sentence"),
+  front: z.array(z.string()).describe("trial ids, the best first"),
+  front_note: z.string().nullable(),
+  recommended: z.string().nullable().describe("a trial id; null: keep the original"),
+  reasons: z.array(z.string()),
+  trials: z.array(TrialCard),
+  phases: z.array(z.strictObject({ name: z.string(), seconds: z.number() })),
+  files: z.array(z.string()).nullable().describe("of its report; null: none was written now"),
+  checkpoint: z.string().nullable().describe("the recommended one's folder"),
+  loader: z.string().nullable().describe("the lines of Python that load it"),
+});
+export type StudyCard = z.infer<typeof StudyCard>;
+
+/** What weights, or each profile, would pick of a study. */
+export const WeighedStudy = z.strictObject({
+  study_id: z.string(),
+  weighed: z.array(z.strictObject({
+    name: z.string().nullable().describe("of the profile; null: weights that were given"),
+    weights: z.record(z.string(), z.number()).describe("scaled to sum to 1"),
+    picked: z.string().describe("a trial id; the baseline's: the original is kept"),
+    keep_original: z.boolean(),
+    reasons: z.array(z.string()),
+    left_out: z.array(z.string()).describe("weights without a figure, each with the reason"),
+    ranking: z.array(z.strictObject({ trial_id: z.string(), recipe: z.string(), reward: Figure })),
+  })),
+});
+export type WeighedStudy = z.infer<typeof WeighedStudy>;
+
+/** What the workers of a trial wrote. */
+export const TrialLog = z.strictObject({
+  trial_id: z.string(),
+  stages: z.array(z.strictObject({
+    stage: z.string(),
+    path: z.string(),
+    text: z.string().describe("bars that were drawn over stand as they were last"),
+    as_recorded: z.boolean().nullable().describe("by its hash; null: none is known"),
+    doubt: z.string().nullable(),
+  })),
+});
+export type TrialLog = z.infer<typeof TrialLog>;
+
+/** A note that was left. */
+export const LeftNote = z.strictObject({
+  subject: z.string().describe("a study or a trial"),
+  note_id: z.string(),
+  said: z.string().describe("whether it is taken up, and by whom"),
+});
+
+/** An export of every table and view. */
+export const Export = z.strictObject({
+  folder: z.string(),
+  tables: z.array(z.strictObject({
+    name: z.string(),
+    kind: z.enum(["table", "view"]),
+    rows: z.int(),
+    path: z.string().describe("relative to the folder"),
+  })),
+  stale: z.string().nullable().describe("why what was recorded last is not in it; null: it is"),
+});
+
+/** What was gathered for others. */
+export const Published = z.strictObject({
+  study_id: z.string(),
+  folder: z.string().nullable().describe("null: none was asked for"),
+  files: z.int(),
+  left_out: z.array(z.string()),
+  hub: z.array(z.string()).nullable().describe("what went, or would go, to the hub; null: nothing"),
+});
+
+/** One report over several studies. */
+export const StudiesReport = z.strictObject({
+  studies: z.array(z.string()),
+  files: z.array(z.string()),
+});
 
 /** Two trials beside each other. */
 export const TrialsBeside = z.strictObject({
@@ -200,6 +289,7 @@ export const Reproduction = z.strictObject({
 /** What each command's `--json` prints as `data`, by kind. */
 export const JSON_SHAPES = {
   studies: z.array(StudyLine),
+  study: StudyCard,
   trial: TrialCard,
   trials_beside: TrialsBeside,
   studies_beside: StudiesBeside,
@@ -209,4 +299,10 @@ export const JSON_SHAPES = {
   plugins: z.array(Named),
   datasets: Datasets,
   reproduction: Reproduction,
+  weighed: WeighedStudy,
+  log: TrialLog,
+  note: LeftNote,
+  export: Export,
+  published: Published,
+  studies_report: StudiesReport,
 } as const;

@@ -8,6 +8,7 @@ import {
   metricWords,
   type Trial,
 } from "../../../core/mod.ts";
+import { isMeanOfParts, isQuality } from "../../reports/benchmark_blocks.ts";
 import { textTable } from "../../terminal/table.ts";
 import { differenceText } from "../../view/difference_text.ts";
 import { bytes, duration, number } from "../../view/number_text.ts";
@@ -44,6 +45,21 @@ function figuresOf(view: StudyView, trial: Trial): TrialCard["figures"] {
     return [{
       ...{ metric: name, unit, value: finite(value), standard_error: finite(standard_error), n },
       baseline: finite(name === "latency_ms" ? original?.latency_ms?.value : beside),
+    }];
+  });
+}
+
+function taskFiguresOf({ measurements }: Trial): TrialCard["task_figures"] {
+  return measurements.flatMap((one) => {
+    const { task, slice, metric, value, standard_error, n } = one;
+    if (task === null || !isQuality(one) || !(slice === null || isMeanOfParts(slice))) return [];
+    return [{
+      task,
+      slice,
+      metric,
+      value: finite(value),
+      standard_error: finite(standard_error),
+      n,
     }];
   });
 }
@@ -85,6 +101,7 @@ export function trialCard(view: StudyView, trial_id: string): TrialCard {
     recommended: trial_id === view.recommended,
     actions: trial.actions.map(({ agent, method, params }) => ({ agent, method, params })),
     figures: figuresOf(view, trial),
+    task_figures: taskFiguresOf(trial),
     quality_difference: row.difference === null ? null : {
       metric: row.difference.metric,
       value: finite(row.difference.value),

@@ -1,0 +1,18 @@
+import type { StudyOutputs } from "../../reports_of_study.ts";
+import type { StudyView } from "../../view/study_view.ts";
+import type { StudyCard } from "./json_shapes.ts";
+import { trialCard } from "./trial_card.ts";
+
+/** Everything that a command says of a study; `outputs`: its report's files, where it wrote them. */
+export function studyCard(view: StudyView, outputs: StudyOutputs | null = null): StudyCard {
+  const { study_id, request, recommended, stop, message, front, front_note, reasons } = view;
+  return {
+    ...{ study_id, model_name: request.model_name, dataset: request.dataset, stop, message },
+    ...{ front: [...front], front_note, recommended, reasons: [...reasons] },
+    trials: view.trials.map(({ trial_id }) => trialCard(view, trial_id)),
+    phases: view.phases.map(({ name, seconds }) => ({ name, seconds })),
+    files: outputs === null ? null : [...outputs.files],
+    checkpoint: outputs?.checkpoint ?? null,
+    loader: outputs?.loader || null,
+  };
+}
