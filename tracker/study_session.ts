@@ -125,7 +125,16 @@ export function openSession(
   now: () => Promise<SessionInput> = () => Promise.resolve(input),
 ): StudySession {
   const { study_id, request, facts, spec } = input;
-  const onlyEvaluates = request.evaluation !== undefined;
+  const requireSearch = () => {
+    if (request.stages !== undefined) {
+      throw new UsageError(
+        `Cannot drive ${study_id} by hand as its stages run in the order of their document, each ` +
+          "judged before the next: call run(), which goes on where it stopped",
+      );
+    }
+    if (request.evaluation === undefined) return;
+    throw new UsageError(`Cannot drive ${study_id} by hand as it only evaluates: call run()`);
+  };
   const records = async () => await (await input.store.current())?.journalOf(study_id) ?? [];
   return sessionOf({
     study_id,
@@ -139,18 +148,13 @@ export function openSession(
     mix: async (options) => await studyMix(await now(), options),
     runAll: async (company) => await runSession(await now(), company),
     checkRecipe(actions) {
+      requireSearch();
       const { methods } = input.tools.registry;
       checkRecipe(actions, { methods, facts });
     },
     async openByHand(company) {
-      if (request.stages !== undefined) {
-        throw new UsageError(
-          `Cannot drive ${study_id} by hand as its stages run in the order of their document, each ` +
-            "judged before the next: call run(), which goes on where it stopped",
-        );
-      }
-      if (!onlyEvaluates) return await openLabStudyByHand(await now(), company);
-      throw new UsageError(`Cannot drive ${study_id} by hand as it only evaluates: call run()`);
+      requireSearch();
+      return await openLabStudyByHand(await now(), company);
     },
   });
 }
