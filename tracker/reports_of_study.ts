@@ -141,11 +141,11 @@ export function reportBlocks(view: StudyView, options: ReportOptions = {}): Bloc
   };
   const stages = stagedBlocks(view, stagedFigure(view));
   const search = beliefBlocks(view, { svg: beliefsPlot(view.beliefs), file: BELIEFS });
-  const drawn = evidence.length === 0 ? [] : [heading(2, "Figures"), ...evidence.map(folded)];
-  return [...studyReport(view, figures, loader, { search, stages, ...by }), ...drawn, ...box];
+  const drawn = evidence.length === 0 ? [] : [heading(3, "Figures"), ...evidence.map(unopened)];
+  return [...studyReport(view, figures, loader, { search, stages, ...by }), ...box, ...drawn];
 }
 
-function folded({ summary, source, ...drawn }: EvidenceFigure): Block {
+function unopened({ summary, source, ...drawn }: EvidenceFigure): Block {
   const caption = `Its rows: ${source} in SQL.`;
   const figure: Block = { block: "figure", caption, ...drawn };
   return { block: "fold", summary, blocks: [figure] };

@@ -130,7 +130,7 @@ Deno.test("a study by hand on the tiny model: a stage is evaluated and gated, an
         await using lab = await openLab({ store });
         const report = renderMarkdown(reportBlocks(await lab.view(NAME)));
         assert.match(report, /Ended: The study was driven by hand and closed/);
-        const told = /## Gates\n+(?<table>(?:\|.*\n)+)/.exec(report)?.groups?.["table"] ?? "";
+        const told = /## Gates.*\n+(?<table>(?:\|.*\n)+)/.exec(report)?.groups?.["table"] ?? "";
         const rows = told.split("\n").slice(2, -1).map((row) =>
           row.split("|").map((c) => c.trim())
         );

@@ -82,7 +82,7 @@ Deno.test("a trial of the proxy alone has no place, and its table is another", (
     );
     const lines = trialTable(view).split("\n");
     assert.match(lines.at(-1)!, new RegExp(`^${name} .*proxy only`));
-    const said = renderMarkdown([...askedBlocks(view, {}), ...answerBlocks(view, "")]);
+    const said = renderMarkdown([...askedBlocks(view), ...answerBlocks(view, "")]);
     const lowerOnly = view.rows.filter(({ state, fidelity }) =>
       state === "completed" && fidelity === "proxy"
     ).length;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { comparableStudy, type JournalRecord, trialName } from "../../core/mod.ts";
 import { benchmarkTable } from "../../tracker/reports/benchmark_blocks.ts";
 import { evaluationReport } from "../../tracker/reports/evaluation_report.ts";
-import { evidenceBlocks } from "../../tracker/reports/evidence_blocks.ts";
+import { reportBlocks } from "../../tracker/reports_of_study.ts";
 import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
 import { speedBlocks } from "../../tracker/reports/speed_blocks.ts";
 import { buildView } from "../../tracker/view/build_view.ts";
@@ -53,7 +53,7 @@ Deno.test("a trial of another protocol is not compared, and the report says what
   assert.deepEqual([...view.refused_comparisons.keys()], [other]);
   assert.equal(view.comparisons.has(other), false);
   assert.equal(view.comparisons.size, equal.comparisons.size - 1);
-  const report = renderMarkdown(evidenceBlocks(view));
+  const report = renderMarkdown(reportBlocks(view));
   assert.match(report, /## Not compared/);
   assert.match(report, /protocols differ: template is a in the baseline and b in the trial/);
 });
@@ -70,7 +70,7 @@ Deno.test("the report lists alerts with their evidence, what was done and what b
     outcome: "the trial went on",
   }]);
   const number = view.trials.find(({ trial_id }) => trial_id === view.alerts.at(-1)!.trial_id)!;
-  const line = renderMarkdown(evidenceBlocks(view)).split("\n")
+  const line = renderMarkdown(reportBlocks(view)).split("\n")
     .find((one) => one.includes("empty answers"));
   assert.equal(
     line,
@@ -172,7 +172,7 @@ Deno.test("the report shows a benchmark's means and parts, the front's trials be
       ? [...trial.measurements, part("art", 0.25)]
       : trial.measurements,
   }));
-  const report = renderMarkdown(evidenceBlocks({ ...view, trials }));
+  const report = renderMarkdown(reportBlocks({ ...view, trials }));
   const rows = report.slice(report.indexOf("### Parts of words")).split("\n").slice(2, 7);
   const column = rows[0]!.split(" | ").findIndex((cell) =>
     cell.startsWith(trialName(member.number))
@@ -213,7 +213,7 @@ Deno.test("the report of an evaluation says nothing of trials, fronts and reward
 
 Deno.test("the report says of every trial who proposed it and why", async () => {
   const view = await viewWith(() => []);
-  const lines = renderMarkdown(evidenceBlocks(view)).split("\n");
+  const lines = renderMarkdown(reportBlocks(view)).split("\n");
   for (const { number, strategy } of view.trials.filter((trial) => trial.strategy !== null)) {
     const id = `t${String(number).padStart(2, "0")}`;
     const row = lines.find((line) =>

@@ -146,11 +146,17 @@ function checkPage(html: string): void {
   assert.ok(links.length > 8, links.join());
   for (const link of links) assert.ok(document.getElementById(link.slice(1)), link);
   const headings = [...document.querySelectorAll("h2")].map((one) => one.textContent);
-  const asked = ["What was asked", "The answer", "The front", "Against the baseline", "Trials"];
-  const after = ["Model and machine", "Limits", "Run it again", "How to cite"];
-  const order = [...asked, ...after].map((one) => headings.indexOf(one));
-  assert.deepEqual(order, order.toSorted((a, b) => a - b), headings.join());
-  assert.ok(!order.includes(-1), headings.join());
+  assert.ok(headings.length <= 10, headings.join());
+  // The answer stands before the contents; all else after them, a part at a time.
+  const parts = [...document.querySelectorAll("h2, nav strong, h3, summary")]
+    .map((one) => one.textContent.replace(/ \(\d+\)$/, ""));
+  const asked = ["The answer", "Contents", "What was asked", "The front", "The front, one by one"];
+  const shown = ["Trials", "Against the baseline", "How it was decided", "Constraints"];
+  const after = ["How it was measured", "Model and machine", "Time", "Limits", "Run it again"];
+  const order = [...asked, ...shown, ...after, "How to cite"].map((one) => parts.indexOf(one));
+  assert.deepEqual(order, order.toSorted((a, b) => a - b), parts.join());
+  assert.ok(!order.includes(-1), parts.join());
+  assert.match(document.querySelector("main > p ~ h2 + p")?.textContent ?? "", /recommended/i);
   const scripts = [...html.matchAll(/<script type="module">([\s\S]*?)<\/script>/g)];
   assert.equal(scripts.length, 1);
   assert.ok(html.includes(`script-src ${scriptHash(scripts[0]![1]!)};`), "its hash alone");

@@ -68,7 +68,9 @@ export function pageHtml({ title, body, scripts = [], policy = [] }: Page): stri
 <style>${PAGE_STYLE}</style>
 </head>
 <body>
+<main>
 ${body}
+</main>
 ${scripts.map((script) => `<script type="module">${script}</script>`).join("\n")}
 </body>
 </html>

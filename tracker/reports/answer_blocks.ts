@@ -51,16 +51,23 @@ function constraintsLine(spec: Spec): string {
   ].filter((text) => text !== "").join("; ");
 }
 
-/** Title, author and date, and the question. */
-export function askedBlocks(view: StudyView, { author }: Authorship): Block[] {
-  const { dataset, model, device } = view.facts;
-  const done = view.trials.filter((trial) => trial.number > 0);
+/** Title, author and date, and what must not be overlooked. */
+export function titleBlocks(view: StudyView, { author }: Authorship): Block[] {
   const line = [author, dayOf(view), `pare ${view.provenance.pare_version}`]
     .filter((one) => one !== undefined && one !== null && one !== "");
   const unsafe = unsafeSentence(view);
   return [
     heading(1, titleOf(view)),
     paragraph(line.join(" · ")),
+    ...(unsafe === null ? [] : [paragraph(`**${unsafe}**`)]),
+  ];
+}
+
+/** The question. */
+export function askedBlocks(view: StudyView): Block[] {
+  const { dataset, model, device } = view.facts;
+  const done = view.trials.filter((trial) => trial.number > 0);
+  return [
     heading(2, "What was asked"),
     paragraph(
       `How far can ${modelLabel(view.facts)} (${number(model.parameters / 1e6, 4)} M parameters, ` +
@@ -73,7 +80,6 @@ export function askedBlocks(view: StudyView, { author }: Authorship): Block[] {
       `Study \`${view.study_id}\`: ${done.length} trials, ${reachedText(done)}. ` +
         `Ended: ${(view.message ?? view.stop ?? "still running").replace(/\.$/, "")}.`,
     ),
-    ...(unsafe === null ? [] : [paragraph(`**${unsafe}**`)]),
     ...(view.front_note === null ? [] : [paragraph(`**${view.front_note}**`)]),
   ];
 }

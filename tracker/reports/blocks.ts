@@ -44,3 +44,22 @@ export function list(items: string[]): Block[] {
 export function table(head: string[], rows: string[][], note?: string): Block {
   return { block: "table", head, rows, ...(note === undefined ? {} : { note }) };
 }
+
+/**
+ * Each part of the blocks, which begins with a heading of the second level, as a line that a reader opens:
+ * its title, and how many rows its only table has. Blocks before the first heading stay as they are.
+ */
+export function folded(blocks: readonly Block[]): Block[] {
+  const starts = blocks.flatMap((one, at) =>
+    one.block === "heading" && one.level === 2 ? [{ at, title: one.text }] : []
+  );
+  return [
+    ...blocks.slice(0, starts[0]?.at),
+    ...starts.map(({ at, title }, i): Block => {
+      const inner = blocks.slice(at + 1, starts[i + 1]?.at);
+      const tables = inner.filter((one) => one.block === "table");
+      const rows = tables.length === 1 ? ` (${tables[0]!.rows.length})` : "";
+      return { block: "fold", summary: `${title}${rows}`, blocks: inner };
+    }),
+  ];
+}

@@ -50,7 +50,7 @@ export function comparisonBlocks(view: StudyView): Block[] {
   );
   if (rows.length === 0) return [];
   return [
-    heading(2, "Against the baseline"),
+    heading(3, "Against the baseline"),
     table(
       [
         "trial",

@@ -12,11 +12,11 @@ import { number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { benchmarkTable, partBlocks, protocolBlocks } from "./benchmark_blocks.ts";
 import { agreementBlocks } from "./agreement_blocks.ts";
-import { type Block, heading, list, table } from "./blocks.ts";
-import { comparisonBlocks } from "./comparison_blocks.ts";
-import { assumptionBlocks, modelBlocks } from "./provenance_blocks.ts";
+import { type Block, folded, heading, list, table } from "./blocks.ts";
+import { modelBlocks } from "./provenance_blocks.ts";
 import { figureBlocks } from "./figure_blocks.ts";
 import { gateBlocks } from "./gate_blocks.ts";
+import { timeBlocks } from "./limit_blocks.ts";
 import { searchBlocks } from "./search_blocks.ts";
 import { speedBlocks } from "./speed_blocks.ts";
 import { RUNTIME_QUALITY_HEAD, runtimeQualityRows } from "./runtime_quality.ts";
@@ -118,10 +118,12 @@ export function missingLines({ spec }: StudyView): string[] {
   return spec.missing_tasks.map(({ task, reason }) => `Not measured: ${task}: ${reason}`);
 }
 
-function benchmarks(view: StudyView): Block[] {
+/** The benchmarks as the original scores, and the protocol that all trials share with it. */
+function baselineBlocks(view: StudyView): Block[] {
   const baseline = view.trials.find((t) => t.strategy === null && t.state === "completed");
   if (baseline === undefined) return [];
   return [
+    heading(2, "Benchmarks and protocol"),
     benchmarkTable(view, baseline, "baseline"),
     ...partBlocks(view, baseline),
     ...protocolBlocks(view),
@@ -138,7 +140,7 @@ const CONSTRAINT_HEAD = [
 ];
 
 /** What failed and why: nothing of it is left out of a report. */
-function failureBlocks(view: StudyView): Block[] {
+export function failureBlocks(view: StudyView): Block[] {
   const refused = view.spec.methods.filter((m) => !m.supported).map((m) => [m.method, m.reason]);
   return [
     ...whenAny(failedRows(view), "Not measured to the end", ["trial", "strategy", "state", "why"]),
@@ -148,49 +150,32 @@ function failureBlocks(view: StudyView): Block[] {
   ];
 }
 
-/** How it was decided what is tried, what goes on and what is sound. */
-function decisionBlocks(view: StudyView): Block[] {
-  return [
+/** How it was decided what is tried, what goes on and what is sound; `searched`: how it was searched. */
+export function decisionPart(view: StudyView, searched: readonly Block[]): Block[] {
+  const inner = [
     ...whenAny(verdictRows(view), "Constraints", CONSTRAINT_HEAD),
     ...gateBlocks(view),
     ...agreementBlocks(view),
     ...searchBlocks(view),
+    ...searched,
   ];
+  return inner.length === 0 ? [] : [heading(2, "How it was decided"), ...folded(inner)];
 }
 
 /** What was measured beside quality, and of the artifacts. */
-function measuredBlocks(view: StudyView): Block[] {
+function besideQuality(view: StudyView): Block[] {
   return [
-    ...figureBlocks(view),
     ...speedBlocks(view),
+    ...figureBlocks(view),
     ...whenAny(runtimeQualityRows(view), "Scored as they run", RUNTIME_QUALITY_HEAD),
   ];
 }
 
-/** What stands between the parts of the evidence. */
-export interface EvidenceBetween {
-  /** After the paired differences. */
-  readonly trials?: readonly Block[];
-  /** After how it was decided. */
-  readonly search?: readonly Block[];
-}
-
-/**
- * How everything was measured, decided and assumed: what makes the report defensible, in the order in
- * which a reader asks for it.
- */
-export function evidenceBlocks(view: StudyView, between: EvidenceBetween = {}): Block[] {
+/** How everything was measured: what makes the report defensible. */
+export function measuredPart(view: StudyView): Block[] {
   const { spec } = view;
   return [
-    ...comparisonBlocks(view),
-    ...between.trials ?? [],
-    ...failureBlocks(view),
-    ...decisionBlocks(view),
-    ...between.search ?? [],
-    ...measuredBlocks(view),
-    ...modelBlocks(view),
     heading(2, "How it was measured"),
-    ...benchmarks(view),
     ...list([
       ...numericsLines(view),
       ...missingLines(view),
@@ -198,6 +183,11 @@ export function evidenceBlocks(view: StudyView, between: EvidenceBetween = {}): 
         weightsText(spec.reward_weights)
       }. The reward steers the search; the front is the claim.`,
     ]),
-    ...assumptionBlocks(view),
+    ...folded([
+      ...baselineBlocks(view),
+      ...besideQuality(view),
+      ...modelBlocks(view),
+      ...timeBlocks(view),
+    ]),
   ];
 }

@@ -93,7 +93,7 @@ function renderBlock(block: Block, how: Rendering): string {
     case "table":
       return tableHtml(block, how.trials, inline);
     case "code":
-      return `<pre><code>${escapeHtml(block.text)}</code></pre>`;
+      return `<pre tabindex="0"><code>${escapeHtml(block.text)}</code></pre>`;
     case "fold":
       return `<details><summary>${inline(block.summary)}</summary>${
         block.blocks.map((one) => renderBlock(one, how)).join("\n")
@@ -112,7 +112,7 @@ function renderBlock(block: Block, how: Rendering): string {
 
 /**
  * One page that needs nothing else: no font, no request, and no script but the page's own, which is
- * there where it is told of the front (`data`). Contents stand below the title and what follows it.
+ * there where it is told of the front (`data`). Contents stand below the first part, which is the answer.
  */
 export function renderHtml(title: string, blocks: readonly Block[], data?: FrontData): string {
   const how = {
@@ -120,9 +120,9 @@ export function renderHtml(title: string, blocks: readonly Block[], data?: Front
     trials: new Map(data?.trials.map(({ name, trial_id }) => [name, trial_id])),
     live: data !== undefined,
   };
-  const first = blocks.findIndex((one) => one.block === "heading" && one.level === 2);
-  const head = first < 0 ? blocks : blocks.slice(0, first);
-  const rest = first < 0 ? [] : blocks.slice(first);
+  const parts = blocks.flatMap((one, at) => how.anchors.has(one) ? [at] : []);
+  const second = parts[1] ?? blocks.length;
+  const [head, rest] = [blocks.slice(0, second), blocks.slice(second)];
   const body = [
     ...head.map((one) => renderBlock(one, how)),
     contents(blocks, how),

@@ -34,7 +34,7 @@ function renderBlock(block: Block): string {
     case "sql":
       return withoutBox(block.study_id);
     case "fold":
-      return `${block.summary}\n\n${block.blocks.map(renderBlock).join("\n\n")}`;
+      return `### ${escaped(block.summary)}\n\n${block.blocks.map(renderBlock).join("\n\n")}`;
     case "figure":
       return `![${escaped(block.caption)}](${block.file})\n\n*${escaped(block.caption)}*`;
   }

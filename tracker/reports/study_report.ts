@@ -1,12 +1,13 @@
 import { isQualityMetric, metricWords, type Trial, trialName } from "../../core/mod.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { recipeText } from "../view/trial_rows.ts";
-import { answerBlocks, askedBlocks, type Authorship } from "./answer_blocks.ts";
-import { type Block, heading, list, paragraph } from "./blocks.ts";
-import { evidenceBlocks } from "./evidence_blocks.ts";
+import { answerBlocks, askedBlocks, type Authorship, titleBlocks } from "./answer_blocks.ts";
+import { type Block, folded, heading, list, paragraph } from "./blocks.ts";
+import { comparisonBlocks } from "./comparison_blocks.ts";
+import { decisionPart, failureBlocks, measuredPart } from "./evidence_blocks.ts";
 import { curveBlocks, neighbourBlocks, type ReportFigures } from "./front_blocks.ts";
-import { citeBlocks, limitBlocks, timeBlocks } from "./limit_blocks.ts";
-import { runAgainBlocks } from "./provenance_blocks.ts";
+import { citeBlocks, limitBlocks } from "./limit_blocks.ts";
+import { assumptionBlocks, runAgainBlocks } from "./provenance_blocks.ts";
 import { trialBlocks } from "./trial_blocks.ts";
 
 /** What the figure's panels are of, in words: each cost of the front has one. */
@@ -94,7 +95,8 @@ export interface ReportParts extends Authorship {
 }
 
 /**
- * The whole report of a study in the order in which a reader asks. `loader` holds the lines that load
+ * The whole report of a study in the order in which a reader asks: the answer first, ten parts at most,
+ * and what few readers want below lines that they open. `loader` holds the lines that load
  * the recommended checkpoint; empty where there is none.
  */
 export function studyReport(
@@ -105,23 +107,25 @@ export function studyReport(
 ): Block[] {
   const { curve } = figures;
   const next = list([...view.next]);
+  const oneByOne = [heading(2, "The front, one by one"), ...frontSection(view, best)];
+  const searched = [...(curve === undefined ? [] : curveBlocks(view, curve)), ...search];
   return [
-    ...askedBlocks(view, by),
+    ...titleBlocks(view, by),
     ...answerBlocks(view, loader),
+    ...askedBlocks(view),
+    ...folded(assumptionBlocks(view)),
     ...stages,
     heading(2, "The front"),
     ...frontFigure(view, figures),
-    heading(2, "The front, one by one"),
-    ...frontSection(view, best),
-    ...neighbourBlocks(view),
-    ...evidenceBlocks(view, {
-      trials: [...trialBlocks(view), ...notesSection(view)],
-      search: [...(curve === undefined ? [] : curveBlocks(view, curve)), ...search],
-    }),
-    ...timeBlocks(view),
+    ...folded([...oneByOne, ...neighbourBlocks(view)]),
+    ...trialBlocks(view),
+    ...comparisonBlocks(view),
+    ...folded([...failureBlocks(view), ...notesSection(view)]),
+    ...decisionPart(view, searched),
+    ...measuredPart(view),
     ...limitBlocks(view),
-    ...(next.length === 0 ? [] : [heading(2, "What to try next"), ...next]),
+    ...(next.length === 0 ? [] : [heading(3, "What to try next"), ...next]),
     ...runAgainBlocks(view, repeats),
-    ...citeBlocks(view, by),
+    ...folded(citeBlocks(view, by)),
   ];
 }

@@ -283,7 +283,7 @@ export function studyPage(
       ${noteForm(`${api}/notes`, listOf(study["notes"]), Number(study["notes_kept"] ?? 0))}
       <section aria-labelledby="again">
         <h2 id="again">Run it again</h2>
-        <pre><code>${text(study["command"])}</code></pre>
+        <pre tabindex="0"><code>${text(study["command"])}</code></pre>
       </section>
     `,
   });
@@ -302,7 +302,7 @@ export function submittedPage(submitted: Submission): Markup {
       <h1>${study_id}</h1>
       <div data-live="head" data-again="2000">
         <p>${stands}</p>
-        <pre><code>${said.join("\n")}</code></pre>
+        <pre tabindex="0"><code>${said.join("\n")}</code></pre>
       </div>
     `,
   });

@@ -92,7 +92,7 @@ export function sampleTable(
           row["prompt"] === null ? "not on this machine" : html`
             <details>
               <summary>${text(row["prompt"]).slice(0, 80)}…</summary>
-              <pre>${text(row["prompt"])}</pre>
+              <pre tabindex="0">${text(row["prompt"])}</pre>
             </details>
           `,
       },
