@@ -108,6 +108,32 @@ Deno.test("LaTeX: booktabs, a star where the paired interval does not hold 0, na
   checkTex(escapeTex("100 % of {a}_b^c \\ × ± −"));
 });
 
+Deno.test("LaTeX: each table fits a page, in height and in width, and has no column without a figure", () => {
+  const full = view.rows.filter(({ fidelity }) => fidelity === "full");
+  const recipe = "gptq 4-bit g64 + rtn embedding 8-bit g64 + kv window";
+  const rows = Array.from({ length: 60 }, (_, number) => ({
+    ...full[number % full.length]!,
+    number,
+    ...(number % 3 === 0 ? { recipe } : {}),
+  }));
+  const pages = latexTables({ ...view, rows }).split("\\begin{table}").slice(1);
+  const rowsOf = (page: string) => page.match(/^ +(\\textbf\{)?t\d\d.*\\\\$/gm) ?? [];
+  assert.ok(pages.length > 1);
+  for (const page of pages) {
+    checkTex(page);
+    const lines = rowsOf(page).map((row) => Math.ceil(row.split(" & ")[1]!.length / 24));
+    assert.ok(lines.reduce((sum, one) => sum + one, 0) <= 40, "lines of text that a page holds");
+    assert.match(page, /\\ifdim\\wd0>\\linewidth\\resizebox\{\\linewidth\}\{!\}/);
+  }
+  assert.equal(pages.flatMap(rowsOf).length, rows.length, "nothing is lost");
+  const labels = pages.map((page) => /\\label\{(.*)\}/.exec(page)![1]);
+  assert.equal(new Set(labels).size, pages.length);
+  assert.match(pages[0]!, /& perplexity &/);
+  const without = rows.map((row) => ({ ...row, perplexity: null, figures: {} }));
+  const text = latexTables({ ...view, rows: without });
+  assert.doesNotMatch(text, /perplexity/, "a column that no trial has");
+});
+
 Deno.test("the model card is of the recommended checkpoint, in the hub's format", () => {
   assert.equal(modelCard({ ...view, recommended: null }), null);
   const recommended =

@@ -29,23 +29,69 @@ function cell(text: string): string {
 interface Columns {
   readonly heads: readonly string[];
   /** As LaTeX aligns them. */
-  readonly align: string;
+  readonly align: readonly string[];
   readonly cells: (row: TrialRow) => string[];
 }
 
-function booktabs(caption: string, label: string, columns: Columns, rows: readonly TrialRow[]) {
+/** Characters of a recipe that a line of its column takes, and lines that a page's table may have. */
+const RECIPE_LINE = 24;
+const MOST_LINES = 36;
+
+/** Rows in tables that each fit a page: a long recipe takes several lines. */
+function pagesOf(rows: readonly TrialRow[]): TrialRow[][] {
+  const pages: TrialRow[][] = [];
+  let lines = MOST_LINES;
+  for (const row of rows) {
+    const needed = Math.max(1, Math.ceil(row.recipe.length / RECIPE_LINE));
+    if (lines + needed > MOST_LINES) {
+      pages.push([]);
+      lines = 0;
+    }
+    pages.at(-1)!.push(row);
+    lines += needed;
+  }
+  return pages;
+}
+
+/** Columns of which a row has something: an empty one only takes width. */
+function filled({ heads, align, cells }: Columns, rows: readonly TrialRow[]): Columns {
+  const all = rows.map(cells);
+  const kept = heads.map((_, at) => at < 2 || all.some((row) => !/^(--|–)$/.test(row[at]!)));
+  const of = <Part>(parts: readonly Part[]) => parts.filter((_, at) => kept[at]);
+  return { heads: of(heads), align: of(align), cells: (row) => of(cells(row)) };
+}
+
+/** Tables of a page each, shrunk to the width of the text where they are wider. */
+function booktabs(
+  caption: string,
+  label: string,
+  of: Columns,
+  rows: readonly TrialRow[],
+): string[] {
+  const columns = filled(of, rows);
+  return pagesOf(rows).map((page, at) =>
+    at === 0
+      ? pageTable(caption, label, columns, page)
+      : pageTable(`(continued, part ${at + 1})`, `${label}-${at + 1}`, columns, page)
+  );
+}
+
+function pageTable(caption: string, label: string, columns: Columns, rows: readonly TrialRow[]) {
   const lines = rows.map((row) => `    ${columns.cells(row).join(" & ")} \\\\`);
   return `\\begin{table}
   \\centering
   \\caption{${caption}}
   \\label{${label}}
-  \\begin{tabular}{${columns.align}}
+  \\footnotesize
+  \\setlength{\\tabcolsep}{3pt}
+  \\sbox0{\\begin{tabular}{${columns.align.join("")}}
     \\toprule
     ${columns.heads.map(escapeTex).join(" & ")} \\\\
     \\midrule
 ${lines.join("\n")}
     \\bottomrule
-  \\end{tabular}
+  \\end{tabular}}
+  \\ifdim\\wd0>\\linewidth\\resizebox{\\linewidth}{!}{\\usebox0}\\else\\usebox0\\fi
 \\end{table}
 `;
 }
@@ -57,14 +103,17 @@ function samplesOf({ spec }: StudyView, rows: readonly TrialRow[]): number {
 }
 
 /**
- * The study's trials evaluated in full as a LaTeX table (`\usepackage{booktabs}`): the recommended one is bold, a star
- * says that the paired 95 % interval of the difference to the baseline does not hold 0.
+ * The study's trials evaluated in full as LaTeX tables that fit a page (`\usepackage{array,booktabs,graphicx}`), a
+ * column that no trial has left out: the recommended one is bold, a star says that the paired 95 % interval of the difference to the baseline does not hold 0.
  */
 export function latexTables(view: StudyView): string {
   const shown = trialColumns(view);
   const columns: Columns = {
     heads: ["trial", "recipe", ...shown.map(({ heading }) => heading), "difference"],
-    align: `ll${"r".repeat(shown.length + 1)}`,
+    align: [
+      ...["l", ">{\\raggedright\\arraybackslash}p{0.22\\linewidth}"],
+      ...Array<string>(shown.length + 1).fill("r"),
+    ],
     cells: (row) => {
       const name = trialName(row.number);
       const named = row.trial_id === view.recommended ? `\\textbf{${name}}` : name;
@@ -86,8 +135,8 @@ export function latexTables(view: StudyView): string {
     const caption =
       `${escapeTex(titleOf(view))}: trials evaluated ${escapeTex(onRung(rung))} alone. ` +
       `Difference: to the baseline, on the same ${samplesOf(view, rows)} samples.`;
-    return [booktabs(caption, `${label}-${rung}`, columns, rows)];
+    return booktabs(caption, `${label}-${rung}`, columns, rows);
   });
-  const tables = [...(full.length === 0 ? [] : [booktabs(whole, label, columns, full)]), ...lower];
-  return `% \\usepackage{booktabs}\n${tables.join("\n")}`;
+  const tables = [...(full.length === 0 ? [] : booktabs(whole, label, columns, full)), ...lower];
+  return `% \\usepackage{array,booktabs,graphicx}\n${tables.join("\n")}`;
 }
