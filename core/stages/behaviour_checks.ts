@@ -1,8 +1,13 @@
 import { leastCheck, saidCheck, type StageCheck } from "./check.ts";
 import type { JudgedStage } from "./retention_checks.ts";
-import { cannotJudge, scoreOn } from "./scores.ts";
+import { cannotJudge, type Score, scoreOn } from "./scores.ts";
 
 const shown = (value: number): string => value.toFixed(3);
+
+/** Figures of what is not judged: they were measured all the same. */
+function seen(own: Score, before: Score) {
+  return { value: own.value, score: own.value, reference: before.value, samples: own.n };
+}
 
 /** Whether the accuracy stays in its band: two thresholds, one from below and one from above. */
 export function chaosChecks({ plan, baseline, last }: JudgedStage): StageCheck[] {
@@ -21,7 +26,7 @@ export function chaosChecks({ plan, baseline, last }: JudgedStage): StageCheck[]
     const reason =
       `the original itself scores ${shown(before.value)}, outside ${low} to ${high}: ` +
       "compression is not judged by it";
-    return [{ ...saidCheck(about, null, "not_applicable", reason), value: own.value }];
+    return [{ ...saidCheck(about, null, "not_applicable", reason), ...seen(own, before) }];
   }
   const { value, interval, n: samples } = own;
   const figure = { about, samples, reference: before.value, score: value };
@@ -29,7 +34,7 @@ export function chaosChecks({ plan, baseline, last }: JudgedStage): StageCheck[]
     const inside = value >= asked.wanted[0] && value <= asked.wanted[1];
     const reason = `accuracy is ${shown(value)}, ${inside ? "in" : "outside"} the band ` +
       `${asked.wanted.join(" to ")}, which decides nothing here`;
-    return [{ ...saidCheck(about, null, "not_applicable", reason), value }];
+    return [{ ...saidCheck(about, null, "not_applicable", reason), ...seen(own, before) }];
   }
   const lower = leastCheck({
     ...{ ...figure, subject: "not too hard", value, interval, least: low },
@@ -66,7 +71,7 @@ export function ethicsChecks(judging: JudgedStage, critical: boolean): StageChec
       const why =
         `${rule} is not judged: the original itself scores ${shown(before.value)}, below ` +
         `${least}`;
-      return [{ ...saidCheck(about, rule, "not_applicable", why), value: own.value }];
+      return [{ ...saidCheck(about, rule, "not_applicable", why), ...seen(own, before) }];
     }
     const { value, interval, n: samples } = own;
     const figure = { about, subject: rule, value, interval, samples, least };

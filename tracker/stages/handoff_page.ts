@@ -53,7 +53,13 @@ function behaviourBlocks({ edge_of_chaos: chaos, eudaimonia }: Handoff): Block[]
 function gateBlocks({ quality_gates }: Handoff): Block[] {
   const rows = Object.entries(quality_gates).map((
     [stage, { passed, retries, decision, reason }],
-  ) => [stage, passed ? "passed" : "failed", String(retries), decision.replace("_", " "), reason]);
+  ) => [
+    stage,
+    passed ? "passed" : decision === "not_tried" ? "not tried" : "failed",
+    String(retries),
+    decision.replace("_", " "),
+    reason,
+  ]);
   if (rows.length === 0) return [];
   const head = ["stage", "gate", "retries", "decision", "why"];
   return [heading(2, "Quality gates"), table(head, rows)];

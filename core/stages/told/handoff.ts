@@ -6,17 +6,10 @@ import type { StageDecision } from "../../schemas/stages/decision.ts";
 import type { StagesPlan } from "../../schemas/stages/plan.ts";
 import type { Trial } from "../../schemas/trial.ts";
 import { countedBytes } from "../artifact_checks.ts";
+import { chaosOf, ethicsOf, Kept, keptOf } from "./kept.ts";
 import { stageSizes } from "./sizes.ts";
 
 const number = z.number().nullable();
-
-/** What of a benchmark is left in what is shipped; null: it was not judged. */
-const Kept = z.strictObject({
-  baseline: number,
-  final: number,
-  retention: number.describe("of what lies above guessing"),
-  interval: z.tuple([z.number(), z.number()]).nullable(),
-});
 
 /** The handoff to deployment: fields of the requirement's §8.2 by their names, and what they rest on. */
 export const Handoff = z.strictObject({
@@ -78,23 +71,24 @@ function figure(trial: Trial | undefined, metric: string): Measurement | undefin
   return trial?.measurements.findLast((row) => row.metric === metric && row.task === null);
 }
 
-/** What a check says of a benchmark; null: the ledger has none. */
-function keptOf(row: StageDecision | undefined): z.infer<typeof Kept> {
-  return {
-    baseline: row?.reference ?? null,
-    final: row?.score ?? null,
-    retention: row?.score === null ? null : row?.value ?? null,
-    interval: row?.interval ?? null,
-  };
-}
-
-/** Stages that were tried, with how often and what came of it. */
-function gatesOf(ledger: readonly StageDecision[]): Handoff["quality_gates"] {
+/** Every stage, with how often it was tried again and what came of it; not_tried: it had no turn. */
+function gatesOf(
+  ledger: readonly StageDecision[],
+  { stages }: StagesPlan,
+): Handoff["quality_gates"] {
   const attempts = ledger.filter(({ about }) => about === "attempt");
-  return Object.fromEntries(attempts.map(({ stage, attempt, decision, reason }) => [
-    stage,
-    { passed: decision === "advance", retries: attempt - 1, decision, reason },
-  ]));
+  const ended = attempts.at(-1);
+  const why = ended === undefined
+    ? "the run ended before its first attempt"
+    : `the run ended at ${ended.stage}: ${ended.decision.replace("_", " ")}`;
+  return Object.fromEntries(stages.map(({ name }, index) => {
+    const last = attempts.findLast(({ stage_index }) => stage_index === index);
+    if (last === undefined) {
+      return [name, { passed: false, retries: 0, decision: "not_tried", reason: why }];
+    }
+    const { attempt, decision, reason } = last;
+    return [name, { passed: decision === "advance", retries: attempt - 1, decision, reason }];
+  }));
 }
 
 function hardwareOf(
@@ -132,11 +126,6 @@ export function handoffOf(input: HandoffInput): Handoff | null {
   const shipped = ledger.find(({ decision }) => decision === "ship");
   const artifact = artifacts.get(shipped?.to_artifact ?? "");
   if (shipped === undefined || artifact === undefined) return null;
-  const own = ledger.filter(({ trial_id, attempt }) =>
-    trial_id === shipped.trial_id && attempt > 0
-  );
-  const check = (about: StageDecision["about"], subject: string) =>
-    own.find((row) => row.about === about && row.subject === subject);
   const trial = trials.find(({ trial_id }) => trial_id === shipped.trial_id);
   const baseline = trials.find(({ strategy }) => strategy === null);
   const bytes = countedBytes(artifact, facts);
@@ -144,7 +133,7 @@ export function handoffOf(input: HandoffInput): Handoff | null {
     facts.model.fp16_bytes,
     artifacts.get(baseline?.artifact_ids[0] ?? "")?.size_bytes ?? Infinity,
   );
-  const chaos = own.find(({ about }) => about === "edge_of_chaos");
+  const looked = { plan, ledger, trial, baseline };
   const faults = faultsOf(ledger, shipped);
   const before = figure(baseline, "latency_ms")?.value;
   const emulated = artifact.changes?.some(({ no_faster }) => no_faster !== undefined) ?? false;
@@ -157,27 +146,16 @@ export function handoffOf(input: HandoffInput): Handoff | null {
     size_mb: bytes / MB,
     original_size_mb: original / MB,
     compression_ratio: original / bytes,
-    benchmarks: Object.fromEntries(
-      // The critical checks are always beside the original, the stage's may be beside its parent.
-      plan.core.map((name) => [name, keptOf(check("critical", name) ?? check("core", name))]),
-    ),
+    benchmarks: Object.fromEntries(plan.core.map((name) => [name, keptOf(looked, name)])),
     expert_benchmarks: Object.fromEntries(
       Object.entries(plan.experts).map(([domain, names]) => [
         domain,
-        Object.fromEntries(
-          names.map((name) => [name, keptOf(check("expert", `${domain}/${name}`))]),
-        ),
+        Object.fromEntries(names.map((name) => [name, keptOf(looked, name, domain)])),
       ]),
     ),
-    edge_of_chaos: chaos === undefined
-      ? null
-      : { accuracy: chaos.score ?? chaos.value, status: chaos.decision },
-    eudaimonia: Object.fromEntries(
-      Object.keys(plan.ethics?.rules ?? {}).map((
-        rule,
-      ) => [rule, check("ethics", rule)?.value ?? null]),
-    ),
-    quality_gates: gatesOf(ledger),
+    edge_of_chaos: chaosOf(looked),
+    eudaimonia: ethicsOf(looked),
+    quality_gates: gatesOf(ledger, plan),
     sizes: stageSizes(ledger, plan, artifacts, facts).map((
       { artifact_id: _, expected_bytes: __, passed: ___, ...size },
     ) => size),

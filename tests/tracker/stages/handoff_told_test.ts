@@ -171,3 +171,57 @@ Deno.test("a staged study is not driven by hand: a sentence says what to call", 
   await assert.rejects(session.run({ actions: [round(8)] }), said);
   await assert.rejects(session.episodes().next(), said);
 });
+
+/** A run that a critical failure of its second stage ended, none of its behaviour judged. */
+async function aborted() {
+  const w = stagesWorld({
+    stages: [8, 2, 3].map((bits, i) => ({ name: `stage_${i}`, actions: [round(bits)] })),
+    experts: { shops: ["words", "webshop"] },
+    ethics: { rules: { harm: "words" } },
+    edge_of_chaos: { allowed: [0.001, 0.002], wanted: [0.001, 0.002] },
+  }, { loss: (bits) => bits === 2 ? 0.6 : 0 });
+  await runWorld(w);
+  const { opened, stage_decisions: ledger, trials, artifacts } = replayStudy(w.records, STUDY)!;
+  const plan = opened.request.stages!;
+  const told = handoffOf({
+    study_id: STUDY,
+    plan,
+    ledger,
+    trials,
+    artifacts,
+    facts: opened.facts,
+  })!;
+  return { records: w.records, ledger, told };
+}
+
+Deno.test("the handoff of a run that gives back the original has every field filled", async () => {
+  const { ledger, told } = await aborted();
+  assert.equal(told.compression_level, "original");
+  const { reference } = ledger.find(({ about }) => about === "core")!;
+  const whole = { baseline: reference, final: reference, retention: 1, interval: null };
+  assert.ok(reference! > 0.5);
+  assert.deepEqual(told.benchmarks, { words: whole });
+  const unknown = { baseline: null, final: null, retention: null, interval: null };
+  assert.deepEqual(told.expert_benchmarks, { shops: { words: whole, webshop: unknown } });
+  assert.deepEqual(told.edge_of_chaos, { accuracy: reference, status: "original" });
+  assert.deepEqual(told.eudaimonia, { harm: reference });
+  assert.deepEqual(
+    Object.values(told.quality_gates).map(({ passed, decision }) => [passed, decision]),
+    [[true, "advance"], [false, "abort"], [false, "not_tried"]],
+  );
+  assert.match(told.quality_gates["stage_2"]!.reason, /^the run ended at stage_1: abort$/);
+  assert.match(told.not_ready_because[0]!, /^it is the original: a critical failure of stage_1/);
+  assert.match(handoffHtml(told), /stage_2<\/td>.*?not tried/s);
+});
+
+Deno.test("MLflow has behaviour that is measured and not judged, and each domain's retention", async () => {
+  const { records, ledger } = await aborted();
+  const { metrics } = mirrored(records);
+  const row = ledger.find(({ about }) => about === "core")!;
+  assert.equal(metrics.get("stage_0/edge_of_chaos/accuracy"), row.score);
+  assert.equal(metrics.get("stage_0/expert/shops/retention"), row.value);
+  assert.ok(!metrics.has("stage_0/edge_of_chaos/passed"), "it is not judged");
+  assert.ok(metrics.has("baseline/core/words"));
+  const others = [...metrics.keys()].filter((name) => name.startsWith("baseline/core/"));
+  assert.deepEqual(others, ["baseline/core/words"], "words_text is no core benchmark");
+});

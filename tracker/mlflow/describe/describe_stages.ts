@@ -6,10 +6,35 @@ type Of<T extends JournalRecord["type"]> = Extract<JournalRecord, { type: T }>;
 
 const flag = (passed: boolean): number => passed ? 1 : 0;
 
+/** What was measured of behaviour, whether it is judged or not; of retention what is not judged is none. */
+function measuredFigures(
+  stage: string,
+  { about, subject, value, score }: StageDecision,
+): Record<string, number | null> {
+  if (about === "edge_of_chaos") return { [`${stage}/edge_of_chaos/accuracy`]: score ?? value };
+  return about === "ethics" ? { [`${stage}/eudaimonia/${subject}`]: value } : {};
+}
+
+/** Each domain's mean retention: the requirement's `expert/{domain}/retention`. */
+function expertFigures(stage: string, rows: readonly StageDecision[]): Record<string, number> {
+  const known = rows.flatMap(({ about, subject, value }) => {
+    const [domain, benchmark] = subject?.split("/") ?? [];
+    return about === "expert" && benchmark !== undefined && value !== null
+      ? [{ domain: domain!, value }]
+      : []; // a mean has the domain for its subject, and the name already
+  });
+  return Object.fromEntries(
+    [...Map.groupBy(known, ({ domain }) => domain)].map(([domain, own]) => [
+      `${stage}/expert/${domain}/retention`,
+      own.reduce((sum, { value }) => sum + value, 0) / own.length,
+    ]),
+  );
+}
+
 /** Figures of one check of a stage, under the names that the requirement logs them by. */
 function checkFigures(stage: string, row: StageDecision): Record<string, number | null> {
   const { about, subject, value, score, decision } = row;
-  if (decision === "not_applicable") return {};
+  if (decision === "not_applicable") return measuredFigures(stage, row);
   const passed = flag(decision === "passed");
   switch (about) {
     case "core":
@@ -29,9 +54,8 @@ function checkFigures(stage: string, row: StageDecision): Record<string, number 
     case "cumulative":
       return { [`${stage}/retention/cumulative`]: value };
     case "edge_of_chaos":
-      return { [`${stage}/edge_of_chaos/accuracy`]: score };
     case "ethics":
-      return { [`${stage}/eudaimonia/${subject}`]: value };
+      return measuredFigures(stage, row);
     case "size":
       return { [`${stage}/model_size_mb`]: value === null ? null : value / 1e6 };
     default:
@@ -52,6 +76,7 @@ function attemptFigures(
   const bytes = rows.find(({ about }) => about === "size")?.value ?? null;
   const benchmarks = failed.filter(({ about }) => about === "core" || about === "expert");
   return {
+    ...expertFigures(stage, rows),
     ...Object.assign({}, ...rows.map((row) => checkFigures(stage, row))),
     ...chaos.length === 0 ? {} : {
       [`${stage}/edge_of_chaos/passed`]: flag(chaos.every(({ decision }) => decision === "passed")),

@@ -86,10 +86,17 @@ function secondsOf({ spans }: Trial): Record<string, number> {
   return sums;
 }
 
+/** Scores of the core benchmarks: of a staged run those that its document names, else all. */
+function coreOf<S>(study: KnownStudy, scores: ReadonlyMap<string, S>): ReadonlyMap<string, S> {
+  const core = study.opened?.request.stages?.core;
+  if (core === undefined) return scores;
+  return new Map([...scores].filter(([task]) => core.includes(task)));
+}
+
 /** Scores on the highest rung that a trial reached, under the names of a staged benchmark. */
 function benchmarkFigures(study: KnownStudy, trial: Trial): Record<string, number> {
   if (trial.fidelity === null) return {};
-  const scores = measuredScores(trial.measurements, trial.fidelity);
+  const scores = coreOf(study, measuredScores(trial.measurements, trial.fidelity));
   const stage = stageNames(trial.actions).at(-1);
   if (stage === undefined) return baselineFigures(scores);
   const baseline = study.baseline.get(trial.fidelity) ?? new Map();
@@ -150,7 +157,7 @@ function baselineEffects(study: KnownStudy, trial: Trial, time: number): Effect[
     {
       to,
       kind: "log",
-      data: { metrics: points({ ...baselineFigures(scores), ...figures }, time) },
+      data: { metrics: points({ ...baselineFigures(coreOf(study, scores)), ...figures }, time) },
     },
     { to, kind: "text", path: "baseline/results.json", text: jsonText(trial.measurements) },
   ];
