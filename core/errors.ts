@@ -28,12 +28,18 @@ function distance(a: string, b: string): number {
   return at(a.length, b.length);
 }
 
-/** The known name that another one is surely a slip of; undefined: none is near. */
-export function nearestName(name: string, known: readonly string[]): string | undefined {
+/** Known names that another one is surely a slip of, the nearest first. */
+function nearNames(name: string, known: readonly string[]): string[] {
   return known
     .map((candidate) => ({ candidate, d: distance(name.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, d }) => d <= Math.max(1, Math.floor(candidate.length / 3)))
-    .sort((x, y) => x.d - y.d)[0]?.candidate;
+    .sort((x, y) => x.d - y.d)
+    .map(({ candidate }) => candidate);
+}
+
+/** The known name that another one is surely a slip of; undefined: none is near. */
+export function nearestName(name: string, known: readonly string[]): string | undefined {
+  return nearNames(name, known)[0];
 }
 
 /** The sentence for a name that is not known: the nearest one, then all of them. */
@@ -41,4 +47,23 @@ export function unknownName(kind: string, name: string, known: readonly string[]
   const near = nearestName(name, known);
   const hint = near === undefined ? "" : ` Did you mean "${near}"?`;
   return `Unknown ${kind} "${name}".${hint} Known: ${[...known].sort().join(", ")}`;
+}
+
+/** More names than this hide the one that was meant. */
+const FEW = 12;
+
+/** The same where there may be many: the nearest few, and what lists all. */
+export function unknownOfMany(
+  kind: string,
+  name: string,
+  known: readonly string[],
+  lists_all: string,
+): string {
+  if (known.length <= FEW) return unknownName(kind, name, known);
+  const parts = known.filter((one) => name.length > 3 && one.includes(name.toLowerCase()));
+  const near = [...new Set([...nearNames(name, known), ...parts])].slice(0, 3);
+  const hint = near.length === 0
+    ? ""
+    : ` Did you mean ${near.map((one) => `"${one}"`).join(", ")}?`;
+  return `Unknown ${kind} "${name}".${hint} ${lists_all} lists all ${known.length}`;
 }

@@ -7,6 +7,7 @@ import { besideText, costsBeside, trialsBeside } from "../../tracker/commands/ou
 import { JSON_SHAPES } from "../../tracker/commands/output/json_shapes.ts";
 import { jsonText, outputSchema } from "../../tracker/commands/output/print_json.ts";
 import { cardText, trialCard } from "../../tracker/commands/output/trial_card.ts";
+import type { TrialsCompared } from "../../tracker/view/compare_trials.ts";
 import { buildView } from "../../tracker/view/build_view.ts";
 import { recommendedSize, sizeSentence } from "../../tracker/view/size_words.ts";
 import { run, world } from "../core/study_world.ts";
@@ -82,6 +83,24 @@ Deno.test("two trials are compared in what they cost besides quality", () => {
     names.filter((name) => /prefill|decode/.test(name)).sort();
   assert.deepEqual(speeds(named({ prefill_ms_per_token: 1 })), ["prefill_ratio"]);
   assert.deepEqual(speeds(named({})), ["prefill_ms_per_token", "prefill_tokens_per_s"]);
+});
+
+Deno.test("in a narrow terminal a comparison keeps its difference, whole", () => {
+  const compared = {
+    ...{ task: "hellaswag_of_a_long_name", metric: "accuracy", reference: 0.612, score: 0.588 },
+    ...{ difference: -0.0243, interval: [-0.0412, -0.0074] as [number, number] },
+    ...{ p_value: 0.0121, p_adjusted: 0.0364, n: 4000 },
+  };
+  const costs = costsBeside(view.rows[0]!, view.rows[1]!);
+  const comparisons = [compared] as unknown as TrialsCompared["comparisons"];
+  const both = trialsBeside(["study/t00", "study/t01"], { comparisons, refused: [] }, costs);
+  const text = besideText(both, 60);
+  assert.match(text, /difference \[95 %\]/);
+  assert.match(text, /[-−]0\.0243 \[[-−]0\.0412, [-−]0\.00740\]/);
+  assert.match(text, /^cost .*ratio$/m);
+  assert.ok(text.split("\n").every((line) => line.length <= 60), text);
+  const signed = { ...both, tasks: both.tasks.map((row) => ({ ...row, difference: 0.0243 })) };
+  assert.match(besideText(signed, 60), /\+?0\.0243 \[[-−]0\.0412, [-−]0\.00740\]/);
 });
 
 Deno.test("every shape of --json is described, and what is no number is null", () => {

@@ -135,7 +135,15 @@ Deno.test("Store.query() explains a wrong name or a wrong word", () =>
   withStore(async (store) => {
     await assert.rejects(store.query("SELECT *\nFROM trialz"), (error: Error) => {
       assert.match(error.message, /at line 2, column 6: Unknown table or view "trialz"/);
-      assert.match(error.message, /Did you mean "trials"\? Known: .*leaderboard.*measurements/);
+      assert.match(
+        error.message,
+        /Did you mean "trials"(, "\w+"){0,2}\? SHOW TABLES lists all \d+/,
+      );
+      assert.doesNotMatch(
+        error.message,
+        /measurements/,
+        "ninety names hide the one that was meant",
+      );
       return error instanceof UsageError;
     });
     for (const name of ["acuracy", "l.acuracy"]) {
@@ -145,12 +153,19 @@ Deno.test("Store.query() explains a wrong name or a wrong word", () =>
       );
     }
     await assert.rejects(
+      store.query("SELECT trial_idd FROM leaderboard_wide"),
+      /Did you mean "trial_id".*\? DESCRIBE leaderboard_wide lists all \d+/,
+    );
+    const [shown] = (await store.query("SHOW TABLES")).rows;
+    assert.equal(typeof shown?.["name"], "string", "what is advised works");
+    assert.ok((await store.query("DESCRIBE leaderboard_wide")).rows.length > 12);
+    await assert.rejects(
       store.query("SELECT medain(value) FROM measurements"),
       /at line 1, column 8: [^]*Did you mean "median"/,
     );
     await assert.rejects(
       store.query("SELEC 1"),
-      /at line 1, column 1: .*syntax error at or near "SELEC"[^]*Tables and views/,
+      /at line 1, column 1: .*syntax error at or near "SELEC"[^]*SHOW TABLES lists tables and views/,
     );
   }));
 

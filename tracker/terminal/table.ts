@@ -17,7 +17,7 @@ export function textTable(
   { width = outputWidth(), first = head }: TableOptions = {},
 ): string {
   const numeric = head.map((_, column) =>
-    rows.length > 0 && rows.every((row) => /^([−-]?[\d.,]+.*|–|)$/.test(row[column] ?? ""))
+    rows.length > 0 && rows.every((row) => /^([+−-]?[\d.,]+.*|–|)$/.test(row[column] ?? ""))
   );
   const fitted = fitColumns(
     head.map((title, column) => ({

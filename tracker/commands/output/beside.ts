@@ -56,8 +56,11 @@ export function costWords(name: string): string {
     : `${over.words} / own baseline`;
 }
 
-/** The comparison as a terminal shows it: the second trial against the first. */
-export function besideText({ first, second, tasks, costs, refused }: TrialsBeside): string {
+/** The comparison as a terminal shows it: the second trial against the first; `width` as of `textTable`. */
+export function besideText(
+  { first, second, tasks, costs, refused }: TrialsBeside,
+  width?: number,
+): string {
   // Trials of two studies may have one name: then each says its study.
   const apart = nameIn(first) !== nameIn(second);
   const [one, other] = apart ? [nameIn(first), nameIn(second)] : [first, second];
@@ -78,10 +81,17 @@ export function besideText({ first, second, tasks, costs, refused }: TrialsBesid
     shown(metric, second),
     number(ratio),
   ]);
-  const head = ["task", "metric", one, other, "difference [95 %]", "p (Holm)", "n"];
+  const difference = "difference [95 %]";
+  const head = ["task", "metric", one, other, difference, "p (Holm)", "n"];
+  // What the two are compared for stays longest where there is no room.
+  const first_kept = ["task", difference, "metric", one, other, "n"];
+  const costs_kept = ["cost", "ratio", one, other];
+  const room = width === undefined ? {} : { width };
   return [
-    ...(quality.length === 0 ? [] : [textTable(head, quality)]),
-    ...(cost.length === 0 ? [] : [textTable(["cost", one, other, "ratio"], cost)]),
+    ...(quality.length === 0 ? [] : [textTable(head, quality, { ...room, first: first_kept })]),
+    ...(cost.length === 0
+      ? []
+      : [textTable(["cost", one, other, "ratio"], cost, { ...room, first: costs_kept })]),
     ...(refused.length === 0 ? [] : [refused.join("\n")]),
   ].join("\n\n");
 }

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { unknownName, UsageError } from "../../../core/errors.ts";
+import { unknownOfMany, UsageError } from "../../../core/errors.ts";
 import { DUCKDB_MEMORY } from "./bounds.ts";
 
 async function namesOf(connection: DuckDBConnection, sql: string): Promise<string[]> {
@@ -15,16 +15,18 @@ function knownTables(connection: DuckDBConnection): Promise<string[]> {
   );
 }
 
-/** Columns of every table and view whose name is a word of the query. */
-async function knownColumns(connection: DuckDBConnection, sql: string): Promise<string[]> {
+/** Columns of every table and view whose name is a word of the query, and those names. */
+async function knownColumns(
+  connection: DuckDBConnection,
+  sql: string,
+): Promise<{ names: string[]; tables: string[] }> {
   const words = new Set(sql.toLowerCase().match(/\w+/g));
   const columns = await connection.runAndReadAll(
     "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal",
   );
-  const names = columns.getRows().flatMap(([table, column]) =>
-    words.has(String(table)) ? [String(column)] : []
-  );
-  return [...new Set(names)];
+  const asked = columns.getRows().filter(([table]) => words.has(String(table)));
+  const all = (part: 0 | 1) => [...new Set(asked.map((row) => String(row[part])))];
+  return { names: all(1), tables: all(0) };
 }
 
 const COLUMN = /Referenced column "([^"]+)" not found|does not have a column named "([^"]+)"/;
@@ -70,13 +72,15 @@ export async function queryError(
   const table = TABLE.exec(said);
   let what = said;
   let tables = "";
-  const columns = column === null ? [] : await knownColumns(connection, sql);
-  if (column !== null && columns.length > 0) {
-    what = unknownName("column", column[1] ?? column[2] ?? "", columns);
+  const columns = column === null ? null : await knownColumns(connection, sql);
+  if (column !== null && columns !== null && columns.names.length > 0) {
+    const lists = columns.tables.map((name) => `DESCRIBE ${name}`).join(" or ");
+    what = unknownOfMany("column", column[1] ?? column[2] ?? "", columns.names, lists);
   } else if (table !== null) {
-    what = unknownName("table or view", table[1] ?? "", await knownTables(connection));
+    const known = await knownTables(connection);
+    what = unknownOfMany("table or view", table[1] ?? "", known, "SHOW TABLES");
   } else if (/^(Parser|Catalog|Binder) Error/.test(said)) {
-    tables = `\n\nTables and views: ${(await knownTables(connection)).join(", ")}`;
+    tables = "\n\nSHOW TABLES lists tables and views, DESCRIBE leaderboard the columns of one.";
   }
   return new UsageError(`Cannot run the query${place}: ${what}${shown}${tables}`);
 }
