@@ -133,6 +133,11 @@ def test_a_kept_adapter_counts_in_the_bytes_and_leaves_the_weights(
     shapes = [parent.shape(layer) for layer in child.adapter.modules()]
     adapter = sum(2 * PARAMS["rank"] * (out + into) for out, into in shapes)
     assert formula_bytes(child) == formula_bytes(parent) + adapter == done["formula_bytes"]
+    floats = sum(2 * parent.weight(layer).size for layer in child.adapter.modules())
+    embedding = 2 * parent.weight("model.embed_tokens").size
+    norms = 2 * sum(v.size for name, v in parent.floats.items() if "norm" in name)
+    of_parts = {"linear": floats + adapter, "embedding": embedding, "rest": norms}
+    assert done["model"]["weight_bytes"] == of_parts
     files = (tmp_path / "model").rglob("*.safetensors")
     assert done["size_bytes"] == sum(path.stat().st_size for path in files)
     for name in parent.floats:

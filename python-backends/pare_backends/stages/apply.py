@@ -168,9 +168,11 @@ def written_model(
 
 def part_bytes(child: Checkpoint, layout: Layout, facts: dict[str, Any]) -> dict[str, int]:
     """Bytes of the parts of the model by the formulas of how they are stored."""
+    # An adapter's factors lie beside linear layers alone.
+    held = {"linear": child, "embedding": replace(child, adapter=None)}
     parts = {
-        part: round(weight_bits(child, layout.part(part)) * facts[f"{part}_parameters"] / 8)
-        for part in ("linear", "embedding")
+        part: round(weight_bits(own, layout.part(part)) * facts[f"{part}_parameters"] / 8)
+        for part, own in held.items()
     }
     return {**parts, "rest": formula_bytes(child) - sum(parts.values())}
 
