@@ -51,7 +51,8 @@ export function forgetOldFolders(): void {
   }
 }
 
-function isRunning(pid: number): boolean {
+/** Whether a process of that number is there, whoever's it is. */
+export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import process from "node:process";
 import {
   type ConversionFacts,
   conversionProblems,
@@ -10,6 +9,7 @@ import {
   UsageError,
 } from "../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../python-backends/client.ts";
+import { isRunning } from "../../python-backends/worker/worker_folder.ts";
 import { checkHome, findHome } from "../home.ts";
 import { Stopped } from "../terminal/interrupt.ts";
 import { outsideStores } from "../storage/outside_stores.ts";
@@ -40,18 +40,9 @@ function removeAbandoned(directory: string): void {
   if (!existsSync(folder)) return;
   for (const entry of readdirSync(folder)) {
     const pid = entry.startsWith(name) ? Number(entry.slice(name.length)) : NaN;
-    if (Number.isInteger(pid) && !isAlive(pid)) {
+    if (Number.isInteger(pid) && !isRunning(pid)) {
       rmSync(join(folder, entry), { recursive: true, force: true });
     }
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 
