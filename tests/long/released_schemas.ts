@@ -29,7 +29,7 @@ const ASKED = `SELECT (SELECT count(*) FROM trials) AS trials,
   (SELECT count(*) FROM problems) AS problems, (SELECT count(*) FROM energy_readings) AS energy,
   (SELECT string_agg(trial_id, ' ' ORDER BY rank) FROM leaderboard) AS board`;
 
-assert.deepEqual(RELEASED, [13, 14, 15, 16, 17, 18, 19, 29]);
+assert.deepEqual(RELEASED, [29]);
 
 /** Files that a store of the fixtures lacks, or that were changed: they are wrong wherever it lies. */
 const WRONG = [
