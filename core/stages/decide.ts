@@ -1,10 +1,10 @@
 import type { KnobValue } from "../schemas/action.ts";
 import type { StageDecision } from "../schemas/stages/decision.ts";
-import { adjusted, adjustmentFor } from "./adjust.ts";
+import { furtherAttempt } from "./adjust.ts";
 import { type About, checkRow, figuresOf, saidRow } from "./ledger.ts";
 import type { Attempt, Attempted } from "./run_attempt.ts";
 import type { Run } from "./run.ts";
-import type { Standing } from "./standing.ts";
+import { metBy, type Standing } from "./standing.ts";
 
 /** How the run goes on after an attempt. */
 export interface Next {
@@ -26,8 +26,8 @@ const MACHINE: ReadonlySet<string> = new Set([
 
 /** Whether another attempt is worth making, with what it changes, and in words why. */
 function retryOf(
-  { study: { input: { methods } } }: Run,
-  { plan, stage, attempt, actions, resolved }: Attempt,
+  { study: { input: { methods, facts } } }: Run,
+  { plan, stage, attempt, onto, actions, resolved }: Attempt,
   { verdict, checks, trial }: Attempted,
 ): { again: boolean; why: string; set?: Record<string, KnobValue> } {
   if (verdict === "critical" && !plan.critical.retry) {
@@ -39,17 +39,20 @@ function retryOf(
   if (trial.failure !== null && MACHINE.has(trial.failure.kind)) {
     return { again: true, why: "the machine failed it, it is tried as it was" };
   }
-  const adjustment = adjustmentFor(stage, figuresOf(checks));
-  if (adjustment === undefined) {
-    return {
-      again: false,
-      why: "no adjustment is declared for this, and the same would come again",
-    };
+  const figures = figuresOf(checks);
+  const met = metBy(onto, facts);
+  const further = furtherAttempt(stage, figures, { actions, resolved, methods, met });
+  if (further === undefined) {
+    const none = figures.too_large
+      ? "no adjustment is declared that makes it smaller"
+      : "no adjustment is declared for this";
+    return { again: false, why: `${none}, and the same would come again` };
   }
-  const told = adjustment.reason === undefined ? "" : ` (${adjustment.reason})`;
-  if (adjustment.skip) return { again: false, why: `its adjustment is to leave it out${told}` };
-  const { set } = adjusted(actions, resolved, adjustment, methods);
-  return { again: true, why: `it is tried again, adjusted${told}`, set };
+  const { adjustment: { reason, skip }, set, short } = further;
+  const told = reason === undefined ? "" : ` (${reason})`;
+  if (skip) return { again: false, why: `its adjustment is to leave it out${told}` };
+  const less = short.map((one) => `; ${one}`).join("");
+  return { again: true, why: `it is tried again, adjusted${told}${less}`, set };
 }
 
 /** Why an attempt did not pass, in one sentence. */

@@ -76,5 +76,6 @@ export function figuresOf(
   return {
     core: checks.find(({ about }) => about === "cumulative")?.value ?? null,
     failed: checks.filter(({ decision }) => decision === "failed").length,
+    too_large: checks.some(({ about, decision }) => about === "size" && decision === "failed"),
   };
 }

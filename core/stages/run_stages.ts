@@ -4,16 +4,17 @@ import { openStudy } from "../loop/open_study.ts";
 import { cancelled, type Stop, timeIsUp } from "../loop/stop.ts";
 import type { StudyInput, StudyResult } from "../loop/study_input.ts";
 import type { Study } from "../loop/study.ts";
+import type { Action } from "../schemas/action.ts";
 import type { StagePlan } from "../schemas/stages/plan.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
-import { adjusted, adjustmentFor, checkAdjustments } from "./adjust.ts";
+import { checkAdjustments, furtherAttempt } from "./adjust.ts";
 import { choicesOf } from "./choices.ts";
 import { decideAttempt, type Next } from "./decide.ts";
 import { decidedOn, figuresOf, openLedger } from "./ledger.ts";
 import type { Run, StagesPorts } from "./run.ts";
 import { type Attempted, runAttempt } from "./run_attempt.ts";
 import { ship } from "./ship.ts";
-import { originalOf, type Standing, standingOf } from "./standing.ts";
+import { metBy, originalOf, type Standing, standingOf } from "./standing.ts";
 
 /**
  * Runs the stages of the request in their order on a baseline measured once, each gated, tried again
@@ -58,8 +59,8 @@ async function runStage(
   const { methods, facts } = study.input;
   const standing = ladder.at(-1)!;
   const onto = stage.onto === "original" ? ladder[0]! : standing;
-  const met = { ...facts, model: onto.artifact.model ?? facts.model };
-  let actions = stage.actions;
+  const met = metBy(onto, facts);
+  let actions: readonly Action[] = stage.actions;
   for (let attempt = 1;; attempt++) {
     const resolved = resolveActions(actions, methods, met);
     const about = { plan, stage, attempt, standing, onto, actions, resolved };
@@ -77,10 +78,10 @@ async function runStage(
     const rows = ledger.rows.filter((row) =>
       row.stage_index === stage_index && row.attempt === attempt
     );
-    const adjustment = adjustmentFor(stage, figuresOf(rows));
-    if (adjustment !== undefined) {
-      actions = adjusted(actions, resolved, adjustment, methods).actions;
-    }
+    // What the machine failed is tried as it was: its row adjusts nothing.
+    if (decidedOn(rows, stage_index, attempt)?.adjustment === undefined) continue;
+    const tried = { actions, resolved, methods, met };
+    actions = furtherAttempt(stage, figuresOf(rows), tried)?.actions ?? actions;
   }
 }
 

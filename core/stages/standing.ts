@@ -1,6 +1,7 @@
 import { baselineOf, type Study } from "../loop/study.ts";
 import type { Action, ResolvedAction } from "../schemas/action.ts";
 import type { Artifact } from "../schemas/artifact.ts";
+import type { Facts } from "../schemas/facts.ts";
 import type { StageDecision } from "../schemas/stages/decision.ts";
 
 /** A rung of the ladder: the original, or what a stage that passed left. */
@@ -12,6 +13,11 @@ export interface Standing {
   readonly actions: readonly Action[];
   readonly resolved: readonly ResolvedAction[];
   readonly artifact: Artifact;
+}
+
+/** Facts of the model that a stage meets which is applied to this rung. */
+export function metBy({ artifact }: Standing, facts: Facts): Facts {
+  return { ...facts, model: artifact.model ?? facts.model };
 }
 
 /** Name of what stands before any stage. */

@@ -1,6 +1,6 @@
 import type { Knob, Knobs } from "../contract/knobs.ts";
 import type { Method } from "../contract/plugin.ts";
-import type { ResolvedAction } from "../schemas/action.ts";
+import type { Action, KnobValue, ResolvedAction } from "../schemas/action.ts";
 import type { DataKind } from "../schemas/artifact.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { AgentMethod } from "./resolve_action.ts";
@@ -69,23 +69,66 @@ export function boundedMethods<M extends AgentMethod>(
   });
 }
 
-/** The windows that a request's own strategies ask for, where that is more than usual. */
+/** An action that a request names, and by how much its knobs may be raised when it is tried again. */
+interface Asked {
+  readonly action: Action;
+  readonly raised: readonly { readonly set: Action["params"]; readonly scale: Action["params"] }[];
+}
+
+/** Every action of the request's own strategies and stages. */
+function askedActions(
+  { strategies, stages }: Pick<StudyRequest, "strategies" | "stages">,
+): Asked[] {
+  const own = strategies.flatMap(({ actions }) =>
+    actions.map((action) => ({ action, raised: [] }))
+  );
+  const staged = (stages?.stages ?? []).flatMap(({ actions, adjustments, attempts }) =>
+    actions.map((action, i) => {
+      const of = adjustments.filter((one) => one.action === i && !one.skip);
+      return { action, raised: Array.from({ length: attempts - 1 }, () => of).flat() };
+    })
+  );
+  return [...own, ...staged];
+}
+
+/** The most that a knob is asked to be, by its own name or another; null: nothing is asked of it. */
+function mostAsked(name: string, knob: Knob, { action, raised }: Asked): number | null {
+  const given = (params: Action["params"]) =>
+    [name, ...knob.aliases ?? []].map((one) => params[one]).find((one) => one !== undefined);
+  const number = (value: KnobValue | undefined) => typeof value === "number" ? value : null;
+  const stated = number(given(action.params));
+  if (stated !== null && stated > (knob.maximum ?? stated)) return null; // refused when it is resolved
+  let most = stated ?? Number(knob.default);
+  for (const { set, scale } of raised) {
+    const scaled = most * (number(given(scale)) ?? 1);
+    most = Math.max(most, number(given(set)) ?? 0, Math.ceil(scaled - 1e-9));
+  }
+  return stated === null && most === Number(knob.default) ? null : most;
+}
+
+/**
+ * The windows that a request's own strategies and stages ask for, where that is more than usual; a
+ * stage's with every adjustment of its further attempts.
+ */
 export function askedWindows(
-  { strategies }: Pick<StudyRequest, "strategies">,
+  request: Pick<StudyRequest, "strategies" | "stages">,
   methods: readonly AgentMethod[],
   usual: StudyWindows,
 ): StudyWindows {
-  const asked = { calibration: { ...usual.calibration }, training: { ...usual.training } };
-  for (const { agent, method: name, params } of strategies.flatMap(({ actions }) => actions)) {
+  const windows = { calibration: { ...usual.calibration }, training: { ...usual.training } };
+  for (const asked of askedActions(request)) {
+    const { agent, method: name } = asked.action;
     const entry = methods.find((one) => one.agent === agent && one.method.name === name);
     const kind = entry?.method.needs.data;
     if (kind === undefined) continue;
-    for (const [knob, { takes, maximum }] of Object.entries(entry?.method.knobs ?? {})) {
-      const value = params[knob];
-      // A value beyond the knob itself is refused when it is resolved.
-      if (takes === undefined || typeof value !== "number" || value > (maximum ?? value)) continue;
-      asked[kind][takes] = Math.max(asked[kind][takes], value);
+    for (const [knobName, knob] of Object.entries(entry?.method.knobs ?? {})) {
+      const { takes } = knob;
+      const most = takes === undefined ? null : mostAsked(knobName, knob, asked);
+      if (takes === undefined || most === null) continue;
+      // What an adjustment scales beyond the knob is brought to its end.
+      const taken = Math.min(most, knob.maximum ?? most);
+      windows[kind][takes] = Math.max(windows[kind][takes], taken);
     }
   }
-  return asked;
+  return windows;
 }

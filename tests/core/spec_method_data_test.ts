@@ -9,6 +9,7 @@ import {
   type Knobs,
   randomKnobValue,
   resolveAction,
+  StagesPlan,
   streamRandom,
 } from "../../core/mod.ts";
 import { request, round, smallFacts } from "./spec_fixtures.ts";
@@ -107,6 +108,26 @@ Deno.test("a strategy of the request gets the windows that it asks for, of its m
     training: { windows: 98, tokens: 64 },
   });
   assert.deepEqual(asked("calibration", { samples: 9999 }), usual, "refused elsewhere");
+});
+
+Deno.test("a stage gets the windows that it and its adjustments ask for", () => {
+  const usual = { calibration: { windows: 32, tokens: 256 }, training: { windows: 8, tokens: 64 } };
+  const asked = (params: Record<string, number>, adjustments: object[] = [], attempts = 2) => {
+    const stages = StagesPlan.parse({
+      stages: [{ name: "one", actions: [action(params)], adjustments, attempts }],
+      core: ["words"],
+    });
+    return askedWindows({ strategies: [], stages }, [methodOf("calibration")], usual)
+      .calibration.windows;
+  };
+  assert.equal(asked({ samples: 64 }), 64);
+  assert.equal(asked({ samples: 30 }), 32);
+  assert.equal(asked({ samples: 30 }, [{ scale: { samples: 1.5 } }]), 45);
+  assert.equal(asked({ samples: 30 }, [{ scale: { samples: 1.5 } }], 3), 68, "45, then 67.5");
+  assert.equal(asked({ samples: 30 }, [{ set: { samples: 100 } }]), 100);
+  assert.equal(asked({ samples: 30 }, [{ scale: { samples: 1.5 } }], 1), 32, "it is never tried");
+  assert.equal(asked({}, [{ scale: { samples: 4 } }]), 64, "of the default of 16");
+  assert.equal(asked({ samples: 400 }, [{ scale: { samples: 4 } }]), 512, "the knob's most");
 });
 
 Deno.test("resolveAction() says who gave a value: user, seed, sampler, method or default", () => {

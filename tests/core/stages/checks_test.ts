@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { StagePlan, StagesPlan } from "../../../core/schemas/stages/plan.ts";
 import { pairedRetention, widening } from "../../../core/stages/retention_interval.ts";
 import { qualityChecks, verdictOf } from "../../../core/stages/judge.ts";
-import { adjusted, adjustmentFor } from "../../../core/stages/adjust.ts";
+import { adjusted, adjustmentsFor } from "../../../core/stages/adjust.ts";
 import { methods } from "../spec_fixtures.ts";
 import { evaluationOf, HALF, N, scoredSpec } from "./scored_evaluation.ts";
 
@@ -240,7 +240,8 @@ Deno.test("of several adjustments the first whose conditions hold is taken, with
       { below: 0.95, scale: { steps: 1.2 } },
     ],
   }).adjustments;
-  const of = (core: number | null, failed = 1) => adjustmentFor({ adjustments }, { core, failed });
+  const of = (core: number | null, failed = 1) =>
+    adjustmentsFor({ adjustments }, { core, failed })[0];
   assert.equal(of(0.5, 3), adjustments[0]);
   assert.equal(of(0.899), adjustments[1]);
   assert.equal(of(0.9), adjustments[2]);
@@ -257,5 +258,7 @@ Deno.test("of several adjustments the first whose conditions hold is taken, with
     bits: 3,
   });
   const many = [{ ...resolved[0]!, params: { ...action.params, steps: 190 } }];
-  assert.deepEqual(adjusted([action], many, adjustments[1]!, methods).set, { steps: 200, bits: 3 });
+  const { set, short } = adjusted([action], many, adjustments[1]!, methods);
+  assert.deepEqual(set, { steps: 200, bits: 3 });
+  assert.deepEqual(short, ["steps is 200 in place of 285: the most it takes"]);
 });

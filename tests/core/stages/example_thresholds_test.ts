@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { stagesRequest } from "../../../core/mod.ts";
 import { artifactChecks } from "../../../core/stages/artifact_checks.ts";
-import { adjustmentFor } from "../../../core/stages/adjust.ts";
+import { adjustmentsFor } from "../../../core/stages/adjust.ts";
 import { qualityChecks, verdictOf } from "../../../core/stages/judge.ts";
 import { StagesPlan } from "../../../core/schemas/stages/plan.ts";
 import { world } from "../study_world.ts";
@@ -175,14 +175,14 @@ Deno.test("a stage on the original that gives the original back is none, whateve
 Deno.test("the document's retries: at their ends, and one stage is left out by more than two failures", () => {
   const [seedlm, vptq, hyper] = document.stages;
   const set = (core: number | null, failed = 1) => {
-    const found = adjustmentFor(vptq!, { core, failed });
+    const [found] = adjustmentsFor(vptq!, { core, failed });
     return found === undefined ? null : { ...found.set, ...found.scale };
   };
   assert.deepEqual(set(0.8999), { residual_bits: 4, samples: 1.5 });
   assert.deepEqual(set(0.9), { samples: 1.2 });
   assert.deepEqual(set(0.9499), { samples: 1.2 });
   assert.equal(set(0.95), null);
-  const skips = (failed: number) => adjustmentFor(hyper!, { core: 0.5, failed })?.skip;
+  const skips = (failed: number) => adjustmentsFor(hyper!, { core: 0.5, failed })[0]?.skip;
   assert.deepEqual([skips(2), skips(3)], [false, true]);
   assert.equal(hyper!.when_failed, "next", "failing twice it is left out, what stands is shipped");
   assert.equal(seedlm!.when_failed, "end", "failing it ships the original");

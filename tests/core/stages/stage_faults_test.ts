@@ -99,6 +99,50 @@ Deno.test("a file that is larger than its parent's fails, unless the document le
   assert.match(size.reason, /more than its parent's .*; the document lets it pass/);
 });
 
+Deno.test("what is too large is not tried again with what makes it larger, but with what makes it smaller", async () => {
+  const swollen: StagesOptions["made"] = (artifact, parent, { params }) =>
+    params["bits"] === 4 ? { ...artifact, size_bytes: parent.size_bytes + 1 } : artifact;
+  const second = (adjustments: object[]) => ({
+    stages: [
+      { name: "first", actions: [round(8)] },
+      { name: "second", actions: [round(4)], adjustments },
+    ],
+  });
+  const more = await secondFails(
+    { made: swollen },
+    /more than its/,
+    second([{ set: { bits: 8 } }]),
+  );
+  assert.deepEqual(story(more)[1], "second 1 roll_back");
+  assert.match(
+    ledgerOf(more).find(({ decision }) => decision === "roll_back")!.reason,
+    /no adjustment is declared that makes it smaller, and the same would come again/,
+  );
+  const asked = second([{ set: { bits: 8 } }, { set: { bits: 3 } }]);
+  const less = stagesWorld(asked, { loss: () => 0, made: swollen });
+  await runWorld(less);
+  assert.deepEqual(story(less).slice(1), ["second 1 retry", "second 2 advance", "second 0 ship"]);
+  const retry = ledgerOf(less).find(({ decision }) => decision === "retry")!;
+  assert.deepEqual(retry.adjustment, { bits: 3 });
+});
+
+Deno.test("what the machine failed is tried as it was, whatever adjustment is declared", async () => {
+  let failures = 0;
+  const asked = {
+    stages: [
+      { name: "first", actions: [round(8)] },
+      { name: "second", actions: [round(4)], adjustments: [{ set: { bits: 3 } }] },
+    ],
+  };
+  const w = stagesWorld(asked, {
+    loss: () => 0,
+    disturb: (made) => inSecond("crash")(made) !== null && failures++ < 2 ? failure("crash") : null,
+  });
+  await runWorld(w);
+  assert.deepEqual(story(w).slice(1, 3), ["second 1 retry", "second 2 advance"]);
+  assert.match(shipped(w)!, /"bits":4/);
+});
+
 Deno.test("values that are not finite fail it, whatever the evaluation would say", async () => {
   await secondFails({
     made: (artifact, _, { params }) =>
