@@ -85,6 +85,13 @@ async function weightsAndAxes(page: Page, context: BrowserContext, test: TestBoa
   await other.locator(".weighed").filter({ hasText: "These weights" }).waitFor();
   assert.equal(await other.locator(".weighed").innerText(), await line.innerText());
   assert.equal(await other.getByLabel("Cost").inputValue(), "size_bytes");
+  assert.equal(await other.locator(".front svg .bar").count(), 0, "bytes have no interval");
+  await other.getByLabel("Cost").selectOption("latency_ratio");
+  assert.equal(await other.locator(".front svg line.limit").count(), 1);
+  assert.match(await other.locator(".front svg .limit-name").innerHTML(), /allowed drop 0\.\d+/);
+  const bars = await other.locator(".front svg .bar").count();
+  const told = await other.locator('.front svg a[aria-label*="95 % interval"]').count();
+  assert.ok(bars > 0 && bars === told, `${bars} bars, ${told} intervals told`);
   await other.close();
 }
 

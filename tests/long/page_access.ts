@@ -1,6 +1,6 @@
 /**
- * Every page of the board and a report, light and dark, by axe-core: no violation that it calls serious or
- * critical. The board is then walked through by the keyboard alone. It needs Chromium (`apt-get install chromium`).
+ * Every page of the board and a report, light and dark, by axe-core: of the board no violation that it calls
+ * serious or critical, of the report none at all, folded and opened. The board is then walked through by the keyboard alone. It needs Chromium (`apt-get install chromium`).
  */
 import axe from "axe-core";
 import assert from "node:assert/strict";
@@ -16,21 +16,23 @@ import { testBoard } from "../fixtures/stores/board.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { STUDY, studyRecords } from "../fixtures/stores/records.ts";
 
-/** What axe-core calls serious or critical, in a line each. */
-async function violations(page: Page): Promise<string[]> {
+/** What axe-core calls serious or critical, or all that it finds, in a line each. */
+async function violations(page: Page, least: "serious" | "any"): Promise<string[]> {
   await page.evaluate(axe.source);
-  return await page.evaluate(async () => {
+  return await page.evaluate(async (least) => {
     const { run } = (globalThis as unknown as { axe: typeof import("axe-core") }).axe;
     const { violations, passes } = await run(document);
     if (passes.length < 10) return [`axe-core looked at ${passes.length} rules only`];
-    return violations.filter(({ impact }) => impact === "serious" || impact === "critical")
+    const counts = (impact: unknown) =>
+      least === "any" || impact === "serious" || impact === "critical";
+    return violations.filter(({ impact }) => counts(impact))
       .map(({ id, nodes }) =>
         `${id}: ${
           nodes.slice(0, 3).map((one) => `${one.html.slice(0, 120)} ${one.any[0]?.message ?? ""}`)
             .join(" | ")
         }`
       );
-  });
+  }, least);
 }
 
 const PATHS = [
@@ -97,12 +99,26 @@ async function look(browser: Browser, root: string): Promise<void> {
     const page = await context.newPage();
     await page.goto(test.board.url);
     await page.waitForURL(`${test.address}/`);
-    for (const address of [...PATHS.map((path) => test.address + path), file]) {
-      await page.goto(address);
-      const said = await violations(page);
-      const name = address.replace(test.address, "").replace(file, "report.html");
-      found.push(...said.map((one) => `${colorScheme} ${name}: ${one}`));
+    for (const path of PATHS) {
+      await page.goto(test.address + path);
+      const said = await violations(page, "serious");
+      found.push(...said.map((one) => `${colorScheme} ${path}: ${one}`));
     }
+    // A report goes to others: nothing at all, on a phone too, where code is wider than the page.
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 844 });
+      await page.goto(file);
+      for (const opened of [false, true]) {
+        if (opened) {
+          for (const one of await page.locator("details").all()) {
+            await one.evaluate((part) => part.setAttribute("open", ""));
+          }
+        }
+        const said = await violations(page, "any");
+        found.push(...said.map((one) => `${colorScheme} report.html, ${width} wide: ${one}`));
+      }
+    }
+    await page.setViewportSize({ width: 1280, height: 720 });
     if (colorScheme === "light") {
       for (const path of PATHS.slice(0, 6)) await tabs(page, test.address + path);
     }

@@ -43,13 +43,45 @@ function ticks([low, high], count) {
   return found;
 }
 
-/** Trials that have both figures, as points. */
+/** Trials that have both figures, as points; `ends`: the 95 % interval of the cost, where it has one. */
 function pointsOf(rows, cost, quality) {
   return rows.flatMap((row) => {
     const [x, y] = [row[cost], row[quality]];
     if (!Number.isFinite(x) || !Number.isFinite(y)) return [];
-    return [{ row, x: scaled(cost, x), y: scaled(quality, y) }];
+    const ends = [row[`${cost}_low`], row[`${cost}_high`]];
+    const known = ends.every(Number.isFinite) ? { ends } : {};
+    return [{ row, x: scaled(cost, x), y: scaled(quality, y), ...known }];
   });
+}
+
+/** Sidewards bars of the costs that have an interval, within the picture. */
+function bars(points, x, y) {
+  const within = (at) => Math.max(MARGIN.left, Math.min(WIDTH - MARGIN.right, at));
+  return points.filter(({ ends }) => ends !== undefined).map((point) => {
+    const [x1, x2] = point.ends.map((end) => within(x.place(end)));
+    const at = y.place(point.y);
+    return element("line", { class: "bar", x1, x2, y1: at, y2: at });
+  });
+}
+
+/** The least accuracy that the study allows: the baseline's less the drop; null: it is not known. */
+function leastAllowed(points, quality, drop) {
+  const base = points.find(({ row }) => row.is_baseline);
+  return quality !== "accuracy" || base === undefined || !Number.isFinite(drop)
+    ? null
+    : base.y - drop;
+}
+
+function limitLine(least, drop, y) {
+  const at = y.place(least);
+  return [
+    element("line", { class: "limit", x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: at, y2: at }),
+    element(
+      "text",
+      { x: WIDTH - MARGIN.right, y: at - 4, "text-anchor": "end", class: "limit-name" },
+      `allowed drop ${shown(drop)}`,
+    ),
+  ];
 }
 
 function axes(svg, x, y, cost, quality) {
@@ -83,12 +115,13 @@ function axes(svg, x, y, cost, quality) {
   );
 }
 
-function labelOf({ row, x, y }, cost, quality) {
+function labelOf({ row, x, y, ends }, cost, quality) {
+  const range = ends === undefined ? "" : ` (95 % interval ${ends.map(shown).join(" to ")})`;
   const words = [
     shortName(row.trial_id),
     row.methods ?? "",
     `${quality} ${shown(y)}`,
-    `${COSTS[cost]} ${shown(x)}`,
+    `${COSTS[cost]} ${shown(x)}${range}`,
     row.front_probability === null || row.front_probability === undefined
       ? ""
       : `on the front with probability ${shown(row.front_probability)}`,
@@ -213,7 +246,10 @@ function selection(chosen, cost, quality) {
   part.setAttribute("role", "status");
   part.setAttribute("aria-live", "polite");
   if (chosen.length === 0) {
-    part.textContent = "Drag over points to list them; each point is a link to its trial.";
+    const bars = cost === "latency_ratio"
+      ? " Bars are 95 % intervals of the latency; the figure above has those of quality."
+      : "";
+    part.textContent = `Drag over points to list them; each point is a link to its trial.${bars}`;
     return part;
   }
   const list = document.createElement("ul");
@@ -260,12 +296,20 @@ export function drawFront(place) {
     const points = pointsOf(rows, cost, quality);
     const svg = element("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group" });
     svg.setAttribute("aria-label", `Front: ${QUALITIES[quality]} against ${COSTS[cost]}`);
-    const x = axis(points.map((one) => one.x), MARGIN.left, WIDTH - MARGIN.right);
+    const x = axis(
+      points.flatMap((one) => [one.x, ...one.ends ?? []]),
+      MARGIN.left,
+      WIDTH - MARGIN.right,
+    );
     const up = [HEIGHT - MARGIN.bottom, MARGIN.top];
     const [from, to] = quality === "perplexity" ? up.reverse() : up;
-    const y = axis(points.map((one) => one.y), from, to);
+    const drop = Number.parseFloat(place.dataset.drop ?? "");
+    const least = leastAllowed(points, quality, drop);
+    const heights = points.map((one) => one.y);
+    const y = axis(least === null ? heights : [...heights, least], from, to);
     axes(svg, x, y, cost, quality);
-    svg.append(stairs(points, x, y, quality));
+    if (least !== null) svg.append(...limitLine(least, drop, y));
+    svg.append(...bars(points, x, y), stairs(points, x, y, quality));
     const stops = points.length <= MOST_STOPS;
     const labelled = points.length <= MOST_LABELS;
     const how = { x, y, cost, quality, picked, stops, labelled };

@@ -141,6 +141,7 @@ value="${value}"><output>${value}</output></label>`;
 const FRONT_FIELDS = [
   ...["trial_id", "methods", "rank", "is_baseline", "recommended", "violated", "front_probability"],
   ...["accuracy", "perplexity", "latency_ratio", "size_bytes", "memory_bytes"],
+  ...["latency_ratio_low", "latency_ratio_high"],
 ];
 
 /** What the script draws, in the page itself: fetched behind it, the page would be there half as fast. */
@@ -166,7 +167,9 @@ function front(study: Row, rows: readonly Row[]): Markup {
 ${study["front_note"] === null ? "" : html`<p>${text(study["front_note"])}</p>`}
 <details ${open} data-figure="${source}/figures/pareto"><summary>As the report draws it: with intervals and
 the limit</summary></details>
-<div class="front" data-front data-of="${objectives}">
+<div class="front" data-front data-of="${objectives}" data-drop="${
+    text(study["max_accuracy_drop"])
+  }">
 <noscript><img alt="The front of ${id}: quality against cost; the table below has its figures"
 src="${source}/figures/pareto?width=800"></noscript></div>
 ${frontRows(rows)}${weights(study)}</section>`;
