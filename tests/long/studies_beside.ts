@@ -53,7 +53,7 @@ Deno.test("two studies of one model are paired by their samples, one of another 
     const said = /four\/t01 against eight\/t01: (.*)/.exec(markdown!)?.[1] ?? markdown!;
     const paired = [
       ...said.matchAll(
-        /(\w+) (-?[\d.e-]+) \((-?[\d.e-]+) to (-?[\d.e-]+)\), paired by (\d+) samples/g,
+        /(\w+), \w+: ([+-]?[\d.e-]+) \[([+-]?[\d.e-]+), ([+-]?[\d.e-]+)\], paired by (\d+) samples/g,
       ),
     ];
     assert.ok(paired.length > 0, said);

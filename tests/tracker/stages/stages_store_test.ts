@@ -166,6 +166,7 @@ Deno.test("the end of a run writes its handoff beside the report, and a table of
     assert.match(await Deno.readTextFile(join(folder, "handoff.html")), /what first left/);
     const page = await Deno.readTextFile(join(folder, "report.html"));
     assert.match(page, /<h2[^>]*>The stages<.*Quality by compression ratio.*final retention/s);
+    assert.ok(page.split("<h2").length - 1 <= 10, "parts of a report");
     const markdown = await Deno.readTextFile(join(folder, "report.md"));
     assert.match(markdown, /\| second 2 +\| failed, rolled back +\|.*core words/);
     assert.match(markdown, /first 1: 8 times was expected, it is 1\.\d+/);
