@@ -1,5 +1,6 @@
 import { inLimitUnit } from "../metrics/metric_words.ts";
 import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
+import { trialName } from "../strategies/strategy_names.ts";
 
 /** A trial's constraints that are violated for sure. */
 export function violations(trial: Trial): ConstraintVerdict[] {
@@ -16,9 +17,9 @@ export function looksViolated(trial: Trial): boolean {
   return undecided(trial).some(({ value, threshold }) => value !== null && value > threshold);
 }
 
-/** The strategy's readable id; "the original" for a baseline. */
-export function nameOf(trial: Trial): string {
-  return trial.strategy?.strategy_id ?? "the original";
+/** What people call a trial, such as `t03`; "the original" for a baseline. */
+export function nameOf({ strategy, number }: Trial): string {
+  return strategy === null ? "the original" : trialName(number);
 }
 
 /** Four significant digits, large counts in thousands groups. */

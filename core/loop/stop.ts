@@ -2,7 +2,7 @@ import type { Failure } from "../schemas/failure.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
 import type { Episode, StopReason } from "../schemas/journal.ts";
 import type { Trial } from "../schemas/trial.ts";
-import { strategyKey } from "../strategies/strategy_names.ts";
+import { strategyKey, trialName } from "../strategies/strategy_names.ts";
 import { gpuHours, remainingSeconds, spentJoules, spentSeconds } from "./budget.ts";
 import type { Study } from "./study.ts";
 import { DEFAULT_CONVERGENCE_EPISODES } from "../spec/limits.ts";
@@ -70,7 +70,7 @@ function targetReached(study: Study): Stop | null {
   ];
   return {
     stop: "target",
-    message: `${reached.strategy!.strategy_id} meets every constraint, ${named.join(" and ")} ` +
+    message: `${trialName(reached.number)} meets every constraint, ${named.join(" and ")} ` +
       "among them.",
   };
 }

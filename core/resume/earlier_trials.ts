@@ -1,7 +1,7 @@
 import { isDecisive } from "../schemas/fidelity.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
-import { strategyKey } from "../strategies/strategy_names.ts";
+import { strategyKey, trialName } from "../strategies/strategy_names.ts";
 import { DEFAULT_FULL_EVALUATIONS } from "../spec/limits.ts";
 import { estimatePhase, estimateTrial, remainingSeconds } from "../loop/budget.ts";
 import { isPromising } from "../loop/rungs/joining.ts";
@@ -26,7 +26,7 @@ export function* earlierProposals(study: Study, { stop }: Stop): Generator<Propo
     const resolved = resolveActions(actions, methods, facts, trial.strategy!.origin.mode);
     if (strategyKey(resolved) !== strategyKey(trial.actions)) continue; // "auto" is another today
     if (estimateTrial(study, resolved) + estimateClimb(study) > remainingSeconds(study)) continue;
-    const reason = `${trial.strategy!.strategy_id} again, now evaluated in full`;
+    const reason = `${trialName(trial.number)} again, now evaluated in full`;
     const origin = { ...trial.strategy!.origin, reason };
     yield { actions, resolved, origin, beforehand: toldBeforehand(study, resolved) };
   }

@@ -7,6 +7,7 @@ import type { Trial } from "../schemas/trial.ts";
 import { chainOf } from "./chain.ts";
 import { checkStrategy } from "./compatibility.ts";
 import { type AgentMethod, resolveActions } from "./resolve_action.ts";
+import { trialName } from "./strategy_names.ts";
 import { fitsTime, usableMethods } from "./untried.ts";
 
 /** A recovery with the agent that declares it. */
@@ -77,8 +78,7 @@ export function recoveryOf(
     for (const recovery of recoveries) {
       const actions = placed(plain, effects, recovery, canRun);
       if (actions === null || !admissible(actions) || !fitsTime(context, actions)) continue;
-      const from = trial.strategy?.strategy_id ?? trial.trial_id;
-      const reason = `${from} lost too much; ${recovery.agent} recovers it by ` +
+      const reason = `${trialName(trial.number)} lost too much; ${recovery.agent} recovers it by ` +
         `${recovery.method}: ${recovery.reason}`;
       return { actions, origin: { mode: "exploit", reason } };
     }

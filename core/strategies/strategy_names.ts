@@ -39,6 +39,11 @@ export function readableId(
   return `s${String(number).padStart(2, "0")}-${actions.map(actionWords).join("+")}`;
 }
 
+/** The recipe in such a name, as it stands beside a trial's own, which numbers it already. */
+export function recipeName(readable_id: string): string {
+  return readable_id.replace(/^s\d+-/, "");
+}
+
 /** Knobs with their values, such as `bits=4, group_size=64`. */
 export function knobWords(params: Readonly<Record<string, KnobValue>>): string {
   return Object.entries(params).map(([name, value]) => `${name}=${value}`).join(", ");

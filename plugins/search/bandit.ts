@@ -12,6 +12,7 @@ import {
   type SearchContext,
   stillFits,
   type Trial,
+  trialName,
   untried,
   usableMethods,
 } from "../../core/mod.ts";
@@ -53,7 +54,7 @@ function fromBest(
     .filter(({ actions }) => uses(entry)(actions) && admissible(actions));
   const move = moves[Math.floor(context.random() * moves.length)];
   if (move === undefined) return null;
-  const from = best.strategy?.strategy_id ?? best.trial_id;
+  const from = trialName(best.number);
   const words = `one move from ${from}, its best: ${move.change}`;
   return { actions: move.actions, mode: "exploit", words };
 }

@@ -7,6 +7,7 @@ import {
   type SearchContext,
   stillFits,
   type Trial,
+  trialName,
   untried,
   usableMethods,
 } from "../../core/mod.ts";
@@ -61,7 +62,7 @@ function exploit(
     if (kinds.length === 0) continue;
     const kind = pick(kinds, context.random);
     const move = pick(moves.filter((one) => one.kind === kind), context.random);
-    const from = parent.strategy?.strategy_id ?? parent.trial_id;
+    const from = trialName(parent.number);
     const where = lost ? "which lost too much" : "on the front";
     const reason = `one move from ${from} ${where}: ${move.change}`;
     return { actions: move.actions, origin: { mode: "exploit", reason } };

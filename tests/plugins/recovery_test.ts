@@ -46,7 +46,7 @@ for (const sampler of ["pareto_neighbourhood", "random"]) {
     assert.equal(answer?.actions[1]?.params["steps"], 100);
     assert.match(
       answer?.origin.reason ?? "",
-      /^s01-.* lost too much; finetuning recovers it by lora: low-rank factors learn/,
+      /^t01 lost too much; finetuning recovers it by lora: low-rank factors learn/,
     );
     // The chain is pruned, tuned and then rounded; what is only rounded is tuned before.
     assert.deepEqual(proposal([lost(1, [magnitude, rtn])], sampler).names, [

@@ -52,7 +52,7 @@ Deno.test("pareto_neighbourhood explores while there is no front", () => {
 
 Deno.test("pareto_neighbourhood moves one step from the front, and says from where and what", () => {
   const changes = new Set(moves(onFront).map(({ origin }) => origin.reason));
-  const from = "one move from s01-solve-4bit-g32 on the front: ";
+  const from = "one move from t01 on the front: ";
   const seen = [...changes].map((reason) => {
     assert.ok(reason.startsWith(from), reason);
     return reason.slice(from.length);
@@ -165,7 +165,7 @@ Deno.test("pareto_neighbourhood draws at most one width below what has held", ()
 Deno.test("pareto_neighbourhood takes the method's own next step from what lost too much", () => {
   const stopped = trial(1, recipe(["solve", { bits: 3 }]), { state: "stopped" });
   const found = moves({ trials: [stopped] }, 20, only("solve"));
-  const reason = "one move from s01-solve-3bit-g64 which lost too much: solve's own next step, " +
+  const reason = "one move from t01 which lost too much: solve's own next step, " +
     "bits 3 to 4";
   for (const { actions, origin } of found) {
     assert.equal(key(actions), key(recipe(["solve"])));

@@ -8,6 +8,8 @@ import { JSON_SHAPES } from "../../tracker/commands/output/json_shapes.ts";
 import { jsonText, outputSchema } from "../../tracker/commands/output/print_json.ts";
 import { cardText, trialCard } from "../../tracker/commands/output/trial_card.ts";
 import type { TrialsCompared } from "../../tracker/view/compare_trials.ts";
+import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
+import { reportBlocks } from "../../tracker/reports_of_study.ts";
 import { buildView } from "../../tracker/view/build_view.ts";
 import { recommendedSize, sizeSentence } from "../../tracker/view/size_words.ts";
 import { run, world } from "../core/study_world.ts";
@@ -83,6 +85,13 @@ Deno.test("two trials are compared in what they cost besides quality", () => {
     names.filter((name) => /prefill|decode/.test(name)).sort();
   assert.deepEqual(speeds(named({ prefill_ms_per_token: 1 })), ["prefill_ratio"]);
   assert.deepEqual(speeds(named({})), ["prefill_ms_per_token", "prefill_tokens_per_s"]);
+});
+
+Deno.test("a trial has one name wherever a person reads: t01 with its recipe", () => {
+  const page = renderMarkdown(reportBlocks(view));
+  const told = [...view.reasons, ...view.next, page, cardText(view, trialCard(view, "study/t01"))];
+  assert.match(view.reasons.join(" "), /\bt0\d\b/);
+  for (const text of told) assert.doesNotMatch(text, /\bs0\d-/, text.slice(0, 400));
 });
 
 Deno.test("in a narrow terminal a comparison keeps its difference, whole", () => {

@@ -1,4 +1,5 @@
 import { userInfo } from "node:os";
+import { recipeName } from "../../core/mod.ts";
 import { type Recipient, tags } from "./describe/effects.ts";
 import type { KnownStudy } from "./describe/known_study.ts";
 
@@ -24,7 +25,9 @@ export function newRunOf(study: KnownStudy, to: Recipient, parent_run_id: string
   const short = to.trial_id?.startsWith(`${study.study_id}/`)
     ? to.trial_id.slice(study.study_id.length + 1)
     : to.trial_id;
-  const recipe = trial?.number === 0 ? "baseline" : trial?.strategy?.strategy_id;
+  const strategy_id = trial?.strategy?.strategy_id;
+  const made = strategy_id === undefined ? undefined : recipeName(strategy_id);
+  const recipe = trial?.number === 0 ? "baseline" : made;
   const run_name = to.trial_id === null
     ? study.study_id
     : [short, recipe].filter((word) => word !== undefined).join(" ");

@@ -10,6 +10,7 @@ import {
 } from "../../core/mod.ts";
 import { number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
+import { recipeText } from "../view/trial_rows.ts";
 import { benchmarkTable, partBlocks, protocolBlocks } from "./benchmark_blocks.ts";
 import { agreementBlocks } from "./agreement_blocks.ts";
 import { type Block, folded, heading, list, table } from "./blocks.ts";
@@ -77,7 +78,7 @@ function verdictRows(view: StudyView): string[][] {
 function failedRows(view: StudyView): string[][] {
   return view.trials.filter((trial) => trial.state !== "completed").map((trial) => [
     trialName(trial.number),
-    trial.strategy?.strategy_id ?? "baseline",
+    recipeText(trial),
     trial.state,
     trial.failure?.message ?? trial.gates.find((g) => g.decision !== "pass")?.reason ?? "",
   ]);

@@ -55,7 +55,7 @@ Deno.test("a run's first tags say who, what, where from, and no password of the 
   const { study, effects } = fold(records);
   const { tags, run_name } = newRunOf(study, { study_id: "s1", trial_id: "s1/t01" }, "parent-1");
   const said = Object.fromEntries(tags.map(({ key, value }) => [key, value]));
-  assert.equal(run_name, "t01 s01-octet");
+  assert.equal(run_name, "t01 octet");
   assert.equal(said["mlflow.parentRunId"], "parent-1");
   assert.equal(
     said["mlflow.source.name"],

@@ -67,7 +67,7 @@ Deno.test("studies are mirrored to a real server", async (t) => {
     await t.step("study, baseline and trials are runs with what they said", () => {
       const names = Object.keys(first).sort();
       assert.equal(names.length, 5, names.join());
-      const [baseline, octet] = [first["t00 baseline"]!, first["t01 s01-octet"]!];
+      const [baseline, octet] = [first["t00 baseline"]!, first["t01 octet"]!];
       const study = first["s1"]!;
       assert.deepEqual([baseline.parent, octet.parent, study.parent], ["s1", "s1", null]);
       assert.deepEqual([study.status, octet.status], ["FINISHED", "FINISHED"]);
@@ -288,7 +288,7 @@ Deno.test("studies are mirrored to a real server", async (t) => {
       assert.deepEqual(series.steps, sent.map(([, step]) => Number(step)));
       assert.deepEqual(series.values, sent.map(([, , value]) => Number(value)));
       assert.equal(study.tags["dataset.words"], "version 1");
-      const trial = back.find(({ name }) => name === "t01 s01-octet")!;
+      const trial = back.find(({ name }) => name === "t01 octet")!;
       assert.deepEqual([trial.parent_id, trial.state], [study.source_id, "completed"]);
       await assert.rejects(
         Array.fromAsync(serverRuns(client, "trubled")),

@@ -1,5 +1,5 @@
 import { html, raw } from "hono/html";
-import { isDecisive, metricWords, trialName, WEIGHTS } from "../../../core/mod.ts";
+import { isDecisive, metricWords, recipeName, trialName, WEIGHTS } from "../../../core/mod.ts";
 import { dataElement } from "../../pages/page.ts";
 import { endedBy } from "../../view/ended_by.ts";
 import { endText, type Submission } from "../queue.ts";
@@ -59,7 +59,7 @@ function trialList(study_id: string, trials: Page, state: StudyPageState): Marku
   });
   const columns: TableColumn[] = [
     { heading: "trial", cell: (row) => trialLink(row["trial_id"]) },
-    { heading: "recipe", cell: (row) => text(row["readable_id"] ?? row["methods"]) },
+    { heading: "recipe", cell: (row) => recipeName(text(row["readable_id"] ?? row["methods"])) },
     { heading: "standing", cell: standing },
     sorted("accuracy", "accuracy", (row) => figure(row["accuracy"])),
     sorted("perplexity", "perplexity", (row) => figure(row["perplexity"])),

@@ -1,5 +1,5 @@
 import { html, raw } from "hono/html";
-import { inLimitUnit, limitUnit, limitWords, metricWords } from "../../../core/mod.ts";
+import { inLimitUnit, limitUnit, limitWords, metricWords, recipeName } from "../../../core/mod.ts";
 import { type Spark, sparkline, sparkWords } from "../../pages/sparkline.ts";
 import type { Row } from "../resources/studies.ts";
 import type { Page } from "../resources/trials.ts";
@@ -215,7 +215,7 @@ the baseline</a></p>`
     title: id,
     at: "studies",
     body: html`<p class="crumb"><a href="${studyPath(study_id)}">${study_id}</a></p>
-<h1>${shortName(id)} ${text(trial["readable_id"] ?? trial["methods"])}</h1>
+<h1>${shortName(id)} ${recipeName(text(trial["readable_id"] ?? trial["methods"]))}</h1>
 ${ended(trial)}${
       facts([
         ["state", text(trial["state"])],

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { givenLimits, type JournalRecord } from "../../../core/mod.ts";
+import { givenLimits, type JournalRecord, recipeName, trialName } from "../../../core/mod.ts";
 import { type Checkpoints, filesOf, frontFiles } from "../checkpoints.ts";
 import type { UsedDataset } from "../client/client.ts";
 import { registeredName } from "../client/registry.ts";
@@ -114,13 +114,18 @@ export function describeClosing(
   ];
   if (recommended === null || artifact === null || opened === null) return effects;
   const { model, dataset } = opened.facts;
-  const strategy = study.trials.get(recommended)?.strategy?.strategy_id ?? "the original";
+  const trial = study.trials.get(recommended);
+  const strategy = trial?.strategy?.strategy_id;
+  const number = trial?.number ?? null;
+  const what = number === null || strategy === undefined
+    ? "the original"
+    : `${trialName(number)} ${recipeName(strategy)}`;
   return [...effects, {
     to: { study_id, trial_id: recommended },
     kind: "recommend",
     recommended: {
       model: registeredName(`pare-${basename(model.model_name)}-${basename(dataset.dataset)}`),
-      description: `${strategy} of study ${study_id}: ${message}`,
+      description: `${what} of study ${study_id}: ${message}`,
       trial_id: recommended,
       artifact_id: artifact.artifact_id,
       location: artifact.location,
