@@ -279,6 +279,7 @@ Deno.test("A board refuses a study that cannot begin, as the command line does, 
       [{ model_name: `${root}/folder` }, /Cannot use .*folder as a model: it has no config.json/],
       [{ student: "./none.gguf" }, /Cannot find the model .\/none.gguf/],
       [{ methods: ["rtm"] }, /Unknown method "rtm"\. Did you mean "rtn"/],
+      [{ plugins: ["./nothere.ts"] }, /Cannot load plugin .\/nothere.ts: there is no such file/],
       [{ runtime: "onix" }, /Unknown runtime "onix"/],
       [{ calibration_data: "nofile.jsonl" }, /Cannot calibrate on nofile.jsonl/],
     ];

@@ -34,6 +34,12 @@ function checkModel(name: string): void {
   }
 }
 
+/** Refuses a plugin's file that is not there; what it holds its study's own process reads. */
+function checkPlugin(specifier: string): void {
+  if (specifier.startsWith("npm:") || existsSync(specifier)) return;
+  throw new UsageError(`Cannot load plugin ${specifier}: there is no such file`);
+}
+
 /** The registry with what the dataset names; null: only lm-eval, in a study's own process, can tell. */
 async function pluginsFor(request: StudyRequest): Promise<Registry | null> {
   const needsPython = new Error("lm-eval has to be asked");
@@ -56,6 +62,7 @@ export async function checkSubmitted(request: StudyRequest): Promise<void> {
   try {
     if (request.evaluation?.endpoint === undefined) checkModel(request.model_name);
     if (request.student !== undefined) checkModel(request.student);
+    request.plugins.forEach(checkPlugin);
     const dataset = await inspectDataset(request.dataset);
     const plugins = request.plugins.length > 0 ? null : await pluginsFor(request);
     if (plugins !== null) checkRequest(request, dataset, plugins);
