@@ -123,8 +123,7 @@ Deno.test("a page without the study chooses by weights as weigh() does, whatever
   const random = streamRandom(7, "weights");
   const picks = new Set<string>();
   for (let round = 0; round < 40; round++) {
-    const names = ["accuracy", "latency", "memory", "energy", "co2"] as const;
-    const given = Object.fromEntries(names.map((name) => [name, random() < 0.3 ? 0 : random()]));
+    const given = Object.fromEntries(WEIGHTS.map((name) => [name, random() < 0.3 ? 0 : random()]));
     if (Object.values(given).every((one) => one === 0)) continue;
     const { recommendation } = weigh(input, given);
     const expected = recommendation.keep_original ? null : recommendation.trial_id;

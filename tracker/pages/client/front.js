@@ -35,15 +35,14 @@ export function chosenBy(weigh, given) {
   return better.length === 0 ? null : better[0].trial;
 }
 
-const NAMES = ["accuracy", "latency", "memory", "energy", "co2"];
-
-/** Accuracy gains, every other term costs; the weights are scaled to sum to 1. */
+/** Accuracy gains, every other term costs; the weights, whichever are given, are scaled to sum to 1. */
 export function rewardBy({ terms, penalty }, given) {
-  const sum = NAMES.reduce((total, name) => total + (given[name] ?? 0), 0);
+  const weights = Object.entries(given);
+  const sum = weights.reduce((total, [, weight]) => total + weight, 0);
   if (!(sum > 0)) return NaN;
-  const gained = NAMES.reduce((total, name) => {
+  const gained = weights.reduce((total, [name, weight]) => {
     const value = terms[name] ?? 0; // one that was not measured is left out
-    return total + (name === "accuracy" ? 1 : -1) * ((given[name] ?? 0) / sum) * value;
+    return total + (name === "accuracy" ? 1 : -1) * (weight / sum) * value;
   }, 0);
   return gained - penalty;
 }
