@@ -243,6 +243,16 @@ export function nameDeath(
   logPath: string,
   memory: { oom_killed: boolean; lowest_available_bytes: number },
 ): Failure {
+  if (exit.not_started !== undefined) {
+    return {
+      kind: "crash",
+      message: `Cannot ${stage} as its worker could not be started: ${exit.not_started}`,
+      hint:
+        "Its Python or the folder of pare is gone, such as by deleting PARE_HOME: `pare setup` makes " +
+        "the environments again",
+      stage,
+    };
+  }
   const tail = logTail(logPath);
   const said = tail === "" ? "" : `; its last words: ${tail}`;
   const hint = `The worker's log: ${logPath}`;

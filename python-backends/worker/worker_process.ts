@@ -11,6 +11,8 @@ import { makeWorkerFolder, removeWorkerFolder } from "./worker_folder.ts";
 export interface Exit {
   readonly code: number | null;
   readonly signal: string | null;
+  /** Why it never ran, where it could not be started. */
+  readonly not_started?: string;
 }
 
 /**
@@ -63,9 +65,12 @@ export function spawnWorker({ python, args, cwd, env, log_path }: SpawnOptions):
 
   // Grandchildren hold the streams open, on which `child` waits: end them with their parent.
   child.nodeChildProcess.once("exit", () => reapGroup(pid));
-  const exited = child.then((result): Exit => ({
-    code: result.exitCode ?? null,
-    signal: result.signal ?? null,
+  const exited = child.then(({ exitCode, signal, originalMessage }): Exit => ({
+    code: exitCode ?? null,
+    signal: signal ?? null,
+    ...(exitCode === undefined && signal === undefined
+      ? { not_started: originalMessage ?? "no reason was given" }
+      : {}),
   }));
   return workerOver({ pid, log_path, folder, exited, input: child.stdin, output: child.stdout });
 }

@@ -4,6 +4,7 @@ import { nameDeath } from "../../python-backends/worker/exchange.ts";
 import { isAlive, runScripted, startScripted, until } from "./scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 import { exchange } from "../../python-backends/worker/exchange.ts";
+import { spawnWorker } from "../../python-backends/worker/worker_process.ts";
 import { join } from "node:path";
 
 async function failureOf(body: string, options: Parameters<typeof runScripted>[1] = {}) {
@@ -61,6 +62,18 @@ Deno.test("a process that memory's end killed is out_of_memory, another's SIGKIL
   assert.equal(kind(true, 8e9), "out_of_memory");
   assert.equal(kind(false, 1e8), "out_of_memory");
   assert.equal(kind(false, 8e9), "crash");
+});
+
+Deno.test("a worker whose Python is gone could not be started, which is said with what to do", async () => {
+  const worker = spawnWorker({
+    ...{ python: "/nowhere/bin/python", args: [], cwd: "/", env: {} },
+    log_path: join(temporaryFolder("no-python"), "worker.log"),
+  });
+  const exit = await worker.exited;
+  const memory = { oom_killed: false, lowest_available_bytes: 8e9 };
+  const { message, hint } = nameDeath(exit, "apply", worker.log_path, memory);
+  assert.match(message, /^Cannot apply as its worker could not be started: .*nowhere.*ENOENT/);
+  assert.match(hint!, /pare setup/);
 });
 
 Deno.test("a library that aborts for memory is out_of_memory by its last words", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { UsageError } from "../../core/mod.ts";
 import { main } from "../../tracker/cli.ts";
 import { wholeAnswer } from "../../tracker/store/query/whole_answer.ts";
 import { openStore } from "../../tracker/store/store.ts";
@@ -55,4 +56,22 @@ Deno.test("a reader of a torn journal says so, has every record, and does not sa
     assert.match(status.out, /index +has everything that is recorded/);
     await using store = await openStore(root, { write: false });
     assert.equal((await store.studies()).length, 2);
+  }));
+
+Deno.test("a store that was deleted while it was open is said to be gone, by every way of reading", () =>
+  inDirectory(async (folder) => {
+    const root = join(folder, "home", "store");
+    {
+      await using store = await openStore(root, { write: true });
+      for (const record of studyRecords("a")) await store.record(record);
+    }
+    await using store = await openStore(root, { write: false });
+    assert.deepEqual((await store.query("SELECT count(*) AS n FROM studies")).rows, [{ n: 1 }]);
+    await Deno.remove(join(folder, "home"), { recursive: true });
+    const gone = (error: unknown) =>
+      error instanceof UsageError &&
+      /journal\.jsonl as it is gone: .*while it was open/.test(error.message);
+    await assert.rejects(store.query("SELECT 1"), gone);
+    await assert.rejects(store.studies(), gone);
+    await assert.rejects(store.journalOf("a"), gone);
   }));

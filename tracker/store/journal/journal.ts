@@ -76,9 +76,23 @@ function lastWhole(bytes: Uint8Array, at: number): number {
 
 /** Where a journal's last complete record ends, and the bytes of the file: more, where it is torn. */
 export function journalEnd(path: string): { readonly end: number; readonly size: number } {
-  using file = Deno.openSync(path, { read: true });
+  using file = openedBefore(path);
   const size = file.statSync().size;
   return { end: size === 0 ? 0 : completeEnd(file, size), size };
+}
+
+/** Opens a journal that was there; what was deleted under a store that is open is told. */
+function openedBefore(path: string): Deno.FsFile {
+  try {
+    return Deno.openSync(path, { read: true });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new UsageError(
+      `Cannot read ${path} as it is gone: its store was deleted or moved while it was open; put it ` +
+        "back, or open a store that is there",
+      { cause: error },
+    );
+  }
 }
 
 /** Cuts what follows the last complete record; gives the path where it is kept. */
