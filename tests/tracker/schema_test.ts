@@ -80,11 +80,11 @@ Deno.test("A view before one that it is made of is refused by name, and nothing 
 Deno.test("An index of this version but of other files is made anew from its journal", () =>
   inDirectory(async (root) => {
     const records = studyRecords();
-    const mark = async (database: string) => {
+    const mark = async (database: string, one: number) => {
       const instance = await DuckDBInstance.create(database);
       const connection = await instance.connect();
       await connection.run("UPDATE schema_migrations SET name = 'of another branch'");
-      await connection.run("CREATE OR REPLACE VIEW failures AS SELECT 1 AS one");
+      await connection.run(`CREATE OR REPLACE VIEW failures AS SELECT ${one} AS one`);
       connection.closeSync();
       instance.closeSync();
     };
@@ -95,8 +95,8 @@ Deno.test("An index of this version but of other files is made anew from its jou
       await store.flush({ wait_ms: 60_000 });
       database = store.paths.database;
     }
-    const madeAnew = async () => {
-      await mark(database);
+    const madeAnew = async (one: number) => {
+      await mark(database, one);
       await using store = await openStore(root, { write: true });
       const { caught_up, error } = await store.flush({ wait_ms: 60_000 });
       assert.ok(caught_up, error ?? "");
@@ -105,11 +105,11 @@ Deno.test("An index of this version but of other files is made anew from its jou
       );
       assert.deepEqual(rows, [{ version: SCHEMA_VERSION, name: SCHEMA_HASH, views: true }]);
     };
-    await madeAnew();
+    await madeAnew(1);
     const kept = backupPath(database, SCHEMA_VERSION);
     const first = await Deno.readFile(kept);
     // Another one of the same version has no copy yet: the one that is there is another file's.
-    await madeAnew();
+    await madeAnew(2);
     assert.deepEqual(await Deno.readFile(kept), first);
     assert.ok(existsSync(`${kept}-2`));
   }));
