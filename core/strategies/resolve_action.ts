@@ -123,6 +123,35 @@ function resolveKnob(
   return { knob: name, value: knob.default, by: "default", reason };
 }
 
+function valuesOf(resolved: readonly ResolvedKnob[]): Record<string, KnobValue> {
+  return Object.fromEntries(resolved.map(({ knob, value }) => [knob, value]));
+}
+
+/**
+ * A value for every knob. Where defaults do not suit the model, such as a group that does not divide
+ * rows which an earlier action cut, the method's own choice takes the place of those that it has one
+ * for.
+ */
+function resolveKnobs(
+  method: AgentMethod["method"],
+  given: Action["params"],
+  facts: Facts,
+  giver: Giver,
+): ResolvedKnob[] {
+  const resolve = (params: Action["params"]) => {
+    const chosen = Object.values(params).includes("auto") ? method.auto?.(facts) ?? {} : {};
+    return Object.entries(method.knobs).map(([name, knob]) =>
+      resolveKnob(name, knob, params[name], chosen[name], giver)
+    );
+  };
+  const usual = resolve(given);
+  if (method.auto === undefined || method.accepts(valuesOf(usual), facts).ok) return usual;
+  const left = Object.keys(method.auto(facts)).filter((name) => given[name] === undefined);
+  if (left.length === 0) return usual;
+  const suited = resolve({ ...given, ...Object.fromEntries(left.map((name) => [name, "auto"])) });
+  return method.accepts(valuesOf(suited), facts).ok ? suited : usual;
+}
+
 /**
  * The action with a value for every knob, and who put each there: whoever made the strategy, as its
  * origin's mode says, `method` where that is "auto", `default` for what is left. A wrong name or
@@ -137,12 +166,8 @@ export function resolveAction(
   const { agent, method } = findMethod(methods, action.agent, action.method);
   checkParams(method, action.params);
   const given = ownNames(method.name, method.knobs, action.params);
-  const wanted = Object.values(given).includes("auto");
-  const chosen = wanted ? method.auto?.(facts) ?? {} : {};
-  const resolved = Object.entries(method.knobs).map(([name, knob]) =>
-    resolveKnob(name, knob, given[name], chosen[name], giverOf(mode))
-  );
-  const params = Object.fromEntries(resolved.map(({ knob, value }) => [knob, value]));
+  const resolved = resolveKnobs(method, given, facts, giverOf(mode));
+  const params = valuesOf(resolved);
   const check = resolvedSchema(method.knobs).safeParse(params);
   if (!check.success) {
     const issue = check.error.issues[0];

@@ -113,9 +113,10 @@ export const unstructuredPruner = {
   },
   order: {
     effect: "prunes" as const,
-    follows: ["trains", "resizes"] as const,
-    precedes: ["trains", "rounds"] as const,
-    reason: "it makes float weights zero, once",
+    // Pruning in steps: zeros stay, and a later step's share counts them.
+    follows: ["trains", "prunes", "resizes"] as const,
+    precedes: ["trains", "prunes", "rounds"] as const,
+    reason: "it makes float weights zero",
   },
   hint: (about: "quality" | "memory") =>
     about === "quality" ? "Leave more weights, or train after it" : null,

@@ -138,3 +138,27 @@ Deno.test("resolveAction() says who gave a value: user, seed, sampler, method or
   assert.deepEqual(by("exploit"), by("explore"));
   assert.deepEqual(by("explore"), ["sampler", "default", "default"]);
 });
+
+Deno.test("a default that does not suit what an action meets gives way to the method's own choice", () => {
+  const method = {
+    ...round,
+    accepts: (params: Record<string, unknown>) =>
+      params["group_size"] === 32
+        ? { ok: true as const }
+        : { ok: false as const, reason: "only groups of 32 divide these rows" },
+    auto: () => ({ group_size: { value: 32, reason: "what divides every row" } }),
+  };
+  const resolve = (params: Record<string, number>, own = method) =>
+    resolveAction(
+      { agent: "shrinking", method: round.name, params },
+      [{ agent: "shrinking", method: own }],
+      facts,
+    );
+  const { params, resolved } = resolve({});
+  assert.equal(params["group_size"], 32);
+  const knob = resolved.find((one) => one.knob === "group_size");
+  assert.deepEqual([knob?.by, knob?.reason], ["method", "what divides every row"]);
+  assert.equal(resolve({ group_size: 64 }).params["group_size"], 64, "what is said is kept");
+  const suits = { ...method, accepts: () => ({ ok: true as const }) };
+  assert.notEqual(resolve({}, suits).params["group_size"], 32, "a default that suits is kept");
+});

@@ -103,3 +103,19 @@ Deno.test("no codec takes pruned weights, as its code has no zeros; rounding doe
   }
   assert.equal(why("sparsegpt", "gptq"), "");
 });
+
+Deno.test("weights may be pruned in steps, with training between them", async () => {
+  const { methods } = await discoverPlugins([]);
+  const step = (method: string, agent: string, params: Action["params"] = {}) => ({
+    ...{ agent, method, params },
+  });
+  const chain = [
+    step("sparsegpt", "pruning", { sparsity: 0.3 }),
+    step("lora", "finetuning"),
+    step("magnitude", "pruning", { sparsity: 0.5 }),
+    step("rtn", "quantization"),
+  ];
+  assert.deepEqual(checkStrategy(resolveActions(chain, methods, facts), methods, facts), {
+    ok: true,
+  });
+});

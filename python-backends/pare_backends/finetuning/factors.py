@@ -12,13 +12,12 @@ from pare_backends.checkpoint import BitmaskTensor, Checkpoint
 from pare_backends.checkpoint.adapter import Adapter
 from pare_backends.failures import StageFailure
 from pare_backends.methods.context import Context
+from pare_backends.pruning.unstructured import ZEROS_OF_PRUNING
 
 if TYPE_CHECKING:
     import torch
 
 PREFIX = "base_model.model."
-ZEROS_OF_PRUNING = 0.05
-"""From this share of exact zeros on a matrix was pruned: of a trained one, hardly any is zero."""
 
 
 def check_trainable(checkpoint: Checkpoint, context: Context, merge: bool) -> None:

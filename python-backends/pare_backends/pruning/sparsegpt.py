@@ -16,7 +16,7 @@ from pare_backends.knobs import choice, integer, real
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Inputs
 from pare_backends.pruning.calibrated import LAYER_SPARSITY, Rule, prune
-from pare_backends.pruning.unstructured import PATTERNS, STORED_AS
+from pare_backends.pruning.unstructured import PATTERNS, STORED_AS, ZEROS_OF_PRUNING
 
 if TYPE_CHECKING:
     import torch
@@ -58,19 +58,22 @@ def second_moments(module: Any, values: torch.Tensor, sums: Any, windows: int) -
 def sparsify(
     params: Params, layer: str, module: Any, inputs: Inputs, share: float, zeros: tuple[int, int]
 ) -> torch.Tensor:
-    """The weight with the share of zeros in every `block_size` columns. returns: (out, in)"""
+    """The weight with the share of zeros in every `block_size` columns, those that an earlier step
+    has made among them. returns: (out, in)"""
     from llmcompressor.modifiers.pruning.sparsegpt import sgpt_sparsify as library
 
+    there = float((module.weight == 0).float().mean())
+    pruned = there >= ZEROS_OF_PRUNING
     with inverted(layer):
         _, made = library.sparsify_weight(
             module,
             {module: inputs.sums.clone()},  # it inverts them in place, and layers share them
-            share,
+            max(share, there) if pruned else share,
             prune_n=zeros[0],
             prune_m=zeros[1],
             block_size=params.block_size,
             dampening_frac=params.dampening,
-            preserve_sparsity_mask=False,
+            preserve_sparsity_mask=pruned,
         )
     weight: torch.Tensor = made
     return weight

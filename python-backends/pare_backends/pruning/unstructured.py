@@ -15,6 +15,8 @@ from pare_backends.methods.context import Context
 PATTERNS = {"2:4": (2, 4), "4:8": (4, 8)}
 """(weights kept, of so many), by the pattern's name."""
 STORED_AS = ("bitmask", "dense")
+ZEROS_OF_PRUNING = 0.05
+"""From this share of exact zeros on a matrix was pruned: of a trained one, hardly any is zero."""
 
 
 def check_layers(
@@ -31,6 +33,7 @@ def check_layers(
             "invalid", f"Cannot prune this model's linear layers: {context.layout.problems[0]}"
         )
     if pattern not in PATTERNS:
+        check_more(checkpoint, sparsity)
         return
     kept, width = PATTERNS[pattern]
     if spread is not None or sparsity != 1 - kept / width:
@@ -50,6 +53,20 @@ def check_layers(
                 f" {columns} weights",
                 hint="Choose the pattern unstructured",
             )
+
+
+def check_more(checkpoint: Checkpoint, sparsity: float) -> None:
+    """Raises where an earlier step has made as many zeros already."""
+    pruned = checkpoint.in_form(BitmaskTensor).values()
+    weights = sum(one.size for one in pruned)
+    zeros = weights - sum(int(one.values.size) for one in pruned)
+    if weights > 0 and zeros >= round(sparsity * weights):
+        raise StageFailure(
+            "invalid",
+            f"Cannot prune to a sparsity of {sparsity}: {zeros / weights:.3g} of the weights are"
+            " zero already",
+            hint="A further step's share counts all zeros: take more than there are",
+        )
 
 
 def stored(
