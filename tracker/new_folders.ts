@@ -36,8 +36,12 @@ function removeEmptyStore(store: string): void {
   }
 }
 
+/** Of a set-up that failed: no record names it, and what it said stands in the refusal. */
+const SET_UP_LOG = /^setup-.*\.log$/;
+
 function holdsFiles(folder: string): boolean {
-  return existsSync(folder) && readdirSync(folder).length > 0;
+  return existsSync(folder) && readdirSync(folder, { recursive: true, withFileTypes: true })
+    .some((entry) => !entry.isDirectory() && !SET_UP_LOG.test(entry.name));
 }
 
 /** Removes a folder where it holds nothing but such folders. */

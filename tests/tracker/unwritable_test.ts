@@ -121,6 +121,13 @@ Deno.test("a new store that holds anything stays", () =>
     await Deno.remove(home.root, { recursive: true });
     assert.equal(await made(() => writeFile(join(home.store, "logs", "one.log"), "x")), true);
     await Deno.remove(home.root, { recursive: true });
+    const log = (name: string) => async () => {
+      await mkdir(join(home.store, "logs", "one"));
+      await writeFile(join(home.store, "logs", "one", name), "x");
+    };
+    assert.equal(await made(log("setup-prepare_data.log")), false, "the worker of a set-up died");
+    assert.equal(await made(log("t00-evaluate.log")), true);
+    await Deno.remove(home.root, { recursive: true });
     let held: { close(): Promise<void> } | null = null;
     const taken = await made(async () => held = await openStore(home.store, { write: true }));
     assert.equal(taken, true, "another has begun to write there");

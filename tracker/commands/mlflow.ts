@@ -15,6 +15,7 @@ import { openMirror } from "../mlflow/mirror.ts";
 import { readJournal } from "../store/journal/reader.ts";
 import { journalSize } from "../store/index/sink.ts";
 import { requireFile } from "../storage/plain_file.ts";
+import { newFolders } from "../new_folders.ts";
 import { openStore } from "../store/store.ts";
 import { storePaths } from "../store/store_paths.ts";
 import { sayImported } from "./import.ts";
@@ -116,11 +117,14 @@ export async function importMlflowCommand(
 ): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
   const { location, runs } = runsBehind(source, options.experiment);
-  await using store = await openStore(home.store, { write: true });
+  const folders = newFolders(home);
   try {
+    await using store = await openStore(home.store, { write: true });
     sayImported(await importRuns(store, { source: "mlflow", location }, runs));
   } catch (error) {
     if (!(error instanceof MlflowError)) throw error;
     throw new UsageError(`${error.message}. What was imported stays: import again to go on`);
+  } finally {
+    folders.removeUnused(); // a source that is refused is read after the store was opened
   }
 }

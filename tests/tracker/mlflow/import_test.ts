@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execa } from "execa";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
 import { main } from "../../../tracker/cli.ts";
@@ -7,6 +8,7 @@ import { type ForeignRun, importRuns, isRun } from "../../../tracker/imports/imp
 import { databaseRuns } from "../../../tracker/mlflow/imports/import_database.ts";
 import { folderRuns } from "../../../tracker/mlflow/imports/import_folder.ts";
 import { openStore } from "../../../tracker/store/store.ts";
+import { inDirectory } from "../../fixtures/stores/processes.ts";
 
 const SCRIPT = new URL("./make_runs.py", import.meta.url).pathname;
 
@@ -135,3 +137,18 @@ async function* walk(folder: string, name: RegExp): AsyncGenerator<string> {
     else if (name.test(path)) yield path;
   }
 }
+
+Deno.test("a source that is refused leaves no store behind", () =>
+  inDirectory(async (folder) => {
+    const store = join(folder, "store");
+    await Deno.mkdir(join(folder, "no_runs"));
+    const { error } = console;
+    console.error = () => {};
+    try {
+      const words = ["import", "mlflow", join(folder, "no_runs"), "--store", store];
+      assert.equal(await main(words), 2);
+    } finally {
+      console.error = error;
+    }
+    assert.equal(existsSync(store), false);
+  }));
