@@ -158,3 +158,15 @@ Deno.test("words that are longer than a line are cut into lines that fit", () =>
     assert.ok(textWidth(line, 12) <= 100, line);
   }
 });
+
+Deno.test("on a figure of one point no tick is longer than its margin", () => {
+  const svg = figures.pareto([{
+    ...{ study_id: "s", trial_id: "s/t00", trial: "t00", number: 0, methods: "baseline" },
+    ...{ recipe: "baseline", state: "completed", fidelity: "full", is_baseline: true },
+    ...{ on_front: true, accuracy: 0.995, size_bytes: 200_000, latency_ms: 0.44, latency_ratio: 1 },
+  }]);
+  const texts = [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text!);
+  const ticks = texts.filter((text) => /^[\d.]+$/.test(text));
+  assert.ok(ticks.length >= 8, ticks.join(" "));
+  assert.deepEqual(ticks.filter((tick) => tick.length > 5), [], "six decimals are cut off");
+});

@@ -55,17 +55,33 @@ class Column {
   }
 }
 
+/** What an axis of a single value shows beside it, in shares of it. */
+const ROOM = 0.1;
+
+/**
+ * The options of an axis on which all that is drawn has one value: with room on both sides. Its ticks
+ * would have six decimals otherwise, and be cut off at the edge.
+ */
+function roomy(drawn: Plot.Plot, name: "x" | "y", options: Plot.PlotOptions): Plot.PlotOptions {
+  const { type, domain = [] } = drawn.scale(name) ?? {};
+  const [low, high] = [...domain as Iterable<unknown>];
+  if (typeof low !== "number" || low !== high || type === "band" || type === "point") return {};
+  const room = low === 0 ? 1 : Math.abs(low) * ROOM;
+  return { [name]: { ...options[name], domain: [low - room, low + room] } };
+}
+
 /** A panel as Plot draws it, in the figure's font and colours. */
 export function drawPanel(document: Document, width: number, options: Plot.PlotOptions) {
   const { style, ...rest } = options;
   const own = { fontFamily: FONT, fontSize: "11px", color: INK, background: "none" };
-  return Plot.plot({
-    ...rest,
-    document,
-    className: "pare",
-    width,
-    style: typeof style === "object" ? { ...own, ...style } : own,
-  });
+  const draw = (axes: Plot.PlotOptions) =>
+    Plot.plot({
+      ...{ ...rest, ...axes, document, className: "pare", width },
+      style: typeof style === "object" ? { ...own, ...style } : own,
+    });
+  const drawn = draw({});
+  const axes = { ...roomy(drawn, "x", options), ...roomy(drawn, "y", options) };
+  return Object.keys(axes).length === 0 ? drawn : draw(axes);
 }
 
 /** Panels in rows, as many beside each other as fit. */
