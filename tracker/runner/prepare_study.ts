@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { readFile } from "node:fs/promises";
 import {
   type Agent,
   askedWindows,
@@ -13,9 +12,7 @@ import {
   samplesAt,
   samplingByTask,
   type Spec,
-  type StageRequest,
   type StageResult,
-  StageResults,
   type StudyRequest,
   type Task,
   type TaskSampling,
@@ -23,6 +20,7 @@ import {
   type WireTask,
   withoutTasks,
 } from "../../core/mod.ts";
+import { BrokenTasks, preparedData } from "../data/prepared_data.ts";
 import type { PreparedRung, PreparedStudy } from "./prepared_study.ts";
 import { packageSource } from "./source_closure.ts";
 import type { StageRunner } from "./stage_runner.ts";
@@ -57,13 +55,6 @@ async function fileStamps(paths: readonly (string | null)[]): Promise<(string | 
   return await Promise.all(
     paths.map(async (path) => path === null ? null : sha256(await readFile(path))),
   );
-}
-
-/** What stops the making of a study's data: the next try leaves these benchmarks out. */
-class BrokenTasks extends Error {
-  constructor(readonly refused: Spec["missing_tasks"]) {
-    super("benchmarks are broken");
-  }
 }
 
 interface StudyToPrepare {
@@ -145,29 +136,6 @@ function refuseChanged(
   }
 }
 
-/** What the stage prepares, from the cache where it was prepared before, and the folder it lies in. */
-async function preparedData(
-  workshop: Workshop,
-  runner: StageRunner,
-  key: string,
-  request: Omit<Extract<StageRequest, { stage: "prepare_data" }>, "output_dir">,
-): Promise<{ prepared: StageResult<"prepare_data">; folder: string }> {
-  const { directory: folder } = await workshop.caches.cached("data", key, async (temporary) => {
-    const prepared = await runner("setup", { ...request, output_dir: temporary }, "default");
-    if (!prepared.ok) {
-      const { message, hint } = prepared.failure;
-      throw new UsageError(hint === null ? message : `${message}. ${hint}`);
-    }
-    if (prepared.value.refused.length > 0) throw new BrokenTasks(prepared.value.refused);
-    // The folder is renamed when it is whole: only the names of its files stay right.
-    const path = basename(prepared.value.calibration_path);
-    const inside = { ...prepared.value, calibration_path: path };
-    await writeFile(join(temporary, "prepared.json"), JSON.stringify(inside));
-  });
-  const text = await readFile(join(folder, "prepared.json"), "utf8");
-  return { prepared: StageResults.prepare_data.parse(JSON.parse(text)), folder };
-}
-
 async function prepareTasks(
   workshop: Workshop,
   runner: StageRunner,
@@ -206,7 +174,7 @@ async function prepareTasks(
     sample_seeds,
     await packageSource("evaluation", "text", "stages/prepare_data.py"),
   ]));
-  const { prepared, folder } = await preparedData(workshop, runner, key, {
+  const { prepared, folder } = await preparedData(workshop.caches, runner, key, {
     stage: "prepare_data",
     model_dir,
     tasks,
@@ -217,7 +185,7 @@ async function prepareTasks(
     sample_seed,
     sample_seeds,
     training,
-  });
+  }, study.begun === null);
   const made = preparedWindows(prepared, folder, tokens, sources);
   const chosen = chooseSamples(poolsOf(spec, prepared, ownSampling), request.sampling);
   return {

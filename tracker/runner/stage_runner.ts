@@ -21,13 +21,22 @@ import { keepPoints } from "./keep_points.ts";
 type Alert = Extract<JournalRecord, { type: "alert" }>;
 
 /** Runs a stage for a trial, shows its progress and keeps its resource samples and alerts. */
-export type StageRunner = <R extends StageRequest>(
-  trialId: string,
-  request: R,
-  environment: string,
-  /** Number of the action that the stage applies, from 0. */
-  stage?: number,
-) => Promise<Outcome<StageResult<R["stage"]>>>;
+export interface StageRunner {
+  <R extends StageRequest>(
+    trialId: string,
+    request: R,
+    environment: string,
+    /** Number of the action that the stage applies, from 0. */
+    stage?: number,
+    /** Is given every warning beside the journal. */
+    heard?: (warning: Warning) => void,
+  ): Promise<Outcome<StageResult<R["stage"]>>>;
+  /** Records and shows again what a stage warned of whose result was taken over; absent: nobody hears. */
+  tellAgain?(trialId: string, warnings: readonly Warning[], outcome: string): Promise<void>;
+}
+
+/** What a worker warned of. */
+export type Warning = Pick<Alert, "condition" | "evidence">;
 
 export interface StageRunnerOptions {
   readonly client: BackendClient;
@@ -146,7 +155,18 @@ function thinned<T>(): { add(item: T): void; items: T[] } {
 /** Makes the runner of a study. */
 export function createStageRunner(options: StageRunnerOptions): StageRunner {
   const { client, signal, onEvent, record } = options;
-  return async (trialId, request, environment, stage) => {
+  const alertOf = (trial_id: string, { condition, evidence }: Warning) => ({
+    ...{ type: "alert" as const, at: options.timestamp(), study_id: options.study_id, trial_id },
+    ...{ condition, evidence, action: "recorded" },
+  });
+  const tell = async (alerts: readonly Omit<Alert, "outcome">[], outcome: string) => {
+    for (const alert of alerts) {
+      const told = { ...alert, outcome };
+      await record(told);
+      onEvent({ event: "record", record: told });
+    }
+  };
+  const run: StageRunner = async (trialId, request, environment, stage, heard) => {
     if (!TOLD_BY_THE_LOOP.has(request.stage)) {
       const named = "runtime" in request ? request.runtime : null;
       const detail = typeof named === "string" ? named : environment;
@@ -154,20 +174,14 @@ export function createStageRunner(options: StageRunnerOptions): StageRunner {
     }
     const samples = thinned<ResourceSample>();
     const alerts: Omit<Alert, "outcome">[] = [];
-    const run = stage === undefined
+    const opened = stage === undefined
       ? undefined
       : options.openRun?.({ study_id: options.study_id, trial_id: trialId, stage });
-    const points = run === undefined ? null : keepPoints(run);
-    const warn = (condition: string, evidence: string) =>
-      alerts.push({
-        type: "alert",
-        at: options.timestamp(),
-        study_id: options.study_id,
-        trial_id: trialId,
-        condition,
-        evidence,
-        action: "recorded",
-      });
+    const points = opened === undefined ? null : keepPoints(opened);
+    const warn = (condition: string, evidence: string) => {
+      alerts.push(alertOf(trialId, { condition, evidence }));
+      heard?.({ condition, evidence });
+    };
     let log: string | null = null;
     const take = (event: WorkerEvent) => {
       if (event.event === "progress") {
@@ -199,14 +213,14 @@ export function createStageRunner(options: StageRunnerOptions): StageRunner {
         await record(resourceRecord(options, trialId, request.stage, sample));
       }
     }
-    for (const alert of alerts) {
-      const told = { ...alert, outcome: becameOf(request.stage, outcome) };
-      await record(told);
-      onEvent({ event: "record", record: told });
-    }
+    await tell(alerts, becameOf(request.stage, outcome));
     if (log !== null) await recordLog(options, trialId, request.stage, log);
     return outcome;
   };
+  return Object.assign(run, {
+    tellAgain: (trialId: string, warnings: readonly Warning[], outcome: string) =>
+      tell(warnings.map((one) => alertOf(trialId, one)), outcome),
+  });
 }
 
 /** A failure with the spans that were spent on it. */
