@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import {
   type ConversionFacts,
@@ -37,8 +37,8 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 function removeAbandoned(directory: string): void {
   const folder = dirname(directory);
   const name = `${basename(directory)}.partial-`;
-  if (!existsSync(folder)) return;
-  for (const entry of readdirSync(folder)) {
+  const there = statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  for (const entry of there ? readdirSync(folder) : []) {
     const pid = entry.startsWith(name) ? Number(entry.slice(name.length)) : NaN;
     if (Number.isInteger(pid) && !isRunning(pid)) {
       rmSync(join(folder, entry), { recursive: true, force: true });
