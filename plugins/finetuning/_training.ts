@@ -181,11 +181,16 @@ export function factorWeights(rank: number, { model }: Facts): number {
   return adapterBytes({ form: "adapter", rank }, model.linear_shapes) / 2;
 }
 
-/** Whether a model's linear layers can be trained at all. */
-export function trainable({ model }: Facts): Support {
-  const { expert_parameters = 0, linear_shapes, unpackable } = model;
+/** Whether a model is a mixture of experts, of which attention alone has plain linear layers. */
+export function isMixture({ model: { expert_parameters = 0 } }: Facts): boolean {
+  return expert_parameters > 0;
+}
+
+/** Whether a model's linear layers can be trained at all. attention: those of attention alone */
+export function trainable(facts: Facts, attention = false): Support {
+  const { model, model: { linear_shapes, unpackable } } = facts;
   if (unpackable !== null && unpackable !== undefined) return { ok: false, reason: unpackable };
-  if (expert_parameters > 0) {
+  if (isMixture(facts) && !attention) {
     return { ok: false, reason: "training takes plain linear layers, not those of experts" };
   }
   if (linear_shapes.length > 0) return { ok: true };
@@ -199,8 +204,8 @@ function narrowest(shapes: readonly LinearShape[]): number {
 }
 
 /** Whether factors of this rank say anything: beyond the width of a matrix they repeat themselves. */
-export function rankFits(rank: number, facts: Facts): Support {
-  const support = trainable(facts);
+export function rankFits(rank: number, facts: Facts, attention = false): Support {
+  const support = trainable(facts, attention);
   if (!support.ok) return support;
   const width = narrowest(facts.model.linear_shapes);
   if (rank <= width) return { ok: true };

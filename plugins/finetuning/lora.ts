@@ -3,6 +3,7 @@ import { factorLeaves } from "./_factors.ts";
 import {
   FACTOR_KNOBS,
   factorWeights,
+  isMixture,
   isSmall,
   lengthLabel,
   MERGE_KNOB,
@@ -50,16 +51,27 @@ export default defineMethod({
     ...(merge ? [] : ["adapter"]),
   ],
   hint: (about) => about === "quality" ? "Take a lower lr or text like that of the tasks" : null,
-  supports: trainable,
-  accepts({ rank, dora, merge }, facts) {
+  supports: (facts) => trainable(facts, true),
+  accepts({ rank, dora, merge, targets }, facts) {
     if (dora && !merge) {
       const reason = "DoRA scales the weights that it lies beside: it is merged, or left out";
       return { ok: false, reason };
     }
-    return rankFits(rank, facts);
+    if (isMixture(facts) && targets !== "attention") {
+      const reason =
+        "training takes plain linear layers, not those of experts: take attention's, " +
+        "with targets: attention";
+      return { ok: false, reason };
+    }
+    return rankFits(rank, facts, targets === "attention");
   },
+  auto: (facts) =>
+    isMixture(facts)
+      ? { targets: { value: "attention", reason: "a mixture's experts are no plain layers" } }
+      : {},
   seed(boldness, facts) {
-    return boldness === "conservative" && isSmall(facts) ? {} : null;
+    if (boldness !== "conservative" || !isSmall(facts)) return null;
+    return isMixture(facts) ? { targets: "attention" } : {};
   },
   next: (params, finding) => nextTraining(params, finding, 0.00001),
   estimateSeconds: (params, facts) => trainingSeconds(params, facts),

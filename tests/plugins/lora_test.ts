@@ -139,6 +139,20 @@ Deno.test("what is trained may be rounded afterwards, and a mixture of experts i
     assert.match(refusal([rtn, action]), /cannot follow|comes last there/);
     const { method } = methods.find((one) => one.method.name === name)!;
     const mixture = { ...facts, model: { ...facts.model, expert_parameters: 5 } };
-    assert.match(method.supports(mixture).reason ?? "", /not those of experts/);
+    const whole = { ...action, params: name === "lora" ? { targets: "all" } : {} };
+    const { params } = resolveActions([whole], methods, mixture)[0]!;
+    const verdict = method.supports(mixture).ok
+      ? method.accepts(params, mixture)
+      : method.supports(mixture);
+    assert.match(verdict.ok ? "" : verdict.reason, /not those of experts/);
   }
+});
+
+Deno.test("of a mixture attention takes factors, which is what is taken where nobody says", () => {
+  const mixture = { ...facts, model: { ...facts.model, expert_parameters: 5 } };
+  const [resolved] = resolveActions([lora({})], methods, mixture);
+  assert.equal(resolved!.params["targets"], "attention");
+  assert.deepEqual(checkStrategy([resolved!], methods, mixture), { ok: true });
+  assert.deepEqual(entry.method.seed("conservative", mixture), { targets: "attention" });
+  assert.equal(resolveActions([lora({})], methods, facts)[0]!.params["targets"], "all");
 });

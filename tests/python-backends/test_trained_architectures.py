@@ -11,6 +11,7 @@ from test_architectures import model_dir
 from test_lora import logits
 from test_qlora import act
 
+from pare_backends.checkpoint import read
 from pare_backends.checkpoint.load import load_dequantized
 from pare_backends.failures import StageFailure
 from pare_backends.finetuning import full, lora
@@ -57,3 +58,22 @@ def test_a_model_with_experts_is_refused_in_one_sentence(method: str, tmp_path: 
     with pytest.raises(StageFailure, match="they are a mixture's") as refused:
         act(tmp_path / "model", method, model_dir("mixtral"), **SHORT)
     assert refused.value.kind == "invalid"
+
+
+@pytest.mark.parametrize("architecture", ["mixtral", "qwen3_moe"])
+@pytest.mark.parametrize("merge", [True, False])
+def test_the_attention_of_a_mixture_takes_factors(
+    architecture: str, merge: bool, tmp_path: Path
+) -> None:
+    parent = model_dir(architecture)
+    params = {**SHORT, "lr": 5e-3, "rank": 4, "targets": "attention", "merge": merge}
+    act(tmp_path / "model", "lora", parent, **params)
+    before, after = read(parent), read(tmp_path / "model")
+    changed = {
+        name.split(".")[-2]
+        for name in before.floats
+        if not np.array_equal(after.kept_floats(name), before.kept_floats(name))
+    }
+    assert changed == ({"q_proj", "k_proj", "v_proj", "o_proj"} if merge else set())
+    apart = logits(load_dequantized(tmp_path / "model")[0]) - logits(load_dequantized(parent)[0])
+    assert np.abs(apart).max() > 0.05, "it has learnt nothing"

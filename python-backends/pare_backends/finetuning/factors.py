@@ -20,15 +20,20 @@ if TYPE_CHECKING:
 PREFIX = "base_model.model."
 
 
-def check_trainable(checkpoint: Checkpoint, context: Context, merge: bool) -> None:
-    """Raises, before any work, where no factors can stand beside the parent's layers."""
+def check_trainable(
+    checkpoint: Checkpoint, context: Context, merge: bool, targets: str = "all"
+) -> None:
+    """Raises, before any work, where no factors can stand beside the parent's layers. targets: as
+    of `chosen_layers`; a mixture's attention has plain layers"""
     layout = context.layout
     if checkpoint.adapter is not None:
         raise StageFailure(
             "invalid", "Cannot train an adapter: one lies beside the parent's weights already"
         )
-    if not layout.linear or layout.experts or layout.problems:
-        why = layout.problems[0] if layout.problems else "it has none, or they are a mixture's"
+    mixed = bool(layout.experts) and targets != "attention"
+    if not layout.linear or mixed or layout.problems:
+        said = "it has none, or they are a mixture's, of which attention alone is trained"
+        why = layout.problems[0] if layout.problems else said
         raise StageFailure("invalid", f"Cannot train this model's linear layers: {why}")
     if merge:
         checkpoint.check_replaceable(layout.linear)

@@ -61,4 +61,4 @@ def check(checkpoint: Checkpoint, params: Params, context: Context) -> None:
             "Cannot keep DoRA as an adapter: its magnitudes scale the weights that it lies beside",
             hint="Set merge, or leave dora out",
         )
-    check_trainable(checkpoint, context, params.merge)
+    check_trainable(checkpoint, context, params.merge, params.targets)
