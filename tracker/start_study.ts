@@ -8,6 +8,7 @@ import {
   type FormatLoss,
   givenLimits,
   heldMethods,
+  type JournalRecord,
   type Provenance,
   recoveriesOf,
   type ReplayedStudy,
@@ -21,6 +22,7 @@ import {
   type StudyLimits,
   type StudyPorts,
   type StudyRequest,
+  type Tracker,
   UsageError,
 } from "../core/mod.ts";
 import { earlierTrials } from "./data/earlier_trials.ts";
@@ -185,6 +187,22 @@ function librariesOf(
   };
 }
 
+/**
+ * The journal of a study: what its set-up says waits for the record that opens it, so that a study which
+ * is refused leaves nothing.
+ */
+export function openedFirst(store: Tracker, opened: boolean): Tracker {
+  const waiting: JournalRecord[] = [];
+  return {
+    async record(record) {
+      if (!opened && record.type !== "study_opened") return void waiting.push(record);
+      await store.record(record);
+      opened = true;
+      for (const one of waiting.splice(0)) await store.record(one);
+    },
+  };
+}
+
 async function prepared(
   session: SessionInput,
   inUse: Store,
@@ -196,6 +214,7 @@ async function prepared(
   const isNew = history === undefined;
   const store = await mirror?.attach(inUse, { study_id, isNew }) ?? inUse;
   const workshop: Workshop = { ...tools, store };
+  const journal = openedFirst(store, !isNew);
   const outOfTime = new AbortController();
   const meter = studyMeter(facts.device);
   const runner = createStageRunner({
@@ -204,7 +223,7 @@ async function prepared(
     meter,
     signal: AbortSignal.any([signal, outOfTime.signal]),
     onEvent,
-    record: (record) => store.record(record),
+    record: journal.record,
     keepLog: keepLogIn(store, study_id),
     openRun: (key) => store.openRun(key),
     timestamp: workshop.timestamp,
@@ -248,5 +267,5 @@ async function prepared(
   const clock = studyClock(outOfTime);
   const metered = meter === undefined ? {} : { meter };
   const outside = { ...metered, ...chatOf(request), ...librariesOf(samplers, runner) };
-  return { input, ports: { backend, tracker: store, ask, clock, signal, ...outside } };
+  return { input, ports: { backend, tracker: journal, ask, clock, signal, ...outside } };
 }
