@@ -119,3 +119,36 @@ def test_a_prompt_beyond_the_models_context_refuses_its_task_alone(
     (refused,) = result["refused"]
     assert "400, This model's maximum context length is 256 tokens" in refused["message"]
     assert {sample["task"] for sample in samples} == {"generated"}
+
+
+@pytest.mark.parametrize("every", [2, 1], ids=["some", "all"])
+def test_an_answer_that_was_all_thinking_is_empty_and_told(every: int, tmp_path: Path) -> None:
+    """A reasoning model's content is null where its tokens ran out before it answered."""
+    asked: list[str] = []
+
+    def answer(path: str, body: dict[str, Any]) -> Reply:
+        if path != "/chat/completions":
+            return 404, {"error": "Not Found"}
+        asked.append(path)
+        silent = len(asked) % every == 0
+        message = {"content": None if silent else "so", "reasoning_content": "Let me think"}
+        finish = "length" if silent else "stop"
+        return 200, {"choices": [{"message": message, "finish_reason": finish}]}
+
+    generated = tasks_of(tmp_path)[2]
+    with serving(answer) as server:
+        endpoint = dataclasses.replace(server.endpoint(), concurrency=1)
+        if every == 1:
+            said = (
+                r"8 of 8 answers have no text \(finish_reason length: 8\), their tokens went into"
+            )
+            with pytest.raises(StageFailure, match=said):
+                evaluate([generated], 8, tmp_path, endpoint)
+            return
+        _, samples, events = evaluate([generated], 8, tmp_path, endpoint)
+    empty = sum(one["answer"] == "" for one in samples)
+    assert empty in (3, 4, 5) and len(samples) == 8, "the probes of the server were asked too"
+    alerts = events.named("alert")
+    (told,) = [one for one in alerts if one["condition"] == "answers_without_text"]
+    assert told["evidence"].startswith(f"{empty} of 8 answers have no text (finish_reason length")
+    assert told["evidence"].endswith("each counts as empty")

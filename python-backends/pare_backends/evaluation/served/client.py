@@ -26,6 +26,8 @@ class ServedClient:
         self.endpoint = endpoint
         self.transport = Transport(endpoint, key, key_variable, patience, waiting)
         self.base_url = self.transport.base_url
+        self.silences: list[str] = []
+        """Why each answer without a text ended, in the server's words; appended by any thread."""
         self._name = endpoint.model
 
     @property

@@ -69,7 +69,7 @@ class ServedLM(ServedScorer):
             jobs.append(
                 self._job((context, str(options)), sent, by_chat, longest, until, sampled, read)
             )
-        texts = self._answered("generations", jobs)
+        texts = self._written(jobs)
         return [
             str(postprocess_generated_text(text, stop, None))
             for text, stop in zip(texts, stops, strict=True)
@@ -90,7 +90,28 @@ class ServedLM(ServedScorer):
         jobs = [
             self._job((prompt, ""), prompt, by_chat, longest, stop, {}, None) for prompt in prompts
         ]
-        return self._answered("generations", jobs)
+        return self._written(jobs)
+
+    def _written(self, jobs: list[Job[str]]) -> list[str]:
+        """The texts of the jobs; an empty one is told, as a thinking model's whose tokens ran out.
+        Raises where none of them has a text."""
+        before = len(self.client.silences)
+        texts = self._answered("generations", jobs)
+        why = Counter(self.client.silences[before:])
+        if not why:
+            return texts
+        reasons = ", ".join(f"finish_reason {name}: {count}" for name, count in why.most_common())
+        said = f"{why.total()} of {len(texts)} answers have no text ({reasons})"
+        if why["length"]:
+            said += ", their tokens went into what the model thinks before it answers"
+        if not any(texts):
+            raise StageFailure(
+                "endpoint",
+                f"Cannot evaluate on {self.client.base_url}: {said}",
+                hint="Switch its thinking off, or take a task that allows longer answers",
+            )
+        self._report.alert("answers_without_text", f"{said}; each counts as empty")
+        return texts
 
     def _job(
         self,

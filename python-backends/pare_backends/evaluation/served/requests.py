@@ -131,13 +131,17 @@ def chat(
     options: dict[str, Any],
     prompt_tokens: int | None = None,
 ) -> str:
-    """What the server answers to the prompt as one message of a user."""
+    """What the server answers to the prompt as one message of a user. An answer whose content is
+    null, as of a model that was still thinking when its tokens ran out, is empty and noted."""
     messages = [{"role": "user", "content": prompt}]
     body = {"messages": messages, **_decoding(max_tokens, stop, options)}
     answer = client.post("/chat/completions", body)
     choice = _choice(client, answer)
     _require_whole(client, answer, choice, prompt_tokens, max_tokens)
     message = choice.get("message")
+    if isinstance(message, dict) and message.get("content", "") is None:
+        client.silences.append(str(choice.get("finish_reason")))
+        return ""
     return _text_of(client, message.get("content") if isinstance(message, dict) else None)
 
 
