@@ -362,7 +362,13 @@ export async function main(words: string[]): Promise<number> {
     await buildProgram().parseAsync(words, { from: "user" });
     return Deno.exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof CommanderError) {
+      const dashed = words.find((word) => /^-.*-\d{8}-\d{6}/.test(word));
+      if (error.code === "commander.unknownOption" && dashed !== undefined) {
+        console.error(`(a study whose name begins with a dash stands behind --: -- ${dashed})`);
+      }
+      return error.exitCode === 0 ? 0 : 2;
+    }
     if (error instanceof Error && error.name === "UsageError") {
       console.error(`pare: ${error.message}`);
       return 2;

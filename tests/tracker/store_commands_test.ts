@@ -282,3 +282,17 @@ Deno.test("pare log shows a log that is as it was kept, and says where it is not
     assert.equal(unknown.code, 2);
     assert.match(unknown.stderr, /Unknown study or trial .* Did you mean /);
   }));
+
+Deno.test("a study whose name begins with a dash is said to stand behind --, and is found there", () =>
+  inDirectory(async (root) => {
+    const id = "-tiny-20261125-103713";
+    {
+      await using store = await openStore(root, { write: true });
+      for (const record of studyRecords(id)) await store.record(record);
+    }
+    const refused = await pare("show", id, "--store", root);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, new RegExp(`stands behind --: -- ${id}\\)`));
+    const shown = await pare("show", "--store", root, "--", id);
+    assert.equal(shown.code, 0, shown.stderr);
+  }));
