@@ -39,7 +39,8 @@ export const encodesOnce: Order = {
   effect: "encodes",
   follows: ["trains", "resizes"],
   precedes: [],
-  reason: "its code replaces how float weights are stored, once, and holds no zeros: rounding or " +
+  reason:
+    "it replaces how float weights are stored, once, by a code that holds no zeros: rounding or " +
     "pruning before it would be lost (rounding after pruning keeps the zeros)",
 };
 
