@@ -123,7 +123,7 @@ Deno.test("offline with an empty cache: the study goes on without, or nothing is
       assert.ok(error.message.endsWith(`without --offline: the data are then kept in ${place}`));
       return true;
     });
-    await assert.rejects(lab.studies(), /nothing is recorded there/);
+    assert.equal((await lab.studies()).length, 0, "nothing was begun");
     const both = await lab.open({ ...study, dataset: "tiny,winogrande" }, "both");
     const { stop } = await both.run({ ask: silentAsk() });
     assert.equal(stop, "evaluated");
