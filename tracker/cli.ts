@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from "commander";
 import { addConvertCommand } from "./conversion/add_convert.ts";
 import { addPassOnCommands } from "./publish/pass_on_commands.ts";
+import { hintAtDashedName } from "./commands/input/dashed_name.ts";
 import type { StudyOption } from "./commands/input/study_option.ts";
 import { type RunOptions, STUDY_OPTIONS } from "./commands/study_options.ts";
 import { addLayerCommands } from "./mix/add_commands.ts";
@@ -363,10 +364,7 @@ export async function main(words: string[]): Promise<number> {
     return Deno.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) {
-      const dashed = words.find((word) => /^-.*-\d{8}-\d{6}/.test(word));
-      if (error.code === "commander.unknownOption" && dashed !== undefined) {
-        console.error(`(a study whose name begins with a dash stands behind --: -- ${dashed})`);
-      }
+      if (error.code === "commander.unknownOption") hintAtDashedName(words);
       return error.exitCode === 0 ? 0 : 2;
     }
     if (error instanceof Error && error.name === "UsageError") {
