@@ -357,6 +357,9 @@ function addSetUpCommands(program: Command): void {
     );
 }
 
+/** Errors that are a sentence, with their exit codes: 130 is what a shell says of Ctrl-C. */
+const SAID: Readonly<Record<string, number>> = { UsageError: 2, NoAnswer: 130, Stopped: 130 };
+
 /** Runs one command line; exit code 0, 2 for a mistake of the user's, 130 for Ctrl-C, 1 for ours. */
 export async function main(words: string[]): Promise<number> {
   try {
@@ -367,13 +370,10 @@ export async function main(words: string[]): Promise<number> {
       if (error.code === "commander.unknownOption") hintAtDashedName(words);
       return error.exitCode === 0 ? 0 : 2;
     }
-    if (error instanceof Error && error.name === "UsageError") {
-      console.error(`pare: ${error.message}`);
-      return 2;
-    }
-    if (error instanceof Error && /^(NoAnswer|Stopped)$/.test(error.name)) {
-      console.error(`pare: ${error.message}`);
-      return 130; // as a shell says of Ctrl-C
+    const code = error instanceof Error ? SAID[error.name] : undefined;
+    if (code !== undefined) {
+      console.error(`pare: ${(error as Error).message}`);
+      return code;
     }
     const { isDiskFull, isUnwritable } = await import("./storage/storage_error.ts");
     if (isDiskFull(error)) {
