@@ -376,19 +376,14 @@ export async function main(words: string[]): Promise<number> {
       return code;
     }
     const { isDiskFull, isUnwritable } = await import("./storage/storage_error.ts");
-    if (isDiskFull(error)) {
-      const reason = (error as Error).message;
+    const reason = error instanceof Error ? error.message : "";
+    if (isDiskFull(error) || isUnwritable(error)) {
       console.error(
-        `pare: Cannot go on as the disk is full (${reason}); free some space, or set PARE_HOME to ` +
-          `a larger disk`,
-      );
-      return 2;
-    }
-    if (isUnwritable(error)) {
-      const reason = (error as Error).message;
-      console.error(
-        `pare: Cannot go on as a file or folder may not be used so (${reason}); change who may, or ` +
-          `name another place by PARE_HOME or --store`,
+        isDiskFull(error)
+          ? `pare: Cannot go on as the disk is full (${reason}); free some space, or set PARE_HOME to ` +
+            `a larger disk`
+          : `pare: Cannot go on as a file or folder may not be used so (${reason}); change who may, or ` +
+            `name another place by PARE_HOME or --store`,
       );
       return 2;
     }
