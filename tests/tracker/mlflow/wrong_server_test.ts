@@ -91,3 +91,52 @@ Deno.test("a server that never answers is told once, not after every retry", asy
     await Deno.remove(root, { recursive: true });
   }
 });
+
+/** The real answers of a server that keeps runs, but for what is logged and, where it is gone, its runs. */
+function refusingLogs(gone: boolean) {
+  let refusing = false;
+  const server = startFakeServer(() => null);
+  const proxy = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {
+    const { pathname, search } = new URL(request.url);
+    const refused = refusing &&
+      (/log-batch$/.test(pathname) || gone && /runs\/get$/.test(pathname));
+    if (refused) return new Response("Bad Request", { status: 400 });
+    return fetch(`${server.uri}${pathname}${search}`, request);
+  });
+  return {
+    uri: `http://127.0.0.1:${proxy.addr.port}`,
+    refuse: () => void (refusing = true),
+    async [Symbol.asyncDispose]() {
+      await proxy.shutdown();
+      await server.stop();
+    },
+  };
+}
+
+for (const gone of [true, false]) {
+  Deno.test(`a refused log is ${gone ? "kept for later where the run is" : "left out where the run is not"} gone`, async () => {
+    const root = await Deno.makeTempDir();
+    await using server = refusingLogs(gone);
+    try {
+      const { end } = await recordStudy(root, "s1");
+      const said: string[] = [];
+      const mirror = mirrorTo(server.uri, root, { onSaid: (sentence) => said.push(sentence) });
+      mirror.follow("s1", null);
+      const [before, after] = [Math.floor(end / 3), Math.floor(2 * end / 3)];
+      await mirror.pass(before);
+      const place = readFileSync(mirrorFile(root), "utf8");
+      server.refuse();
+      if (gone) {
+        await assert.rejects(mirror.pass(after), /The MLflow server refused .*log-batch/);
+        assert.deepEqual(said, []);
+        assert.equal(readFileSync(mirrorFile(root), "utf8"), place);
+      } else {
+        await mirror.pass(after);
+        assert.ok(said.length > 0 && said.every((one) => /^MLflow did not take: /.test(one)));
+        assert.notEqual(readFileSync(mirrorFile(root), "utf8"), place);
+      }
+    } finally {
+      await Deno.remove(root, { recursive: true });
+    }
+  });
+}
