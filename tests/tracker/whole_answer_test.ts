@@ -4,7 +4,7 @@ import { UsageError } from "../../core/mod.ts";
 import { main } from "../../tracker/cli.ts";
 import { wholeAnswer } from "../../tracker/store/query/whole_answer.ts";
 import { openStore } from "../../tracker/store/store.ts";
-import { inDirectory } from "../fixtures/stores/processes.ts";
+import { databaseHolder, inDirectory, startChild } from "../fixtures/stores/processes.ts";
 import { studyRecords } from "../fixtures/stores/records.ts";
 
 const answer = (stale: string | null) => ({ columns: [], rows: [{ n: 1 }], capped: false, stale });
@@ -74,4 +74,30 @@ Deno.test("a store that was deleted while it was open is said to be gone, by eve
     await assert.rejects(store.query("SELECT 1"), gone);
     await assert.rejects(store.studies(), gone);
     await assert.rejects(store.journalOf("a"), gone);
+  }));
+
+Deno.test("a question of pare's own is refused where another process keeps the index from getting on", () =>
+  inDirectory(async (folder) => {
+    const root = join(folder, "store");
+    const record = async (study: string) => {
+      await using store = await openStore(root, { write: true });
+      await Promise.all(studyRecords(study).map((one) => store.record(one)));
+    };
+    await record("a");
+    const database = join(root, "pare.duckdb");
+    const holder = await startChild(folder, databaseHolder(database, "READ_ONLY"));
+    assert.equal(await holder.line(), "open");
+    await record("b"); // its index cannot be written
+    {
+      await using store = await openStore(root, { write: false });
+      const part = await store.query("SELECT count(*) AS n FROM studies");
+      assert.match(part.stale ?? "", new RegExp(`process ${holder.pid} `));
+      assert.deepEqual(part.rows, [{ n: 1 }]);
+      await assert.rejects(
+        store.studies(),
+        /Cannot answer for the whole store .*: what was recorded/,
+      );
+      await holder.kill();
+      assert.equal((await store.studies()).length, 2);
+    }
   }));
