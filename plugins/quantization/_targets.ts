@@ -39,8 +39,10 @@ export function targetedWeights(targets: Targets, { model }: Facts): number {
     (targets === "linear" ? 0 : model.embedding_parameters);
 }
 
-export function targetsLabel(targets: Targets): string[] {
-  return targets === "linear" ? [] : [targets];
+/** A method's label with what it rounds where that is not the linear layers alone. */
+export function withTargets(targets: Targets, label: readonly string[]): string[] {
+  if (targets === "embedding") return ["embedding", ...label];
+  return targets === "all" ? [...label, "with embedding"] : [...label];
 }
 
 export function acceptsTargets(params: TargetedParams, facts: Facts): Support {
@@ -55,9 +57,6 @@ export function acceptsTargets(params: TargetedParams, facts: Facts): Support {
 export const targetedGrid = {
   leaves: (params: TargetedParams, facts: Facts): Leaves =>
     leavesRounded(partsOf(params.targets), gridForm(params), facts),
-  label: (params: TargetedParams): string[] => [
-    ...targetsLabel(params.targets),
-    ...gridLabel(params),
-  ],
+  label: (params: TargetedParams): string[] => withTargets(params.targets, gridLabel(params)),
   accepts: acceptsTargets,
 };

@@ -10,7 +10,7 @@ import {
   roundsOnce,
 } from "./_groups.ts";
 import { autoInputGroup, inputGroup } from "./_inputs.ts";
-import { partsOf, targetedWeights, targetsLabel, withOuterLayers } from "./_targets.ts";
+import { partsOf, targetedWeights, withOuterLayers, withTargets } from "./_targets.ts";
 
 /** As in rtn.ts. */
 const WEIGHTS_A_SECOND = 100e6;
@@ -66,10 +66,8 @@ export default defineMethod({
   needs: { environment: "default", gpu: false },
   leaves,
   order: roundsOnce,
-  label: ({ activation_group_size: group, targets }) => [
-    ...targetsLabel(targets),
-    group > 0 ? `inputs by ${group}` : "inputs by token",
-  ],
+  label: ({ activation_group_size: group, targets }) =>
+    withTargets(targets, [group > 0 ? `inputs by ${group}` : "inputs by token"]),
   hint: (about) => about === "quality" ? "Take the clip or smaller groups" : "Take fewer bits",
   supports: packsLinearLayers,
   accepts: (params, facts) => dividesRows(params.activation_group_size, linearRows(facts)),

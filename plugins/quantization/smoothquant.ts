@@ -16,7 +16,7 @@ import {
 import { autoInputGroup, inputGroup } from "./_inputs.ts";
 import { calibrationWindows, GPU_SPEED } from "./_linear.ts";
 import { leavesScaledForm } from "./_scaled.ts";
-import { targetedWeights, targetsLabel, withOuterLayers } from "./_targets.ts";
+import { targetedWeights, withOuterLayers, withTargets } from "./_targets.ts";
 
 /** As in awq.ts, with no search: one pass of the windows, one rounding. */
 const SECONDS_A_WEIGHT = 5e-8;
@@ -103,13 +103,13 @@ export default defineMethod({
   needs: { environment: "default", data: "calibration", gpu: false },
   leaves,
   order: roundsOnce,
-  label: (params) => [
-    params.activation_scheme === "floats" ? "W8A16" : "W8A8",
-    ...(params.activation_scheme === "static" ? ["static"] : []),
-    ...(params.weight_scale === "per_channel" ? [] : [params.weight_scale.replace("_", " ")]),
-    ...(params.smoothing > 0 ? [`smoothing ${params.smoothing}`] : []),
-    ...targetsLabel(params.targets),
-  ],
+  label: (params) =>
+    withTargets(params.targets, [
+      params.activation_scheme === "floats" ? "W8A16" : "W8A8",
+      ...(params.activation_scheme === "static" ? ["static"] : []),
+      ...(params.weight_scale === "per_channel" ? [] : [params.weight_scale.replace("_", " ")]),
+      ...(params.smoothing > 0 ? [`smoothing ${params.smoothing}`] : []),
+    ]),
   hint: (about) =>
     about === "quality" ? "Take dynamic ranges, smaller groups or more smoothing" : null,
   supports: packsLinearLayers,

@@ -94,7 +94,8 @@ function qualityClause(view: StudyView, row: TrialRow): string {
   const { difference } = row;
   const range = difference?.interval == null
     ? ""
-    : ` (difference [95 %] ${differenceText(difference)}, on the same ${figure.n} samples)`;
+    : ` (difference ${differenceText(difference)}, its 95 % interval in brackets, on the same ` +
+      `${figure.n} samples)`;
   return `its ${metricWords(metric)} is ${number(figure.value)}${beside}${range}`;
 }
 
