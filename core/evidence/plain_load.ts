@@ -24,7 +24,7 @@ export function plainLoadFault(
 
 /** What the printed lines give beside what was evaluated, in a sentence. */
 export function plainLoadNote({ loaded_by, dtype, kl, tokens }: PlainLoad): string {
-  const far = kl === null || kl < 5e-7 ? "below 1e-6" : kl.toPrecision(2);
+  const far = kl === null ? "no number" : kl < 5e-7 ? "below 1e-6" : kl.toPrecision(2);
   return `by the plain load its logits in ${dtype} have a KL of ${far} nats per token ` +
     `from those that are evaluated (${tokens} tokens, ${loaded_by})`;
 }

@@ -4,6 +4,7 @@ import { UsageError } from "../../core/mod.ts";
 import { main } from "../../tracker/cli.ts";
 import { wholeAnswer } from "../../tracker/store/query/whole_answer.ts";
 import { openStore } from "../../tracker/store/store.ts";
+import { pare as pareProcess } from "../fixtures/stores/pare.ts";
 import { databaseHolder, inDirectory, startChild } from "../fixtures/stores/processes.ts";
 import { studyRecords } from "../fixtures/stores/records.ts";
 
@@ -100,4 +101,21 @@ Deno.test("a question of pare's own is refused where another process keeps the i
       await holder.kill();
       assert.equal((await store.studies()).length, 2);
     }
+  }));
+
+Deno.test("another process's answer has what a writer recorded whose index waits for a timing", () =>
+  inDirectory(async (folder) => {
+    const root = join(folder, "store");
+    await using store = await openStore(root, { write: true });
+    const record = (study: string) =>
+      Promise.all(studyRecords(study).map((one) => store.record(one)));
+    await record("first");
+    assert.ok((await store.flush({ wait_ms: 60_000 })).caught_up);
+    using _timing = store.pauseSink();
+    const others = ["a", "b", "c"];
+    for (const study of others) await record(study); // most of the journal, by far
+    const { code, stdout, stderr } = await pareProcess("studies", "--json", "--store", root);
+    assert.equal(code, 0, stderr);
+    const ids = JSON.parse(stdout).data.map(({ study_id }: { study_id: string }) => study_id);
+    assert.deepEqual(ids, ["first", ...others]);
   }));
