@@ -375,7 +375,7 @@ export async function main(words: string[]): Promise<number> {
       console.error(`pare: ${(error as Error).message}`);
       return code;
     }
-    const { isDiskFull, isUnwritable } = await import("./storage/storage_error.ts");
+    const { isDiskFull, isUnwritable } = await import("./ground/storage/storage_error.ts");
     const reason = error instanceof Error ? error.message : "";
     if (isDiskFull(error) || isUnwritable(error)) {
       console.error(

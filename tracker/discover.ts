@@ -1,8 +1,8 @@
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { makeRegistry, type Plugin, type Registry, UsageError } from "../core/mod.ts";
-import { PROJECT_ROOT } from "./home.ts";
-import { requireFile } from "./storage/plain_file.ts";
+import { PROJECT_ROOT } from "./ground/home.ts";
+import { requireFile } from "./ground/storage/plain_file.ts";
 import { checkEnvironments, pluginEnvironments } from "./plugin_environments.ts";
 
 const KINDS = new Set(["method", "agent", "task", "sampler", "runtime", "form"]);

@@ -18,7 +18,7 @@ import type { LayerSensitivity, SensitivityOptions } from "./sensitivity/study_s
 import type { StudyCompany } from "./start_study.ts";
 import type { LabStudyByHand } from "./study_by_hand.ts";
 import { silentAsk } from "./terminal/ask.ts";
-import { type Broadcast, kernelBroadcast } from "./terminal/kernel.ts";
+import { type Broadcast, kernelBroadcast } from "./ground/terminal/kernel.ts";
 import type { StudyView } from "./view/study_view.ts";
 
 /** What a study may be told when it is driven. */

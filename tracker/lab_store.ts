@@ -1,5 +1,5 @@
 import { UsageError } from "../core/mod.ts";
-import { named } from "./storage/file_lock.ts";
+import { named } from "./ground/storage/file_lock.ts";
 import { journalSize } from "./store/index/sink.ts";
 import { openStore, type Store } from "./store/store.ts";
 import { storePaths } from "./store/store_paths.ts";

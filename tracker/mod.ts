@@ -2,7 +2,7 @@
 import { UsageError } from "../core/mod.ts";
 import { tellUnknownNames } from "./notebook/cell_mistakes.ts";
 import { type FigureOptions, figures, figureText } from "./plots/figures.ts";
-import { kernelBroadcast } from "./terminal/kernel.ts";
+import { kernelBroadcast } from "./ground/terminal/kernel.ts";
 
 export { notebookAsk, silentAsk } from "./terminal/ask.ts";
 export { type Lab, type LabOptions, openLab, type SqlValue } from "./lab.ts";

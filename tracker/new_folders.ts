@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Home } from "./home.ts";
-import { tryLock } from "./storage/file_lock.ts";
+import type { Home } from "./ground/home.ts";
+import { tryLock } from "./ground/storage/file_lock.ts";
 import { storePaths } from "./store/store_paths.ts";
 
 /** What is in a store that nothing was recorded in. */

@@ -1,6 +1,6 @@
 import { execa } from "execa";
 import type { ModelFacts, Provenance } from "../core/mod.ts";
-import { PROJECT_ROOT } from "./home.ts";
+import { PROJECT_ROOT } from "./ground/home.ts";
 
 export const PARE_VERSION = "0.1.0";
 

@@ -23,7 +23,7 @@ import { recordedStudies, withEarlierLadder } from "./data/earlier_ladder.ts";
 import { withFoundTasks } from "./data/find_tasks.ts";
 import { inspectDataset } from "./data/inspect_dataset.ts";
 import { discoverPlugins } from "./discover.ts";
-import { type Home } from "./home.ts";
+import { type Home } from "./ground/home.ts";
 import { provenanceOf } from "./provenance.ts";
 import { budgetRefusal } from "./runner/energy_meter.ts";
 import { gatherFacts } from "./runner/gather_facts.ts";
@@ -34,7 +34,7 @@ import { studySamplers } from "./search/study_samplers.ts";
 import { type LabMirror } from "./mlflow/lab_mirror.ts";
 import { type LabStore } from "./lab_store.ts";
 import type { Tools } from "./runner/workshop.ts";
-import { untilInterrupted } from "./terminal/interrupt.ts";
+import { untilInterrupted } from "./ground/terminal/interrupt.ts";
 import type { SessionInput } from "./start_study.ts";
 import { openSession, type StudySession } from "./study_session.ts";
 

@@ -41,7 +41,7 @@ import type { Store } from "./store/store.ts";
 import { shippedRules } from "./search/strategy_rules.ts";
 import { chatEndpoint } from "./search/chat_endpoint.ts";
 import { studySamplers } from "./search/study_samplers.ts";
-import { cellInterrupt } from "./terminal/interrupt.ts";
+import { cellInterrupt } from "./ground/terminal/interrupt.ts";
 
 /** How long a finished study waits for its mirror, where the server answers. */
 const MIRROR_MS = 20_000;

@@ -38,7 +38,7 @@ import {
 import { readSamples } from "./store/rows/sample_file.ts";
 import type { Store } from "./store/store.ts";
 import { type LabStudyByHand, openLabStudyByHand } from "./study_by_hand.ts";
-import { DISPLAY, kernelBroadcast, type Shown } from "./terminal/kernel.ts";
+import { DISPLAY, kernelBroadcast, type Shown } from "./ground/terminal/kernel.ts";
 import { type Mixed, type MixOptions, studyMix } from "./mix/study_mix.ts";
 import { importScores } from "./imports/layer_scores.ts";
 import {

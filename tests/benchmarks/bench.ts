@@ -9,7 +9,7 @@
 import { parseArgs } from "node:util";
 import process from "node:process";
 import { UsageError } from "../../core/mod.ts";
-import { findHome } from "../../tracker/home.ts";
+import { findHome } from "../../tracker/ground/home.ts";
 import { bareRequest } from "./bare_request.ts";
 import { type BenchRow, benchTable } from "./bench_table.ts";
 import { type MeasuredStudy, readStudy, withDemo } from "./measured_study.ts";

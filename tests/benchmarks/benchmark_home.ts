@@ -3,7 +3,7 @@ import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ensureDemoModel } from "../../python-backends/demo_model.ts";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
-import { findHome } from "../../tracker/home.ts";
+import { findHome } from "../../tracker/ground/home.ts";
 
 /**
  * A PARE_HOME whose environments, caches and demo model are the real one's, and whose store and

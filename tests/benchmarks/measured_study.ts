@@ -4,7 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type JournalRecord, unknownName, UsageError } from "../../core/mod.ts";
-import { findHome, type Home } from "../../tracker/home.ts";
+import { findHome, type Home } from "../../tracker/ground/home.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
 import { METHODS } from "./bare_methods.ts";
 import { benchmarkHome } from "./benchmark_home.ts";

@@ -9,7 +9,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { homedir, hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { openLab, writeReport } from "../../tracker/mod.ts";
-import { PROJECT_ROOT } from "../../tracker/home.ts";
+import { PROJECT_ROOT } from "../../tracker/ground/home.ts";
 import { emptyHome, execute, NOTEBOOKS } from "../fixtures/notebook_run.ts";
 
 export const EXAMPLES = join(PROJECT_ROOT, "docs", "examples");

@@ -31,7 +31,7 @@ Deno.test("notebooks are kept without outputs and import tracker/mod.ts only", a
 Deno.test("every large picture of a notebook arrives before its cell has ended", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    const kernel = import.meta.resolve("../../tracker/terminal/kernel.ts");
+    const kernel = import.meta.resolve("../../tracker/ground/terminal/kernel.ts");
     const picture = 'shown({ "image/svg+xml": `<svg>${"x".repeat(400_000)}</svg>` });';
     const sources = [
       `import { shown } from ${JSON.stringify(kernel)};`,

@@ -4,7 +4,7 @@ import { execa } from "execa";
 import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pareHome } from "../../python-backends/home.ts";
-import { PROJECT_ROOT } from "../../tracker/home.ts";
+import { PROJECT_ROOT } from "../../tracker/ground/home.ts";
 import { openLab, openStore, silentAsk, writeReport } from "../../tracker/mod.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 

@@ -10,7 +10,7 @@ import {
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
-import { findHome } from "../../tracker/home.ts";
+import { findHome } from "../../tracker/ground/home.ts";
 import { applyAction } from "../../tracker/runner/apply_action.ts";
 import type { StageRunner } from "../../tracker/runner/stage_runner.ts";
 import { figureBlocks, figuresText } from "../../tracker/reports/figure_blocks.ts";

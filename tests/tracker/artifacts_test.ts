@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { actionKey, canonicalJson } from "../../tracker/artifacts/action_key.ts";
 import { type ArtifactMeta, openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
-import { sha256Text } from "../../tracker/storage/file_hash.ts";
+import { sha256Text } from "../../tracker/ground/storage/file_hash.ts";
 import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
 import { makeRoom } from "../../tracker/artifacts/make_room.ts";
-import { acquireLock, lockOwner, tryLock } from "../../tracker/storage/file_lock.ts";
-import { isDiskFull, storageFailure } from "../../tracker/storage/storage_error.ts";
+import { acquireLock, lockOwner, tryLock } from "../../tracker/ground/storage/file_lock.ts";
+import { isDiskFull, storageFailure } from "../../tracker/ground/storage/storage_error.ts";
 import { inDirectory, startChild } from "../fixtures/stores/processes.ts";
 import { AT } from "../fixtures/stores/records.ts";
 
@@ -330,7 +330,7 @@ Deno.test("tryLock() has one owner; a killed owner's lock is taken over and said
     const child = await startChild(
       directory,
       `import { tryLock } from ${
-        JSON.stringify(import.meta.resolve("../../tracker/storage/file_lock.ts"))
+        JSON.stringify(import.meta.resolve("../../tracker/ground/storage/file_lock.ts"))
       };
        const lock = tryLock(${JSON.stringify(path)});
        console.log(lock === null);

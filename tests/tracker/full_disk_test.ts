@@ -10,7 +10,7 @@ import { pinsHash } from "../../python-backends/environments/environment_pins.ts
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
-import { findHome } from "../../tracker/home.ts";
+import { findHome } from "../../tracker/ground/home.ts";
 import { applyAction } from "../../tracker/runner/apply_action.ts";
 import { createStageRunner, type StageRunner } from "../../tracker/runner/stage_runner.ts";
 import { openStore } from "../../tracker/store/store.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { DISPLAY, shown } from "../../tracker/terminal/kernel.ts";
+import { DISPLAY, shown } from "../../tracker/ground/terminal/kernel.ts";
 
 const MEDIA = { "text/plain": "a picture" };
 
@@ -20,7 +20,7 @@ Deno.test("shown() sends a display in a kernel, and lets the cell end only some 
 });
 
 Deno.test("an interrupted cell aborts its study and leaves the kernel alive", async () => {
-  const path = import.meta.resolve("../../tracker/terminal/interrupt.ts");
+  const path = import.meta.resolve("../../tracker/ground/terminal/interrupt.ts");
   const script = `import { cellInterrupt } from "${path}";
     using interrupt = cellInterrupt(true);
     const alive = setInterval(() => {}, 1000);
@@ -35,7 +35,7 @@ Deno.test("an interrupted cell aborts its study and leaves the kernel alive", as
 });
 
 Deno.test("an interrupt after the study's cell, or twice, leaves the kernel alive too", async () => {
-  const path = import.meta.resolve("../../tracker/terminal/interrupt.ts");
+  const path = import.meta.resolve("../../tracker/ground/terminal/interrupt.ts");
   const script = `import { cellInterrupt } from "${path}";
     const interrupt = cellInterrupt(true);
     const press = async () => {

@@ -13,7 +13,7 @@ import {
 } from "../../tracker/publish/withheld.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
 import { readRecorded } from "../../tracker/reproduce/reproduce_command.ts";
-import { sha256File } from "../../tracker/storage/file_hash.ts";
+import { sha256File } from "../../tracker/ground/storage/file_hash.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { AT, STUDY, studyRecords } from "../fixtures/stores/records.ts";

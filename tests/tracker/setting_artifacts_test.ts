@@ -8,7 +8,7 @@ import {
   openArtifactStore,
 } from "../../tracker/artifacts/artifact_store.ts";
 import { loaderLines } from "../../tracker/artifacts/loader_lines.ts";
-import { sha256Text } from "../../tracker/storage/file_hash.ts";
+import { sha256Text } from "../../tracker/ground/storage/file_hash.ts";
 import { artifactPlace } from "../../tracker/runner/artifact_place.ts";
 import { checkpointFiles } from "../../tracker/mlflow/checkpoints.ts";
 import { newStudy, trialOf } from "../../tracker/mlflow/describe/known_study.ts";

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { JournalRecord } from "../../core/mod.ts";
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
-import { sha256Text } from "../../tracker/storage/file_hash.ts";
+import { sha256Text } from "../../tracker/ground/storage/file_hash.ts";
 import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
 import { makeRoom } from "../../tracker/artifacts/make_room.ts";
 import { artifactClaims } from "../../tracker/kept_artifacts.ts";

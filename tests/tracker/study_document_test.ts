@@ -3,7 +3,7 @@ import {
   parseBytes,
   parseDuration,
   parseObjectives,
-} from "../../tracker/commands/input/parse_values.ts";
+} from "../../tracker/ground/terminal/parse_values.ts";
 import { resumedRequest } from "../../tracker/find_study.ts";
 import { checkStudy } from "../../tracker/check_study.ts";
 import {

@@ -6,7 +6,7 @@ import { type Action, type Artifact, resolveAction, type StageRequest } from "..
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
 import { discoverPlugins } from "../../tracker/discover.ts";
-import { findHome } from "../../tracker/home.ts";
+import { findHome } from "../../tracker/ground/home.ts";
 import { applyAction } from "../../tracker/runner/apply_action.ts";
 import { failed, type StageRunner } from "../../tracker/runner/stage_runner.ts";
 import { openStore } from "../../tracker/store/store.ts";

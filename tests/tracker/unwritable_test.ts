@@ -4,11 +4,11 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findHome } from "../../tracker/home.ts";
+import { findHome } from "../../tracker/ground/home.ts";
 import { newFolders } from "../../tracker/new_folders.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { numbered } from "../fixtures/stores/kill_rounds.ts";
-import { isUnwritable } from "../../tracker/storage/storage_error.ts";
+import { isUnwritable } from "../../tracker/ground/storage/storage_error.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const CLI = [Deno.execPath(), "run", "--allow-all", "--no-check", "tracker/cli.ts"];

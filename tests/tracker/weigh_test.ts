@@ -8,7 +8,7 @@ import {
   weighView,
 } from "../../tracker/search/weight_profiles.ts";
 import { weighedText } from "../../tracker/commands/search_data.ts";
-import { parseObjectives } from "../../tracker/commands/input/parse_values.ts";
+import { parseObjectives } from "../../tracker/ground/terminal/parse_values.ts";
 import { run, world } from "../core/study_world.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
-import { sha256Text } from "../../tracker/storage/file_hash.ts";
+import { sha256Text } from "../../tracker/ground/storage/file_hash.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 
 const KEY = sha256Text("an action");

@@ -1,5 +1,5 @@
 import type { ResolvedAction } from "../../core/mod.ts";
-import { sha256Text } from "../storage/file_hash.ts";
+import { sha256Text } from "../ground/storage/file_hash.ts";
 
 /** Everything that decides what an action makes. */
 export interface ActionInputs {

@@ -1,8 +1,8 @@
 import { dirname, join } from "node:path";
 import { Artifact, type FileChecksum, Setting } from "../../core/mod.ts";
-import { isAlive, thisProcess } from "../storage/file_lock.ts";
+import { isAlive, thisProcess } from "../ground/storage/file_lock.ts";
 import { canonicalJson } from "./action_key.ts";
-import { sha256Text } from "../storage/file_hash.ts";
+import { sha256Text } from "../ground/storage/file_hash.ts";
 
 /** Where the parts of an artifact store lie. */
 export interface ArtifactPaths {

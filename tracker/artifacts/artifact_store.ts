@@ -14,7 +14,7 @@ import {
   weightBytes,
   writeJson,
 } from "./artifact_files.ts";
-import { checksums, requireNoLinks, sha256File } from "../storage/file_hash.ts";
+import { checksums, requireNoLinks, sha256File } from "../ground/storage/file_hash.ts";
 import { type Claimant, claimants, forgetClaims, openClaims } from "./claims.ts";
 import { collectGarbage, type GarbageOptions, type GarbageReport } from "./garbage.ts";
 import { hashExternal } from "./external_hash.ts";

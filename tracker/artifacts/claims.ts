@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { z } from "zod";
-import { sha256Text } from "../storage/file_hash.ts";
+import { sha256Text } from "../ground/storage/file_hash.ts";
 
 /** The first line of a store's list; each line behind it is the id of an artifact. */
 const Head = z.object({ store: z.string() });

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { FileChecksum } from "../../core/mod.ts";
 import { type ArtifactPaths, writeJson } from "./artifact_files.ts";
-import { listFiles, sha256File } from "../storage/file_hash.ts";
+import { listFiles, sha256File } from "../ground/storage/file_hash.ts";
 
 /** Hashes by path, size and time of change, so that a user's checkpoint is read whole only once. */
 const Known = z.record(z.string(), z.strictObject({ stamp: z.string(), sha256: z.string() }));

@@ -2,7 +2,7 @@ import { execa } from "execa";
 import { resolve } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { startBoard } from "./server.ts";
-import { findHome } from "../home.ts";
+import { findHome } from "../ground/home.ts";
 
 export interface BoardCommandOptions {
   store?: string[];

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { UsageError } from "../../core/mod.ts";
-import { isDiskFull, isUnwritable } from "../storage/storage_error.ts";
+import { isDiskFull, isUnwritable } from "../ground/storage/storage_error.ts";
 import { addApi } from "./api/routes.ts";
 import type { Board } from "./board.ts";
 import { boardStores } from "./board_stores.ts";

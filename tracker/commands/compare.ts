@@ -1,6 +1,6 @@
 import { UsageError } from "../../core/mod.ts";
 import { findTrial } from "../find_study.ts";
-import { findHome } from "../home.ts";
+import { findHome } from "../ground/home.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { viewStudy } from "../study_session.ts";
 import { compareTrials } from "../view/compare_trials.ts";

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { baseUrl, UsageError } from "../../core/mod.ts";
-import { parseDuration, parsePositive, parseWhole } from "./input/parse_values.ts";
+import { parseDuration, parsePositive, parseWhole } from "../ground/terminal/parse_values.ts";
 import { runStudyCommand, type StudyCommandOptions } from "./run.ts";
 import { studyFromOptions } from "./input/study_document.ts";
 

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
-import { findHome } from "../home.ts";
+import { findHome } from "../ground/home.ts";
 import type { ExportedTables } from "../store/export_tables.ts";
-import { outsideStores } from "../storage/outside_stores.ts";
+import { outsideStores } from "../ground/storage/outside_stores.ts";
 import { openStore } from "../store/store.ts";
 import { jsonText } from "./output/print_json.ts";
 

@@ -3,12 +3,12 @@ import type { GarbageReport } from "../artifacts/garbage.ts";
 import { openFolderCache } from "../artifacts/folder_cache.ts";
 import { makeRoom } from "../artifacts/make_room.ts";
 import { UsageError } from "../../core/mod.ts";
-import { findHome } from "../home.ts";
+import { findHome } from "../ground/home.ts";
 import { artifactClaims } from "../kept_artifacts.ts";
 import { journalSize } from "../store/index/sink.ts";
 import { storePaths } from "../store/store_paths.ts";
 import { bytes } from "../view/number_text.ts";
-import { parseBytes } from "./input/parse_values.ts";
+import { parseBytes } from "../ground/terminal/parse_values.ts";
 import { jsonText } from "./output/print_json.ts";
 
 interface GcOptions {

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { UsageError } from "../../core/mod.ts";
-import { findHome } from "../home.ts";
+import { findHome } from "../ground/home.ts";
 import { type ImportReport, importRuns } from "../imports/import_runs.ts";
 import { openStore } from "../store/store.ts";
 

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { unknownName, UsageError } from "../../core/mod.ts";
-import { findHome } from "../home.ts";
+import { findHome } from "../ground/home.ts";
 import { type Foreign, importRuns } from "../imports/import_runs.ts";
 import { createMlflowClient } from "../mlflow/client/client.ts";
 import { connectionOf } from "../mlflow/client/connection.ts";
@@ -14,7 +14,7 @@ import { lockMirror, mirroredElsewhere, mirrorOptions } from "../mlflow/lab_mirr
 import { openMirror } from "../mlflow/mirror.ts";
 import { readJournal } from "../store/journal/reader.ts";
 import { journalSize } from "../store/index/sink.ts";
-import { requireFile } from "../storage/plain_file.ts";
+import { requireFile } from "../ground/storage/plain_file.ts";
 import { newFolders } from "../new_folders.ts";
 import { openStore } from "../store/store.ts";
 import { storePaths } from "../store/store_paths.ts";

@@ -1,5 +1,5 @@
 import { findTrial } from "../find_study.ts";
-import { findHome } from "../home.ts";
+import { findHome } from "../ground/home.ts";
 import { openStore } from "../store/store.ts";
 import { takeNote, writeNote } from "../store/take_note.ts";
 import { jsonText } from "./output/print_json.ts";

@@ -5,7 +5,7 @@ import { readProfiles, shippedProfilesText, weighView } from "../search/weight_p
 import { textTable } from "../terminal/table.ts";
 import { number } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
-import { parseObjectives } from "./input/parse_values.ts";
+import { parseObjectives } from "../ground/terminal/parse_values.ts";
 import type { WeighedStudy } from "./output/json_shapes.ts";
 import { finite, jsonText } from "./output/print_json.ts";
 

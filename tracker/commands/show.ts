@@ -1,6 +1,6 @@
 import type { BenchmarkSet } from "../../core/mod.ts";
 import { discoverPlugins } from "../discover.ts";
-import { findHome } from "../home.ts";
+import { findHome } from "../ground/home.ts";
 import { openLab } from "../lab.ts";
 import { writeReport, writeReportOver } from "../publish/write_report.ts";
 import { openStore, type Store } from "../store/store.ts";

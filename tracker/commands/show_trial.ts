@@ -1,4 +1,4 @@
-import { findHome } from "../home.ts";
+import { findHome } from "../ground/home.ts";
 import { findStudy, findTrial } from "../find_study.ts";
 import { openStore } from "../store/store.ts";
 import { viewStudy } from "../study_session.ts";

@@ -1,13 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import { UsageError } from "../../core/mod.ts";
-import { findHome } from "../home.ts";
+import { findHome } from "../ground/home.ts";
 import { type Format, formatResult } from "../store/query/query.ts";
 import type { QueryLimits, QueryResult } from "../store/query/result.ts";
-import { outsideStores } from "../storage/outside_stores.ts";
+import { outsideStores } from "../ground/storage/outside_stores.ts";
 import { openStore, type Store } from "../store/store.ts";
-import { outputWidth } from "../terminal/fit_columns.ts";
+import { outputWidth } from "../ground/terminal/fit_columns.ts";
 import { standardOutput, watch } from "../terminal/watch.ts";
-import { parseDuration, parsePositive, parseWhole } from "./input/parse_values.ts";
+import { parseDuration, parsePositive, parseWhole } from "../ground/terminal/parse_values.ts";
 import { parseParams, readStatement } from "./input/sql_input.ts";
 
 export interface SqlOptions {

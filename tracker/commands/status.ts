@@ -1,9 +1,9 @@
 import { readdir } from "node:fs/promises";
 import { basename } from "node:path";
 import { replayStudy } from "../../core/mod.ts";
-import { findHome } from "../home.ts";
-import { named as writing } from "../storage/file_lock.ts";
-import { holdersOf } from "../storage/file_holders.ts";
+import { findHome } from "../ground/home.ts";
+import { named as writing } from "../ground/storage/file_lock.ts";
+import { holdersOf } from "../ground/storage/file_holders.ts";
 import { waitingNotes } from "../store/journal/notes_inbox.ts";
 import type { SinkStatus } from "../store/index/sink_schedule.ts";
 import { openStore, type Store, type StudySummary } from "../store/store.ts";

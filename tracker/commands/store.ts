@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { openArtifactStore } from "../artifacts/artifact_store.ts";
-import { findHome } from "../home.ts";
+import { findHome } from "../ground/home.ts";
 import { checkStore } from "../store/check_store.ts";
 import { openStore, rebuildDatabase } from "../store/store.ts";
 import { bytes } from "../view/number_text.ts";

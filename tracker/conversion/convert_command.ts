@@ -10,9 +10,9 @@ import {
 } from "../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../python-backends/client.ts";
 import { isRunning } from "../../python-backends/worker/worker_folder.ts";
-import { checkHome, findHome } from "../home.ts";
-import { Stopped } from "../terminal/interrupt.ts";
-import { outsideStores } from "../storage/outside_stores.ts";
+import { checkHome, findHome } from "../ground/home.ts";
+import { Stopped } from "../ground/terminal/interrupt.ts";
+import { outsideStores } from "../ground/storage/outside_stores.ts";
 import { convertSource } from "./convert_source.ts";
 import { conversionSummary } from "./conversion_summary.ts";
 import { CONVERSION_ENVIRONMENT } from "./formats.ts";

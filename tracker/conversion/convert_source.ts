@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { type Artifact, UsageError } from "../../core/mod.ts";
 import { openArtifactStore } from "../artifacts/artifact_store.ts";
 import { findTrial } from "../find_study.ts";
-import type { Home } from "../home.ts";
+import type { Home } from "../ground/home.ts";
 import { openStore } from "../store/store.ts";
 import { viewStudy } from "../study_session.ts";
 

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { type DatasetFacts, datasetNames, UsageError } from "../../core/mod.ts";
 
-import { requireFile } from "../storage/plain_file.ts";
+import { requireFile } from "../ground/storage/plain_file.ts";
 import { LARGEST_FILE, NoJson, parseRow } from "./parse_json.ts";
 
 type Format = NonNullable<DatasetFacts["format"]>;

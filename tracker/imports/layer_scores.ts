@@ -3,7 +3,7 @@ import { UsageError } from "../../core/mod.ts";
 import { runnerBeside, type Watched } from "../sensitivity/prepared_text.ts";
 import type { LayerSensitivity } from "../sensitivity/study_sensitivity.ts";
 import type { SessionInput } from "../start_study.ts";
-import { requireFile } from "../storage/plain_file.ts";
+import { requireFile } from "../ground/storage/plain_file.ts";
 
 const ENVIRONMENT = "default";
 

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { UsageError } from "../../core/mod.ts";
 import { wholeNumber } from "./foreign_values.ts";
-import { requireFile } from "../storage/plain_file.ts";
+import { requireFile } from "../ground/storage/plain_file.ts";
 import { attributeText } from "./optuna_values.ts";
 
 /** Version of Optuna's tables that is read: that of Optuna 3.0 to 5. */

@@ -8,7 +8,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
-import { checkHome, findHome, PROJECT_ROOT } from "../home.ts";
+import { checkHome, findHome, PROJECT_ROOT } from "../ground/home.ts";
 import { writeKernelSpec } from "./kernel_spec.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { escapeHtml } from "../reports/render_html.ts";
-import { type Shown, shown } from "../terminal/kernel.ts";
+import { type Shown, shown } from "../ground/terminal/kernel.ts";
 
 /**
  * A sentence that a cell shows and that arrives before the cell ends. A plain string goes its own way to

@@ -1,5 +1,5 @@
 import { type MixCandidate, UsageError } from "../../core/mod.ts";
-import { parseWhole } from "../commands/input/parse_values.ts";
+import { parseWhole } from "../ground/terminal/parse_values.ts";
 import { openLab } from "../lab.ts";
 import { createLiveView, standardScreen } from "../terminal/live_view.ts";
 import { textTable } from "../terminal/table.ts";

@@ -1,8 +1,14 @@
 import { join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
-import { parseBytes } from "../commands/input/parse_values.ts";
-import type { Home } from "../home.ts";
-import { type FileLock, flockOwner, lockOwner, named, tryLock } from "../storage/file_lock.ts";
+import { parseBytes } from "../ground/terminal/parse_values.ts";
+import type { Home } from "../ground/home.ts";
+import {
+  type FileLock,
+  flockOwner,
+  lockOwner,
+  named,
+  tryLock,
+} from "../ground/storage/file_lock.ts";
 import { parseCheckpoints } from "./checkpoints.ts";
 import { MAX_FILE_BYTES } from "./deliver.ts";
 import { type MirrorOptions, type RunningMirror, startMirror } from "./start_mirror.ts";

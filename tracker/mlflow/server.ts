@@ -9,7 +9,7 @@ import {
 } from "../../python-backends/environments/environments.ts";
 import { adoptGroup, endGroup, reapGroup } from "../../python-backends/worker/process_group.ts";
 import { logTail } from "../../python-backends/worker/worker_process.ts";
-import { findHome } from "../home.ts";
+import { findHome } from "../ground/home.ts";
 
 /** A running MLflow server of this machine. */
 export interface MlflowServer {

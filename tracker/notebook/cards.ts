@@ -6,7 +6,7 @@ import {
   trialName,
 } from "../../core/mod.ts";
 import { escapeHtml } from "../reports/render_html.ts";
-import { DISPLAY, type Media } from "../terminal/kernel.ts";
+import { DISPLAY, type Media } from "../ground/terminal/kernel.ts";
 import { textTable } from "../terminal/table.ts";
 import { bytes, duration, number } from "../view/number_text.ts";
 import { modelLabel, type StudyView } from "../view/study_view.ts";

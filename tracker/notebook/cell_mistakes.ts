@@ -1,5 +1,5 @@
 import { nearestName, UsageError } from "../../core/mod.ts";
-import { DISPLAY, type Shown } from "../terminal/kernel.ts";
+import { DISPLAY, type Shown } from "../ground/terminal/kernel.ts";
 
 /** What the language asks of any value, and the kernel, which looks for data frames: nobody's slip. */
 const ASKED_OF_ALL: ReadonlySet<PropertyKey> = new Set(["then", "toJSON", "schema"]);

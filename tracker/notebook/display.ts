@@ -1,4 +1,10 @@
-import { DISPLAY, kernelBroadcast, type Media, type Shown, shown } from "../terminal/kernel.ts";
+import {
+  DISPLAY,
+  kernelBroadcast,
+  type Media,
+  type Shown,
+  shown,
+} from "../ground/terminal/kernel.ts";
 
 /** A value that a cell shows by itself. */
 export type Displayed<Value> = Value & Shown;

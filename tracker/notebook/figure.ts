@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { UsageError } from "../../core/mod.ts";
 import { svgToPng } from "../plots/svg_to_png.ts";
-import type { Media } from "../terminal/kernel.ts";
+import type { Media } from "../ground/terminal/kernel.ts";
 import { type Displayed, displayed } from "./display.ts";
 
 /** A figure that shows itself; `svg` is its text. */

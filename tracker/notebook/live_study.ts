@@ -1,6 +1,6 @@
 import type { JournalRecord, StudyEvent, StudyRequest } from "../../core/mod.ts";
 import { plotOf } from "../reports_of_study.ts";
-import { type Broadcast, DELIVERY_MS } from "../terminal/kernel.ts";
+import { type Broadcast, DELIVERY_MS } from "../ground/terminal/kernel.ts";
 import { followProgress, progressText } from "../view/study_progress.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { fittingSvg, pngOf } from "./figure.ts";

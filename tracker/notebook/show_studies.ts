@@ -1,6 +1,6 @@
 import { trialName, UsageError } from "../../core/mod.ts";
 import { reportOfStudies, writeReportOfStudies } from "../report_of_studies.ts";
-import { outsideStores } from "../storage/outside_stores.ts";
+import { outsideStores } from "../ground/storage/outside_stores.ts";
 import type { Store } from "../store/store.ts";
 import { type Comparand, idOf } from "../view/compare_any.ts";
 import { cardMedia } from "./cards.ts";

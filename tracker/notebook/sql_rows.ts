@@ -1,7 +1,7 @@
 import { type Column, DRAWN, tableMedia } from "./table.ts";
 import { cellText, countText, formatTable } from "../store/query/printed_answer.ts";
 import type { QueryColumn, QueryResult, Value } from "../store/query/result.ts";
-import { DISPLAY, shown } from "../terminal/kernel.ts";
+import { DISPLAY, shown } from "../ground/terminal/kernel.ts";
 
 /**
  * The rows of a query as plain objects, numbers as numbers (also NaN), times as dates, lists as

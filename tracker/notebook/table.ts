@@ -1,6 +1,6 @@
 import { escapeHtml } from "../reports/render_html.ts";
 import { textTable } from "../terminal/table.ts";
-import type { Media } from "../terminal/kernel.ts";
+import type { Media } from "../ground/terminal/kernel.ts";
 import { number } from "../view/number_text.ts";
 import { type Cell, type FlatRow, flatRow } from "./flat_row.ts";
 

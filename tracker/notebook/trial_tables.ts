@@ -1,6 +1,6 @@
 import { trialName, UsageError } from "../../core/mod.ts";
 import { unknownName } from "../../core/mod.ts";
-import type { Media } from "../terminal/kernel.ts";
+import type { Media } from "../ground/terminal/kernel.ts";
 import { differenceText } from "../view/difference_text.ts";
 import { duration, number } from "../view/number_text.ts";
 import { groupSentences } from "../view/group_words.ts";

@@ -3,7 +3,7 @@ import { UsageError } from "../../core/mod.ts";
 import { jsonText } from "../commands/output/print_json.ts";
 import { findStudy } from "../find_study.ts";
 import { discoverPlugins } from "../discover.ts";
-import { findHome } from "../home.ts";
+import { findHome } from "../ground/home.ts";
 import { privateHere } from "../report_sql/sql_box.ts";
 import { openStore } from "../store/store.ts";
 import { viewStudy } from "../study_session.ts";

@@ -8,7 +8,7 @@ import { type StudyOutputs, writeOutputs } from "../reports_of_study.ts";
 import { lockFiles } from "../reproduce/locks.ts";
 import { recordedStudy } from "../reproduce/recorded_trial.ts";
 import { reproductionFiles } from "../reproduce/write_reproduction.ts";
-import { outsideStores } from "../storage/outside_stores.ts";
+import { outsideStores } from "../ground/storage/outside_stores.ts";
 import type { Store } from "../store/store.ts";
 import { evidenceFigures } from "../view/evidence_figures.ts";
 import type { StudyView } from "../view/study_view.ts";

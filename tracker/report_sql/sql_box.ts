@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import type { Registry } from "../../core/mod.ts";
 import { QUESTIONS } from "../board/resources/questions.ts";
-import { PROJECT_ROOT } from "../home.ts";
+import { PROJECT_ROOT } from "../ground/home.ts";
 import type { SqlBox } from "../pages/sql_html.ts";
 import type { RecordedStudy } from "../reproduce/recorded_trial.ts";
 import { openTasks } from "../publish/publish_tables.ts";

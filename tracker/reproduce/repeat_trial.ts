@@ -8,7 +8,7 @@ import {
   UsageError,
 } from "../../core/mod.ts";
 import { openLab } from "../lab.ts";
-import { listFiles, sha256File } from "../storage/file_hash.ts";
+import { listFiles, sha256File } from "../ground/storage/file_hash.ts";
 import type { StudySession } from "../study_session.ts";
 import { type RecordedStudy, recordedStudy, type RecordedTrial } from "./recorded_trial.ts";
 

@@ -13,7 +13,7 @@ import { isRoutine } from "../../python-backends/environments/pip.ts";
 import { finite, jsonText } from "../commands/output/print_json.ts";
 import { discoverPlugins } from "../discover.ts";
 import { findStudy, findTrial } from "../find_study.ts";
-import { findHome, type Home } from "../home.ts";
+import { findHome, type Home } from "../ground/home.ts";
 import { differenceText } from "../store/rows/drift_rows.ts";
 import { openStore } from "../store/store.ts";
 import { textTable } from "../terminal/table.ts";

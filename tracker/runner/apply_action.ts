@@ -19,7 +19,7 @@ import { makeRoom } from "../artifacts/make_room.ts";
 import { artifactClaims } from "../kept_artifacts.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
 import { methodSource, packageSource } from "./source_closure.ts";
-import { storageFailure } from "../storage/storage_error.ts";
+import { storageFailure } from "../ground/storage/storage_error.ts";
 import { failed, type StageRunner } from "./stage_runner.ts";
 import { usedData } from "./study_windows.ts";
 import type { Workshop } from "./workshop.ts";

@@ -14,7 +14,7 @@ import { TEACHERS } from "../artifacts/form_garbage.ts";
 import { readSamples } from "../store/rows/sample_file.ts";
 import { artifactPlace } from "./artifact_place.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
-import { storageFailure } from "../storage/storage_error.ts";
+import { storageFailure } from "../ground/storage/storage_error.ts";
 import { methodSource, stageSource } from "./source_closure.ts";
 import { failed, type StageRunner } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";

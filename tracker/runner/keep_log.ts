@@ -1,6 +1,6 @@
 import { dirname, relative } from "node:path";
 import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { sha256File } from "../storage/file_hash.ts";
+import { sha256File } from "../ground/storage/file_hash.ts";
 import type { Store } from "../store/store.ts";
 
 /** A log as it lies in the store. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { Runtime } from "../../core/mod.ts";
-import { PROJECT_ROOT } from "../home.ts";
+import { PROJECT_ROOT } from "../ground/home.ts";
 
 const PACKAGE = join(PROJECT_ROOT, "python-backends", "pare_backends");
 const STAGES = join(PACKAGE, "stages");

@@ -12,8 +12,8 @@ import {
   type WindowCounts,
 } from "../../core/mod.ts";
 import { canonicalJson } from "../artifacts/action_key.ts";
-import { PROJECT_ROOT } from "../home.ts";
-import { sha256Text } from "../storage/file_hash.ts";
+import { PROJECT_ROOT } from "../ground/home.ts";
+import { sha256Text } from "../ground/storage/file_hash.ts";
 
 /** Windows written where no strategy of the request asks for more. */
 export const USUAL_WINDOWS: StudyWindows = {

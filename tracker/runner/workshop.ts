@@ -2,7 +2,7 @@ import type { Registry } from "../../core/mod.ts";
 import type { BackendClient } from "../../python-backends/client.ts";
 import type { ArtifactStore } from "../artifacts/artifact_store.ts";
 import type { FolderCache } from "../artifacts/folder_cache.ts";
-import type { Home } from "../home.ts";
+import type { Home } from "../ground/home.ts";
 import type { Store } from "../store/store.ts";
 
 /** The tools that every study of a lab shares. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { isSameWord, nearestName, type StudyRequest, UsageError } from "../../core/mod.ts";
-import { PROJECT_ROOT } from "../home.ts";
+import { PROJECT_ROOT } from "../ground/home.ts";
 
 const FILE = join("plugins", "search", "model_families.yaml");
 

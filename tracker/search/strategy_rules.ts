@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { type StrategyRule, StrategyRules, UsageError } from "../../core/mod.ts";
-import { PROJECT_ROOT } from "../home.ts";
+import { PROJECT_ROOT } from "../ground/home.ts";
 
 /**
  * What a study tries first in which case, where nobody says otherwise: what it is short of, then what

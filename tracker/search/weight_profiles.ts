@@ -8,7 +8,7 @@ import {
   type WeightProfile,
   WeightProfiles,
 } from "../../core/mod.ts";
-import { PROJECT_ROOT } from "../home.ts";
+import { PROJECT_ROOT } from "../ground/home.ts";
 import type { StudyView } from "../view/study_view.ts";
 
 const SHIPPED = join(PROJECT_ROOT, "plugins", "search", "weight_profiles.yaml");

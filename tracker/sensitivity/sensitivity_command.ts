@@ -1,5 +1,5 @@
 import { Scorer, unknownName, UsageError } from "../../core/mod.ts";
-import { parseWhole } from "../commands/input/parse_values.ts";
+import { parseWhole } from "../ground/terminal/parse_values.ts";
 import { type Lab, openLab } from "../lab.ts";
 import type { StudySession } from "../study_session.ts";
 import { createLiveView, standardScreen } from "../terminal/live_view.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { StagesPlan, StudyRequest, unknownName, UsageError } from "../../core/mod.ts";
 import { checkStudy } from "../check_study.ts";
-import { PROJECT_ROOT } from "../home.ts";
+import { PROJECT_ROOT } from "../ground/home.ts";
 
 /** Characters of a document: a list of stages is a page or two. */
 const LONGEST = 1_000_000;

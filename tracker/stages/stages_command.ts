@@ -1,7 +1,7 @@
 import { type StudyRequest, UsageError } from "../../core/mod.ts";
 import { runStudyCommand, type StudyCommandOptions } from "../commands/run.ts";
 import { findStudy } from "../find_study.ts";
-import { findHome } from "../home.ts";
+import { findHome } from "../ground/home.ts";
 import { openLab } from "../lab.ts";
 import { openStore } from "../store/store.ts";
 import { ledgerOf } from "../view/staged_choice.ts";

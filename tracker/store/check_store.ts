@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, normalize } from "node:path";
 import { type Artifact, type JournalRecord, UsageError } from "../../core/mod.ts";
-import { sha256File } from "../storage/file_hash.ts";
+import { sha256File } from "../ground/storage/file_hash.ts";
 import { checkIndex, type Findings, type IndexFindings } from "./index/check_index.ts";
 import { readJournal } from "./journal/reader.ts";
 import { journalSize } from "./index/sink.ts";

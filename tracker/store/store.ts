@@ -3,7 +3,7 @@ import { type JournalRecord, type Tracker, UsageError } from "../../core/mod.ts"
 import { type Database, useDatabase } from "./index/database.ts";
 import type { Rebuilt } from "./index/database_tasks.ts";
 import type { ExportedSelect, ExportedTables } from "./export_tables.ts";
-import { acquireLock, type FileLock, type LockOwner } from "../storage/file_lock.ts";
+import { acquireLock, type FileLock, type LockOwner } from "../ground/storage/file_lock.ts";
 import { type Journal, journalEnd, openJournal } from "./journal/journal.ts";
 import { knownEntries } from "./journal/reader.ts";
 import { openRun, type Run } from "./points/points.ts";
@@ -21,8 +21,8 @@ import { currentAnswers } from "./query/current_answers.ts";
 import { wholeAnswer } from "./query/whole_answer.ts";
 import { checkFormat } from "./store_format.ts";
 import { storeWriter } from "./store_writer.ts";
-import { outsideStores } from "../storage/outside_stores.ts";
-import { storageError } from "../storage/storage_error.ts";
+import { outsideStores } from "../ground/storage/outside_stores.ts";
+import { storageError } from "../ground/storage/storage_error.ts";
 
 /** A study as a list shows it. */
 export interface StudySummary {

@@ -1,5 +1,5 @@
 import { UsageError } from "../../core/mod.ts";
-import { named } from "../storage/file_lock.ts";
+import { named } from "../ground/storage/file_lock.ts";
 import { leaveNote, waitingNotes } from "./journal/notes_inbox.ts";
 import { openStore, type Store } from "./store.ts";
 import type { StorePaths } from "./store_paths.ts";

@@ -1,4 +1,10 @@
-import { cutText, fitColumns, GAP, leftOutLine, outputWidth } from "./fit_columns.ts";
+import {
+  cutText,
+  fitColumns,
+  GAP,
+  leftOutLine,
+  outputWidth,
+} from "../ground/terminal/fit_columns.ts";
 
 export interface TableOptions {
   /** Characters of a line; default: what standard output shows. */

@@ -19,7 +19,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { demoVariables, ensureDemoModel } from "../../../python-backends/demo_model.ts";
 import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
-import { findHome } from "../../../tracker/home.ts";
+import { findHome } from "../../../tracker/ground/home.ts";
 import { type RecipeRunner, startRecipes } from "./recipe_runner.ts";
 import { ALIKE, recipePoints, RECIPES } from "./recipe_space.ts";
 import {

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findHome } from "../../../tracker/home.ts";
+import { findHome } from "../../../tracker/ground/home.ts";
 import { exampleText } from "../../../tracker/stages/read_document.ts";
 import { benchmarkHome } from "../benchmark_home.ts";
 import { readStudy } from "../measured_study.ts";

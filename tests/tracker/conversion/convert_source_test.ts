@@ -4,7 +4,7 @@ import type { Artifact } from "../../../core/mod.ts";
 import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
 import { CONVERSIONS } from "../../../tracker/conversion/formats.ts";
 import { convertSource } from "../../../tracker/conversion/convert_source.ts";
-import { findHome } from "../../../tracker/home.ts";
+import { findHome } from "../../../tracker/ground/home.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { pareWith } from "../../fixtures/stores/pare.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";

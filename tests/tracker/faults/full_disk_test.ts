@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type ArtifactMeta, openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
-import { sha256Text } from "../../../tracker/storage/file_hash.ts";
-import { isDiskFull } from "../../../tracker/storage/storage_error.ts";
+import { sha256Text } from "../../../tracker/ground/storage/file_hash.ts";
+import { isDiskFull } from "../../../tracker/ground/storage/storage_error.ts";
 import { openStore, rebuildDatabase } from "../../../tracker/store/store.ts";
 import { contents } from "../../fixtures/stores/contents.ts";
 import { fill, mountDisk, unlessMountable } from "../../fixtures/small_disk.ts";

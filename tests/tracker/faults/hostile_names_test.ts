@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { type ArtifactMeta, openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
-import { sha256Text } from "../../../tracker/storage/file_hash.ts";
+import { sha256Text } from "../../../tracker/ground/storage/file_hash.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { AT, STUDY, studyRecords, trialId } from "../../fixtures/stores/records.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { withFileLock } from "../../../python-backends/file_lock.ts";
 import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
-import { flockOwner, lockOwner, tryLock } from "../../../tracker/storage/file_lock.ts";
+import { flockOwner, lockOwner, tryLock } from "../../../tracker/ground/storage/file_lock.ts";
 import { readJournal } from "../../../tracker/store/journal/reader.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { storeWriter } from "../../../tracker/store/store_writer.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { main } from "../../../tracker/cli.ts";
-import { findHome } from "../../../tracker/home.ts";
+import { findHome } from "../../../tracker/ground/home.ts";
 import { lockMirror, openLabMirror } from "../../../tracker/mlflow/lab_mirror.ts";
 import { recordStudy } from "./mirror_world.ts";
 

@@ -17,7 +17,7 @@ import {
   stageFigures,
 } from "../../../tracker/mlflow/describe/metric_names.ts";
 import { identityOf, newRunOf } from "../../../tracker/mlflow/new_run.ts";
-import { findHome } from "../../../tracker/home.ts";
+import { findHome } from "../../../tracker/ground/home.ts";
 import { run, world } from "../../core/study_world.ts";
 
 async function recorded(command = "pare run", max_trials = 2): Promise<JournalRecord[]> {

@@ -2,7 +2,7 @@
 import { checkRecipe, openByHand, runStudy, type StudyInput } from "../../../core/mod.ts";
 import { sessionOf, type StudySession } from "../../../tracker/study_session.ts";
 import type { StudyCompany } from "../../../tracker/start_study.ts";
-import { DISPLAY, type Media } from "../../../tracker/terminal/kernel.ts";
+import { DISPLAY, type Media } from "../../../tracker/ground/terminal/kernel.ts";
 import { buildView } from "../../../tracker/view/build_view.ts";
 import { historyOf, type World, world } from "../../core/study_world.ts";
 

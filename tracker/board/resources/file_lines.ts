@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { sha256File } from "../../storage/file_hash.ts";
+import { sha256File } from "../../ground/storage/file_hash.ts";
 
 const NEWLINE = 10;
 const CHUNK = 1 << 20;

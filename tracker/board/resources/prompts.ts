@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { PROJECT_ROOT } from "../../home.ts";
+import { PROJECT_ROOT } from "../../ground/home.ts";
 import type { Store } from "../../store/store.ts";
 import { knownHash, linesAt } from "./file_lines.ts";
 import type { Row } from "./studies.ts";

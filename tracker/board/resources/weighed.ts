@@ -1,5 +1,5 @@
 import { comparableStudy, replayStudy, type Weighed } from "../../../core/mod.ts";
-import { parseObjectives } from "../../commands/input/parse_values.ts";
+import { parseObjectives } from "../../ground/terminal/parse_values.ts";
 import { weighView } from "../../search/weight_profiles.ts";
 import type { BoardStores } from "../board_stores.ts";
 

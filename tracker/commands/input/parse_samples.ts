@@ -9,7 +9,7 @@ import {
   unknownName,
   UsageError,
 } from "../../../core/mod.ts";
-import { parseWhole } from "./parse_values.ts";
+import { parseWhole } from "../../ground/terminal/parse_values.ts";
 
 type Counts = NonNullable<StudyRequestInput["samples"]>;
 

@@ -18,7 +18,7 @@ import {
   parseTaskDrops,
   parseTaskWeights,
   parseWhole,
-} from "./parse_values.ts";
+} from "../../ground/terminal/parse_values.ts";
 import type { StudyOption } from "./study_option.ts";
 import { flagName, optionName, type RunOptions, STUDY_OPTIONS } from "../study_options.ts";
 

@@ -6,7 +6,7 @@ import { licenseOf } from "../../artifacts/model_license.ts";
 import { type Authorship } from "../../reports/answer_blocks.ts";
 import { modelCard } from "../../reports/formats/model_card.ts";
 import { recommendedLoader } from "../../reports_of_study.ts";
-import { listFiles } from "../../storage/file_hash.ts";
+import { listFiles } from "../../ground/storage/file_hash.ts";
 import { bytes } from "../../view/number_text.ts";
 import { checkpointOf, type StudyView } from "../../view/study_view.ts";
 import { cleanText, cleanValue, type Private } from "../withheld.ts";

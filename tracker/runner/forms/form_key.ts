@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Artifact, Runtime } from "../../../core/mod.ts";
 import { canonicalJson } from "../../artifacts/action_key.ts";
-import { sha256Text } from "../../storage/file_hash.ts";
+import { sha256Text } from "../../ground/storage/file_hash.ts";
 import { formSource } from "../source_closure.ts";
 
 /** Keys of config.json that say how and by whom weights are stored: no architecture depends on them. */

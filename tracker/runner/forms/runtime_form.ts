@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Artifact, Failure, Outcome, Runtime, Span } from "../../../core/mod.ts";
-import { storageFailure } from "../../storage/storage_error.ts";
+import { storageFailure } from "../../ground/storage/storage_error.ts";
 import { formKey } from "./form_key.ts";
 import type { SpeedInput } from "../speed_input.ts";
 import { namedRuntime } from "../source_closure.ts";

@@ -11,7 +11,7 @@ import {
   type SampleResult,
 } from "../../../core/mod.ts";
 import { readSamples } from "../../store/rows/sample_file.ts";
-import { storageFailure } from "../../storage/storage_error.ts";
+import { storageFailure } from "../../ground/storage/storage_error.ts";
 import { BATCH_SIZE } from "../evaluate_artifact.ts";
 import type { SpeedInput } from "../speed_input.ts";
 import { failed } from "../stage_runner.ts";

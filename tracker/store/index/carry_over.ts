@@ -1,5 +1,5 @@
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import { exists } from "../../storage/set_aside.ts";
+import { exists } from "../../ground/storage/set_aside.ts";
 import { journalSize, sinkOffset } from "./sink.ts";
 import { openPatiently } from "./open_database.ts";
 

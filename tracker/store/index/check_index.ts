@@ -4,7 +4,7 @@ import { flushDatabase } from "./database_tasks.ts";
 import { type OpenDatabase, openPatiently } from "./open_database.ts";
 import { findSchemaToWrite } from "./schema.ts";
 import { carryOver, type Recovered } from "./carry_over.ts";
-import { exists } from "../../storage/set_aside.ts";
+import { exists } from "../../ground/storage/set_aside.ts";
 import { sinkOffset } from "./sink.ts";
 import type { StorePaths } from "../store_paths.ts";
 

@@ -1,15 +1,9 @@
+import type { Holder } from "../../ground/storage/file_holders.ts";
 import { UsageError } from "../../../core/mod.ts";
 import { findSchema, findSchemaToWrite, makeSchema } from "./schema.ts";
 import { carryOver, readableOffset, type Recovered } from "./carry_over.ts";
 import { lockUpgrade, newDatabase } from "./new_database.ts";
-import {
-  firstLine,
-  type Holder,
-  isDamagedBlock,
-  isForeign,
-  isInternal,
-  type Obstacle,
-} from "./obstacle.ts";
+import { firstLine, isDamagedBlock, isForeign, isInternal, type Obstacle } from "./obstacle.ts";
 import { type OpenDatabase, openDatabase, openPatiently } from "./open_database.ts";
 import { unreadable } from "./scan_database.ts";
 import {
@@ -18,7 +12,7 @@ import {
   keepReplaced,
   removeDatabase,
   setAside,
-} from "../../storage/set_aside.ts";
+} from "../../ground/storage/set_aside.ts";
 import { AheadOfJournal, catchUp, type CatchUpLimits, sinkOffset } from "./sink.ts";
 import { sayProgress } from "./say_progress.ts";
 import type { StorePaths } from "../store_paths.ts";

@@ -1,5 +1,5 @@
-import { acquireLock, type FileLock, tryLock } from "../../storage/file_lock.ts";
-import { exists, removeDatabase } from "../../storage/set_aside.ts";
+import { acquireLock, type FileLock, tryLock } from "../../ground/storage/file_lock.ts";
+import { exists, removeDatabase } from "../../ground/storage/set_aside.ts";
 
 /** How long a process waits for another one that upgrades the same database. */
 const UPGRADE_WAIT_MS = 600_000;

@@ -1,12 +1,7 @@
 import { UsageError } from "../../../core/errors.ts";
-import { processCommand } from "../../storage/file_lock.ts";
-import { isDiskFull } from "../../storage/storage_error.ts";
-
-/** The database is another process's for now. */
-export interface Holder {
-  pid: number;
-  command: string;
-}
+import type { Holder } from "../../ground/storage/file_holders.ts";
+import { processCommand } from "../../ground/storage/file_lock.ts";
+import { isDiskFull } from "../../ground/storage/storage_error.ts";
 
 /** Why the database could not be opened: each is answered in another way. */
 export type Obstacle =

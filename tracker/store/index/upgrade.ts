@@ -1,6 +1,6 @@
 import { copyFile, open, rename, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
-import { sha256File } from "../../storage/file_hash.ts";
+import { sha256File } from "../../ground/storage/file_hash.ts";
 import { lockUpgrade } from "./new_database.ts";
 import type { Obstacle } from "./obstacle.ts";
 import { openDatabase } from "./open_database.ts";

@@ -1,9 +1,9 @@
 import { type JournalRecord, UsageError } from "../../../core/mod.ts";
-import { flockOwner, lockRefusal } from "../../storage/file_lock.ts";
+import { flockOwner, lockRefusal } from "../../ground/storage/file_lock.ts";
 import { journalFault, keepAcknowledged } from "./rescue.ts";
 import { makeGatherer, type PointGatherer } from "../points/gather.ts";
 import { encodeLine, readEntry } from "./record_line.ts";
-import { storageError } from "../../storage/storage_error.ts";
+import { storageError } from "../../ground/storage/storage_error.ts";
 
 const NEWLINE = 0x0a;
 const TAIL = 1 << 16;

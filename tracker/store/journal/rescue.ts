@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
-import { isStill } from "../../storage/file_lock.ts";
-import { exists } from "../../storage/set_aside.ts";
+import { isStill } from "../../ground/storage/file_lock.ts";
+import { exists } from "../../ground/storage/set_aside.ts";
 
 const CHUNK = 1 << 20;
 

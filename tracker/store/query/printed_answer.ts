@@ -1,6 +1,6 @@
 import type { QueryResult, Value } from "./result.ts";
 import { toJson } from "../journal/record_line.ts";
-import { cutText, fitColumns, GAP, leftOutLine } from "../../terminal/fit_columns.ts";
+import { cutText, fitColumns, GAP, leftOutLine } from "../../ground/terminal/fit_columns.ts";
 
 const WIDEST = 60;
 

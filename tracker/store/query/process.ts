@@ -5,7 +5,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { UsageError } from "../../../core/errors.ts";
 import { frame, frames } from "./frames.ts";
-import { limitMemory } from "../../storage/memory_limit.ts";
+import { limitMemory } from "../../ground/storage/memory_limit.ts";
 import { openCurrent } from "../index/open_current.ts";
 import { type OpenDatabase, openPatiently } from "../index/open_database.ts";
 import type { QueryReply, QueryRequest } from "./messages.ts";

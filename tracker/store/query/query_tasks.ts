@@ -4,7 +4,7 @@ import { AnswerSchema, OpenedSchema, type QueryRequest } from "./messages.ts";
 import type { QueryLimits, QueryResult } from "./result.ts";
 import { type Opening, reading, TAKE_OVER_MS } from "./reading_tasks.ts";
 import { timeLimitSentence } from "./run_query.ts";
-import { exists } from "../../storage/set_aside.ts";
+import { exists } from "../../ground/storage/set_aside.ts";
 import { removeSpill } from "./spill.ts";
 import type { StorePaths } from "../store_paths.ts";
 

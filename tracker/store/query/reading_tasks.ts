@@ -6,7 +6,7 @@ import { openCurrent } from "../index/open_current.ts";
 import type { OpenDatabase } from "../index/open_database.ts";
 import { readSeries, type Series, type SeriesKey } from "../points/series.ts";
 import { unreadable } from "../index/scan_database.ts";
-import { exists, identityOf, setAside } from "../../storage/set_aside.ts";
+import { exists, identityOf, setAside } from "../../ground/storage/set_aside.ts";
 import { journalEnd } from "../journal/journal.ts";
 import { behindSentence, heldSentence, tornSentence } from "./stale.ts";
 import type { StorePaths } from "../store_paths.ts";

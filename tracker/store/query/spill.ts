@@ -1,6 +1,6 @@
 import { statfsSync } from "node:fs";
 import { join } from "node:path";
-import { exists } from "../../storage/set_aside.ts";
+import { exists } from "../../ground/storage/set_aside.ts";
 
 /** Where this process puts what a query holds beyond memory: beside the index, not in a /tmp that is memory. */
 export function spillFolder(root: string, pid = Deno.pid): string {

@@ -1,4 +1,4 @@
-import type { Holder } from "../index/obstacle.ts";
+import type { Holder } from "../../ground/storage/file_holders.ts";
 
 /** Why an answer lacks the last records where another process keeps them from being taken over. */
 export function heldSentence(holder: Holder | null): string {

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { UsageError } from "../../core/mod.ts";
+import { UsageError } from "../../../core/mod.ts";
 
 /** Where a path really leads, as far as it is there: links are followed, the rest stays words. */
 function realPath(path: string): string {

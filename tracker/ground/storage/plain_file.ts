@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { UsageError } from "../../core/mod.ts";
+import { UsageError } from "../../../core/mod.ts";
 
 /**
  * Refuses what is read like a file and is none: a pipe or a device would be waited for without end.

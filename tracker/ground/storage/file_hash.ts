@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { join, relative } from "node:path";
-import type { FileChecksum } from "../../core/mod.ts";
+import type { FileChecksum } from "../../../core/mod.ts";
 
 const CHUNK = 4 << 20;
 

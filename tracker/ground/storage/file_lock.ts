@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { UsageError } from "../../core/errors.ts";
+import { UsageError } from "../../../core/errors.ts";
 
 /** Who holds a lock: what a sentence to the user needs. */
 export interface LockOwner {

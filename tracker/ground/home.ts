@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { mkdir, mkdtemp, rmdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { UsageError } from "../core/mod.ts";
+import { UsageError } from "../../core/mod.ts";
 
 /** Where pare keeps everything of a user: environments, models, artifacts, caches, the store. */
 export interface Home {
@@ -14,7 +14,7 @@ export interface Home {
 }
 
 /** The checkout that this code runs from. */
-export const PROJECT_ROOT = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
+export const PROJECT_ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 
 /**
  * `PARE_HOME`, else `pare` in the user's cache folder; `store` may lie elsewhere. With `fresh`, all

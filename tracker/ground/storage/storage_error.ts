@@ -1,5 +1,5 @@
-import type { Failure } from "../../core/mod.ts";
-import { UsageError } from "../../core/errors.ts";
+import type { Failure } from "../../../core/mod.ts";
+import { UsageError } from "../../../core/errors.ts";
 
 const FULL = ["ENOSPC", "EDQUOT", "EFBIG"];
 

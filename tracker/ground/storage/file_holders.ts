@@ -1,6 +1,11 @@
 import { readdirSync } from "node:fs";
 import { hasOpen, processCommand } from "./file_lock.ts";
-import type { Holder } from "../store/index/obstacle.ts";
+
+/** A process that has a file open. */
+export interface Holder {
+  pid: number;
+  command: string;
+}
 
 /**
  * Other processes of this user that have a file open, also for reading only, which no lock error
