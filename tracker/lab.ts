@@ -5,13 +5,13 @@ import {
   UsageError,
 } from "../core/mod.ts";
 import { openArtifactStore } from "./artifacts/artifact_store.ts";
-import { checkStudy } from "./check_study.ts";
-import { discoverPlugins } from "./discover.ts";
-import { findStudy, openedRecord, resumedRequest, studyName } from "./find_study.ts";
+import { checkStudy } from "./lab/check_study.ts";
+import { discoverPlugins } from "./lab/discover.ts";
+import { findStudy, openedRecord, resumedRequest, studyName } from "./lab/find_study.ts";
 import { checkHome, findHome, type Home } from "./ground/home.ts";
 import { type LabMirror, openLabMirror } from "./mlflow/lab_mirror.ts";
-import { type LabStore, openLabStore } from "./lab_store.ts";
-import { newFolders } from "./new_folders.ts";
+import { type LabStore, openLabStore } from "./lab/lab_store.ts";
+import { newFolders } from "./lab/new_folders.ts";
 import { type Comparison, comparisonRows, studyRows } from "./notebook/comparison.ts";
 import {
   type ShownStudies,

@@ -27,7 +27,7 @@ export type { ShownStudies, StudiesReportOptions } from "./notebook/show_studies
 export type { PlotOptions } from "./reports_of_study.ts";
 export type { TrialFigures } from "./view/trial_figures.ts";
 export { readProfiles, weighView } from "./search/weight_profiles.ts";
-export { readStages } from "./stages/read_document.ts";
+export { readStages } from "./lab/read_document.ts";
 export { handoffOfView, type StagedRow, stagedRows } from "./view/staged_rows.ts";
 export type { StudyView } from "./view/study_view.ts";
 export type { TrialRow } from "./view/trial_rows.ts";

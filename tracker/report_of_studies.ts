@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FULL, metricWords, UsageError } from "../core/mod.ts";
-import { findStudy } from "./find_study.ts";
+import { findStudy } from "./lab/find_study.ts";
 import { pareto } from "./plots/figures/pareto.ts";
 import type { Block } from "./reports/blocks.ts";
 import { renderHtml } from "./reports/render_html.ts";

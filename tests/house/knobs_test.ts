@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { filesBelow, ROOT, sayGone } from "./sources.ts";
 
 /** Files beside the families that still name a knob, and which: they shrink, and none is added. */
@@ -21,7 +21,7 @@ const KNOWN: Record<string, readonly string[]> = {
   "tracker/commands/evaluation_output.ts": ["bits"],
   "tracker/commands/run.ts": ["bits"],
   "tracker/reports/provenance_blocks.ts": ["bits"],
-  "tracker/runner/forms/prove_form.ts": ["bits"],
+  "tracker/lab/runner/forms/prove_form.ts": ["bits"],
 };
 
 /** Words of everyday, which a knob may have for a name and no reader takes for the knob. */

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { wireTask } from "../../core/mod.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { rounds } from "../fixtures/campaign.ts";
 import { type AskedTask, measureEvaluation } from "../benchmarks/evaluation/run_evaluation.ts";
 

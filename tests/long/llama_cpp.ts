@@ -7,7 +7,7 @@ import { type SampleResult, type StageRequest, wireTask } from "../../core/mod.t
 import { testPython } from "../../python-backends/checks.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { readSamples } from "../../tracker/store/rows/sample_file.ts";
 import { rounds } from "../fixtures/campaign.ts";
 

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";

@@ -7,7 +7,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { publishStudy } from "../../tracker/publish/publish_study.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
 import { inBrowser, launchBrowser } from "../fixtures/chromium.ts";

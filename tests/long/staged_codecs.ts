@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse, stringify } from "yaml";
 import { Handoff, type StageDecision } from "../../core/mod.ts";
-import { exampleText } from "../../tracker/stages/read_document.ts";
+import { exampleText } from "../../tracker/lab/read_document.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { openLab } from "../../tracker/mod.ts";
-import { openLabStore } from "../../tracker/lab_store.ts";
+import { openLabStore } from "../../tracker/lab/lab_store.ts";
 import type { QueryResult } from "../../tracker/store/query/result.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
 import {

@@ -9,7 +9,7 @@ import {
   totalBytes,
   withOwnNames,
 } from "../../core/mod.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
 
 const { methods, runtime } = await discoverPlugins();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { checkStrategy, resolveActions } from "../../core/mod.ts";
 import { adapterBytes } from "../../plugins/forms/adapter.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
 
 const { methods } = await discoverPlugins([]);

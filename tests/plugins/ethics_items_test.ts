@@ -1,7 +1,7 @@
 /** The ethics scenarios keep the rules that their page promises: no shortcut scores above guessing. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 
 interface Scenario {
   readonly id: string;

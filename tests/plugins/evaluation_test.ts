@@ -3,7 +3,7 @@ import { makeRegistry } from "../../core/contract/registry.ts";
 import { chooseTasks } from "../../core/tasks/choose_tasks.ts";
 import { classifyDataset } from "../../core/tasks/dataset_class.ts";
 import { type DatasetFacts, type Plugin, type Task, WireTask, wireTask } from "../../core/mod.ts";
-import { inspectDataset } from "../../tracker/data/inspect_dataset.ts";
+import { inspectDataset } from "../../tracker/lab/data/inspect_dataset.ts";
 import { evaluationFiles } from "../fixtures/evaluation_files.ts";
 
 const files = evaluationFiles();

@@ -9,7 +9,7 @@ import {
   type Runtime,
 } from "../../core/mod.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 import { must, type TinyWorld, tinyWorld } from "../tiny_model.ts";

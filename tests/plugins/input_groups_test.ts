@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { resolveAction } from "../../core/mod.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
 
 const { methods, runtimes } = await discoverPlugins([]);

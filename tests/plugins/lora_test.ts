@@ -7,7 +7,7 @@ import {
   resolveActions,
   totalBytes,
 } from "../../core/mod.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
 
 const { methods, runtime } = await discoverPlugins();

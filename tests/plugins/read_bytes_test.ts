@@ -9,7 +9,7 @@ import {
   readRatio,
   resolveActions,
 } from "../../core/mod.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { smallFacts } from "../core/spec_facts.ts";
 import { request } from "../core/spec_fixtures.ts";
 import { inferSpec } from "../../core/mod.ts";

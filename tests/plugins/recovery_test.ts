@@ -10,7 +10,7 @@ import {
   type Trial,
   untried,
 } from "../../core/mod.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { request, smallFacts } from "../core/spec_fixtures.ts";
 import { context, proposed, trial } from "./search_fixtures.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Change, type Runtime, type WireTask } from "../../core/mod.ts";
 import { findEnvironment } from "../../python-backends/environments/environments.ts";
 import { PYTHON_ROOT } from "../../python-backends/home.ts";
-import { namedRuntime, runtimeFolder } from "../../tracker/runner/source_closure.ts";
+import { namedRuntime, runtimeFolder } from "../../tracker/lab/runner/source_closure.ts";
 import { must, type TinyWorld } from "../tiny_model.ts";
 import type { Step } from "./conformance.ts";
 

@@ -15,7 +15,7 @@ import auto from "../../plugins/search/auto.ts";
 import pareto from "../../plugins/search/pareto_neighbourhood.ts";
 import surrogate from "../../plugins/search/surrogate.ts";
 import tpe from "../../plugins/search/tpe.ts";
-import { studySamplers } from "../../tracker/search/study_samplers.ts";
+import { studySamplers } from "../../tracker/lab/search/study_samplers.ts";
 import { methods, request } from "../core/spec_fixtures.ts";
 import { context, facts, proposed, trial } from "./search_fixtures.ts";
 

@@ -8,9 +8,9 @@ import {
   seedStrategies,
   strategyKey,
 } from "../../core/mod.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
-import { modelFamilies } from "../../tracker/search/model_families.ts";
-import { shippedRules } from "../../tracker/search/strategy_rules.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
+import { modelFamilies } from "../../tracker/lab/search/model_families.ts";
+import { shippedRules } from "../../tracker/lab/search/strategy_rules.ts";
 import { request, smallFacts } from "../core/spec_fixtures.ts";
 
 /** Shapes of SmolLM2-135M. */

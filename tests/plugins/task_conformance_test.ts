@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Task, wireTask } from "../../core/mod.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { readSamples } from "../../tracker/store/rows/sample_file.ts";
 import { evaluationFiles } from "../fixtures/evaluation_files.ts";
 import { dataDirectory, longModel, ownRows, shortTask } from "../fixtures/hub_data_world.ts";

@@ -12,7 +12,7 @@ import magnitude from "../../plugins/pruning/magnitude.ts";
 import sparsegpt from "../../plugins/pruning/sparsegpt.ts";
 import wanda from "../../plugins/pruning/wanda.ts";
 import openvino from "../../plugins/runtimes/openvino.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { smallFacts } from "../core/spec_facts.ts";
 
 const facts = smallFacts();

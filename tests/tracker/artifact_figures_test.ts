@@ -9,10 +9,10 @@ import {
 } from "../../core/mod.ts";
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { findHome } from "../../tracker/ground/home.ts";
-import { applyAction } from "../../tracker/runner/apply_action.ts";
-import type { StageRunner } from "../../tracker/runner/stage_runner.ts";
+import { applyAction } from "../../tracker/lab/runner/apply_action.ts";
+import type { StageRunner } from "../../tracker/lab/runner/stage_runner.ts";
 import { figureBlocks, figuresText } from "../../tracker/reports/figure_blocks.ts";
 import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
 import { openStore, rebuildDatabase } from "../../tracker/store/store.ts";

@@ -1,7 +1,7 @@
 /** What the store, the commands and the report keep of a study by hand and of what its gates decided. */
 import assert from "node:assert/strict";
 import type { GateDecision, JournalRecord } from "../../core/mod.ts";
-import { openLabStore } from "../../tracker/lab_store.ts";
+import { openLabStore } from "../../tracker/lab/lab_store.ts";
 import { gateBlocks } from "../../tracker/reports/gate_blocks.ts";
 import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
 import { openStore, rebuildDatabase } from "../../tracker/store/store.ts";

@@ -1,8 +1,8 @@
 /** The strategist's server, scripted: what it may answer, and what becomes of that. */
 import assert from "node:assert/strict";
 import { Strategist } from "../../core/mod.ts";
-import { checkStudy } from "../../tracker/check_study.ts";
-import { chatEndpoint } from "../../tracker/search/chat_endpoint.ts";
+import { checkStudy } from "../../tracker/lab/check_study.ts";
+import { chatEndpoint } from "../../tracker/lab/search/chat_endpoint.ts";
 
 const KEY = "sk-very-secret";
 const QUESTION = [{ role: "user" as const, content: "next?" }];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { conversionKey } from "../../tracker/runner/gather_facts.ts";
+import { conversionKey } from "../../tracker/lab/runner/gather_facts.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
 Deno.test("a split GGUF model is converted anew where any of its files changed", async () => {

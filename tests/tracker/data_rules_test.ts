@@ -5,8 +5,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { inspectDataset } from "../../tracker/data/inspect_dataset.ts";
-import { parseJson } from "../../tracker/data/parse_json.ts";
+import { inspectDataset } from "../../tracker/lab/data/inspect_dataset.ts";
+import { parseJson } from "../../tracker/lab/data/parse_json.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { datasetsCommand } from "../../tracker/commands/datasets.ts";
 import { JSON_SHAPES } from "../../tracker/commands/output/json_shapes.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 
 /** What the command prints. */
 async function printed(word?: string, json = false): Promise<string[]> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { execa } from "execa";
-import { discoverPlugins, inTime } from "../../tracker/discover.ts";
+import { discoverPlugins, inTime } from "../../tracker/lab/discover.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 
 Deno.test("a plugin that is no file, or whose import never ends, is refused in a sentence", () =>

@@ -3,7 +3,7 @@ import type { Spec, Task } from "../../core/mod.ts";
 import { StudyRequest, type StudyRequestInput } from "../../core/mod.ts";
 import humaneval from "../../plugins/evaluation/generations/humaneval.ts";
 import gsm8k from "../../plugins/evaluation/generations/gsm8k.ts";
-import { wireTasks } from "../../tracker/runner/task_data.ts";
+import { wireTasks } from "../../tracker/lab/runner/task_data.ts";
 import { evaluationFiles } from "../fixtures/evaluation_files.ts";
 
 /** The definition of a task as the evaluator gets it. */

@@ -1,7 +1,7 @@
 /** What one study measured is a first try of the next, by way of the store. */
 import assert from "node:assert/strict";
 import { strategyKey } from "../../core/mod.ts";
-import { earlierTrials } from "../../tracker/data/earlier_trials.ts";
+import { earlierTrials } from "../../tracker/lab/data/earlier_trials.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { run, world } from "../core/study_world.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

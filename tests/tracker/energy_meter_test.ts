@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { execa } from "execa";
-import { budgetRefusal, processorSeconds, studyMeter } from "../../tracker/runner/energy_meter.ts";
+import {
+  budgetRefusal,
+  processorSeconds,
+  studyMeter,
+} from "../../tracker/lab/runner/energy_meter.ts";
 import { ignoreUnless } from "../run/counts.ts";
 
 const WATTS = { cpu_power: { watts_per_thread: 20, source: "a test" } };

@@ -8,10 +8,10 @@ import {
   UsageError,
 } from "../../core/mod.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
-import { withFoundTasks } from "../../tracker/data/find_tasks.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
-import { createStageRunner } from "../../tracker/runner/stage_runner.ts";
-import { dataPath, withoutData } from "../../tracker/runner/task_data.ts";
+import { withFoundTasks } from "../../tracker/lab/data/find_tasks.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
+import { createStageRunner } from "../../tracker/lab/runner/stage_runner.ts";
+import { dataPath, withoutData } from "../../tracker/lab/runner/task_data.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
 const registry = await discoverPlugins();

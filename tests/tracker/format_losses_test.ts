@@ -1,7 +1,7 @@
 /** Scores of layers, added up by part and format, as samplers are shown them. */
 import assert from "node:assert/strict";
 import type { JournalRecord } from "../../core/mod.ts";
-import { formatLosses } from "../../tracker/data/format_losses.ts";
+import { formatLosses } from "../../tracker/lab/data/format_losses.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 

@@ -9,10 +9,10 @@ import { type BackendClient, createBackendClient } from "../../python-backends/c
 import { pinsHash } from "../../python-backends/environments/environment_pins.ts";
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { findHome } from "../../tracker/ground/home.ts";
-import { applyAction } from "../../tracker/runner/apply_action.ts";
-import { createStageRunner, type StageRunner } from "../../tracker/runner/stage_runner.ts";
+import { applyAction } from "../../tracker/lab/runner/apply_action.ts";
+import { createStageRunner, type StageRunner } from "../../tracker/lab/runner/stage_runner.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { fill, mountDisk, unlessMountable } from "../fixtures/small_disk.ts";
 import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";

@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { UsageError } from "../../core/mod.ts";
-import { inspectDataset, inspectLines, isDatasetFile } from "../../tracker/data/inspect_dataset.ts";
+import {
+  inspectDataset,
+  inspectLines,
+  isDatasetFile,
+} from "../../tracker/lab/data/inspect_dataset.ts";
 
 const TWO = '{"prompt": "1 + 1 =", "answer": "2"}\n\n{"prompt": "2 + 2 =", "answer": "4"}\n';
 

@@ -10,9 +10,9 @@ import {
 } from "../../core/mod.ts";
 import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
-import type { StageRunner } from "../../tracker/runner/stage_runner.ts";
-import { failed } from "../../tracker/runner/stage_runner.ts";
-import { scoreLayers, usualFormats } from "../../tracker/sensitivity/score_layers.ts";
+import type { StageRunner } from "../../tracker/lab/runner/stage_runner.ts";
+import { failed } from "../../tracker/lab/runner/stage_runner.ts";
+import { scoreLayers, usualFormats } from "../../tracker/lab/runner/score_layers.ts";
 import {
   sensitivityCommand,
   sensitivityTable,

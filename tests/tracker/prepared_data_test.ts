@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { StageRequest } from "../../core/mod.ts";
 import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
-import { preparedData } from "../../tracker/data/prepared_data.ts";
-import type { StageRunner, Warning } from "../../tracker/runner/stage_runner.ts";
+import { preparedData } from "../../tracker/lab/data/prepared_data.ts";
+import type { StageRunner, Warning } from "../../tracker/lab/runner/stage_runner.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 
 const FEWER = { condition: "fewer_calibration_windows", evidence: "58 windows, 64 were asked for" };

@@ -1,7 +1,7 @@
 /** What samplers are shown and answer, in SQL; and what the store tells of earlier studies. */
 import assert from "node:assert/strict";
 import type { Facts, JournalRecord } from "../../core/mod.ts";
-import { earlierTrials } from "../../tracker/data/earlier_trials.ts";
+import { earlierTrials } from "../../tracker/lab/data/earlier_trials.ts";
 import { openStore, rebuildDatabase } from "../../tracker/store/store.ts";
 import { contents } from "../fixtures/stores/contents.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

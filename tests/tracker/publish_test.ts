@@ -11,7 +11,7 @@ import {
   pathsIn,
   privateWords,
 } from "../../tracker/publish/withheld.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { readRecorded } from "../../tracker/reproduce/reproduce_command.ts";
 import { sha256File } from "../../tracker/ground/storage/file_hash.ts";
 import { openStore } from "../../tracker/store/store.ts";

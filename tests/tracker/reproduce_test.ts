@@ -5,7 +5,7 @@ import {
   RecordedStudy,
   recordedStudy,
   type RecordedTrial,
-} from "../../tracker/reproduce/recorded_trial.ts";
+} from "../../tracker/lab/recorded_trial.ts";
 import { climbedRungs, repeatedRequest } from "../../tracker/reproduce/repeat_trial.ts";
 import { driftText, trialNamed } from "../../tracker/reproduce/reproduce_command.ts";
 import { openStore } from "../../tracker/store/store.ts";

@@ -10,7 +10,7 @@ import {
   seededRandom,
   type SeenAgreement,
 } from "../../core/mod.ts";
-import { withEarlierLadder } from "../../tracker/data/earlier_ladder.ts";
+import { withEarlierLadder } from "../../tracker/lab/data/earlier_ladder.ts";
 import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
 import { studyReport } from "../../tracker/reports/study_report.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";

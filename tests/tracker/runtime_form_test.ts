@@ -3,11 +3,11 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Artifact } from "../../core/mod.ts";
 import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
-import { architectureOf } from "../../tracker/runner/forms/form_key.ts";
-import { makeForms } from "../../tracker/runner/forms/runtime_form.ts";
+import { architectureOf } from "../../tracker/lab/runner/forms/form_key.ts";
+import { makeForms } from "../../tracker/lab/runner/forms/runtime_form.ts";
 import openvino from "../../plugins/runtimes/openvino.ts";
-import type { SpeedInput } from "../../tracker/runner/speed_input.ts";
-import type { StageRunner } from "../../tracker/runner/stage_runner.ts";
+import type { SpeedInput } from "../../tracker/lab/runner/speed_input.ts";
+import type { StageRunner } from "../../tracker/lab/runner/stage_runner.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 
 const WIDE = { model_type: "llama", intermediate_size: 96, tie_word_embeddings: true };

@@ -9,7 +9,7 @@ import {
 } from "../../tracker/artifacts/artifact_store.ts";
 import { loaderLines } from "../../tracker/artifacts/loader_lines.ts";
 import { sha256Text } from "../../tracker/ground/storage/file_hash.ts";
-import { artifactPlace } from "../../tracker/runner/artifact_place.ts";
+import { artifactPlace } from "../../tracker/lab/runner/artifact_place.ts";
 import { checkpointFiles } from "../../tracker/mlflow/checkpoints.ts";
 import { newStudy, trialOf } from "../../tracker/mlflow/describe/known_study.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

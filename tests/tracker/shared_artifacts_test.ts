@@ -7,7 +7,7 @@ import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import { sha256Text } from "../../tracker/ground/storage/file_hash.ts";
 import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
 import { makeRoom } from "../../tracker/artifacts/make_room.ts";
-import { artifactClaims } from "../../tracker/kept_artifacts.ts";
+import { artifactClaims } from "../../tracker/lab/kept_artifacts.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { pareWith } from "../fixtures/stores/pare.ts";
 import { inDirectory, startChild } from "../fixtures/stores/processes.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { importClosure } from "../../tracker/runner/source_closure.ts";
+import { importClosure } from "../../tracker/lab/runner/source_closure.ts";
 
 const PACKAGE = fileURLToPath(new URL("../../python-backends/pare_backends", import.meta.url));
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { studyClock } from "../../tracker/runner/study_clock.ts";
+import { studyClock } from "../../tracker/lab/runner/study_clock.ts";
 
 Deno.test("studyClock() ends the backend's work after its time, unless it is cleared", async () => {
   const late = new AbortController();

@@ -4,8 +4,8 @@ import {
   parseDuration,
   parseObjectives,
 } from "../../tracker/ground/terminal/parse_values.ts";
-import { resumedRequest } from "../../tracker/find_study.ts";
-import { checkStudy } from "../../tracker/check_study.ts";
+import { resumedRequest } from "../../tracker/lab/find_study.ts";
+import { checkStudy } from "../../tracker/lab/check_study.ts";
 import {
   limitsFromOptions,
   studyFromOptions,

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Spec } from "../../core/mod.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
-import { discoverPlugins } from "../../tracker/discover.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import {
   makeEnvironments,
   neededEnvironments,
   usualEnvironments,
-} from "../../tracker/runner/study_environments.ts";
+} from "../../tracker/lab/runner/study_environments.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
 const DEPTH = fileURLToPath(new URL("../fixtures/third_party/depth/depth.ts", import.meta.url));

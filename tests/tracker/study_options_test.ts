@@ -9,7 +9,7 @@ import {
   SHIPPED_RULES,
   shippedRules,
   shippedText,
-} from "../../tracker/search/strategy_rules.ts";
+} from "../../tracker/lab/search/strategy_rules.ts";
 
 /** Fields that a document alone can give, and why no option does. */
 const DOCUMENT_ONLY: Readonly<Record<string, string>> = {

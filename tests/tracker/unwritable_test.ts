@@ -5,7 +5,7 @@ import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findHome } from "../../tracker/ground/home.ts";
-import { newFolders } from "../../tracker/new_folders.ts";
+import { newFolders } from "../../tracker/lab/new_folders.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { numbered } from "../fixtures/stores/kill_rounds.ts";
 import { isUnwritable } from "../../tracker/ground/storage/storage_error.ts";

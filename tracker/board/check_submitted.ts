@@ -2,10 +2,10 @@ import { existsSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { type Registry, type StudyRequest, UsageError } from "../../core/mod.ts";
-import { checkRequest } from "../check_request.ts";
-import { withFoundTasks } from "../data/find_tasks.ts";
-import { inspectDataset } from "../data/inspect_dataset.ts";
-import { discoverPlugins } from "../discover.ts";
+import { checkRequest } from "../lab/check_request.ts";
+import { withFoundTasks } from "../lab/data/find_tasks.ts";
+import { inspectDataset } from "../lab/data/inspect_dataset.ts";
+import { discoverPlugins } from "../lab/discover.ts";
 import { Refused } from "./refused.ts";
 
 /** Names that the set-up makes a model of. */

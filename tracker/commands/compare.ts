@@ -1,5 +1,5 @@
 import { UsageError } from "../../core/mod.ts";
-import { findTrial } from "../find_study.ts";
+import { findTrial } from "../lab/find_study.ts";
 import { findHome } from "../ground/home.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { viewStudy } from "../study_session.ts";

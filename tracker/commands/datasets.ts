@@ -7,7 +7,7 @@ import {
   unknownName,
   UsageError,
 } from "../../core/mod.ts";
-import { discoverPlugins } from "../discover.ts";
+import { discoverPlugins } from "../lab/discover.ts";
 import { textTable } from "../terminal/table.ts";
 import type { Datasets } from "./output/json_shapes.ts";
 import { jsonText } from "./output/print_json.ts";

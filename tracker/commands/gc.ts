@@ -4,7 +4,7 @@ import { openFolderCache } from "../artifacts/folder_cache.ts";
 import { makeRoom } from "../artifacts/make_room.ts";
 import { UsageError } from "../../core/mod.ts";
 import { findHome } from "../ground/home.ts";
-import { artifactClaims } from "../kept_artifacts.ts";
+import { artifactClaims } from "../lab/kept_artifacts.ts";
 import { journalSize } from "../store/index/sink.ts";
 import { storePaths } from "../store/store_paths.ts";
 import { bytes } from "../view/number_text.ts";

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { sha256File } from "../ground/storage/file_hash.ts";
-import { findTrial } from "../find_study.ts";
+import { findTrial } from "../lab/find_study.ts";
 import { findHome } from "../ground/home.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { findSubject } from "../store/subjects.ts";

@@ -15,7 +15,7 @@ import { openMirror } from "../mlflow/mirror.ts";
 import { readJournal } from "../store/journal/reader.ts";
 import { journalSize } from "../store/index/sink.ts";
 import { requireFile } from "../ground/storage/plain_file.ts";
-import { newFolders } from "../new_folders.ts";
+import { newFolders } from "../lab/new_folders.ts";
 import { openStore } from "../store/store.ts";
 import { storePaths } from "../store/store_paths.ts";
 import { sayImported } from "./import.ts";

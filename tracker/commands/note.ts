@@ -1,4 +1,4 @@
-import { findTrial } from "../find_study.ts";
+import { findTrial } from "../lab/find_study.ts";
 import { findHome } from "../ground/home.ts";
 import { openStore } from "../store/store.ts";
 import { takeNote, writeNote } from "../store/take_note.ts";

@@ -9,7 +9,7 @@ import {
   trialName,
   UsageError,
 } from "../../core/mod.ts";
-import { parseJson, withoutMark } from "../data/parse_json.ts";
+import { parseJson, withoutMark } from "../lab/data/parse_json.ts";
 import { type Lab, openLab } from "../lab.ts";
 import { withoutCredentials } from "../mlflow/client/connection.ts";
 import { writeStudyReport } from "../publish/write_report.ts";

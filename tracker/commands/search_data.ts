@@ -1,6 +1,6 @@
 import { profileOf, trialName, UsageError, type Weighed } from "../../core/mod.ts";
 import { openLab } from "../lab.ts";
-import { shippedText } from "../search/strategy_rules.ts";
+import { shippedText } from "../lab/search/strategy_rules.ts";
 import { readProfiles, shippedProfilesText, weighView } from "../search/weight_profiles.ts";
 import { textTable } from "../terminal/table.ts";
 import { number } from "../view/number_text.ts";

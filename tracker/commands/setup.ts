@@ -4,9 +4,9 @@ import { ensureEnvironment } from "../../python-backends/environments/environmen
 import { UsageError } from "../../core/mod.ts";
 import { isRoutine } from "../../python-backends/environments/pip.ts";
 import { hasGpu } from "../../python-backends/environments/torch_wheel.ts";
-import { discoverPlugins } from "../discover.ts";
+import { discoverPlugins } from "../lab/discover.ts";
 import { findHome } from "../ground/home.ts";
-import { usualEnvironments } from "../runner/study_environments.ts";
+import { usualEnvironments } from "../lab/runner/study_environments.ts";
 import { createLiveView, standardScreen } from "../terminal/live_view.ts";
 import { jsonText } from "./output/print_json.ts";
 

@@ -1,5 +1,5 @@
 import type { BenchmarkSet } from "../../core/mod.ts";
-import { discoverPlugins } from "../discover.ts";
+import { discoverPlugins } from "../lab/discover.ts";
 import { findHome } from "../ground/home.ts";
 import { openLab } from "../lab.ts";
 import { writeReport, writeReportOver } from "../publish/write_report.ts";

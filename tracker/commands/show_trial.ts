@@ -1,5 +1,5 @@
 import { findHome } from "../ground/home.ts";
-import { findStudy, findTrial } from "../find_study.ts";
+import { findStudy, findTrial } from "../lab/find_study.ts";
 import { openStore } from "../store/store.ts";
 import { viewStudy } from "../study_session.ts";
 import { trialTable } from "../terminal/trial_table.ts";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Artifact, UsageError } from "../../core/mod.ts";
 import { openArtifactStore } from "../artifacts/artifact_store.ts";
-import { findTrial } from "../find_study.ts";
+import { findTrial } from "../lab/find_study.ts";
 import type { Home } from "../ground/home.ts";
 import { openStore } from "../store/store.ts";
 import { viewStudy } from "../study_session.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { type Facts, type MixResult, UsageError } from "../../core/mod.ts";
 import { canonicalJson } from "../artifacts/action_key.ts";
-import { layerCache } from "../runner/apply_action.ts";
-import { usedData } from "../runner/study_windows.ts";
+import { layerCache } from "../lab/runner/apply_action.ts";
+import { usedData } from "../lab/runner/study_windows.ts";
 import { preparedText, type Watched } from "../sensitivity/prepared_text.ts";
 import type { SessionInput } from "../start_study.ts";
 

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { jsonText } from "../commands/output/print_json.ts";
-import { findStudy } from "../find_study.ts";
-import { discoverPlugins } from "../discover.ts";
+import { findStudy } from "../lab/find_study.ts";
+import { discoverPlugins } from "../lab/discover.ts";
 import { findHome } from "../ground/home.ts";
 import { privateHere } from "../report_sql/sql_box.ts";
 import { openStore } from "../store/store.ts";

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { type Registry, UsageError } from "../../core/mod.ts";
 import { sqlFiles } from "../report_sql/sql_box.ts";
 import { lockFiles } from "../reproduce/locks.ts";
-import { recordedStudy } from "../reproduce/recorded_trial.ts";
+import { recordedStudy } from "../lab/recorded_trial.ts";
 import { reproductionFiles } from "../reproduce/write_reproduction.ts";
 import { writeOutputs } from "../reports_of_study.ts";
 import { listFiles, sha256File } from "../ground/storage/file_hash.ts";

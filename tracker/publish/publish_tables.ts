@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import type { Registry } from "../../core/mod.ts";
-import type { RecordedStudy } from "../reproduce/recorded_trial.ts";
+import type { RecordedStudy } from "../lab/recorded_trial.ts";
 import type { ExportedSelect } from "../store/export_tables.ts";
 import type { Store } from "../store/store.ts";
 import { IN_ADDRESS, PATH, type Private, TOKEN, wholeWord } from "./withheld.ts";

@@ -3,7 +3,7 @@ import type { Registry } from "../../core/mod.ts";
 import { QUESTIONS } from "../board/resources/questions.ts";
 import { PROJECT_ROOT } from "../ground/home.ts";
 import type { SqlBox } from "../pages/sql_html.ts";
-import type { RecordedStudy } from "../reproduce/recorded_trial.ts";
+import type { RecordedStudy } from "../lab/recorded_trial.ts";
 import { openTasks } from "../publish/publish_tables.ts";
 import { type Private, privateWords } from "../publish/withheld.ts";
 import type { Store } from "../store/store.ts";

@@ -1,5 +1,5 @@
 import { type Difference, type Drift, type Measurement, metricOf, tAbove } from "../../core/mod.ts";
-import type { RecordedStudy, RecordedTrial } from "./recorded_trial.ts";
+import type { RecordedStudy, RecordedTrial } from "../lab/recorded_trial.ts";
 
 /** That a figure is called different by chance, of all of a trial's figures together. */
 const CHANCE = 0.05;

@@ -11,7 +11,7 @@ import {
   ensureEnvironment,
   overrideVariable,
 } from "../../python-backends/environments/environments.ts";
-import type { RecordedStudy, RecordedTrial } from "./recorded_trial.ts";
+import type { RecordedStudy, RecordedTrial } from "../lab/recorded_trial.ts";
 
 /** Folder of a report's locks: the pins of each environment in a folder of its name. */
 export const LOCKS = "locks";

@@ -10,7 +10,7 @@ import {
 import { openLab } from "../lab.ts";
 import { listFiles, sha256File } from "../ground/storage/file_hash.ts";
 import type { StudySession } from "../study_session.ts";
-import { type RecordedStudy, recordedStudy, type RecordedTrial } from "./recorded_trial.ts";
+import { type RecordedStudy, recordedStudy, type RecordedTrial } from "../lab/recorded_trial.ts";
 
 /** How a trial is run again. */
 export interface RepeatOptions {

@@ -1,4 +1,4 @@
-import type { RecordedStudy } from "./recorded_trial.ts";
+import type { RecordedStudy } from "../lab/recorded_trial.ts";
 
 /** The study's request: `pare run study.json` searches anew by it. */
 export const DOCUMENT = "study.json";

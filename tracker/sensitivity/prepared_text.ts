@@ -1,7 +1,7 @@
 import { replayStudy, type StudyEvent } from "../../core/mod.ts";
-import { keepLogIn } from "../runner/keep_log.ts";
-import { prepareStudy } from "../runner/prepare_study.ts";
-import { createStageRunner, type StageRunner } from "../runner/stage_runner.ts";
+import { keepLogIn } from "../lab/runner/keep_log.ts";
+import { prepareStudy } from "../lab/runner/prepare_study.ts";
+import { createStageRunner, type StageRunner } from "../lab/runner/stage_runner.ts";
 import type { SessionInput } from "../start_study.ts";
 import type { Store } from "../store/store.ts";
 

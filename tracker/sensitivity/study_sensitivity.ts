@@ -1,8 +1,8 @@
 import { type LayerScore, type Scorer, type StudyEvent, UsageError } from "../../core/mod.ts";
-import { usedData } from "../runner/study_windows.ts";
+import { usedData } from "../lab/runner/study_windows.ts";
 import type { SessionInput } from "../start_study.ts";
 import { preparedText } from "./prepared_text.ts";
-import { scoreLayers, usualFormats } from "./score_layers.ts";
+import { scoreLayers, usualFormats } from "../lab/runner/score_layers.ts";
 
 /** What `study.sensitivity()` may be told. */
 export interface SensitivityOptions {

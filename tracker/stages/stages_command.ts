@@ -1,13 +1,13 @@
 import { type StudyRequest, UsageError } from "../../core/mod.ts";
 import { runStudyCommand, type StudyCommandOptions } from "../commands/run.ts";
-import { findStudy } from "../find_study.ts";
+import { findStudy } from "../lab/find_study.ts";
 import { findHome } from "../ground/home.ts";
 import { openLab } from "../lab.ts";
 import { openStore } from "../store/store.ts";
 import { ledgerOf } from "../view/staged_choice.ts";
 import { forecastOf, forecastText } from "./forecast_text.ts";
 import { ledgerText } from "./ledger_text.ts";
-import { exampleText, readStages } from "./read_document.ts";
+import { exampleText, readStages } from "../lab/read_document.ts";
 
 /** `pare stages`: runs a staged document, or prints the one of the requirement. */
 export async function stagesCommand(

@@ -25,7 +25,7 @@ import {
   type JournalRecord,
   type StudyRequestInput,
 } from "../../../core/mod.ts";
-import { discoverPlugins } from "../../../tracker/discover.ts";
+import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { readSamples } from "../../../tracker/store/rows/sample_file.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { benchmarkHome } from "../benchmark_home.ts";

@@ -11,8 +11,8 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { UsageError } from "../../../core/mod.ts";
-import { discoverPlugins } from "../../../tracker/discover.ts";
-import { BATCH_SIZE } from "../../../tracker/runner/evaluate_artifact.ts";
+import { discoverPlugins } from "../../../tracker/lab/discover.ts";
+import { BATCH_SIZE } from "../../../tracker/lab/runner/evaluate_artifact.ts";
 import { ratioTable } from "../tracker/ratio_table.ts";
 import {
   evaluationNotes,

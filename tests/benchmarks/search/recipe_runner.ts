@@ -16,7 +16,7 @@ import {
   type SpacePoint,
 } from "../../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../../python-backends/client.ts";
-import { discoverPlugins } from "../../../tracker/discover.ts";
+import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { KEEP_MEMORY, meanAndError, startDivergence } from "./recipe_divergence.ts";
 import { type Made, maker } from "./recipe_maker.ts";
 import { actionsOf } from "./recipe_space.ts";

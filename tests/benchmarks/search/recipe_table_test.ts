@@ -10,7 +10,7 @@ import {
   type ResolvedAction,
   type SpacePoint,
 } from "../../../core/mod.ts";
-import { discoverPlugins } from "../../../tracker/discover.ts";
+import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { smallFacts } from "../../core/spec_facts.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 import { OWN_SAMPLERS } from "./own_samplers.ts";

@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findHome } from "../../../tracker/ground/home.ts";
-import { exampleText } from "../../../tracker/stages/read_document.ts";
+import { exampleText } from "../../../tracker/lab/read_document.ts";
 import { benchmarkHome } from "../benchmark_home.ts";
 import { readStudy } from "../measured_study.ts";
 import { DocumentRun, documentRun } from "./document_rows.ts";

@@ -19,7 +19,7 @@ import {
   seededRandom,
   strategyKey,
 } from "../../../core/mod.ts";
-import { discoverPlugins } from "../../../tracker/discover.ts";
+import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { leavesBits, methods, octet, round, smallFacts, solve, thin } from "../spec_fixtures.ts";
 
 const facts = smallFacts();

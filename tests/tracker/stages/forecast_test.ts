@@ -9,7 +9,7 @@ import {
 } from "../../../core/mod.ts";
 import { checkAdjustments } from "../../../core/stages/adjust.ts";
 import { StagesPlan as StagesPlanSchema } from "../../../core/schemas/stages/plan.ts";
-import { discoverPlugins } from "../../../tracker/discover.ts";
+import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { forecastOf } from "../../../tracker/stages/forecast_text.ts";
 import { smallFacts } from "../../core/spec_fixtures.ts";
 import { runWorld, stagesWorld } from "../../core/stages/stages_world.ts";

@@ -10,16 +10,16 @@ import {
   stageSizes,
   UsageError,
 } from "../../../core/mod.ts";
-import { checkRequest } from "../../../tracker/check_request.ts";
-import { studyName } from "../../../tracker/find_study.ts";
-import { checkStudy } from "../../../tracker/check_study.ts";
-import { discoverPlugins } from "../../../tracker/discover.ts";
+import { checkRequest } from "../../../tracker/lab/check_request.ts";
+import { studyName } from "../../../tracker/lab/find_study.ts";
+import { checkStudy } from "../../../tracker/lab/check_study.ts";
+import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { endOfStages } from "../../../tracker/stages/stages_end.ts";
 import { forecastOf, forecastText } from "../../../tracker/stages/forecast_text.ts";
 import { ledgerText } from "../../../tracker/stages/ledger_text.ts";
 import { writeOutputs } from "../../../tracker/reports_of_study.ts";
 import { buildView } from "../../../tracker/view/build_view.ts";
-import { EXAMPLE, exampleText, readStages } from "../../../tracker/stages/read_document.ts";
+import { EXAMPLE, exampleText, readStages } from "../../../tracker/lab/read_document.ts";
 import { openStore, rebuildDatabase } from "../../../tracker/store/store.ts";
 import { stagedRows } from "../../../tracker/view/staged_rows.ts";
 import { figures } from "../../../tracker/plots/figures.ts";

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import type { z } from "zod";
 import { unknownName, UsageError } from "../../../core/mod.ts";
-import { parseJson } from "../../data/parse_json.ts";
+import { parseJson } from "../../lab/data/parse_json.ts";
 import { Refused } from "../refused.ts";
 
 /** Bytes of a request's body at most. */

@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
 import { unknownName } from "../../../core/mod.ts";
-import { PARE_VERSION } from "../../provenance.ts";
+import { PARE_VERSION } from "../../lab/provenance.ts";
 import { takeNote, writeNote } from "../../store/take_note.ts";
 import { storePaths } from "../../store/store_paths.ts";
 import { toJson } from "../../store/journal/record_line.ts";

@@ -6,8 +6,8 @@ import {
   type StudyRequestInput,
   UsageError,
 } from "../../../core/mod.ts";
-import { checkStudy } from "../../check_study.ts";
-import { readRules } from "../../search/strategy_rules.ts";
+import { checkStudy } from "../../lab/check_study.ts";
+import { readRules } from "../../lab/search/strategy_rules.ts";
 import { parseRungs, parseSampleCounts, parseSampling } from "./parse_samples.ts";
 import {
   parseDuration,

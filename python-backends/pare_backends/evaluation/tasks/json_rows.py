@@ -1,4 +1,4 @@
-"""JSON as both sides of pare read it (`tracker/data/parse_json.ts`): they refuse the same.
+"""JSON as both sides of pare read it (`tracker/lab/data/parse_json.ts`): they refuse the same.
 
 Python's reader takes more than JSON (NaN, Infinity) and makes an infinity of 1e999; halves of
 characters and deep nests end in the middle of a study.

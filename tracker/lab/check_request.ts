@@ -1,0 +1,90 @@
+import { realpathSync, statSync } from "node:fs";
+import {
+  askedFront,
+  checkDistances,
+  checkParams,
+  chooseTasks,
+  classifyDataset,
+  type DatasetFacts,
+  findTarget,
+  gatesInForce,
+  planTasks,
+  type Registry,
+  type StudyRequest,
+  unknownName,
+  UsageError,
+  usersWeights,
+} from "../../core/mod.ts";
+
+import { withoutData } from "./runner/task_data.ts";
+import { studySamplers } from "./search/study_samplers.ts";
+
+function known(kind: string, name: string, names: readonly string[]): void {
+  if (!names.includes(name)) throw new UsageError(unknownName(kind, name, names));
+}
+
+/** Refuses a text to calibrate or train on that is none, or is the file that the study evaluates. */
+function checkOwnText(
+  attempt: string,
+  path: string | undefined,
+  option: string,
+  dataset: DatasetFacts,
+): void {
+  if (path === undefined) return;
+  const start = `Cannot ${attempt} on ${path} as`;
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
+    throw new UsageError(`${start} there is no such file: give a .jsonl of {"text"} a line`);
+  }
+  if (realpathSync(path) !== dataset.path) return;
+  throw new UsageError(
+    `${start} it is the dataset that the study evaluates: give other samples with ${option}`,
+  );
+}
+
+/**
+ * Refuses what can be known to be wrong before an environment is made or a model is read: names of
+ * the dataset, benchmarks with settings of their own, gates, methods, knobs, runtime, sampler and target,
+ * weights that weigh nothing, and data files that are not there where no other benchmark is left.
+ */
+export function checkRequest(
+  request: StudyRequest,
+  dataset: DatasetFacts,
+  registry: Registry,
+): void {
+  if (request.stages !== undefined && request.evaluation !== undefined) {
+    throw new UsageError(
+      "Cannot run stages in an evaluation, which compresses nothing: leave one out",
+    );
+  }
+  const sets = registry.agents.flatMap((agent) => agent.benchmark_sets ?? []);
+  const classified = classifyDataset(dataset, sets);
+  const choice = chooseTasks(dataset, classified, registry.tasks, sets);
+  const planned = planTasks(choice, request);
+  const gone = withoutData(choice.tasks, request);
+  const left = planned.filter(({ task }) => !gone.some((one) => one.task === task));
+  if (!left.some(({ primary }) => primary)) {
+    throw new UsageError(gone.map(({ reason }) => reason).join("; "));
+  }
+  checkOwnText("calibrate", request.calibration_data, "--calibration-data", dataset);
+  checkOwnText("train", request.training_data, "--training-data", dataset);
+  const methods = registry.methods.map(({ method }) => method.name);
+  for (const name of request.methods ?? []) known("method", name, methods);
+  if (request.runtime !== undefined) registry.runtime(request.runtime);
+  studySamplers(request, registry);
+  if (request.target !== undefined) findTarget(request.target);
+  askedFront(request.front);
+  const gates = gatesInForce(request).map(({ metric }) => metric);
+  checkDistances("set a gate on", gates, choice.tasks, request.samples);
+  if (request.objectives !== undefined) usersWeights(request.objectives);
+  const recipes = [
+    ...request.strategies,
+    ...(request.rules ?? []).flatMap((one) => one.recipes),
+    ...request.stages?.stages ?? [],
+  ];
+  for (const { actions } of recipes) {
+    for (const action of actions) {
+      const { method } = registry.method(action.agent, action.method);
+      checkParams(method, action.params);
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import { z } from "zod";
+import {
+  checkRungs,
+  stagesRequest,
+  StudyRequest,
+  unknownName,
+  UsageError,
+} from "../../core/mod.ts";
+import { checkFamilies } from "./search/model_families.ts";
+
+/** A schema without the wrappers that say what happens where nothing is given. */
+function bare(schema: unknown): unknown {
+  return schema instanceof z.ZodDefault || schema instanceof z.ZodOptional
+    ? bare(schema.unwrap())
+    : schema;
+}
+
+/** Names that may stand at a place of the document; empty where it has none. */
+function namesAt(path: readonly PropertyKey[]): string[] {
+  let schema: unknown = StudyRequest;
+  for (const step of path) {
+    const here = bare(schema);
+    if (here instanceof z.ZodObject) schema = here.shape[String(step)];
+    else if (here instanceof z.ZodArray) schema = here.element;
+    else return [];
+  }
+  const here = bare(schema);
+  if (here instanceof z.ZodObject) return Object.keys(here.shape);
+  if (here instanceof z.ZodRecord && here.keyType instanceof z.ZodEnum) {
+    return here.keyType.options.map(String);
+  }
+  return [];
+}
+
+function valueAt(document: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, step) =>
+      typeof value === "object" && value !== null
+        ? (value as Record<PropertyKey, unknown>)[step] // any field of an object may be asked for
+        : undefined,
+    document,
+  );
+}
+
+/** An address is shown without what may be a key in it: what stands before @ and behind ?. */
+function withoutSecrets(field: string, shown: string): string {
+  if (!field.endsWith("base_url")) return shown;
+  return shown.replace(/\/\/[^/]*@/, "//…@").replace(/[?#][^"]*/, "?…");
+}
+
+function sentence(issue: z.core.$ZodIssue, document: unknown): string {
+  const field = issue.path.join(".");
+  if (issue.code === "unrecognized_keys") {
+    const where = field === "" ? "field" : `field of ${field}`;
+    return issue.keys.map((key) => unknownName(where, key, namesAt(issue.path))).join("; ");
+  }
+  const value = valueAt(document, issue.path);
+  if (value === undefined) return `Cannot start without "${field}": it is not given`;
+  if (issue.code === "invalid_value" && typeof value === "string") {
+    return unknownName(`value of "${field}"`, value, issue.values.map(String));
+  }
+  const shown = withoutSecrets(field, JSON.stringify(value).slice(0, 60));
+  const why = issue.message.replace(/^Invalid input: /, "");
+  return `Cannot take "${field}": ${shown} is refused (${why})`;
+}
+
+/**
+ * Checks a study document; every fault is one sentence that names the field and its value. A staged one
+ * gets its rungs and its dataset from its plan here, so that a notebook's runs as a file's does.
+ */
+export function checkStudy(document: unknown, from: string): StudyRequest {
+  if (typeof document !== "object" || document === null || Array.isArray(document)) {
+    const shown = JSON.stringify(document)?.slice(0, 60);
+    throw new UsageError(
+      `Cannot take the ${from}: it must be an object with model_name and dataset, not ${shown}`,
+    );
+  }
+  const asked = "stages" in document ? stagesRequest({ ...document }) : document;
+  const parsed = StudyRequest.safeParse(asked);
+  if (parsed.success) {
+    checkRungs(parsed.data);
+    checkFamilies(parsed.data);
+    return parsed.data;
+  }
+  const faults = parsed.error.issues.map((issue) => sentence(issue, asked));
+  throw new UsageError(`${from}: ${faults.join("; ")}`);
+}

@@ -1,0 +1,179 @@
+import { existsSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import {
+  claimsDataset,
+  datasetNames,
+  type FoundData,
+  type FoundTask,
+  foundTask,
+  type Registry,
+  type StageResult,
+  type StudyRequest,
+  type Task,
+  unknownName,
+  UsageError,
+  withTasks,
+} from "../../../core/mod.ts";
+import type { StageRunner } from "../runner/stage_runner.ts";
+import { inspectDataset, isDatasetFile, isTaskFile } from "./inspect_dataset.ts";
+
+/** Says that a name is lm-eval's, whatever this project calls so. */
+const PREFIX = "lm_eval:";
+
+type Found = StageResult<"find_tasks">["found"][number];
+
+/** The names of a dataset that neither a plugin nor a benchmark set knows. */
+function unknownNames(request: StudyRequest, registry: Registry): string[] {
+  if (isDatasetFile(request.dataset)) return [];
+  const sets = registry.agents.flatMap((agent) => agent.benchmark_sets ?? []);
+  return datasetNames(request.dataset).filter((name) =>
+    isTaskFile(name) || isDatasetFile(name) || name.startsWith(PREFIX) ||
+    !claimsDataset(name, registry.tasks, sets)
+  );
+}
+
+/**
+ * The registry with the benchmarks that a study names and no plugin is: task files, files of rows
+ * that stand in a list, tasks of lm-eval, and its groups as their tasks. `runner` is asked only
+ * where lm-eval has to be. One of a list that is broken is left out with its reason.
+ */
+export async function withFoundTasks(
+  request: StudyRequest,
+  registry: Registry,
+  runner: () => StageRunner,
+): Promise<Registry> {
+  const names = unknownNames(request, registry);
+  if (names.length === 0) return registry;
+  const broken = new Map<string, string>();
+  const tasks: Task[] = [];
+  for (const asked of names.filter((name) => isDatasetFile(name))) {
+    try {
+      tasks.push(await fileOfRows(asked, registry.tasks));
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      broken.set(asked, error.message);
+    }
+  }
+  const others = names.filter((name) => !isDatasetFile(name));
+  for (const one of others.length === 0 ? [] : await find(others, request, runner())) {
+    if (one.reason !== null) broken.set(one.asked, one.reason);
+    else refuseUnknown(one, registry.tasks);
+    tasks.push(
+      ...one.tasks.map((task) =>
+        foundTask(task, one.asked, registry.tasks, localData(task, request.data_dir))
+      ),
+    );
+  }
+  if (datasetNames(request.dataset).every((name) => broken.has(name))) {
+    throw new UsageError([...broken.values()].join("; "));
+  }
+  return withTasks(registry, onlyOnce(tasks), broken);
+}
+
+async function find(
+  names: readonly string[],
+  request: StudyRequest,
+  runner: StageRunner,
+): Promise<Found[]> {
+  const outcome = await runner("setup", {
+    stage: "find_tasks",
+    tasks: names.map((asked) =>
+      isTaskFile(asked)
+        ? { asked, kind: "file", target: resolve(asked) }
+        : { asked, kind: "name", target: asked.replace(PREFIX, "") }
+    ),
+    trust_task_code: request.trust_task_code ?? false,
+  }, "default");
+  if (outcome.ok) return outcome.value.found;
+  const { message, hint } = outcome.failure;
+  throw new UsageError(hint === null ? message : `${message}. ${hint}`);
+}
+
+/** A .jsonl file of a list as the task for such files, under the file's name. */
+async function fileOfRows(asked: string, known: readonly Task[]): Promise<Task> {
+  const { format, path } = await inspectDataset(asked);
+  const plugin = known.find(({ datasets }) => datasets.includes(`custom_${format}`));
+  if (plugin === undefined || path === null) {
+    throw new UsageError(`Cannot evaluate on ${asked} as no task takes ${format} lines`);
+  }
+  const file = basename(path);
+  const stem = file.replace(/\.jsonl(\.gz)?$/i, "");
+  return {
+    ...plugin,
+    name: known.some(({ name }) => name === stem) ? file : stem,
+    data_file: pathToFileURL(path).href,
+    shipped: true,
+    datasets: [asked],
+  };
+}
+
+/** Whether a name is surely another one misspelled. */
+function isNear(name: string, other: string): boolean {
+  return unknownName("", name, [other]).includes("Did you mean");
+}
+
+/**
+ * A name that lm-eval does not know either: refused where it says that it is lm-eval's, or is one
+ * of lm-eval's misspelled. All else is the core's to judge, which knows this project's names.
+ */
+function refuseUnknown({ asked, tasks, near }: Found, own: readonly Task[]): void {
+  const name = asked.replace(PREFIX, "");
+  const meant = near.filter((other) => isNear(name, other));
+  const known = own.flatMap((task) => [task.name, ...task.datasets]);
+  const mine = asked === name && (meant.length === 0 || known.some((one) => isNear(name, one)));
+  if (tasks.length > 0 || mine) return;
+  const hint = [...meant, ...near.filter((other) => !meant.includes(other))]
+    .map((other) => `"${other}"`).join(" or ");
+  const kind = asked === name ? "dataset" : "task of lm-eval";
+  const whose = asked === name ? " (of lm-eval)" : "";
+  throw new UsageError(
+    `Unknown ${kind} "${name}".${hint === "" ? "" : ` Did you mean ${hint}?${whose}`}`,
+  );
+}
+
+/** A task that two names ask for, such as a group and a task of it, is taken once, for both. */
+function onlyOnce(tasks: readonly Task[]): Task[] {
+  const byName = new Map<string, Task>();
+  for (const task of tasks) {
+    const first = byName.get(task.name);
+    const same = (["origin", "version", "data_file"] as const).every((key) =>
+      first?.[key] === task[key]
+    );
+    if (first !== undefined && !same) {
+      throw new UsageError(
+        `Cannot take both ${first?.datasets[0]} and ${task.datasets[0]}: each defines a task ` +
+          `"${task.name}"`,
+      );
+    }
+    const datasets = [...first?.datasets ?? [], ...task.datasets];
+    const member_of = [...first?.member_of ?? [], ...task.member_of ?? []];
+    byName.set(task.name, {
+      ...task,
+      datasets,
+      ...(member_of.length === 0 ? {} : { member_of }),
+    });
+  }
+  return [...byName.values()];
+}
+
+/** The rows of a task file, or those of `--data-dir` where it has a folder of the task's name. */
+function localData(found: FoundTask, data_dir: string | undefined): FoundData | null {
+  if (found.data_path !== null) {
+    return { rows: pathToFileURL(found.data_path).href, examples: null };
+  }
+  if (data_dir === undefined || found.data_file === null) return null;
+  const folder = resolve(data_dir, dirname(found.data_file));
+  if (!existsSync(folder)) return null;
+  const rows = inFolder(folder, basename(found.data_file));
+  const examples = found.few_shot === 0 || found.example_file === null
+    ? null
+    : inFolder(folder, found.example_file);
+  return { rows: pathToFileURL(rows).href, examples };
+}
+
+/** A file of the folder, zipped or not; where neither is there, who reads it says so. */
+function inFolder(folder: string, file: string): string {
+  const names = [file, file.replace(/\.gz$/, "")];
+  return join(folder, names.find((one) => existsSync(join(folder, one))) ?? file);
+}

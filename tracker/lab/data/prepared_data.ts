@@ -1,0 +1,70 @@
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import {
+  type Spec,
+  type StageRequest,
+  type StageResult,
+  StageResults,
+  UsageError,
+} from "../../../core/mod.ts";
+import type { StageRunner, Warning } from "../runner/stage_runner.ts";
+import type { Workshop } from "../runner/workshop.ts";
+
+/** What stops the making of a study's data: the next try leaves these benchmarks out. */
+export class BrokenTasks extends Error {
+  constructor(readonly refused: Spec["missing_tasks"]) {
+    super("benchmarks are broken");
+  }
+}
+
+/** What the making of the data warned of, beside them. */
+const WARNINGS = "warnings.json";
+
+/** Tells what was warned of when data were made that are taken over. */
+async function tellKept(runner: StageRunner, path: string): Promise<void> {
+  if (!existsSync(path)) return; // made by an earlier pare
+  const warnings: Warning[] = JSON.parse(await readFile(path, "utf8"));
+  await runner.tellAgain?.(
+    "setup",
+    warnings,
+    "the data that an earlier study made were taken over",
+  );
+}
+
+/**
+ * The data of a study, made once for the same inputs. What their making warned of is told again to a
+ * new study that takes them over.
+ */
+export async function preparedData(
+  caches: Pick<Workshop["caches"], "cached">,
+  runner: StageRunner,
+  key: string,
+  request: Omit<Extract<StageRequest, { stage: "prepare_data" }>, "output_dir">,
+  isNew: boolean,
+): Promise<{ prepared: StageResult<"prepare_data">; folder: string }> {
+  const { directory: folder, made } = await caches.cached(
+    "data",
+    key,
+    async (temporary) => {
+      const asked = { ...request, output_dir: temporary };
+      const warnings: Warning[] = [];
+      const hear = (one: Warning) => void warnings.push(one);
+      const prepared = await runner("setup", asked, "default", undefined, hear);
+      if (!prepared.ok) {
+        const { message, hint } = prepared.failure;
+        throw new UsageError(hint === null ? message : `${message}. ${hint}`);
+      }
+      if (prepared.value.refused.length > 0) throw new BrokenTasks(prepared.value.refused);
+      // The folder is renamed when it is whole: only the names of its files stay right.
+      const path = basename(prepared.value.calibration_path);
+      const inside = { ...prepared.value, calibration_path: path };
+      await writeFile(join(temporary, WARNINGS), JSON.stringify(warnings));
+      await writeFile(join(temporary, "prepared.json"), JSON.stringify(inside));
+    },
+  );
+  // A study that goes on has them in its journal already.
+  if (!made && isNew) await tellKept(runner, join(folder, WARNINGS));
+  const text = await readFile(join(folder, "prepared.json"), "utf8");
+  return { prepared: StageResults.prepare_data.parse(JSON.parse(text)), folder };
+}

@@ -1,0 +1,78 @@
+import {
+  givenLimits,
+  type JournalRecord,
+  LIMIT_OPTIONS,
+  replayStudy,
+  type StudyLimits,
+  StudyRequest,
+  unknownName,
+  UsageError,
+  withLimits,
+} from "../../core/mod.ts";
+import type { Store } from "../store/store.ts";
+
+/** A name for a study that people can say: model, dataset and time. */
+export function studyName(request: StudyRequest, now: Date): string {
+  const word = (text: string) =>
+    (text.split("/").filter((part) => part !== "").at(-1) ?? text).replace(
+      /\.(gguf|jsonl)(\.gz)?$/,
+      "",
+    )
+      .replaceAll(/[^A-Za-z0-9.-]+/g, "-").slice(0, 40).replaceAll(/^[-.]+|-+$/g, "");
+  const time = now.toISOString().replaceAll(/[-:]/g, "").replace("T", "-").slice(0, 15);
+  // A name in other letters leaves nothing; one that begins with a dash would be an option.
+  return `${word(request.model_name) || "model"}-${word(request.dataset) || "data"}-${time}`;
+}
+
+/** The newest study, or the one that is named; an unknown name gets the nearest. */
+export async function findStudy(
+  store: Store | null,
+  study_id: string | undefined,
+): Promise<{ store: Store; id: string }> {
+  const ids = await store?.studyIds() ?? [];
+  const id = study_id === undefined ? ids.at(-1) : ids.find((one) => one === study_id);
+  if (store !== null && id !== undefined) return { store, id };
+  throw new UsageError(
+    study_id === undefined || ids.length === 0
+      ? "Cannot find a study in this store: run one first"
+      : unknownName("study", study_id, ids),
+  );
+}
+
+/** The trial of that name: `STUDY/t03`, or `t03` of the newest study; an unknown one gets the nearest. */
+export async function findTrial(
+  store: Store,
+  name: string,
+): Promise<{ study_id: string; trial_id: string }> {
+  const end = name.lastIndexOf("/");
+  const { id } = await findStudy(store, end < 1 ? undefined : name.slice(0, end));
+  const trial_id = end < 1 ? `${id}/${name}` : name;
+  const study = replayStudy(await store.journalOf(id), id);
+  const known = [...study?.trials ?? [], ...study?.open ?? []].map((trial) => trial.trial_id);
+  if (known.includes(trial_id)) return { study_id: id, trial_id };
+  throw new UsageError(unknownName("trial", trial_id, known));
+}
+
+/** What a study that is taken up works to; a limit of what searches nothing is refused. */
+export function resumedRequest(
+  request: StudyRequest,
+  limits: StudyLimits,
+  study_id: string,
+): StudyRequest {
+  const [first] = givenLimits(limits);
+  if (first !== undefined && request.evaluation !== undefined) {
+    throw new UsageError(
+      `Cannot resume ${study_id} with ${
+        LIMIT_OPTIONS[first]
+      } as it only evaluates: it has no limit`,
+    );
+  }
+  return StudyRequest.parse(withLimits(request, limits));
+}
+
+/** The facts that a study was opened with, and its request with the limits that were set last. */
+export function openedRecord(records: readonly JournalRecord[], study_id: string) {
+  const study = replayStudy(records, study_id);
+  if (study === null) throw new UsageError(`Cannot resume "${study_id}": its opening is not kept`);
+  return study.opened;
+}

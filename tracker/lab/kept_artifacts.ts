@@ -1,0 +1,128 @@
+import { existsSync } from "node:fs";
+import { comparableStudy, frontOf, type JournalRecord, replayStudy } from "../../core/mod.ts";
+import type { ArtifactStore } from "../artifacts/artifact_store.ts";
+import type { ArtifactClaims } from "../artifacts/garbage.ts";
+import { readJournal } from "../store/journal/reader.ts";
+import { studyOf } from "../store/journal/record_line.ts";
+import { storePaths } from "../store/store_paths.ts";
+
+/** What one store says of artifacts. */
+interface StoreClaims {
+  /** Those that stay for it. */
+  readonly keep: ReadonlySet<string>;
+  /** Every one that it names. */
+  readonly known: ReadonlySet<string>;
+  /** Why it cannot say all that stays; null: it can. */
+  readonly unsure: string | null;
+}
+
+const SILENT = { keep: new Set<string>(), known: new Set<string>() };
+
+/** Journals as they were read last: one that has not grown says the same. */
+const read = new Map<string, { stamp: string; claims: StoreClaims }>();
+
+/** What the store at `root` keeps, by its journal: the index may be behind, held or damaged. */
+async function storeClaims(root: string): Promise<StoreClaims> {
+  const { journal } = storePaths(root);
+  let stamp: string;
+  try {
+    const { ino, size, mtime } = await Deno.stat(journal);
+    if (size === 0) return { ...SILENT, unsure: "nothing is recorded there yet" };
+    stamp = `${ino} ${size} ${mtime?.getTime()}`;
+  } catch (error) {
+    const gone = error instanceof Deno.errors.NotFound;
+    return { ...SILENT, unsure: gone ? "it is not there" : (error as Error).message };
+  }
+  const before = read.get(journal);
+  if (before?.stamp === stamp) return before.claims;
+  const claims = await journalClaims(journal);
+  read.set(journal, { stamp, claims });
+  return claims;
+}
+
+async function journalClaims(journal: string): Promise<StoreClaims> {
+  const studies = new Map<string, JournalRecord[]>();
+  let unsure: string | null = null;
+  try {
+    for await (const entry of readJournal(journal, { without: "points" })) {
+      if (entry.kind === "newer") return { ...SILENT, unsure: "a newer pare wrote it" };
+      if (entry.kind === "damaged") unsure = `its journal is damaged at byte ${entry.offset}`;
+      if (entry.kind !== "record") continue;
+      const study = studyOf(entry.record);
+      const records = studies.get(study);
+      if (records === undefined) studies.set(study, [entry.record]);
+      else records.push(entry.record);
+    }
+  } catch (error) {
+    return { ...SILENT, unsure: (error as Error).message };
+  }
+  const all = [...studies.values()].flat();
+  const known = new Set(
+    all.flatMap((record) =>
+      record.type === "artifact_written" ? [record.artifact.artifact_id] : []
+    ),
+  );
+  // The damaged record may be the one that says what stays.
+  if (unsure !== null) return { keep: known, known, unsure };
+  return { keep: new Set([...studies].flatMap(keptOfStudy)), known, unsure: null };
+}
+
+/**
+ * Artifacts that stay for a study: what stands on its front, what it recommends, and what an
+ * unfinished one still works on: its baseline, and trials that are running or held open.
+ */
+function keptOfStudy([study_id, records]: [string, JournalRecord[]]): string[] {
+  const study = replayStudy(records, study_id);
+  if (study === null) return [];
+  const recommended = records.flatMap((record) =>
+    record.type === "study_closed" && record.recommended !== null ? [record.recommended] : []
+  );
+  const { members } = frontOf(comparableStudy(study.trials, study.opened.spec));
+  const front = members.map(({ trial }) => trial);
+  const named = study.trials.filter((trial) => recommended.includes(trial.trial_id));
+  const last = [...front, ...named].flatMap(({ artifact_ids }) => artifact_ids.slice(-1));
+  return [...last, ...unfinished(records, study.open.map(({ trial_id }) => trial_id))];
+}
+
+/** Artifacts of open trials, and the root of every one while the study is not closed. */
+function unfinished(records: readonly JournalRecord[], open: readonly string[]): string[] {
+  const last = records.findLast(({ type }) => type === "study_closed" || type === "study_resumed");
+  const running = last?.type !== "study_closed";
+  return records.flatMap((record) => {
+    if (record.type !== "artifact_written") return [];
+    const { trial_id, artifact } = record;
+    return open.includes(trial_id) || running && artifact.parent_id === null
+      ? [artifact.artifact_id]
+      : [];
+  });
+}
+
+/**
+ * What every store that has used these artifacts says of them, and the stores in `also`, which may
+ * have used them before that was written down. A store that cannot say keeps all that it used.
+ */
+export async function artifactClaims(
+  artifacts: Pick<ArtifactStore, "claimants">,
+  also: readonly string[],
+): Promise<ArtifactClaims> {
+  const keep = new Set<string>();
+  const known = new Set<string>();
+  const unsure: { store: string; reason: string }[] = [];
+  const listed = artifacts.claimants();
+  for (const { store, artifact_ids } of listed) {
+    const claims = await storeClaims(store);
+    for (const id of [...claims.known, ...artifact_ids]) known.add(id);
+    for (const id of claims.unsure === null ? claims.keep : [...claims.keep, ...artifact_ids]) {
+      keep.add(id);
+    }
+    if (claims.unsure !== null) unsure.push({ store, reason: claims.unsure });
+  }
+  for (const root of also) {
+    const store = existsSync(root) ? Deno.realPathSync(root) : root;
+    if (listed.some((one) => one.store === store)) continue;
+    const claims = await storeClaims(store);
+    for (const id of claims.known) known.add(id);
+    for (const id of claims.keep) keep.add(id);
+  }
+  return { keep, known, unsure };
+}

@@ -1,0 +1,355 @@
+import { statfs } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  type Artifact,
+  type ArtifactFigure,
+  bytesText,
+  dataNeed,
+  type Effect,
+  type FailureKind,
+  type Outcome,
+  type ResolvedAction,
+  type Span,
+  triedLoader,
+} from "../../../core/mod.ts";
+import { readSetting } from "../../artifacts/artifact_files.ts";
+import { actionKey } from "../../artifacts/action_key.ts";
+import { LAYERS, TEACHERS } from "../../artifacts/form_garbage.ts";
+import { makeRoom } from "../../artifacts/make_room.ts";
+import { artifactClaims } from "../kept_artifacts.ts";
+import type { PreparedStudy } from "./prepared_study.ts";
+import { methodSource, packageSource } from "./source_closure.ts";
+import { storageFailure } from "../../ground/storage/storage_error.ts";
+import { failed, type StageRunner } from "./stage_runner.ts";
+import { usedData } from "./study_windows.ts";
+import type { Workshop } from "./workshop.ts";
+
+/** The models that a study begins with. */
+export interface ActionModels {
+  /** The uncompressed model. */
+  readonly original: Artifact;
+  /** The smaller one that the user named, which may take its place; null: none. */
+  readonly student: Artifact | null;
+}
+
+export interface ApplyInput extends ActionModels {
+  readonly workshop: Workshop;
+  readonly study: PreparedStudy;
+  readonly runner: StageRunner;
+  readonly trial_id: string;
+  readonly parent: Artifact;
+  readonly action: ResolvedAction;
+  /** Number of the action in its trial, from 0. */
+  readonly stage: number;
+}
+
+/** An action with the model that it leads back to, where it does; null: it does not. */
+interface KnownInput extends ApplyInput {
+  readonly reference: Artifact | null;
+}
+
+type Applied = Outcome<{ artifact: Artifact; cached: boolean }>;
+
+/** The windows of text that an action works on; null: none. */
+function dataOf({ workshop, study, action }: ApplyInput) {
+  const { method } = workshop.registry.method(action.agent, action.method);
+  return usedData(study.windows, dataNeed(method, action.params));
+}
+
+async function keyOf(input: KnownInput): Promise<string> {
+  const { workshop, study, parent, action, reference } = input;
+  const { method, python_path } = workshop.registry.method(action.agent, action.method);
+  const student = studentOf(input);
+  return actionKey({
+    parent_id: parent.artifact_id,
+    action,
+    seed: study.seed,
+    data_sha256: dataOf(input)?.used.sha256 ?? null,
+    source_closure_sha256: await methodSource(action.agent, action.method, python_path),
+    environment_hash: await workshop.environmentHash(method.needs.environment),
+    ...(method.needs.teacher === true ? { original_id: input.original.artifact_id } : {}),
+    ...(student === null ? {} : { student_id: student.artifact_id }),
+    ...(reference === null ? {} : { reference_id: reference.artifact_id }),
+  });
+}
+
+/** The named student where the action may train it: in the place of the untouched model. */
+function studentOf({ workshop, parent, original, student, action }: ApplyInput): Artifact | null {
+  const { needs } = workshop.registry.method(action.agent, action.method).method;
+  const untouched = parent.artifact_id === original.artifact_id;
+  return needs.teacher === true && untouched ? student : null;
+}
+
+/** The uncompressed model for a method that learns from it, and the folder of what it answers. */
+async function originalOf(input: ApplyInput) {
+  const { workshop, original, action } = input;
+  const { needs } = workshop.registry.method(action.agent, action.method).method;
+  if (needs.teacher !== true) return {};
+  const key = `${original.artifact_id}-${await workshop.environmentHash(needs.environment)}`;
+  const { directory } = await workshop.caches.cached(TEACHERS, key, () => Promise.resolve());
+  const student_dir = studentOf(input)?.location ?? null;
+  return { original_dir: original.location, original_cache: directory, student_dir };
+}
+
+/** What leaves a model's function as near as it can, in fewer bits or weights: it can be led back. */
+const LOSSY: ReadonlySet<Effect> = new Set(["prunes", "rounds", "encodes"]);
+
+/** The model before the latest actions in a row that rounded or pruned, for a method that leads back. */
+async function referenceOf({ workshop, parent, action }: ApplyInput): Promise<Artifact | null> {
+  const { artifacts, registry } = workshop;
+  if (registry.method(action.agent, action.method).method.needs.reference !== true) return null;
+  const isLossy = ({ action }: Artifact) =>
+    action !== null && LOSSY.has(registry.method(action.agent, action.method).method.order.effect);
+  let found = parent;
+  while (isLossy(found)) {
+    const before = await artifacts.get(found.parent_id!);
+    if (before === null) {
+      throw new Error(
+        `the artifact ${found.parent_id}, which the action leads back to, was removed meanwhile; ` +
+          "run the trial again, with a larger --max-disk where one is set",
+      );
+    }
+    found = before;
+  }
+  return found;
+}
+
+/** The folder of a model's rounded layers, as this code and these libraries round them. */
+export async function layerCache(
+  { caches, environmentHash }: Pick<Workshop, "caches" | "environmentHash">,
+  artifact_id: string,
+): Promise<string> {
+  const source = await packageSource("quantization", "checkpoint", "pruning/block_pass.py");
+  const key = `${artifact_id}-${source.slice(0, 16)}-${await environmentHash("default")}`;
+  const { directory } = await caches.cached(LAYERS, key, () => Promise.resolve());
+  return directory;
+}
+
+/** That folder, for a method that puts kept layers together. */
+async function layersOf({ workshop, parent, action }: ApplyInput) {
+  const { needs } = workshop.registry.method(action.agent, action.method).method;
+  if (needs.keeps_layers !== true) return {};
+  return { layer_cache: await layerCache(workshop, parent.artifact_id) };
+}
+
+/** What a trial writes beside its artifact: samples, logs, a copy while it is written. */
+const ROOM_BYTES = 100e6;
+
+/** Why the disk cannot hold the compressed model, which is at most as large as its parent; null: it can. */
+async function diskShortage({ workshop, parent }: ApplyInput): Promise<string | null> {
+  const { bavail, bsize } = await statfs(workshop.home.artifacts);
+  const free = bavail * bsize;
+  const needed = parent.size_bytes + ROOM_BYTES;
+  return free >= needed
+    ? null
+    : `Cannot write the artifact as ${bytesText(parent.size_bytes)}, and ${
+      bytesText(ROOM_BYTES)
+    } for ` +
+      `what is written beside it, may be needed in ${workshop.home.artifacts}: ${
+        bytesText(free)
+      } ` +
+      "are free. Free some space, or set PARE_HOME to a larger disk";
+}
+
+/** What studies of this process work on, by store and study: not in a journal yet, or needed next. */
+const working = new Map<string, readonly string[]>();
+
+function worksOn({ workshop, study }: ApplyInput, ...artifacts: readonly Artifact[]): void {
+  const ids = artifacts.map(({ artifact_id }) => artifact_id);
+  working.set(`${workshop.store.paths.root} ${study.study_id}`, ids);
+}
+
+/** Studies that were told that the limit cannot be kept: once is enough. */
+const told = new Set<string>();
+
+/** Keeps to the user's limit; what any store keeps stays, and what this process works on. */
+async function keepToLimit({ workshop, study, trial_id }: ApplyInput): Promise<void> {
+  const { artifacts, caches, maxDiskBytes, store, home } = workshop;
+  if (maxDiskBytes === null) return;
+  const keep = [...working.values()].flat();
+  const also = [store.paths.root, join(home.root, "store")];
+  const ask = () => artifactClaims(artifacts, also);
+  const limits = { maxBytes: maxDiskBytes, keep, ask };
+  const { artifacts: { over, total_bytes, unsure } } = await makeRoom(
+    { artifacts, caches },
+    limits,
+  );
+  if (!over || told.has(study.study_id)) return;
+  told.add(study.study_id);
+  const lost = unsure.map(({ store }) => `; all that the store ${store} used is kept, too`);
+  await store.record({
+    type: "alert",
+    at: workshop.timestamp(),
+    study_id: study.study_id,
+    trial_id,
+    condition: "max_disk",
+    evidence:
+      `artifacts take ${total_bytes} bytes of ${maxDiskBytes}: what is left stands on the ` +
+      `front of a study, is in use, or is of no known store${lost.join("")}`,
+    action: "pare gc says what may be done",
+  });
+}
+
+/** What a method says of its artifact, with every trial that uses it: whoever loads it must know. */
+async function recordNotes({ workshop, study, trial_id }: ApplyInput, artifact: Artifact) {
+  const { artifact_id, notes = [] } = artifact;
+  for (const [index, text] of notes.entries()) {
+    await workshop.store.record({
+      type: "note",
+      at: workshop.timestamp(),
+      study_id: study.study_id,
+      trial_id,
+      note_id: `${trial_id}/${artifact_id}/${index}`,
+      text,
+    });
+  }
+}
+
+/** All that is known of an artifact in numbers: how far each layer is from its source, and its method's own. */
+function figuresOf({ layer_cosines = [], figures = [] }: Artifact): readonly ArtifactFigure[] {
+  return [
+    ...layer_cosines.map((one) => ({ ...one, metric: "cosine", unit: "1" })),
+    ...figures,
+  ];
+}
+
+/** An artifact's figures, in every store that uses it, also where it was made before. */
+async function recordFigures({ workshop, study, trial_id }: ApplyInput, artifact: Artifact) {
+  const { artifact_id } = artifact;
+  for (const [metric, found] of Map.groupBy(figuresOf(artifact), (one) => one.metric)) {
+    await workshop.store.record({
+      type: "layer_sensitivities",
+      at: workshop.timestamp(),
+      study_id: study.study_id,
+      trial_id,
+      artifact_id,
+      metric,
+      unit: found[0]!.unit,
+      layers: found.map(({ layer, value }) => ({ layer, value })),
+    });
+  }
+}
+
+/** Makes, writes and verifies the child of an artifact; or finds it by its key. */
+export async function applyAction(asked: ApplyInput): Promise<Applied> {
+  const spans: Span[] = [];
+  try {
+    const input = { ...asked, reference: await referenceOf(asked) };
+    const key = await keyOf(input);
+    worksOn(input, input.parent, ...(input.reference === null ? [] : [input.reference]));
+    const found = await input.workshop.artifacts.find(key);
+    const applied: Applied = found === null
+      ? await make(input, key, spans)
+      : { ok: true, value: { artifact: found, cached: true }, spans };
+    if (applied.ok) {
+      worksOn(input, input.parent, applied.value.artifact);
+      await recordFigures(input, applied.value.artifact);
+      await recordNotes(input, applied.value.artifact);
+    }
+    return applied;
+  } catch (error) {
+    return failed(storageFailure(error, "apply"), spans);
+  }
+}
+
+/** Ends of an action that say nothing against it: begun again, it goes on where it was. */
+const INTERRUPTED: ReadonlySet<FailureKind> = new Set([
+  "cancelled",
+  "crash",
+  "stall",
+  "out_of_memory",
+  "disk_full",
+]);
+
+/** Makes the artifact with a working folder, which stays where the action was interrupted. */
+async function make(input: KnownInput, key: string, spans: Span[]): Promise<Applied> {
+  const work = await input.workshop.artifacts.workFolder(key);
+  let keep = true;
+  try {
+    const applied = await makeIn(input, key, work.directory, spans);
+    keep = !applied.ok && INTERRUPTED.has(applied.failure.kind);
+    return applied;
+  } finally {
+    await work.release({ keep });
+  }
+}
+
+async function makeIn(
+  input: KnownInput,
+  key: string,
+  work_dir: string,
+  spans: Span[],
+): Promise<Applied> {
+  const { workshop, study, runner, trial_id, parent, action, stage } = input;
+  const shortage = await diskShortage(input);
+  if (shortage !== null) {
+    const hint = "Free disk, run `pare gc --max-disk SIZE`, or move PARE_HOME";
+    return failed({ kind: "disk_full", message: shortage, hint, stage: "apply" }, []);
+  }
+  const { method, python_path } = workshop.registry.method(action.agent, action.method);
+  const data = dataOf(input);
+  const directory = await workshop.artifacts.begin();
+  try {
+    const applied = await runner(
+      trial_id,
+      {
+        stage: "apply",
+        parent_dir: parent.location,
+        output_dir: directory,
+        agent: action.agent,
+        method: action.method,
+        params: action.params,
+        calibration_path: data?.used.kind === "calibration" ? data.path : null,
+        seed: study.seed,
+        python_path,
+        training_path: data?.used.kind === "training" ? data.path : null,
+        work_dir,
+        parent_id: parent.artifact_id,
+        ...await originalOf(input),
+        reference_dir: input.reference?.location ?? null,
+        ...await layersOf(input),
+        device: study.device,
+        cpu_power: study.cpu_power,
+      },
+      method.needs.environment,
+      stage,
+    );
+    spans.push(...applied.spans);
+    if (!applied.ok) return failed(applied.failure, spans);
+    const verified = await runner(trial_id, {
+      stage: "verify",
+      artifact_dir: directory,
+      source_dir: parent.location,
+      ...(await readSetting(directory) === null ? {} : { weights_dir: parent.location }),
+      plain_load: applied.value.loader === "transformers",
+    }, "default");
+    if (!verified.ok) return failed(verified.failure, [...spans, ...verified.spans]);
+    const { formula_bytes, weight_bits, activation_bits, floats, figures } = applied.value;
+    const { cosines, ...verification } = verified.value;
+    const committing = performance.now();
+    const artifact = await workshop.artifacts.commit(directory, {
+      action_key: key,
+      parent_id: parent.artifact_id,
+      action,
+      formula_bytes,
+      weight_bits,
+      activation_bits,
+      ...triedLoader(applied.value, verification.plain_load),
+      floats,
+      model: { ...(parent.model ?? study.model), ...applied.value.model },
+      verification,
+      layer_cosines: cosines,
+      figures,
+      data: data?.used ?? null,
+      created_at: workshop.timestamp(),
+    });
+    // Hashing what was written belongs to making it: before the spans of the check.
+    const seconds = (performance.now() - committing) / 1000;
+    spans.push({ name: "commit", seconds, library: false }, ...verified.spans);
+    worksOn(input, parent, artifact);
+    await keepToLimit(input);
+    return { ok: true, value: { artifact, cached: false }, spans };
+  } finally {
+    await workshop.artifacts.discard(directory); // nothing is there where it was committed
+  }
+}

@@ -1,0 +1,34 @@
+import type { Artifact, Outcome } from "../../../core/mod.ts";
+import type { ArtifactStore } from "../../artifacts/artifact_store.ts";
+import { failed } from "./stage_runner.ts";
+
+/** What a stage is told of where an artifact lies. */
+export interface ArtifactPlace {
+  readonly artifact_dir: string;
+  /** Of a setting: where its weights lie. */
+  readonly weights_dir?: string;
+}
+
+/**
+ * Where an artifact lies and, of a setting, the weights whose id it names: the store knows where these
+ * are, no file is asked for a path. `stage` is what wants to know, for the failure.
+ */
+export async function artifactPlace(
+  artifacts: Pick<ArtifactStore, "weightsOf">,
+  artifact: Artifact,
+  stage: string,
+): Promise<Outcome<ArtifactPlace>> {
+  const { location, weights_id } = artifact;
+  if (weights_id === undefined) {
+    return { ok: true, value: { artifact_dir: location }, spans: [] };
+  }
+  const weights = await artifacts.weightsOf(artifact);
+  if (weights !== null) {
+    const value = { artifact_dir: location, weights_dir: weights.location };
+    return { ok: true, value, spans: [] };
+  }
+  const message = `Cannot use the setting in ${location} as its weights, the artifact ` +
+    `${weights_id}, are not in the artifact store`;
+  const hint = "Run the strategy again: what gc removed is made again";
+  return failed({ kind: "bad_input", message, hint, stage }, []);
+}

@@ -1,0 +1,165 @@
+import { createHash } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  type Artifact,
+  type Evaluation,
+  isLikelihoodRung,
+  type Look,
+  type Outcome,
+  type RowsByTask,
+  type SampleSelection,
+} from "../../../core/mod.ts";
+import { TEACHERS } from "../../artifacts/form_garbage.ts";
+import { readSamples } from "../../store/rows/sample_file.ts";
+import { artifactPlace } from "./artifact_place.ts";
+import type { PreparedStudy } from "./prepared_study.ts";
+import { storageFailure } from "../../ground/storage/storage_error.ts";
+import { methodSource, stageSource } from "./source_closure.ts";
+import { failed, type StageRunner } from "./stage_runner.ts";
+import type { Workshop } from "./workshop.ts";
+
+export interface EvaluateInput {
+  readonly workshop: Workshop;
+  readonly study: PreparedStudy;
+  readonly runner: StageRunner;
+  readonly trial_id: string;
+  readonly artifact: Artifact;
+  readonly fidelity: string;
+  /** Of an evaluation in the midst of a chain: number of the last action applied. */
+  readonly stage?: number | undefined;
+  /** A part of the rung's samples, or what such looks have read before all of them. */
+  readonly look?: Look | undefined;
+  /** The uncompressed model; absent: nothing is held against it. */
+  readonly original?: Artifact | undefined;
+}
+
+/** Log-likelihood requests are batched by this many on a CPU: measured to be the fastest. */
+export const BATCH_SIZE = 16;
+
+/**
+ * Where the answers of an artifact are kept: by what made them, so that a rung takes those of the
+ * rungs before it, a killed one goes on where it stopped, and a baseline is evaluated once for all studies.
+ * What a server said is its study's alone: tomorrow it may serve other weights by the same name.
+ */
+async function answersPath({ workshop, study, artifact }: EvaluateInput): Promise<string> {
+  const { endpoint, judge } = study.evaluation ?? {};
+  const source = await stageSource("evaluate.py");
+  const parts = [artifact.artifact_id, source, await workshop.environmentHash("default")];
+  if (endpoint !== undefined || judge !== undefined) parts.push(study.study_id);
+  // How a setting runs is its method's source, which the stage finds by the setting's name alone.
+  const { action, weights_id } = artifact;
+  if (weights_id !== undefined && action !== null) {
+    parts.push(await methodSource(action.agent, action.method, null));
+  }
+  const key = parts.join(" ");
+  const name = createHash("sha256").update(key).digest("hex");
+  return join(workshop.home.root, "answers", `${name}.jsonl`);
+}
+
+/** Selections of rows, as those of the rung are weighed. */
+function selectionsOf(rows: RowsByTask, rung: readonly SampleSelection[]): SampleSelection[] {
+  return rung.flatMap((selection) => {
+    const own = rows[selection.task];
+    return own === undefined ? [] : [{ ...selection, rows: [...own] }];
+  });
+}
+
+/** The uncompressed model and the folder of what it says, for studies that compress. */
+async function originalOf({ workshop, study, original }: EvaluateInput) {
+  if (original === undefined || study.evaluation !== undefined) return {};
+  const { artifact_id } = original;
+  const key = `${artifact_id}-${await workshop.environmentHash("default")}`;
+  const { directory } = await workshop.caches.cached(TEACHERS, key, () => Promise.resolve());
+  return { original: { artifact_dir: original.location, artifact_id, cache_dir: directory } };
+}
+
+/**
+ * The rungs whose rows share no forward pass with others on a rung: those below it that generate. The
+ * original writes all its answers on the rung of their likelihood, so there it is those above, which
+ * take the answers over.
+ */
+function rungsApart({ rungs, spec }: PreparedStudy, height: number): PreparedStudy["rungs"] {
+  const { fidelity } = rungs[height]!;
+  if (isLikelihoodRung(spec, fidelity)) return rungs.slice(height + 1);
+  return rungs.slice(0, height).filter((rung) => !isLikelihoodRung(spec, rung.fidelity));
+}
+
+/**
+ * Quality on a rung: one process, its samples kept beside the journal. Those of a look at a part of
+ * it are read and not kept: its answers are, and the whole rung takes them over.
+ */
+export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Evaluation>> {
+  const { workshop, study, runner, trial_id, artifact, fidelity, look } = input;
+  const place = await artifactPlace(workshop.artifacts, artifact, "evaluate");
+  if (!place.ok) return place;
+  const { stage } = input;
+  const height = study.rungs.findIndex((rung) => rung.fidelity === fidelity);
+  const rung = study.rungs[height]!.selections; // the loop climbs the study's own rungs
+  const part = look?.rows ?? null;
+  const selections = part === null ? rung : selectionsOf(part, rung);
+  const likelihood = isLikelihoodRung(study.spec, fidelity);
+  const { relative, absolute } = workshop.store.samplesPath(
+    study.study_id,
+    part !== null
+      ? `${trial_id}-look`
+      : stage === undefined
+      ? trial_id
+      : `${trial_id}-stage${stage}`,
+    fidelity,
+  );
+  const evaluated = await runner(trial_id, {
+    stage: "evaluate",
+    ...place.value,
+    tasks: study.tasks.filter(({ task }) => selections.some((one) => one.task === task)),
+    selections: [...selections],
+    fidelity,
+    batch_size: BATCH_SIZE,
+    samples_path: absolute,
+    seed: study.seed,
+    batched_apart: [
+      ...rungsApart(study, height).flatMap((other) => other.selections),
+      ...(look?.before ?? []).flatMap((rows) => selectionsOf(rows, rung)),
+    ],
+    answers_path: await answersPath(input),
+    answer_chars: study.answer_chars,
+    runtime: null,
+    allow_unsafe_code: study.allow_unsafe_code,
+    ...(study.evaluation ?? {}),
+    ...await originalOf(input),
+    ...(likelihood ? { likelihood } : {}),
+  }, "default");
+  if (!evaluated.ok) return evaluated;
+  const { measurements, protocol, protocol_parts, samples, samples_sha256, refused } =
+    evaluated.value;
+  try {
+    const rows = await readSamples(absolute, samples_sha256);
+    const value = {
+      measurements,
+      samples: rows,
+      protocol,
+      protocol_parts,
+      ...(refused.length > 0 ? { refused } : {}),
+    };
+    if (part !== null) {
+      await rm(absolute, { force: true });
+      return { ok: true, value, spans: evaluated.spans };
+    }
+    await workshop.store.record({
+      type: "samples_written",
+      at: workshop.timestamp(),
+      study_id: study.study_id,
+      trial_id,
+      fidelity,
+      ...(stage === undefined ? {} : { stage }),
+      path: relative,
+      rows: samples,
+      sha256: samples_sha256,
+      protocol,
+      protocol_parts,
+    });
+    return { ok: true, value, spans: evaluated.spans };
+  } catch (error) {
+    return failed(storageFailure(error, "evaluate"), evaluated.spans);
+  }
+}

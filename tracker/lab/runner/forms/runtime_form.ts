@@ -1,0 +1,114 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Artifact, Failure, Outcome, Runtime, Span } from "../../../../core/mod.ts";
+import { storageFailure } from "../../../ground/storage/storage_error.ts";
+import { formKey } from "./form_key.ts";
+import type { SpeedInput } from "../speed_input.ts";
+import { namedRuntime } from "../source_closure.ts";
+import { failed } from "../stage_runner.ts";
+
+/** What the runtime loads of an artifact and of its baseline; null: the checkpoint itself. */
+export interface MadeForms {
+  readonly form_dir: string | null;
+  readonly baseline_form_dir: string | null;
+}
+
+/** A stage's failure on its way through the cache, which keeps nothing of what failed. */
+class StageFailed extends Error {
+  constructor(readonly failure: Failure) {
+    super(failure.message);
+  }
+}
+
+/** The outcome of an error that a form's making threw: the stage's own, or the disk's. */
+export function formFailure(error: unknown, stage: string, spans: readonly Span[]) {
+  return failed(error instanceof StageFailed ? error.failure : storageFailure(error, stage), spans);
+}
+
+/** Which runtime makes a form, and where the seconds are noted that it takes. */
+interface Making {
+  readonly runtime: Runtime;
+  readonly spans: Span[];
+}
+
+/** Fills an empty directory with an artifact's form. */
+async function fill(
+  input: SpeedInput,
+  { location }: Artifact,
+  { runtime, spans }: Making,
+  { output_dir, exact }: { output_dir: string; exact: boolean },
+): Promise<void> {
+  const made = await input.runner(input.trial_id, {
+    stage: "make_form",
+    ...namedRuntime(runtime),
+    artifact_dir: location,
+    output_dir,
+    exact,
+  }, runtime.form?.environment ?? runtime.needs.environment);
+  spans.push(...made.spans);
+  if (!made.ok) throw new StageFailed(made.failure);
+}
+
+/** A form that is kept for whoever shares it. */
+async function kept(input: SpeedInput, artifact: Artifact, making: Making): Promise<string> {
+  const { caches, environmentHash } = input.workshop;
+  const key = await formKey(making.runtime, artifact, environmentHash);
+  const { directory } = await caches.cached(
+    "forms",
+    key,
+    (output_dir) => fill(input, artifact, making, { output_dir, exact: false }),
+  );
+  return directory;
+}
+
+/** A form that lies in `scratch` under a name. */
+async function passing(
+  input: SpeedInput,
+  making: Making,
+  scratch: string,
+  exact: boolean,
+): Promise<string> {
+  const output_dir = join(scratch, exact ? "exact" : "form");
+  await mkdir(output_dir);
+  await fill(input, input.artifact, making, { output_dir, exact });
+  return output_dir;
+}
+
+/** Both forms; a trial's own is not kept, where no other artifact shares it. */
+async function formsOf(input: SpeedInput, making: Making, scratch: string): Promise<MadeForms> {
+  const { artifact, baseline } = input;
+  const baseline_form_dir = baseline === null ? null : await kept(input, baseline, making);
+  const alone = baseline !== null && making.runtime.form?.shared === "artifact";
+  const form_dir = alone
+    ? await passing(input, making, scratch, false)
+    : await kept(input, artifact, making);
+  return { form_dir, baseline_form_dir };
+}
+
+/** Makes what the study's runtime loads. `scratch`: an empty directory that lives as long. */
+export async function makeForms(input: SpeedInput, scratch: string): Promise<Outcome<MadeForms>> {
+  const runtime = input.workshop.registry.runtime(input.study.spec.runtime);
+  const spans: Span[] = [];
+  if (runtime.form === null) {
+    return { ok: true, value: { form_dir: null, baseline_form_dir: null }, spans };
+  }
+  try {
+    return { ok: true, value: await formsOf(input, { runtime, spans }, scratch), spans };
+  } catch (error) {
+    return formFailure(error, "make_form", spans);
+  }
+}
+
+/**
+ * The artifact's form with every weight in float32, for the proof: a form that holds no weights is
+ * that already.
+ */
+export async function exactForm(
+  input: SpeedInput,
+  form_dir: string,
+  { scratch, spans }: { scratch: string; spans: Span[] },
+): Promise<string> {
+  const runtime = input.workshop.registry.runtime(input.study.spec.runtime);
+  if (runtime.form?.shared === "architecture") return form_dir;
+  return await passing(input, { runtime, spans }, scratch, true);
+}

@@ -1,0 +1,167 @@
+import { createHash } from "node:crypto";
+import { createReadStream, existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import {
+  type Artifact,
+  type Facts,
+  type Failure,
+  ModelFacts,
+  type StudyRequest,
+  UsageError,
+} from "../../../core/mod.ts";
+import { inspectDataset } from "../data/inspect_dataset.ts";
+import { servedArtifact, servedFacts } from "./served_facts.ts";
+import { packageSource } from "./source_closure.ts";
+import type { StageRunner } from "./stage_runner.ts";
+import type { Tools } from "./workshop.ts";
+
+/** Names have five digits, directories of models fewer files. */
+const MOST_PARTS = 10_000;
+
+/** What a study starts from: facts, and the uncompressed model as an artifact. */
+export interface Start {
+  readonly facts: Facts;
+  readonly baseline: Artifact;
+  /** The smaller model that the user named; null: none. */
+  readonly student: Artifact | null;
+}
+
+/** The files of a model that llama.cpp split, by its rule of names; the path itself of a whole one. */
+function partsOf(path: string): string[] {
+  const named = /^(.*)-\d{5}-of-(\d{5})\.gguf$/.exec(path);
+  if (named === null) return [path];
+  const [, stem, count = ""] = named;
+  return Array.from(
+    { length: Math.min(Number(count), MOST_PARTS) },
+    (_, index) => `${stem}-${String(index + 1).padStart(5, "0")}-of-${count}.gguf`,
+  );
+}
+
+async function contentHash(paths: readonly string[]): Promise<string> {
+  const hash = createHash("sha256");
+  for (const path of paths) for await (const chunk of createReadStream(path)) hash.update(chunk);
+  return hash.digest("hex");
+}
+
+/** What converted weights depend on; null where a model is used where it lies. */
+export async function conversionKey(
+  name: string,
+  ggufOfDemo: string | undefined,
+): Promise<string | null> {
+  const source = () => packageSource("models", "checkpoint", "stages/import_model.py");
+  if (name === "tiny") return createHash("sha256").update(`tiny ${await source()}`).digest("hex");
+  const gguf = name === "demo" ? ggufOfDemo : name.endsWith(".gguf") ? resolve(name) : undefined;
+  if (gguf === undefined) return null;
+  const parts = partsOf(gguf);
+  if (parts.some((part) => !existsSync(part))) return null; // refused where it is read
+  const content = await contentHash(parts);
+  return createHash("sha256").update(`${content} ${await source()}`).digest("hex");
+}
+
+/** A path as Python needs it: absolute where the user named something on this disk, or meant to. */
+function modelName(model_name: string): string {
+  const meant = /^\.{1,2}\/|\.gguf$/.test(model_name);
+  return meant || existsSync(model_name) ? resolve(model_name) : model_name;
+}
+
+/** The user's mistake that a stage found, with what to do. */
+function refused({ message, hint }: Failure): UsageError {
+  const end = /[.?]$/.test(message) ? "" : ".";
+  return new UsageError(hint === null ? message : `${message}${end} ${hint}`);
+}
+
+/** A model as the user named it, and the one whose tokenizer it must have. */
+type NamedModel = Pick<StudyRequest, "model_name" | "trust_remote_code"> & {
+  readonly tokenizer_dir?: string;
+};
+
+async function runImport(
+  runner: StageRunner,
+  { model_name, trust_remote_code, tokenizer_dir }: NamedModel,
+  output_dir: string,
+): Promise<ModelFacts> {
+  const imported = await runner("setup", {
+    stage: "import_model",
+    model_name: modelName(model_name),
+    output_dir,
+    trust_remote_code,
+    ...(tokenizer_dir === undefined ? {} : { tokenizer_dir }),
+  }, "default");
+  if (imported.ok) return imported.value;
+  throw refused(imported.failure);
+}
+
+/** Reads the model: converted once and cached, or used where it lies. */
+async function importModel(
+  workshop: Tools,
+  runner: StageRunner,
+  request: NamedModel,
+  ggufOfDemo: string | undefined,
+): Promise<ModelFacts> {
+  const key = await conversionKey(request.model_name, ggufOfDemo);
+  if (key === null) {
+    const unused = join(workshop.home.cache, "imports");
+    await mkdir(unused, { recursive: true });
+    return await runImport(runner, request, join(unused, "unused"));
+  }
+  const { directory: folder } = await workshop.caches.cached("models", key, async (temporary) => {
+    const weights = join(temporary, "model");
+    await mkdir(weights);
+    const facts = await runImport(runner, request, weights);
+    await writeFile(join(temporary, "facts.json"), JSON.stringify(facts));
+  });
+  const facts = ModelFacts.parse(JSON.parse(await readFile(join(folder, "facts.json"), "utf8")));
+  return { ...facts, path: join(folder, "model") };
+}
+
+/** Inspects model, machine and dataset, in this order of what a user gets wrong most often. */
+export async function gatherFacts(
+  workshop: Tools,
+  runner: StageRunner,
+  request: StudyRequest,
+  ggufOfDemo: string | undefined,
+): Promise<Start> {
+  const dataset = await inspectDataset(request.dataset);
+  const device = await runner("setup", {
+    stage: "inspect_device",
+    disk_path: workshop.home.root,
+    country: request.country ?? null,
+  }, "default");
+  if (!device.ok) throw refused(device.failure);
+  const endpoint = request.evaluation?.endpoint;
+  if (endpoint !== undefined) {
+    const model = servedFacts(request.model_name, endpoint);
+    const baseline = servedArtifact(endpoint, workshop.timestamp());
+    return { facts: { model, device: device.value, dataset }, baseline, student: null };
+  }
+  const model = await importModel(workshop, runner, request, ggufOfDemo);
+  const facts: Facts = { model, device: device.value, dataset };
+  const baseline = await adopted(workshop, model);
+  const { student: model_name, trust_remote_code } = request;
+  if (model_name === undefined) return { facts, baseline, student: null };
+  const named = { model_name, trust_remote_code, tokenizer_dir: model.path };
+  const student = await importModel(workshop, runner, named, ggufOfDemo);
+  if (student.parameters >= model.parameters) {
+    throw new UsageError(
+      `Cannot take ${model_name} as the student: it has ${student.parameters} parameters, the ` +
+        `model ${model.parameters}; name a smaller one`,
+    );
+  }
+  return { facts: { ...facts, student }, baseline, student: await adopted(workshop, student) };
+}
+
+/** A model that lies ready as an artifact without a parent. */
+function adopted(workshop: Tools, model: ModelFacts): Promise<Artifact> {
+  return workshop.artifacts.adopt(model.path, {
+    action_key: createHash("sha256").update(`import ${model.path}`).digest("hex"),
+    parent_id: null,
+    action: null,
+    formula_bytes: model.fp16_bytes,
+    weight_bits: null,
+    activation_bits: null,
+    model,
+    verification: null,
+    created_at: workshop.timestamp(),
+  });
+}

@@ -1,0 +1,44 @@
+import type {
+  CarbonIntensity,
+  CpuPower,
+  DataKind,
+  ModelFacts,
+  SampleSelection,
+  Spec,
+  StudyRequest,
+  StudyWindows,
+  WireTask,
+} from "../../../core/mod.ts";
+import type { PreparedWindows } from "./study_windows.ts";
+
+/** The samples of one rung. */
+export interface PreparedRung {
+  readonly fidelity: string;
+  readonly selections: readonly SampleSelection[];
+}
+
+/** What a study has ready before its first trial. */
+export interface PreparedStudy {
+  readonly study_id: string;
+  readonly spec: Spec;
+  /** The uncompressed model's. */
+  readonly model: ModelFacts;
+  readonly tasks: readonly WireTask[];
+  /** The samples of each rung, cheapest first; every rung holds those of the one before it. */
+  readonly rungs: readonly PreparedRung[];
+  /** The text that methods work on; null: none was made of that kind. */
+  readonly windows: Readonly<Record<DataKind, PreparedWindows | null>>;
+  /** How much of it there is; knobs take no more. */
+  readonly counts: StudyWindows;
+  readonly seed: number;
+  /** What energy is estimated and CO2 reckoned with; null where an old study does not say. */
+  readonly device: "cpu" | "cuda";
+  readonly cpu_power: CpuPower | null;
+  readonly carbon_intensity: CarbonIntensity | null;
+  /** Of each answer that the store keeps. */
+  readonly answer_chars: number;
+  /** The user lets programs that a model writes run without a sandbox. */
+  readonly allow_unsafe_code: boolean;
+  /** Given where nothing is compressed. */
+  readonly evaluation?: StudyRequest["evaluation"];
+}

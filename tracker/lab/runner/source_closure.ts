@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import type { Runtime } from "../../../core/mod.ts";
+import { PROJECT_ROOT } from "../../ground/home.ts";
+
+const PACKAGE = join(PROJECT_ROOT, "python-backends", "pare_backends");
+const STAGES = join(PACKAGE, "stages");
+
+async function pythonFiles(path: string): Promise<string[]> {
+  const entries = await readdir(path, { withFileTypes: true });
+  const found = await Promise.all(entries.map((entry) => {
+    const inner = join(path, entry.name);
+    if (entry.isDirectory() && entry.name !== "__pycache__") return pythonFiles(inner);
+    return Promise.resolve(entry.isFile() && /\.(py|jsonl)$/.test(entry.name) ? [inner] : []);
+  }));
+  return found.flat().sort();
+}
+
+/** sha256 over the names and contents of Python files: what a cached result was made by. */
+async function hashFiles(files: readonly string[], root: string): Promise<string> {
+  const hash = createHash("sha256");
+  for (const file of files) {
+    hash.update(relative(root, file)).update("\0").update(await readFile(file)).update("\0");
+  }
+  return hash.digest("hex");
+}
+
+const IMPORTS =
+  /^[ \t]*(?:from[ \t]+(pare_backends[\w.]*)[ \t]+import[ \t]*(?:\(([^)]*)\)|([^\n#]*))|import[ \t]+(pare_backends[\w.]*))/gm;
+
+/** Modules of the package that a Python source names; what is no module of it is left out later. */
+function namedModules(source: string): string[] {
+  return [...source.matchAll(IMPORTS)].flatMap(([, from, inside, line, plain]) => {
+    if (from === undefined) return plain === undefined ? [] : [plain];
+    const names = (inside ?? line ?? "").split(",").map((name) => name.trim().split(/\s/)[0] ?? "");
+    return [from, ...names.map((name) => `${from}.${name}`)];
+  });
+}
+
+/** The files of the package that these ones import, themselves included, in the order of names. */
+export async function importClosure(
+  files: readonly string[],
+  root: string = PACKAGE,
+): Promise<string[]> {
+  const found = new Set<string>();
+  const open = [...files];
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (found.has(file)) continue;
+    const source = await readFile(file, "utf8").catch(() => null);
+    if (source === null) continue; // a name of a module, not a module
+    found.add(file);
+    for (const module of namedModules(source)) {
+      const path = join(root, ...module.split(".").slice(1));
+      open.push(`${path}.py`, join(path, "__init__.py"));
+    }
+  }
+  return [...found].sort();
+}
+
+/** The source that an action's result depends on: the method's file, the stage, all they import. */
+export async function methodSource(
+  agent: string,
+  method: string,
+  pythonPath: string | null,
+): Promise<string> {
+  const own = pythonPath ?? join(PACKAGE, agent, `${method}.py`);
+  return await hashFiles(await importClosure([join(STAGES, "apply.py"), own]), PACKAGE);
+}
+
+/** The source that a stage's result depends on: its file, such as `evaluate.py`, and its imports. */
+export async function stageSource(file: string): Promise<string> {
+  return await hashFiles(await importClosure([join(STAGES, file)]), PACKAGE);
+}
+
+/** The folder of a runtime's Python half. */
+export function runtimeFolder({ name, python_dir }: Pick<Runtime, "name" | "python_dir">): string {
+  return python_dir ?? join(PACKAGE, "runtimes", name.replaceAll(".", "_"));
+}
+
+/** The source that a runtime's form depends on: its `make.py` and its imports; of a third party all. */
+export async function formSource(runtime: Pick<Runtime, "name" | "python_dir">): Promise<string> {
+  const folder = runtimeFolder(runtime);
+  const own = runtime.python_dir === undefined
+    ? [join(folder, "make.py")]
+    : await pythonFiles(folder);
+  return await hashFiles(await importClosure(own), PACKAGE);
+}
+
+/** The fields of a stage's request that name a runtime. */
+export function namedRuntime({ name, python_dir }: Runtime) {
+  return { runtime: name, ...(python_dir === undefined ? {} : { runtime_dir: python_dir }) };
+}
+
+/** The source of a whole folder or file of the package, such as `models`. */
+export async function packageSource(...names: string[]): Promise<string> {
+  const files = await Promise.all(
+    names.map((name) =>
+      name.endsWith(".py")
+        ? Promise.resolve([join(PACKAGE, name)])
+        : pythonFiles(join(PACKAGE, name))
+    ),
+  );
+  return await hashFiles(files.flat(), PACKAGE);
+}

@@ -1,0 +1,229 @@
+import type {
+  Failure,
+  JournalRecord,
+  Outcome,
+  Span,
+  StageName,
+  StageRequest,
+  StageResult,
+  StudyEvent,
+  WorkerEvent,
+} from "../../../core/mod.ts";
+import type { BackendClient } from "../../../python-backends/client.ts";
+import { STALL_MS } from "../../../python-backends/worker/exchange.ts";
+import type { ResourceSample } from "../../../python-backends/worker/resource_monitor.ts";
+import type { RunKey } from "../../store/points/gather.ts";
+import type { Run } from "../../store/points/points.ts";
+import type { StudyMeter } from "./energy_meter.ts";
+import type { KeepLog } from "./keep_log.ts";
+import { keepPoints } from "./keep_points.ts";
+
+type Alert = Extract<JournalRecord, { type: "alert" }>;
+
+/** Runs a stage for a trial, shows its progress and keeps its resource samples and alerts. */
+export interface StageRunner {
+  <R extends StageRequest>(
+    trialId: string,
+    request: R,
+    environment: string,
+    /** Number of the action that the stage applies, from 0. */
+    stage?: number,
+    /** Is given every warning beside the journal. */
+    heard?: (warning: Warning) => void,
+  ): Promise<Outcome<StageResult<R["stage"]>>>;
+  /** Records and shows again what a stage warned of whose result was taken over; absent: nobody hears. */
+  tellAgain?(trialId: string, warnings: readonly Warning[], outcome: string): Promise<void>;
+}
+
+/** What a worker warned of. */
+export type Warning = Pick<Alert, "condition" | "evidence">;
+
+export interface StageRunnerOptions {
+  readonly client: BackendClient;
+  readonly study_id: string;
+  readonly signal: AbortSignal;
+  readonly onEvent: (event: StudyEvent) => void;
+  readonly record: (record: JournalRecord) => Promise<void>;
+  readonly keepLog: KeepLog;
+  /** Where an action's points go; absent: they belong to no trial. */
+  readonly openRun?: (key: RunKey) => Pick<Run, "log">;
+  /** The study's, which takes what a GPU uses; absent: nobody counts. */
+  readonly meter?: StudyMeter | undefined;
+  /** Minutes that a worker may be silent; undefined: the client's own. */
+  readonly stall_minutes?: number | undefined;
+  /** ISO 8601. */
+  readonly timestamp: () => string;
+}
+
+/** Stages whose resource samples are kept: those of a trial, not of the set-up. */
+const SAMPLED: ReadonlySet<StageName> = new Set(["apply", "verify", "evaluate", "speed"]);
+
+/** Stages before a study is opened, of its search and beside it: they belong to no trial. */
+const SET_UP: ReadonlySet<StageName> = new Set([
+  "inspect_device",
+  "import_model",
+  "describe",
+  "find_tasks",
+  "suggest",
+  "prepare_data",
+  "sensitivity",
+  "read_scores",
+  "mix",
+  "push_model",
+]);
+
+/** Stages that the loop announces itself, with more to say. */
+const TOLD_BY_THE_LOOP: ReadonlySet<StageName> = new Set(["apply", "evaluate", "speed"]);
+
+/** At most so many samples a stage reach the journal: every one at first, then every second … */
+const SAMPLES_A_STAGE = 40;
+
+function resourceRecord(
+  options: StageRunnerOptions,
+  trialId: string,
+  stage: StageName,
+  sample: ResourceSample,
+): JournalRecord {
+  return {
+    type: "resources",
+    at: options.timestamp(),
+    study_id: options.study_id,
+    trial_id: trialId,
+    seconds: sample.seconds,
+    stage,
+    rss_bytes: sample.rss_bytes,
+    cpu_utilisation: sample.cpu_cores,
+    free_memory_bytes: sample.available_bytes,
+    gpu_memory_bytes: sample.gpu?.used_bytes ?? null,
+    gpu_utilisation: sample.gpu?.utilisation ?? null,
+    power_watts: sample.gpu?.power_w ?? null,
+  };
+}
+
+/** What became of the work that a worker warned of. */
+function becameOf(stage: StageName, outcome: Outcome<unknown>): string {
+  return outcome.ok ? `${stage} went on to its end` : `${stage} ended: ${outcome.failure.kind}`;
+}
+
+/** Where nobody says it, a server has time for one whole answer. */
+function stallMsOf(
+  { stall_minutes }: StageRunnerOptions,
+  request: StageRequest,
+): number | undefined {
+  if (stall_minutes !== undefined) return stall_minutes * 60_000;
+  if (request.stage !== "evaluate") return undefined;
+  const servers = [request.endpoint, request.judge].filter((one) => one !== undefined);
+  return Math.max(STALL_MS, ...servers.map(({ timeout_seconds }) => timeout_seconds * 1500));
+}
+
+async function recordLog(
+  options: StageRunnerOptions,
+  trial_id: string,
+  stage: StageName,
+  path: string,
+): Promise<void> {
+  const { study_id, timestamp } = options;
+  const kept = await options.keepLog(trial_id, stage, path);
+  if (kept === null || SET_UP.has(stage)) return;
+  await options.record({
+    type: "log_written",
+    at: timestamp(),
+    study_id,
+    trial_id,
+    stage,
+    ...kept,
+  });
+}
+
+/** Keeps a series short without losing its ends: drops every second one when it is full. */
+function thinned<T>(): { add(item: T): void; items: T[] } {
+  const items: T[] = [];
+  let every = 1;
+  let seen = 0;
+  return {
+    items,
+    add(item) {
+      if (seen++ % every !== 0) return;
+      items.push(item);
+      if (items.length < SAMPLES_A_STAGE) return;
+      for (let index = items.length - 1; index > 0; index -= 2) items.splice(index, 1);
+      every *= 2;
+    },
+  };
+}
+
+/** Makes the runner of a study. */
+export function createStageRunner(options: StageRunnerOptions): StageRunner {
+  const { client, signal, onEvent, record } = options;
+  const alertOf = (trial_id: string, { condition, evidence }: Warning) => ({
+    ...{ type: "alert" as const, at: options.timestamp(), study_id: options.study_id, trial_id },
+    ...{ condition, evidence, action: "recorded" },
+  });
+  const tell = async (alerts: readonly Omit<Alert, "outcome">[], outcome: string) => {
+    for (const alert of alerts) {
+      const told = { ...alert, outcome };
+      await record(told);
+      onEvent({ event: "record", record: told });
+    }
+  };
+  const run: StageRunner = async (trialId, request, environment, stage, heard) => {
+    if (!TOLD_BY_THE_LOOP.has(request.stage)) {
+      const named = "runtime" in request ? request.runtime : null;
+      const detail = typeof named === "string" ? named : environment;
+      onEvent({ event: "phase", trial_id: trialId, phase: request.stage, detail });
+    }
+    const samples = thinned<ResourceSample>();
+    const alerts: Omit<Alert, "outcome">[] = [];
+    const opened = stage === undefined
+      ? undefined
+      : options.openRun?.({ study_id: options.study_id, trial_id: trialId, stage });
+    const points = opened === undefined ? null : keepPoints(opened);
+    const warn = (condition: string, evidence: string) => {
+      alerts.push(alertOf(trialId, { condition, evidence }));
+      heard?.({ condition, evidence });
+    };
+    let log: string | null = null;
+    const take = (event: WorkerEvent) => {
+      if (event.event === "progress") {
+        const { label, done, total, unit } = event;
+        onEvent({ event: "progress", trial_id: trialId, label, done, total, unit });
+      } else if (event.event === "waiting") {
+        onEvent({ ...event, trial_id: trialId });
+      } else if (event.event === "alert") {
+        warn(event.condition, event.evidence);
+      } else if (event.event === "points") points?.take(event);
+    };
+    const outcome = await client.run(request, {
+      environment,
+      signal,
+      stallMs: stallMsOf(options, request),
+      onEvent: take,
+      onSample(sample) {
+        samples.add(sample);
+        options.meter?.sampled(sample);
+      },
+      onLog: (path: string) => {
+        log = path;
+      },
+    });
+    const missing = await points?.done() ?? null;
+    if (missing !== null) warn("points", missing);
+    if (SAMPLED.has(request.stage)) {
+      for (const sample of samples.items) {
+        await record(resourceRecord(options, trialId, request.stage, sample));
+      }
+    }
+    await tell(alerts, becameOf(request.stage, outcome));
+    if (log !== null) await recordLog(options, trialId, request.stage, log);
+    return outcome;
+  };
+  return Object.assign(run, {
+    tellAgain: (trialId: string, warnings: readonly Warning[], outcome: string) =>
+      tell(warnings.map((one) => alertOf(trialId, one)), outcome),
+  });
+}
+
+/** A failure with the spans that were spent on it. */
+export function failed(failure: Failure, spans: readonly Span[]): Outcome<never> {
+  return { ok: false, failure, spans: [...spans] };
+}

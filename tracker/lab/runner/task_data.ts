@@ -1,0 +1,63 @@
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  type Spec,
+  type StudyRequest,
+  type Task,
+  UsageError,
+  type WireTask,
+  wireTask,
+} from "../../../core/mod.ts";
+
+/** Where a task's data lie on this machine; null: lm-eval fetches or caches them itself. */
+export function dataPath(task: Task, request: StudyRequest): string | null {
+  if (task.shipped) return task.data_file === null ? null : fileURLToPath(task.data_file);
+  if (task.datasets.some((name) => name.startsWith("custom_"))) return resolve(request.dataset);
+  if (request.data_dir === undefined || task.data_file === null) return null;
+  // The folder of a benchmark that is no plugin was looked for when it was found.
+  if ((task.origin ?? "plugin") !== "plugin") return null;
+  return resolve(request.data_dir, task.data_file);
+}
+
+/** The tasks whose data file cannot be one, each with its sentence. */
+export function withoutData(
+  tasks: readonly Task[],
+  request: StudyRequest,
+): Spec["missing_tasks"] {
+  return tasks.flatMap((task) => {
+    const path = dataPath(task, request);
+    if (path === null) return [];
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isFile() === true) return [];
+    const how = found === undefined ? "is not there" : "is no file";
+    const must = task.shipped
+      ? ""
+      : `--data-dir (data_dir of a document) must hold ${task.data_file}, and `;
+    const reason = `Cannot read the data of ${task.name}: ${must}${path} ${how}`;
+    return [{ task: task.name, reason }];
+  });
+}
+
+/** The study's tasks as the Python evaluator takes them. */
+export function wireTasks(spec: Spec, tasks: readonly Task[], request: StudyRequest): WireTask[] {
+  return spec.tasks.map((plan) => {
+    const task = tasks.find((one) => one.name === plan.task);
+    if (task === undefined) throw new UsageError(`Cannot find task ${plan.task} of this study`);
+    const wire = wireTask(task, dataPath(task, request));
+    return task.runs_code === true ? drawn(wire, request) : wire;
+  });
+}
+
+/** A task whose answers are drawn: how many a problem, and by which seed. */
+function drawn(task: WireTask, { samples_per_problem, seed }: StudyRequest): WireTask {
+  const { repeats, generation_kwargs, ...definition } = task.definition ?? {};
+  return {
+    ...task,
+    definition: {
+      ...definition,
+      repeats: samples_per_problem ?? repeats,
+      generation_kwargs: { ...Object(generation_kwargs), seed },
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { type StrategyRule, StrategyRules, UsageError } from "../../../core/mod.ts";
+import { PROJECT_ROOT } from "../../ground/home.ts";
+
+/**
+ * What a study tries first in which case, where nobody says otherwise: what it is short of, then what
+ * kind of dataset and of model it has. Each file is a list, and so are all of them one after another.
+ */
+export const SHIPPED_RULES = ["rules", "dataset_profiles", "model_profiles"]
+  .map((name) => join(PROJECT_ROOT, "plugins", "search", `${name}.yaml`));
+
+export function shippedRules(): StrategyRule[] {
+  return StrategyRules.parse(SHIPPED_RULES.flatMap((path) => readRules(path)));
+}
+
+/** The files as one document, their comments with them. */
+export function shippedText(): string {
+  return SHIPPED_RULES.map((path) => readFileSync(path, "utf8").trimEnd()).join("\n\n");
+}
+
+/** What a file of rules holds, YAML or JSON; an empty one holds none. Whoever takes it checks it. */
+export function readRules(path: string): unknown {
+  try {
+    return parse(readFileSync(path, "utf8")) ?? [];
+  } catch (error) {
+    const [said] = (error instanceof Error ? error.message : String(error)).split("\n");
+    throw new UsageError(`Cannot read the rules ${path}: ${said}`);
+  }
+}
