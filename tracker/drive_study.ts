@@ -11,15 +11,20 @@ import {
   type Trial,
   UsageError,
 } from "../core/mod.ts";
-import { type EpisodeCard, episodeCard, type TrialCard, trialCardOf } from "./notebook/cards.ts";
-import { liveStudy } from "./notebook/live_study.ts";
+import {
+  type EpisodeCard,
+  episodeCard,
+  type TrialCard,
+  trialCardOf,
+} from "./show/notebook/cards.ts";
+import { liveStudy } from "./show/notebook/live_study.ts";
 import type { Mixed, MixOptions } from "./mix/study_mix.ts";
 import type { LayerSensitivity, SensitivityOptions } from "./sensitivity/study_sensitivity.ts";
 import type { StudyCompany } from "./start_study.ts";
 import type { LabStudyByHand } from "./study_by_hand.ts";
-import { silentAsk } from "./terminal/ask.ts";
+import { silentAsk } from "./show/terminal/ask.ts";
 import { type Broadcast, kernelBroadcast } from "./ground/terminal/kernel.ts";
-import type { StudyView } from "./view/study_view.ts";
+import type { StudyView } from "./show/view/study_view.ts";
 
 /** What a study may be told when it is driven. */
 export interface RunStudyOptions {

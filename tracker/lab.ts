@@ -12,24 +12,24 @@ import { checkHome, findHome, type Home } from "./ground/home.ts";
 import { type LabMirror, openLabMirror } from "./mlflow/lab_mirror.ts";
 import { type LabStore, openLabStore } from "./lab/lab_store.ts";
 import { newFolders } from "./lab/new_folders.ts";
-import { type Comparison, comparisonRows, studyRows } from "./notebook/comparison.ts";
+import { type Comparison, comparisonRows, studyRows } from "./show/notebook/comparison.ts";
 import {
   type ShownStudies,
   showStudies,
   type StudiesReportOptions,
-} from "./notebook/show_studies.ts";
-import { forCells } from "./notebook/cell_mistakes.ts";
-import { labsAgain, sessionsAgain } from "./notebook/run_again.ts";
-import type { Rows } from "./notebook/trial_tables.ts";
+} from "./show/notebook/show_studies.ts";
+import { forCells } from "./show/notebook/cell_mistakes.ts";
+import { labsAgain, sessionsAgain } from "./show/notebook/run_again.ts";
+import type { Rows } from "./show/notebook/trial_tables.ts";
 import { takeNote, writeNote } from "./store/take_note.ts";
 import type { Store, StudySummary } from "./store/store.ts";
 import { keepKernelAlive, stoppedBy } from "./ground/terminal/interrupt.ts";
 import { kernelBroadcast } from "./ground/terminal/kernel.ts";
-import { type Comparand, compareAny, idOf } from "./view/compare_any.ts";
-import { type SqlRows, sqlRows } from "./notebook/sql_rows.ts";
+import { type Comparand, compareAny, idOf } from "./show/view/compare_any.ts";
+import { type SqlRows, sqlRows } from "./show/notebook/sql_rows.ts";
 import type { Value } from "./store/query/result.ts";
 import { type StudySession, viewStudy } from "./study_session.ts";
-import type { StudyView } from "./view/study_view.ts";
+import type { StudyView } from "./show/view/study_view.ts";
 import { type Opened, setUp, type SetUpOptions } from "./set_up_study.ts";
 
 /** What may stand in `${}` of a query. */

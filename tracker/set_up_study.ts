@@ -29,7 +29,7 @@ import { budgetRefusal } from "./lab/runner/energy_meter.ts";
 import { gatherFacts } from "./lab/runner/gather_facts.ts";
 import { createStageRunner, type StageRunner } from "./lab/runner/stage_runner.ts";
 import { makeEnvironments, neededEnvironments } from "./lab/runner/study_environments.ts";
-import { tellEnvironment } from "./terminal/tell_environment.ts";
+import { tellEnvironment } from "./show/terminal/tell_environment.ts";
 import { studySamplers } from "./lab/search/study_samplers.ts";
 import { type LabMirror } from "./mlflow/lab_mirror.ts";
 import { type LabStore } from "./lab/lab_store.ts";

@@ -24,10 +24,10 @@ import {
   studyMedia,
   type TrialCard,
   trialCard,
-} from "./notebook/cards.ts";
-import { type Displayed, displayed } from "./notebook/display.ts";
-import { rowsMedia } from "./notebook/table.ts";
-import { frontOfView, type Rows, trialsOf } from "./notebook/trial_tables.ts";
+} from "./show/notebook/cards.ts";
+import { type Displayed, displayed } from "./show/notebook/display.ts";
+import { rowsMedia } from "./show/notebook/table.ts";
+import { frontOfView, type Rows, trialsOf } from "./show/notebook/trial_tables.ts";
 import { driveStages } from "./stages/drive_stages.ts";
 import {
   type SessionInput,
@@ -46,9 +46,9 @@ import {
   type SensitivityOptions,
   studySensitivity,
 } from "./sensitivity/study_sensitivity.ts";
-import { buildView } from "./view/build_view.ts";
-import type { StudyView } from "./view/study_view.ts";
-import type { TrialFigures } from "./view/trial_figures.ts";
+import { buildView } from "./show/view/build_view.ts";
+import type { StudyView } from "./show/view/study_view.ts";
+import type { TrialFigures } from "./show/view/trial_figures.ts";
 
 /**
  * One study: inspected, its spec inferred, ready to run or to go on. In a notebook it shows itself as

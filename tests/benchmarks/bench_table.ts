@@ -1,4 +1,4 @@
-import { textTable } from "../../tracker/terminal/table.ts";
+import { textTable } from "../../tracker/show/terminal/table.ts";
 
 /** One measured thing beside its peer. */
 export interface BenchRow {

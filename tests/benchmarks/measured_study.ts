@@ -8,8 +8,8 @@ import { findHome, type Home } from "../../tracker/ground/home.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
 import { METHODS } from "./bare_methods.ts";
 import { benchmarkHome } from "./benchmark_home.ts";
-import { buildView } from "../../tracker/view/build_view.ts";
-import type { StudyView } from "../../tracker/view/study_view.ts";
+import { buildView } from "../../tracker/show/view/build_view.ts";
+import type { StudyView } from "../../tracker/show/view/study_view.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

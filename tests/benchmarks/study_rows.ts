@@ -1,7 +1,7 @@
 import { type Trial, trialName } from "../../core/mod.ts";
-import { textTable } from "../../tracker/terminal/table.ts";
-import { recipeText } from "../../tracker/view/trial_rows.ts";
-import type { StudyView } from "../../tracker/view/study_view.ts";
+import { textTable } from "../../tracker/show/terminal/table.ts";
+import { recipeText } from "../../tracker/show/view/trial_rows.ts";
+import type { StudyView } from "../../tracker/show/view/study_view.ts";
 import type { BareResult } from "./bare_request.ts";
 import type { BenchRow } from "./bench_table.ts";
 import type { MeasuredStudy } from "./measured_study.ts";

@@ -5,7 +5,7 @@ import { homedir, hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { PROJECT_ROOT } from "../../tracker/ground/home.ts";
-import { svgToPng } from "../../tracker/plots/svg_to_png.ts";
+import { svgToPng } from "../../tracker/show/plots/svg_to_png.ts";
 import { type Cell, textOf } from "../fixtures/notebook_run.ts";
 import { EXAMPLES, withoutPlaces } from "./make_examples.ts";
 

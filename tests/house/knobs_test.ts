@@ -20,7 +20,7 @@ const KNOWN: Record<string, readonly string[]> = {
   "core/strategies/embedding_actions.ts": ["bits"],
   "tracker/commands/evaluation_output.ts": ["bits"],
   "tracker/commands/run.ts": ["bits"],
-  "tracker/reports/provenance_blocks.ts": ["bits"],
+  "tracker/show/reports/provenance_blocks.ts": ["bits"],
   "tracker/lab/runner/forms/prove_form.ts": ["bits"],
 };
 

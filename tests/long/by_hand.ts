@@ -10,8 +10,8 @@ import {
   type StudySession,
 } from "../../tracker/mod.ts";
 import { UsageError } from "../../core/mod.ts";
-import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
-import { reportBlocks } from "../../tracker/reports_of_study.ts";
+import { renderMarkdown } from "../../tracker/show/reports/render_markdown.ts";
+import { reportBlocks } from "../../tracker/show/reports_of_study.ts";
 
 const NAME = "by-hand";
 const rtn = (params: Record<string, number | string>) => ({

@@ -6,7 +6,7 @@ import { createBackendClient } from "../../python-backends/client.ts";
 import { pinsHash } from "../../python-backends/environments/environment_pins.ts";
 import { usedHash } from "../../python-backends/environments/environments.ts";
 import { openLab, silentAsk } from "../../tracker/mod.ts";
-import { runAgainBlocks } from "../../tracker/reports/provenance_blocks.ts";
+import { runAgainBlocks } from "../../tracker/show/reports/provenance_blocks.ts";
 import {
   plainPython,
   shareDefaultEnvironment,

@@ -1,11 +1,11 @@
 /** What the bandit believes: in SQL, in the report and as a figure. */
 import assert from "node:assert/strict";
 import bandit from "../../plugins/search/bandit.ts";
-import { beliefsPlot } from "../../tracker/plots/beliefs_plot.ts";
-import { reportBlocks } from "../../tracker/reports_of_study.ts";
-import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
+import { beliefsPlot } from "../../tracker/show/plots/beliefs_plot.ts";
+import { reportBlocks } from "../../tracker/show/reports_of_study.ts";
+import { renderMarkdown } from "../../tracker/show/reports/render_markdown.ts";
 import { openStore, rebuildDatabase } from "../../tracker/store/store.ts";
-import { buildView } from "../../tracker/view/build_view.ts";
+import { buildView } from "../../tracker/show/view/build_view.ts";
 import { run, world } from "../core/study_world.ts";
 import { contents } from "../fixtures/stores/contents.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

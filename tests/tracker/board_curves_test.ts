@@ -1,7 +1,7 @@
 /** Curves of a training on the board's page of a trial. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { sparkline } from "../../tracker/pages/sparkline.ts";
+import { sparkline } from "../../tracker/show/pages/sparkline.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { testBoard } from "../fixtures/stores/board.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import type { GateDecision, JournalRecord } from "../../core/mod.ts";
 import { openLabStore } from "../../tracker/lab/lab_store.ts";
-import { gateBlocks } from "../../tracker/reports/gate_blocks.ts";
-import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
+import { gateBlocks } from "../../tracker/show/reports/gate_blocks.ts";
+import { renderMarkdown } from "../../tracker/show/reports/render_markdown.ts";
 import { openStore, rebuildDatabase } from "../../tracker/store/store.ts";
-import { endedBy } from "../../tracker/view/ended_by.ts";
+import { endedBy } from "../../tracker/show/view/ended_by.ts";
 import { viewStudy } from "../../tracker/study_session.ts";
 import { contents } from "../fixtures/stores/contents.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

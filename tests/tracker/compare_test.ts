@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { JournalRecord, SampleResult } from "../../core/mod.ts";
-import { besideText, trialsBeside } from "../../tracker/commands/output/beside.ts";
+import { besideText, trialsBeside } from "../../tracker/show/json/beside.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
-import { compareTrials } from "../../tracker/view/compare_trials.ts";
+import { compareTrials } from "../../tracker/show/view/compare_trials.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { AT, measurement, studyOpened, trial } from "../fixtures/stores/records.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { datasetsCommand } from "../../tracker/commands/datasets.ts";
-import { JSON_SHAPES } from "../../tracker/commands/output/json_shapes.ts";
+import { JSON_SHAPES } from "../../tracker/show/json/json_shapes.ts";
 import { discoverPlugins } from "../../tracker/lab/discover.ts";
 
 /** What the command prints. */

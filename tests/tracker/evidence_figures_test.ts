@@ -1,9 +1,9 @@
 /** Figures that a report folds: those that the store has rows for, of its own study alone. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { evidenceFigures } from "../../tracker/view/evidence_figures.ts";
-import { renderHtml } from "../../tracker/reports/render_html.ts";
-import { reportBlocks, writeOutputs } from "../../tracker/reports_of_study.ts";
+import { evidenceFigures } from "../../tracker/show/reports/evidence_figures.ts";
+import { renderHtml } from "../../tracker/show/reports/render_html.ts";
+import { reportBlocks, writeOutputs } from "../../tracker/show/reports_of_study.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { viewStudy } from "../../tracker/study_session.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

@@ -1,11 +1,11 @@
 /** A front that the request names, in SQL, in tables and in the figure. */
 import assert from "node:assert/strict";
-import { trialTable } from "../../tracker/terminal/trial_table.ts";
-import { studyReport } from "../../tracker/reports/study_report.ts";
-import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
-import { plotOf } from "../../tracker/reports_of_study.ts";
+import { trialTable } from "../../tracker/show/terminal/trial_table.ts";
+import { studyReport } from "../../tracker/show/reports/study_report.ts";
+import { renderMarkdown } from "../../tracker/show/reports/render_markdown.ts";
+import { plotOf } from "../../tracker/show/reports_of_study.ts";
 import { openStore } from "../../tracker/store/store.ts";
-import { buildView } from "../../tracker/view/build_view.ts";
+import { buildView } from "../../tracker/show/view/build_view.ts";
 import { run, world } from "../core/study_world.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 

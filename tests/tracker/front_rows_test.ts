@@ -1,11 +1,11 @@
 /** How sure a front is: in SQL, in the journal of before, and in the report. */
 import assert from "node:assert/strict";
 import type { GateDecision, JournalRecord } from "../../core/mod.ts";
-import { hypervolumePlot } from "../../tracker/plots/hypervolume_plot.ts";
-import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
-import { reportBlocks } from "../../tracker/reports_of_study.ts";
+import { hypervolumePlot } from "../../tracker/show/plots/hypervolume_plot.ts";
+import { renderMarkdown } from "../../tracker/show/reports/render_markdown.ts";
+import { reportBlocks } from "../../tracker/show/reports_of_study.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
-import { buildView } from "../../tracker/view/build_view.ts";
+import { buildView } from "../../tracker/show/view/build_view.ts";
 import { run, world } from "../core/study_world.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 

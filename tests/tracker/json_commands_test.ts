@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { main } from "../../tracker/cli.ts";
 import { withoutBars } from "../../tracker/commands/log.ts";
-import { JSON_SHAPES } from "../../tracker/commands/output/json_shapes.ts";
+import { JSON_SHAPES } from "../../tracker/show/json/json_shapes.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { run, world } from "../core/study_world.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

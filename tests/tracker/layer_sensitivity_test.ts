@@ -17,7 +17,7 @@ import {
   sensitivityCommand,
   sensitivityTable,
 } from "../../tracker/sensitivity/sensitivity_command.ts";
-import { layerMix } from "../../tracker/plots/figures/layers.ts";
+import { layerMix } from "../../tracker/show/plots/figures/layers.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

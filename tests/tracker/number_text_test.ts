@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { bytes, duration, number, percent, withError } from "../../tracker/view/number_text.ts";
+import {
+  bytes,
+  duration,
+  number,
+  percent,
+  withError,
+} from "../../tracker/show/view/number_text.ts";
 
 Deno.test("bytes() tells small sizes too", () => {
   const sizes = [0, 999, 1000, 52_340, 99_940, 100_000, 270_880_000, 9.9e9, 1.25e10, null];

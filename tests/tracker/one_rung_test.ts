@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { type JournalRecord, type Measurement, type Trial, trialName } from "../../core/mod.ts";
 import { listTrials } from "../../tracker/board/resources/trials.ts";
-import { answerBlocks, askedBlocks } from "../../tracker/reports/answer_blocks.ts";
-import { latexTables } from "../../tracker/reports/formats/latex_tables.ts";
-import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
-import { trialBlocks } from "../../tracker/reports/trial_blocks.ts";
+import { answerBlocks, askedBlocks } from "../../tracker/show/reports/answer_blocks.ts";
+import { latexTables } from "../../tracker/show/reports/formats/latex_tables.ts";
+import { renderMarkdown } from "../../tracker/show/reports/render_markdown.ts";
+import { trialBlocks } from "../../tracker/show/reports/trial_blocks.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { viewStudy } from "../../tracker/study_session.ts";
-import { trialTable } from "../../tracker/terminal/trial_table.ts";
+import { trialTable } from "../../tracker/show/terminal/trial_table.ts";
 import { run, world } from "../core/study_world.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 

@@ -11,18 +11,18 @@ import {
 } from "../../core/mod.ts";
 import { comparePage } from "../../tracker/board/pages/compare_page.ts";
 import { besideTrials } from "../../tracker/commands/compare.ts";
-import { besideText } from "../../tracker/commands/output/beside.ts";
+import { besideText } from "../../tracker/show/json/beside.ts";
 import { cardText, trialCard } from "../../tracker/commands/output/trial_card.ts";
-import { comparisonBlocks } from "../../tracker/reports/comparison_blocks.ts";
-import { latexTables } from "../../tracker/reports/formats/latex_tables.ts";
-import { modelCard } from "../../tracker/reports/formats/model_card.ts";
-import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
+import { comparisonBlocks } from "../../tracker/show/reports/comparison_blocks.ts";
+import { latexTables } from "../../tracker/show/reports/formats/latex_tables.ts";
+import { modelCard } from "../../tracker/show/reports/formats/model_card.ts";
+import { renderMarkdown } from "../../tracker/show/reports/render_markdown.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
 import { viewStudy } from "../../tracker/study_session.ts";
-import { compareAny } from "../../tracker/view/compare_any.ts";
-import { differenceText } from "../../tracker/view/difference_text.ts";
-import { number } from "../../tracker/view/number_text.ts";
-import { figuresOf } from "../../tracker/view/trial_figures.ts";
+import { compareAny } from "../../tracker/show/view/compare_any.ts";
+import { differenceText } from "../../tracker/show/view/difference_text.ts";
+import { number } from "../../tracker/show/view/number_text.ts";
+import { figuresOf } from "../../tracker/show/view/trial_figures.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { AT, measurement, strategy, studyOpened, trial } from "../fixtures/stores/records.ts";
 

@@ -1,8 +1,8 @@
 /** Labels of a figure: none on another, on a point or over the edge while there is room. */
 import assert from "node:assert/strict";
 import { streamRandom } from "../../core/mod.ts";
-import { pareto } from "../../tracker/plots/figures/pareto.ts";
-import { type Box, labelBox, overlap, placeLabels } from "../../tracker/plots/place_labels.ts";
+import { pareto } from "../../tracker/show/plots/figures/pareto.ts";
+import { type Box, labelBox, overlap, placeLabels } from "../../tracker/show/plots/place_labels.ts";
 
 const FRAME: Box = { left: 60, top: 30, right: 470, bottom: 330 };
 

@@ -10,7 +10,7 @@ import {
   cleanValue,
   pathsIn,
   privateWords,
-} from "../../tracker/publish/withheld.ts";
+} from "../../tracker/show/report_sql/withheld.ts";
 import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { readRecorded } from "../../tracker/reproduce/reproduce_command.ts";
 import { sha256File } from "../../tracker/ground/storage/file_hash.ts";

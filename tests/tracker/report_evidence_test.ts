@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { comparableStudy, type JournalRecord, trialName } from "../../core/mod.ts";
-import { benchmarkTable } from "../../tracker/reports/benchmark_blocks.ts";
-import { evaluationReport } from "../../tracker/reports/evaluation_report.ts";
-import { reportBlocks } from "../../tracker/reports_of_study.ts";
-import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
-import { speedBlocks } from "../../tracker/reports/speed_blocks.ts";
-import { buildView } from "../../tracker/view/build_view.ts";
-import { trialColumns } from "../../tracker/view/trial_columns.ts";
-import { trialRows } from "../../tracker/view/trial_rows.ts";
+import { benchmarkTable } from "../../tracker/show/reports/benchmark_blocks.ts";
+import { evaluationReport } from "../../tracker/show/reports/evaluation_report.ts";
+import { reportBlocks } from "../../tracker/show/reports_of_study.ts";
+import { renderMarkdown } from "../../tracker/show/reports/render_markdown.ts";
+import { speedBlocks } from "../../tracker/show/reports/speed_blocks.ts";
+import { buildView } from "../../tracker/show/view/build_view.ts";
+import { trialColumns } from "../../tracker/show/view/trial_columns.ts";
+import { trialRows } from "../../tracker/show/view/trial_rows.ts";
 import { figure, run, world } from "../core/study_world.ts";
 
 /** A study of the simulated world with its samples; `more` records stand at its end. */

@@ -11,10 +11,10 @@ import {
   type SeenAgreement,
 } from "../../core/mod.ts";
 import { withEarlierLadder } from "../../tracker/lab/data/earlier_ladder.ts";
-import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
-import { studyReport } from "../../tracker/reports/study_report.ts";
+import { renderMarkdown } from "../../tracker/show/reports/render_markdown.ts";
+import { studyReport } from "../../tracker/show/reports/study_report.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
-import { buildView } from "../../tracker/view/build_view.ts";
+import { buildView } from "../../tracker/show/view/build_view.ts";
 import { run, world } from "../core/study_world.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 

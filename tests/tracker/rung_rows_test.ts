@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { FULL, type Trial } from "../../core/mod.ts";
 import { measurementKey } from "../../tracker/mlflow/describe/metric_names.ts";
-import { plotOf } from "../../tracker/reports_of_study.ts";
-import { renderMarkdown } from "../../tracker/reports/render_markdown.ts";
-import { studyReport } from "../../tracker/reports/study_report.ts";
+import { plotOf } from "../../tracker/show/reports_of_study.ts";
+import { renderMarkdown } from "../../tracker/show/reports/render_markdown.ts";
+import { studyReport } from "../../tracker/show/reports/study_report.ts";
 import { openStore, rebuildDatabase } from "../../tracker/store/store.ts";
-import { buildView } from "../../tracker/view/build_view.ts";
-import { standing } from "../../tracker/view/trial_rows.ts";
+import { buildView } from "../../tracker/show/view/build_view.ts";
+import { standing } from "../../tracker/show/view/trial_rows.ts";
 import { figure, run, world } from "../core/study_world.ts";
 import { contents } from "../fixtures/stores/contents.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

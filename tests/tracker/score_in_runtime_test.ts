@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { Measurement, Numerics, SampleResult } from "../../core/mod.ts";
-import { runtimeQualityRows } from "../../tracker/reports/runtime_quality.ts";
+import { runtimeQualityRows } from "../../tracker/show/reports/runtime_quality.ts";
 import { changeRow, computesOtherwise } from "../../tracker/lab/runner/forms/score_in_runtime.ts";
 import { firstAnswers } from "../../tracker/lab/runner/live_backend.ts";
-import { buildView } from "../../tracker/view/build_view.ts";
+import { buildView } from "../../tracker/show/view/build_view.ts";
 import { figure, run, world } from "../core/study_world.ts";
 
 function samples(task: string, scores: readonly number[]): SampleResult[] {

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { UsageError } from "../../core/mod.ts";
 import { parseParams } from "../../tracker/commands/input/sql_input.ts";
 import { openStore } from "../../tracker/store/store.ts";
-import { watch } from "../../tracker/terminal/watch.ts";
+import { watch } from "../../tracker/show/terminal/watch.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { studyRecords } from "../fixtures/stores/records.ts";
 

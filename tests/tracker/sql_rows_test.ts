@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { openLab } from "../../tracker/mod.ts";
-import { sqlRows } from "../../tracker/notebook/sql_rows.ts";
+import { sqlRows } from "../../tracker/show/notebook/sql_rows.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { STUDY, studyRecords } from "../fixtures/stores/records.ts";

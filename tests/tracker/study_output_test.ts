@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type JournalRecord, type Strategy, trialName } from "../../core/mod.ts";
-import { buildView } from "../../tracker/view/build_view.ts";
-import { plotOf, writeOutputs } from "../../tracker/reports_of_study.ts";
-import { comparisonBlocks } from "../../tracker/reports/comparison_blocks.ts";
+import { buildView } from "../../tracker/show/view/build_view.ts";
+import { plotOf, writeOutputs } from "../../tracker/show/reports_of_study.ts";
+import { comparisonBlocks } from "../../tracker/show/reports/comparison_blocks.ts";
 import { parseHTML } from "linkedom";
-import type { FrontData } from "../../tracker/pages/front_data.ts";
-import { dataElement, scriptHash } from "../../tracker/pages/page.ts";
-import { escapeHtml, renderHtml } from "../../tracker/reports/render_html.ts";
-import { trialTable } from "../../tracker/terminal/trial_table.ts";
-import { svgToPng } from "../../tracker/plots/svg_to_png.ts";
-import type { StudyView } from "../../tracker/view/study_view.ts";
-import { recipeText } from "../../tracker/view/trial_rows.ts";
+import type { FrontData } from "../../tracker/show/pages/front_data.ts";
+import { dataElement, scriptHash } from "../../tracker/show/pages/page.ts";
+import { escapeHtml, renderHtml } from "../../tracker/show/reports/render_html.ts";
+import { trialTable } from "../../tracker/show/terminal/trial_table.ts";
+import { svgToPng } from "../../tracker/show/plots/svg_to_png.ts";
+import type { StudyView } from "../../tracker/show/view/study_view.ts";
+import { recipeText } from "../../tracker/show/view/trial_rows.ts";
 import { run, world } from "../core/study_world.ts";
 
 async function viewOf(

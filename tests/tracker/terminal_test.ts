@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { NoAnswer, notebookAsk, terminalAsk } from "../../tracker/terminal/ask.ts";
-import { bar, createLiveView, progressLine } from "../../tracker/terminal/live_view.ts";
-import { textTable } from "../../tracker/terminal/table.ts";
+import { NoAnswer, notebookAsk, terminalAsk } from "../../tracker/show/terminal/ask.ts";
+import { bar, createLiveView, progressLine } from "../../tracker/show/terminal/live_view.ts";
+import { textTable } from "../../tracker/show/terminal/table.ts";
 
 Deno.test("textTable() aligns numbers to the right and words to the left", () => {
   const text = textTable(["name", "ms"], [["gptq", "9.5"], ["rtn", "12.25"]]);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { unsafeSentence } from "../../tracker/view/unsafe_code.ts";
+import { unsafeSentence } from "../../tracker/show/view/unsafe_code.ts";
 import type { StudyView } from "../../tracker/mod.ts";
 
 type Told = Pick<StudyView, "alerts" | "trials">;

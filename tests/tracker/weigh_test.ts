@@ -1,12 +1,12 @@
 /** `pare weigh`: profiles as a user reads and changes them, and what each picks of a study. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { buildView } from "../../tracker/view/build_view.ts";
+import { buildView } from "../../tracker/show/view/build_view.ts";
 import {
   readProfiles,
   shippedProfilesText,
   weighView,
-} from "../../tracker/search/weight_profiles.ts";
+} from "../../tracker/show/view/weight_profiles.ts";
 import { weighedText } from "../../tracker/commands/search_data.ts";
 import { parseObjectives } from "../../tracker/ground/terminal/parse_values.ts";
 import { run, world } from "../core/study_world.ts";

@@ -4,7 +4,7 @@ import { journalSize } from "../store/index/sink.ts";
 import { readJournal } from "../store/journal/reader.ts";
 import { studyOf } from "../store/journal/record_line.ts";
 import { subjectOf } from "../store/rows/said_rows.ts";
-import { recipeText } from "../view/trial_rows.ts";
+import { recipeText } from "../show/view/trial_rows.ts";
 
 /** A record of the journal as a page hears of it. */
 export interface BoardEvent {

@@ -3,15 +3,15 @@ import { findTrial } from "../lab/find_study.ts";
 import { findHome } from "../ground/home.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { viewStudy } from "../study_session.ts";
-import { compareTrials } from "../view/compare_trials.ts";
+import { compareTrials } from "../show/view/compare_trials.ts";
 import {
   besideText,
   costsBeside,
   studiesBeside,
   studiesText,
   trialsBeside,
-} from "./output/beside.ts";
-import { jsonText } from "./output/print_json.ts";
+} from "../show/json/beside.ts";
+import { jsonText } from "../show/json/print_json.ts";
 
 /** Two trials of a store, sample by sample and by what they cost. */
 export async function besideTrials(store: Store, first: string, second: string) {

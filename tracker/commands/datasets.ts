@@ -8,9 +8,9 @@ import {
   UsageError,
 } from "../../core/mod.ts";
 import { discoverPlugins } from "../lab/discover.ts";
-import { textTable } from "../terminal/table.ts";
-import type { Datasets } from "./output/json_shapes.ts";
-import { jsonText } from "./output/print_json.ts";
+import { textTable } from "../show/terminal/table.ts";
+import type { Datasets } from "../show/json/json_shapes.ts";
+import { jsonText } from "../show/json/print_json.ts";
 
 /** Where a benchmark's rows come from, the hub's name first. */
 function sourceOf(task: Task): string {

@@ -1,8 +1,8 @@
 import type { Measurement, Trial } from "../../core/mod.ts";
-import { textTable } from "../terminal/table.ts";
-import { isMeanOfParts, isQuality } from "../reports/benchmark_blocks.ts";
-import type { StudyView } from "../view/study_view.ts";
-import { bytes, duration, withError } from "../view/number_text.ts";
+import { textTable } from "../show/terminal/table.ts";
+import { isMeanOfParts, isQuality } from "../show/reports/benchmark_blocks.ts";
+import type { StudyView } from "../show/view/study_view.ts";
+import { bytes, duration, withError } from "../show/view/number_text.ts";
 
 /** What is evaluated, in a line, before it begins. */
 export function modelLine({ facts, request }: Pick<StudyView, "facts" | "request">): string {

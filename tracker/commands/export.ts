@@ -6,7 +6,7 @@ import { findHome } from "../ground/home.ts";
 import type { ExportedTables } from "../store/export_tables.ts";
 import { outsideStores } from "../ground/storage/outside_stores.ts";
 import { openStore } from "../store/store.ts";
-import { jsonText } from "./output/print_json.ts";
+import { jsonText } from "../show/json/print_json.ts";
 
 const SCHEMA = "schema.json";
 /** The mark by which an earlier export is known: nothing else is ever replaced. */

@@ -7,9 +7,9 @@ import { findHome } from "../ground/home.ts";
 import { artifactClaims } from "../lab/kept_artifacts.ts";
 import { journalSize } from "../store/index/sink.ts";
 import { storePaths } from "../store/store_paths.ts";
-import { bytes } from "../view/number_text.ts";
+import { bytes } from "../show/view/number_text.ts";
 import { parseBytes } from "../ground/terminal/parse_values.ts";
-import { jsonText } from "./output/print_json.ts";
+import { jsonText } from "../show/json/print_json.ts";
 
 interface GcOptions {
   store?: string;

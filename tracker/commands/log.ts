@@ -6,8 +6,8 @@ import { findTrial } from "../lab/find_study.ts";
 import { findHome } from "../ground/home.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { findSubject } from "../store/subjects.ts";
-import type { TrialLog } from "./output/json_shapes.ts";
-import { jsonText } from "./output/print_json.ts";
+import type { TrialLog } from "../show/json/json_shapes.ts";
+import { jsonText } from "../show/json/print_json.ts";
 
 interface StoredLog {
   path: string;

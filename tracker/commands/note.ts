@@ -2,7 +2,7 @@ import { findTrial } from "../lab/find_study.ts";
 import { findHome } from "../ground/home.ts";
 import { openStore } from "../store/store.ts";
 import { takeNote, writeNote } from "../store/take_note.ts";
-import { jsonText } from "./output/print_json.ts";
+import { jsonText } from "../show/json/print_json.ts";
 
 /** `pare note`: a sentence that stays with a study or a trial, also while a study runs. */
 export async function noteCommand(

@@ -7,7 +7,7 @@ import {
   Strategy,
   StudyRequest,
 } from "../../core/mod.ts";
-import { outputSchema } from "./output/print_json.ts";
+import { outputSchema } from "../show/json/print_json.ts";
 
 const SCHEMAS = {
   action: Action,

@@ -1,13 +1,13 @@
 import { profileOf, trialName, UsageError, type Weighed } from "../../core/mod.ts";
 import { openLab } from "../lab.ts";
 import { shippedText } from "../lab/search/strategy_rules.ts";
-import { readProfiles, shippedProfilesText, weighView } from "../search/weight_profiles.ts";
-import { textTable } from "../terminal/table.ts";
-import { number } from "../view/number_text.ts";
-import type { StudyView } from "../view/study_view.ts";
+import { readProfiles, shippedProfilesText, weighView } from "../show/view/weight_profiles.ts";
+import { textTable } from "../show/terminal/table.ts";
+import { number } from "../show/view/number_text.ts";
+import type { StudyView } from "../show/view/study_view.ts";
 import { parseObjectives } from "../ground/terminal/parse_values.ts";
-import type { WeighedStudy } from "./output/json_shapes.ts";
-import { finite, jsonText } from "./output/print_json.ts";
+import type { WeighedStudy } from "../show/json/json_shapes.ts";
+import { finite, jsonText } from "../show/json/print_json.ts";
 
 interface WeighOptions {
   store?: string;

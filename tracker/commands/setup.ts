@@ -7,8 +7,8 @@ import { hasGpu } from "../../python-backends/environments/torch_wheel.ts";
 import { discoverPlugins } from "../lab/discover.ts";
 import { findHome } from "../ground/home.ts";
 import { usualEnvironments } from "../lab/runner/study_environments.ts";
-import { createLiveView, standardScreen } from "../terminal/live_view.ts";
-import { jsonText } from "./output/print_json.ts";
+import { createLiveView, standardScreen } from "../show/terminal/live_view.ts";
+import { jsonText } from "../show/json/print_json.ts";
 
 interface PluginOption {
   readonly plugin?: readonly string[];

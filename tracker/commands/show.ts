@@ -4,11 +4,11 @@ import { findHome } from "../ground/home.ts";
 import { openLab } from "../lab.ts";
 import { writeReport, writeReportOver } from "../publish/write_report.ts";
 import { openStore, type Store } from "../store/store.ts";
-import { textTable } from "../terminal/table.ts";
-import { trialTable } from "../terminal/trial_table.ts";
-import { endedBy } from "../view/ended_by.ts";
+import { textTable } from "../show/terminal/table.ts";
+import { trialTable } from "../show/terminal/trial_table.ts";
+import { endedBy } from "../show/view/ended_by.ts";
 import { evaluationText } from "./evaluation_output.ts";
-import { jsonText } from "./output/print_json.ts";
+import { jsonText } from "../show/json/print_json.ts";
 import { studyCard } from "./output/study_card.ts";
 
 interface StoreOption {

@@ -2,9 +2,9 @@ import { findHome } from "../ground/home.ts";
 import { findStudy, findTrial } from "../lab/find_study.ts";
 import { openStore } from "../store/store.ts";
 import { viewStudy } from "../study_session.ts";
-import { trialTable } from "../terminal/trial_table.ts";
-import { recommendedSize } from "../view/size_words.ts";
-import { jsonText } from "./output/print_json.ts";
+import { trialTable } from "../show/terminal/trial_table.ts";
+import { recommendedSize } from "../show/view/size_words.ts";
+import { jsonText } from "../show/json/print_json.ts";
 import { studyCard } from "./output/study_card.ts";
 import { cardText, trialCard } from "./output/trial_card.ts";
 

@@ -6,7 +6,7 @@ import type { QueryLimits, QueryResult } from "../store/query/result.ts";
 import { outsideStores } from "../ground/storage/outside_stores.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { outputWidth } from "../ground/terminal/fit_columns.ts";
-import { standardOutput, watch } from "../terminal/watch.ts";
+import { standardOutput, watch } from "../show/terminal/watch.ts";
 import { parseDuration, parsePositive, parseWhole } from "../ground/terminal/parse_values.ts";
 import { parseParams, readStatement } from "./input/sql_input.ts";
 

@@ -7,10 +7,10 @@ import { holdersOf } from "../ground/storage/file_holders.ts";
 import { waitingNotes } from "../store/journal/notes_inbox.ts";
 import type { SinkStatus } from "../store/index/sink_schedule.ts";
 import { openStore, type Store, type StudySummary } from "../store/store.ts";
-import { endedBy } from "../view/ended_by.ts";
-import { bytes } from "../view/number_text.ts";
-import { limitsText } from "../view/limits_text.ts";
-import { jsonText } from "./output/print_json.ts";
+import { endedBy } from "../show/view/ended_by.ts";
+import { bytes } from "../show/view/number_text.ts";
+import { limitsText } from "../show/view/limits_text.ts";
+import { jsonText } from "../show/json/print_json.ts";
 
 interface Process {
   pid: number;

@@ -4,7 +4,7 @@ import { openArtifactStore } from "../artifacts/artifact_store.ts";
 import { findHome } from "../ground/home.ts";
 import { checkStore } from "../store/check_store.ts";
 import { openStore, rebuildDatabase } from "../store/store.ts";
-import { bytes } from "../view/number_text.ts";
+import { bytes } from "../show/view/number_text.ts";
 
 interface StoreOption {
   store?: string;

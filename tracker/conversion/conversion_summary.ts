@@ -1,5 +1,5 @@
 import type { ConversionFacts } from "../../core/mod.ts";
-import { bytes } from "../view/number_text.ts";
+import { bytes } from "../show/view/number_text.ts";
 
 /** What was found of the files, for whoever takes them. */
 export function conversionSummary(facts: ConversionFacts, size: number): string[] {

@@ -1,9 +1,9 @@
 import { type MixCandidate, UsageError } from "../../core/mod.ts";
 import { parseWhole } from "../ground/terminal/parse_values.ts";
 import { openLab } from "../lab.ts";
-import { createLiveView, standardScreen } from "../terminal/live_view.ts";
-import { textTable } from "../terminal/table.ts";
-import { number } from "../view/number_text.ts";
+import { createLiveView, standardScreen } from "../show/terminal/live_view.ts";
+import { textTable } from "../show/terminal/table.ts";
+import { number } from "../show/view/number_text.ts";
 import type { Mixed, MixOptions } from "./study_mix.ts";
 
 /** What `pare mix` may be told. */

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { UsageError } from "../../core/mod.ts";
-import { jsonText } from "../commands/output/print_json.ts";
+import { jsonText } from "../show/json/print_json.ts";
 import { findStudy } from "../lab/find_study.ts";
 import { discoverPlugins } from "../lab/discover.ts";
 import { findHome } from "../ground/home.ts";
-import { privateHere } from "../report_sql/sql_box.ts";
+import { privateHere } from "../show/report_sql/sql_box.ts";
 import { openStore } from "../store/store.ts";
 import { viewStudy } from "../study_session.ts";
 import { pushCheckpoint } from "./hub/push_command.ts";

@@ -1,19 +1,25 @@
-import { evidenceFigures } from "../view/evidence_figures.ts";
+import { evidenceFigures } from "../show/reports/evidence_figures.ts";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Registry, UsageError } from "../../core/mod.ts";
-import { sqlFiles } from "../report_sql/sql_box.ts";
+import { sqlFiles } from "../show/report_sql/sql_box.ts";
 import { lockFiles } from "../reproduce/locks.ts";
 import { recordedStudy } from "../lab/recorded_trial.ts";
 import { reproductionFiles } from "../reproduce/write_reproduction.ts";
-import { writeOutputs } from "../reports_of_study.ts";
+import { writeOutputs } from "../show/reports_of_study.ts";
 import { listFiles, sha256File } from "../ground/storage/file_hash.ts";
 import { outsideStores } from "../ground/storage/outside_stores.ts";
 import type { Store } from "../store/store.ts";
 import { viewStudy } from "../study_session.ts";
-import { openTasks, publishTables } from "./publish_tables.ts";
-import { cleanPage, cleanText, cleanValue, pathsIn, type Private } from "./withheld.ts";
+import { openTasks, publishTables } from "../show/report_sql/publish_tables.ts";
+import {
+  cleanPage,
+  cleanText,
+  cleanValue,
+  pathsIn,
+  type Private,
+} from "../show/report_sql/withheld.ts";
 
 const CRATE = "ro-crate-metadata.json";
 const SUMS = "SHA256SUMS";

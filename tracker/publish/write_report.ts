@@ -2,16 +2,16 @@ import { join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { discoverPlugins } from "../lab/discover.ts";
 import type { Lab } from "../lab.ts";
-import { writeStudiesReport } from "../report_of_studies.ts";
-import { privateHere, sqlFiles } from "../report_sql/sql_box.ts";
-import { type StudyOutputs, writeOutputs } from "../reports_of_study.ts";
+import { writeStudiesReport } from "../show/report_of_studies.ts";
+import { privateHere, sqlFiles } from "../show/report_sql/sql_box.ts";
+import { type StudyOutputs, writeOutputs } from "../show/reports_of_study.ts";
 import { lockFiles } from "../reproduce/locks.ts";
 import { recordedStudy } from "../lab/recorded_trial.ts";
 import { reproductionFiles } from "../reproduce/write_reproduction.ts";
 import { outsideStores } from "../ground/storage/outside_stores.ts";
 import type { Store } from "../store/store.ts";
-import { evidenceFigures } from "../view/evidence_figures.ts";
-import type { StudyView } from "../view/study_view.ts";
+import { evidenceFigures } from "../show/reports/evidence_figures.ts";
+import type { StudyView } from "../show/view/study_view.ts";
 
 /** What may be said of a report that is written. */
 export interface WriteReportOptions {

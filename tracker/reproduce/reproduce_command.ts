@@ -10,13 +10,13 @@ import {
 } from "../../core/mod.ts";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { isRoutine } from "../../python-backends/environments/pip.ts";
-import { finite, jsonText } from "../commands/output/print_json.ts";
+import { finite, jsonText } from "../show/json/print_json.ts";
 import { discoverPlugins } from "../lab/discover.ts";
 import { findStudy, findTrial } from "../lab/find_study.ts";
 import { findHome, type Home } from "../ground/home.ts";
 import { differenceText } from "../store/rows/drift_rows.ts";
 import { openStore } from "../store/store.ts";
-import { textTable } from "../terminal/table.ts";
+import { textTable } from "../show/terminal/table.ts";
 import { differencesOf, driftOf } from "./compare_recorded.ts";
 import { lockedEnvironments } from "./locks.ts";
 import { RecordedStudy, recordedStudy, type RecordedTrial } from "../lab/recorded_trial.ts";

@@ -4,9 +4,9 @@ import { findStudy } from "../lab/find_study.ts";
 import { findHome } from "../ground/home.ts";
 import { openLab } from "../lab.ts";
 import { openStore } from "../store/store.ts";
-import { ledgerOf } from "../view/staged_choice.ts";
-import { forecastOf, forecastText } from "./forecast_text.ts";
-import { ledgerText } from "./ledger_text.ts";
+import { ledgerOf } from "../show/view/staged_choice.ts";
+import { forecastOf, forecastText } from "../show/stages/forecast_text.ts";
+import { ledgerText } from "../show/stages/ledger_text.ts";
 import { exampleText, readStages } from "../lab/read_document.ts";
 
 /** `pare stages`: runs a staged document, or prints the one of the requirement. */

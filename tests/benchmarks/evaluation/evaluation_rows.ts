@@ -1,4 +1,4 @@
-import { textTable } from "../../../tracker/terminal/table.ts";
+import { textTable } from "../../../tracker/show/terminal/table.ts";
 import { median } from "../bench_table.ts";
 import type { RatioRow } from "../tracker/ratio_table.ts";
 import type { ComparedTask, EvaluationResult } from "./run_evaluation.ts";

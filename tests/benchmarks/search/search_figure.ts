@@ -1,9 +1,9 @@
 /** How the hypervolume grows with the trials, a panel for each problem: the picture of the campaign. */
 import * as Plot from "@observablehq/plot";
 import { quantile } from "../../../core/mod.ts";
-import { signsOf } from "../../../tracker/plots/ground/colours.ts";
-import { drawFigure, type Panel } from "../../../tracker/plots/ground/frame.ts";
-import { FigureOptions, readOptions } from "../../../tracker/plots/ground/options.ts";
+import { signsOf } from "../../../tracker/show/plots/ground/colours.ts";
+import { drawFigure, type Panel } from "../../../tracker/show/plots/ground/frame.ts";
+import { FigureOptions, readOptions } from "../../../tracker/show/plots/ground/options.ts";
 import { EVERY, type SearchRun } from "./run_search.ts";
 
 /** Shares below count as this one: on a logarithmic axis nothing left has no place. */

@@ -17,7 +17,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { rateDistortion } from "../../../tracker/plots/figures/rate_distortion.ts";
+import { rateDistortion } from "../../../tracker/show/plots/figures/rate_distortion.ts";
 import { benchmarkHome } from "../benchmark_home.ts";
 import { keptLines } from "../cells/kept_lines.ts";
 import { measured, type Place } from "../cells/measure.ts";

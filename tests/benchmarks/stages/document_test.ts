@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { StudyRequest } from "../../../core/mod.ts";
-import { buildView } from "../../../tracker/view/build_view.ts";
+import { buildView } from "../../../tracker/show/view/build_view.ts";
 import { checkStudy } from "../../../tracker/lab/check_study.ts";
 import { exampleText } from "../../../tracker/lab/read_document.ts";
 import { readLines } from "../cells/kept_lines.ts";

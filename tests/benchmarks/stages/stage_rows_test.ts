@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { rateDistortion } from "../../../tracker/plots/figures/rate_distortion.ts";
+import { rateDistortion } from "../../../tracker/show/plots/figures/rate_distortion.ts";
 import { readLines } from "../cells/kept_lines.ts";
 import { CELLS, QUICK } from "./cells.ts";
 import { figureRows, frontOf, KeptCell, stagesTable } from "./stage_rows.ts";

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { labVariables, labWords, writeSettings } from "../../../tracker/jupyter/jupyter_lab.ts";
-import { kernelSpec, writeKernelSpec } from "../../../tracker/jupyter/kernel_spec.ts";
+import {
+  labVariables,
+  labWords,
+  writeSettings,
+} from "../../../tracker/show/jupyter/jupyter_lab.ts";
+import { kernelSpec, writeKernelSpec } from "../../../tracker/show/jupyter/kernel_spec.ts";
 import { ignoreUnless } from "../../run/counts.ts";
 
 Deno.test("JupyterLab listens to this machine alone, keeps its token, and takes a user's words last", async () => {

@@ -1,9 +1,9 @@
 /** A notebook's usual slips are sentences: a kernel shows the stack of all else. */
 import assert from "node:assert/strict";
-import { figures } from "../../../tracker/plots/figures.ts";
+import { figures } from "../../../tracker/show/plots/figures.ts";
 import { openLab } from "../../../tracker/mod.ts";
-import { forCells } from "../../../tracker/notebook/cell_mistakes.ts";
-import { showPlot, showTable } from "../../../tracker/notebook/show_study.ts";
+import { forCells } from "../../../tracker/show/notebook/cell_mistakes.ts";
+import { showPlot, showTable } from "../../../tracker/show/notebook/show_study.ts";
 import { UsageError } from "../../../core/mod.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 import { mediaOf, worldSession } from "./world_session.ts";

@@ -1,11 +1,11 @@
 /** What a cell shows: tables that sort and round, figures that fit, and plain text beside each. */
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/mod.ts";
-import { fittingSvg, showFigure } from "../../../tracker/notebook/figure.ts";
-import { flatRow } from "../../../tracker/notebook/flat_row.ts";
-import { showPlot, showReport, showTable } from "../../../tracker/notebook/show_study.ts";
-import { frontOfView } from "../../../tracker/notebook/trial_tables.ts";
-import { groupSentences } from "../../../tracker/view/group_words.ts";
+import { fittingSvg, showFigure } from "../../../tracker/show/notebook/figure.ts";
+import { flatRow } from "../../../tracker/show/notebook/flat_row.ts";
+import { showPlot, showReport, showTable } from "../../../tracker/show/notebook/show_study.ts";
+import { frontOfView } from "../../../tracker/show/notebook/trial_tables.ts";
+import { groupSentences } from "../../../tracker/show/view/group_words.ts";
 import { mediaOf, worldSession } from "./world_session.ts";
 
 const { session } = worldSession({ max_trials: 2 });

@@ -1,8 +1,8 @@
 /** A cell while its study runs: progress of the whole, and a front that moves in one display. */
 import assert from "node:assert/strict";
 import type { StudyEvent } from "../../../core/mod.ts";
-import { liveStudy } from "../../../tracker/notebook/live_study.ts";
-import { followProgress, progressText } from "../../../tracker/view/study_progress.ts";
+import { liveStudy } from "../../../tracker/show/notebook/live_study.ts";
+import { followProgress, progressText } from "../../../tracker/show/view/study_progress.ts";
 import { type Sent, worldSession } from "./world_session.ts";
 
 Deno.test("a cell that runs a study shows it by itself, in two displays that move", async () => {

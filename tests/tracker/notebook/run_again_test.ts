@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/mod.ts";
 import { openLab } from "../../../tracker/mod.ts";
-import { labsAgain, sessionsAgain } from "../../../tracker/notebook/run_again.ts";
+import { labsAgain, sessionsAgain } from "../../../tracker/show/notebook/run_again.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { mediaOf } from "./world_session.ts";
 

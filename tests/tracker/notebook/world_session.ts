@@ -3,7 +3,7 @@ import { checkRecipe, openByHand, runStudy, type StudyInput } from "../../../cor
 import { sessionOf, type StudySession } from "../../../tracker/study_session.ts";
 import type { StudyCompany } from "../../../tracker/start_study.ts";
 import { DISPLAY, type Media } from "../../../tracker/ground/terminal/kernel.ts";
-import { buildView } from "../../../tracker/view/build_view.ts";
+import { buildView } from "../../../tracker/show/view/build_view.ts";
 import { historyOf, type World, world } from "../../core/study_world.ts";
 
 /** A message that a kernel would send. */

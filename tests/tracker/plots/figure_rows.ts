@@ -1,5 +1,5 @@
 /** Fixed rows of every figure, as SQL gives them: whole numbers as bigint, what is not known as null. */
-import { figures } from "../../../tracker/plots/figures.ts";
+import { figures } from "../../../tracker/show/plots/figures.ts";
 
 const METHODS = ["baseline", "int8", "gptq + rtn", "autoround + rtn", "int8", "int8 + rtn"];
 const id = (number: number) => `words/t0${number}`;

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { figures, figureText } from "../../../tracker/plots/figures.ts";
-import { change, COLOURS, signsOf } from "../../../tracker/plots/ground/colours.ts";
-import { thinned } from "../../../tracker/plots/ground/thin.ts";
-import { textWidth, wrap } from "../../../tracker/plots/ground/words.ts";
+import { figures, figureText } from "../../../tracker/show/plots/figures.ts";
+import { change, COLOURS, signsOf } from "../../../tracker/show/plots/ground/colours.ts";
+import { thinned } from "../../../tracker/show/plots/ground/thin.ts";
+import { textWidth, wrap } from "../../../tracker/show/plots/ground/words.ts";
 import { ROWS } from "./figure_rows.ts";
 
 type Name = keyof typeof figures;

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { parseHTML } from "linkedom";
 import { limitWords, METRICS, metricWords } from "../../../core/mod.ts";
-import { frontData } from "../../../tracker/pages/front_data.ts";
-import { table } from "../../../tracker/reports/blocks.ts";
-import { renderHtml } from "../../../tracker/reports/render_html.ts";
-import { reportBlocks } from "../../../tracker/reports_of_study.ts";
-import { buildView } from "../../../tracker/view/build_view.ts";
+import { frontData } from "../../../tracker/show/pages/front_data.ts";
+import { table } from "../../../tracker/show/reports/blocks.ts";
+import { renderHtml } from "../../../tracker/show/reports/render_html.ts";
+import { reportBlocks } from "../../../tracker/show/reports_of_study.ts";
+import { buildView } from "../../../tracker/show/view/build_view.ts";
 import { run, world } from "../../core/study_world.ts";
 
 const w = world({ max_trials: 3 });

@@ -10,7 +10,7 @@ import {
 import { checkAdjustments } from "../../../core/stages/adjust.ts";
 import { StagesPlan as StagesPlanSchema } from "../../../core/schemas/stages/plan.ts";
 import { discoverPlugins } from "../../../tracker/lab/discover.ts";
-import { forecastOf } from "../../../tracker/stages/forecast_text.ts";
+import { forecastOf } from "../../../tracker/show/stages/forecast_text.ts";
 import { smallFacts } from "../../core/spec_fixtures.ts";
 import { runWorld, stagesWorld } from "../../core/stages/stages_world.ts";
 

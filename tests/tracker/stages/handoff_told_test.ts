@@ -10,10 +10,10 @@ import {
 import { schemaCommand } from "../../../tracker/commands/schema.ts";
 import { describe } from "../../../tracker/mlflow/describe/describe.ts";
 import { learn, newStudy } from "../../../tracker/mlflow/describe/known_study.ts";
-import { escapeHtml } from "../../../tracker/pages/page.ts";
+import { escapeHtml } from "../../../tracker/show/pages/page.ts";
 import type { SessionInput } from "../../../tracker/start_study.ts";
 import { openSession } from "../../../tracker/study_session.ts";
-import { handoffHtml } from "../../../tracker/stages/handoff_page.ts";
+import { handoffHtml } from "../../../tracker/show/stages/handoff_page.ts";
 import { round, runWorld, stagesWorld } from "../../core/stages/stages_world.ts";
 
 const STUDY = "study";

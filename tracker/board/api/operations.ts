@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { StudyRequest } from "../../../core/mod.ts";
-import { StudiesBeside, TrialsBeside } from "../../commands/output/json_shapes.ts";
+import { StudiesBeside, TrialsBeside } from "../../show/json/json_shapes.ts";
 import { DRAWN_FIGURES } from "../resources/studies.ts";
 import { TRIAL_ORDERS } from "../resources/trials.ts";
 

@@ -1,10 +1,10 @@
 import { html } from "hono/html";
 import { metricOf, metricWords } from "../../../core/mod.ts";
-import type { StudiesBeside, TrialsBeside } from "../../commands/output/json_shapes.ts";
+import type { StudiesBeside, TrialsBeside } from "../../show/json/json_shapes.ts";
 import type { Row } from "../resources/studies.ts";
 import type { Page } from "../resources/trials.ts";
 import { studiesCompared } from "./compare_studies.ts";
-import { costWords } from "../../commands/output/beside.ts";
+import { costWords } from "../../show/json/beside.ts";
 import { layout, type Markup } from "./layout.ts";
 import { difference, figure, listOf, size, table, text, trialPath } from "./parts.ts";
 import { type SamplesState, sampleTable } from "./trial_page.ts";

@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { metricWords } from "../../../core/mod.ts";
-import type { StudiesBeside } from "../../commands/output/json_shapes.ts";
-import { metricIn, sameLines } from "../../commands/output/beside.ts";
+import type { StudiesBeside } from "../../show/json/json_shapes.ts";
+import { metricIn, sameLines } from "../../show/json/beside.ts";
 import type { Row } from "../resources/studies.ts";
 import type { Markup } from "./layout.ts";
 import { difference, figure, shortName, size, studyPath, table, text, trialPath } from "./parts.ts";

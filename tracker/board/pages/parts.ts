@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import type { Value } from "../../store/query/result.ts";
-import { differenceText } from "../../view/difference_text.ts";
-import { bytes, duration, number } from "../../view/number_text.ts";
+import { differenceText } from "../../show/view/difference_text.ts";
+import { bytes, duration, number } from "../../show/view/number_text.ts";
 import type { Row } from "../resources/studies.ts";
 import type { Markup } from "./layout.ts";
 

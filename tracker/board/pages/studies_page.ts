@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { endedBy } from "../../view/ended_by.ts";
+import { endedBy } from "../../show/view/ended_by.ts";
 import { endText, type Submission } from "../queue.ts";
 import type { Row, StudyLine } from "../resources/studies.ts";
 import type { Answers } from "../board_stores.ts";

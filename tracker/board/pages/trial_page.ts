@@ -1,6 +1,6 @@
 import { html, raw } from "hono/html";
 import { inLimitUnit, limitUnit, limitWords, metricWords, recipeName } from "../../../core/mod.ts";
-import { type Spark, sparkline, sparkWords } from "../../pages/sparkline.ts";
+import { type Spark, sparkline, sparkWords } from "../../show/pages/sparkline.ts";
 import type { Row } from "../resources/studies.ts";
 import type { Page } from "../resources/trials.ts";
 import { layout, type Markup } from "./layout.ts";

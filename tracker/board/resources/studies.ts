@@ -1,5 +1,5 @@
 import { FULL } from "../../../core/mod.ts";
-import { figures } from "../../plots/figures.ts";
+import { figures } from "../../show/plots/figures.ts";
 import type { Value } from "../../store/query/result.ts";
 import type { Store } from "../../store/store.ts";
 import { storeWriter } from "../../store/store_writer.ts";

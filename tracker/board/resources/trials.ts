@@ -1,7 +1,7 @@
 import { FULL, unknownName, UsageError } from "../../../core/mod.ts";
-import type { StudiesBeside, TrialsBeside } from "../../commands/output/json_shapes.ts";
+import type { StudiesBeside, TrialsBeside } from "../../show/json/json_shapes.ts";
 import { besideTrials } from "../../commands/compare.ts";
-import { studiesBeside } from "../../commands/output/beside.ts";
+import { studiesBeside } from "../../show/json/beside.ts";
 import type { Store } from "../../store/store.ts";
 import { type BoardStores, oneRow } from "../board_stores.ts";
 import { promptsOf } from "./prompts.ts";

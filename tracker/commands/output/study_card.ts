@@ -1,6 +1,6 @@
-import type { StudyOutputs } from "../../reports_of_study.ts";
-import type { StudyView } from "../../view/study_view.ts";
-import type { StudyCard } from "./json_shapes.ts";
+import type { StudyOutputs } from "../../show/reports_of_study.ts";
+import type { StudyView } from "../../show/view/study_view.ts";
+import type { StudyCard } from "../../show/json/json_shapes.ts";
 import { trialCard } from "./trial_card.ts";
 
 /** Everything that a command says of a study; `outputs`: its report's files, where it wrote them. */

@@ -8,15 +8,15 @@ import {
   metricWords,
   type Trial,
 } from "../../../core/mod.ts";
-import { isMeanOfParts, isQuality } from "../../reports/benchmark_blocks.ts";
-import { textTable } from "../../terminal/table.ts";
-import { differenceText } from "../../view/difference_text.ts";
-import { bytes, duration, number } from "../../view/number_text.ts";
-import { nameIn, sizeSentence } from "../../view/size_words.ts";
-import type { StudyView } from "../../view/study_view.ts";
-import { standing } from "../../view/trial_rows.ts";
-import type { TrialCard } from "./json_shapes.ts";
-import { finite } from "./print_json.ts";
+import { isMeanOfParts, isQuality } from "../../show/reports/benchmark_blocks.ts";
+import { textTable } from "../../show/terminal/table.ts";
+import { differenceText } from "../../show/view/difference_text.ts";
+import { bytes, duration, number } from "../../show/view/number_text.ts";
+import { nameIn, sizeSentence } from "../../show/view/size_words.ts";
+import type { StudyView } from "../../show/view/study_view.ts";
+import { standing } from "../../show/view/trial_rows.ts";
+import type { TrialCard } from "../../show/json/json_shapes.ts";
+import { finite } from "../../show/json/print_json.ts";
 
 /** All samples that exist decided it: the interval is of others like them. */
 const isExact = (evidence: ConstraintVerdict["evidence"]) =>

@@ -3,13 +3,13 @@ import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { UsageError } from "../../../core/mod.ts";
 import { licenseOf } from "../../artifacts/model_license.ts";
-import { type Authorship } from "../../reports/answer_blocks.ts";
-import { modelCard } from "../../reports/formats/model_card.ts";
-import { recommendedLoader } from "../../reports_of_study.ts";
+import { type Authorship } from "../../show/reports/answer_blocks.ts";
+import { modelCard } from "../../show/reports/formats/model_card.ts";
+import { recommendedLoader } from "../../show/reports_of_study.ts";
 import { listFiles } from "../../ground/storage/file_hash.ts";
-import { bytes } from "../../view/number_text.ts";
-import { checkpointOf, type StudyView } from "../../view/study_view.ts";
-import { cleanText, cleanValue, type Private } from "../withheld.ts";
+import { bytes } from "../../show/view/number_text.ts";
+import { checkpointOf, type StudyView } from "../../show/view/study_view.ts";
+import { cleanText, cleanValue, type Private } from "../../show/report_sql/withheld.ts";
 
 /** A file as it goes to a hub. */
 export interface HubFile {

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { UsageError } from "../../../core/mod.ts";
 import { createBackendClient } from "../../../python-backends/client.ts";
-import { bytes } from "../../view/number_text.ts";
-import type { StudyView } from "../../view/study_view.ts";
-import type { Private } from "../withheld.ts";
+import { bytes } from "../../show/view/number_text.ts";
+import type { StudyView } from "../../show/view/study_view.ts";
+import type { Private } from "../../show/report_sql/withheld.ts";
 import { type HubCheckpoint, hubCheckpoint } from "./hub_files.ts";
 
 /** How a checkpoint is pushed. */

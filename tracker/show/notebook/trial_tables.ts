@@ -1,0 +1,91 @@
+import { trialName, UsageError } from "../../../core/mod.ts";
+import { unknownName } from "../../../core/mod.ts";
+import type { Media } from "../../ground/terminal/kernel.ts";
+import { differenceText } from "../view/difference_text.ts";
+import { duration, number } from "../view/number_text.ts";
+import { groupSentences } from "../view/group_words.ts";
+import type { StudyView } from "../view/study_view.ts";
+import { trialColumns } from "../view/trial_columns.ts";
+import { frontFigures, type TrialFigures, trialFigures } from "../view/trial_figures.ts";
+import { standing, type TrialRow } from "../view/trial_rows.ts";
+import { type Displayed, displayed } from "./display.ts";
+import { type Column, tableMedia } from "./table.ts";
+
+/** Rows of a study that a cell shows as a table. */
+export type Rows<Row> = Displayed<Row[]>;
+
+/** What a table of trials shows: figures as everywhere, the difference, how sure the front is. */
+function columnsOf(view: StudyView): Column<TrialRow>[] {
+  const figure = (row: TrialRow, metric: string): number | null =>
+    metric === "latency_ratio"
+      ? row.latency_ratio?.value ?? null
+      : metric === "parameters"
+      ? row.parameters
+      : row.figures[metric]?.value ?? null;
+  return [
+    { heading: "trial", text: (row) => trialName(row.number), sort: (row) => row.number },
+    { heading: "recipe", text: (row) => row.recipe, sort: (row) => row.recipe },
+    ...trialColumns(view).map(({ metric, heading, cell }): Column<TrialRow> => ({
+      heading,
+      text: cell,
+      sort: (row) => figure(row, metric),
+    })),
+    {
+      heading: "difference [95 %]",
+      text: ({ difference, baseline }) =>
+        difference === null || baseline ? "–" : differenceText(difference),
+      sort: (row) => row.difference?.value ?? null,
+    },
+    {
+      heading: "P(front)",
+      text: (row) => number(row.front_probability, 2),
+      sort: (row) => row.front_probability,
+    },
+    { heading: "reward", text: (row) => number(row.reward), sort: (row) => row.reward },
+    { heading: "took", text: (row) => duration(row.seconds), sort: (row) => row.seconds },
+    {
+      heading: "standing",
+      text: (row) => standing(row, view.recommended),
+      sort: (row) => standing(row, view.recommended),
+    },
+  ];
+}
+
+/** Trials of a study as a table; all of them where none are named. */
+export function trialsMedia(view: StudyView, ids?: readonly string[]): Media {
+  const rows = ids === undefined
+    ? view.rows
+    : ids.flatMap((id) => view.rows.find(({ trial_id }) => trial_id === id) ?? []);
+  const notes = rows.length > 0 || view.rows.length === 0
+    ? []
+    : ["No trial is on the front: none was evaluated in full."];
+  const apart = ids === view.front ? groupSentences(view) : [];
+  return tableMedia(columnsOf(view), rows, {
+    notes: [...(view.front_note === null ? [] : [view.front_note]), ...apart, ...notes],
+  });
+}
+
+/** Every trial as a flat row; a cell shows the table. */
+export function trialsOf(view: StudyView): Rows<TrialFigures> {
+  return displayed(trialFigures(view), () => trialsMedia(view));
+}
+
+/** The front as flat rows, the best first; a cell shows the table. */
+export function frontOfView(view: StudyView): Rows<TrialFigures> {
+  return displayed(frontFigures(view), () => trialsMedia(view, view.front));
+}
+
+/** A trial by its number, its name `t02` or its whole id; an unknown one gets the nearest. */
+export function findTrial(view: StudyView, name: string | number): TrialRow {
+  const found = view.rows.find((row) =>
+    row.trial_id === name || trialName(row.number) === name || row.number === name
+  );
+  if (found !== undefined) return found;
+  const known = view.rows.map((row) => trialName(row.number));
+  if (known.length === 0) {
+    throw new UsageError(
+      `Cannot find ${name} as ${view.study_id} has no trial yet: run() it first`,
+    );
+  }
+  throw new UsageError(unknownName("trial", String(name), known));
+}

@@ -1,0 +1,46 @@
+import { trialName, type Weighable, weighable } from "../../../core/mod.ts";
+import { percent } from "../view/number_text.ts";
+import type { StudyView } from "../view/study_view.ts";
+import { trialColumns } from "../view/trial_columns.ts";
+import { standing } from "../view/trial_rows.ts";
+
+/** What the script of a page with a front is told (client/front.js). */
+export interface FrontData {
+  readonly trials: readonly {
+    readonly trial_id: string;
+    /** Such as `t02`. */
+    readonly name: string;
+    readonly recipe: string;
+    /** What a reader who points at it is told: a heading and a text each. */
+    readonly figures: readonly (readonly [string, string])[];
+  }[];
+  /** Null: no weights could choose a trial. */
+  readonly weigh: Weighable | null;
+}
+
+/** More than so many trials are told of only where they are on the front: the page stays small. */
+const MOST_TOLD = 1000;
+
+/** A study as the script of its page is told of it. */
+export function frontData(view: StudyView): FrontData {
+  const { spec, facts, trials, request, recommended } = view;
+  const columns = trialColumns(view);
+  const told = view.rows.filter((row) =>
+    row.on_front || row.baseline || view.rows.length <= MOST_TOLD
+  );
+  return {
+    trials: told.map((row) => ({
+      trial_id: row.trial_id,
+      name: trialName(row.number),
+      recipe: row.recipe,
+      figures: [
+        ["", standing(row, recommended)] as const,
+        ...columns.map(({ heading, cell }) => [heading, cell(row)] as const),
+        ["P(front)", percent(row.front_probability)] as const,
+      ].filter(([, text]) => text !== "–"),
+    })),
+    weigh: request.evaluation === undefined
+      ? weighable({ spec, facts, trials, request, stop: "exhausted" })
+      : null,
+  };
+}

@@ -1,0 +1,142 @@
+import { isDecisive, knownMetric, metricOf, metricWords, trialName } from "../../../core/mod.ts";
+import { bytes, number, percent } from "../view/number_text.ts";
+import type { StudyView } from "../view/study_view.ts";
+import { type TrialColumn, trialColumns } from "../view/trial_columns.ts";
+import { rungText, standing, type TrialRow } from "../view/trial_rows.ts";
+import { type Block, heading, table } from "./blocks.ts";
+
+function ratio(row: TrialRow, view: StudyView): string {
+  return row.size_bytes === null
+    ? "–"
+    : `${(view.facts.model.fp16_bytes / row.size_bytes).toFixed(2)}×`;
+}
+
+const ENERGY = knownMetric("energy_j_per_1k_tokens", "metric");
+
+const energyColumn: TrialColumn = {
+  metric: ENERGY.name,
+  heading: ENERGY.heading,
+  cell: (row) => number(row.energy?.value),
+};
+
+function columnsOf(view: StudyView): TrialColumn[] {
+  return [
+    ...trialColumns(view),
+    { metric: "compression_ratio", heading: "ratio", cell: (row: TrialRow) => ratio(row, view) },
+    energyColumn,
+  ].filter(({ metric }, i, all) => all.findIndex((one) => one.metric === metric) === i);
+}
+
+/** Trials of one rung, with the caption below those evaluated in full. */
+function rungTable(view: StudyView, of: readonly TrialRow[], caption: string): Block {
+  const columns = columnsOf(view);
+  const rows = of.map((row) => [
+    trialName(row.number),
+    row.recipe,
+    ...columns.map(({ cell }) => cell(row)),
+    number(row.reward),
+    rungText(row),
+    percent(row.front_probability),
+    standing(row, view.recommended),
+  ]);
+  return table(
+    [
+      "trial",
+      "recipe",
+      ...columns.map(({ heading }) => heading),
+      "reward",
+      "fidelity",
+      "P(front)",
+      "standing",
+    ],
+    rows,
+    caption,
+  );
+}
+
+/** Whether a trial ended on a rung below the last: its figures are of other samples. */
+const isLower = ({ fidelity, state }: TrialRow) =>
+  state === "completed" && fidelity !== null && !isDecisive(fidelity);
+
+/** Trials evaluated in full, and apart from them those of lower rungs alone. */
+function trialTables(view: StudyView): Block[] {
+  const runtime = view.rows.find((row) => row.runtime !== null)?.runtime ?? view.spec.runtime;
+  const energy = view.rows.find((row) => row.energy !== null)?.energy?.method ?? "not measured";
+  const caption =
+    `Latency and peak memory: ${runtime}. × baseline: time per token over the baseline's of the same ` +
+    "minutes, measured in turn, ± half its 95 % interval; trials of one stored form share it. " +
+    "ms/token: that ratio times one baseline, the median over the study. " +
+    `Ratio: fp16 bytes of the original (${bytes(view.facts.model.fp16_bytes)}) over bytes on ` +
+    `disk; the file as it came holds ${bytes(view.facts.model.original_bytes)}. ` +
+    `Energy: ${energy}; an estimate is shown and never an objective.`;
+  const lower = view.rows.filter(isLower);
+  const whole = view.rows.filter((row) => !isLower(row));
+  return [
+    ...(whole.length === 0 ? [] : [rungTable(view, whole, caption)]),
+    ...(lower.length === 0 ? [] : [rungTable(
+      view,
+      lower,
+      "On a lower rung alone: of fewer samples, so that no figure of quality or reward here may be set " +
+        "beside one above.",
+    )]),
+  ];
+}
+
+/** Columns that no metric stands behind, in words. */
+const COLUMN_WORDS: Readonly<Record<string, string>> = {
+  trial: "its name in this study; t00 is the original, unchanged",
+  recipe: "what was done to the original, in order",
+  parameters: "weights that the written model holds",
+  "× baseline": "time per token over the original's, both measured in turn in the same minutes; " +
+    "below 1 is faster",
+  ratio: "how many times smaller than the original as 16-bit floats",
+  reward: "what the front is of, weighed together, less penalties; it steers the " +
+    "search and picks among the front, and is no result",
+  fidelity: "the largest set of samples that it was evaluated on; full: all of the study's",
+  "P(front)":
+    "probability that it is on the front, were other samples of the same kind asked: the " +
+    "share of fronts, drawn again from the samples and the timings, that it is on",
+  standing:
+    "what became of it; dominated: another is no worse in every objective and better in one",
+};
+
+/** Each column in words, by the table of metrics where it is one of them. */
+function columnTerms(columns: readonly TrialColumn[]): (readonly [string, string])[] {
+  const named = ["trial", "recipe"].map((name) => [name, COLUMN_WORDS[name]!] as const);
+  const measured = columns.map(({ metric, heading }) => {
+    const known = metricOf(metric);
+    const better = known === undefined
+      ? ""
+      : known.direction === "maximize"
+      ? "; more is better"
+      : "; less is better";
+    const unit = known === undefined || ["1", "bytes", known.words].includes(known.unit)
+      ? ""
+      : `, in ${known.unit}`;
+    const error = heading.endsWith("± SE") ? "; ± its standard error" : "";
+    return [
+      heading,
+      COLUMN_WORDS[heading] ??
+        `${metricWords(metric)}${unit}${better}${error}`,
+    ] as const;
+  });
+  const rest = ["reward", "fidelity", "P(front)", "standing"].map((name) =>
+    [name, COLUMN_WORDS[name]!] as const
+  );
+  return [...named, ...measured, ...rest];
+}
+
+/** Every trial, and what each column means. */
+export function trialBlocks(view: StudyView): Block[] {
+  return [
+    heading(2, "Trials"),
+    ...trialTables(view),
+    {
+      block: "fold",
+      summary: "What the columns mean",
+      blocks: [
+        { block: "terms", terms: columnTerms(columnsOf(view)) },
+      ],
+    },
+  ];
+}

@@ -1,0 +1,279 @@
+import { createHash } from "node:crypto";
+import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { resultReport, resultVector } from "../../core/mod.ts";
+import { existsSync } from "node:fs";
+import { loaderLines } from "../artifacts/loader_lines.ts";
+import { beliefsPlot } from "./plots/beliefs_plot.ts";
+import { hypervolumePlot } from "./plots/hypervolume_plot.ts";
+import { qualityByRatio } from "./plots/figures/quality_by_ratio.ts";
+import { pareto } from "./plots/figures/pareto.ts";
+import { svgToPng } from "./plots/svg_to_png.ts";
+import { type Block, heading } from "./reports/blocks.ts";
+import { SQL_FOLDER, SQL_NAMES, type SqlFiles } from "./report_sql/sql_box.ts";
+import { frontData } from "./pages/front_data.ts";
+import { type Authorship, titleOf } from "./reports/answer_blocks.ts";
+import { evaluationReport } from "./reports/evaluation_report.ts";
+import { renderHtml } from "./reports/render_html.ts";
+import { renderMarkdown } from "./reports/render_markdown.ts";
+import { leaderboardCsv } from "./view/leaderboard_csv.ts";
+import { licenseOf } from "../artifacts/model_license.ts";
+import { latexTables } from "./reports/formats/latex_tables.ts";
+import { modelCard } from "./reports/formats/model_card.ts";
+import { type CrateFile, roCrate } from "./reports/formats/ro_crate.ts";
+import { bibtex } from "./reports/limit_blocks.ts";
+import { documentOf } from "./reports/provenance_blocks.ts";
+import { beliefBlocks } from "./reports/search_blocks.ts";
+import { stagedBlocks } from "./stages/staged_blocks.ts";
+import { studyReport } from "./reports/study_report.ts";
+import { HANDOFF, HANDOFF_PAGE, handoffHtml } from "./stages/handoff_page.ts";
+import type { EvidenceFigure } from "./reports/evidence_figures.ts";
+import { handoffOfView, stagedRows } from "./view/staged_rows.ts";
+import { trialFigures } from "./view/trial_figures.ts";
+import { checkpointOf, modelLabel, type StudyView } from "./view/study_view.ts";
+
+/** Files that a study leaves for people, and the checkpoint that it recommends. */
+export interface StudyOutputs {
+  /** The Pareto plot; null where a model was only evaluated. */
+  readonly svg: string | null;
+  readonly png: string | null;
+  readonly markdown: string;
+  readonly html: string;
+  readonly results: string;
+  /** Every file that was written, those above among them. */
+  readonly files: readonly string[];
+  readonly checkpoint: string | null;
+  /** The lines that load the checkpoint; empty where none is recommended. */
+  readonly loader: string;
+}
+
+/** What may be said of a study's Pareto plot; the study says what is left out. */
+export interface PlotOptions {
+  /** Pixels, from 390 to 1,600. */
+  readonly width?: number;
+  readonly title?: string;
+  readonly subtitle?: string;
+  /** A line below the subtitle. */
+  readonly caption?: string;
+  /** Colours; default: as the reader's system has it. */
+  readonly theme?: "auto" | "light" | "dark";
+  /** Metrics of its axes, such as `["accuracy", "size_bytes"]`. */
+  readonly objectives?: readonly string[];
+}
+
+/** The study's Pareto plot as SVG. */
+export function plotOf(view: StudyView, options: PlotOptions = {}): string {
+  const { dataset, device } = view.facts;
+  const samples = view.rows.map((row) => row.accuracy?.n ?? 0);
+  const caption = options.caption ?? view.front_note;
+  return pareto(trialFigures(view), {
+    title: options.title ?? `${modelLabel(view.facts)} on ${dataset.dataset}`,
+    subtitle: options.subtitle ??
+      `${device.device_name}, ${device.cores} cores; ${view.spec.runtime}; ` +
+        `${Math.max(0, ...samples)} samples; seed ${view.request.seed}`,
+    ...(caption === null ? {} : { caption }),
+    ...(options.width === undefined ? {} : { width: options.width }),
+    ...(options.theme === undefined ? {} : { theme: options.theme }),
+    objectives: [...options.objectives ?? view.objectives],
+    allowed_drop: view.spec.constraints.max_accuracy_drop,
+    recommended: view.recommended,
+    because: view.reasons.at(-1) ?? null, // the last of them compares it with the others
+  });
+}
+
+/** Every trial in the two JSON shapes that other programs read. */
+function resultsOf(view: StudyView) {
+  const { facts, spec } = view;
+  return view.trials.map((trial) => ({
+    vector: resultVector(trial, spec, facts),
+    report: resultReport(trial, spec, facts),
+  }));
+}
+
+/** The lines that load the recommended checkpoint; empty where there is none on this disk. */
+export async function recommendedLoader(view: StudyView): Promise<string> {
+  const artifact = view.recommended === null ? undefined : checkpointOf(view, view.recommended);
+  if (artifact === undefined) return "";
+  const { weights_id } = artifact;
+  const weights = weights_id === undefined ? artifact : view.artifacts.get(weights_id);
+  const here = [artifact, weights].every((one) => one !== undefined && existsSync(one.location));
+  if (!here || !existsSync(join(weights!.location, "config.json"))) return "";
+  return await loaderLines(artifact, weights);
+}
+
+const CURVE = "hypervolume.svg";
+const STAGES = "stages.svg";
+const BELIEFS = "beliefs.svg";
+
+/** What a report is told beside its study. */
+export interface ReportOptions extends Authorship {
+  /** As of `recommendedLoader`; absent: nothing loads a checkpoint. */
+  readonly loader?: string;
+  /** What answers the report's SQL box; absent: the box says how to get it. */
+  readonly sql?: SqlFiles;
+  /** Files that run its trials again, by name, as of `reproductionFiles`; absent: there are none. */
+  readonly beside?: Readonly<Record<string, string>>;
+  /** As of `evidenceFigures`, which the store draws; absent: the report is without them. */
+  readonly evidence?: readonly EvidenceFigure[];
+}
+
+/** Pixels of the front as a page shows it, beside a narrow one for a phone. */
+const PAGE_WIDTH = 1130;
+const PHONE_WIDTH = 390;
+
+/** The report of a study, or of an evaluation. */
+export function reportBlocks(view: StudyView, options: ReportOptions = {}): Block[] {
+  const { loader = "", sql, evidence = [], beside, ...author } = options;
+  const by = { ...author, repeats: beside !== undefined };
+  const box: Block[] = [
+    heading(2, "Ask the data"),
+    { block: "sql", box: sql?.box ?? null, study_id: view.study_id },
+  ];
+  if (view.request.evaluation !== undefined) return [...evaluationReport(view, by), ...box];
+  const figures = {
+    ...{ svg: plotOf(view, { width: PAGE_WIDTH }), narrow: plotOf(view, { width: PHONE_WIDTH }) },
+    file: "pareto.svg",
+    curve: {
+      svg: hypervolumePlot(view.episodes),
+      narrow: hypervolumePlot(view.episodes, PHONE_WIDTH),
+      file: CURVE,
+    },
+  };
+  const stages = stagedBlocks(view, stagedFigure(view));
+  const search = beliefBlocks(view, { svg: beliefsPlot(view.beliefs), file: BELIEFS });
+  const drawn = evidence.length === 0 ? [] : [heading(3, "Figures"), ...evidence.map(unopened)];
+  return [...studyReport(view, figures, loader, { search, stages, ...by }), ...box, ...drawn];
+}
+
+function unopened({ summary, source, ...drawn }: EvidenceFigure): Block {
+  const caption = `Its rows: ${source} in SQL.`;
+  const figure: Block = { block: "figure", caption, ...drawn };
+  return { block: "fold", summary, blocks: [figure] };
+}
+
+/** The curve of a staged study; null: it is none, or no stage was judged yet. */
+function stagedFigure(view: StudyView) {
+  const rows = stagedRows(view);
+  if (rows.every(({ value, ratio }) => value === null || ratio === null)) return null;
+  const drawn = (width: number) => qualityByRatio(rows, { width });
+  return { svg: drawn(PAGE_WIDTH), narrow: drawn(PHONE_WIDTH), file: STAGES };
+}
+
+/** What a staged study leaves beside others' files. */
+function stagedFiles(view: StudyView): Contents {
+  if (view.request.stages === undefined) return {};
+  const handoff = handoffOfView(view);
+  return {
+    [HANDOFF]: handoff === null ? null : `${JSON.stringify(handoff, null, 2)}\n`,
+    [HANDOFF_PAGE]: handoff === null ? null : handoffHtml(handoff),
+    [STAGES]: stagedFigure(view)?.svg ?? null,
+  };
+}
+
+/** Files by name, null where there is nothing to write: one of an earlier run is removed then. */
+type Contents = Readonly<Record<string, string | Uint8Array | null>>;
+
+function plotFiles(view: StudyView): Contents {
+  if (view.request.evaluation !== undefined) return {};
+  const svg = plotOf(view);
+  return {
+    "pareto.svg": svg,
+    "pareto.png": svgToPng(svg),
+    [CURVE]: hypervolumePlot(view.episodes),
+  };
+}
+
+/** The forms that other programs and hubs read. */
+function exchangeFiles(view: StudyView, loader: string, by: Authorship): Contents {
+  const results = JSON.stringify(resultsOf(view), null, 2);
+  const cited = { "citation.bib": `${bibtex(view, by)}\n`, "results.json": results };
+  if (view.request.evaluation !== undefined) return cited;
+  const artifact = view.recommended === null ? undefined : checkpointOf(view, view.recommended);
+  // Whoever has the card has the checkpoint beside it.
+  const here = artifact === undefined ? loader : loader.replaceAll(artifact.location, ".");
+  const license = licenseOf(view.facts.model.path);
+  return {
+    ...cited,
+    "leaderboard.csv": leaderboardCsv(view),
+    "tables.tex": latexTables(view),
+    "study.json": `${documentOf(view)}\n`,
+    "model_card.md": modelCard(view, {
+      ...by,
+      loader: here,
+      ...(license === null ? {} : { license }),
+    }),
+  };
+}
+
+/** The scripts beside the page, by their place in its folder. */
+function sqlContents(sql: SqlFiles | undefined): Contents {
+  return Object.fromEntries(
+    SQL_NAMES.map((name) => [`${SQL_FOLDER}/${name}`, sql?.files[name] ?? null]),
+  );
+}
+
+const CRATE = "ro-crate-metadata.json";
+
+/** Writes them into a folder, and the crate that lists them; gives their names. */
+async function writeFiles(folder: string, contents: Contents, view: StudyView, by: Authorship) {
+  const written: CrateFile[] = [];
+  for (const [name, content] of Object.entries(contents)) {
+    if (content === null) {
+      await rm(join(folder, name), { force: true });
+      continue;
+    }
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), content);
+    if (name.endsWith(".sh")) await chmod(join(folder, name), 0o755);
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    written.push({ name, bytes: bytes.length, sha256 });
+  }
+  const today = new Date().toISOString().slice(0, 10);
+  await writeFile(join(folder, CRATE), roCrate(view, written, today, by));
+  return [...written.map(({ name }) => name), CRATE];
+}
+
+/**
+ * Writes everything that a report is made of into a folder: page, Markdown, figures, tables, citation,
+ * model card, and the crate that lists them. Files of an earlier run are replaced.
+ */
+export async function writeOutputs(
+  view: StudyView,
+  folder: string,
+  { sql, evidence = [], beside, ...by }: Omit<ReportOptions, "loader"> = {},
+): Promise<StudyOutputs> {
+  await mkdir(folder, { recursive: true });
+  const at = (name: string) => join(folder, name);
+  const loader = await recommendedLoader(view);
+  const asked = {
+    ...{ loader, evidence, ...by },
+    ...(sql === undefined ? {} : { sql }),
+    ...(beside === undefined ? {} : { beside }),
+  };
+  const blocks = reportBlocks(view, asked);
+  const drawn = view.request.evaluation === undefined;
+  const contents = {
+    ...stagedFiles(view),
+    "report.html": renderHtml(titleOf(view), blocks, frontData(view)),
+    "report.md": renderMarkdown(blocks),
+    ...plotFiles(view),
+    [BELIEFS]: beliefsPlot(view.beliefs),
+    ...Object.fromEntries(evidence.map(({ file, svg }) => [file, svg])),
+    ...exchangeFiles(view, loader, by),
+    ...sqlContents(sql),
+    ...beside,
+  };
+  const files = await writeFiles(folder, contents, view, by);
+  const artifact = view.recommended === null ? undefined : checkpointOf(view, view.recommended);
+  return {
+    svg: drawn ? at("pareto.svg") : null,
+    png: drawn ? at("pareto.png") : null,
+    markdown: at("report.md"),
+    html: at("report.html"),
+    results: at("results.json"),
+    files: files.map(at),
+    checkpoint: artifact?.location ?? null,
+    loader,
+  };
+}

@@ -1,0 +1,47 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import {
+  UsageError,
+  weigh,
+  type Weighed,
+  type WeightProfile,
+  WeightProfiles,
+} from "../../../core/mod.ts";
+import { PROJECT_ROOT } from "../../ground/home.ts";
+import type { StudyView } from "./study_view.ts";
+
+const SHIPPED = join(PROJECT_ROOT, "plugins", "search", "weight_profiles.yaml");
+
+/** The profiles that ship with pare, their comments with them. */
+export function shippedProfilesText(): string {
+  return readFileSync(SHIPPED, "utf8").trimEnd();
+}
+
+/** Profiles of a file, YAML or JSON; without one those that ship. */
+export function readProfiles(path: string = SHIPPED): WeightProfile[] {
+  let text: unknown;
+  try {
+    text = parse(readFileSync(path, "utf8")) ?? [];
+  } catch (error) {
+    const [said] = (error instanceof Error ? error.message : String(error)).split("\n");
+    throw new UsageError(`Cannot read the profiles ${path}: ${said}`);
+  }
+  const read = WeightProfiles.safeParse(text);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  const at = issue?.path.join(".") || "the file";
+  throw new UsageError(`Cannot take the profiles ${path}: ${at}: ${issue?.message ?? "unknown"}`);
+}
+
+/** A study's trials under other weights; nothing is run and nothing recorded. */
+export function weighView(
+  view: Pick<StudyView, "study_id" | "spec" | "facts" | "trials" | "request">,
+  weights: WeightProfile["weights"],
+): Weighed {
+  const { spec, facts, trials, request } = view;
+  if (request.evaluation !== undefined) {
+    throw new UsageError(`Cannot weigh ${view.study_id} as it only evaluates: it has no front`);
+  }
+  return weigh({ spec, facts, trials, request, stop: "exhausted" }, weights);
+}
