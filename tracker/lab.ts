@@ -9,7 +9,7 @@ import { checkStudy } from "./lab/check_study.ts";
 import { discoverPlugins } from "./lab/discover.ts";
 import { findStudy, openedRecord, resumedRequest, studyName } from "./lab/find_study.ts";
 import { checkHome, findHome, type Home } from "./ground/home.ts";
-import { type LabMirror, openLabMirror } from "./mlflow/lab_mirror.ts";
+import { type LabMirror, openLabMirror } from "./exchange/mlflow/lab_mirror.ts";
 import { type LabStore, openLabStore } from "./lab/lab_store.ts";
 import { newFolders } from "./lab/new_folders.ts";
 import { type Comparison, comparisonRows, studyRows } from "./show/notebook/comparison.ts";

@@ -13,7 +13,7 @@ export type { LayerSensitivity, SensitivityOptions } from "./sensitivity/study_s
 export type { LabStudyByHand } from "./study_by_hand.ts";
 export type { ActionInput, GateDecision, Proposal, StudyResult, TrialByHand } from "../core/mod.ts";
 export { showText } from "./show/notebook/show_text.ts";
-export { writeReport, type WriteReportOptions } from "./publish/write_report.ts";
+export { writeReport, type WriteReportOptions } from "./exchange/publish/write_report.ts";
 export { writeStudiesReport } from "./show/report_of_studies.ts";
 export type { StudyOutputs } from "./show/reports_of_study.ts";
 export { type FigureOptions, figures, figureText };

@@ -31,7 +31,7 @@ import { createStageRunner, type StageRunner } from "./lab/runner/stage_runner.t
 import { makeEnvironments, neededEnvironments } from "./lab/runner/study_environments.ts";
 import { tellEnvironment } from "./show/terminal/tell_environment.ts";
 import { studySamplers } from "./lab/search/study_samplers.ts";
-import { type LabMirror } from "./mlflow/lab_mirror.ts";
+import { type LabMirror } from "./exchange/mlflow/lab_mirror.ts";
 import { type LabStore } from "./lab/lab_store.ts";
 import type { Tools } from "./lab/runner/workshop.ts";
 import { untilInterrupted } from "./ground/terminal/interrupt.ts";

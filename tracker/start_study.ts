@@ -28,7 +28,7 @@ import {
 import { earlierTrials } from "./lab/data/earlier_trials.ts";
 import { formatLosses } from "./lab/data/format_losses.ts";
 import type { LabStore, StoreInUse } from "./lab/lab_store.ts";
-import type { RunningMirror } from "./mlflow/start_mirror.ts";
+import type { RunningMirror } from "./exchange/mlflow/start_mirror.ts";
 import { studyMeter } from "./lab/runner/energy_meter.ts";
 import { keepLogIn } from "./lab/runner/keep_log.ts";
 import { createLiveBackend } from "./lab/runner/live_backend.ts";

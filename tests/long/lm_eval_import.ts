@@ -3,8 +3,8 @@ import { execa } from "execa";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
-import { importRuns } from "../../tracker/imports/import_runs.ts";
-import { lmEvalRuns } from "../../tracker/imports/lm_eval.ts";
+import { importRuns } from "../../tracker/exchange/imports/import_runs.ts";
+import { lmEvalRuns } from "../../tracker/exchange/imports/lm_eval.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 

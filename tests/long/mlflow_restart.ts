@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
-import { startMlflowServer } from "../../tracker/mlflow/server.ts";
-import { startMirror } from "../../tracker/mlflow/start_mirror.ts";
+import { startMlflowServer } from "../../tracker/exchange/mlflow/server.ts";
+import { startMirror } from "../../tracker/exchange/mlflow/start_mirror.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { mirrorTo, recordStudy, runsOf } from "../tracker/mlflow/mirror_world.ts";
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { discoverPlugins } from "../../tracker/lab/discover.ts";
-import { publishStudy } from "../../tracker/publish/publish_study.ts";
+import { publishStudy } from "../../tracker/exchange/publish/publish_study.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
 import { inBrowser, launchBrowser } from "../fixtures/chromium.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

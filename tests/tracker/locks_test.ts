@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { readPins } from "../../python-backends/environments/environment_pins.ts";
-import { lockedEnvironments, lockFiles } from "../../tracker/reproduce/locks.ts";
+import { lockedEnvironments, lockFiles } from "../../tracker/exchange/reproduce/locks.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { PROVENANCE } from "../fixtures/stores/records.ts";
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { publishStudy } from "../../tracker/publish/publish_study.ts";
+import { publishStudy } from "../../tracker/exchange/publish/publish_study.ts";
 import {
   cleanPage,
   cleanText,

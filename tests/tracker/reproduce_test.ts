@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { type Measurement, type Reproduced } from "../../core/mod.ts";
-import { differencesOf, driftOf, type OneTrial } from "../../tracker/reproduce/compare_recorded.ts";
+import {
+  differencesOf,
+  driftOf,
+  type OneTrial,
+} from "../../tracker/exchange/reproduce/compare_recorded.ts";
 import {
   RecordedStudy,
   recordedStudy,

@@ -1,7 +1,7 @@
 /** A study of three rungs as SQL, tables, the figure and MLflow's names tell it. */
 import assert from "node:assert/strict";
 import { FULL, type Trial } from "../../core/mod.ts";
-import { measurementKey } from "../../tracker/mlflow/describe/metric_names.ts";
+import { measurementKey } from "../../tracker/exchange/mlflow/describe/metric_names.ts";
 import { plotOf } from "../../tracker/show/reports_of_study.ts";
 import { renderMarkdown } from "../../tracker/show/reports/render_markdown.ts";
 import { studyReport } from "../../tracker/show/reports/study_report.ts";

@@ -10,8 +10,8 @@ import {
 import { loaderLines } from "../../tracker/artifacts/loader_lines.ts";
 import { sha256Text } from "../../tracker/ground/storage/file_hash.ts";
 import { artifactPlace } from "../../tracker/lab/runner/artifact_place.ts";
-import { checkpointFiles } from "../../tracker/mlflow/checkpoints.ts";
-import { newStudy, trialOf } from "../../tracker/mlflow/describe/known_study.ts";
+import { checkpointFiles } from "../../tracker/exchange/mlflow/checkpoints.ts";
+import { newStudy, trialOf } from "../../tracker/exchange/mlflow/describe/known_study.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { AT } from "../fixtures/stores/records.ts";
 

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { findHome } from "../ground/home.ts";
-import { type ImportReport, importRuns } from "../imports/import_runs.ts";
+import { type ImportReport, importRuns } from "../exchange/imports/import_runs.ts";
 import { openStore } from "../store/store.ts";
 
 /** What an import did, and how to ask for it. */
@@ -24,7 +24,7 @@ export async function importOptunaCommand(
   file: string,
   options: { store?: string; study?: string },
 ): Promise<void> {
-  const { optunaRuns } = await import("../imports/optuna.ts");
+  const { optunaRuns } = await import("../exchange/imports/optuna.ts");
   const home = findHome(Deno.env.toObject(), options.store);
   const path = resolve(file);
   const runs = [...optunaRuns(path, options.study)];
@@ -40,7 +40,7 @@ export async function importLmEvalCommand(
   folder: string,
   options: { store?: string },
 ): Promise<void> {
-  const { lmEvalRuns } = await import("../imports/lm_eval.ts");
+  const { lmEvalRuns } = await import("../exchange/imports/lm_eval.ts");
   const home = findHome(Deno.env.toObject(), options.store);
   const location = resolve(folder);
   const runs = await Array.fromAsync(lmEvalRuns(location)); // a mistake comes before a lock

@@ -11,8 +11,8 @@ import {
 } from "../../core/mod.ts";
 import { parseJson, withoutMark } from "../lab/data/parse_json.ts";
 import { type Lab, openLab } from "../lab.ts";
-import { withoutCredentials } from "../mlflow/client/connection.ts";
-import { writeStudyReport } from "../publish/write_report.ts";
+import { withoutCredentials } from "../exchange/mlflow/client/connection.ts";
+import { writeStudyReport } from "../exchange/publish/write_report.ts";
 import { outsideStores } from "../ground/storage/outside_stores.ts";
 import type { StudySession } from "../study_session.ts";
 import { endOfStages } from "../show/stages/stages_end.ts";

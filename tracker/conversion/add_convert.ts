@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { CONVERSIONS, NOT_WRITTEN } from "./formats.ts";
+import { CONVERSIONS, NOT_WRITTEN } from "../exchange/conversion/formats.ts";
 
 /** A format's name; one that is not written is refused with what to take in its place. */
 function formatNamed(name: string): string {

@@ -13,9 +13,9 @@ import { isRunning } from "../../python-backends/worker/worker_folder.ts";
 import { checkHome, findHome } from "../ground/home.ts";
 import { Stopped } from "../ground/terminal/interrupt.ts";
 import { outsideStores } from "../ground/storage/outside_stores.ts";
-import { convertSource } from "./convert_source.ts";
-import { conversionSummary } from "./conversion_summary.ts";
-import { CONVERSION_ENVIRONMENT } from "./formats.ts";
+import { convertSource } from "../exchange/conversion/convert_source.ts";
+import { conversionSummary } from "../exchange/conversion/conversion_summary.ts";
+import { CONVERSION_ENVIRONMENT } from "../exchange/conversion/formats.ts";
 
 /** Refuses a folder with something in it: nothing is ever overwritten. */
 function checkTarget(directory: string): void {

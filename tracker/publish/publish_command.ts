@@ -8,7 +8,7 @@ import { privateHere } from "../show/report_sql/sql_box.ts";
 import { openStore } from "../store/store.ts";
 import { viewStudy } from "../study_session.ts";
 import { pushCheckpoint } from "./hub/push_command.ts";
-import { publishStudy } from "./publish_study.ts";
+import { publishStudy } from "../exchange/publish/publish_study.ts";
 
 interface PublishOptions {
   readonly store?: string;

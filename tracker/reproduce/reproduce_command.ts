@@ -17,8 +17,8 @@ import { findHome, type Home } from "../ground/home.ts";
 import { differenceText } from "../store/rows/drift_rows.ts";
 import { openStore } from "../store/store.ts";
 import { textTable } from "../show/terminal/table.ts";
-import { differencesOf, driftOf } from "./compare_recorded.ts";
-import { lockedEnvironments } from "./locks.ts";
+import { differencesOf, driftOf } from "../exchange/reproduce/compare_recorded.ts";
+import { lockedEnvironments } from "../exchange/reproduce/locks.ts";
 import { RecordedStudy, recordedStudy, type RecordedTrial } from "../lab/recorded_trial.ts";
 import { repeatTrial } from "./repeat_trial.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { ConversionFacts } from "../../../core/mod.ts";
-import { conversionSummary } from "../../../tracker/conversion/conversion_summary.ts";
+import { conversionSummary } from "../../../tracker/exchange/conversion/conversion_summary.ts";
 
 const facts: ConversionFacts = {
   ...{ unreadable: null, layers: [], other_floats: [], fused_apart: [], not_opened: null },

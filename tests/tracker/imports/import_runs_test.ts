@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { type ForeignRun, importRuns } from "../../../tracker/imports/import_runs.ts";
-import { seriesParts } from "../../../tracker/imports/series_parts.ts";
-import { studyId } from "../../../tracker/imports/study_id.ts";
+import { type ForeignRun, importRuns } from "../../../tracker/exchange/imports/import_runs.ts";
+import { seriesParts } from "../../../tracker/exchange/imports/series_parts.ts";
+import { studyId } from "../../../tracker/exchange/imports/study_id.ts";
 import { openStore, rebuildDatabase, type Store } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 

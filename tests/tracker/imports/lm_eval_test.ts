@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { cp, mkdir, readdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { importRuns } from "../../../tracker/imports/import_runs.ts";
-import { lmEvalRuns } from "../../../tracker/imports/lm_eval.ts";
-import { parsePythonJson } from "../../../tracker/imports/python_json.ts";
+import { importRuns } from "../../../tracker/exchange/imports/import_runs.ts";
+import { lmEvalRuns } from "../../../tracker/exchange/imports/lm_eval.ts";
+import { parsePythonJson } from "../../../tracker/exchange/imports/python_json.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 

@@ -7,9 +7,9 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { UsageError } from "../../../core/mod.ts";
 import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
-import { importRuns, isRun } from "../../../tracker/imports/import_runs.ts";
-import { optunaRuns } from "../../../tracker/imports/optuna.ts";
-import { readParam } from "../../../tracker/imports/optuna_values.ts";
+import { importRuns, isRun } from "../../../tracker/exchange/imports/import_runs.ts";
+import { optunaRuns } from "../../../tracker/exchange/imports/optuna.ts";
+import { readParam } from "../../../tracker/exchange/imports/optuna_values.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { createMlflowClient, quoted } from "../../../tracker/mlflow/client/client.ts";
-import { connectionOf } from "../../../tracker/mlflow/client/connection.ts";
-import { MlflowError, PATIENCE } from "../../../tracker/mlflow/client/http.ts";
-import { startMlflowServer } from "../../../tracker/mlflow/server.ts";
+import { createMlflowClient, quoted } from "../../../tracker/exchange/mlflow/client/client.ts";
+import { connectionOf } from "../../../tracker/exchange/mlflow/client/connection.ts";
+import { MlflowError, PATIENCE } from "../../../tracker/exchange/mlflow/client/http.ts";
+import { startMlflowServer } from "../../../tracker/exchange/mlflow/server.ts";
 
 const HASTY = {
   ...PATIENCE,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { main } from "../../../tracker/cli.ts";
 import { findHome } from "../../../tracker/ground/home.ts";
-import { lockMirror, openLabMirror } from "../../../tracker/mlflow/lab_mirror.ts";
+import { lockMirror, openLabMirror } from "../../../tracker/exchange/mlflow/lab_mirror.ts";
 import { recordStudy } from "./mirror_world.ts";
 
 /** Runs a command line; its exit code and what it said on standard error. */

@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
 import type { JournalRecord } from "../../../core/mod.ts";
-import type { Checkpoints } from "../../../tracker/mlflow/checkpoints.ts";
-import { describe } from "../../../tracker/mlflow/describe/describe.ts";
-import type { Effect } from "../../../tracker/mlflow/describe/effects.ts";
+import type { Checkpoints } from "../../../tracker/exchange/mlflow/checkpoints.ts";
+import { describe } from "../../../tracker/exchange/mlflow/describe/describe.ts";
+import type { Effect } from "../../../tracker/exchange/mlflow/describe/effects.ts";
 import {
   type KnownStudy,
   learn,
   newStudy,
   stageNames,
   studyOf,
-} from "../../../tracker/mlflow/describe/known_study.ts";
-import { mirrorOptions } from "../../../tracker/mlflow/lab_mirror.ts";
+} from "../../../tracker/exchange/mlflow/describe/known_study.ts";
+import { mirrorOptions } from "../../../tracker/exchange/mlflow/lab_mirror.ts";
 import {
   retention,
   type Score,
   stageFigures,
-} from "../../../tracker/mlflow/describe/metric_names.ts";
-import { identityOf, newRunOf } from "../../../tracker/mlflow/new_run.ts";
+} from "../../../tracker/exchange/mlflow/describe/metric_names.ts";
+import { identityOf, newRunOf } from "../../../tracker/exchange/mlflow/new_run.ts";
 import { findHome } from "../../../tracker/ground/home.ts";
 import { run, world } from "../../core/study_world.ts";
 

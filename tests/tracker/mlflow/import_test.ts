@@ -4,9 +4,13 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
 import { main } from "../../../tracker/cli.ts";
-import { type ForeignRun, importRuns, isRun } from "../../../tracker/imports/import_runs.ts";
-import { databaseRuns } from "../../../tracker/mlflow/imports/import_database.ts";
-import { folderRuns } from "../../../tracker/mlflow/imports/import_folder.ts";
+import {
+  type ForeignRun,
+  importRuns,
+  isRun,
+} from "../../../tracker/exchange/imports/import_runs.ts";
+import { databaseRuns } from "../../../tracker/exchange/mlflow/imports/import_database.ts";
+import { folderRuns } from "../../../tracker/exchange/mlflow/imports/import_folder.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { JournalRecord } from "../../../core/mod.ts";
-import type { MirrorMemory } from "../../../tracker/mlflow/mirror_child.ts";
-import { readProgress, targetName } from "../../../tracker/mlflow/mirror_progress.ts";
-import { startMirror } from "../../../tracker/mlflow/start_mirror.ts";
+import type { MirrorMemory } from "../../../tracker/exchange/mlflow/mirror_child.ts";
+import { readProgress, targetName } from "../../../tracker/exchange/mlflow/mirror_progress.ts";
+import { startMirror } from "../../../tracker/exchange/mlflow/start_mirror.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { type Batch, startFakeServer } from "./fake_server.ts";

@@ -2,11 +2,14 @@ import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Artifact, JournalRecord } from "../../../core/mod.ts";
-import { createMlflowClient, type MlflowClient } from "../../../tracker/mlflow/client/client.ts";
-import { connectionOf } from "../../../tracker/mlflow/client/connection.ts";
-import { PATIENCE } from "../../../tracker/mlflow/client/http.ts";
-import { type MirrorInput, openMirror } from "../../../tracker/mlflow/mirror.ts";
-import type { Run } from "../../../tracker/mlflow/client/answers.ts";
+import {
+  createMlflowClient,
+  type MlflowClient,
+} from "../../../tracker/exchange/mlflow/client/client.ts";
+import { connectionOf } from "../../../tracker/exchange/mlflow/client/connection.ts";
+import { PATIENCE } from "../../../tracker/exchange/mlflow/client/http.ts";
+import { type MirrorInput, openMirror } from "../../../tracker/exchange/mlflow/mirror.ts";
+import type { Run } from "../../../tracker/exchange/mlflow/client/answers.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { run, world, type WorldOptions } from "../../core/study_world.ts";
 

@@ -1,7 +1,7 @@
 /** Names that MLflow's rules would make one stay apart, and a restart gives the same ones. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { newNameBook } from "../../../tracker/mlflow/describe/names.ts";
+import { newNameBook } from "../../../tracker/exchange/mlflow/describe/names.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { startFakeServer } from "./fake_server.ts";

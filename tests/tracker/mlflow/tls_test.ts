@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { execa } from "execa";
 import { join } from "node:path";
-import { createMlflowClient } from "../../../tracker/mlflow/client/client.ts";
-import { connectionOf } from "../../../tracker/mlflow/client/connection.ts";
-import { MlflowError, PATIENCE } from "../../../tracker/mlflow/client/http.ts";
+import { createMlflowClient } from "../../../tracker/exchange/mlflow/client/client.ts";
+import { connectionOf } from "../../../tracker/exchange/mlflow/client/connection.ts";
+import { MlflowError, PATIENCE } from "../../../tracker/exchange/mlflow/client/http.ts";
 import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 

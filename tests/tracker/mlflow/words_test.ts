@@ -1,13 +1,21 @@
 import assert from "node:assert/strict";
-import { checkArtifactPath, encodedPath } from "../../../tracker/mlflow/client/artifact_path.ts";
+import {
+  checkArtifactPath,
+  encodedPath,
+} from "../../../tracker/exchange/mlflow/client/artifact_path.ts";
 import {
   connectionOf,
   redact,
   withoutCredentials,
-} from "../../../tracker/mlflow/client/connection.ts";
-import { checkKey, cut, LIMITS, safeKey } from "../../../tracker/mlflow/client/server_limits.ts";
-import { batchBodies } from "../../../tracker/mlflow/client/log_batch.ts";
-import { registeredName } from "../../../tracker/mlflow/client/registry.ts";
+} from "../../../tracker/exchange/mlflow/client/connection.ts";
+import {
+  checkKey,
+  cut,
+  LIMITS,
+  safeKey,
+} from "../../../tracker/exchange/mlflow/client/server_limits.ts";
+import { batchBodies } from "../../../tracker/exchange/mlflow/client/log_batch.ts";
+import { registeredName } from "../../../tracker/exchange/mlflow/client/registry.ts";
 
 function refusal(act: () => unknown): string {
   try {

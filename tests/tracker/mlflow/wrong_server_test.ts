@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { main } from "../../../tracker/cli.ts";
-import { mirrorFile } from "../../../tracker/mlflow/mirror_progress.ts";
+import { mirrorFile } from "../../../tracker/exchange/mlflow/mirror_progress.ts";
 import { startFakeServer } from "./fake_server.ts";
 import { mirrorTo, recordStudy } from "./mirror_world.ts";
 

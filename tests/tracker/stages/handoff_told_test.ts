@@ -8,8 +8,8 @@ import {
   replayStudy,
 } from "../../../core/mod.ts";
 import { schemaCommand } from "../../../tracker/commands/schema.ts";
-import { describe } from "../../../tracker/mlflow/describe/describe.ts";
-import { learn, newStudy } from "../../../tracker/mlflow/describe/known_study.ts";
+import { describe } from "../../../tracker/exchange/mlflow/describe/describe.ts";
+import { learn, newStudy } from "../../../tracker/exchange/mlflow/describe/known_study.ts";
 import { escapeHtml } from "../../../tracker/show/pages/page.ts";
 import type { SessionInput } from "../../../tracker/start_study.ts";
 import { openSession } from "../../../tracker/study_session.ts";

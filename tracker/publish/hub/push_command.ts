@@ -6,7 +6,7 @@ import { createBackendClient } from "../../../python-backends/client.ts";
 import { bytes } from "../../show/view/number_text.ts";
 import type { StudyView } from "../../show/view/study_view.ts";
 import type { Private } from "../../show/report_sql/withheld.ts";
-import { type HubCheckpoint, hubCheckpoint } from "./hub_files.ts";
+import { type HubCheckpoint, hubCheckpoint } from "../../exchange/publish/hub/hub_files.ts";
 
 /** How a checkpoint is pushed. */
 export interface PushOptions {

@@ -1,0 +1,141 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { execa } from "execa";
+import { createLineSplitter } from "../../../python-backends/worker/line_splitter.ts";
+import { adoptGroup, reapGroup } from "../../../python-backends/worker/process_group.ts";
+import { type MirrorAsk, MirrorTold } from "./mirror_words.ts";
+
+/** Memory that the mirror may have. A step holds some 50 MB; a record of 64 MiB some 300. */
+export interface MirrorMemory {
+  /** MB of JavaScript's heap: V8 ends the process where it would need more. */
+  readonly heap_mb: number;
+  /** MB of the whole process, looked at now and then where the system tells it. */
+  readonly resident_mb: number;
+}
+
+export const MIRROR_MEMORY: MirrorMemory = { heap_mb: 512, resident_mb: 1_500 };
+
+const LOOK_MS = 500;
+const LAST_WORDS = 4_000;
+
+/** The process that mirrors. */
+export interface MirrorChild {
+  readonly pid: number;
+  ask(message: MirrorAsk): void;
+  /** Ends it; settles when it is gone. */
+  stop(): Promise<void>;
+}
+
+function wordsFor({ heap_mb }: MirrorMemory): string[] {
+  return [
+    ...["run", "--quiet", "--no-check", "--no-prompt"],
+    ...["--allow-read", "--allow-write", "--allow-net", "--allow-env", "--allow-sys"],
+    `--v8-flags=--max-old-space-size=${heap_mb}`,
+    ...["--config", fileURLToPath(new URL("../../../deno.json", import.meta.url))],
+    fileURLToPath(new URL("./mirror_process.ts", import.meta.url)),
+  ];
+}
+
+function residentMb(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024;
+  } catch {
+    return 0; // no such system, or it has just ended
+  }
+}
+
+/** Where memory runs out the system is to end the mirror, not a trial. */
+function sacrifice(pid: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/oom_score_adj`, "1000");
+  } catch {
+    // No such system.
+  }
+}
+
+/**
+ * Starts the process: a group of its own, which Ctrl-C does not reach, that ends with this one.
+ * `onEnded` has the reason where it ends without being asked to.
+ */
+export function startChild({ memory = MIRROR_MEMORY, onTold, onEnded }: {
+  memory?: MirrorMemory;
+  onTold: (told: MirrorTold) => void;
+  onEnded: (reason: string) => void;
+}): MirrorChild {
+  const child = execa(Deno.execPath(), wordsFor(memory), {
+    detached: true,
+    cleanup: false,
+    buffer: false,
+    reject: false,
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "pipe",
+    env: { NO_COLOR: "1" },
+  });
+  const pid = child.pid ?? 0;
+  if (pid > 0) {
+    adoptGroup(pid);
+    sacrifice(pid);
+  }
+  let stopped = false;
+  let too_large = false;
+  let last_words = "";
+  const splitter = createLineSplitter({
+    onLine(line) {
+      const told = MirrorTold.safeParse(jsonOrNull(line));
+      if (told.success) onTold(told.data); // a library may print, too
+    },
+    onOverflow: () => {},
+  });
+  child.stdout.on("data", (chunk: Uint8Array) => splitter.push(chunk));
+  child.stderr.on("data", (chunk: Uint8Array) => {
+    last_words = (last_words + new TextDecoder().decode(chunk)).slice(-LAST_WORDS);
+  });
+  child.stdin.on("error", () => {}); // its end is the message
+  child.nodeChildProcess.once("exit", () => reapGroup(pid));
+
+  const look = setInterval(() => {
+    if (residentMb(pid) <= memory.resident_mb) return;
+    too_large = true;
+    reapGroup(pid);
+  }, LOOK_MS);
+  Deno.unrefTimer(Number(look));
+  const exited = child.then((result) => {
+    clearInterval(look);
+    if (stopped) return;
+    if (too_large || /out of memory|heap limit/i.test(last_words)) {
+      return onEnded(
+        `it had no memory left (${memory.heap_mb} MB of heap, ${memory.resident_mb} MB in all)`,
+      );
+    }
+    const how = result.signal === undefined
+      ? `it exited with code ${result.exitCode ?? "unknown"}`
+      : `it was ended by ${result.signal}`;
+    // Without a process its start failed: what it says itself is nothing then.
+    onEnded(how + lastLine(pid === 0 ? result.originalMessage ?? "" : last_words));
+  });
+
+  return {
+    pid,
+    ask: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
+    async stop() {
+      stopped = true;
+      reapGroup(pid);
+      await exited;
+    },
+  };
+}
+
+function lastLine(text: string): string {
+  const line = text.trimEnd().split("\n").at(-1)?.trim() ?? "";
+  return line === "" ? "" : `: ${line.slice(0, 200)}`;
+}
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
