@@ -5,12 +5,12 @@ import { type FigureOptions, figures, figureText } from "./show/plots/figures.ts
 import { kernelBroadcast } from "./ground/terminal/kernel.ts";
 
 export { notebookAsk, silentAsk } from "./show/terminal/ask.ts";
-export { type Lab, type LabOptions, openLab, type SqlValue } from "./lab.ts";
+export { type Lab, type LabOptions, openLab, type SqlValue } from "./session/lab.ts";
 export type { SqlRows } from "./show/notebook/sql_rows.ts";
-export type { StudySession } from "./study_session.ts";
-export type { Mixed, MixOptions } from "./mix/study_mix.ts";
-export type { LayerSensitivity, SensitivityOptions } from "./sensitivity/study_sensitivity.ts";
-export type { LabStudyByHand } from "./study_by_hand.ts";
+export type { StudySession } from "./session/study_session.ts";
+export type { Mixed, MixOptions } from "./session/study_mix.ts";
+export type { LayerSensitivity, SensitivityOptions } from "./session/study_sensitivity.ts";
+export type { LabStudyByHand } from "./session/study_by_hand.ts";
 export type { ActionInput, GateDecision, Proposal, StudyResult, TrialByHand } from "../core/mod.ts";
 export { showText } from "./show/notebook/show_text.ts";
 export { writeReport, type WriteReportOptions } from "./exchange/publish/write_report.ts";
@@ -36,7 +36,7 @@ export type { Series, SeriesPoint } from "./store/points/series.ts";
 export type { Comparison } from "./show/notebook/comparison.ts";
 export type { EpisodeCard } from "./show/notebook/cards.ts";
 export type { Displayed } from "./show/notebook/display.ts";
-export type { RunStudyOptions, Strategy } from "./drive_study.ts";
+export type { RunStudyOptions, Strategy } from "./session/drive_study.ts";
 export { UsageError };
 export { openStore, type Store } from "./store/store.ts";
 

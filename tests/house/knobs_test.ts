@@ -14,7 +14,7 @@ const KNOWN: Record<string, readonly string[]> = {
   "core/schemas/wire.ts": ["bits"],
   "core/schemas/proposal.ts": ["bits"],
   // The budget of `study.mix({ bits })` and `pare mix --bits`: a mean that is asked for, no knob.
-  "tracker/mix/study_mix.ts": ["bits"],
+  "tracker/session/study_mix.ts": ["bits"],
   "tracker/mix/mix_command.ts": ["bits"],
   // What is said of sizes, until each form says it.
   "core/strategies/embedding_actions.ts": ["bits"],

@@ -5,7 +5,7 @@ import { evidenceFigures } from "../../tracker/show/reports/evidence_figures.ts"
 import { renderHtml } from "../../tracker/show/reports/render_html.ts";
 import { reportBlocks, writeOutputs } from "../../tracker/show/reports_of_study.ts";
 import { openStore } from "../../tracker/store/store.ts";
-import { viewStudy } from "../../tracker/study_session.ts";
+import { viewStudy } from "../../tracker/session/study_session.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { studyRecords } from "../fixtures/stores/records.ts";
 

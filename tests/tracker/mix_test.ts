@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type MixCandidate, type MixesCompared, replayStudy } from "../../core/mod.ts";
 import { mixCommand, mixOptions, mixVerdict } from "../../tracker/mix/mix_command.ts";
-import { keptFormats } from "../../tracker/mix/study_mix.ts";
+import { keptFormats } from "../../tracker/session/study_mix.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

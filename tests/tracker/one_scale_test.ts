@@ -18,7 +18,7 @@ import { latexTables } from "../../tracker/show/reports/formats/latex_tables.ts"
 import { modelCard } from "../../tracker/show/reports/formats/model_card.ts";
 import { renderMarkdown } from "../../tracker/show/reports/render_markdown.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
-import { viewStudy } from "../../tracker/study_session.ts";
+import { viewStudy } from "../../tracker/session/study_session.ts";
 import { compareAny } from "../../tracker/show/view/compare_any.ts";
 import { differenceText } from "../../tracker/show/view/difference_text.ts";
 import { number } from "../../tracker/show/view/number_text.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { JournalRecord } from "../../core/mod.ts";
-import { openedFirst } from "../../tracker/start_study.ts";
+import { openedFirst } from "../../tracker/session/start_study.ts";
 import { studyRecords } from "../fixtures/stores/records.ts";
 
 const ALERT: JournalRecord = {

@@ -10,7 +10,7 @@ import {
   recordedStudy,
   type RecordedTrial,
 } from "../../tracker/lab/recorded_trial.ts";
-import { climbedRungs, repeatedRequest } from "../../tracker/reproduce/repeat_trial.ts";
+import { climbedRungs, repeatedRequest } from "../../tracker/session/repeat_trial.ts";
 import { driftText, trialNamed } from "../../tracker/reproduce/reproduce_command.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

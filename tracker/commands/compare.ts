@@ -2,7 +2,7 @@ import { UsageError } from "../../core/mod.ts";
 import { findTrial } from "../lab/find_study.ts";
 import { findHome } from "../ground/home.ts";
 import { openStore, type Store } from "../store/store.ts";
-import { viewStudy } from "../study_session.ts";
+import { viewStudy } from "../session/study_session.ts";
 import { compareTrials } from "../show/view/compare_trials.ts";
 import {
   besideText,

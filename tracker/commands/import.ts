@@ -53,7 +53,7 @@ export async function importScoresCommand(
   files: readonly string[],
   options: { store?: string; study?: string },
 ): Promise<void> {
-  const { openLab } = await import("../lab.ts");
+  const { openLab } = await import("../session/lab.ts");
   const { sensitivityTable } = await import("../sensitivity/sensitivity_command.ts");
   await using lab = await openLab({
     ...(options.store === undefined ? {} : { store: options.store }),

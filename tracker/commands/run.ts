@@ -10,11 +10,11 @@ import {
   UsageError,
 } from "../../core/mod.ts";
 import { parseJson, withoutMark } from "../lab/data/parse_json.ts";
-import { type Lab, openLab } from "../lab.ts";
+import { type Lab, openLab } from "../session/lab.ts";
 import { withoutCredentials } from "../exchange/mlflow/client/connection.ts";
 import { writeStudyReport } from "../exchange/publish/write_report.ts";
 import { outsideStores } from "../ground/storage/outside_stores.ts";
-import type { StudySession } from "../study_session.ts";
+import type { StudySession } from "../session/study_session.ts";
 import { endOfStages } from "../show/stages/stages_end.ts";
 import { chooseAsk } from "../show/terminal/ask.ts";
 import { createLiveView, standardScreen } from "../show/terminal/live_view.ts";

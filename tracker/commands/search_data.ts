@@ -1,5 +1,5 @@
 import { profileOf, trialName, UsageError, type Weighed } from "../../core/mod.ts";
-import { openLab } from "../lab.ts";
+import { openLab } from "../session/lab.ts";
 import { shippedText } from "../lab/search/strategy_rules.ts";
 import { readProfiles, shippedProfilesText, weighView } from "../show/view/weight_profiles.ts";
 import { textTable } from "../show/terminal/table.ts";

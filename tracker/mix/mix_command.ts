@@ -1,10 +1,10 @@
 import { type MixCandidate, UsageError } from "../../core/mod.ts";
 import { parseWhole } from "../ground/terminal/parse_values.ts";
-import { openLab } from "../lab.ts";
+import { openLab } from "../session/lab.ts";
 import { createLiveView, standardScreen } from "../show/terminal/live_view.ts";
 import { textTable } from "../show/terminal/table.ts";
 import { number } from "../show/view/number_text.ts";
-import type { Mixed, MixOptions } from "./study_mix.ts";
+import type { Mixed, MixOptions } from "../session/study_mix.ts";
 
 /** What `pare mix` may be told. */
 export interface MixCommandOptions {

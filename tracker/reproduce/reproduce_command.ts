@@ -20,7 +20,7 @@ import { textTable } from "../show/terminal/table.ts";
 import { differencesOf, driftOf } from "../exchange/reproduce/compare_recorded.ts";
 import { lockedEnvironments } from "../exchange/reproduce/locks.ts";
 import { RecordedStudy, recordedStudy, type RecordedTrial } from "../lab/recorded_trial.ts";
-import { repeatTrial } from "./repeat_trial.ts";
+import { repeatTrial } from "../session/repeat_trial.ts";
 
 interface ReproduceOptions {
   store?: string;

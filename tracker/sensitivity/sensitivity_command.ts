@@ -1,11 +1,11 @@
 import { Scorer, unknownName, UsageError } from "../../core/mod.ts";
 import { parseWhole } from "../ground/terminal/parse_values.ts";
-import { type Lab, openLab } from "../lab.ts";
-import type { StudySession } from "../study_session.ts";
+import { type Lab, openLab } from "../session/lab.ts";
+import type { StudySession } from "../session/study_session.ts";
 import { createLiveView, standardScreen } from "../show/terminal/live_view.ts";
 import { textTable } from "../show/terminal/table.ts";
 import { number } from "../show/view/number_text.ts";
-import type { LayerSensitivity } from "./study_sensitivity.ts";
+import type { LayerSensitivity } from "../session/study_sensitivity.ts";
 
 /** What `pare sensitivity` may be told. */
 export interface SensitivityCommandOptions {

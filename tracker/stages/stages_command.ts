@@ -2,7 +2,7 @@ import { type StudyRequest, UsageError } from "../../core/mod.ts";
 import { runStudyCommand, type StudyCommandOptions } from "../commands/run.ts";
 import { findStudy } from "../lab/find_study.ts";
 import { findHome } from "../ground/home.ts";
-import { openLab } from "../lab.ts";
+import { openLab } from "../session/lab.ts";
 import { openStore } from "../store/store.ts";
 import { ledgerOf } from "../show/view/staged_choice.ts";
 import { forecastOf, forecastText } from "../show/stages/forecast_text.ts";

@@ -1,7 +1,7 @@
 /** A session over the simulated world: real records and a real view, and no process. */
 import { checkRecipe, openByHand, runStudy, type StudyInput } from "../../../core/mod.ts";
-import { sessionOf, type StudySession } from "../../../tracker/study_session.ts";
-import type { StudyCompany } from "../../../tracker/start_study.ts";
+import { sessionOf, type StudySession } from "../../../tracker/session/study_session.ts";
+import type { StudyCompany } from "../../../tracker/session/start_study.ts";
 import { DISPLAY, type Media } from "../../../tracker/ground/terminal/kernel.ts";
 import { buildView } from "../../../tracker/show/view/build_view.ts";
 import { historyOf, type World, world } from "../../core/study_world.ts";

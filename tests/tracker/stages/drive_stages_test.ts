@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
-import { idOfBytes } from "../../../tracker/stages/drive_stages.ts";
+import { idOfBytes } from "../../../tracker/session/drive_stages.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { AT } from "../../fixtures/stores/records.ts";
 

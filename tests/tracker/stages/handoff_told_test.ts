@@ -11,8 +11,8 @@ import { schemaCommand } from "../../../tracker/commands/schema.ts";
 import { describe } from "../../../tracker/exchange/mlflow/describe/describe.ts";
 import { learn, newStudy } from "../../../tracker/exchange/mlflow/describe/known_study.ts";
 import { escapeHtml } from "../../../tracker/show/pages/page.ts";
-import type { SessionInput } from "../../../tracker/start_study.ts";
-import { openSession } from "../../../tracker/study_session.ts";
+import type { SessionInput } from "../../../tracker/session/start_study.ts";
+import { openSession } from "../../../tracker/session/study_session.ts";
 import { handoffHtml } from "../../../tracker/show/stages/handoff_page.ts";
 import { round, runWorld, stagesWorld } from "../../core/stages/stages_world.ts";
 

@@ -11,7 +11,7 @@ import { writeOutputs } from "../../show/reports_of_study.ts";
 import { listFiles, sha256File } from "../../ground/storage/file_hash.ts";
 import { outsideStores } from "../../ground/storage/outside_stores.ts";
 import type { Store } from "../../store/store.ts";
-import { viewStudy } from "../../study_session.ts";
+import { viewStudy } from "../../session/study_session.ts";
 import { openTasks, publishTables } from "../../show/report_sql/publish_tables.ts";
 import {
   cleanPage,

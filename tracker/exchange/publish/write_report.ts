@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { UsageError } from "../../../core/mod.ts";
 import { discoverPlugins } from "../../lab/discover.ts";
-import type { Lab } from "../../lab.ts";
+import type { Lab } from "../../session/lab.ts";
 import { writeStudiesReport } from "../../show/report_of_studies.ts";
 import { privateHere, sqlFiles } from "../../show/report_sql/sql_box.ts";
 import { type StudyOutputs, writeOutputs } from "../../show/reports_of_study.ts";

@@ -5,7 +5,7 @@ import {
   type Registry,
   type StagesForecast,
 } from "../../../core/mod.ts";
-import type { StudySession } from "../../study_session.ts";
+import type { StudySession } from "../../session/study_session.ts";
 import { textTable } from "../terminal/table.ts";
 import { bytes, duration } from "../view/number_text.ts";
 

@@ -3,33 +3,33 @@ import {
   type StudyLimits,
   type StudyRequestInput,
   UsageError,
-} from "../core/mod.ts";
-import { openArtifactStore } from "./artifacts/artifact_store.ts";
-import { checkStudy } from "./lab/check_study.ts";
-import { discoverPlugins } from "./lab/discover.ts";
-import { findStudy, openedRecord, resumedRequest, studyName } from "./lab/find_study.ts";
-import { checkHome, findHome, type Home } from "./ground/home.ts";
-import { type LabMirror, openLabMirror } from "./exchange/mlflow/lab_mirror.ts";
-import { type LabStore, openLabStore } from "./lab/lab_store.ts";
-import { newFolders } from "./lab/new_folders.ts";
-import { type Comparison, comparisonRows, studyRows } from "./show/notebook/comparison.ts";
+} from "../../core/mod.ts";
+import { openArtifactStore } from "../artifacts/artifact_store.ts";
+import { checkStudy } from "../lab/check_study.ts";
+import { discoverPlugins } from "../lab/discover.ts";
+import { findStudy, openedRecord, resumedRequest, studyName } from "../lab/find_study.ts";
+import { checkHome, findHome, type Home } from "../ground/home.ts";
+import { type LabMirror, openLabMirror } from "../exchange/mlflow/lab_mirror.ts";
+import { type LabStore, openLabStore } from "../lab/lab_store.ts";
+import { newFolders } from "../lab/new_folders.ts";
+import { type Comparison, comparisonRows, studyRows } from "../show/notebook/comparison.ts";
 import {
   type ShownStudies,
   showStudies,
   type StudiesReportOptions,
-} from "./show/notebook/show_studies.ts";
-import { forCells } from "./show/notebook/cell_mistakes.ts";
-import { labsAgain, sessionsAgain } from "./show/notebook/run_again.ts";
-import type { Rows } from "./show/notebook/trial_tables.ts";
-import { takeNote, writeNote } from "./store/take_note.ts";
-import type { Store, StudySummary } from "./store/store.ts";
-import { keepKernelAlive, stoppedBy } from "./ground/terminal/interrupt.ts";
-import { kernelBroadcast } from "./ground/terminal/kernel.ts";
-import { type Comparand, compareAny, idOf } from "./show/view/compare_any.ts";
-import { type SqlRows, sqlRows } from "./show/notebook/sql_rows.ts";
-import type { Value } from "./store/query/result.ts";
+} from "../show/notebook/show_studies.ts";
+import { forCells } from "../show/notebook/cell_mistakes.ts";
+import { labsAgain, sessionsAgain } from "../show/notebook/run_again.ts";
+import type { Rows } from "../show/notebook/trial_tables.ts";
+import { takeNote, writeNote } from "../store/take_note.ts";
+import type { Store, StudySummary } from "../store/store.ts";
+import { keepKernelAlive, stoppedBy } from "../ground/terminal/interrupt.ts";
+import { kernelBroadcast } from "../ground/terminal/kernel.ts";
+import { type Comparand, compareAny, idOf } from "../show/view/compare_any.ts";
+import { type SqlRows, sqlRows } from "../show/notebook/sql_rows.ts";
+import type { Value } from "../store/query/result.ts";
 import { type StudySession, viewStudy } from "./study_session.ts";
-import type { StudyView } from "./show/view/study_view.ts";
+import type { StudyView } from "../show/view/study_view.ts";
 import { type Opened, setUp, type SetUpOptions } from "./set_up_study.ts";
 
 /** What may stand in `${}` of a query. */

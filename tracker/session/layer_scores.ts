@@ -1,8 +1,8 @@
 import { basename, resolve } from "node:path";
 import { UsageError } from "../../core/mod.ts";
-import { runnerBeside, type Watched } from "../sensitivity/prepared_text.ts";
-import type { LayerSensitivity } from "../sensitivity/study_sensitivity.ts";
-import type { SessionInput } from "../start_study.ts";
+import { runnerBeside, type Watched } from "./prepared_text.ts";
+import type { LayerSensitivity } from "./study_sensitivity.ts";
+import type { SessionInput } from "./start_study.ts";
 import { requireFile } from "../ground/storage/plain_file.ts";
 
 const ENVIRONMENT = "default";

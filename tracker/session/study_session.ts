@@ -11,7 +11,7 @@ import {
   type StudyRequest,
   type StudyResult,
   UsageError,
-} from "../core/mod.ts";
+} from "../../core/mod.ts";
 import {
   type RunStudyOptions,
   type Strategy,
@@ -24,31 +24,31 @@ import {
   studyMedia,
   type TrialCard,
   trialCard,
-} from "./show/notebook/cards.ts";
-import { type Displayed, displayed } from "./show/notebook/display.ts";
-import { rowsMedia } from "./show/notebook/table.ts";
-import { frontOfView, type Rows, trialsOf } from "./show/notebook/trial_tables.ts";
-import { driveStages } from "./stages/drive_stages.ts";
+} from "../show/notebook/cards.ts";
+import { type Displayed, displayed } from "../show/notebook/display.ts";
+import { rowsMedia } from "../show/notebook/table.ts";
+import { frontOfView, type Rows, trialsOf } from "../show/notebook/trial_tables.ts";
+import { driveStages } from "./drive_stages.ts";
 import {
   type SessionInput,
   type StartedStudy,
   startStudy,
   type StudyCompany,
 } from "./start_study.ts";
-import { readSamples } from "./store/rows/sample_file.ts";
-import type { Store } from "./store/store.ts";
+import { readSamples } from "../store/rows/sample_file.ts";
+import type { Store } from "../store/store.ts";
 import { type LabStudyByHand, openLabStudyByHand } from "./study_by_hand.ts";
-import { DISPLAY, kernelBroadcast, type Shown } from "./ground/terminal/kernel.ts";
-import { type Mixed, type MixOptions, studyMix } from "./mix/study_mix.ts";
-import { importScores } from "./imports/layer_scores.ts";
+import { DISPLAY, kernelBroadcast, type Shown } from "../ground/terminal/kernel.ts";
+import { type Mixed, type MixOptions, studyMix } from "./study_mix.ts";
+import { importScores } from "./layer_scores.ts";
 import {
   type LayerSensitivity,
   type SensitivityOptions,
   studySensitivity,
-} from "./sensitivity/study_sensitivity.ts";
-import { buildView } from "./show/view/build_view.ts";
-import type { StudyView } from "./show/view/study_view.ts";
-import type { TrialFigures } from "./show/view/trial_figures.ts";
+} from "./study_sensitivity.ts";
+import { buildView } from "../show/view/build_view.ts";
+import type { StudyView } from "../show/view/study_view.ts";
+import type { TrialFigures } from "../show/view/trial_figures.ts";
 
 /**
  * One study: inspected, its spec inferred, ready to run or to go on. In a notebook it shows itself as

@@ -24,24 +24,24 @@ import {
   type StudyRequest,
   type Tracker,
   UsageError,
-} from "../core/mod.ts";
-import { earlierTrials } from "./lab/data/earlier_trials.ts";
-import { formatLosses } from "./lab/data/format_losses.ts";
-import type { LabStore, StoreInUse } from "./lab/lab_store.ts";
-import type { RunningMirror } from "./exchange/mlflow/start_mirror.ts";
-import { studyMeter } from "./lab/runner/energy_meter.ts";
-import { keepLogIn } from "./lab/runner/keep_log.ts";
-import { createLiveBackend } from "./lab/runner/live_backend.ts";
-import { prepareStudy } from "./lab/runner/prepare_study.ts";
-import { createStageRunner, type StageRunner } from "./lab/runner/stage_runner.ts";
-import { studyClock } from "./lab/runner/study_clock.ts";
-import type { Tools, Workshop } from "./lab/runner/workshop.ts";
-import { readSamples } from "./store/rows/sample_file.ts";
-import type { Store } from "./store/store.ts";
-import { shippedRules } from "./lab/search/strategy_rules.ts";
-import { chatEndpoint } from "./lab/search/chat_endpoint.ts";
-import { studySamplers } from "./lab/search/study_samplers.ts";
-import { cellInterrupt } from "./ground/terminal/interrupt.ts";
+} from "../../core/mod.ts";
+import { earlierTrials } from "../lab/data/earlier_trials.ts";
+import { formatLosses } from "../lab/data/format_losses.ts";
+import type { LabStore, StoreInUse } from "../lab/lab_store.ts";
+import type { RunningMirror } from "../exchange/mlflow/start_mirror.ts";
+import { studyMeter } from "../lab/runner/energy_meter.ts";
+import { keepLogIn } from "../lab/runner/keep_log.ts";
+import { createLiveBackend } from "../lab/runner/live_backend.ts";
+import { prepareStudy } from "../lab/runner/prepare_study.ts";
+import { createStageRunner, type StageRunner } from "../lab/runner/stage_runner.ts";
+import { studyClock } from "../lab/runner/study_clock.ts";
+import type { Tools, Workshop } from "../lab/runner/workshop.ts";
+import { readSamples } from "../store/rows/sample_file.ts";
+import type { Store } from "../store/store.ts";
+import { shippedRules } from "../lab/search/strategy_rules.ts";
+import { chatEndpoint } from "../lab/search/chat_endpoint.ts";
+import { studySamplers } from "../lab/search/study_samplers.ts";
+import { cellInterrupt } from "../ground/terminal/interrupt.ts";
 
 /** How long a finished study waits for its mirror, where the server answers. */
 const MIRROR_MS = 20_000;

@@ -3,8 +3,8 @@ import { type Facts, type MixResult, UsageError } from "../../core/mod.ts";
 import { canonicalJson } from "../artifacts/action_key.ts";
 import { layerCache } from "../lab/runner/apply_action.ts";
 import { usedData } from "../lab/runner/study_windows.ts";
-import { preparedText, type Watched } from "../sensitivity/prepared_text.ts";
-import type { SessionInput } from "../start_study.ts";
+import { preparedText, type Watched } from "./prepared_text.ts";
+import type { SessionInput } from "./start_study.ts";
 
 /** What `study.mix()` may be told. */
 export interface MixOptions extends Watched {

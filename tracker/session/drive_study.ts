@@ -10,21 +10,21 @@ import {
   type StudyResult,
   type Trial,
   UsageError,
-} from "../core/mod.ts";
+} from "../../core/mod.ts";
 import {
   type EpisodeCard,
   episodeCard,
   type TrialCard,
   trialCardOf,
-} from "./show/notebook/cards.ts";
-import { liveStudy } from "./show/notebook/live_study.ts";
-import type { Mixed, MixOptions } from "./mix/study_mix.ts";
-import type { LayerSensitivity, SensitivityOptions } from "./sensitivity/study_sensitivity.ts";
+} from "../show/notebook/cards.ts";
+import { liveStudy } from "../show/notebook/live_study.ts";
+import type { Mixed, MixOptions } from "./study_mix.ts";
+import type { LayerSensitivity, SensitivityOptions } from "./study_sensitivity.ts";
 import type { StudyCompany } from "./start_study.ts";
 import type { LabStudyByHand } from "./study_by_hand.ts";
-import { silentAsk } from "./show/terminal/ask.ts";
-import { type Broadcast, kernelBroadcast } from "./ground/terminal/kernel.ts";
-import type { StudyView } from "./show/view/study_view.ts";
+import { silentAsk } from "../show/terminal/ask.ts";
+import { type Broadcast, kernelBroadcast } from "../ground/terminal/kernel.ts";
+import type { StudyView } from "../show/view/study_view.ts";
 
 /** What a study may be told when it is driven. */
 export interface RunStudyOptions {

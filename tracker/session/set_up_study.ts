@@ -9,32 +9,32 @@ import {
   type StudyLimits,
   type StudyRequest,
   UsageError,
-} from "../core/mod.ts";
-import { type BackendClient, createBackendClient } from "../python-backends/client.ts";
-import { DEMO_VARIABLE, ensureDemoModel } from "../python-backends/demo_model.ts";
-import { usedHash } from "../python-backends/environments/environments.ts";
-import { pinsHash } from "../python-backends/environments/environment_pins.ts";
-import { hasGpu } from "../python-backends/environments/torch_wheel.ts";
-import { OFFLINE_VARIABLES } from "../python-backends/offline.ts";
-import { type ArtifactStore } from "./artifacts/artifact_store.ts";
-import { openFolderCache } from "./artifacts/folder_cache.ts";
-import { checkRequest } from "./lab/check_request.ts";
-import { recordedStudies, withEarlierLadder } from "./lab/data/earlier_ladder.ts";
-import { withFoundTasks } from "./lab/data/find_tasks.ts";
-import { inspectDataset } from "./lab/data/inspect_dataset.ts";
-import { discoverPlugins } from "./lab/discover.ts";
-import { type Home } from "./ground/home.ts";
-import { provenanceOf } from "./lab/provenance.ts";
-import { budgetRefusal } from "./lab/runner/energy_meter.ts";
-import { gatherFacts } from "./lab/runner/gather_facts.ts";
-import { createStageRunner, type StageRunner } from "./lab/runner/stage_runner.ts";
-import { makeEnvironments, neededEnvironments } from "./lab/runner/study_environments.ts";
-import { tellEnvironment } from "./show/terminal/tell_environment.ts";
-import { studySamplers } from "./lab/search/study_samplers.ts";
-import { type LabMirror } from "./exchange/mlflow/lab_mirror.ts";
-import { type LabStore } from "./lab/lab_store.ts";
-import type { Tools } from "./lab/runner/workshop.ts";
-import { untilInterrupted } from "./ground/terminal/interrupt.ts";
+} from "../../core/mod.ts";
+import { type BackendClient, createBackendClient } from "../../python-backends/client.ts";
+import { DEMO_VARIABLE, ensureDemoModel } from "../../python-backends/demo_model.ts";
+import { usedHash } from "../../python-backends/environments/environments.ts";
+import { pinsHash } from "../../python-backends/environments/environment_pins.ts";
+import { hasGpu } from "../../python-backends/environments/torch_wheel.ts";
+import { OFFLINE_VARIABLES } from "../../python-backends/offline.ts";
+import { type ArtifactStore } from "../artifacts/artifact_store.ts";
+import { openFolderCache } from "../artifacts/folder_cache.ts";
+import { checkRequest } from "../lab/check_request.ts";
+import { recordedStudies, withEarlierLadder } from "../lab/data/earlier_ladder.ts";
+import { withFoundTasks } from "../lab/data/find_tasks.ts";
+import { inspectDataset } from "../lab/data/inspect_dataset.ts";
+import { discoverPlugins } from "../lab/discover.ts";
+import { type Home } from "../ground/home.ts";
+import { provenanceOf } from "../lab/provenance.ts";
+import { budgetRefusal } from "../lab/runner/energy_meter.ts";
+import { gatherFacts } from "../lab/runner/gather_facts.ts";
+import { createStageRunner, type StageRunner } from "../lab/runner/stage_runner.ts";
+import { makeEnvironments, neededEnvironments } from "../lab/runner/study_environments.ts";
+import { tellEnvironment } from "../show/terminal/tell_environment.ts";
+import { studySamplers } from "../lab/search/study_samplers.ts";
+import { type LabMirror } from "../exchange/mlflow/lab_mirror.ts";
+import { type LabStore } from "../lab/lab_store.ts";
+import type { Tools } from "../lab/runner/workshop.ts";
+import { untilInterrupted } from "../ground/terminal/interrupt.ts";
 import type { SessionInput } from "./start_study.ts";
 import { openSession, type StudySession } from "./study_session.ts";
 

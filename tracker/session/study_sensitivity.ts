@@ -1,6 +1,6 @@
 import { type LayerScore, type Scorer, type StudyEvent, UsageError } from "../../core/mod.ts";
 import { usedData } from "../lab/runner/study_windows.ts";
-import type { SessionInput } from "../start_study.ts";
+import type { SessionInput } from "./start_study.ts";
 import { preparedText } from "./prepared_text.ts";
 import { scoreLayers, usualFormats } from "../lab/runner/score_layers.ts";
 

@@ -1,4 +1,4 @@
-import { openByHand, type StudyByHand, type StudyResult } from "../core/mod.ts";
+import { openByHand, type StudyByHand, type StudyResult } from "../../core/mod.ts";
 import { type SessionInput, startStudy, type StudyCompany } from "./start_study.ts";
 
 type Watcher = Pick<StudyCompany, "onEvent">;

@@ -7,9 +7,9 @@ import {
   StudyRequest,
   UsageError,
 } from "../../core/mod.ts";
-import { openLab } from "../lab.ts";
+import { openLab } from "./lab.ts";
 import { listFiles, sha256File } from "../ground/storage/file_hash.ts";
-import type { StudySession } from "../study_session.ts";
+import type { StudySession } from "./study_session.ts";
 import { type RecordedStudy, recordedStudy, type RecordedTrial } from "../lab/recorded_trial.ts";
 
 /** How a trial is run again. */

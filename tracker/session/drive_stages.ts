@@ -1,7 +1,7 @@
 import { type Artifact, runStages, type StudyResult } from "../../core/mod.ts";
 import { artifactId } from "../artifacts/artifact_files.ts";
 import type { ArtifactStore } from "../artifacts/artifact_store.ts";
-import type { StartedStudy } from "../start_study.ts";
+import type { StartedStudy } from "./start_study.ts";
 
 /** Runs the stages of a study that has been started, on artifacts whose bytes are read again. */
 export function driveStages(

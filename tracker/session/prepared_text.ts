@@ -2,7 +2,7 @@ import { replayStudy, type StudyEvent } from "../../core/mod.ts";
 import { keepLogIn } from "../lab/runner/keep_log.ts";
 import { prepareStudy } from "../lab/runner/prepare_study.ts";
 import { createStageRunner, type StageRunner } from "../lab/runner/stage_runner.ts";
-import type { SessionInput } from "../start_study.ts";
+import type { SessionInput } from "./start_study.ts";
 import type { Store } from "../store/store.ts";
 
 /** Who is told, and what ends the work. */
