@@ -1,11 +1,11 @@
 import { Command, CommanderError, Option } from "commander";
-import { addConvertCommand } from "./conversion/add_convert.ts";
-import { addPassOnCommands } from "./publish/pass_on_commands.ts";
+import { addConvertCommand } from "./commands/exchange/add_convert.ts";
+import { addPassOnCommands } from "./commands/exchange/pass_on_commands.ts";
 import { hintAtDashedName } from "./commands/input/dashed_name.ts";
 import type { StudyOption } from "./commands/input/study_option.ts";
-import { type RunOptions, STUDY_OPTIONS } from "./commands/study_options.ts";
-import { addLayerCommands } from "./mix/add_commands.ts";
-import { addStagesCommand } from "./stages/add_command.ts";
+import { type RunOptions, STUDY_OPTIONS } from "./commands/study/study_options.ts";
+import { addLayerCommands } from "./commands/study/add_mix.ts";
+import { addStagesCommand } from "./commands/study/add_stages.ts";
 
 // Commands import what they need when they run: `pare --help` reads this file, the table of options
 // and commander only.
@@ -67,13 +67,13 @@ function collect(value: string, before: string[] = []): string[] {
 
 function addStoreCommands(store: Command): void {
   withStore(store.command("rebuild").description("make the index anew from the journal"))
-    .action(async (options) => (await import("./commands/store.ts")).rebuildCommand(options));
+    .action(async (options) => (await import("./commands/keep/store.ts")).rebuildCommand(options));
   withStore(store.command("check").description("say what is wrong; changes nothing"))
-    .action(async (options) => (await import("./commands/store.ts")).checkCommand(options));
+    .action(async (options) => (await import("./commands/keep/store.ts")).checkCommand(options));
   store.command("forget").description("keep no artifacts any more for a store that is gone")
     .argument("<dir>", "where it was")
     .action(async (directory: string) =>
-      (await import("./commands/store.ts")).forgetCommand(directory)
+      (await import("./commands/keep/store.ts")).forgetCommand(directory)
     );
 }
 
@@ -86,14 +86,14 @@ function addWeighCommands(program: Command): void {
       .option("--profile <name>", "one profile, such as edge; default: each of them")
       .option("--profiles <file>", "profiles of your own; default: what `pare profiles` prints"),
   )).action(async (study: string | undefined, options) =>
-    (await import("./commands/search_data.ts")).weighCommand(study, options)
+    (await import("./commands/ask/search_data.ts")).weighCommand(study, options)
   );
 
   program.command("profiles").description("print the weights that `pare weigh` goes by, as YAML")
-    .action(async () => (await import("./commands/search_data.ts")).profilesCommand());
+    .action(async () => (await import("./commands/ask/search_data.ts")).profilesCommand());
 
   program.command("rules").description("print what a study tries first in which case, as YAML")
-    .action(async () => (await import("./commands/search_data.ts")).rulesCommand());
+    .action(async () => (await import("./commands/ask/search_data.ts")).rulesCommand());
 }
 
 /** Everything that measures. */
@@ -102,21 +102,23 @@ function addRunCommands(program: Command): void {
     program.command("run").description("compress a model, measure it and draw the front")
       .argument("[study.json]", "a study document; options stand above its fields"),
   )).action(async (file: string | undefined, options) =>
-    (await import("./commands/run.ts")).runCommand(file, options)
+    (await import("./commands/study/run.ts")).runCommand(file, options)
   );
 
   withRunOptions(withEndpoint(withTaskOptions(
     program.command("evaluate").description("measure a model, here or behind a server"),
-  ))).action(async (options) => (await import("./commands/evaluate.ts")).evaluateCommand(options));
+  ))).action(async (options) =>
+    (await import("./commands/study/evaluate.ts")).evaluateCommand(options)
+  );
 
   withRunOptions(program.command("demo").description("the study of the README, on a real model"))
-    .action(async (options) => (await import("./commands/run.ts")).demoCommand(options));
+    .action(async (options) => (await import("./commands/study/run.ts")).demoCommand(options));
 
   withRunOptions(withLimitOptions(
     program.command("resume").description("go on with a study that was stopped")
       .argument("[study]", "its id; default: the latest; limits that are given replace its own"),
   )).action(async (study: string | undefined, options) =>
-    (await import("./commands/run.ts")).resumeCommand(study, options)
+    (await import("./commands/study/run.ts")).resumeCommand(study, options)
   );
 }
 
@@ -136,14 +138,16 @@ function addQueryCommands(program: Command): void {
       .option("--param <name=value>", "a value for $name; may be repeated", collect)
       .option("--watch [seconds]", "ask again and draw over; default: every 2 s"),
   ).action(async (query: string, options) =>
-    (await import("./commands/sql.ts")).sqlCommand(query, options)
+    (await import("./commands/ask/sql.ts")).sqlCommand(query, options)
   );
 
   withJson(withStore(
     program.command("export").description("write every table and view as Parquet")
       .requiredOption("--parquet <dir>", "a new folder")
       .option("--force", "replace an earlier export"),
-  )).action(async (options) => (await import("./commands/export.ts")).exportCommand(options));
+  )).action(async (options) =>
+    (await import("./commands/exchange/export.ts")).exportCommand(options)
+  );
 
   addConvertCommand(program);
   const mlflow = program.command("mlflow").description("mirror studies to an MLflow server");
@@ -152,7 +156,7 @@ function addQueryCommands(program: Command): void {
       .argument("[study]", "only this one; default: every study")
       .option("--mlflow <uri>", "the server; default: MLFLOW_TRACKING_URI"),
   ).action(async (study: string | undefined, options) =>
-    (await import("./commands/mlflow.ts")).syncCommand(study, options)
+    (await import("./commands/keep/mlflow.ts")).syncCommand(study, options)
   );
 }
 
@@ -162,14 +166,14 @@ function addImportCommands(imports: Command): void {
     imports.command("optuna").description("the trials of an Optuna study's SQLite file")
       .argument("<file.db>").option("--study <name>", "only this study of the file"),
   ).action(async (file: string, options) =>
-    (await import("./commands/import.ts")).importOptunaCommand(file, options)
+    (await import("./commands/exchange/import.ts")).importOptunaCommand(file, options)
   );
 
   withStore(
     imports.command("lm-eval").description("the figures and samples of an lm-eval results folder")
       .argument("<dir>", "what --output_path named"),
   ).action(async (folder: string, options) =>
-    (await import("./commands/import.ts")).importLmEvalCommand(folder, options)
+    (await import("./commands/exchange/import.ts")).importLmEvalCommand(folder, options)
   );
 
   withStore(
@@ -178,7 +182,7 @@ function addImportCommands(imports: Command): void {
       .argument("<file...>", "AutoScheme's scheme_*.json, or auto_quantize's checkpoint")
       .option("--study <id>", "of the same model; default: the latest study"),
   ).action(async (files: string[], options) =>
-    (await import("./commands/import.ts")).importScoresCommand(files, options)
+    (await import("./commands/exchange/import.ts")).importScoresCommand(files, options)
   );
 
   withStore(
@@ -186,7 +190,7 @@ function addImportCommands(imports: Command): void {
       .argument("<source>", "http://…, a folder, or MLflow's SQLite file")
       .option("--experiment <name>", "only this experiment; default: every one"),
   ).action(async (source: string, options) =>
-    (await import("./commands/mlflow.ts")).importMlflowCommand(source, options)
+    (await import("./commands/keep/mlflow.ts")).importMlflowCommand(source, options)
   );
 }
 
@@ -200,11 +204,11 @@ function addLookCommands(program: Command): void {
     program.command("show").description("a trial's card: figures, gates, files, what to do next")
       .argument("[name]", "STUDY/t03, t03 of the latest study, or a study; default: the latest"),
   )).action(async (name: string | undefined, options) =>
-    (await import("./commands/show_trial.ts")).showCommand(name, options)
+    (await import("./commands/ask/show_trial.ts")).showCommand(name, options)
   );
 
   withJson(withStore(program.command("studies").description("list the studies of the store")))
-    .action(async (options) => (await import("./commands/show.ts")).studiesCommand(options));
+    .action(async (options) => (await import("./commands/ask/show.ts")).studiesCommand(options));
 
   withJson(withStore(
     program.command("report").description("write a study's report and figures again")
@@ -213,7 +217,7 @@ function addLookCommands(program: Command): void {
       .option("--author <names>", "who is named as its author and cited")
       .option("--sql", "DuckDB and the data for the report's SQL box, beside it, about 12 MB"),
   )).action(async (studies: string[], options) =>
-    (await import("./commands/show.ts")).reportCommand(studies, options)
+    (await import("./commands/ask/show.ts")).reportCommand(studies, options)
   );
 
   withJson(withStore(
@@ -221,7 +225,7 @@ function addLookCommands(program: Command): void {
       .argument("<first>", "a trial, such as STUDY/t00 or t00 of the latest study, or a study")
       .argument("<second>", "one more of the same kind"),
   )).action(async (first: string, second: string, options) =>
-    (await import("./commands/compare.ts")).compareCommand(first, second, options)
+    (await import("./commands/ask/compare.ts")).compareCommand(first, second, options)
   );
 
   addLayerCommands(program, withStore, collect);
@@ -229,20 +233,20 @@ function addLookCommands(program: Command): void {
   withJson(withStore(
     program.command("log").description("show the worker's log of a trial").argument("<trial>"),
   )).action(async (trial: string, options) =>
-    (await import("./commands/log.ts")).logCommand(trial, options)
+    (await import("./commands/ask/log.ts")).logCommand(trial, options)
   );
 
   withJson(withStore(
     program.command("note").description("keep a sentence with a study or a trial")
       .argument("<study|trial>").argument("<text>"),
   )).action(async (name: string, text: string, options) =>
-    (await import("./commands/note.ts")).noteCommand(name, text, options)
+    (await import("./commands/study/note.ts")).noteCommand(name, text, options)
   );
 
   withJson(withStore(
     program.command("status").description("how far the index is and who has the store"),
   ))
-    .action(async (options) => (await import("./commands/status.ts")).statusCommand(options));
+    .action(async (options) => (await import("./commands/ask/status.ts")).statusCommand(options));
 }
 
 /** The store as a page. */
@@ -251,7 +255,7 @@ function addBoardCommand(program: Command): void {
     .option("--store <dir>", "a store; may be repeated; default: store/ in PARE_HOME", collect)
     .option("--port <n>", "exactly this port; default: the first free one from 4747 on")
     .option("--no-open", "print the address and open no browser")
-    .action(async (options) => (await import("./board/board_command.ts")).boardCommand(options));
+    .action(async (options) => (await import("./commands/ask/board.ts")).boardCommand(options));
 }
 
 /** What there is to name in a study. */
@@ -260,7 +264,7 @@ function addKnownCommands(program: Command): void {
     program.command("plugins").description("list methods, datasets, tasks, samplers and runtimes"),
   )
     .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
-    .action(async (options) => (await import("./commands/show.ts")).pluginsCommand(options));
+    .action(async (options) => (await import("./commands/ask/show.ts")).pluginsCommand(options));
 
   withJson(
     program.command("datasets").description("what --dataset may say, and where the data come from"),
@@ -268,7 +272,7 @@ function addKnownCommands(program: Command): void {
     .argument("[name]", "only this dataset or benchmark")
     .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
     .action(async (name: string | undefined, options) =>
-      (await import("./commands/datasets.ts")).datasetsCommand(name, options)
+      (await import("./commands/keep/datasets.ts")).datasetsCommand(name, options)
     );
 
   program.command("schema").description("print a JSON schema")
@@ -282,7 +286,7 @@ function addKnownCommands(program: Command): void {
         "json",
       ]),
     )
-    .action(async (what) => (await import("./commands/schema.ts")).schemaCommand(what));
+    .action(async (what) => (await import("./commands/ask/schema.ts")).schemaCommand(what));
 }
 
 /** Commands by what a person wants to do; help shows them in this order. */
@@ -336,7 +340,7 @@ function buildProgram(): Command {
       .option("--unclaimed", "artifacts that no known store names may go, too")
       .option("--dry-run", "say what would be removed, and remove nothing")
       .option("--json", "as JSON; `pare schema json` describes it"),
-  ).action(async (options) => (await import("./commands/gc.ts")).gcCommand(options));
+  ).action(async (options) => (await import("./commands/keep/gc.ts")).gcCommand(options));
   group(program);
   return program;
 }
@@ -347,13 +351,13 @@ function addSetUpCommands(program: Command): void {
     program.command("doctor").description("say what of the set-up is missing and how to get it"),
   )
     .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
-    .action(async (options) => (await import("./commands/setup.ts")).doctorCommand(options));
+    .action(async (options) => (await import("./commands/keep/setup.ts")).doctorCommand(options));
 
   program.command("setup").description("make the Python environments and fetch the demo model")
     .argument("[environment...]", "only these, such as llama_cpp; default: those of a study")
     .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect)
     .action(async (names: string[], options) =>
-      (await import("./commands/setup.ts")).setupCommand(names, options)
+      (await import("./commands/keep/setup.ts")).setupCommand(names, options)
     );
 }
 

@@ -15,11 +15,11 @@ const KNOWN: Record<string, readonly string[]> = {
   "core/schemas/proposal.ts": ["bits"],
   // The budget of `study.mix({ bits })` and `pare mix --bits`: a mean that is asked for, no knob.
   "tracker/session/study_mix.ts": ["bits"],
-  "tracker/mix/mix_command.ts": ["bits"],
+  "tracker/commands/study/mix.ts": ["bits"],
   // What is said of sizes, until each form says it.
   "core/strategies/embedding_actions.ts": ["bits"],
-  "tracker/commands/evaluation_output.ts": ["bits"],
-  "tracker/commands/run.ts": ["bits"],
+  "tracker/commands/study/evaluation_output.ts": ["bits"],
+  "tracker/commands/study/run.ts": ["bits"],
   "tracker/show/reports/provenance_blocks.ts": ["bits"],
   "tracker/lab/runner/forms/prove_form.ts": ["bits"],
 };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openLab, silentAsk } from "../../tracker/mod.ts";
-import { evaluationFromOptions } from "../../tracker/commands/evaluate.ts";
+import { evaluationFromOptions } from "../../tracker/commands/study/evaluate.ts";
 
 const KEY = "sk-evaluate-test-9876543210";
 const DATASET = { dataset: "tiny" };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { pushCheckpoint, type PushOptions } from "../../tracker/publish/hub/push_command.ts";
+import { pushCheckpoint, type PushOptions } from "../../tracker/commands/exchange/push.ts";
 import { privateWords } from "../../tracker/show/report_sql/withheld.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { viewStudy } from "../../tracker/session/study_session.ts";

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
-import { evaluationFromOptions } from "../../tracker/commands/evaluate.ts";
+import { evaluationFromOptions } from "../../tracker/commands/study/evaluate.ts";
 import { type Lab, openLab, silentAsk } from "../../tracker/mod.ts";
 import { rounds } from "../fixtures/campaign.ts";
 import { llamaCppServe, transformersServe } from "../fixtures/model_server.ts";

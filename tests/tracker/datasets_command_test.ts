@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { datasetsCommand } from "../../tracker/commands/datasets.ts";
+import { datasetsCommand } from "../../tracker/commands/keep/datasets.ts";
 import { JSON_SHAPES } from "../../tracker/show/json/json_shapes.ts";
 import { discoverPlugins } from "../../tracker/lab/discover.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { z } from "zod";
 import { main } from "../../tracker/cli.ts";
-import { withoutBars } from "../../tracker/commands/log.ts";
+import { withoutBars } from "../../tracker/commands/ask/log.ts";
 import { JSON_SHAPES } from "../../tracker/show/json/json_shapes.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { run, world } from "../core/study_world.ts";

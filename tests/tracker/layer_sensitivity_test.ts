@@ -13,10 +13,7 @@ import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import type { StageRunner } from "../../tracker/lab/runner/stage_runner.ts";
 import { failed } from "../../tracker/lab/runner/stage_runner.ts";
 import { scoreLayers, usualFormats } from "../../tracker/lab/runner/score_layers.ts";
-import {
-  sensitivityCommand,
-  sensitivityTable,
-} from "../../tracker/sensitivity/sensitivity_command.ts";
+import { sensitivityCommand, sensitivityTable } from "../../tracker/commands/study/sensitivity.ts";
 import { layerMix } from "../../tracker/show/plots/figures/layers.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";

@@ -1,7 +1,7 @@
 /** What `pare mix` is told and says, and its rows in SQL. */
 import assert from "node:assert/strict";
 import { type MixCandidate, type MixesCompared, replayStudy } from "../../core/mod.ts";
-import { mixCommand, mixOptions, mixVerdict } from "../../tracker/mix/mix_command.ts";
+import { mixCommand, mixOptions, mixVerdict } from "../../tracker/commands/study/mix.ts";
 import { keptFormats } from "../../tracker/session/study_mix.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";

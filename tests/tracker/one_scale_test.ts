@@ -10,7 +10,7 @@ import {
   type Trial,
 } from "../../core/mod.ts";
 import { comparePage } from "../../tracker/board/pages/compare_page.ts";
-import { besideTrials } from "../../tracker/commands/compare.ts";
+import { besideTrials } from "../../tracker/commands/ask/compare.ts";
 import { besideText } from "../../tracker/show/json/beside.ts";
 import { cardText, trialCard } from "../../tracker/commands/output/trial_card.ts";
 import { comparisonBlocks } from "../../tracker/show/reports/comparison_blocks.ts";

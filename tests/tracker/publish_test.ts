@@ -12,7 +12,7 @@ import {
   privateWords,
 } from "../../tracker/show/report_sql/withheld.ts";
 import { discoverPlugins } from "../../tracker/lab/discover.ts";
-import { readRecorded } from "../../tracker/reproduce/reproduce_command.ts";
+import { readRecorded } from "../../tracker/commands/exchange/reproduce.ts";
 import { sha256File } from "../../tracker/ground/storage/file_hash.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

@@ -11,7 +11,7 @@ import {
   type RecordedTrial,
 } from "../../tracker/lab/recorded_trial.ts";
 import { climbedRungs, repeatedRequest } from "../../tracker/session/repeat_trial.ts";
-import { driftText, trialNamed } from "../../tracker/reproduce/reproduce_command.ts";
+import { driftText, trialNamed } from "../../tracker/commands/exchange/reproduce.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { findEnvironment } from "../../python-backends/environments/environments.ts";
-import { evaluationFromOptions } from "../../tracker/commands/evaluate.ts";
+import { evaluationFromOptions } from "../../tracker/commands/study/evaluate.ts";
 import { type Lab, openLab, silentAsk } from "../../tracker/mod.ts";
 import { transformersServe } from "../fixtures/model_server.ts";
 import { trainedTinyModel } from "../tiny_model.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { LIMIT_OPTIONS, StrategyRules, StudyRequest } from "../../core/mod.ts";
 import { studyFromOptions } from "../../tracker/commands/input/study_document.ts";
-import { flagName, optionName, STUDY_OPTIONS } from "../../tracker/commands/study_options.ts";
+import { flagName, optionName, STUDY_OPTIONS } from "../../tracker/commands/study/study_options.ts";
 import {
   readRules,
   SHIPPED_RULES,

@@ -7,7 +7,7 @@ import {
   shippedProfilesText,
   weighView,
 } from "../../tracker/show/view/weight_profiles.ts";
-import { weighedText } from "../../tracker/commands/search_data.ts";
+import { weighedText } from "../../tracker/commands/ask/search_data.ts";
 import { parseObjectives } from "../../tracker/ground/terminal/parse_values.ts";
 import { run, world } from "../core/study_world.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

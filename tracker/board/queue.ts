@@ -43,7 +43,7 @@ export type StartStudy = (
   say: (line: string) => void,
 ) => { done: Promise<number>; stop(): void };
 
-const ENTRY = fileURLToPath(new URL("submitted_study.ts", import.meta.url));
+const ENTRY = fileURLToPath(new URL("../commands/study/submitted_study.ts", import.meta.url));
 const LINES_KEPT = 40;
 const MOST_WAITING = 100;
 /** How often the line is looked at while another process writes the store. */

@@ -7,7 +7,7 @@ import {
   type JournalRecord,
   replayStudy,
 } from "../../../core/mod.ts";
-import { schemaCommand } from "../../../tracker/commands/schema.ts";
+import { schemaCommand } from "../../../tracker/commands/ask/schema.ts";
 import { describe } from "../../../tracker/exchange/mlflow/describe/describe.ts";
 import { learn, newStudy } from "../../../tracker/exchange/mlflow/describe/known_study.ts";
 import { escapeHtml } from "../../../tracker/show/pages/page.ts";

@@ -20,7 +20,7 @@ import {
   parseWhole,
 } from "../../ground/terminal/parse_values.ts";
 import type { StudyOption } from "./study_option.ts";
-import { flagName, optionName, type RunOptions, STUDY_OPTIONS } from "../study_options.ts";
+import { flagName, optionName, type RunOptions, STUDY_OPTIONS } from "../study/study_options.ts";
 
 /** Part of a study document: fields as options give them. */
 type Fields = Record<string, unknown>;

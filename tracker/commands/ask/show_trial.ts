@@ -1,0 +1,35 @@
+import { findHome } from "../../ground/home.ts";
+import { findStudy, findTrial } from "../../lab/find_study.ts";
+import { openStore } from "../../store/store.ts";
+import { viewStudy } from "../../session/study_session.ts";
+import { trialTable } from "../../show/terminal/trial_table.ts";
+import { recommendedSize } from "../../show/view/size_words.ts";
+import { jsonText } from "../../show/json/print_json.ts";
+import { studyCard } from "../output/study_card.ts";
+import { cardText, trialCard } from "../output/trial_card.ts";
+
+/** `pare show`: a trial's card; of a study its trials and what it recommends. */
+export async function showCommand(
+  name: string | undefined,
+  options: { store?: string; json?: boolean },
+): Promise<void> {
+  const home = findHome(Deno.env.toObject(), options.store);
+  await using store = await openStore(home.store, { write: false });
+  const ids = await store.studyIds();
+  const whole = name === undefined || ids.includes(name);
+  const { study_id, trial_id } = whole
+    ? { study_id: (await findStudy(store, name)).id, trial_id: null }
+    : await findTrial(store, name);
+  const view = await viewStudy(store, study_id);
+  if (trial_id !== null) {
+    const card = trialCard(view, trial_id);
+    return console.log(options.json ? jsonText("trial", card) : cardText(view, card));
+  }
+  if (options.json) return console.log(jsonText("study", studyCard(view)));
+  console.log(`study ${study_id}\n\n${trialTable(view)}\n`);
+  const size = recommendedSize(view);
+  if (size !== null) console.log(size);
+  for (const reason of view.reasons) console.log(reason);
+  const shown = view.recommended ?? view.trials[0]?.trial_id;
+  if (shown !== undefined) console.log(`\nnpx -y deno task pare show ${shown}`);
+}

@@ -1,0 +1,127 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import {
+  type ConversionFacts,
+  conversionProblems,
+  type Outcome,
+  type StageRequest,
+  type StageResult,
+  UsageError,
+} from "../../../core/mod.ts";
+import { type BackendClient, createBackendClient } from "../../../python-backends/client.ts";
+import { isRunning } from "../../../python-backends/worker/worker_folder.ts";
+import { checkHome, findHome } from "../../ground/home.ts";
+import { Stopped } from "../../ground/terminal/interrupt.ts";
+import { outsideStores } from "../../ground/storage/outside_stores.ts";
+import { convertSource } from "../../exchange/conversion/convert_source.ts";
+import { conversionSummary } from "../../exchange/conversion/conversion_summary.ts";
+import { CONVERSION_ENVIRONMENT } from "../../exchange/conversion/formats.ts";
+
+/** Refuses a folder with something in it: nothing is ever overwritten. */
+function checkTarget(directory: string): void {
+  if (!existsSync(directory)) return;
+  let names: string[];
+  try {
+    names = readdirSync(directory);
+  } catch (error) {
+    throw new UsageError(`Cannot convert to ${directory}: ${(error as Error).message}`);
+  }
+  if (names.length > 0) {
+    throw new UsageError(`Cannot convert to ${directory} as it is not empty: give a new folder`);
+  }
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/** Removes what a conversion to the same folder left whose process was killed. */
+function removeAbandoned(directory: string): void {
+  const folder = dirname(directory);
+  const name = `${basename(directory)}.partial-`;
+  const there = statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  for (const entry of there ? readdirSync(folder) : []) {
+    const pid = entry.startsWith(name) ? Number(entry.slice(name.length)) : NaN;
+    if (Number.isInteger(pid) && !isRunning(pid)) {
+      rmSync(join(folder, entry), { recursive: true, force: true });
+    }
+  }
+}
+
+/** Makes the folder that is written; where it may not be, the sentence says why. */
+function makeFolder(directory: string, partial: string): void {
+  try {
+    mkdirSync(partial, { recursive: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOSPC") throw error;
+    throw new UsageError(`Cannot convert to ${directory}: ${(error as Error).message}`);
+  }
+}
+
+async function run<R extends StageRequest & { format: string }>(
+  client: BackendClient,
+  request: R,
+): Promise<StageResult<R["stage"]>> {
+  const outcome: Outcome<StageResult<R["stage"]>> = await client.run(request, {
+    environment: CONVERSION_ENVIRONMENT[request.format] ?? "default",
+  });
+  if (outcome.ok) return outcome.value;
+  const { message, hint } = outcome.failure;
+  throw new UsageError(hint === null ? message : `${message}. ${hint}`);
+}
+
+/** `pare convert TRIAL DIR --to FORMAT`: a trial as files that other libraries load, proved. */
+export async function convertCommand(
+  name: string,
+  folder: string,
+  options: { store?: string; to: string },
+): Promise<void> {
+  const directory = outsideStores(folder, "convert to");
+  checkTarget(directory);
+  const home = findHome(Deno.env.toObject(), options.store);
+  await checkHome({ ...home, store: home.root }, false);
+  using source = await convertSource(home, name);
+  const { artifact_dir } = source;
+  removeAbandoned(directory);
+  const stop = new AbortController();
+  const abort = () => stop.signal.aborted ? Deno.exit(130) : stop.abort();
+  for (const signal of SIGNALS) Deno.addSignalListener(signal, abort);
+  const client = createBackendClient({ home: home.root, nursery: false, signal: stop.signal });
+  const partial = `${directory}.partial-${Deno.pid}`;
+  makeFolder(directory, partial);
+  try {
+    const format = options.to;
+    const made = await run(client, {
+      stage: "convert",
+      format,
+      artifact_dir,
+      output_dir: partial,
+    });
+    const facts = await run(client, {
+      stage: "check_conversion",
+      format,
+      artifact_dir,
+      files_dir: partial,
+    });
+    refuseBroken(source.name, format, facts);
+    if (existsSync(directory)) rmSync(directory, { recursive: true });
+    renameSync(partial, directory);
+    console.log(`${source.name} as ${format} in ${directory}`);
+    for (const line of conversionSummary(facts, made.size_bytes)) console.log(line);
+    for (const note of made.notes) console.log(`note: ${note}`);
+  } catch (error) {
+    throw stop.signal.aborted ? new Stopped(`Stopped: ${directory} is not written`) : error;
+  } finally {
+    await client.close();
+    rmSync(partial, { recursive: true, force: true });
+    for (const signal of SIGNALS) Deno.removeSignalListener(signal, abort);
+  }
+}
+
+function refuseBroken(name: string, format: string, facts: ConversionFacts): void {
+  const problems = conversionProblems(facts);
+  if (problems.length === 0) return;
+  const more = problems.length > 5 ? `\n… and ${problems.length - 5} more` : "";
+  throw new UsageError(
+    `Cannot hand on ${name} as ${format} as what was read back is not what was written:\n` +
+      problems.slice(0, 5).map((problem) => `  ${problem}`).join("\n") + more,
+  );
+}

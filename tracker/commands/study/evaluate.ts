@@ -1,0 +1,130 @@
+import { existsSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { baseUrl, UsageError } from "../../../core/mod.ts";
+import { parseDuration, parsePositive, parseWhole } from "../../ground/terminal/parse_values.ts";
+import { runStudyCommand, type StudyCommandOptions } from "./run.ts";
+import { studyFromOptions } from "../input/study_document.ts";
+
+/** Options of `pare evaluate`, as commander hands them over. */
+export interface EvaluateOptions extends StudyCommandOptions {
+  endpoint?: string;
+  servedModel?: string;
+  tokenizer?: string;
+  chat?: boolean;
+  concurrency?: string;
+  timeout?: string;
+  patience?: string;
+  judgeEndpoint?: string;
+  judgeModel?: string;
+  judgeChat?: boolean;
+  chatTemplate?: boolean;
+}
+
+/** The variables that OpenAI's own clients read; the key is read by who asks the server alone. */
+interface Variables {
+  OPENAI_BASE_URL?: string;
+  OPENAI_API_BASE?: string;
+  LLM_MODEL?: string;
+}
+
+function checkedTokenizer(directory: string | undefined): string | null {
+  if (directory === undefined) return null;
+  const path = resolve(directory);
+  if (existsSync(path) && statSync(path).isDirectory()) return path;
+  throw new UsageError(`Cannot read a tokenizer: --tokenizer must name a folder, not ${path}`);
+}
+
+function endpointOf(options: EvaluateOptions, variables: Variables) {
+  const url = options.endpoint ??
+    (options.model === undefined
+      ? variables.OPENAI_BASE_URL ?? variables.OPENAI_API_BASE
+      : undefined);
+  if (url === undefined || url === "") {
+    refuseWithout(options, "endpoint", ["servedModel", "tokenizer", "chat"]);
+    return undefined;
+  }
+  if (options.model !== undefined) {
+    throw new UsageError(
+      "Cannot evaluate --model and --endpoint at once: a model lies here or is behind a server " +
+        "(name the server's by --served-model)",
+    );
+  }
+  return {
+    base_url: baseUrl(url),
+    model: options.servedModel ?? variables.LLM_MODEL ?? null,
+    tokenizer_dir: checkedTokenizer(options.tokenizer),
+    api: options.chat === true ? "chat" as const : "auto" as const,
+    ...patience(options),
+  };
+}
+
+function judgeOf(options: EvaluateOptions) {
+  if (options.judgeEndpoint === undefined) {
+    refuseWithout(options, "judge-endpoint", ["judgeModel", "judgeChat"]);
+    return undefined;
+  }
+  return {
+    base_url: baseUrl(options.judgeEndpoint),
+    model: options.judgeModel ?? null,
+    api: options.judgeChat === true ? "chat" as const : "auto" as const,
+    ...patience(options),
+  };
+}
+
+function patience({ concurrency, timeout, patience }: EvaluateOptions) {
+  return {
+    ...(concurrency === undefined
+      ? {}
+      : { concurrency: parseWhole(concurrency, "--concurrency", 1) }),
+    ...(timeout === undefined ? {} : { timeout_seconds: parsePositive(timeout, "--timeout") }),
+    ...(patience === undefined ? {} : { patience_seconds: parseDuration(patience, "--patience") }),
+  };
+}
+
+function refuseWithout(
+  options: EvaluateOptions,
+  wanted: string,
+  names: readonly (keyof EvaluateOptions)[],
+): void {
+  const given = names.find((name) => options[name] !== undefined);
+  if (given === undefined) return;
+  const flag = given.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new UsageError(`Cannot take --${flag} without --${wanted} URL`);
+}
+
+/** The study that `pare evaluate` runs. */
+export function evaluationFromOptions(options: EvaluateOptions, variables: Variables) {
+  const endpoint = endpointOf(options, variables);
+  const judge = judgeOf(options);
+  const model = endpoint === undefined
+    ? options.model
+    : endpoint.model ?? hostOf(endpoint.base_url);
+  if (model === undefined) {
+    throw new UsageError(
+      "Cannot evaluate without a model: give --model NAME|PATH, or --endpoint URL (or " +
+        "OPENAI_BASE_URL) of a server",
+    );
+  }
+  if (options.chat === true && options.chatTemplate === true) {
+    throw new UsageError(
+      "Cannot take --chat-template with --chat: the server puts prompts in its own template",
+    );
+  }
+  return studyFromOptions({ ...options, model }, {
+    evaluation: {
+      ...(endpoint === undefined ? {} : { endpoint }),
+      ...(judge === undefined ? {} : { judge }),
+      chat_template: options.chatTemplate ?? false,
+    },
+  });
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url;
+}
+
+/** `pare evaluate`: measures a model and compresses nothing. */
+export async function evaluateCommand(options: EvaluateOptions): Promise<void> {
+  const request = evaluationFromOptions(options, Deno.env.toObject());
+  await runStudyCommand({ ...options, yes: true }, (lab) => lab.open(request));
+}
