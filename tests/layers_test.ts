@@ -15,8 +15,37 @@ const ALLOWED: Record<string, { folders: string[]; packages: RegExp }> = {
   "tracker": { folders: ["core", "plugins", "python-backends", "tracker"], packages: /.*/ },
 };
 
-/** Inside the tracker these are joined by others and do not know each other. */
-const APART = ["tracker/store", "tracker/plots", "tracker/reports"];
+/** The tracker's rooms in their order: a file imports from its own room and from those before it. */
+const ROOMS = [
+  "ground",
+  "store",
+  "artifacts",
+  "lab",
+  "jobs",
+  "show",
+  "exchange",
+  "session",
+  "board",
+  "commands",
+];
+
+/** Inside a room these are joined by others and do not know each other. */
+const APART = ["tracker/show/plots", "tracker/show/reports"];
+
+/** The room of a file of the tracker; null: it stands above them all. */
+function roomOf(path: string): string | null {
+  const [layer, room, ...rest] = path.split("/");
+  return layer === "tracker" && rest.length > 0 ? room! : null;
+}
+
+/** The sentence that says which import of the tracker's points to a room that stands above. */
+function pointsUp(file: string, target: string): string | null {
+  const [from, to] = [roomOf(file), roomOf(target)];
+  if (!file.startsWith("tracker/") || !target.startsWith("tracker/") || from === null) return null;
+  const [own, other] = [ROOMS.indexOf(from), to === null ? ROOMS.length : ROOMS.indexOf(to)];
+  if (own < 0) return `${file} lies in no room of the tracker: they are ${ROOMS.join(", ")}`;
+  return other <= own ? null : `${file} imports ${target}: ${from} stands below ${to ?? target}`;
+}
 
 async function* sources(folder: string): AsyncGenerator<string> {
   for await (const entry of Deno.readDir(folder)) {
@@ -44,6 +73,8 @@ function broken(file: string, target: string): string | null {
   const path = relative(ROOT, resolve(ROOT, dirname(file), target));
   const inside = rule.folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
   if (!inside) return `${file} imports ${path}: ${layer} may import ${rule.folders.join(", ")}`;
+  const up = pointsUp(file, path);
+  if (up !== null) return up;
   const from = APART.find((folder) => file.startsWith(`${folder}/`));
   const to = APART.find((folder) => path.startsWith(`${folder}/`));
   const crosses = from !== undefined && to !== undefined && from !== to;
@@ -70,7 +101,14 @@ Deno.test("every import keeps to the layers", async () => {
 Deno.test("the layer rule sees an import that breaks it", () => {
   assert.match(broken("core/pareto.ts", "../tracker/session/lab.ts") ?? "", /core may import core/);
   assert.match(broken("plugins/a/b.ts", "execa") ?? "", /plugins may not/);
-  assert.match(broken("tracker/store/a.ts", "../plots/b.ts") ?? "", /joined elsewhere/);
+  assert.match(
+    broken("tracker/show/plots/a.ts", "../reports/b.ts") ?? "",
+    /joined elsewhere/,
+  );
+  assert.match(broken("tracker/store/a.ts", "../show/view/b.ts") ?? "", /store stands below show/);
+  assert.match(broken("tracker/board/a.ts", "../mod.ts") ?? "", /board stands below/);
+  assert.match(broken("tracker/odd/a.ts", "../store/b.ts") ?? "", /no room of the tracker/);
+  assert.equal(broken("tracker/commands/ask/a.ts", "../../board/b.ts"), null);
   assert.deepEqual(importsOf('import { x } from "./a.ts";\nexport * from "zod";'), [
     "./a.ts",
     "zod",

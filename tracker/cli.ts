@@ -3,7 +3,7 @@ import { addConvertCommand } from "./commands/exchange/add_convert.ts";
 import { addPassOnCommands } from "./commands/exchange/pass_on_commands.ts";
 import { hintAtDashedName } from "./commands/input/dashed_name.ts";
 import type { StudyOption } from "./commands/input/study_option.ts";
-import { type RunOptions, STUDY_OPTIONS } from "./commands/study/study_options.ts";
+import { STUDY_OPTIONS } from "./commands/study/study_options.ts";
 import { addLayerCommands } from "./commands/study/add_mix.ts";
 import { addStagesCommand } from "./commands/study/add_stages.ts";
 
@@ -395,7 +395,5 @@ export async function main(words: string[]): Promise<number> {
     return 1;
   }
 }
-
-export type { RunOptions, StoreOptions };
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

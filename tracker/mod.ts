@@ -13,7 +13,8 @@ export type { LayerSensitivity, SensitivityOptions } from "./session/study_sensi
 export type { LabStudyByHand } from "./session/study_by_hand.ts";
 export type { ActionInput, GateDecision, Proposal, StudyResult, TrialByHand } from "../core/mod.ts";
 export { showText } from "./show/notebook/show_text.ts";
-export { writeReport, type WriteReportOptions } from "./exchange/publish/write_report.ts";
+export { writeReport } from "./session/write_report.ts";
+export type { WriteReportOptions } from "./exchange/publish/write_report.ts";
 export { writeStudiesReport } from "./show/report_of_studies.ts";
 export type { StudyOutputs } from "./show/reports_of_study.ts";
 export { type FigureOptions, figures, figureText };
@@ -26,7 +27,7 @@ export type { Rows } from "./show/notebook/trial_tables.ts";
 export type { ShownStudies, StudiesReportOptions } from "./show/notebook/show_studies.ts";
 export type { PlotOptions } from "./show/reports_of_study.ts";
 export type { TrialFigures } from "./show/view/trial_figures.ts";
-export { readProfiles, weighView } from "./show/view/weight_profiles.ts";
+export { readProfiles, weighView } from "./show/weight_profiles.ts";
 export { readStages } from "./lab/read_document.ts";
 export { handoffOfView, type StagedRow, stagedRows } from "./show/view/staged_rows.ts";
 export type { StudyView } from "./show/view/study_view.ts";

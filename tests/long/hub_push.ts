@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pushCheckpoint, type PushOptions } from "../../tracker/commands/exchange/push.ts";
 import { privateWords } from "../../tracker/show/report_sql/withheld.ts";
 import { openStore } from "../../tracker/store/store.ts";
-import { viewStudy } from "../../tracker/session/study_session.ts";
+import { viewStudy } from "../../tracker/show/view/view_study.ts";
 import { pareHome } from "../../python-backends/home.ts";
 import type { StudyView } from "../../tracker/show/view/study_view.ts";
 import { startPushHub } from "../fixtures/hub_push_server.ts";

@@ -10,7 +10,7 @@ import { renderHtml } from "../../tracker/show/reports/render_html.ts";
 import { frontData } from "../../tracker/show/pages/front_data.ts";
 import { reportBlocks } from "../../tracker/show/reports_of_study.ts";
 import { openStore } from "../../tracker/store/store.ts";
-import { viewStudy } from "../../tracker/session/study_session.ts";
+import { viewStudy } from "../../tracker/show/view/view_study.ts";
 import { inBrowser, launchBrowser } from "../fixtures/chromium.ts";
 import { testBoard } from "../fixtures/stores/board.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

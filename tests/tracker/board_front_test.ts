@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { drawFigure, readFront } from "../../tracker/board/resources/studies.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { plotOf } from "../../tracker/show/reports_of_study.ts";
-import { viewStudy } from "../../tracker/session/study_session.ts";
+import { viewStudy } from "../../tracker/show/view/view_study.ts";
 import { run, world } from "../core/study_world.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 

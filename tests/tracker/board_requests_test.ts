@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { type Operation, OPERATIONS } from "../../tracker/board/api/operations.ts";
 import { openStore } from "../../tracker/store/store.ts";
-import type { StartStudy } from "../../tracker/board/queue.ts";
+import { type StartStudy, StudyQueue } from "../../tracker/board/queue.ts";
 import { startBoard } from "../../tracker/board/server.ts";
 import { heldStudies, type TestBoard, testBoard } from "../fixtures/stores/board.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
@@ -210,7 +210,12 @@ Deno.test("A board answers whoever has its token, on this machine, and says what
     await pagesEscape(test);
     await openApiIsWhole(test);
     assert.throws(
-      () => startBoard({ stores: [at], studies: root, port: test.board.port }),
+      () =>
+        startBoard({
+          stores: [at],
+          queue: new StudyQueue(root, heldStudies().start),
+          port: test.board.port,
+        }),
       /Cannot open the board at port \d+ as it is in use: name another/,
     );
   }));

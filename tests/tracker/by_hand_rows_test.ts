@@ -6,7 +6,7 @@ import { gateBlocks } from "../../tracker/show/reports/gate_blocks.ts";
 import { renderMarkdown } from "../../tracker/show/reports/render_markdown.ts";
 import { openStore, rebuildDatabase } from "../../tracker/store/store.ts";
 import { endedBy } from "../../tracker/show/view/ended_by.ts";
-import { viewStudy } from "../../tracker/session/study_session.ts";
+import { viewStudy } from "../../tracker/show/view/view_study.ts";
 import { contents } from "../fixtures/stores/contents.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import {

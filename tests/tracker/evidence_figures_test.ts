@@ -1,11 +1,11 @@
 /** Figures that a report folds: those that the store has rows for, of its own study alone. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { evidenceFigures } from "../../tracker/show/reports/evidence_figures.ts";
+import { evidenceFigures } from "../../tracker/show/evidence_figures.ts";
 import { renderHtml } from "../../tracker/show/reports/render_html.ts";
 import { reportBlocks, writeOutputs } from "../../tracker/show/reports_of_study.ts";
 import { openStore } from "../../tracker/store/store.ts";
-import { viewStudy } from "../../tracker/session/study_session.ts";
+import { viewStudy } from "../../tracker/show/view/view_study.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { studyRecords } from "../fixtures/stores/records.ts";
 

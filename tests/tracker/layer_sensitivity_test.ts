@@ -12,7 +12,7 @@ import { openFolderCache } from "../../tracker/artifacts/folder_cache.ts";
 import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import type { StageRunner } from "../../tracker/lab/runner/stage_runner.ts";
 import { failed } from "../../tracker/lab/runner/stage_runner.ts";
-import { scoreLayers, usualFormats } from "../../tracker/lab/runner/score_layers.ts";
+import { scoreLayers, usualFormats } from "../../tracker/session/score_layers.ts";
 import { sensitivityCommand, sensitivityTable } from "../../tracker/commands/study/sensitivity.ts";
 import { layerMix } from "../../tracker/show/plots/figures/layers.ts";
 import { openStore } from "../../tracker/store/store.ts";

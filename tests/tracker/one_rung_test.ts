@@ -7,7 +7,7 @@ import { latexTables } from "../../tracker/show/reports/formats/latex_tables.ts"
 import { renderMarkdown } from "../../tracker/show/reports/render_markdown.ts";
 import { trialBlocks } from "../../tracker/show/reports/trial_blocks.ts";
 import { openStore } from "../../tracker/store/store.ts";
-import { viewStudy } from "../../tracker/session/study_session.ts";
+import { viewStudy } from "../../tracker/show/view/view_study.ts";
 import { trialTable } from "../../tracker/show/terminal/trial_table.ts";
 import { run, world } from "../core/study_world.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

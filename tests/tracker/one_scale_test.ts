@@ -10,7 +10,7 @@ import {
   type Trial,
 } from "../../core/mod.ts";
 import { comparePage } from "../../tracker/board/pages/compare_page.ts";
-import { besideTrials } from "../../tracker/commands/ask/compare.ts";
+import { besideTrials } from "../../tracker/show/json/beside_trials.ts";
 import { besideText } from "../../tracker/show/json/beside.ts";
 import { cardText, trialCard } from "../../tracker/commands/output/trial_card.ts";
 import { comparisonBlocks } from "../../tracker/show/reports/comparison_blocks.ts";
@@ -18,7 +18,7 @@ import { latexTables } from "../../tracker/show/reports/formats/latex_tables.ts"
 import { modelCard } from "../../tracker/show/reports/formats/model_card.ts";
 import { renderMarkdown } from "../../tracker/show/reports/render_markdown.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
-import { viewStudy } from "../../tracker/session/study_session.ts";
+import { viewStudy } from "../../tracker/show/view/view_study.ts";
 import { compareAny } from "../../tracker/show/view/compare_any.ts";
 import { differenceText } from "../../tracker/show/view/difference_text.ts";
 import { number } from "../../tracker/show/view/number_text.ts";

@@ -10,7 +10,7 @@ import type { StudyBeside } from "../../tracker/show/reports/studies/study_besid
 import { studiesCsv, studiesReport } from "../../tracker/show/reports/studies/studies_report.ts";
 import { writeStudiesReport } from "../../tracker/show/report_of_studies.ts";
 import { openStore } from "../../tracker/store/store.ts";
-import { viewStudy } from "../../tracker/session/study_session.ts";
+import { viewStudy } from "../../tracker/show/view/view_study.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { measurement, studyRecords } from "../fixtures/stores/records.ts";
 

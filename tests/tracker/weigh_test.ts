@@ -6,7 +6,7 @@ import {
   readProfiles,
   shippedProfilesText,
   weighView,
-} from "../../tracker/show/view/weight_profiles.ts";
+} from "../../tracker/show/weight_profiles.ts";
 import { weighedText } from "../../tracker/commands/ask/search_data.ts";
 import { parseObjectives } from "../../tracker/ground/terminal/parse_values.ts";
 import { run, world } from "../core/study_world.ts";

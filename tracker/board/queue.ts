@@ -1,8 +1,6 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import { join } from "node:path";
-import { execa } from "execa";
 import { checkStudy } from "../lab/check_study.ts";
 import { studyName } from "../lab/find_study.ts";
 import { storePaths } from "../store/store_paths.ts";
@@ -43,30 +41,10 @@ export type StartStudy = (
   say: (line: string) => void,
 ) => { done: Promise<number>; stop(): void };
 
-const ENTRY = fileURLToPath(new URL("../commands/study/submitted_study.ts", import.meta.url));
 const LINES_KEPT = 40;
 const MOST_WAITING = 100;
 /** How often the line is looked at while another process writes the store. */
 const LOOK_MS = 1_000;
-
-/**
- * Runs `pare run` for a document. It has a process group of its own: the terminal's Ctrl-C is given to
- * the board, which stops the study once.
- */
-export const startStudyProcess: StartStudy = (document, store, say) => {
-  const words = ["run", "--allow-all", "--no-check", ENTRY, "run", document, "--store", store];
-  const child = execa(Deno.execPath(), words, {
-    ...{ reject: false, stdin: "ignore", detached: true, all: true, buffer: false },
-  });
-  const listen = async () => {
-    for await (const line of child.iterable({ from: "all" })) say(String(line));
-  };
-  void listen().catch(() => {}); // what it said is lost with its end only
-  return {
-    done: child.then(({ exitCode }) => exitCode ?? 1),
-    stop: () => void child.kill("SIGINT"),
-  };
-};
 
 interface Running {
   readonly submission: Submission;
@@ -83,7 +61,7 @@ export class StudyQueue implements AsyncDisposable {
 
   constructor(
     private readonly studies: string,
-    private readonly start: StartStudy = startStudyProcess,
+    private readonly start: StartStudy,
   ) {}
 
   get(study_id: string): Submission | undefined {

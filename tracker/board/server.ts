@@ -9,7 +9,7 @@ import { JournalWatch } from "./follow.ts";
 import { guard } from "./guard.ts";
 import { errorPage } from "./pages/layout.ts";
 import { addPages } from "./pages/routes.ts";
-import { StudyQueue } from "./queue.ts";
+import type { StudyQueue } from "./queue.ts";
 import { refusedBy } from "./refused.ts";
 
 /** The port that is tried first where none is named, and how many behind it. */
@@ -19,12 +19,11 @@ const PORTS_TRIED = 20;
 export interface BoardOptions {
   /** Stores that it shows; studies that are submitted go to the first. */
   readonly stores: readonly string[];
-  /** The folder of the studies' documents and reports. */
-  readonly studies: string;
   /** Exactly this port; 0: any that is free; default: the first free one from 4747 on. */
   readonly port?: number;
   readonly token?: string;
-  readonly queue?: StudyQueue;
+  /** What is submitted waits and runs here. */
+  readonly queue: StudyQueue;
 }
 
 export interface RunningBoard {
@@ -104,7 +103,7 @@ export function startBoard(options: BoardOptions): RunningBoard {
   const ending = new AbortController();
   const stores = boardStores(options.stores);
   const watch = new JournalWatch();
-  const queue = options.queue ?? new StudyQueue(options.studies);
+  const { queue } = options;
   let port = 0;
   const app = buildApp({ stores, watch, queue, ending: ending.signal }, token, () => port);
   const server = listen(options.port, (request) => app.fetch(request));

@@ -28,7 +28,8 @@ import { kernelBroadcast } from "../ground/terminal/kernel.ts";
 import { type Comparand, compareAny, idOf } from "../show/view/compare_any.ts";
 import { type SqlRows, sqlRows } from "../show/notebook/sql_rows.ts";
 import type { Value } from "../store/query/result.ts";
-import { type StudySession, viewStudy } from "./study_session.ts";
+import type { StudySession } from "./study_session.ts";
+import { viewStudy } from "../show/view/view_study.ts";
 import type { StudyView } from "../show/view/study_view.ts";
 import { type Opened, setUp, type SetUpOptions } from "./set_up_study.ts";
 

@@ -2,7 +2,7 @@ import { type LayerScore, type Scorer, type StudyEvent, UsageError } from "../..
 import { usedData } from "../lab/runner/study_windows.ts";
 import type { SessionInput } from "./start_study.ts";
 import { preparedText } from "./prepared_text.ts";
-import { scoreLayers, usualFormats } from "../lab/runner/score_layers.ts";
+import { scoreLayers, usualFormats } from "./score_layers.ts";
 
 /** What `study.sensitivity()` may be told. */
 export interface SensitivityOptions {

@@ -1,9 +1,6 @@
-import { join } from "node:path";
 import {
   checkRecipe,
   type Facts,
-  isDecisive,
-  type JournalRecord,
   type Proposal,
   runEvaluation,
   runStudy,
@@ -35,8 +32,6 @@ import {
   startStudy,
   type StudyCompany,
 } from "./start_study.ts";
-import { readSamples } from "../store/rows/sample_file.ts";
-import type { Store } from "../store/store.ts";
 import { type LabStudyByHand, openLabStudyByHand } from "./study_by_hand.ts";
 import { DISPLAY, kernelBroadcast, type Shown } from "../ground/terminal/kernel.ts";
 import { type Mixed, type MixOptions, studyMix } from "./study_mix.ts";
@@ -46,7 +41,7 @@ import {
   type SensitivityOptions,
   studySensitivity,
 } from "./study_sensitivity.ts";
-import { buildView } from "../show/view/build_view.ts";
+import { viewStudy } from "../show/view/view_study.ts";
 import type { StudyView } from "../show/view/study_view.ts";
 import type { TrialFigures } from "../show/view/trial_figures.ts";
 
@@ -99,21 +94,6 @@ export interface StudySession extends Shown {
   mix(options: MixOptions): Promise<Displayed<Mixed & { readonly trial: TrialCard | null }>>;
   /** Everything known of it so far, from the journal. */
   view(): Promise<StudyView>;
-}
-
-/** A study as its journal tells it, whether or not it is open in this process. */
-export async function viewStudy(store: Store | null, study_id: string): Promise<StudyView> {
-  const records: JournalRecord[] = await store?.journalOf(study_id) ?? [];
-  const root = store?.paths.root ?? "";
-  return await buildView(study_id, records, async (trialId) => {
-    const written = records.findLast((record) =>
-      record.type === "samples_written" && record.trial_id === trialId &&
-      record.stage === undefined &&
-      isDecisive(record.fidelity)
-    );
-    if (written?.type !== "samples_written") return null;
-    return await readSamples(join(root, written.path), written.sha256);
-  });
 }
 
 /**

@@ -14,7 +14,7 @@ import {
 } from "./reports/studies/studies_report.ts";
 import type { StudyBeside } from "./reports/studies/study_beside.ts";
 import type { Store } from "../store/store.ts";
-import { viewStudy } from "../session/study_session.ts";
+import { viewStudy } from "./view/view_study.ts";
 import { compareTrials } from "./view/compare_trials.ts";
 import { differenceText } from "./view/difference_text.ts";
 

@@ -27,7 +27,7 @@ import { beliefBlocks } from "./reports/search_blocks.ts";
 import { stagedBlocks } from "./stages/staged_blocks.ts";
 import { studyReport } from "./reports/study_report.ts";
 import { HANDOFF, HANDOFF_PAGE, handoffHtml } from "./stages/handoff_page.ts";
-import type { EvidenceFigure } from "./reports/evidence_figures.ts";
+import type { EvidenceFigure } from "./evidence_figures.ts";
 import { handoffOfView, stagedRows } from "./view/staged_rows.ts";
 import { trialFigures } from "./view/trial_figures.ts";
 import { checkpointOf, modelLabel, type StudyView } from "./view/study_view.ts";

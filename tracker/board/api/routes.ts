@@ -7,7 +7,7 @@ import { toJson } from "../../store/journal/record_line.ts";
 import type { Board } from "../board.ts";
 import { endOf } from "../queue.ts";
 import { Refused } from "../refused.ts";
-import { listViews } from "../resources/questions.ts";
+import { listViews } from "../resources/list_views.ts";
 import {
   drawFigure,
   DRAWN_FIGURES,

@@ -5,7 +5,7 @@ import type { Board } from "../board.ts";
 import { FlipsQuery, ListQuery } from "../api/operations.ts";
 import { checked } from "../api/read_request.ts";
 import { readCurves } from "../resources/curves.ts";
-import { listViews } from "../resources/questions.ts";
+import { listViews } from "../resources/list_views.ts";
 import { listStudies, readFront, readStudy } from "../resources/studies.ts";
 import {
   compareStudies,

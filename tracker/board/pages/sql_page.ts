@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { cellText, countText, isNumeric } from "../../store/query/printed_answer.ts";
 import type { QueryResult } from "../../store/query/result.ts";
-import { QUESTIONS } from "../resources/questions.ts";
+import { QUESTIONS } from "../../show/pages/questions.ts";
 import type { Row } from "../resources/studies.ts";
 import { layout, type Markup } from "./layout.ts";
 import { listOf, table, text } from "./parts.ts";

@@ -1,6 +1,6 @@
 import { FULL, unknownName, UsageError } from "../../../core/mod.ts";
 import type { StudiesBeside, TrialsBeside } from "../../show/json/json_shapes.ts";
-import { besideTrials } from "../../commands/ask/compare.ts";
+import { besideTrials } from "../../show/json/beside_trials.ts";
 import { studiesBeside } from "../../show/json/beside.ts";
 import type { Store } from "../../store/store.ts";
 import { type BoardStores, oneRow } from "../board_stores.ts";

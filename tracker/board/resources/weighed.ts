@@ -1,6 +1,6 @@
 import { comparableStudy, replayStudy, type Weighed } from "../../../core/mod.ts";
 import { parseObjectives } from "../../ground/terminal/parse_values.ts";
-import { weighView } from "../../show/view/weight_profiles.ts";
+import { weighView } from "../../show/weight_profiles.ts";
 import type { BoardStores } from "../board_stores.ts";
 
 /** What other weights would pick of a study, as `pare weigh` says it. */

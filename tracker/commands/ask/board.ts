@@ -1,8 +1,10 @@
 import { execa } from "execa";
 import { resolve } from "node:path";
 import { UsageError } from "../../../core/mod.ts";
+import { StudyQueue } from "../../board/queue.ts";
 import { startBoard } from "../../board/server.ts";
 import { findHome } from "../../ground/home.ts";
+import { startStudyProcess } from "../study/start_study_process.ts";
 
 export interface BoardCommandOptions {
   store?: string[];
@@ -41,7 +43,7 @@ export async function boardCommand(options: BoardCommandOptions): Promise<void> 
   const home = findHome(Deno.env.toObject());
   const stores = [...new Set((options.store ?? [home.store]).map((one) => resolve(one)))];
   const board = startBoard({
-    ...{ stores, studies: home.studies },
+    ...{ stores, queue: new StudyQueue(home.studies, startStudyProcess) },
     ...(options.port === undefined ? {} : { port: portOf(options.port) }),
   });
   const stop = interrupted();

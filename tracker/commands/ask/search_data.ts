@@ -1,7 +1,7 @@
 import { profileOf, trialName, UsageError, type Weighed } from "../../../core/mod.ts";
 import { openLab } from "../../session/lab.ts";
 import { shippedText } from "../../lab/search/strategy_rules.ts";
-import { readProfiles, shippedProfilesText, weighView } from "../../show/view/weight_profiles.ts";
+import { readProfiles, shippedProfilesText, weighView } from "../../show/weight_profiles.ts";
 import { textTable } from "../../show/terminal/table.ts";
 import { number } from "../../show/view/number_text.ts";
 import type { StudyView } from "../../show/view/study_view.ts";

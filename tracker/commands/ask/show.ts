@@ -2,7 +2,7 @@ import type { BenchmarkSet } from "../../../core/mod.ts";
 import { discoverPlugins } from "../../lab/discover.ts";
 import { findHome } from "../../ground/home.ts";
 import { openLab } from "../../session/lab.ts";
-import { writeReport, writeReportOver } from "../../exchange/publish/write_report.ts";
+import { writeReport, writeReportOver } from "../../session/write_report.ts";
 import { openStore, type Store } from "../../store/store.ts";
 import { textTable } from "../../show/terminal/table.ts";
 import { trialTable } from "../../show/terminal/trial_table.ts";

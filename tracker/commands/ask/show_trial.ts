@@ -1,7 +1,7 @@
 import { findHome } from "../../ground/home.ts";
 import { findStudy, findTrial } from "../../lab/find_study.ts";
 import { openStore } from "../../store/store.ts";
-import { viewStudy } from "../../session/study_session.ts";
+import { viewStudy } from "../../show/view/view_study.ts";
 import { trialTable } from "../../show/terminal/trial_table.ts";
 import { recommendedSize } from "../../show/view/size_words.ts";
 import { jsonText } from "../../show/json/print_json.ts";

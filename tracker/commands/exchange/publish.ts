@@ -6,7 +6,7 @@ import { discoverPlugins } from "../../lab/discover.ts";
 import { findHome } from "../../ground/home.ts";
 import { privateHere } from "../../show/report_sql/sql_box.ts";
 import { openStore } from "../../store/store.ts";
-import { viewStudy } from "../../session/study_session.ts";
+import { viewStudy } from "../../show/view/view_study.ts";
 import { pushCheckpoint } from "./push.ts";
 import { publishStudy } from "../../exchange/publish/publish_study.ts";
 

@@ -5,7 +5,7 @@ import { openArtifactStore } from "../../artifacts/artifact_store.ts";
 import { findTrial } from "../../lab/find_study.ts";
 import type { Home } from "../../ground/home.ts";
 import { openStore } from "../../store/store.ts";
-import { viewStudy } from "../../session/study_session.ts";
+import { viewStudy } from "../../show/view/view_study.ts";
 
 /** A written checkpoint that is converted, held until it is given back: no gc takes it meanwhile. */
 export interface ConvertSource extends Disposable {

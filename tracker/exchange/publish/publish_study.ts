@@ -1,4 +1,4 @@
-import { evidenceFigures } from "../../show/reports/evidence_figures.ts";
+import { evidenceFigures } from "../../show/evidence_figures.ts";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -11,7 +11,7 @@ import { writeOutputs } from "../../show/reports_of_study.ts";
 import { listFiles, sha256File } from "../../ground/storage/file_hash.ts";
 import { outsideStores } from "../../ground/storage/outside_stores.ts";
 import type { Store } from "../../store/store.ts";
-import { viewStudy } from "../../session/study_session.ts";
+import { viewStudy } from "../../show/view/view_study.ts";
 import { openTasks, publishTables } from "../../show/report_sql/publish_tables.ts";
 import {
   cleanPage,

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { Registry } from "../../../core/mod.ts";
-import { QUESTIONS } from "../../board/resources/questions.ts";
+import { QUESTIONS } from "../pages/questions.ts";
 import { PROJECT_ROOT } from "../../ground/home.ts";
 import type { SqlBox } from "../pages/sql_html.ts";
 import type { RecordedStudy } from "../../lab/recorded_trial.ts";

@@ -5,13 +5,13 @@ import {
   type Registry,
   type StagesForecast,
 } from "../../../core/mod.ts";
-import type { StudySession } from "../../session/study_session.ts";
 import { textTable } from "../terminal/table.ts";
 import { bytes, duration } from "../view/number_text.ts";
+import type { StudyView } from "../view/study_view.ts";
 
 /** What a staged run is expected to take; null: the study has no stages. */
 export function forecastOf(
-  { request, spec, facts }: Pick<StudySession, "request" | "spec" | "facts">,
+  { request, spec, facts }: Pick<StudyView, "request" | "spec" | "facts">,
   { methods, tasks }: Pick<Registry, "methods" | "tasks">,
 ): StagesForecast | null {
   if (request.stages === undefined) return null;

@@ -7,9 +7,9 @@ import {
   type Weighed,
   type WeightProfile,
   WeightProfiles,
-} from "../../../core/mod.ts";
-import { PROJECT_ROOT } from "../../ground/home.ts";
-import type { StudyView } from "./study_view.ts";
+} from "../../core/mod.ts";
+import { PROJECT_ROOT } from "../ground/home.ts";
+import type { StudyView } from "./view/study_view.ts";
 
 const SHIPPED = join(PROJECT_ROOT, "plugins", "search", "weight_profiles.yaml");
 

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { type Facts, LayerScore, type SensitivityRequest, UsageError } from "../../../core/mod.ts";
-import { canonicalJson } from "../../artifacts/action_key.ts";
-import type { StageRunner } from "./stage_runner.ts";
-import { packageSource } from "./source_closure.ts";
-import type { Tools } from "./workshop.ts";
+import { type Facts, LayerScore, type SensitivityRequest, UsageError } from "../../core/mod.ts";
+import { canonicalJson } from "../artifacts/action_key.ts";
+import type { StageRunner } from "../lab/runner/stage_runner.ts";
+import { packageSource } from "../lab/runner/source_closure.ts";
+import type { Tools } from "../lab/runner/workshop.ts";
 
 /** Everything that a score depends on beside code and pins. */
 export interface LayersToScore extends

@@ -1,8 +1,8 @@
 /** Figures of a report beside its front, from the store's rows of the study: each where it has rows. */
-import { FULL } from "../../../core/mod.ts";
-import { figures } from "../plots/figures.ts";
-import type { Store } from "../../store/store.ts";
-import type { StudyView } from "../view/study_view.ts";
+import { FULL } from "../../core/mod.ts";
+import { figures } from "./plots/figures.ts";
+import type { Store } from "../store/store.ts";
+import type { StudyView } from "./view/study_view.ts";
 
 /** A figure that a report folds, with the line that says what it shows. */
 export interface EvidenceFigure {

@@ -1,0 +1,52 @@
+import { join } from "node:path";
+import { UsageError } from "../../core/mod.ts";
+import { type WriteReportOptions, writeStudyReport } from "../exchange/publish/write_report.ts";
+import { outsideStores } from "../ground/storage/outside_stores.ts";
+import { writeStudiesReport } from "../show/report_of_studies.ts";
+import type { StudyOutputs } from "../show/reports_of_study.ts";
+import type { Store } from "../store/store.ts";
+import type { Lab } from "./lab.ts";
+
+async function storeOf(lab: Lab): Promise<Store> {
+  const store = await lab.store.current();
+  if (store !== null) return store;
+  throw new UsageError("Cannot write a report: the store holds no study; run one first");
+}
+
+/** Where a report goes: what a person names lies in no store. */
+function reportFolder({ home }: Lab, folder: string | undefined, own: string): string {
+  return folder === undefined
+    ? join(home.studies, own)
+    : outsideStores(folder, "write a report to");
+}
+
+/**
+ * Writes the report of a study (the latest where none is named) as `pare report` does: page, figures,
+ * tables, and the files that run a trial again. Gives the files, and the lines that load the checkpoint.
+ */
+export async function writeReport(
+  lab: Lab,
+  study_id?: string,
+  { folder, ...options }: WriteReportOptions = {},
+): Promise<StudyOutputs> {
+  const view = await lab.view(study_id);
+  const target = reportFolder(lab, folder, view.study_id);
+  const there = { store: await storeOf(lab), root: lab.home.root };
+  return await writeStudyReport(there, view, target, options);
+}
+
+/** Writes one report over several studies; it compares what may be compared. Gives its files. */
+export async function writeReportOver(
+  lab: Lab,
+  study_ids: readonly string[],
+  { folder, author, sql }: WriteReportOptions = {},
+): Promise<string[]> {
+  if (sql) {
+    throw new UsageError(
+      "Cannot put a SQL box into a report over several studies: leave it out, or write each study's",
+    );
+  }
+  const name = `studies-${study_ids.join("+").slice(0, 100)}`;
+  const target = reportFolder(lab, folder, name);
+  return await writeStudiesReport(await storeOf(lab), study_ids, target, author);
+}

@@ -1,0 +1,23 @@
+import { UsageError } from "../../../core/mod.ts";
+import { findTrial } from "../../lab/find_study.ts";
+import type { Store } from "../../store/store.ts";
+import { compareTrials } from "../view/compare_trials.ts";
+import { viewStudy } from "../view/view_study.ts";
+import { costsBeside, trialsBeside } from "./beside.ts";
+
+/** Two trials of a store, sample by sample and by what they cost. */
+export async function besideTrials(store: Store, first: string, second: string) {
+  const [one, other] = [await findTrial(store, first), await findTrial(store, second)];
+  const names = [one.trial_id, other.trial_id] as const;
+  const compared = await compareTrials(store, ...names);
+  if (compared.comparisons.length === 0) {
+    throw new UsageError(
+      compared.refused.join("\n") || `Cannot compare ${first} with ${second}: no task is common`,
+    );
+  }
+  const rows = await Promise.all([one, other].map(async ({ study_id, trial_id }) => {
+    const view = await viewStudy(store, study_id);
+    return view.rows.find((row) => row.trial_id === trial_id)!;
+  }));
+  return trialsBeside(names, compared, costsBeside(rows[0]!, rows[1]!));
+}

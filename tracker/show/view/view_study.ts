@@ -1,0 +1,21 @@
+import { join } from "node:path";
+import { isDecisive, type JournalRecord } from "../../../core/mod.ts";
+import { readSamples } from "../../store/rows/sample_file.ts";
+import type { Store } from "../../store/store.ts";
+import { buildView } from "./build_view.ts";
+import type { StudyView } from "./study_view.ts";
+
+/** A study as its journal tells it, whether or not it is open in this process. */
+export async function viewStudy(store: Store | null, study_id: string): Promise<StudyView> {
+  const records: JournalRecord[] = await store?.journalOf(study_id) ?? [];
+  const root = store?.paths.root ?? "";
+  return await buildView(study_id, records, async (trialId) => {
+    const written = records.findLast((record) =>
+      record.type === "samples_written" && record.trial_id === trialId &&
+      record.stage === undefined &&
+      isDecisive(record.fidelity)
+    );
+    if (written?.type !== "samples_written") return null;
+    return await readSamples(join(root, written.path), written.sha256);
+  });
+}
