@@ -8,7 +8,7 @@ import { lmEvalRuns } from "../../tracker/exchange/imports/lm_eval.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 
-const MAKE = fileURLToPath(new URL("../tracker/imports/make_lm_eval.py", import.meta.url));
+const MAKE = fileURLToPath(new URL("../tracker/exchange/imports/make_lm_eval.py", import.meta.url));
 
 Deno.test("what the pinned lm-eval writes is imported with figures and samples", () =>
   inDirectory(async (directory) => {

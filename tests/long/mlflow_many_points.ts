@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { inDirectory } from "../fixtures/stores/processes.ts";
-import { startFakeServer } from "../tracker/mlflow/fake_server.ts";
-import { logPoints, seenPoints, syncBounded } from "../tracker/mlflow/many_points.ts";
+import { startFakeServer } from "../tracker/exchange/mlflow/fake_server.ts";
+import { logPoints, seenPoints, syncBounded } from "../tracker/exchange/mlflow/many_points.ts";
 
 const POINTS = 8_000_000;
 const HEAP_MB = 160;

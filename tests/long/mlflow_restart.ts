@@ -4,7 +4,7 @@ import process from "node:process";
 import { startMlflowServer } from "../../tracker/exchange/mlflow/server.ts";
 import { startMirror } from "../../tracker/exchange/mlflow/start_mirror.ts";
 import { openStore } from "../../tracker/store/store.ts";
-import { mirrorTo, recordStudy, runsOf } from "../tracker/mlflow/mirror_world.ts";
+import { mirrorTo, recordStudy, runsOf } from "../tracker/exchange/mlflow/mirror_world.ts";
 
 Deno.test("the MLflow server is killed in the middle of a study and comes back: all is there, once", async () => {
   const directory = await Deno.makeTempDir();

@@ -7,7 +7,7 @@ import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { type Lab, openLab, silentAsk } from "../../tracker/mod.ts";
-import { mediaOf } from "../tracker/notebook/world_session.ts";
+import { mediaOf } from "../tracker/show/notebook/world_session.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { trainedTinyModel } from "../tiny_model.ts";
 

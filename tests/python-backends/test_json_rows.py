@@ -1,5 +1,5 @@
 """Rows of JSON that editors, other tools and strangers write: both sides of pare take and refuse
-the same ones, by `json_rules.json` (its other reader is tests/tracker/data_rules_test.ts)."""
+the same ones, by `json_rules.json` (its other reader is tests/tracker/lab/data_rules_test.ts)."""
 
 from __future__ import annotations
 

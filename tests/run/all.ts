@@ -5,7 +5,7 @@
  *     deno task ok          # format, lint, types, then the tests
  *     deno task test:long   # what is slow but matters
  *     deno task ok --long   # all of these in one run
- *     deno task test tests/core tests/tracker/sql   # of the tests those whose paths begin so
+ *     deno task test tests/core tests/tracker/store/sql   # of the tests those whose paths begin so
  *
  * With `--all` the campaigns of faults among the long tests go their whole length, and those of
  * tests/campaigns run. With `--measure` the seconds of each file are written to

@@ -53,7 +53,7 @@ Deno.test("the table of seconds names files that are there", async () => {
 Deno.test("needsOf() finds the environments that a file or what it imports names", () => {
   const needs = (file: string) => needsOf(ROOT, file, ["default", "mlflow", "serve"]);
   assert.deepEqual(needs("tests/run/seconds_test.ts"), []);
-  assert.ok(needs("tests/tracker/served_test.ts").includes("serve"));
-  assert.ok(needs("tests/tracker/mlflow/mirror_test.ts").includes("mlflow"));
-  assert.ok(!needs("tests/tracker/sql_test.ts").includes("serve"));
+  assert.ok(needs("tests/tracker/commands/served_test.ts").includes("serve"));
+  assert.ok(needs("tests/tracker/exchange/mlflow/mirror_test.ts").includes("mlflow"));
+  assert.ok(!needs("tests/tracker/store/sql_test.ts").includes("serve"));
 });

@@ -155,7 +155,7 @@ async function place(partial: string, directory: string): Promise<void> {
     renameSync(`${target}.new`, target);
   }
   for (const path of before.filter((path) => !now.includes(path))) {
-    if (path.split("/").includes("../..") || path.startsWith("/")) continue; // none that we wrote
+    if (path.split("/").includes("..") || path.startsWith("/")) continue; // none that we wrote
     rmSync(join(directory, path), { force: true });
   }
 }

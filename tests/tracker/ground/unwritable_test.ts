@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { execa } from "execa";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { findHome } from "../../../tracker/ground/home.ts";
+import { newFolders } from "../../../tracker/lab/new_folders.ts";
+import { openStore } from "../../../tracker/store/store.ts";
+import { numbered } from "../../fixtures/stores/kill_rounds.ts";
+import { isUnwritable } from "../../../tracker/ground/storage/storage_error.ts";
+
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+const CLI = [Deno.execPath(), "run", "--allow-all", "--no-check", "tracker/cli.ts"];
+const RUN = ["run", "--yes", "--model", "tiny", "--dataset"];
+
+async function inDirectory(work: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir();
+  try {
+    await work(directory);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+const options = (home: string) => ({
+  cwd: ROOT,
+  reject: false as const,
+  stdin: "ignore" as const,
+  env: { NO_COLOR: "1", PARE_HOME: home },
+});
+
+async function mountsMayBeMade(): Promise<boolean> {
+  const { failed } = await execa("unshare", ["--mount", "--map-root-user", "true"], {
+    reject: false,
+  });
+  return !failed;
+}
+
+/** The command line in a mount namespace of its own, in which `folder` is read-only. */
+async function withReadOnly(folder: string, home: string, words: readonly string[]) {
+  const script = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"';
+  const inside = ["sh", "-c", script, "sh", folder, ...CLI, ...words];
+  return await execa("unshare", ["--mount", "--map-root-user", ...inside], options(home));
+}
+
+Deno.test("a read-only home or store is one sentence, and what reads goes on", () =>
+  inDirectory(async (home) => {
+    if (!await mountsMayBeMade()) {
+      console.log("skipped: this machine lets nobody mount a folder read-only (unshare --mount)");
+      return;
+    }
+    const store = join(home, "store");
+    {
+      await using written = await openStore(store, { write: true });
+      await written.record(numbered(1));
+      await written.flush();
+    }
+    await mkdir(join(home, "artifacts"));
+    const cases: [folder: string, words: string[], code: number, said: RegExp][] = [
+      [home, [...RUN, "tiny"], 2, /^pare: Cannot use .* for PARE_HOME: it may not be written$/m],
+      [
+        store,
+        [...RUN, "tiny"],
+        2,
+        /^pare: Cannot use .*store for the store: it may not be written/m,
+      ],
+      [store, ["resume"], 2, /^pare: Cannot use .*store for the store: it may not be written/m],
+      [store, ["store", "rebuild"], 2, /^pare: .*Read-only file system.*PARE_HOME or --store$/m],
+      [home, ["gc", "--max-disk", "1GB"], 2, /^pare: .*Read-only file system.*--store$/m],
+      [home, ["status"], 0, /^$/],
+    ];
+    await Promise.all(cases.map(async ([folder, words, code, said]) => {
+      const run = await withReadOnly(folder, home, words);
+      const shown = `${words.join(" ")}\n${run.stdout}\n${run.stderr}`;
+      assert.equal(run.exitCode, code, shown);
+      assert.match(run.stderr, said, shown);
+      assert.doesNotMatch(run.stderr, /^\s+at /m, shown);
+    }));
+  }));
+
+Deno.test("what the system says of a write that may not be is known by code and by words", () => {
+  for (const code of ["EROFS", "EACCES", "EPERM"]) assert(isUnwritable({ code }));
+  assert(isUnwritable(new Error("Read-only file system (os error 30): open '/x'")));
+  assert(isUnwritable(new Error("Permission denied (os error 13)")));
+  assert(!isUnwritable(new Error("os error 131")));
+});
+
+Deno.test("a refusal leaves no store behind, and none that was there goes", () =>
+  inDirectory(async (directory) => {
+    const home = join(directory, "home");
+    const plain = async (words: string[], where: string) => {
+      const run = await execa(CLI[0]!, [...CLI.slice(1), ...words], options(where));
+      assert.equal(run.exitCode, 2, `${words.join(" ")}\n${run.stderr}`);
+    };
+    await plain([...RUN, "/nowhere.jsonl"], home);
+    assert(!existsSync(home), "PARE_HOME was made for nothing");
+    const store = join(directory, "elsewhere");
+    await plain([...RUN, "/nowhere.jsonl", "--store", store], home);
+    assert(!existsSync(store) && !existsSync(home));
+    await mkdir(store);
+    await writeFile(join(store, "mine.txt"), "");
+    await plain([...RUN, "/nowhere.jsonl", "--store", store], home);
+    assert((await readdir(store)).includes("mine.txt"));
+  }));
+
+Deno.test("a new store that holds anything stays", () =>
+  inDirectory(async (directory) => {
+    const home = findHome({ PARE_HOME: join(directory, "home") });
+    const made = async (spoil: () => Promise<unknown>) => {
+      const folders = newFolders(home);
+      await (await openStore(home.store, { write: true })).close();
+      assert.deepEqual((await readdir(home.store)).filter((name) => /rescued/.test(name)), []);
+      await spoil();
+      folders.removeUnused();
+      return existsSync(home.store);
+    };
+    assert.equal(await made(() => Promise.resolve()), false);
+    assert.equal(existsSync(home.root), false);
+    assert.equal(await made(() => writeFile(join(home.store, "journal.jsonl"), "x\n")), true);
+    await Deno.remove(home.root, { recursive: true });
+    assert.equal(await made(() => writeFile(join(home.store, "logs", "one.log"), "x")), true);
+    await Deno.remove(home.root, { recursive: true });
+    const log = (name: string) => async () => {
+      await mkdir(join(home.store, "logs", "one"));
+      await writeFile(join(home.store, "logs", "one", name), "x");
+    };
+    assert.equal(await made(log("setup-prepare_data.log")), false, "the worker of a set-up died");
+    assert.equal(await made(log("t00-evaluate.log")), true);
+    await Deno.remove(home.root, { recursive: true });
+    let held: { close(): Promise<void> } | null = null;
+    const taken = await made(async () => held = await openStore(home.store, { write: true }));
+    assert.equal(taken, true, "another has begun to write there");
+    await held!.close();
+  }));

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { importClosure } from "../../../tracker/lab/runner/source_closure.ts";
+
+const PACKAGE = fileURLToPath(new URL("../../../python-backends/pare_backends", import.meta.url));
+
+async function closureOf(...files: string[]): Promise<string[]> {
+  const found = await importClosure(files.map((file) => join(PACKAGE, file)));
+  return found.map((file) => relative(PACKAGE, file));
+}
+
+Deno.test("a method's source has the helpers that it imports, and no other method", async () => {
+  const rtn = await closureOf("quantization/rtn.py");
+  for (const file of ["quantization/rounding.py", "methods/context.py", "knobs.py"]) {
+    assert.ok(rtn.includes(file), `${file} is missing in ${rtn.join(" ")}`);
+  }
+  assert.ok(rtn.includes("checkpoint/files.py"), "what an import imports belongs to it too");
+  assert.ok(!rtn.some((file) => /gptq|autoround|int8/.test(file)), rtn.join(" "));
+  const gptq = await closureOf("quantization/gptq.py");
+  for (
+    const file of [
+      "quantization/libraries/extract.py",
+      "quantization/libraries/freeze.py",
+      "quantization/libraries/watch.py",
+    ]
+  ) {
+    assert.ok(gptq.includes(file), `${file}, imported inside a function, is missing`);
+  }
+  const evaluation = await closureOf("stages/evaluate.py");
+  for (const file of ["evaluation/packed/language_model.py", "checkpoint/load.py"]) {
+    assert.ok(evaluation.includes(file), `${file} is missing in ${evaluation.join(" ")}`);
+  }
+});
+
+Deno.test("importClosure() follows lists in brackets, and passes over names that are no modules", async () => {
+  const root = await Deno.makeTempDir();
+  try {
+    await Deno.mkdir(join(root, "a"));
+    await Deno.writeTextFile(join(root, "a", "__init__.py"), "");
+    await Deno.writeTextFile(join(root, "a", "b.py"), "import pare_backends.c\n");
+    await Deno.writeTextFile(join(root, "c.py"), "from pare_backends.c import itself\n");
+    await Deno.writeTextFile(join(root, "alone.py"), "x = 1\n");
+    const entry = join(root, "entry.py");
+    await Deno.writeTextFile(
+      entry,
+      "from pare_backends.a import (\n    b as other,\n    value,\n)\n",
+    );
+    const found = (await importClosure([entry], root)).map((file) => relative(root, file));
+    assert.deepEqual(found, ["a/__init__.py", "a/b.py", "c.py", "entry.py"]);
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+});

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { checkStore } from "../../../../tracker/store/check_store.ts";
+import {
+  flippableStore,
+  flipRecord,
+  flipRound,
+  flipSamples,
+  kindsOfRecords,
+} from "../../../fixtures/stores/flip_records.ts";
+import { pare } from "../../../fixtures/stores/pare.ts";
+import { inDirectory } from "../../../fixtures/stores/processes.ts";
+import { trialId } from "../../../fixtures/stores/records.ts";
+
+// Every kind of record is flipped in tests/campaigns/flipped_records.ts.
+const KINDS = ["trial_closed", "study_opened"];
+
+Deno.test("A flipped bit in a record: what only the index holds is said, and carried over", () =>
+  inDirectory(async (directory) => {
+    const whole = join(directory, "whole");
+    await flippableStore(whole);
+    const kinds = (await kindsOfRecords(whole)).filter(({ type }) => KINDS.includes(type));
+    assert.equal(kinds.length, KINDS.length);
+    for (const kind of kinds) {
+      const said = new RegExp(`the journal's record at byte ${kind.from}, of .*; only the index`);
+      await flipRound(whole, join(directory, "flipped"), flipRecord(kind), said);
+    }
+  }));
+
+Deno.test("A flipped bit in a samples file: its rows stay in the index through a rebuilding", () =>
+  inDirectory(async (directory) => {
+    const whole = join(directory, "whole");
+    await flippableStore(whole);
+    const path = `samples/${trialId(2)}.jsonl`;
+    const said = new RegExp(
+      `^${path} \\(${trialId(2)}\\) was changed: .*; only the index holds it`,
+    );
+    await flipRound(whole, join(directory, "flipped"), flipSamples(path), said);
+  }));
+
+Deno.test("pare store check of a cut journal says which side is whole; rebuild lists what it kept", () =>
+  inDirectory(async (directory) => {
+    const root = join(directory, "store");
+    await flippableStore(root);
+    const journal = join(root, "journal.jsonl");
+    const bytes = await Deno.readFile(journal);
+    const [kind] = (await kindsOfRecords(root)).filter(({ type }) => type === "trial_closed");
+    await Deno.writeFile(journal, bytes.subarray(0, kind!.from));
+    const { wrong } = await checkStore(root);
+    assert.match(wrong.join("\n"), /^the journal was cut: .* put the journal back from a copy/m);
+    assert.doesNotMatch(wrong.join("\n"), /rebuild/);
+    await Deno.writeFile(journal, bytes);
+    await flipRecord(kind!)(root);
+    const { code, stdout } = await pare("store", "rebuild", "--store", root);
+    assert.equal(code, 0);
+    assert.match(
+      stdout,
+      /1 studies, 4 trials\nkept trial_closed of demo-1\/t03, which only the index/,
+    );
+    assert.match(stdout, /the index before is kept as .*pare\.duckdb\.replaced-1/);
+    const sql = "SELECT state FROM trials WHERE trial_id = 'demo-1/t03'";
+    assert.match((await pare("sql", sql, "--store", root)).stdout, /completed/);
+  }));

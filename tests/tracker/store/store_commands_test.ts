@@ -1,0 +1,298 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { checkStore } from "../../../tracker/store/check_store.ts";
+import { openStore, type Store } from "../../../tracker/store/store.ts";
+import { leaveNote } from "../../../tracker/store/journal/notes_inbox.ts";
+import { pare } from "../../fixtures/stores/pare.ts";
+import { databaseHolder, inDirectory, startChild } from "../../fixtures/stores/processes.ts";
+import { artifact, AT, STUDY, studyRecords, trialId } from "../../fixtures/stores/records.ts";
+
+const LOG = "a worker said this\n";
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** Records a study whose artifact, samples and log lie on this disk; gives the store open. */
+async function wholeStudy(root: string, folder: string): Promise<Store> {
+  const store = await openStore(root, { write: true });
+  const own = { at: AT, study_id: STUDY, trial_id: trialId(1) };
+  for (const record of studyRecords()) {
+    if (record.type === "log_written" || record.type === "artifact_written") continue;
+    await store.record(record);
+  }
+  const path = join(folder, "model.safetensors");
+  await Deno.writeTextFile(path, "weights");
+  await store.record({
+    type: "artifact_written",
+    ...own,
+    artifact: {
+      ...artifact("0".repeat(16), null),
+      location: folder,
+      files: [{ path: "model.safetensors", bytes: 7, sha256: sha256("weights") }],
+    },
+    cached: false,
+  });
+  const log = store.logPath(STUDY, trialId(1), "evaluate");
+  await Deno.writeTextFile(log, LOG);
+  await store.record({
+    type: "log_written",
+    ...own,
+    stage: "evaluate",
+    path: log.slice(root.length + 1),
+    bytes: LOG.length,
+    sha256: sha256(LOG),
+  });
+  const sample = {
+    task: "t",
+    sample_id: "1",
+    sample_hash: "h",
+    prompt_hash: "p",
+    score: "NaN",
+    answer: null,
+    gold: null,
+    log_likelihood: null,
+  };
+  const text = `${JSON.stringify(sample)}\n`;
+  const samples = `samples/${STUDY}/t01-full.jsonl`;
+  await Deno.mkdir(join(root, "samples", STUDY), { recursive: true });
+  await Deno.writeTextFile(join(root, samples), text);
+  await store.record({
+    type: "samples_written",
+    ...own,
+    fidelity: "full",
+    path: samples,
+    rows: 1,
+    sha256: sha256(text),
+  });
+  return store;
+}
+
+async function fingerprint(root: string): Promise<Record<string, string>> {
+  const names = ["journal.jsonl", "pare.duckdb", "store.json", `logs/${STUDY}/t01-evaluate.log`];
+  const entries = await Promise.all(names.map(async (name) => {
+    const bytes = await Deno.readFile(join(root, name));
+    return [name, createHash("sha256").update(bytes).digest("hex")] as const;
+  }));
+  return Object.fromEntries(entries);
+}
+
+Deno.test("pare store check finds nothing wrong with a whole store and changes nothing", () =>
+  inDirectory(async (folder) => {
+    const root = join(folder, "store");
+    await (await wholeStudy(root, folder)).close();
+    const before = await fingerprint(root);
+    const { code, stdout } = await pare("store", "check", "--store", root);
+    assert.equal(code, 0, stdout);
+    assert.match(stdout, /samples and logs: 2 files/);
+    assert.match(stdout, /artifacts: 1 on this disk/);
+    assert.match(stdout, /nothing is wrong/);
+    assert.deepEqual(await fingerprint(root), before);
+  }));
+
+Deno.test("a home that was moved with its store and artifacts checks the same, artifacts read there", () =>
+  inDirectory(async (folder) => {
+    const [home, moved] = [join(folder, "home"), join(folder, "moved")];
+    const artifact = join(home, "artifacts", "0".repeat(16));
+    await Deno.mkdir(artifact, { recursive: true });
+    await (await wholeStudy(join(home, "store"), artifact)).close();
+    const check = (root: string) =>
+      checkStore(join(root, "store"), { artifacts: join(root, "artifacts") });
+    const before = await check(home);
+    assert.deepEqual(before.wrong, []);
+    await Deno.rename(home, moved);
+    assert.deepEqual(await check(moved), before);
+    const weights = join(moved, "artifacts", "0".repeat(16), "model.safetensors");
+    await Deno.writeTextFile(weights, "other weights");
+    assert.match((await check(moved)).wrong.join(), /model\.safetensors was changed/);
+  }));
+
+Deno.test("an artifact that lay in a cache which is gone is no damage: it can be made again", () =>
+  inDirectory(async (folder) => {
+    const id = "0".repeat(16);
+    const [cache, listed] = [join(folder, "cache", "models"), join(folder, "artifacts", id)];
+    await Deno.mkdir(cache, { recursive: true });
+    await (await wholeStudy(join(folder, "store"), cache)).close();
+    await Deno.mkdir(listed, { recursive: true });
+    await Deno.writeTextFile(join(listed, "manifest.json"), "{}"); // as the artifact store lists it
+    await Deno.rename(cache, join(folder, "away"));
+    const artifacts = join(folder, "artifacts");
+    const { said, wrong } = await checkStore(join(folder, "store"), { artifacts });
+    assert.deepEqual(wrong, []);
+    assert.match(
+      said.join("\n"),
+      /artifacts: 0 on this disk; 1 were removed and can be made again/,
+    );
+  }));
+
+type Damage = (root: string, folder: string) => Promise<void>;
+
+const DAMAGES: Record<string, [Damage, ...RegExp[]]> = {
+  "a flipped digit in the journal": [
+    async (root) => {
+      const path = join(root, "journal.jsonl");
+      const text = await Deno.readTextFile(path);
+      await Deno.writeTextFile(path, text.replace('"seconds":12.5', '"seconds":99.5'));
+    },
+    /the journal's record at byte \d+, of demo-1\/t00, its checksum does not match/,
+  ],
+  "a row that is not the journal's": [
+    async (root) => {
+      const { DuckDBInstance } = await import("@duckdb/node-api");
+      const instance = await DuckDBInstance.create(join(root, "pare.duckdb"));
+      const connection = await instance.connect();
+      await connection.run("UPDATE measurements SET value = value + 1 WHERE metric = 'accuracy'");
+      connection.closeSync();
+      instance.closeSync();
+    },
+    /not what its journal says in measurements: \d+ rows, not the same ones; `pare store rebuild`/,
+  ],
+  "flipped bytes in the database": [
+    async (root) => {
+      const path = join(root, "pare.duckdb");
+      const bytes = await Deno.readFile(path);
+      for (let at = 4096; at < bytes.length; at += 997) bytes[at] = bytes[at]! ^ 0xff;
+      await Deno.writeFile(path, bytes);
+    },
+    /^the index (is damaged|cannot be read)/,
+  ],
+  "a changed log, changed weights and a samples file that is gone": [
+    async (root, folder) => {
+      await Deno.writeTextFile(join(root, "logs", STUDY, "t01-evaluate.log"), "something else");
+      await Deno.writeTextFile(join(folder, "model.safetensors"), "other weights");
+      await Deno.remove(join(root, "samples", STUDY, "t01-full.jsonl"));
+    },
+    /t01-evaluate\.log \(log of demo-1\/t01\) was changed: sha256 must be/,
+    /artifact 0{16}: .*model\.safetensors was changed/,
+    /t01-full\.jsonl \(demo-1\/t01\) is gone/,
+  ],
+};
+for (const [what, [damage, ...said]] of Object.entries(DAMAGES)) {
+  Deno.test(`checkStore() says so after ${what}, and changes nothing`, () =>
+    inDirectory(async (folder) => {
+      const root = join(folder, "store");
+      await (await wholeStudy(root, folder)).close();
+      await damage(root, folder);
+      const before = await fingerprint(root);
+      const { wrong } = await checkStore(root);
+      for (const one of said) assert.ok(wrong.some((line) => one.test(line)), wrong.join("\n"));
+      assert.deepEqual(await fingerprint(root), before);
+    }));
+}
+
+Deno.test("pare store rebuild makes an index that pare store check finds equal to the journal", () =>
+  inDirectory(async (folder) => {
+    const root = join(folder, "store");
+    await (await wholeStudy(root, folder)).close();
+    await DAMAGES["a row that is not the journal's"]![0](root, folder);
+    const { code, stdout } = await pare("store", "check", "--store", root);
+    assert.equal(code, 1, stdout);
+    assert.match(stdout, /WRONG: the index is not what its journal says in measurements/);
+    const rebuilt = await pare("store", "rebuild", "--store", root);
+    assert.match(rebuilt.stdout, /1 studies, 4 trials/);
+    assert.deepEqual((await checkStore(root)).wrong, []);
+  }));
+
+Deno.test("pare note is kept with a study and a trial, and names what is near an unknown one", () =>
+  inDirectory(async (root) => {
+    const store = await openStore(root, { write: true });
+    for (const record of studyRecords()) await store.record(record);
+    await store.close();
+    assert.match((await pare("note", STUDY, "the first one", "--store", root)).stdout, /^noted/);
+    const short = await pare("note", "t01", 'looks "good"\nso far', "--store", root);
+    assert.match(short.stdout, /^noted for demo-1\/t01/, "of the newest study");
+    const wrong = await pare("note", "demo-1/t09", "x", "--store", root);
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.stderr, /Did you mean "demo-1\/t0/);
+    assert.equal((await pare("note", STUDY, " ", "--store", root)).code, 2);
+    await using reader = await openStore(root, { write: false });
+    const { rows } = await reader.query(
+      "SELECT trial_id, text FROM notes WHERE text <> 'looked at by hand' ORDER BY position",
+    );
+    assert.deepEqual(rows, [
+      { trial_id: null, text: "the first one" },
+      { trial_id: trialId(1), text: 'looks "good"\nso far' },
+    ]);
+  }));
+
+Deno.test("pare note reaches a store that another process writes, and is there once", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    for (const record of studyRecords()) await store.record(record);
+    await store.flush();
+    const { stdout } = await pare("note", trialId(2), "while it runs", "--store", root);
+    assert.match(stdout, new RegExp(`noted for ${trialId(2)}; process ${Deno.pid} .* took it up`));
+    // As after a kill between the record and the removal of its file.
+    const note = (await store.journalOf(STUDY)).findLast((record) => record.type === "note");
+    assert(note?.type === "note");
+    leaveNote(root, note);
+    await store.close();
+    await using reader = await openStore(root, { write: false });
+    const { rows } = await reader.query("SELECT text FROM notes WHERE text = 'while it runs'");
+    assert.equal(rows.length, 1);
+    const noted = (await reader.journalOf(STUDY)).filter((record) => record.type === "note");
+    assert.equal(noted.filter(({ note_id }) => note_id === note.note_id).length, 2);
+  }));
+
+Deno.test("pare status names the process that holds the index, also one that only reads it", () =>
+  inDirectory(async (directory) => {
+    const root = join(directory, "store");
+    await using store = await openStore(root, { write: true });
+    for (const record of studyRecords()) await store.record(record);
+    await store.flush();
+    const quiet = await pare("status", "--store", root);
+    assert.match(quiet.stdout, /index +has everything that is recorded/);
+    assert.match(quiet.stdout, new RegExp(`writes the store +process ${Deno.pid} `));
+    assert.match(quiet.stdout, /index open in +no other process/);
+    for (
+      const [access, said] of [
+        ["READ_WRITE", /cannot be read while process/],
+        ["READ_ONLY", /index +has everything/],
+      ] as const
+    ) {
+      const holder = await startChild(
+        directory,
+        databaseHolder(store.paths.database, access),
+      );
+      assert.equal(await holder.line(), "open");
+      const { stdout } = await pare("status", "--store", root);
+      assert.match(stdout, said);
+      assert.match(stdout, new RegExp(`index open in +process ${holder.pid} `));
+      await holder.kill();
+    }
+  }));
+
+Deno.test("pare log shows a log that is as it was kept, and says where it is not", () =>
+  inDirectory(async (folder) => {
+    const root = join(folder, "store");
+    await (await wholeStudy(root, folder)).close();
+    const whole = await pare("log", trialId(1), "--store", root);
+    assert.deepEqual([whole.code, whole.stderr], [0, ""]);
+    assert.equal(whole.stdout, `── evaluate\n${LOG}`);
+    await Deno.writeTextFile(join(root, "logs", STUDY, "t01-evaluate.log"), "something else");
+    const changed = await pare("log", trialId(1), "--store", root);
+    assert.equal(changed.code, 1);
+    assert.match(changed.stderr, /t01-evaluate\.log was changed since it was kept/);
+    await Deno.remove(join(root, "logs", STUDY, "t01-evaluate.log"));
+    const gone = await pare("log", trialId(1), "--store", root);
+    assert.equal(gone.code, 2);
+    assert.match(gone.stderr, /Cannot show the log of .*t01: logs\/.*-evaluate\.log is gone from /);
+    const unknown = await pare("log", `${STUDY}/t1`, "--store", root);
+    assert.equal(unknown.code, 2);
+    assert.match(unknown.stderr, /Unknown study or trial .* Did you mean /);
+  }));
+
+Deno.test("a study whose name begins with a dash is said to stand behind --, and is found there", () =>
+  inDirectory(async (root) => {
+    const id = "-tiny-20261125-103713";
+    {
+      await using store = await openStore(root, { write: true });
+      for (const record of studyRecords(id)) await store.record(record);
+    }
+    const refused = await pare("show", id, "--store", root);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, new RegExp(`stands behind --: -- ${id}\\)`));
+    const shown = await pare("show", "--store", root, "--", id);
+    assert.equal(shown.code, 0, shown.stderr);
+  }));
