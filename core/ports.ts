@@ -1,4 +1,3 @@
-import type { RowsByTask } from "./evidence/sequence/looks.ts";
 import type { ResolvedAction } from "./schemas/action.ts";
 import type { Artifact } from "./schemas/artifact.ts";
 import type { RefusedTask } from "./schemas/endpoint.ts";
@@ -25,6 +24,9 @@ export interface Evaluation {
   /** Tasks that could not be measured while others were. */
   refused?: RefusedTask[];
 }
+
+/** Row numbers by task. */
+export type RowsByTask = Readonly<Record<string, readonly number[]>>;
 
 /** A part of a rung's samples, read before all of them are. */
 export interface Look {

@@ -5,7 +5,7 @@ import type { StudyLimits, StudyRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
 import { DEFAULT_FULL_EVALUATIONS, LIMIT_OPTIONS, type LimitName } from "../spec/limits.ts";
-import { onRung } from "../spec/rungs.ts";
+import { onRung } from "../schemas/rungs.ts";
 import { isQuality, PERPLEXITY_RISE_PER_ACCURACY_DROP } from "../evidence/constraints.ts";
 import { inLimitUnit, limitedTask, limitUnit, limitWords } from "../metrics/metric_words.ts";
 import { samplesToTake } from "./samples_to_take.ts";

@@ -1,6 +1,6 @@
 import { isDecisive } from "../schemas/fidelity.ts";
 import type { Spec } from "../schemas/spec.ts";
-import { onRung } from "../spec/rungs.ts";
+import { onRung } from "../schemas/rungs.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
 import { inLimitUnit, limitUnit, limitWords } from "../metrics/metric_words.ts";
 import { whatDecides } from "./advice.ts";

@@ -2,7 +2,7 @@ import { limitedTask } from "../metrics/metric_words.ts";
 import { FULL, isDecisive } from "../schemas/fidelity.ts";
 import type { Spec, TaskPlan } from "../schemas/spec.ts";
 import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
-import { samplesAt } from "../spec/rungs.ts";
+import { samplesAt } from "../schemas/rungs.ts";
 
 /** How many samples would decide a constraint. */
 export interface SamplesToTake {

@@ -4,7 +4,7 @@ import type { Measurement } from "../schemas/measurement.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { GateDecision } from "../schemas/trial.ts";
-import { onRung } from "../spec/rungs.ts";
+import { onRung } from "../schemas/rungs.ts";
 import { qualityRow } from "../evidence/quality.ts";
 import { distanceInterval } from "./distance_interval.ts";
 

@@ -1,6 +1,6 @@
 import type { Spec } from "../schemas/spec.ts";
 import type { GateDecision } from "../schemas/trial.ts";
-import { onRung } from "../spec/rungs.ts";
+import { onRung } from "../schemas/rungs.ts";
 import { PERPLEXITY_RISE_PER_ACCURACY_DROP, qualityConstraint } from "./constraints.ts";
 import { inLimitUnit, limitUnit, limitWords } from "../metrics/metric_words.ts";
 import { type QualityComparison, qualityMetric } from "./quality.ts";

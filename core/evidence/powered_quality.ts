@@ -2,7 +2,7 @@ import type { Evaluation } from "../ports.ts";
 import type { Sampling } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { GateDecision } from "../schemas/trial.ts";
-import { onRung } from "../spec/rungs.ts";
+import { onRung } from "../schemas/rungs.ts";
 import { rungThreshold } from "./gates.ts";
 import { type PoweredEstimate, predictionPowered } from "./prediction_powered.ts";
 import { countedTasks, ofTask, qualityMetric } from "./quality.ts";

@@ -4,7 +4,7 @@ import { isDecisive, PROXY } from "../schemas/fidelity.ts";
 import type { StudyRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
-import { rungNames } from "../spec/rungs.ts";
+import { rungNames } from "../schemas/rungs.ts";
 import { qualityMetric, qualityRow } from "./quality.ts";
 import { mean, Z95 } from "./statistics.ts";
 

@@ -13,7 +13,7 @@ import {
 import { hypervolume, hypervolumeContributions } from "./hypervolume.ts";
 import { type Direction, paretoFront, paretoRanks, type Point } from "./pareto.ts";
 import { qualityRow } from "../evidence/quality.ts";
-import { onRung } from "../spec/rungs.ts";
+import { onRung } from "../schemas/rungs.ts";
 import { isDistance, isOfAnswers, isQualityMetric, isShare } from "../metrics/metric_table.ts";
 
 /**

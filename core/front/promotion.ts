@@ -3,7 +3,7 @@ import type { SampleResult } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { ownRow } from "../evidence/quality.ts";
 import { isQualityMetric, metricOf } from "../metrics/metric_table.ts";
-import { rungNames } from "../spec/rungs.ts";
+import { rungNames } from "../schemas/rungs.ts";
 import { type Rival, worldsOf } from "./front_worlds.ts";
 import { type Compared, directionsOf, objectiveFigure } from "./objectives.ts";
 import { covers, type Direction, minimised } from "./pareto.ts";

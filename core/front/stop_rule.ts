@@ -1,6 +1,6 @@
 import { wilsonInterval } from "../evidence/statistics.ts";
 import type { GateDecision, Trial } from "../schemas/trial.ts";
-import { onRung } from "../spec/rungs.ts";
+import { onRung } from "../schemas/rungs.ts";
 import type { Joining } from "./promotion.ts";
 
 /** A trial less likely to join the front than this is stopped. */

@@ -11,7 +11,7 @@ import { rewardOf } from "../front/reward.ts";
 import type { Leaves } from "../contract/plugin.ts";
 import { isDrawn, poweredGate, poweredQuality } from "../evidence/powered_quality.ts";
 import { LIKELIHOOD_RUNG } from "../schemas/fidelity.ts";
-import { higherRung, isLikelihoodRung } from "../spec/rungs.ts";
+import { higherRung, isLikelihoodRung } from "../schemas/rungs.ts";
 import { DEFAULT_SAMPLING } from "../tasks/choose_samples.ts";
 import { findMethod } from "../strategies/resolve_action.ts";
 import type { ResolvedAction } from "../schemas/action.ts";

@@ -6,7 +6,7 @@ import type { Action } from "../schemas/action.ts";
 import { FULL } from "../schemas/fidelity.ts";
 import type { SearchBudget, Shown } from "../schemas/proposal.ts";
 import type { Trial } from "../schemas/trial.ts";
-import { rungNames } from "../spec/rungs.ts";
+import { rungNames } from "../schemas/rungs.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
 import { estimateTrial, secondsLeft } from "./budget.ts";
 import { allowedMethods } from "./queue.ts";

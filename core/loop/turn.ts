@@ -1,4 +1,4 @@
-import { earlierProposals } from "../resume/earlier_trials.ts";
+import { earlierProposals } from "./earlier_trials.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { finishHeld } from "./rungs/climb_rungs.ts";
 import { closeEpisode, closeStudy } from "./close_study.ts";

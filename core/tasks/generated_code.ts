@@ -1,7 +1,7 @@
 import type { BenchmarkSet, Task } from "../contract/plugin.ts";
 import type { DeviceFacts } from "../schemas/facts.ts";
 import type { StudyRequest } from "../schemas/request.ts";
-import { onRung } from "../spec/rungs.ts";
+import { onRung } from "../schemas/rungs.ts";
 import type { Rung } from "../schemas/spec.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { UsageError } from "../errors.ts";
 import type { Spec } from "../schemas/spec.ts";
-import { rungsOf } from "../spec/rungs.ts";
+import { rungsOf } from "../schemas/rungs.ts";
 
 /**
  * The spec without benchmarks whose data turned out to be broken: they are named as missing with

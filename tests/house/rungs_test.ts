@@ -36,7 +36,11 @@ Deno.test("what a rung is called is decided in one file: no other asks for proxy
   }
   assert.ok(found.includes("core/schemas/fidelity.ts"));
   const added = found.filter((file) => ALLOWED[file] === undefined);
-  assert.deepEqual(added, [], "ask isDecisive(), or take the study's rungs (core/spec/rungs.ts)");
+  assert.deepEqual(
+    added,
+    [],
+    "ask isDecisive(), or take the study's rungs (core/schemas/rungs.ts)",
+  );
   sayGone("rungs_test.ts", Object.keys(ALLOWED).filter((file) => !found.includes(file)));
 });
 

@@ -1,8 +1,6 @@
+import type { RowsByTask } from "../../ports.ts";
 import type { SampleResult } from "../../schemas/measurement.ts";
 import { sampleKey, type SampleOrder } from "./paired_sequence.ts";
-
-/** Row numbers by task. */
-export type RowsByTask = Readonly<Record<string, readonly number[]>>;
 
 /** A look costs the start of a process: it must leave at least this share of the samples unread. */
 const LEAST_SAVED = 0.25;

@@ -3,7 +3,7 @@ import { CHECKED_GATE, type StopRule } from "../../front/stop_rule.ts";
 import { FULL, isDecisive } from "../../schemas/fidelity.ts";
 import type { Trial } from "../../schemas/trial.ts";
 import { DEFAULT_FULL_EVALUATIONS } from "../../spec/limits.ts";
-import { heightOf } from "../../spec/rungs.ts";
+import { heightOf } from "../../schemas/rungs.ts";
 import { estimatePhase, remainingSeconds } from "../budget.ts";
 import { closeEpisode } from "../close_study.ts";
 import { closeTrial, holdTrial, takeUp } from "../draft.ts";

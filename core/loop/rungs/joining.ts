@@ -13,7 +13,7 @@ import type { Evaluation } from "../../ports.ts";
 import { streamRandom } from "../../random.ts";
 import { FULL } from "../../schemas/fidelity.ts";
 import type { Trial } from "../../schemas/trial.ts";
-import { rungNames } from "../../spec/rungs.ts";
+import { rungNames } from "../../schemas/rungs.ts";
 import { baselineOf, type Study, visibleTrials, withRung } from "../study.ts";
 
 /** A part of a rung's samples that was read before all of them are. */

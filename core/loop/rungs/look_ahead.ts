@@ -7,7 +7,7 @@ import {
 } from "../../evidence/quality.ts";
 import { rungThreshold } from "../../evidence/gates.ts";
 import { expectedSamples, FLIPS_UNSEEN } from "../../evidence/sequence/expected_samples.ts";
-import { looksOf, type RowsByTask } from "../../evidence/sequence/looks.ts";
+import { looksOf } from "../../evidence/sequence/looks.ts";
 import {
   sampleKey,
   type SampleOrder,
@@ -16,9 +16,9 @@ import {
 } from "../../evidence/sequence/paired_sequence.ts";
 import { claimsOf, taskDrops } from "../../evidence/task_limits.ts";
 import { countedSamples } from "../../front/promotion.ts";
-import type { Evaluation } from "../../ports.ts";
+import type { Evaluation, RowsByTask } from "../../ports.ts";
 import { isDecisive } from "../../schemas/fidelity.ts";
-import { heightOf, isLikelihoodRung, rungNames } from "../../spec/rungs.ts";
+import { heightOf, isLikelihoodRung, rungNames } from "../../schemas/rungs.ts";
 import { callBackend, endingOf, hintOf, notANumber } from "../draft.ts";
 import { baselineOf, type Draft, type Ending, type Study } from "../study.ts";
 import { endsAt, endsByTask, endsUnlikely, type Looked } from "./ended_early.ts";

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Spec, StageDecision, Trial } from "../../../core/mod.ts";
 import { ownRow } from "../../../core/evidence/quality.ts";
-import { ORIGINAL } from "../../../core/stages/standing.ts";
+import { ORIGINAL } from "../../../core/runs/stages/standing.ts";
 import { sizesOf } from "../../../tracker/show/view/staged_rows.ts";
 import type { StudyView } from "../../../tracker/show/view/study_view.ts";
 

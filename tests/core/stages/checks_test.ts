@@ -1,9 +1,9 @@
 /** The checks by themselves: just below and just above every threshold, and what is not judged. */
 import assert from "node:assert/strict";
 import { StagePlan, StagesPlan } from "../../../core/schemas/stages/plan.ts";
-import { pairedRetention, widening } from "../../../core/stages/retention_interval.ts";
-import { qualityChecks, verdictOf } from "../../../core/stages/judge.ts";
-import { adjusted, adjustmentsFor } from "../../../core/stages/adjust.ts";
+import { pairedRetention, widening } from "../../../core/runs/stages/checks/retention_interval.ts";
+import { qualityChecks, verdictOf } from "../../../core/runs/stages/checks/judge.ts";
+import { adjusted, adjustmentsFor } from "../../../core/runs/stages/adjust.ts";
 import { methods } from "../spec_fixtures.ts";
 import { evaluationOf, HALF, N, scoredSpec } from "./scored_evaluation.ts";
 

@@ -7,7 +7,7 @@ import {
   type StagesPlan,
   totalBytes,
 } from "../../../../core/mod.ts";
-import { checkAdjustments } from "../../../../core/stages/adjust.ts";
+import { checkAdjustments } from "../../../../core/runs/stages/adjust.ts";
 import { StagesPlan as StagesPlanSchema } from "../../../../core/schemas/stages/plan.ts";
 import { discoverPlugins } from "../../../../tracker/lab/discover.ts";
 import { forecastOf } from "../../../../tracker/show/stages/forecast_text.ts";

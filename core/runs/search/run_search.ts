@@ -1,0 +1,24 @@
+import { openStudy } from "../../loop/open_study.ts";
+import { ensureBaseline } from "../../loop/run_baseline.ts";
+import type { Stop } from "../../loop/stop.ts";
+import type { Study } from "../../loop/study.ts";
+import type { StudyInput, StudyPorts, StudyResult } from "../../loop/study_input.ts";
+import { finishStudy, takeTurn } from "../../loop/turn.ts";
+
+/**
+ * Runs a study to its end, or goes on with one: baseline, the user's strategies, seeds, then
+ * episodes of the samplers until something stops it. Every step is in the journal before the next
+ * begins. Throws on a user's mistake, before anything is written; what the machine does wrong ends
+ * a trial, or the study under its reason.
+ */
+export async function runStudy(input: StudyInput, ports: StudyPorts): Promise<StudyResult> {
+  const study = await openStudy(input, ports);
+  return await finishStudy(study, await ensureBaseline(study) ?? await search(study));
+}
+
+async function search(study: Study): Promise<Stop> {
+  for (;;) {
+    const turn = await takeTurn(study);
+    if ("stop" in turn) return turn;
+  }
+}
