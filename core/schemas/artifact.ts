@@ -161,12 +161,12 @@ export const Artifact = z.strictObject({
 export type Artifact = z.infer<typeof Artifact>;
 
 /** Who says what a layer's format costs, the layer alone in it and everything else as it was. */
-export const Scorer = z.enum(["kl", "fisher", "reconstruction", "auto_scheme"]).describe(
+export const LayerScorer = z.enum(["kl", "fisher", "reconstruction", "auto_scheme"]).describe(
   "kl: how far the model's next-word distribution moves; fisher: its second-order estimate; " +
     "reconstruction: squared error of the layer's outputs over their square; auto_scheme: the " +
     "delta loss of AutoRound's AutoScheme",
 );
-export type Scorer = z.infer<typeof Scorer>;
+export type LayerScorer = z.infer<typeof LayerScorer>;
 
 /** A layer of an artifact in a format, by a scorer. */
 export const LayerScore = z.strictObject({
@@ -177,7 +177,7 @@ export const LayerScore = z.strictObject({
   weight_bits: z.number().describe("bits per weight with scales and zero points"),
   size_bytes: z.int().describe("of the layer in this format"),
   scorer: z.string().describe(
-    "a Scorer, or of Model-Optimizer: auto_quantize, auto_quantize_kl",
+    "a LayerScorer, or of Model-Optimizer: auto_quantize, auto_quantize_kl",
   ),
   value: z.number(),
   standard_error: z.number().nullable().describe("over tokens; null: the scorer has none"),
@@ -195,7 +195,7 @@ export const SensitivityRequest = z.strictObject({
   artifact_dir: z.string(),
   calibration_path: z.string().describe("written by prepare_data"),
   formats: z.array(z.string()).min(1).describe("by name, such as 4-bit-g64"),
-  scorers: z.array(Scorer).min(1),
+  scorers: z.array(LayerScorer).min(1),
   windows: z.int().positive(),
   tokens: z.int().positive().describe("of each window"),
   seed: z.int(),

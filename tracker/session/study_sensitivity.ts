@@ -1,4 +1,4 @@
-import { type LayerScore, type Scorer, type StudyEvent, UsageError } from "../../core/mod.ts";
+import { type LayerScore, type LayerScorer, type StudyEvent, UsageError } from "../../core/mod.ts";
 import { usedData } from "../lab/runner/study_windows.ts";
 import type { SessionInput } from "./start_study.ts";
 import { preparedText } from "./prepared_text.ts";
@@ -9,7 +9,7 @@ export interface SensitivityOptions {
   /** Such as 4-bit-g64, 3-bit-g32-asym, 8-bit (a scale a row) or int8-g64; default: 3, 4 and 8 bits. */
   readonly formats?: readonly string[];
   /** Default: all three. */
-  readonly scorers?: readonly Scorer[];
+  readonly scorers?: readonly LayerScorer[];
   /** Windows of the study's calibration text; default 2. */
   readonly windows?: number;
   /** Of each window; default 128. KL runs so many tokens for every layer and format. */

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import {
   type JournalRecord,
   type LayerScore,
+  type LayerScorer,
   rankAgreement,
   replayStudy,
-  type Scorer,
   type StageRequest,
 } from "../../../core/mod.ts";
 import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
@@ -24,7 +24,7 @@ import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { AT, STUDY, studyRecords, trialId } from "../../fixtures/stores/records.ts";
 
 /** A layer's score; layers are numbered by their values' places. */
-function scores(scorer: Scorer, format: string, values: readonly number[]): LayerScore[] {
+function scores(scorer: LayerScorer, format: string, values: readonly number[]): LayerScore[] {
   return values.map((value, layer_index) => ({
     ...{ layer: `layers.${layer_index}.q_proj`, layer_index, part: "linear" as const, format },
     ...{ weight_bits: 3.25, size_bytes: 416, scorer, value, unit: "nats per token", n: 256 },

@@ -1,4 +1,4 @@
-import { Scorer, unknownName, UsageError } from "../../../core/mod.ts";
+import { LayerScorer, unknownName, UsageError } from "../../../core/mod.ts";
 import { parseWhole } from "../../ground/terminal/parse_values.ts";
 import { type Lab, openLab } from "../../session/lab.ts";
 import type { StudySession } from "../../session/study_session.ts";
@@ -23,12 +23,12 @@ export interface SensitivityCommandOptions {
 /** Layers that are printed where nobody asks for all. */
 const SHOWN = 20;
 
-function scorersOf(names: readonly string[]): Scorer[] {
+function scorersOf(names: readonly string[]): LayerScorer[] {
   return names.map((name) => {
-    const parsed = Scorer.safeParse(name);
+    const parsed = LayerScorer.safeParse(name);
     if (parsed.success) return parsed.data;
     throw new UsageError(
-      `Cannot score layers: ${unknownName("--scorer", name, Scorer.options)}`,
+      `Cannot score layers: ${unknownName("--scorer", name, LayerScorer.options)}`,
     );
   });
 }
