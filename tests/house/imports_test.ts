@@ -8,17 +8,18 @@ const LAYERS: Record<string, readonly string[]> = {
   sandbox: ["ground"],
   text: ["ground"],
   checkpoint: GROUND,
+  cache: [...GROUND, "checkpoint"],
   models: [...GROUND, "checkpoint", "text"],
   methods: [...GROUND, "checkpoint", "models", "text"],
   training: [...GROUND, "checkpoint", "models", "methods", "text"],
-  families: [...GROUND, "checkpoint", "models", "methods", "training", "text"],
-  evaluation: [...GROUND, "checkpoint", "models", "text"],
-  runtimes: [...GROUND, "checkpoint", "models", "text"],
+  families: [...GROUND, "cache", "checkpoint", "models", "methods", "training", "text"],
+  evaluation: [...GROUND, "cache", "checkpoint", "models", "text"],
+  runtimes: [...GROUND, "cache", "checkpoint", "models", "text"],
   conversion: [...GROUND, "checkpoint", "models", "runtimes", "text"],
   measuring: [...GROUND, "checkpoint", "models", "methods", "runtimes", "evaluation", "text"],
   stages: [
     ...[...GROUND, "checkpoint", "models", "methods", "families", "evaluation", "runtimes"],
-    ...["conversion", "measuring", "text"],
+    ...["cache", "conversion", "measuring", "text"],
   ],
 };
 const LAYER_NAMES = new Set(Object.keys(LAYERS));

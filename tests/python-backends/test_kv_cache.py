@@ -11,9 +11,11 @@ import torch
 from random_models import configurations, write_model
 from tiny_model import tiny_dir
 
+from pare_backends.cache.attach import attach_policy
+from pare_backends.cache.kept import PlacedLayer
+from pare_backends.cache.policy import policy_of
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.failures import StageFailure
-from pare_backends.kv_cache.policy import KeptLayer, attach_policy, policy_of
 from pare_backends.kv_cache.streaming import Params, SinksAndWindow, attach
 
 SINKS, WINDOW, TOKENS = 3, 16, 60
@@ -164,6 +166,6 @@ def test_padding_and_a_cache_without_the_policy_are_refused() -> None:
 
 
 def test_a_layer_cannot_take_back_what_it_let_go_of() -> None:
-    layer = KeptLayer(SinksAndWindow(1, 4))
+    layer = PlacedLayer(SinksAndWindow(1, 4))
     with pytest.raises(TypeError, match="cropped"):
         layer.crop(-1)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from pare_backends.cache.policy import ByPlace
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.setting import NewSetting
 from pare_backends.knobs import integer
@@ -25,9 +26,8 @@ class Params:
 
 
 @dataclass(frozen=True)
-class SinksAndWindow:
-    """`CachePolicy` of kv_cache/policy.py: the first `sinks` tokens and the last `window`, the one
-    that looks included."""
+class SinksAndWindow(ByPlace):
+    """The first `sinks` tokens and the last `window`, the one that looks included."""
 
     sinks: int
     window: int
@@ -53,6 +53,6 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> NewSettin
 
 def attach(model: Any, params: Params) -> Any:
     """The torch model, which sees and keeps no other tokens from now on."""
-    from pare_backends.kv_cache.policy import attach_policy
+    from pare_backends.cache.attach import attach_policy
 
     return attach_policy(model, SinksAndWindow(params.sinks, params.window))

@@ -1,0 +1,144 @@
+"""The contract of cache policies, at two levels.
+
+Letters: B sequences, H query heads, K heads of keys and values, T new tokens, S keys that attention
+reads, D features of a head. Places count tokens from 0, in the text and not in the cache.
+
+Wide (`CachePolicy`): what each layer and each of its heads keeps, and when that is decided. A
+policy says it by `keep`, from the queries and keys of one layer.
+* `ByPlace`: places alone decide. A mask then says it all, so that a text may be read at once or
+  token by token, with a cache or without one. `streaming` is one.
+* A policy that rounds keys and values keeps all of them, and has a subclass of `KeptLayer`
+  (kept.py) that stores them.
+
+Narrow (`ByScores`): a score of each key, of which the best stay, decided once after the prompt.
+* `snapkv` is one. PyramidKV is the same with a `budget` by layer; H2O's prefill scores by the
+  column sums of `attention_sums` (scoring.py), TOVA's by the last row, Knorm by norms, CircuitKV by
+  the visits of its walk.
+* H2O and TOVA as their papers have them go on: `when` is "each_step" then, and what has to be
+  remembered of a token, such as a running sum, is written into `Seen.marks`.
+
+A key keeps the rotation of its token's place in the text. StreamingLLM counts places within the
+cache, so that a text may be longer than any that the model was trained on. pare evaluates no text
+beyond the model's context. With places as they stand the outcome is exactly that of full attention
+with a mask, for every kind of position that a model may have, and the same for all policies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    import torch
+
+When = Literal["after_prompt", "each_step"]
+"""When a policy decides: once, after the first pass over a text, or after every pass."""
+
+ATTRIBUTE = "pare_cache_policy"
+"""Of a model: the policy that it runs with."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one layer has just read: all that a decision may rest on, of this pass alone."""
+
+    layer: int
+    layers: int
+    """Of the model."""
+    queries: torch.Tensor
+    """(B, H, T, D), rotated as attention takes them."""
+    keys: torch.Tensor
+    """(B, K, S, D), rotated; the new tokens are the last T."""
+    values: torch.Tensor
+    """(B, K, S, D)"""
+    scaling: float
+    """Of the product of query and key."""
+    places: torch.Tensor
+    """(B, K, S) int64: where in the text each key's token stands, ascending."""
+    read: int
+    """Tokens of the text so far, the new ones included."""
+    marks: dict[str, torch.Tensor]
+    """The policy's own notes on each key, (B, K, S) by name, empty at first. They are kept and let
+    go of as the keys are; a new token's is 0. A decision puts others in their place."""
+
+
+class CachePolicy(Protocol):
+    """The wide contract."""
+
+    when: When
+
+    def keep(self, seen: Seen) -> torch.Tensor:
+        """Which of the keys stay, as many in every head of the layer: (B, K, S) bool"""
+        ...
+
+    def words(self) -> str:
+        """What is kept, as the end of a phrase."""
+        ...
+
+
+class ByPlace:
+    """A wide policy by places alone, decided at each step."""
+
+    when: When = "each_step"
+
+    def sees(self, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        """Whether the token at a place sees the one at another. What it does not, no later one
+        does. queries: (T,), keys: (S,) int64; returns: (T, S) bool"""
+        raise NotImplementedError
+
+    def keep(self, seen: Seen) -> torch.Tensor:
+        """What the last token sees."""
+        last = seen.places.new_tensor([seen.read - 1])
+        return self.sees(last, seen.places.flatten())[0].view_as(seen.places)
+
+    def words(self) -> str:
+        """As `CachePolicy.words`."""
+        raise NotImplementedError
+
+
+class ByScores:
+    """The narrow contract: `budget` keys a head stay, the first `sinks` and the last `window` of
+    the text among them, then those of the highest scores; of equal ones the earlier."""
+
+    when: When = "after_prompt"
+    sinks: int = 0
+    window: int = 1
+
+    def scores(self, seen: Seen) -> torch.Tensor:
+        """Of each key, for its head: (B, K, S) float; what sinks and window hold stays whatever its
+        score."""
+        raise NotImplementedError
+
+    def budget(self, seen: Seen) -> int:
+        """Keys a head of this layer keeps, sinks and window included."""
+        raise NotImplementedError
+
+    def keep(self, seen: Seen) -> torch.Tensor:
+        """The best by score. raises: ValueError where sinks and window do not fit the budget"""
+        import torch
+
+        count, budget = seen.keys.shape[-2], self.budget(seen)
+        if budget < min(count, self.sinks + self.window):
+            raise ValueError(
+                f"a budget of {budget} tokens has no room for {self.sinks} sinks and a window of "
+                f"{self.window}"
+            )
+        if budget >= count:
+            return torch.ones_like(seen.places, dtype=torch.bool)
+        always = (seen.places < self.sinks) | (seen.places >= seen.read - self.window)
+        scores = self.scores(seen).masked_fill(always, torch.inf)
+        best = scores.argsort(dim=-1, descending=True, stable=True)[..., :budget]
+        return torch.zeros_like(always).scatter(-1, best, True)
+
+
+def policy_of(model: Any) -> CachePolicy | None:
+    """The policy that a model runs with; None: it keeps every token."""
+    found: CachePolicy | None = getattr(model, ATTRIBUTE, None)
+    return found
+
+
+def chooses_by_content(model: Any) -> bool:
+    """Whether what the model keeps depends on what it has read: one pass over a whole text then
+    says nothing of what follows a decision."""
+    found = policy_of(model)
+    return found is not None and not isinstance(found, ByPlace)
