@@ -130,6 +130,7 @@ export * from "./strategies/embedding_actions.ts";
 export * from "./strategies/format_losses.ts";
 export { lostShare } from "./search/foretold_figures.ts";
 export * from "./runs/evaluation/evaluation_spec.ts";
+export { scoredMethods } from "./spec/evict_after.ts";
 export * from "./strategies/held_methods.ts";
 export * from "./tasks/found_as_plugin.ts";
 export { answersDrawn } from "./tasks/generated_code.ts";

@@ -20,6 +20,19 @@ export const LinearShape = z.strictObject({
 });
 export type LinearShape = z.infer<typeof LinearShape>;
 
+/** Tokens that each head of a layer keeps, over the layers; one number in old records. */
+const KeptTokens = z.union([
+  z.strictObject({ mean: z.number(), most: z.int() }),
+  z.int().transform((tokens) => ({ mean: tokens, most: tokens })),
+]);
+
+/**
+ * Where a policy of the cache that goes by what was read makes its choice, and where an evaluation
+ * lets it: after the context of each sample. What follows alone is scored.
+ */
+export const EvictAfter = z.literal("context");
+export type EvictAfter = z.infer<typeof EvictAfter>;
+
 /** What was read from a model's own files; no judgement. Bytes, counts and names. */
 export const ModelFacts = z.strictObject({
   model_name: z.string(),
@@ -68,7 +81,10 @@ export const ModelFacts = z.strictObject({
     "what the model's files say and is left out, or say twice; absent: in old records",
   ),
   cache: z.strictObject({
-    kept_tokens: z.int().describe("of whatever was read, at most"),
+    kept_tokens: KeptTokens.describe("of whatever was read, at most"),
+    evict_after: EvictAfter.optional().describe(
+      "where the choice falls, as it depends on what was read; absent: places alone decide",
+    ),
   }).optional().describe("what an action keeps of keys and values; absent: those of every token"),
   weight_bytes: z.strictObject({
     linear: z.number(),

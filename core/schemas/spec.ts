@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { EvictAfter } from "./facts.ts";
 import { Fidelity, FULL, PROXY } from "./fidelity.ts";
 
 export const Objective = z.strictObject({
@@ -139,6 +140,9 @@ const SpecFields = z.strictObject({
     most: z.number().describe("a trial that is surely above it goes no further"),
   })).optional().describe("on the distance to the original; absent: none, as in old records"),
   missing_tasks: z.array(z.strictObject({ task: z.string(), reason: z.string() })),
+  evict_after: EvictAfter.optional().describe(
+    "a cache is cut after each sample's context, and what follows alone is scored; absent: texts are read whole",
+  ),
   methods: z.array(MethodVerdict),
   runtime: z.string(),
   required_memory_gb: z.number(),

@@ -14,7 +14,7 @@ import {
 import * as conversion from "../conversion/facts.ts";
 import { Endpoint, RefusedTask } from "./endpoint.ts";
 import { CarbonIntensity, CpuPower, EnergyReading } from "./energy.ts";
-import { DeviceFacts, ModelFacts, OwnFacts } from "./facts.ts";
+import { DeviceFacts, EvictAfter, ModelFacts, OwnFacts } from "./facts.ts";
 import { Fidelity } from "./fidelity.ts";
 import { FoundTask, GroupMember } from "./data/found_task.ts";
 import { declared } from "../metrics/metric_table.ts";
@@ -232,6 +232,9 @@ export const StageRequest = z.discriminatedUnion("stage", [
       artifact_id: z.string(),
       cache_dir: z.string().describe("of this model alone: what it says is kept there"),
     }).optional().describe("the uncompressed model, which others are held against"),
+    evict_after: EvictAfter.optional().describe(
+      "a cache is cut after each sample's context, and what follows alone is scored",
+    ),
     likelihood: z.literal(true).optional().describe(
       "the original's own answers are scored by their likelihood, none is generated but by the original",
     ),

@@ -16,6 +16,7 @@ import { heldMethods } from "../strategies/held_methods.ts";
 import { methodVerdicts, preferenceOrder } from "../strategies/method_verdicts.ts";
 import { constraintsOf, MAX_ACCURACY_DROP } from "./constraints_in_force.ts";
 import { chooseRuntime } from "./choose_runtime.ts";
+import { evictAfter, scoredMethods } from "./evict_after.ts";
 import { memoryRefusal, requiredMemoryGb } from "./required_memory.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 import {
@@ -189,7 +190,9 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
   const order = preferenceOrder(plugins.agents, model_size_gb);
   const runtime = chooseRuntime(request, facts, plugins);
   const held = heldMethods(plugins.methods, runtime.runtime);
-  const methods = methodVerdicts(held, facts, order, request.methods);
+  const { evict_after, assumptions: scored } = evictAfter(request, held, facts);
+  const scorable = scoredMethods(held, evict_after);
+  const methods = methodVerdicts(scorable, facts, order, request.methods);
   checkSomeMethod(methods, request);
   const usable = new Set(methods.filter((m) => m.supported).map((m) => m.method));
   const primary_objective = primaryObjective(classified);
@@ -219,12 +222,14 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
     dataset_class: classified.dataset_class,
     constraints,
     missing_tasks: [...choice.missing],
+    ...(evict_after === undefined ? {} : { evict_after }),
     methods,
     runtime: runtime.name,
     required_memory_gb: requiredMemoryGb(facts),
     assumptions: [
       ...assumptions,
       ...inferences(request, parts, classified, runtime, facts.device.carbon_intensity),
+      ...scored,
     ],
     warnings: [
       ...facts.model.notes ?? [],

@@ -76,7 +76,7 @@ interface Asked {
 }
 
 /** Every action of the request's own strategies and stages. */
-function askedActions(
+export function askedActions(
   { strategies, stages }: Pick<StudyRequest, "strategies" | "stages">,
 ): Asked[] {
   const own = strategies.flatMap(({ actions }) =>

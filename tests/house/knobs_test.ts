@@ -41,6 +41,9 @@ const EVERYDAY = new Set([
   "importance",
   "batch",
   "blocks",
+  "budget",
+  "kernel",
+  "pool",
   "rounds",
 ]);
 

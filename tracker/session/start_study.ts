@@ -14,6 +14,7 @@ import {
   type ReplayedStudy,
   replayStudy,
   type Sampler,
+  scoredMethods,
   type Spec,
   type StoredEvaluation,
   type StudyEvent,
@@ -238,13 +239,11 @@ async function prepared(
     begun: history?.study.opened.facts ?? null,
   });
   const wanted = request.methods;
-  const methods = request.evaluation !== undefined ? [] : heldMethods(
-    boundedMethods(
-      registry.methods.filter(({ method }) => wanted === undefined || wanted.includes(method.name)),
-      ready.counts,
-    ),
-    registry.runtime(known.runtime),
+  const offered = registry.methods.filter(({ method }) =>
+    wanted === undefined || wanted.includes(method.name)
   );
+  const held = heldMethods(boundedMethods(offered, ready.counts), registry.runtime(known.runtime));
+  const methods = request.evaluation !== undefined ? [] : scoredMethods(held, known.evict_after);
   const samplers = studySamplers(request, registry);
   const { earlier, ...past } = await pastOf(inUse, request, session);
   const input: StudyInput = {

@@ -99,6 +99,7 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
   const part = look?.rows ?? null;
   const selections = part === null ? rung : selectionsOf(part, rung);
   const likelihood = isLikelihoodRung(study.spec, fidelity);
+  const { evict_after } = study.spec;
   const { relative, absolute } = workshop.store.samplesPath(
     study.study_id,
     part !== null
@@ -128,6 +129,7 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
     ...(study.evaluation ?? {}),
     ...await originalOf(input),
     ...(likelihood ? { likelihood } : {}),
+    ...(evict_after === undefined ? {} : { evict_after }),
   }, "default");
   if (!evaluated.ok) return evaluated;
   const { measurements, protocol, protocol_parts, samples, samples_sha256, refused } =

@@ -1,0 +1,82 @@
+import type { Support } from "../contract/plugin.ts";
+import type { ResolvedAction } from "../schemas/action.ts";
+import type { EvictAfter, Facts } from "../schemas/facts.ts";
+import type { StudyRequest } from "../schemas/request.ts";
+import type { Assumption } from "../schemas/spec.ts";
+import { askedActions } from "../strategies/method_data.ts";
+import type { AgentMethod } from "../strategies/resolve_action.ts";
+
+type Params = ResolvedAction["params"];
+
+/** Where what a method leaves lets go of the cache by what was read; undefined: nowhere. */
+function evictsAfter({ method }: AgentMethod, params: Params, facts: Facts) {
+  return method.leaves(params, facts).model.cache?.evict_after;
+}
+
+function evictsByDefault(entry: AgentMethod, facts: Facts): EvictAfter | undefined {
+  const defaults = Object.entries(entry.method.knobs).map(([name, knob]) => [name, knob.default]);
+  return evictsAfter(entry, Object.fromEntries(defaults), facts);
+}
+
+/**
+ * How a study scores where it names a method that chooses what to keep by what was read: every trial,
+ * the baseline too, on what follows a context. Others read whole texts, so that no figure of them
+ * changes for a method that nobody asked for. `methods` are those that its runtime holds.
+ */
+export function evictAfter(
+  request: Pick<StudyRequest, "methods" | "strategies" | "stages">,
+  methods: readonly AgentMethod[],
+  facts: Facts,
+): { evict_after?: EvictAfter; assumptions: Assumption[] } {
+  const named = new Set([
+    ...request.methods ?? [],
+    ...askedActions(request).map(({ action }) => action.method),
+  ]);
+  const choosing = methods.find((entry) =>
+    named.has(entry.method.name) && entry.held?.(facts).ok !== false &&
+    evictsByDefault(entry, facts) !== undefined
+  );
+  if (choosing === undefined) return { assumptions: [] };
+  const evict_after = evictsByDefault(choosing, facts)!;
+  const reason =
+    `${choosing.method.name} chooses what to keep by what it has read: of every trial, ` +
+    "the baseline too, only what follows a context is scored";
+  const assumption = {
+    field: "evict_after",
+    value: evict_after,
+    source: "inferred",
+    reason,
+  } as const;
+  return { evict_after, assumptions: [assumption] };
+}
+
+/**
+ * The methods as a study can score them: one that chooses by what was read is refused where texts are
+ * read whole, as its figures would be those of the whole cache.
+ */
+export function scoredMethods<M extends AgentMethod>(
+  methods: readonly M[],
+  evict_after: EvictAfter | undefined,
+): M[] {
+  if (evict_after !== undefined) return [...methods];
+  const refusal: Support = {
+    ok: false,
+    reason:
+      "what it keeps depends on what it has read, and this study scores whole texts: a study " +
+      "that names it from the beginning scores what follows each context",
+  };
+  return methods.map((entry) => ({
+    ...entry,
+    held: (facts: Facts) =>
+      evictsByDefault(entry, facts) === undefined
+        ? entry.held?.(facts) ?? { ok: true } as const
+        : refusal,
+    method: {
+      ...entry.method,
+      accepts: (params: Params, facts: Facts) =>
+        evictsAfter(entry, params, facts) === undefined
+          ? entry.method.accepts(params, facts)
+          : refusal,
+    },
+  }));
+}
