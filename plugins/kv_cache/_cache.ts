@@ -1,4 +1,14 @@
-import type { Boldness, Facts, Leaves, Method, ModelFacts, Support } from "../../core/mod.ts";
+import {
+  type Boldness,
+  choice,
+  type Facts,
+  integer,
+  type Leaves,
+  type Method,
+  type ModelFacts,
+  real,
+  type Support,
+} from "../../core/mod.ts";
 
 /** Tokens that a cache may be left with. */
 export const TOKENS = { minimum: 16, maximum: 131_072 } as const;
@@ -15,6 +25,10 @@ export function firstTokens({ model }: Facts, boldness: Boldness): number {
   const room = Math.min(most, model.context_length / part);
   return Math.max(TOKENS.minimum, 2 ** Math.floor(Math.log2(Math.max(1, room))));
 }
+
+/** Why a first try keeps so much. */
+export const firstReason = ({ model }: Facts): string =>
+  `at most an eighth of the ${model.context_length} tokens that the model reads`;
 
 /** Twice as many tokens where quality was lost, half as many where it was not; null: out of range. */
 export function otherTokens(tokens: number, finding: "lost" | "kept"): number | null {
@@ -55,3 +69,102 @@ export const CACHE = {
   estimateSeconds: () => 3,
   estimateMemory: (_params: unknown, { model }: Facts) => model.fp16_bytes,
 } as const satisfies Partial<Method>;
+
+/** Knobs of a budget, as `BudgetParams` of `cache/method.py`. */
+export const BUDGET = {
+  budget_in: choice(["tokens", "share"], {
+    default: "tokens",
+    unit: "name",
+    description: "Whether a budget is a number of tokens or a share of each prompt",
+  }),
+  budget: integer({
+    ...TOKENS,
+    default: 512,
+    unit: "tokens",
+    log: true,
+    description: "Tokens of a prompt that a head keeps, sinks and window included",
+    aliases: ["max_capacity_prompt"],
+    only_where: { knob: "budget_in", is: ["tokens"] },
+  }),
+  share: real({
+    minimum: 0.01,
+    maximum: 0.99,
+    default: 0.25,
+    unit: "share of the prompt",
+    description: "Share of a prompt's tokens that a head keeps, sinks and window included",
+    only_where: { knob: "budget_in", is: ["share"] },
+  }),
+  sinks: integer({
+    minimum: 0,
+    maximum: 64,
+    default: 0,
+    unit: "tokens",
+    description: "Tokens at the beginning that are always kept",
+  }),
+  window: integer({
+    minimum: 1,
+    maximum: 512,
+    default: 32,
+    unit: "tokens",
+    log: true,
+    description: "Last tokens of the prompt, which are always kept",
+    aliases: ["window_size"],
+  }),
+};
+
+interface Budget {
+  readonly budget_in: "tokens" | "share";
+  readonly budget: number;
+  readonly share: number;
+  readonly sinks: number;
+  readonly window: number;
+}
+
+/** The usual window, or a quarter of the budget where that is less. */
+const windowIn = (budget: number): number => Math.min(32, Math.floor(budget / 4));
+
+function keptOf({ budget_in, budget, share, sinks, window }: Budget, { model }: Facts): number {
+  if (budget_in === "tokens") return budget;
+  return Math.max(sinks + window, Math.floor(share * model.context_length));
+}
+
+function acceptsBudget(params: Budget, facts: Facts): Support {
+  const { budget_in, budget, sinks, window } = params;
+  if (budget_in === "tokens" && budget <= sinks + window) {
+    const reason = `sinks and window hold ${sinks + window} tokens: a budget of ${budget} leaves ` +
+      "no room for a choice";
+    return { ok: false, reason };
+  }
+  return keepsLess(keptOf(params, facts), "the budget keeps", facts);
+}
+
+/** What a method declares whose knobs have such a budget, the same in every layer. */
+export const BY_BUDGET = {
+  ...CACHE,
+  leaves: (params: Budget, facts: Facts): Leaves => {
+    const kept = keptOf(params, facts);
+    return leavesCache(facts, { kept_tokens: { mean: kept, most: kept }, evict_after: "context" });
+  },
+  label: ({ budget_in, budget, share }: Budget): string[] =>
+    budget_in === "tokens" ? [`${budget}`] : [`${Math.round(100 * share)}%`],
+  hint: (about: "quality" | "memory"): string =>
+    about === "quality" ? "Take a larger budget" : "Take a smaller budget",
+  accepts: acceptsBudget,
+  auto: (facts: Facts) => {
+    const budget = firstTokens(facts, "balanced");
+    return {
+      budget: { value: budget, reason: firstReason(facts) },
+      window: { value: windowIn(budget), reason: "at most a quarter of the budget" },
+    };
+  },
+  seed: (boldness: Boldness, facts: Facts) => {
+    const budget = firstTokens(facts, boldness);
+    return { budget, window: windowIn(budget) };
+  },
+  next: <P extends Budget>(params: P, finding: "lost" | "kept", facts: Facts): P | null => {
+    const budget = params.budget_in === "tokens" ? otherTokens(params.budget, finding) : null;
+    if (budget === null) return null;
+    const next = { ...params, budget, window: Math.min(params.window, windowIn(budget)) };
+    return acceptsBudget(next, facts).ok ? next : null;
+  },
+};

@@ -1,5 +1,13 @@
 import { defineMethod, type Facts, integer, type Support } from "../../core/mod.ts";
-import { CACHE, firstTokens, keepsLess, leavesCache, otherTokens, TOKENS } from "./_cache.ts";
+import {
+  CACHE,
+  firstReason,
+  firstTokens,
+  keepsLess,
+  leavesCache,
+  otherTokens,
+  TOKENS,
+} from "./_cache.ts";
 
 function evicts({ sinks, window }: { sinks: number; window: number }, facts: Facts): Support {
   return keepsLess(sinks + window, "sinks and window keep", facts);
@@ -40,7 +48,7 @@ export default defineMethod({
     sinks: { value: 4, reason: "the paper's: more change little, fewer cost much" },
     window: {
       value: firstTokens(facts, "balanced"),
-      reason: `at most an eighth of the ${facts.model.context_length} tokens that the model reads`,
+      reason: firstReason(facts),
     },
   }),
   seed: (boldness, facts) => ({ sinks: 4, window: firstTokens(facts, boldness) }),

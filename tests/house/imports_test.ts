@@ -16,7 +16,9 @@ const LAYERS: Record<string, readonly string[]> = {
   evaluation: [...GROUND, "cache", "checkpoint", "models", "text"],
   runtimes: [...GROUND, "cache", "checkpoint", "models", "text"],
   conversion: [...GROUND, "checkpoint", "models", "runtimes", "text"],
-  measuring: [...GROUND, "checkpoint", "models", "methods", "runtimes", "evaluation", "text"],
+  measuring: [
+    ...[...GROUND, "cache", "checkpoint", "models", "methods", "runtimes", "evaluation", "text"],
+  ],
   stages: [
     ...[...GROUND, "checkpoint", "models", "methods", "families", "evaluation", "runtimes"],
     ...["cache", "conversion", "measuring", "text"],

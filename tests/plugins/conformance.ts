@@ -29,6 +29,7 @@ import { readSetting } from "../../tracker/artifacts/artifact_files.ts";
 import { PYTHON_ROOT } from "../../python-backends/home.ts";
 import { spawnWorker } from "../../python-backends/worker/worker_process.ts";
 import { must, type TinyWorld, WINDOW_TOKENS, WINDOWS } from "../tiny_model.ts";
+import { settingConformance } from "./setting_conformance.ts";
 
 const BOLDNESS: readonly Boldness[] = ["conservative", "balanced", "aggressive"];
 const PACKAGE = fileURLToPath(new URL("../../python-backends/pare_backends/", import.meta.url));
@@ -237,7 +238,7 @@ async function checkFirstProposal(entry: RegisteredMethod, world: TinyWorld): Pr
     stage: "verify",
     artifact_dir: directory,
     source_dir: world.model_dir,
-    ...(await readSetting(directory) === null ? {} : { weights_dir: world.model_dir }),
+    weights_dir: await readSetting(directory) === null ? undefined : world.model_dir,
     plain_load: applied.loader === "transformers",
   } as const;
   const verified = must(await world.client.run(request, ENVIRONMENT));
@@ -247,6 +248,13 @@ async function checkFirstProposal(entry: RegisteredMethod, world: TinyWorld): Pr
   const tried = triedLoader(applied, verified.plain_load);
   assert.equal(tried.loader, applied.loader, tried.notes[0]);
   assert.ok(verified.generated_text.length > 0);
+  if (request.weights_dir !== undefined) {
+    await settingConformance(
+      directory,
+      entry.method.leaves(action.params, world.facts).model,
+      world,
+    );
+  }
 }
 
 /** The artifact as far as the gate of verification looks at it. */

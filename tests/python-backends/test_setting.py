@@ -21,14 +21,19 @@ from pare_backends.stages.apply import ApplyRequest
 PARENT = "0123456789abcdef"
 
 
-def streaming(out: Path, parent: Path | None = None, **values: Any) -> dict[str, Any]:
+def streaming(out: Path, **values: Any) -> dict[str, Any]:
     """The stage's result; the setting lies in `out`."""
+    return made(out, "streaming", {"sinks": 2, "window": 16, **values})
+
+
+def made(out: Path, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """The same of any method of the cache."""
     request = ApplyRequest(
-        parent_dir=str(parent or tiny_dir()),
+        parent_dir=str(tiny_dir()),
         output_dir=str(out),
         agent="kv_cache",
-        method="streaming",
-        params={"sinks": 2, "window": 16, **values},
+        method=method,
+        params=params,
         calibration_path=None,
         seed=1,
         python_path=None,
@@ -174,5 +179,20 @@ def test_speed_gets_the_policy_and_counts_the_bytes_of_the_cache(tmp_path: Path)
     assert full == {"128 tokens": 128 * a_token, None: 128 * a_token}
     rows = [row for row in result["measurements"] if row["metric"] == "kv_bytes"]
     assert {r["provenance"] for r in rows} == {"measured"}
+    assert "256 at a time: 18 tokens kept a head, mean over 2 layers" in rows[0]["method"]
     latency = next(row for row in result["measurements"] if row["metric"] == "latency_ms")
     assert "kv_cache/streaming (sinks 2, window 16)" in latency["method"]
+
+
+def test_a_policy_that_chooses_after_a_prompt_reads_each_length_as_one(tmp_path: Path) -> None:
+    made(tmp_path, "snapkv", {"budget": 20, "window": 8})
+    result = speed.run(speed_request(tmp_path), silent_report())
+    a_token = 2 * 2 * 2 * 16 * 4
+    rows = [row for row in result["measurements"] if row["metric"] == "kv_bytes"]
+    assert {row["slice"]: row["value"] for row in rows} == {
+        "128 tokens": 20 * a_token,
+        None: 20 * a_token,
+    }
+    assert "tokens, at once: 20 tokens kept a head" in rows[0]["method"]
+    request = verify.VerifyRequest(str(tmp_path), str(tiny_dir()), str(tiny_dir()))
+    assert verify.run(request, silent_report())["generated_text"]

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pare_backends.checkpoint.setting import setting_of
+
 PROMPT = "The capital of France is"
 TINY_PROMPT = "where does the red fox live ? the red fox lives in the"
 NEW_TOKENS = 12
@@ -35,8 +37,10 @@ def generate(model: Any, tokenizer: Any) -> tuple[str, str | None]:
     import torch
 
     ids = prompt_ids(tokenizer)
+    # A setting may say nothing of the tokens before the last one.
+    asked = {} if setting_of(model) is None else {"logits_to_keep": 1}
     with torch.inference_mode():
-        out = model(ids, use_cache=True)
+        out = model(ids, use_cache=True, **asked)
         if not torch.isfinite(out.logits).all():
             return "", NOT_FINITE
         # Twelve tokens by hand: `generate` warns of sampling settings that greedy search ignores.

@@ -85,6 +85,7 @@ def run_harness(
         [documents.hashes[row] for row in rows],
         model.prompting,
         (weighing, sampled.rows) if weighing else None,
+        model.evict_after,
     )
     return TaskOutcome(
         task=task,
@@ -96,6 +97,7 @@ def run_harness(
         how=f"lm-eval {version}, {task.metric}, {task.few_shot}-shot"
         + decoding(task, sandboxed)
         + (f", {model.prompting}" if model.prompting else "")
+        + (f", evicted after the {model.evict_after}" if model.evict_after else "")
         + (f", {weighing}" if weighing else ""),
         asked=model.asked - asked,
         reused=model.answers.reused - reused,
@@ -116,11 +118,12 @@ def _protocol(
     hashes: list[str],
     prompting: str,
     weighing: tuple[str, Mapping[str, int]] | None,
+    evict_after: str = "",
 ) -> tuple[str, dict[str, str]]:
     """The hash over everything that an equal protocol has equal, and its parts by name.
 
     version: of lm-eval; prompts, hashes: of each sample; prompting: how prompts were changed, or
-    nothing; weighing: how groups weigh, and their rows
+    nothing; weighing: how groups weigh, and their rows; evict_after: what a cache was cut after
     """
     definition = _plain({**full_definition(task), "dataset_kwargs": None, "dataset_path": None})
     whole = [task.task_version, version, task.metric, task.few_shot, definition, prompts, hashes]
@@ -141,6 +144,9 @@ def _protocol(
         how, group_rows = weighing
         whole.append([how, group_rows])
         parts["weighing"] = f"{how} {content_hash(group_rows)}"
+    if evict_after:
+        whole.append({"evict_after": evict_after})
+        parts["evict_after"] = evict_after
     return content_hash(whole), parts
 
 

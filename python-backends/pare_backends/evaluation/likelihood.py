@@ -92,6 +92,8 @@ def run_likelihood(
     }
     if model.prompting:
         parts["prompting"] = model.prompting
+    if model.evict_after:
+        parts["evict_after"] = model.evict_after
     return TaskOutcome(
         task=replace(
             task, reported_metric=METRIC, unit=UNIT, direction="minimize", chance=None, member_of=[]

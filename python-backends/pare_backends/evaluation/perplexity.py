@@ -6,6 +6,9 @@ is all there is. Every window is read on its own: its first token is context, ea
 predicted from those before it. The value is exp of the mean negative log-likelihood (nats a
 token) over the windows' means; its standard error is that of the mean, times the value (delta
 method).
+
+Where a cache is cut after the context, the first half of each window is context, and the other half
+is scored: of every model, so that all are scored on the same tokens.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import math
 from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pare_backends.cache.policy import chooses_by_content
 from pare_backends.checkpoint.empty_model import context_length
 from pare_backends.evaluation.answers import Answers, split_apart
 from pare_backends.evaluation.original.distance import WindowDistance, window_distance
@@ -70,10 +74,12 @@ def run_perplexity(
     apart: Sequence[Container[int]] = (),
     original: Original | None = None,
     loaded: Any = None,
+    evict_after: str = "",
 ) -> TaskOutcome:
     """Perplexity of the model on the windows that `rows` numbers, those of each set of `apart` in
     batches of their own; and how far it is from the original, where that is given. loaded: the
-    original in memory; None: it is loaded where something that it says is not kept."""
+    original in memory; None: it is loaded where something that it says is not kept; evict_after:
+    "context" where the first half of a window is read, and cut, before the other is scored."""
     answers = answers or Answers()
     before = answers.reused
     every = windows(task, documents, tokenizer)
@@ -83,6 +89,8 @@ def run_perplexity(
     if original is not None:
         keep(original, original.missing(chosen), loaded, report)
     against = [] if original is None else [original.identity, FORMAT]
+    context = max(1, len(chosen[0]) // 2) if evict_after else 1
+    cut_after = [f"{evict_after} of {context} tokens"] if evict_after else []
     per_batch = max(1, batch_size * TOKENS_PER_BATCH // len(chosen[0]))
     found: dict[int, tuple[float, WindowDistance | None, float]] = {}
     for part in split_apart(rows, apart):
@@ -90,9 +98,9 @@ def run_perplexity(
             numbers = part[start : start + per_batch]
             batch = [every[row] for row in numbers]
             said, taken = answers.once(
-                ["windows", batch, *against],
+                ["windows", batch, *against, *cut_after],
                 len(batch),
-                functools.partial(read_batch, task.task, model, batch, numbers, original),
+                functools.partial(read_batch, task.task, model, batch, numbers, original, context),
             )
             for number, one in zip(numbers, said, strict=True):
                 loss, *far = one if isinstance(one, list) else [one]
@@ -104,7 +112,7 @@ def run_perplexity(
     value = math.exp(mean)
     hashes = [content_hash(window) for window in chosen]
     samples = [
-        _sample(task.task, row, window, digest, *found[row])
+        _sample(task.task, row, window, context, digest, *found[row])
         for row, window, digest in zip(rows, chosen, hashes, strict=True)
     ]
     far = [one for one in (found[row][1] for row in rows) if one is not None]
@@ -113,14 +121,18 @@ def run_perplexity(
         value=value,
         standard_error=None if error is None else value * error,
         samples=samples,
-        protocol=content_hash(["perplexity", task.task_version, task.window_tokens, hashes]),
+        protocol=content_hash(
+            ["perplexity", task.task_version, task.window_tokens, hashes, *cut_after]
+        ),
         protocol_parts={
             "task_version": task.task_version,
             "evaluator": "perplexity",
             "window_tokens": str(task.window_tokens),
             "samples": f"{len(hashes)} windows {content_hash(hashes)}",
+            **({"evict_after": cut_after[0]} if cut_after else {}),
         },
-        how=f"own loop, windows of {len(chosen[0])} tokens, no overlap, first token is context",
+        how=f"own loop, windows of {len(chosen[0])} tokens, no overlap, "
+        + (f"the first {context} are context" if cut_after else "first token is context"),
         asked=len(chosen),
         reused=answers.reused - before,
         figures=distance_figures(far, mean_and_error([one.mean for one in far])[1]) if far else (),
@@ -131,12 +143,13 @@ def _sample(
     name: str,
     row: int,
     window: Sequence[int],
+    context: int,
     digest: str,
     loss: float,
     distance: WindowDistance | None,
     seconds: float,
 ) -> SampleResult:
-    """A window's row; loss: nats per token."""
+    """A window's row; context: its tokens that are not scored; loss: nats per token."""
     return SampleResult(
         task=name,
         sample_id=str(row),
@@ -145,7 +158,7 @@ def _sample(
         score=loss,
         answer=None,
         gold=None,
-        log_likelihood=-loss * (len(window) - 1),
+        log_likelihood=-loss * (len(window) - context),
         seconds=seconds,
         cut_tokens=0,
         kl=None if distance is None else distance.mean,
@@ -158,15 +171,16 @@ def read_batch(
     batch: Sequence[Sequence[int]],
     numbers: Sequence[int],
     original: Original | None,
+    context: int = 1,
 ) -> list[Any]:
-    """The loss of each window, beside its distance to the original where that is given; or the
-    failure that names the window whose loss is no number."""
+    """The loss of each window after its context, beside its distance to the original where that is
+    given; or the failure that names the window whose loss is no number."""
     served = getattr(model, "window_losses", None)  # a model behind a server
     if served is not None:
         losses, said = served(batch), None
     else:
-        logits = window_logits(model, batch)
-        losses = losses_of(logits, batch)
+        logits = window_logits(model, batch, context)
+        losses = losses_of(logits, batch, context)
         said = None if original is None else logits
     bad = [number for number, loss in zip(numbers, losses, strict=True) if not math.isfinite(loss)]
     if bad:
@@ -178,29 +192,51 @@ def read_batch(
     if said is None or original is None:
         return losses
     return [
-        [loss, window_distance(own, window, original.of(window, own.shape[-1])).listed()]
+        [loss, _far(own, window, original, context).listed()]
         for loss, own, window in zip(losses, said, batch, strict=True)
     ]
 
 
-def window_logits(model: Any, batch: Sequence[Sequence[int]]) -> torch.Tensor:
-    """What the model says of windows of one length. returns: (windows, tokens, vocabulary)"""
+def _far(
+    logits: torch.Tensor, window: Sequence[int], original: Original, context: int
+) -> WindowDistance:
+    """How far a window's logits, as `window_logits` gives them, are from the original's."""
+    said = original.of(window, logits.shape[-1]).rows(slice(context - 1, None))
+    return window_distance(logits, window[context - 1 :], said)
+
+
+def window_logits(model: Any, batch: Sequence[Sequence[int]], context: int = 1) -> torch.Tensor:
+    """What the model says of windows of one length from the last token of their context on: where a
+    policy goes by what was read, of what it kept of the context before that token.
+
+    returns: (windows, tokens - context + 1, vocabulary)
+    """
     import torch
 
+    from pare_backends.cache.reading import follow, read_context
+
     tokens = torch.tensor([list(window) for window in batch], device=model.device)
+    if chooses_by_content(model):
+        cache = read_context(model, tokens[:, : context - 1])
+        return follow(model, cache, tokens[:, context - 1 :])
     with torch.no_grad():
         logits: torch.Tensor = model(tokens).logits
-    return logits
+    return logits[:, context - 1 :]
 
 
-def losses_of(logits: torch.Tensor, batch: Sequence[Sequence[int]]) -> list[float]:
-    """Mean negative log-likelihood of each window, nats per token."""
+def losses_of(
+    logits: torch.Tensor, batch: Sequence[Sequence[int]], context: int = 1
+) -> list[float]:
+    """Mean negative log-likelihood of each window after its context, nats per token. logits: as
+    `window_logits` gives them"""
     import torch
 
     # Window by window: all at once would copy the logits, the largest tensor there is.
     losses = [
         torch.nn.functional.cross_entropy(
-            own[:-1].float(), torch.tensor(list(window)[1:], device=own.device), reduction="none"
+            own[:-1].float(),
+            torch.tensor(list(window)[context:], device=own.device),
+            reduction="none",
         )
         for own, window in zip(logits, batch, strict=True)
     ]

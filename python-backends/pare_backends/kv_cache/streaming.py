@@ -3,9 +3,10 @@ tokens of the text, which soak up attention, and the latest ones."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pare_backends.cache.method import policy_setting
 from pare_backends.cache.policy import ByPlace
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.setting import NewSetting
@@ -43,12 +44,7 @@ class SinksAndWindow(ByPlace):
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> NewSetting:
-    """A setting of the parent's weights: nothing of them is changed or copied."""
-    kept = SinksAndWindow(params.sinks, params.window)
-    context.notes.append(
-        f"a setting without weights of its own: keys and values of {kept.words()} are kept"
-    )
-    return NewSetting(asdict(params))
+    return policy_setting(SinksAndWindow(params.sinks, params.window), params, context.notes)
 
 
 def attach(model: Any, params: Params) -> Any:

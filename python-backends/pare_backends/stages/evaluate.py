@@ -6,7 +6,7 @@ import importlib
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.chat_template import use_chat_template
@@ -80,6 +80,8 @@ class EvaluateRequest:
     """None: nothing is compared."""
     likelihood: bool = False
     """The original's own answers are scored, and none is generated but by the original."""
+    evict_after: Literal["context"] | None = None
+    """A cache is cut after each sample's context, and what follows alone is scored."""
 
 
 def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
@@ -97,6 +99,7 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
             model, tokenizer, numerics = _load(request, report)
         else:
             model, tokenizer, numerics = open_served(request.endpoint, request.answers_path, report)
+    _require_scorable(request, model)
     if request.runtime is not None:
         request = replace(request, batch_size=min(request.batch_size, model.largest_batch))
     for task in request.tasks:
@@ -156,6 +159,24 @@ def _require_rows(task: WireTask, rows: list[int], documents: Documents, tokeniz
         wrong = rows[0] if rows[0] < 0 else rows[-1]
         raise StageFailure(
             "bad_input", f"Cannot evaluate row {wrong} of {task.task}: it has {total} rows"
+        )
+
+
+def _require_scorable(request: EvaluateRequest, model: Any) -> None:
+    """Raises where what would be measured says nothing of what the model keeps."""
+    from pare_backends.cache.policy import chooses_by_content, policy_of
+
+    if request.evict_after is not None and request.endpoint is not None:
+        raise StageFailure(
+            "bad_input", "Cannot cut the cache of a model behind a server after a context"
+        )
+    policy = policy_of(model)
+    if policy is not None and chooses_by_content(model) and request.evict_after is None:
+        raise StageFailure(
+            "bad_input",
+            f"Cannot score whole texts where {policy.words()} are kept: what is kept depends on"
+            " what was read, and one pass over a text says nothing of it",
+            hint='Evaluate with evict_after "context", as a study does that names the method',
         )
 
 
@@ -282,6 +303,7 @@ def _run_tasks(
                         first,
                         original,
                         model if is_original else None,
+                        request.evict_after or "",
                     )
                 )
                 continue
@@ -289,6 +311,7 @@ def _run_tasks(
                 from pare_backends.evaluation.packed.language_model import PackedLM
 
                 packed = PackedLM(model, tokenizer, request.batch_size, report, answers)
+                packed.evict_after = request.evict_after or ""
                 if request.chat_template:
                     use_chat_template(packed, tokenizer)
                 harness = packed  # not before: no later task may run without the template

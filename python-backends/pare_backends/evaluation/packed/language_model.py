@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from transformers import LogitsProcessor, LogitsProcessorList
 
+from pare_backends.cache.policy import chooses_by_content
+from pare_backends.cache.reading import read_context
 from pare_backends.checkpoint.setting import setting_of
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.packed.drawing import Distribution
@@ -211,8 +213,11 @@ class PackedLM(PackedScorer):
     def decode(
         self, context: torch.Tensor, max_length: int, stop: list[str], **options: Any
     ) -> torch.Tensor:
-        """Contexts with what is generated after them. returns: (batch, tokens) int64"""
+        """Contexts with what is generated after them. A policy that goes by what was read chooses
+        before the last token of each, as for log-likelihoods. returns: (batch, tokens) int64"""
         options["logits_processor"] = LogitsProcessorList([_Finite()])
+        if chooses_by_content(self.model):
+            options["past_key_values"] = read_context(self.model, context[:, :-1])
         with torch.no_grad():
             return super()._model_generate(context, max_length, stop, **options)
 

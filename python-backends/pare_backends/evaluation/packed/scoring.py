@@ -11,10 +11,12 @@ from typing import Any
 import torch
 from lm_eval.models.huggingface import HFLM
 
+from pare_backends.cache.policy import chooses_by_content
 from pare_backends.checkpoint.empty_model import context_length
 from pare_backends.checkpoint.load import inputs_as_they_are
 from pare_backends.checkpoint.setting import setting_of
 from pare_backends.evaluation.answers import Answers
+from pare_backends.evaluation.packed.after_context import score_after_context
 from pare_backends.evaluation.packed.forward import prefix_cache, require_finite, score_row
 from pare_backends.evaluation.packed.packing import (
     Group,
@@ -69,6 +71,8 @@ class PackedScorer(HFLM):
         """Whether prompts stand in the tokenizer's chat template."""
         self.prompting = ""
         """How prompts were changed on their way, where they were: part of the protocol."""
+        self.evict_after = ""
+        """After what a cache was cut, where it was: part of the protocol."""
 
     @property
     def report(self) -> Report:
@@ -92,6 +96,8 @@ class PackedScorer(HFLM):
             # The last token is predicted, never read.
             self.note_cut(asked[0], len(context) + len(continuation) - 1 - self.max_length)
         groups = group_requests(pairs, self.max_length)
+        if chooses_by_content(self.model):
+            return self._after_context(groups, requests)
         if self._packs is None:
             self.try_packing(requests, groups)
         if self._packs:
@@ -148,6 +154,28 @@ class PackedScorer(HFLM):
                     answers[request] = (likelihood, greedy)
                 done += len(found)
                 self._progress(done, count, "requests")
+        return answers
+
+    def _after_context(
+        self, groups: Sequence[Group], requests: Sequence[Request]
+    ) -> list[tuple[float, bool]]:
+        """Each context once, and what follows it from what a policy kept of it."""
+        answers: list[tuple[float, bool]] = [(math.nan, False)] * len(requests)
+        done = 0
+        for group in groups:
+            endings = [branch.tokens for branch in group.branches]
+            found, seconds = self.answers.once(
+                ["after context", group.context, endings],
+                len(endings),
+                functools.partial(score_after_context, self.model, group.context, endings),
+            )
+            self._took([requests[branch.request][0] for branch in group.branches], seconds)
+            for branch, (likelihood, greedy) in zip(group.branches, found, strict=True):
+                where = f"request {branch.request} of {self.label}"
+                require_finite(not math.isfinite(likelihood), where)
+                answers[branch.request] = (likelihood, greedy)
+            done += len(endings)
+            self._progress(done, len(requests), "requests")
         return answers
 
     def _forward(self, row: PackedRow, prefix: int, cache: Any) -> list[tuple[float, bool]]:

@@ -44,6 +44,8 @@ class ServedScorer(TemplateLM):
         """Whether prompts stand in the tokenizer's chat template."""
         self.prompting = ""
         """How prompts were changed on their way, where they were: part of the protocol."""
+        self.evict_after = ""
+        """As `PackedScorer` has it: the cache of a served model is not cut."""
         self._report = report
         self._seconds: dict[tuple[str, str], float] = {}
 

@@ -6,15 +6,19 @@ the uncompressed model: `emulated`, never ranked against `measured`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pare_backends.cache.policy import chooses_by_content
 from pare_backends.checkpoint import read
 from pare_backends.checkpoint.load import load_model
 from pare_backends.checkpoint.setting import Setting, attach
 from pare_backends.runtimes.session import Numerics
 from pare_backends.runtimes.stored_weights import StoredWeights
+
+if TYPE_CHECKING:
+    from pare_backends.cache.kept import KeptTokens
 
 
 class TransformersSession:
@@ -65,11 +69,23 @@ class TransformersSession:
         """Reads more of the sequence and returns the next token. tokens: (n,) int64"""
         return self._step(tokens, self._cache)
 
+    @property
+    def reads_in_parts(self) -> bool:
+        """Whether a prompt may be read in several passes: what was read decides at the end of the
+        first one what is kept, where that decides."""
+        return not chooses_by_content(self._model)
+
     def cache_bytes(self) -> int:
-        """Bytes of the memory behind the keys and values of the sequence so far: of a view into a
-        longer tensor all of it counts."""
-        states = [state for layer in self._cache.layers for state in (layer.keys, layer.values)]
-        return sum(state.untyped_storage().nbytes() for state in states)
+        """Bytes of the memory behind the keys and values of the sequence so far."""
+        from pare_backends.cache.kept import kept_bytes
+
+        return kept_bytes(self._cache)
+
+    def kept_tokens(self) -> KeptTokens:
+        """Tokens of the sequence so far that are kept, by layer."""
+        from pare_backends.cache.kept import kept_tokens
+
+        return kept_tokens(self._cache)
 
     def gpu_peak_bytes(self) -> int | None:
         return self._torch.cuda.max_memory_allocated() if self.device == "cuda" else None

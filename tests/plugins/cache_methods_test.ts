@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { type Action, checkStrategy, resolveActions } from "../../core/mod.ts";
+import { ModelFacts } from "../../core/schemas/facts.ts";
+import snapkv from "../../plugins/kv_cache/snapkv.ts";
+import streaming from "../../plugins/kv_cache/streaming.ts";
+import { smallFacts } from "../core/spec_facts.ts";
+
+const facts = smallFacts();
+const entries = [snapkv, streaming].map((method) => ({ agent: "kv_cache", method }));
+
+function reason(method: string, params: Action["params"]): string {
+  const actions = resolveActions([{ agent: "kv_cache", method, params }], entries, facts);
+  const verdict = checkStrategy(actions, entries, facts);
+  return verdict.ok ? "" : verdict.reason;
+}
+
+Deno.test("a budget must leave a choice, and keep less than the model reads", () => {
+  assert.equal(reason("snapkv", { budget: 512 }), "");
+  assert.equal(
+    reason("snapkv", { budget: 36, window: 32, sinks: 4 }),
+    "sinks and window hold 36 tokens: a budget of 36 leaves no room for a choice",
+  );
+  assert.equal(reason("snapkv", { kernel: 4 }), "a kernel of 4 tokens is even");
+  assert.equal(
+    reason("snapkv", { budget: 2048 }),
+    "the budget keeps 2048 tokens, all of the 2048 that the model reads",
+  );
+  assert.equal(
+    reason("streaming", { sinks: 4, window: 2044 }),
+    "sinks and window keep 2048 tokens, all of the 2048 that the model reads",
+  );
+});
+
+Deno.test("a share of each prompt is a budget too, and goes by the literature's names", () => {
+  const share = { budget_in: "share", share: 0.5 };
+  assert.equal(reason("snapkv", share), "");
+  const [action] = resolveActions(
+    [{ agent: "kv_cache", method: "snapkv", params: { ...share, window_size: 16 } }],
+    entries,
+    facts,
+  );
+  assert.deepEqual(action!.label, ["50%"]);
+  assert.equal(action!.params["window"], 16);
+  const { cache } = snapkv.leaves(action!.params, facts).model;
+  assert.deepEqual(cache, { kept_tokens: { mean: 1024, most: 1024 }, evict_after: "context" });
+  assert.equal(snapkv.next(action!.params, "kept", facts), null);
+});
+
+Deno.test("what it tries next has half the budget or twice as much, with a window that fits", () => {
+  const asked = { agent: "kv_cache", method: "snapkv", params: { budget: 64, window: 32 } };
+  const params = resolveActions([asked], entries, facts)[0]!.params;
+  const next = snapkv.next(params, "kept", facts);
+  assert.deepEqual([next!["budget"], next!["window"]], [32, 8]);
+  assert.equal(snapkv.next(params, "lost", facts)!["budget"], 128);
+});
+
+Deno.test("an old record has one number of tokens that are kept", () => {
+  const read = ModelFacts.parse({ ...facts.model, cache: { kept_tokens: 516 } });
+  assert.deepEqual(read.cache, { kept_tokens: { mean: 516, most: 516 } });
+});
