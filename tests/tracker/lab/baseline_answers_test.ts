@@ -47,7 +47,7 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
       const artifact = await adoptTinyModel(artifacts, client);
       const studyOf = (study_id: string, task: WireTask) => ({
         study_id,
-        spec: null as never, // an evaluation reads none of these
+        spec: {} as never, // an evaluation asks it how it scores, and none of the others
         model: null as never,
         tasks: [task],
         rungs: [{ fidelity: "full", selections: [{ task: task.task, rows: ROWS }] }],
