@@ -1,6 +1,7 @@
 /** The public door of the core: nothing outside imports past it. */
 export * from "./contract/knobs.ts";
 export * from "./contract/plugin.ts";
+export * from "./contract/scorer.ts";
 export * from "./contract/shown.ts";
 export * from "./contract/registry.ts";
 export * from "./contract/to_wire_task.ts";
@@ -83,6 +84,7 @@ export * from "./schemas/hub/push.ts";
 export * from "./schemas/failure.ts";
 export * from "./schemas/fidelity.ts";
 export * from "./schemas/data/found_task.ts";
+export * from "./schemas/data/wire_task.ts";
 export * from "./schemas/imported.ts";
 export * from "./schemas/journal.ts";
 export * from "./schemas/measurement.ts";
@@ -91,6 +93,8 @@ export * from "./schemas/proposal.ts";
 export * from "./schemas/provenance.ts";
 export * from "./schemas/request.ts";
 export * from "./schemas/rules.ts";
+export * from "./schemas/scoring/scored.ts";
+export * from "./schemas/scoring/wire_scorer.ts";
 export * from "./schemas/spec.ts";
 export * from "./schemas/trial.ts";
 export * from "./schemas/wire.ts";

@@ -23,6 +23,7 @@ const FORKED_STAGES: ReadonlyMap<StageName, Imports> = new Map<StageName, Import
   ["apply", "torch"],
   ["verify", "torch"],
   ["evaluate", "tasks"],
+  ["score", "tasks"],
   ["prove_runtime", "torch"],
   ["find_tasks", "tasks"],
 ]);

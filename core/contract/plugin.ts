@@ -14,6 +14,7 @@ import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import type { Suggesting } from "../ports.ts";
 import type { Knobs, ParamsOf, SomeParamsOf } from "./knobs.ts";
+import type { Scorer, TaskScorer } from "./scorer.ts";
 import type { Consultation, Reading, TrialCost, TrialUnderWay } from "./shown.ts";
 
 /** Yes, or no with the reason that is stored and shown. */
@@ -201,7 +202,8 @@ export interface Task {
   readonly name: string;
   readonly version: string;
   readonly summary: string;
-  readonly evaluator: "lm_eval" | "perplexity";
+  /** What scores its answers; the first gives the task's own figure. */
+  readonly scorers: readonly TaskScorer[];
   readonly lm_eval_task: string | null;
   /** An lm-eval task document; used where the data are local files or the task is pare's own. */
   readonly definition: Record<string, unknown> | null;
@@ -219,6 +221,7 @@ export interface Task {
   readonly chance: number | null;
   readonly proxy_samples: number;
   readonly full_samples: number | null;
+  /** Its rows are a text, read in windows of so many tokens; null: its rows are asked. */
   readonly window_tokens: number | null;
   /** Words of a dataset's name that choose this task, such as gsm8k or demo. */
   readonly datasets: readonly string[];
@@ -346,7 +349,7 @@ export interface Runtime {
   readonly preference: number;
 }
 
-export type Plugin = Method | Agent | Task | Sampler | Runtime | Form;
+export type Plugin = Method | Agent | Task | Scorer | Sampler | Runtime | Form;
 
 /** Returns its argument; types its parameters by the knobs that declare them. */
 export function defineMethod<const K extends Knobs>(method: Omit<Method<K>, "kind">): Method {

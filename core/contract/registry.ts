@@ -1,6 +1,8 @@
 import { QUALITY } from "../metrics/metric_table.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import { paramsSchema, resolvedSchema } from "./knobs.ts";
+import { checkTaskScorers } from "./check_scorers.ts";
+import type { Scorer } from "./scorer.ts";
 import { unknownMethod } from "./unknown_method.ts";
 import {
   type Agent,
@@ -33,6 +35,7 @@ export interface Registry {
   readonly agents: readonly Agent[];
   readonly methods: readonly RegisteredMethod[];
   readonly tasks: readonly Task[];
+  readonly scorers: readonly Scorer[];
   readonly samplers: readonly Sampler[];
   readonly runtimes: readonly Runtime[];
   readonly forms: readonly Form[];
@@ -41,6 +44,7 @@ export interface Registry {
   agent(name: string): Agent;
   method(agent: string, name: string): RegisteredMethod;
   task(name: string): Task;
+  scorer(name: string): Scorer;
   sampler(name: string): Sampler;
   runtime(name: string): Runtime;
   form(name: string): Form;
@@ -204,9 +208,10 @@ export function makeRegistry(loaded: readonly LoadedPlugin[]): Registry {
   const of = <K extends Plugin["kind"]>(kind: K) =>
     loaded.map((one) => one.plugin)
       .filter((plugin): plugin is Extract<Plugin, { kind: K }> => plugin.kind === kind);
-  const [agents, tasks, samplers, runtimes, forms] = [
+  const [agents, tasks, scorers, samplers, runtimes, forms] = [
     of("agent"),
     of("task"),
+    of("scorer"),
     of("sampler"),
     of("runtime"),
     of("form"),
@@ -221,11 +226,13 @@ export function makeRegistry(loaded: readonly LoadedPlugin[]): Registry {
   const methods = found.map(({ entry }) => entry);
   for (const { path, plugin } of loaded) {
     if (plugin.kind === "agent") checkRecoveries(plugin, path, methods);
+    if (plugin.kind === "task") checkTaskScorers(plugin, path, scorers);
   }
   return {
     agents,
     methods,
     tasks,
+    scorers,
     samplers,
     runtimes,
     forms,
@@ -233,6 +240,7 @@ export function makeRegistry(loaded: readonly LoadedPlugin[]): Registry {
     agent: (name) => find("agent", agents, name),
     method: (agent, name) => findMethod(methods, agents, agent, name),
     task: (name) => find("task", tasks, name),
+    scorer: (name) => find("scorer", scorers, name),
     sampler: (name) => find("sampler", samplers, name),
     runtime: (name) => find("runtime", runtimes, name),
     form: (name) => find("form", forms, name),
@@ -248,6 +256,7 @@ export function withTasks(
   more: readonly Task[],
   broken: ReadonlyMap<string, string> = new Map(),
 ): Registry {
+  for (const task of more) checkTaskScorers(task, task.datasets.join(", "), registry.scorers);
   const tasks = [...registry.tasks, ...more];
   const benchmark_sets = [...broken].map(([asked, reason]) => ({
     datasets: [asked],

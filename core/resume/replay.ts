@@ -17,6 +17,7 @@ const AT_ANY_TIME: ReadonlySet<string> = new Set([
   "layers_scored",
   "mixes_compared",
   "reproduced",
+  "scored",
 ]);
 
 /** A trial that was opened and never closed: the process ended under it. */

@@ -15,6 +15,7 @@ import {
   Proposed,
 } from "./proposal.ts";
 import { StudyLimits, StudyRequest } from "./request.ts";
+import { AnswersScored } from "./scoring/scored.ts";
 import { Spec } from "./spec.ts";
 import { StageDecision } from "./stages/decision.ts";
 import { Strategy } from "./action.ts";
@@ -284,6 +285,7 @@ export const JournalRecord = z.discriminatedUnion("type", [
   RunImported,
   Reproduced,
   MixesCompared,
+  AnswersScored,
   Points,
 ]);
 export type JournalRecord = z.infer<typeof JournalRecord>;

@@ -92,12 +92,9 @@ export const SampleResult = z.strictObject({
   stratum_rows: z.int().nullable().optional().describe(
     "rows of that part in the benchmark's data, where means weigh by them; null: all count alike",
   ),
-  // Of a judge of TruthfulQA's answers; absent in samples of earlier versions.
-  judge: z.string().nullable().optional().describe("model that judged the answer; null: none did"),
-  judge_prompt_hash: z.string().nullable().optional(),
-  truthful: z.boolean().nullable().optional().describe("its verdict; null: neither yes nor no"),
-  truthful_reply: z.string().nullable().optional().describe("its own words"),
-  informative: z.boolean().nullable().optional().describe("its verdict; null: neither yes nor no"),
-  informative_reply: z.string().nullable().optional().describe("its own words"),
+  greedy: z.array(z.boolean()).nullable().optional().describe(
+    "whether it would have written each given text by itself; null or absent: not kept",
+  ),
+  tokens: z.int().nullable().optional().describe("of a window of text, those that were predicted"),
 });
 export type SampleResult = z.infer<typeof SampleResult>;

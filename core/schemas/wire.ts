@@ -16,12 +16,14 @@ import { Endpoint, RefusedTask } from "./endpoint.ts";
 import { CarbonIntensity, CpuPower, EnergyReading } from "./energy.ts";
 import { DeviceFacts, EvictAfter, ModelFacts, OwnFacts } from "./facts.ts";
 import { Fidelity } from "./fidelity.ts";
-import { FoundTask, GroupMember } from "./data/found_task.ts";
+import { FoundTask } from "./data/found_task.ts";
+import { SampleSelection, WireTask } from "./data/wire_task.ts";
 import { declared } from "../metrics/metric_table.ts";
 import { Measurement, Numerics } from "./measurement.ts";
 import { PushRequest, PushResult } from "./hub/push.ts";
 import { MixRequest, MixResult } from "./layers/mix.ts";
 import { PreparedData } from "./data/prepared_data.ts";
+import { ScoredTask, ScoreRequest, ScoreResult } from "./scoring/scored.ts";
 
 /**
  * The wire between the core and a Python worker: one JSON request on stdin, events as
@@ -29,42 +31,6 @@ import { PreparedData } from "./data/prepared_data.ts";
  * "-Infinity" (see `WireNumber` of worker_event.ts). Paths are absolute.
  */
 export const PROTOCOL = 1;
-
-/** A benchmark as the Python evaluator needs it; comes from a task plugin. */
-export const WireTask = z.strictObject({
-  task: z.string(),
-  task_version: z.string(),
-  origin: z.enum(["plugin", "lm_eval", "file"]).describe(
-    "who defines it: this project or a third party's plugin, lm-eval, or a user's task file",
-  ),
-  evaluator: z.enum(["lm_eval", "perplexity"]),
-  lm_eval_task: z.string().nullable().describe("lm-eval's own name; null: `definition` is used"),
-  definition: z.record(z.string(), z.unknown()).nullable().describe(
-    "an lm-eval YAML document as JSON; data_files are resolved against data_path",
-  ),
-  data_file: z.string().nullable().describe("where its rows lie in a folder of benchmark files"),
-  data_path: z.string().nullable().describe("local .jsonl or .jsonl.gz; null: lm-eval's own data"),
-  few_shot: z.int(),
-  metric: z.string().describe("lm-eval's metric and filter, such as acc,none"),
-  reported_metric: z.string().describe("pare's name: accuracy, perplexity"),
-  unit: z.string(),
-  direction: z.enum(["maximize", "minimize"]),
-  window_tokens: z.int().nullable().describe("perplexity: tokens per window"),
-  chance: z.number().nullable().optional().describe("score of guessing, as its definition says"),
-  member_of: z.array(GroupMember).optional().describe("groups of lm-eval that asked for it"),
-});
-export type WireTask = z.infer<typeof WireTask>;
-
-/**
- * Which samples of a task to run: row numbers of its data in file order. A perplexity task's samples
- * are the windows of its joined text, numbered from 0.
- */
-export const SampleSelection = z.strictObject({
-  task: z.string(),
-  rows: z.array(z.int()),
-  weigh_strata: z.boolean().optional().describe("each part of the task counts by its rows"),
-});
-export type SampleSelection = z.infer<typeof SampleSelection>;
 
 /** Of a third party's runtime. */
 const RuntimeDir = z.string().optional().describe(
@@ -224,7 +190,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
     }).nullable().describe("scores in this runtime, as its speed is measured; null: transformers"),
     allow_unsafe_code: z.boolean().describe("programs that the model writes run without a sandbox"),
     endpoint: Endpoint.optional().describe("this server answers; artifact_dir is not read"),
-    judge: Endpoint.optional().describe("judges generated answers"),
+    judge: Endpoint.optional().describe("of scorers that ask one"),
     chat_template: z.boolean().optional().describe("prompts stand in the model's chat template"),
     weights_dir: WeightsDir,
     original: z.strictObject({
@@ -239,6 +205,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
       "the original's own answers are scored by their likelihood, none is generated but by the original",
     ),
   }),
+  ScoreRequest,
   /** What a runtime loads in the place of an artifact. */
   z.strictObject({
     stage: z.literal("make_form"),
@@ -365,7 +332,9 @@ export const StageResults = {
       "task: what the hash is over, by name, so that a difference can be said",
     ),
     refused: z.array(RefusedTask).describe("tasks that could not be measured: the others were"),
+    scored: z.array(ScoredTask).describe("by scorers beside the first of a task"),
   }),
+  score: ScoreResult,
   make_form: z.strictObject({ size_bytes: z.int(), notes: z.array(z.string()) }),
   convert: conversion.Converted,
   check_conversion: conversion.ConversionFacts,

@@ -38,7 +38,7 @@ export function foundTask(
     name: taken ? `lm_eval:${found.name}` : found.name,
     version: found.version,
     summary: found.summary,
-    evaluator: "lm_eval",
+    scorers: found.scorers,
     lm_eval_task: found.lm_eval_task,
     definition: train === null
       ? found.definition

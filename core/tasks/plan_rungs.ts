@@ -74,8 +74,8 @@ function firstCounts(
 }
 
 /** Whether a task's answers are generated, as its definition says. */
-export function isGenerated({ evaluator, definition, generates }: Task): boolean {
-  if (evaluator !== "lm_eval") return false;
+export function isGenerated({ window_tokens, definition, generates }: Task): boolean {
+  if (window_tokens !== null) return false;
   const kind = definition?.["output_type"];
   if (kind !== undefined) return kind === "generate_until";
   return generates === true || definition?.["generation_kwargs"] !== undefined;

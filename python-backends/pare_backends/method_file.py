@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -12,19 +13,24 @@ from pare_backends.failures import StageFailure
 
 def load_method_file(path: Path) -> ModuleType:
     """The module of a method's file; it must define `Params` and `apply`."""
+    return load_own_file(path, "method", ("Params", "apply"))
+
+
+def load_own_file(path: Path, kind: str, defines: Sequence[str]) -> ModuleType:
+    """The module of a plugin's file. kind: what it is, for errors; defines: what it must have."""
     spec = importlib.util.spec_from_file_location(f"pare_plugin_{path.stem}", path)
     if not path.is_absolute() or not path.is_file() or spec is None or spec.loader is None:
         raise StageFailure(
             "bad_input",
-            f"Cannot load the method {path.stem}: there is no Python file {path}",
-            hint="The file of a method's Python half has its method's name and ends in .py",
+            f"Cannot load the {kind} {path.stem}: there is no Python file {path}",
+            hint=f"The file of a {kind}'s Python half has its {kind}'s name and ends in .py",
         )
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their own module up by name
     spec.loader.exec_module(module)
-    missing = [name for name in ("Params", "apply") if not hasattr(module, name)]
+    missing = [name for name in defines if not hasattr(module, name)]
     if missing:
         raise StageFailure(
-            "bad_input", f"Cannot load the method {path.stem}: {path} defines no {missing[0]}"
+            "bad_input", f"Cannot load the {kind} {path.stem}: {path} defines no {missing[0]}"
         )
     return module

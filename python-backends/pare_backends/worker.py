@@ -41,6 +41,7 @@ STAGES = {
     "apply": "pare_backends.stages.apply",
     "verify": "pare_backends.stages.verify",
     "evaluate": "pare_backends.stages.evaluate",
+    "score": "pare_backends.stages.score",
     "convert": "pare_backends.stages.convert",
     "check_conversion": "pare_backends.stages.check_conversion",
     "make_form": "pare_backends.stages.make_form",

@@ -33,11 +33,11 @@ def evaluate(
     from lm_eval.tasks import TaskManager
 
     tasks = [task for task in request["tasks"] if task["task"] in rows]
-    harness = [task for task in tasks if task["evaluator"] == "lm_eval"]
+    harness = [task for task in tasks if task["window_tokens"] is None]
     found = {
         task["task"]: perplexity(task, rows[task["task"]], model, tokenizer, request["batch_size"])
         for task in tasks
-        if task["evaluator"] == "perplexity"
+        if task["window_tokens"] is not None
     }
     if not harness:
         return found

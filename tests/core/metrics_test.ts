@@ -13,7 +13,7 @@ import {
   WEIGHTS,
   withAggregates,
 } from "../../core/mod.ts";
-import { plugins, request, smallFacts, tasks } from "./spec_fixtures.ts";
+import { plugins, request, scorers, smallFacts, tasks } from "./spec_fixtures.ts";
 import { figure } from "./study_world.ts";
 
 Deno.test("a metric has one entry, and no name, short name or alias means two", () => {
@@ -56,7 +56,10 @@ Deno.test("what evaluators call a metric has one name here", () => {
 Deno.test("a task that reports what nobody knows is refused when it is registered", () => {
   const { kind: _, ...one } = tasks[2]!;
   const of = (reported_metric: string) => () =>
-    makeRegistry([{ path: "sums.ts", plugin: defineTask({ ...one, reported_metric }) }]);
+    makeRegistry([
+      { path: "sums.ts", plugin: defineTask({ ...one, reported_metric }) },
+      { path: "scoring.ts", plugin: scorers[0]! },
+    ]);
   of("f1")();
   assert.throws(of("f2"), {
     name: "UsageError",

@@ -5,12 +5,16 @@ import {
   makeRegistry,
   type Method,
   type Plugin,
+  type Scorer,
+  type Task,
   UsageError,
 } from "../../core/mod.ts";
-import { agents, octet, round, runtimes, tasks } from "./spec_fixtures.ts";
+import { agents, octet, round, runtimes, scorers, tasks } from "./spec_fixtures.ts";
 
 const agent = defineAgent({ name: "shrinking", summary: "makes weights smaller" });
 const sampler = defineSampler({ name: "dice", summary: "throws", propose: () => null });
+const words = tasks.find((task) => task.name === "words")!;
+const [scoring, losing] = scorers as [Scorer, Scorer];
 const at = (path: string, plugin: Plugin) => ({ path, plugin });
 const agentFile = at("shrinking/agent.ts", agent);
 
@@ -30,7 +34,8 @@ Deno.test("makeRegistry() groups plugins by kind and gives methods their folder'
     at("shrinking/octet.ts", octet),
     at("shrinking/round.ts", round),
     at("searching/dice.ts", sampler),
-    at("measuring/words.ts", tasks.find((task) => task.name === "words")!),
+    at("measuring/words.ts", words),
+    at("measuring/scoring.ts", scoring),
     at("running/plain.ts", runtimes[0]!),
   ]);
   assert.deepEqual(registry.methods.map((one) => [one.agent, one.method.name]), [
@@ -41,6 +46,7 @@ Deno.test("makeRegistry() groups plugins by kind and gives methods their folder'
   assert.equal(registry.method("shrinking", "round").method, round);
   assert.equal(registry.sampler("dice"), sampler);
   assert.equal(registry.task("words").name, "words");
+  assert.equal(registry.scorer("scoring"), scoring);
   assert.equal(registry.runtime("plain"), runtimes[0]);
 });
 
@@ -161,4 +167,35 @@ Deno.test("makeRegistry() refuses a recovery by a method, a value or an effect t
   );
   assert.match(recovering("round", { bits: 5 }, ["prunes"]), /round does not take {"bits":5}/);
   assert.match(recovering("round", {}, ["prune"]), /its after must be of trains, .* \["prune"\]/);
+});
+
+Deno.test("makeRegistry() refuses a task that cannot be scored as it says", () => {
+  const said = (change: Partial<Task>) =>
+    refusal(
+      at("measuring/words.ts", { ...words, ...change }),
+      at("measuring/scoring.ts", scoring),
+      at("measuring/losing.ts", losing),
+    );
+  assert.equal(
+    said({ scorers: [{ scorer: "scorng" }] }),
+    'Cannot register task "words" of measuring/words.ts: Unknown scorer "scorng". Did you mean ' +
+      '"scoring"? Known: losing, scoring',
+  );
+  assert.match(said({ scorers: [] }), /it must say by "scorers" what scores its answers: .*losing/);
+  assert.match(
+    said({ scorers: [{ scorer: "losing" }] }),
+    /its reported_metric must be what its first scorer gives: it is accuracy, losing gives perpl/,
+  );
+  assert.match(
+    said({ scorers: [{ scorer: "scoring" }, { scorer: "losing" }] }),
+    /its scorer losing reads windows, and its rows are no windows of a text/,
+  );
+  assert.match(
+    said({ window_tokens: 64 }),
+    /its scorer scoring reads choices or text, and its rows are windows of a text/,
+  );
+  assert.match(said({ scorers: [{ scorer: "scoring", params: { a: 1 } }] }), /with {"a":1}/);
+  assert.match(said({ runs_code: true }), /it says runs_code, and none of its scorers runs any/);
+  const runs = at("measuring/scoring.ts", { ...scoring, runs_code: true });
+  assert.match(refusal(at("measuring/words.ts", words), runs), /scoring runs what the model wrote/);
 });

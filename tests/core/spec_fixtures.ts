@@ -1,3 +1,4 @@
+import { z } from "zod";
 import {
   type Action,
   type Agent,
@@ -7,6 +8,7 @@ import {
   defineAgent,
   defineMethod,
   defineRuntime,
+  defineScorer,
   defineTask,
   type Facts,
   flag,
@@ -17,6 +19,8 @@ import {
   real,
   type ResolvedAction,
   type Runtime,
+  type Scorer,
+  scorerMetric,
   type SpecPlugins,
   type StoredForm,
   StudyRequest,
@@ -233,7 +237,7 @@ const task = (name: string, more: Partial<Task>): Task =>
     name,
     version: "1",
     summary: name,
-    evaluator: "lm_eval",
+    scorers: [{ scorer: "scoring" }],
     lm_eval_task: name,
     definition: null,
     data_file: null,
@@ -250,9 +254,34 @@ const task = (name: string, more: Partial<Task>): Task =>
   });
 
 const perplexity = {
-  evaluator: "perplexity",
+  scorers: [{ scorer: "losing" }],
   reported_metric: "perplexity",
+  window_tokens: 256,
 } as const;
+
+const nothing = { row: {}, right: {}, wrong: {} };
+
+/** What scores the tasks below: by whatever they report, and windows of text. */
+export const scorers: readonly Scorer[] = [
+  defineScorer({
+    name: "scoring",
+    version: "1",
+    summary: "Scores whatever is answered",
+    reads: ["choices", "text"],
+    metrics: (_, reported) => [scorerMetric(reported)],
+    params: z.strictObject({}),
+    example: nothing,
+  }),
+  defineScorer({
+    name: "losing",
+    version: "1",
+    summary: "Counts what a window loses",
+    reads: ["windows"],
+    metrics: [scorerMetric("perplexity")],
+    params: z.strictObject({}),
+    example: nothing,
+  }),
+];
 
 export const tasks: readonly Task[] = [
   task("custom_prompt_answer", { datasets: ["custom_prompt_answer"], full_samples: null }),

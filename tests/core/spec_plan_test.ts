@@ -80,6 +80,7 @@ const PIQA: FoundTask = {
   definition: { include: "piqa/piqa.yaml" },
   few_shot: 0,
   metric: "acc,none",
+  scorers: [{ scorer: "lm_eval_metric", params: {} }],
   chance: null,
   proxy_samples: null,
   full_samples: null,

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { wireTask } from "../../core/mod.ts";
 import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { rounds } from "../fixtures/campaign.ts";
 import { type AskedTask, measureEvaluation } from "../benchmarks/evaluation/run_evaluation.ts";
+import { wiredTask } from "../fixtures/wired_task.ts";
 
 const DATA = Deno.env.get("PARE_TEST_DATA") ??
   fileURLToPath(new URL("../../../shared/data", import.meta.url));
@@ -68,7 +68,7 @@ Deno.test({
       return [{
         name: task.name,
         task: {
-          ...wireTask(shorter === undefined ? task : { ...task, definition }, path),
+          ...wiredTask(shorter === undefined ? task : { ...task, definition }, path),
           few_shot: Math.min(task.few_shot, SHOTS[task.name] ?? Infinity),
         },
         samples: SAMPLES[task.name] ?? 3,

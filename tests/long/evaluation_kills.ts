@@ -43,7 +43,7 @@ async function writeTasks(folder: string): Promise<string[]> {
     c_windows: taskFile("c_windows", SAMPLES, {
       definition: { metadata: { version: 1, fields, text_field: "prompt" } },
       data_file,
-      evaluator: "perplexity",
+      scorers: [{ scorer: "token_loss" }],
       metric: "perplexity,none",
       reported_metric: "perplexity",
       direction: "minimize",

@@ -3,13 +3,14 @@ import { execa } from "execa";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type SampleResult, type StageRequest, wireTask } from "../../core/mod.ts";
+import { type SampleResult, type StageRequest } from "../../core/mod.ts";
 import { testPython } from "../../python-backends/checks.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { readSamples } from "../../tracker/store/rows/sample_file.ts";
 import { rounds } from "../fixtures/campaign.ts";
+import { wiredTask } from "../fixtures/wired_task.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** Of each task that is scored twice. */
@@ -52,7 +53,7 @@ async function demoSamples(folder: string) {
   });
   const tasks = (await discoverPlugins([])).tasks
     .filter(({ name }) => ["everyday_choice", "last_words"].includes(name))
-    .map((task) => wireTask(task, fileURLToPath(task.data_file!)));
+    .map((task) => wiredTask(task, fileURLToPath(task.data_file!)));
   const scored = async (name: string, form_dir: string | null): Promise<SampleResult[]> => {
     const samples_path = join(folder, `${name}.parquet`);
     const python = await client.pythonOf("llama_cpp");

@@ -1,13 +1,7 @@
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  type Action,
-  type Change,
-  type Registry,
-  resolveAction,
-  wireTask,
-} from "../../core/mod.ts";
+import { type Action, type Change, type Registry, resolveAction } from "../../core/mod.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { discoverPlugins } from "../../tracker/lab/discover.ts";
@@ -15,6 +9,7 @@ import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 import { must, type TinyWorld, tinyWorld } from "../tiny_model.ts";
 import { runtimeConformance } from "../plugins/runtime_conformance.ts";
+import { wiredTask } from "../fixtures/wired_task.ts";
 
 const THIRD_PARTY = fileURLToPath(
   new URL("../fixtures/third_party/bfloat16/bfloat16.ts", import.meta.url),
@@ -64,7 +59,7 @@ Deno.test("every runtime, a third party's too, keeps the contract on the tiny mo
       world,
       artifacts: [world.model_dir, await rounded(world)],
       changes: changesOf(registry, world),
-      task: wireTask(task, fileURLToPath(task.data_file!)),
+      task: wiredTask(task, fileURLToPath(task.data_file!)),
     };
     for (const runtime of registry.runtimes) {
       await t.step(runtime.name, async (one) => {

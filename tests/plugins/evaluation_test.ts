@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { makeRegistry } from "../../core/contract/registry.ts";
 import { chooseTasks } from "../../core/tasks/choose_tasks.ts";
 import { classifyDataset } from "../../core/tasks/dataset_class.ts";
-import { type DatasetFacts, type Plugin, type Task, WireTask, wireTask } from "../../core/mod.ts";
+import { type DatasetFacts, type Plugin, type Task, WireTask } from "../../core/mod.ts";
 import { inspectDataset } from "../../tracker/lab/data/inspect_dataset.ts";
 import { evaluationFiles } from "../fixtures/evaluation_files.ts";
+import { wiredTask } from "../fixtures/wired_task.ts";
 
 const files = evaluationFiles();
 const loaded = await Promise.all(files.map(async ({ url, path }) => {
@@ -32,13 +33,13 @@ function fieldsOf(task: Task): string[] {
 }
 
 Deno.test("every task of the evaluation folder passes the wire and adds up", () => {
-  assert.equal(registry.tasks.length, files.length - 1);
+  assert.equal(registry.tasks.length + registry.scorers.length, files.length - 1);
   for (const task of registry.tasks) {
-    const wire = WireTask.parse(wireTask(task, null));
+    const wire = WireTask.parse(wiredTask(task, null));
     assert.ok(fieldsOf(task).length > 0, task.name);
     assert.ok(task.chance !== null && task.chance >= 0 && task.chance < 1, task.name);
     assert.ok(task.full_samples === null || task.full_samples >= task.proxy_samples, task.name);
-    const perplexity = task.evaluator === "perplexity";
+    const perplexity = task.scorers[0]?.scorer === "token_loss";
     assert.equal(task.window_tokens !== null, perplexity, task.name);
     assert.equal(task.reported_metric, perplexity ? "perplexity" : "accuracy", task.name);
     assert.equal(wire.direction, perplexity ? "minimize" : "maximize", task.name);

@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
 import { basename } from "node:path";
-import {
-  type SampleResult,
-  type StageResult,
-  type Task,
-  WireTask,
-  wireTask,
-} from "../../core/mod.ts";
+import { type SampleResult, type StageResult, type Task, WireTask } from "../../core/mod.ts";
 import type { Step } from "./conformance.ts";
+import { wiredTask } from "../fixtures/wired_task.ts";
 
 /** What the worker made of every task at once: its rows, and a few of them scored. */
 export interface TasksRun {
@@ -43,7 +38,7 @@ function checkDeclared(task: Task, path: string): void {
   assert.ok(task.proxy_samples > 0);
   assert.ok(task.full_samples === null || task.full_samples >= task.proxy_samples);
   assert.ok(task.lm_eval_task !== null || task.definition !== null, "nothing says what it asks");
-  WireTask.parse(wireTask(task, null));
+  WireTask.parse(wiredTask(task, null));
 }
 
 function checkPrepared({ name }: Task, { prepared }: TasksRun): void {
@@ -68,7 +63,7 @@ function checkScored(task: Task, { prepared, scored, samples, rows }: TasksRun):
   );
   assert.ok(row !== undefined, `no ${task.reported_metric} of ${task.name} came back`);
   assert.ok(Number.isFinite(row.value), `${task.name} is ${row.value}`);
-  const { unit, direction } = wireTask(task, null);
+  const { unit, direction } = wiredTask(task, null);
   assert.deepEqual([row.unit, row.direction, row.task_version], [unit, direction, task.version]);
   const own = samples.filter((one) => one.task === task.name);
   const found = prepared.tasks.find((one) => one.task === task.name)!.rows;

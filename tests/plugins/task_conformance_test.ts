@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Task, wireTask } from "../../core/mod.ts";
+import { type Task } from "../../core/mod.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { readSamples } from "../../tracker/store/rows/sample_file.ts";
@@ -10,6 +10,7 @@ import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 import { must } from "../tiny_model.ts";
 import { taskConformance, type TasksRun } from "./task_conformance.ts";
+import { wiredTask } from "../fixtures/wired_task.ts";
 
 const FIXTURES = new URL("../fixtures/", import.meta.url);
 /** A task of nobody's folder. */
@@ -38,7 +39,7 @@ async function runTasks(tasks: readonly Task[]): Promise<TasksRun> {
       await client.run({
         stage: "prepare_data",
         model_dir,
-        tasks: tasks.map((task) => wireTask(task, fileOf(task, data_dir))),
+        tasks: tasks.map((task) => wiredTask(task, fileOf(task, data_dir))),
         calibration_path: null,
         calibration_windows: 0,
         calibration_tokens: 8,

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
-from pare_backends.evaluation.tasks.wire_task import WireTask
+from pare_backends.evaluation.tasks.wire_task import WireScorer, WireTask
 from pare_backends.models.tiny import tiny_config, write_tokenizer
 from pare_backends.models.tiny_text import sentences
 from pare_backends.progress import Report
+from pare_backends.protocol import build
 
 HERE = Path(__file__).parent
 
@@ -28,13 +29,19 @@ def wire_tasks() -> dict[str, WireTask]:
     deno = [shutil.which("deno")] if shutil.which("deno") else ["npx", "-y", "deno"]
     command = [*deno, "run", "--quiet", "--allow-read", "--allow-env", str(HERE / "print_tasks.ts")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=HERE)
-    return {task["task"]: WireTask(**task) for task in json.loads(done.stdout)}
+    return {task["task"]: build(WireTask, task) for task in json.loads(done.stdout)}
 
 
 def wire_task(name: str, path: Path | None = None, **changes: Any) -> WireTask:
     """A real task over a local file, with fields changed."""
     data_path = None if path is None else str(path)
     return dataclasses.replace(wire_tasks()[name], data_path=data_path, **changes)
+
+
+def wire_scorer(name: str, **changes: Any) -> WireScorer:
+    """A real scorer as the first task that names it has it, with fields changed."""
+    scorers = [one for task in wire_tasks().values() for one in task.scorers]
+    return dataclasses.replace(next(one for one in scorers if one.scorer == name), **changes)
 
 
 def write_rows(path: Path, rows: Sequence[Any]) -> Path:

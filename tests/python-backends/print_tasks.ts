@@ -1,13 +1,15 @@
 /** Prints every task of plugins/evaluation as the wire has it: the Python tests use the real ones. */
-import type { Task } from "../../core/contract/plugin.ts";
+import type { Plugin } from "../../core/contract/plugin.ts";
 import { wireTask } from "../../core/contract/to_wire_task.ts";
 import { evaluationFiles } from "../fixtures/evaluation_files.ts";
 
-const tasks = [];
-for (const { url, path } of evaluationFiles()) {
-  if (path.endsWith("agent.ts")) continue;
-  // Every such file of the folder exports a task: tests/plugins checks it.
-  const module: { default: Task } = await import(url.href);
-  tasks.push(wireTask(module.default, null));
-}
-console.log(JSON.stringify(tasks));
+const plugins = await Promise.all(
+  evaluationFiles().map(async ({ url }) => {
+    const module: { default: Plugin } = await import(url.href);
+    return module.default;
+  }),
+);
+const scorers = plugins.filter((one) => one.kind === "scorer");
+const tasks = plugins.filter((one) => one.kind === "task");
+const find = (name: string) => scorers.find((one) => one.name === name)!;
+console.log(JSON.stringify(tasks.map((task) => wireTask(task, null, find))));

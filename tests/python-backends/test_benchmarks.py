@@ -16,7 +16,7 @@ from evaluation_fixtures import Events, benchmark_file, wire_task
 from lm_eval.models.huggingface import HFLM
 
 from pare_backends.evaluation.harness import run_harness
-from pare_backends.evaluation.perplexity import run_perplexity, windows
+from pare_backends.evaluation.perplexity import TextReader, run_perplexity, windows
 from pare_backends.evaluation.tasks.documents import Documents, load_documents
 from pare_backends.evaluation.tasks.records import Row
 
@@ -219,7 +219,7 @@ def test_windows_of_wikitext_lose_as_much_as_in_lm_eval_alone(reader: Any) -> No
     documents = load_documents(task)
     model, tokenizer = reader
     rows = [0, 5, 6]
-    ours = run_perplexity(task, documents, rows, model, tokenizer, 4, Events().report)
+    ours = run_perplexity(task, documents, rows, TextReader(model, tokenizer, 4, Events().report))
     every = windows(task, documents, tokenizer)
     plain = HFLM(pretrained=model, tokenizer=tokenizer, batch_size=2)
     asked = [(("", ""), every[row][:1], every[row][1:]) for row in rows]

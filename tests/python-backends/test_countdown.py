@@ -7,8 +7,13 @@ import re
 import pytest
 from evaluation_fixtures import wire_tasks
 
-from pare_backends.evaluation.tasks.answer_rules import RULES
-from pare_backends.evaluation.tasks.countdown import TARGETS, expression_of, items, reckon, solves
+from pare_backends.evaluation.scorers.countdown import (
+    expression_of,
+    read_expression,
+    reckon,
+    solves,
+)
+from pare_backends.evaluation.tasks.countdown import TARGETS, items
 from pare_backends.evaluation.tasks.documents import load_documents
 
 SHA256 = "b1e927d90998678a5f6c7496ded149cb8aff3199481a81ba76005928da4c5dfd"
@@ -38,7 +43,7 @@ def test_the_worked_examples_are_right_and_no_items() -> None:
     problems = {row["problem"] for row in items(1000, 42)}
     for example in examples:
         problem = f"{example['target']} from {', '.join(map(str, example['numbers']))}"
-        assert RULES["countdown"](example["solution"], problem).right, example
+        assert read_expression(example["solution"], problem).right, example
         assert problem not in problems
 
 
@@ -64,7 +69,7 @@ def test_the_worked_examples_are_right_and_no_items() -> None:
     ],
 )
 def test_an_answer_is_reckoned(text: str, answer: str | None, right: bool) -> None:
-    reading = RULES["countdown"](text, "24 from 3, 8, 1, 5")
+    reading = read_expression(text, "24 from 3, 8, 1, 5")
     assert (reading.answer, reading.right) == (answer, right)
 
 

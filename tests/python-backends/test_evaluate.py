@@ -260,7 +260,7 @@ def test_a_machine_that_runs_out_of_memory_fails_the_stage(
     def full(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(stage, "run_harness", full)
+    monkeypatch.setattr(stage, "ask_harness", full)
     task = wire_task("custom_prompt_answer", write_rows(tmp_path / "a.jsonl", prompt_rows(4)))
     path = write_rows(tmp_path / "b.jsonl", [{"text": words(90)}])
     text = wire_task("custom_text", path, window_tokens=32)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluation_fixtures import Events, random_checkpoint, wire_task, words, write_rows
+from evaluation_fixtures import Events, random_checkpoint, wire_scorer, wire_task, words, write_rows
 from test_evaluate import evaluate
 
 from pare_backends.evaluation.tasks.documents import load_documents
@@ -47,7 +47,7 @@ def wire(found: dict[str, Any], data_path: Path | None = None) -> WireTask:
         task=found["name"],
         task_version=found["version"],
         origin=found["origin"],
-        evaluator="lm_eval",
+        scorers=[wire_scorer(one["scorer"]) for one in found["scorers"]],
         lm_eval_task=found["lm_eval_task"],
         definition=json.loads(json.dumps(found["definition"])),
         data_file=found["data_file"],

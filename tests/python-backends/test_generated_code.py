@@ -17,10 +17,11 @@ from evaluation_fixtures import Events, benchmark_file, wire_task
 from lm_eval.api.instance import Instance
 
 from pare_backends.evaluation.answers import Answers
-from pare_backends.evaluation.generated_code import cut_programs, pass_at_k, runnable
 from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.outcome import measurements
 from pare_backends.evaluation.packed.language_model import PackedLM
+from pare_backends.evaluation.scorers.programs_pass import pass_at_k
+from pare_backends.evaluation.scoring.programs import cut_programs, runnable, unlisted
 from pare_backends.evaluation.served.served_tasks import Refusals
 from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.wire_task import WireTask
@@ -245,19 +246,17 @@ def test_a_killed_run_goes_on_where_it_stopped(reader: Any, tmp_path: Path) -> N
     assert (rest.asked, rest.reused) == (20, 10)  # the ten of the second problem are drawn anew
 
 
-@pytest.mark.parametrize("chars", [10_000, 1000, 150, 40, 2])
-def test_stored_programs_are_json_at_any_length(chars: int) -> None:
+@pytest.mark.parametrize("chars", [10_000, 100, 2, 0])
+def test_stored_programs_are_json_and_each_is_cut(chars: int) -> None:
     programs = [
         {"times": n, "verdict": "passed", "answer": '    return "é"\n' * n * 9} for n in range(5)
     ]
     whole = json.dumps(programs, ensure_ascii=False)
-    stored = cut_programs(whole, chars)
-    assert len(stored) <= chars
-    kept = json.loads(stored)
-    for cut, program in zip(kept, programs, strict=False):
-        assert cut == {**program, "answer": program["answer"][: len(cut["answer"])]}
-    assert (kept == programs) == (len(whole) <= chars)
-    assert len(kept) == (5 if chars >= 1000 else 3 if chars == 150 else 0)
+    kept = json.loads(cut_programs(whole, chars))
+    assert kept == [{**one, "answer": str(one["answer"])[:chars]} for one in programs]
+    assert unlisted(whole) == [
+        str(one["answer"]) for n, one in enumerate(programs) for _ in range(n)
+    ]
 
 
 def test_a_task_of_programs_is_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,10 +13,7 @@ from evaluation_fixtures import benchmark_file, wire_task, write_rows
 
 from pare_backends.evaluation.harness import _plain, run_harness
 from pare_backends.evaluation.outcome import measurements
-from pare_backends.evaluation.tasks.answer_rules import (
-    final_number,
-    read_number,
-)
+from pare_backends.evaluation.scorers.final_number import final_number, read_number
 from pare_backends.evaluation.tasks.documents import (
     Documents,
     full_definition,

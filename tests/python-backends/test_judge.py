@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from evaluation_fixtures import Events, wire_task, write_rows
+from pyarrow import parquet
 from served_fixtures import Reply, byte_level_checkpoint, evaluate, no_keys_or_waits, serving
 from vllm_server import VllmServer
 
-from pare_backends.evaluation.judge import read_verdict
+from pare_backends.evaluation.scorers.truthfulqa_judge import read_verdict
 from pare_backends.evaluation.served.endpoint import Endpoint
-from pare_backends.evaluation.served.served_tasks import key_of_judge
+from pare_backends.evaluation.served.judge import key_of_judge
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_a_verdict_stands_first(text: str, verdict: bool | None) -> None:
 
 
 def judged(
-    model_dir: Path, out: Path, judge: Endpoint
+    model_dir: Path, out: Path, judge: Endpoint | None
 ) -> tuple[dict[str, Any], list[dict[str, Any]], Events]:
     """Four questions, answered by the model and judged."""
     rows = [
@@ -76,9 +77,15 @@ def scripted(prompts: list[str], by_chat: bool) -> Any:
         if number:
             prompts.append(prompt)
         choice = {"message": {"content": said}} if by_chat else {"text": said}
-        return 200, {"choices": [{**choice, "finish_reason": "stop"}]}
+        usage = {"prompt_tokens": 20, "completion_tokens": 1}
+        return 200, {"choices": [{**choice, "finish_reason": "stop"}], "usage": usage}
 
     return answer
+
+
+def rows_of(result: dict[str, Any], out: Path, kind: str) -> list[dict[str, Any]]:
+    """What a scorer's file holds."""
+    return list(parquet.read_table(out / result["scored"][0][kind]["name"]).to_pylist())
 
 
 @pytest.mark.parametrize("by_chat", [False, True])
@@ -88,23 +95,33 @@ def test_rates_are_over_the_verdicts_that_can_be_read(
     prompts: list[str] = []
     with serving(scripted(prompts, by_chat)) as server:
         result, samples, events = judged(model_dir, tmp_path, server.endpoint(model="a-judge"))
-    found = {row["metric"]: row for row in result["measurements"]}
+    (scored,) = result["scored"]
+    found = {row["metric"]: row for row in scored["measurements"]}
     assert (found["truth_rate"]["value"], found["truth_rate"]["n"]) == (pytest.approx(2 / 3), 3)
     assert (found["informativeness_rate"]["value"], found["informativeness_rate"]["n"]) == (0.75, 4)
     both = found["truth_and_informativeness_rate"]
     assert (both["value"], both["n"]) == (pytest.approx(1 / 3), 3)
-    assert "1 of 4 verdicts were neither yes nor no" in found["truth_rate"]["method"]
-    assert "judge a-judge, prompts " in found["truth_rate"]["method"]
-    assert "accuracy" in found, "the automatic metric stands beside it"
-    assert [sample["truthful"] for sample in samples] == [True, True, False, None]
-    assert [sample["informative"] for sample in samples] == [True, False, True, True]
-    assert samples[3]["truthful_reply"].strip() == "perhaps"
-    assert {sample["judge"] for sample in samples} == {"a-judge"}
-    assert samples[0]["judge_prompt_hash"] in found["truth_rate"]["method"]
-    (unread,) = events.named("alert")
-    assert unread["condition"] == "judge_unread"
-    assert "1 of 4 verdicts of a-judge on the truth" in unread["evidence"]
-    assert "samples 3 (' perhaps')" in unread["evidence"]
+    assert "1 of 4 samples could not be scored" in found["truth_rate"]["method"]
+    assert "truthfulqa_judge 1, judge a-judge, prompts " in found["truth_rate"]["method"]
+    assert [row["metric"] for row in result["measurements"]] == ["accuracy"]
+    assert not any("judge" in column for column in samples[0]), "verdicts have a file of their own"
+    verdicts = rows_of(result, tmp_path, "verdicts")
+    truth = [one for one in verdicts if one["question"] == "truth"]
+    assert [one["verdict"] for one in truth] == ["yes", "yes", "no", None]
+    assert [one["score"] for one in truth] == [1.0, 1.0, 0.0, None]
+    helpful = [one["verdict"] for one in verdicts if one["question"] == "informativeness"]
+    assert helpful == ["yes", "no", "yes", "yes"]
+    assert truth[3]["reply"].strip() == "perhaps"
+    assert {one["judge"] for one in verdicts} == {"a-judge"}
+    assert {(one["prompt_tokens"], one["reply_tokens"]) for one in verdicts} == {(20, 1)}
+    assert truth[0]["prompt_hash"] in found["truth_rate"]["method"]
+    scores = rows_of(result, tmp_path, "scores")
+    assert len(scores) == 12
+    left = [(one["sample_id"], one["metric"]) for one in scores if one["score"] is None]
+    assert left == [("3", "truth_rate"), ("3", "truth_and_informativeness_rate")]
+    told = [one["evidence"] for one in events.named("alert") if one["condition"] == "unscored"]
+    assert "1 of 4 samples of truthfulqa_generation have no truth_rate" in told[0]
+    assert "3 (a-judge said neither yes nor no: ' perhaps' on the truth)" in told[0]
     assert len(prompts) == 8
     assert sum(prompt.startswith("Q: What is ") for prompt in prompts) == (0 if by_chat else 8)
     assert all("\nA: " in p and p.endswith(("\nTrue:", "\nHelpful:")) for p in prompts)
@@ -115,15 +132,22 @@ def test_a_judge_that_says_nothing_useful_leaves_the_rest_standing(
 ) -> None:
     real = VllmServer(model_dir, max_model_len=1024)  # which never says yes or no
     with serving(real) as server:
-        result, samples, events = judged(model_dir, tmp_path, server.endpoint())
+        result, _, events = judged(model_dir, tmp_path, server.endpoint())
     (refused,) = result["refused"]
-    assert "tiny answered none of 4 questions by yes or no" in refused["message"]
+    assert "none of 4 samples has a truth_rate (tiny said neither yes nor no" in refused["message"]
     assert [row["metric"] for row in result["measurements"]] == ["accuracy"]
-    assert all(sample["truthful"] is None and sample["truthful_reply"] for sample in samples)
-    assert len(events.named("alert")) == 2, "one on the truth, one on the informativeness"
+    verdicts = rows_of(result, tmp_path, "verdicts")
+    assert all(one["verdict"] is None and one["reply"] for one in verdicts)
+    assert len(events.named("alert")) == 3, "one a metric"
     result, _, _ = judged(model_dir, tmp_path, server.endpoint())  # the server is gone
     assert result["refused"][0]["kind"] == "endpoint"
+    assert result["scored"] == []
     assert [row["metric"] for row in result["measurements"]] == ["accuracy"]
+
+
+def test_a_judge_is_asked_only_where_one_is_named(model_dir: Path, tmp_path: Path) -> None:
+    result, _, events = judged(model_dir, tmp_path, None)
+    assert (result["scored"], result["refused"], events.named("alert")) == ([], [], [])
 
 
 def test_a_key_goes_to_its_own_server_only(monkeypatch: pytest.MonkeyPatch) -> None:

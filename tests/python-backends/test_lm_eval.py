@@ -18,7 +18,7 @@ from pare_backends.checkpoint.load import quantize_inputs
 from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.packed.language_model import PackedLM
 from pare_backends.evaluation.packed.packing import attention, group_requests, pack, split_prefix
-from pare_backends.evaluation.perplexity import run_perplexity, windows
+from pare_backends.evaluation.perplexity import TextReader, run_perplexity, windows
 from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.lm_task import build_task
 from pare_backends.failures import StageFailure
@@ -191,7 +191,7 @@ def test_a_benchmark_beyond_the_context_is_refused(
             run_harness(task, documents, [0], language_model(model_dir))
         else:
             model, tokenizer = load_dequantized(model_dir)
-            run_perplexity(task, documents, [0], model, tokenizer, 1, Events().report)
+            run_perplexity(task, documents, [0], TextReader(model, tokenizer, 1, Events().report))
 
 
 def test_a_generation_of_a_broken_model_is_not_a_number(model_dir: Path) -> None:

@@ -9,7 +9,7 @@ import lm_eval
 import pytest
 import yaml
 from benchmark_fixtures import CONTEXT, packed, reading_model
-from evaluation_fixtures import words, write_rows
+from evaluation_fixtures import wire_scorer, words, write_rows
 from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
 
@@ -67,7 +67,7 @@ def measured(folder: Path, reader: Any) -> list[TaskOutcome]:
             task=name,
             task_version=found["version"],
             origin="lm_eval",
-            evaluator="lm_eval",
+            scorers=[wire_scorer("lm_eval_metric")],
             lm_eval_task=name,
             definition=dict(DOCUMENT),
             data_file=None,

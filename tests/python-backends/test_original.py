@@ -25,7 +25,7 @@ from pare_backends.evaluation.original.distributions import (
     read_distributions,
 )
 from pare_backends.evaluation.original.figures import distance_figures
-from pare_backends.evaluation.perplexity import run_perplexity, windows
+from pare_backends.evaluation.perplexity import TextReader, run_perplexity, windows
 from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.failures import StageFailure
 
@@ -139,17 +139,8 @@ def test_text_has_the_kl_of_the_whole_vocabulary_and_the_baseline_none(
 
     def run(trial: Any, loaded: Any = None) -> Any:
         events = Events()
-        return run_perplexity(
-            task,
-            documents,
-            rows,
-            trial,
-            tokenizer,
-            4,
-            events.report,
-            original=original,
-            loaded=loaded,
-        )
+        reader = TextReader(trial, tokenizer, 4, events.report, original=original, loaded=loaded)
+        return run_perplexity(task, documents, rows, reader)
 
     figures = {one.metric: one for one in run(model, model).figures}
     assert abs(figures["kl"].value) < 1e-5
@@ -173,7 +164,7 @@ def test_text_has_the_kl_of_the_whole_vocabulary_and_the_baseline_none(
     assert kl.standard_error == pytest.approx(float(direct.std() / 2), rel=0.25)
     for sample, wanted in zip(outcome.samples, direct, strict=True):
         assert sample.kl == pytest.approx(float(wanted), rel=0.25)
-    plain = run_perplexity(task, documents, rows, trial, tokenizer, 4, Events().report)
+    plain = run_perplexity(task, documents, rows, TextReader(trial, tokenizer, 4, Events().report))
     assert (plain.value, plain.samples[0].kl, plain.figures) == (outcome.value, None, ())
 
 

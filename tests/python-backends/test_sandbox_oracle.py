@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from evaluation_fixtures import benchmark_file
 
-from pare_backends.evaluation.generated_code import humaneval, mbpp
+from pare_backends.evaluation.scorers.programs_pass import humaneval, mbpp
 from pare_backends.evaluation.tasks.records import Row, read_records
 from pare_backends.sandbox.verdict import CodeTest, judge, sandbox_problem
 

@@ -22,7 +22,7 @@ from benchmark_fixtures import packed, reading_model
 from evaluation_fixtures import HERE, wire_task, wire_tasks
 
 from pare_backends.evaluation.harness import run_harness
-from pare_backends.evaluation.tasks.documents import full_definition, load_documents
+from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.wire_task import WireTask
 
 ORACLE = HERE / "oracles" / "scores_before.jsonl"
@@ -103,7 +103,7 @@ def programs(row: dict[str, Any]) -> list[str]:
 
 def made_to_say(model: Any, task: WireTask, said: dict[str, list[str]]) -> Any:
     """The model with answers that depend on the prompt alone."""
-    has_programs = "code" in (full_definition(task).get("metadata") or {})
+    has_programs = task.task in ("humaneval", "mbpp")
 
     def generate(asked: Any, **_: Any) -> list[str]:
         found = []

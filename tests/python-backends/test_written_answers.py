@@ -16,13 +16,11 @@ from evaluation_fixtures import wire_task, write_rows
 
 from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.outcome import measurements
-from pare_backends.evaluation.tasks.answer_rules import (
-    read_best,
-    read_boxed,
-    read_contained,
-    read_span,
-)
-from pare_backends.evaluation.tasks.boxed import final_answer
+from pare_backends.evaluation.scorers.contains import read_contained
+from pare_backends.evaluation.scorers.contains_span import read_span
+from pare_backends.evaluation.scorers.last_box import final_answer, read_boxed
+from pare_backends.evaluation.scoring.answer import OWN, Answer
+from pare_backends.evaluation.scoring.readings import best_reading
 from pare_backends.evaluation.tasks.documents import (
     load_documents,
 )
@@ -107,8 +105,9 @@ def test_squads_exact_match_and_f1_stand_beside_the_accuracy(reader: Any, tmp_pa
     }
     assert read_span("", "the").beside == {"exact_match": 1.0, "f1": 1.0}
     assert read_span("", "Rome").beside == {"exact_match": 0.0, "f1": 0.0}
-    several = read_best(read_span, "city of Rome", ["Roma", "Rome", "the city of Rome"])
-    assert (several.right, several.beside) == (True, {"exact_match": 1.0, "f1": 1.0})
+    said = Answer(texts=("city of Rome",))
+    several = best_reading(read_span, said, ["Roma", "Rome", "the city of Rome"])
+    assert several.values == {OWN: 1.0, "exact_match": 1.0, "f1": 1.0}
 
 
 @pytest.mark.parametrize(

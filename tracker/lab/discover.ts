@@ -5,7 +5,7 @@ import { PROJECT_ROOT } from "../ground/home.ts";
 import { requireFile } from "../ground/storage/plain_file.ts";
 import { checkEnvironments, pluginEnvironments } from "./plugin_environments.ts";
 
-const KINDS = new Set(["method", "agent", "task", "sampler", "runtime", "form"]);
+const KINDS = new Set(["method", "agent", "task", "scorer", "sampler", "runtime", "form"]);
 
 function asPlugin(module: Record<string, unknown>, path: string): Plugin {
   const value = module["default"];
@@ -14,7 +14,7 @@ function asPlugin(module: Record<string, unknown>, path: string): Plugin {
   }
   throw new UsageError(
     `Cannot load plugin ${path} as its default export is not made by defineAgent, defineMethod, ` +
-      `defineTask, defineSampler, defineRuntime or defineForm`,
+      `defineTask, defineScorer, defineSampler, defineRuntime or defineForm`,
   );
 }
 

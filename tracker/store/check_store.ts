@@ -23,7 +23,11 @@ interface Named {
 }
 
 function takeNames(record: JournalRecord, position: number, { files, artifacts }: Named): void {
-  if (record.type === "samples_written" || record.type === "log_written") {
+  if (record.type === "scored") {
+    for (const { path, sha256 } of [record.scores, record.verdicts].filter((one) => one !== null)) {
+      files.set(path, { path, sha256, of: record.trial_id, position });
+    }
+  } else if (record.type === "samples_written" || record.type === "log_written") {
     const of = record.type === "log_written" ? `log of ${record.trial_id}` : record.trial_id;
     files.set(record.path, { path: record.path, sha256: record.sha256, of, position });
   } else if (record.type === "artifact_written") {

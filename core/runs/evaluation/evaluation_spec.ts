@@ -33,7 +33,7 @@ export function evaluationSpec(request: StudyRequest, facts: Facts, plugins: Spe
 /** Perplexity is over windows of tokens, which cannot be cut without the model's tokenizer. */
 function withoutWindows(spec: Spec, { tasks }: SpecPlugins, dataset: string): Spec {
   const windowed = new Set(
-    tasks.filter((one) => one.evaluator === "perplexity").map((t) => t.name),
+    tasks.filter((one) => one.window_tokens !== null).map(({ name }) => name),
   );
   const left = spec.tasks.filter(({ task }) => !windowed.has(task));
   if (left.length === spec.tasks.length) return spec;

@@ -18,6 +18,10 @@ export const FoundTask = z.strictObject({
   definition: z.record(z.string(), z.unknown()),
   few_shot: z.int().min(0),
   metric: z.string(),
+  scorers: z.array(z.strictObject({
+    scorer: z.string(),
+    params: z.record(z.string(), z.unknown()),
+  })).min(1).describe("as its document names them"),
   chance: z.number().nullable(),
   proxy_samples: z.int().nullable(),
   full_samples: z.int().nullable(),

@@ -5,7 +5,7 @@ export default defineTask({
   name: "arc_challenge",
   version: "1",
   summary: "ARC-Challenge: science questions for schools, length-normalised, 25-shot",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "lm_eval_metric" }],
   lm_eval_task: "arc_challenge",
   definition: {
     include: "arc/arc_challenge.yaml",

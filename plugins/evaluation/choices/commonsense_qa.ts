@@ -5,7 +5,7 @@ export default defineTask({
   name: "commonsense_qa",
   version: "1",
   summary: "CommonsenseQA: five answers by their letters, 0-shot",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "lm_eval_metric" }],
   lm_eval_task: "commonsense_qa",
   definition: {
     include: "commonsense_qa/default.yaml",

@@ -9,7 +9,7 @@ export default defineTask({
   name: "everyday_choice",
   version: "1",
   summary: "Chooses one of four ends of a sentence on everyday knowledge and the meaning of words",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "lm_eval_metric" }],
   lm_eval_task: null,
   definition: {
     output_type: "multiple_choice",

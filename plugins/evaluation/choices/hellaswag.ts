@@ -8,7 +8,7 @@ export default defineTask({
   name: "hellaswag",
   version: "1",
   summary: "HellaSwag: how a scene goes on, length-normalised, 10-shot",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "lm_eval_metric" }],
   lm_eval_task: "hellaswag",
   definition: {
     include: "hellaswag/hellaswag.yaml",

@@ -9,7 +9,7 @@ export default defineTask({
   name: "mmlu",
   version: "1",
   summary: "MMLU: 57 subjects by letters, 5-shot; both means and every subject",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "lm_eval_metric" }],
   lm_eval_task: "mmlu",
   definition: {
     include: "mmlu/default/_default_template_yaml",

@@ -5,7 +5,7 @@ export default defineTask({
   name: "truthfulqa_mc1",
   version: "1",
   summary: "TruthfulQA MC1: the one true answer is the most likely, 0-shot",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "lm_eval_metric" }],
   lm_eval_task: "truthfulqa_mc1",
   definition: {
     include: "truthfulqa/truthfulqa_mc1.yaml",

@@ -5,7 +5,7 @@ export default defineTask({
   name: "truthfulqa_mc2",
   version: "1",
   summary: "TruthfulQA MC2: probability given to the true answers, 0-shot",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "lm_eval_metric" }],
   lm_eval_task: "truthfulqa_mc2",
   definition: {
     include: "truthfulqa/truthfulqa_mc2.yaml",

@@ -5,7 +5,7 @@ export default defineTask({
   name: "winogrande",
   version: "1",
   summary: "WinoGrande (xl): whom a pronoun means, by the rest of the sentence, 5-shot",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "lm_eval_metric" }],
   lm_eval_task: "winogrande",
   definition: {
     include: "winogrande/default.yaml",

@@ -11,7 +11,7 @@ export function scenarios(rule: string, summary: string): Task {
     name: `ethics_${rule}`,
     version: "1",
     summary,
-    evaluator: "lm_eval",
+    scorers: [{ scorer: "lm_eval_metric" }],
     lm_eval_task: null,
     definition: {
       output_type: "multiple_choice",

@@ -41,7 +41,7 @@ export default defineTask({
   name: "bigbench_hard",
   version: "1",
   summary: "BIG-Bench Hard: 23 tasks with chains of thought, 3-shot; both means and every file",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "lm_eval_metric" }],
   generates: true,
   lm_eval_task: "bbh_cot_fewshot",
   definition: {

@@ -17,7 +17,7 @@ export default defineTask({
   name: "countdown",
   version: "1",
   summary: "Countdown, generated here: reach a number from four others by + - * /, 4-shot",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "countdown", params: { gold: "problem" } }],
   lm_eval_task: null,
   definition: {
     output_type: "generate_until",
@@ -32,8 +32,6 @@ export default defineTask({
       version: 1,
       fields: { target: "integer", numbers: "list", problem: "string", solution: "string" },
       generator: { name: "countdown", count: 1000, seed: 42 },
-      rule: "countdown",
-      gold: "problem",
     },
   },
   data_file: null,

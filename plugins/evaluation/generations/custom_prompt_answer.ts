@@ -5,7 +5,7 @@ export default defineTask({
   name: "custom_prompt_answer",
   version: "1",
   summary: "The user's own prompts: share of answers that greedy decoding gives word for word",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "lm_eval_metric" }],
   lm_eval_task: null,
   definition: {
     output_type: "loglikelihood",

@@ -8,7 +8,7 @@ export default defineTask({
   name: "gsm8k",
   version: "2",
   summary: "GSM8K: word problems, 8 examples with chains of thought",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "final_number" }],
   lm_eval_task: "gsm8k_cot",
   definition: {
     // Its eight examples are those of the chain-of-thought paper, in a fixed order.
@@ -22,8 +22,6 @@ export default defineTask({
     metadata: {
       version: 3,
       fields: { question: "string", answer: "string" },
-      rule: "final_number",
-      gold: "answer",
     },
   },
   data_file: "gsm8k/test.jsonl.gz",

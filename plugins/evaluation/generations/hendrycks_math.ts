@@ -12,7 +12,7 @@ export default defineTask({
   name: "hendrycks_math",
   version: "2",
   summary: "MATH: competition problems of seven fields by the last box, 4-shot",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "last_box", params: { gold: "solution" } }],
   lm_eval_task: "minerva_math",
   definition: {
     dataset_path: "EleutherAI/hendrycks_math",
@@ -25,8 +25,6 @@ export default defineTask({
     metadata: {
       version: 1,
       fields: { problem: "string", solution: "string", type: "string" },
-      rule: "last_box",
-      gold: "solution",
       groups: {
         field: "type",
         means: { mean_of_fields: "" },

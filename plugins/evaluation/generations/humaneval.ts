@@ -10,7 +10,7 @@ export default defineTask({
   name: "humaneval",
   version: "1",
   summary: "HumanEval: functions written from their description, pass@1 and pass@10, 0-shot",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "programs_pass", params: { problem: "humaneval" } }],
   lm_eval_task: "humaneval",
   definition: {
     dataset_path: "openai/openai_humaneval",
@@ -32,7 +32,6 @@ export default defineTask({
         test: "string",
         entry_point: "string",
       },
-      code: "humaneval",
     },
   },
   data_file: "humaneval/test.jsonl.gz",

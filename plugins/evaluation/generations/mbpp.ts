@@ -13,7 +13,7 @@ export default defineTask({
   name: "mbpp",
   version: "1",
   summary: "MBPP: short functions with three tests each, pass@1 and pass@10, 3-shot",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "programs_pass", params: { problem: "mbpp" } }],
   lm_eval_task: "mbpp",
   definition: {
     dataset_path: "google-research-datasets/mbpp",
@@ -35,7 +35,6 @@ export default defineTask({
       fields: { task_id: "integer", text: "string", code: "string", test_list: "list" },
       rows: { field: "task_id", from: 11, to: 510 },
       example_rows: { field: "task_id", from: 2, to: 4 },
-      code: "mbpp",
     },
   },
   data_file: "mbpp/full.jsonl.gz",

@@ -10,7 +10,7 @@ export default defineTask({
   version: "1",
   summary:
     "SQuAD as completion: the generation holds the answer, exact match and F1 beside it, 0-shot",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "contains_span", params: { gold: "value" } }],
   lm_eval_task: "squad_completion",
   definition: {
     dataset_path: "hazyresearch/based-squad",
@@ -23,8 +23,6 @@ export default defineTask({
     metadata: {
       version: 1,
       fields: { text: "string", value: "string" },
-      rule: "contains_span",
-      gold: "value",
     },
   },
   data_file: "squad_completion/validation.jsonl.gz",

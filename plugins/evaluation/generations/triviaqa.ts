@@ -5,7 +5,7 @@ export default defineTask({
   name: "triviaqa",
   version: "1",
   summary: "TriviaQA (no context): one of the answer's names word for word, 5-shot",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "lm_eval_metric" }],
   lm_eval_task: "triviaqa",
   definition: {
     include: "triviaqa/default.yaml",

@@ -8,7 +8,7 @@ export default defineTask({
   name: "truthfulqa_generation",
   version: "1",
   summary: "TruthfulQA, generated: nearer to a true than to a false answer by BLEU, 0-shot",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "lm_eval_metric" }, { scorer: "truthfulqa_judge" }],
   lm_eval_task: "truthfulqa_gen",
   definition: {
     include: "truthfulqa/truthfulqa_gen.yaml",

@@ -5,7 +5,7 @@ export default defineTask({
   name: "demo_text",
   version: "1",
   summary: "Perplexity on original English text, in windows of 256 tokens",
-  evaluator: "perplexity",
+  scorers: [{ scorer: "token_loss" }],
   lm_eval_task: null,
   definition: { metadata: { fields: { text: "string" } } },
   data_file: new URL("../data/demo_text.jsonl", import.meta.url).href,

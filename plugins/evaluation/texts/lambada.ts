@@ -5,7 +5,7 @@ export default defineTask({
   name: "lambada",
   version: "1",
   summary: "LAMBADA (OpenAI's text): predicts the last word of a passage",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "lm_eval_metric" }],
   lm_eval_task: "lambada_openai",
   definition: {
     include: "lambada/lambada_openai.yaml",

@@ -5,7 +5,7 @@ export default defineTask({
   name: "last_words",
   version: "1",
   summary: "Predicts the last word of an original short passage",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "lm_eval_metric" }],
   lm_eval_task: null,
   definition: {
     output_type: "loglikelihood",

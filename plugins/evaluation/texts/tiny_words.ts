@@ -5,7 +5,7 @@ export default defineTask({
   name: "tiny_words",
   version: "1",
   summary: "Completes sentences of the text that the tiny model is trained on",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "lm_eval_metric" }],
   lm_eval_task: null,
   definition: {
     output_type: "loglikelihood",

@@ -9,7 +9,7 @@ export default defineTask({
   name: "wikitext2",
   version: "1",
   summary: "WikiText-2 (raw): perplexity per token, in windows of 512 tokens",
-  evaluator: "perplexity",
+  scorers: [{ scorer: "token_loss" }],
   lm_eval_task: null,
   definition: {
     dataset_path: "Salesforce/wikitext",

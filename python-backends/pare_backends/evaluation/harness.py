@@ -1,32 +1,27 @@
-"""Runs one task of lm-eval on chosen rows and keeps what each sample did."""
+"""Asks one task of lm-eval on chosen rows and keeps what each sample was answered."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import math
+from collections.abc import Container, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.evaluation.answers import split_apart
-from pare_backends.evaluation.generated_code import CodeJudge, code_of, decoding, later_slices
-from pare_backends.evaluation.outcome import BesideScore, SampleResult, TaskOutcome
-from pare_backends.evaluation.strata import mean_by, mean_chance
-from pare_backends.evaluation.tasks.answer_rules import read_best, rule_of
+from pare_backends.evaluation.asked import AskedTask
+from pare_backends.evaluation.outcome import SampleResult, TaskOutcome
+from pare_backends.evaluation.scoring.answer import Answer
+from pare_backends.evaluation.scoring.context import Surroundings
+from pare_backends.evaluation.scoring.programs import has_programs, listed
+from pare_backends.evaluation.scoring.protocol import hashed_definition
+from pare_backends.evaluation.scoring.summing import scored_outcome
 from pare_backends.evaluation.tasks.chance import chances
 from pare_backends.evaluation.tasks.documents import Documents, full_definition
-from pare_backends.evaluation.tasks.groups import (
-    Sampled,
-    groups_of,
-    how_weighed,
-    rows_by_group,
-    slice_scores,
-    split_rows,
-)
+from pare_backends.evaluation.tasks.groups import groups_of, split_rows
 from pare_backends.evaluation.tasks.lm_task import build_task
 from pare_backends.evaluation.tasks.records import content_hash
-from pare_backends.evaluation.tasks.task_document import check_shares
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure
 
 if TYPE_CHECKING:
     from pare_backends.evaluation.packed.language_model import PackedLM
@@ -42,72 +37,58 @@ def run_harness(
     sandboxed: bool = True,
     weigh_strata: bool = False,
 ) -> TaskOutcome:
-    """The task's metric on the rows, by lm-eval's own templates, filters and metrics. A task of
-    groups runs group by group, as each has prompts of its own; rows of one of `apart` share no
-    forward pass with others. `weigh_strata`: some stand for all, each group by its rows."""
+    """The task's own figure on the rows: they are asked, and its first scorer scores the
+    answers. Rows of one of `apart` share no forward pass with others. `weigh_strata`: some stand
+    for all, each group by its rows."""
+    asked = ask_harness(task, documents, rows, model, apart)
+    around = Surroundings(model.report, model.answers, sandboxed)
+    return scored_outcome(asked, around, weigh_strata)
+
+
+def ask_harness(
+    task: WireTask,
+    documents: Documents,
+    rows: Sequence[int],
+    model: PackedLM | ServedLM,
+    apart: Sequence[Container[int]] = (),
+) -> AskedTask:
+    """The rows by lm-eval's own templates and requests. A task of groups is asked group by
+    group, as each has prompts of its own."""
     import lm_eval
 
     groups = groups_of(task.definition or {})
     by_group = split_rows(groups, documents.rows, rows)
     parts = [piece for part in by_group for piece in split_apart(part, apart)]
     asked, reused = model.asked, model.answers.reused
-    found: dict[int, SampleResult] = {}
+    found: dict[int, tuple[SampleResult, Answer]] = {}
     model.label = task.task
     for part in parts:
         model.share = (len(found), len(part), len(rows))
-        results = _run_part(task, documents, part, model, sandboxed)
+        results = _ask_part(task, documents, part, model)
         found.update(zip(part, results, strict=True))
-    samples = [found[row] for row in rows]
-    scores = [sample.score for sample in samples]
-    if task.origin != "plugin":
-        check_shares(task.task, task.metric, scores)
-    names = [] if groups is None else [groups.of(documents.rows[row]) for row in rows]
-    sampled = Sampled(
-        names,
-        scores,
-        [sample.chance for sample in samples],
-        {} if groups is None else rows_by_group(groups, documents.rows),
-        weighed=groups is not None and weigh_strata and len(rows) < len(documents.rows),
-    )
-    if groups is not None:
-        samples = [
-            replace(one, stratum=name, stratum_rows=sampled.rows[name] if sampled.weighed else None)
-            for one, name in zip(samples, names, strict=True)
-        ]
-    sizes = sampled.sizes
-    value, error = mean_by(names, scores, sizes)
-    weighing = how_weighed(groups, sampled) if groups is not None and sampled.weighed else None
+    samples = [found[row][0] for row in rows]
     version = lm_eval.__version__
-    protocol, protocol_parts = _protocol(
+    hashed, protocol_parts = _protocol(
         task,
         version,
         [sample.prompt_hash for sample in samples],
         [documents.hashes[row] for row in rows],
         model.prompting,
-        (weighing, sampled.rows) if weighing else None,
         model.evict_after,
     )
-    return TaskOutcome(
+    return AskedTask(
         task=task,
-        value=value,
-        standard_error=error,
+        documents=documents,
+        rows=rows,
+        answers=[found[row][1] for row in rows],
         samples=samples,
-        protocol=protocol,
+        how=f"lm-eval {version}, {task.metric}, {task.few_shot}-shot",
+        changed=(f", {model.prompting}" if model.prompting else "")
+        + (f", evicted after the {model.evict_after}" if model.evict_after else ""),
+        hashed=hashed,
         protocol_parts=protocol_parts,
-        how=f"lm-eval {version}, {task.metric}, {task.few_shot}-shot"
-        + decoding(task, sandboxed)
-        + (f", {model.prompting}" if model.prompting else "")
-        + (f", evicted after the {model.evict_after}" if model.evict_after else "")
-        + (f", {weighing}" if weighing else ""),
         asked=model.asked - asked,
         reused=model.answers.reused - reused,
-        slices=(*slice_scores(groups, sampled), *later_slices(task, samples)),
-        chance=mean_chance(names, sampled.chances, sizes),
-        rows=len(documents.rows),
-        beside=tuple(
-            BesideScore(metric, *mean_by(names, [one.beside[metric] for one in samples], sizes))
-            for metric in samples[0].beside
-        ),
     )
 
 
@@ -117,15 +98,16 @@ def _protocol(
     prompts: list[str],
     hashes: list[str],
     prompting: str,
-    weighing: tuple[str, Mapping[str, int]] | None,
-    evict_after: str = "",
-) -> tuple[str, dict[str, str]]:
-    """The hash over everything that an equal protocol has equal, and its parts by name.
+    evict_after: str,
+) -> tuple[list[Any], dict[str, str]]:
+    """Everything that an equal protocol has equal, but for scorer and weighing, and its parts by
+    name.
 
     version: of lm-eval; prompts, hashes: of each sample; prompting: how prompts were changed, or
-    nothing; weighing: how groups weigh, and their rows; evict_after: what a cache was cut after
+    nothing; evict_after: what a cache was cut after
     """
-    definition = _plain({**full_definition(task), "dataset_kwargs": None, "dataset_path": None})
+    named = hashed_definition(full_definition(task), task.scorers[0])
+    definition = _plain({**named, "dataset_kwargs": None, "dataset_path": None})
     whole = [task.task_version, version, task.metric, task.few_shot, definition, prompts, hashes]
     parts = {
         "task_version": task.task_version,
@@ -140,14 +122,10 @@ def _protocol(
         whole.append(prompting)
         parts["prompting"] = prompting
     parts["samples"] = f"{len(hashes)} rows {content_hash(hashes)}"
-    if weighing is not None:
-        how, group_rows = weighing
-        whole.append([how, group_rows])
-        parts["weighing"] = f"{how} {content_hash(group_rows)}"
     if evict_after:
         whole.append({"evict_after": evict_after})
         parts["evict_after"] = evict_after
-    return content_hash(whole), parts
+    return whole, parts
 
 
 def _plain(value: Any) -> Any:
@@ -162,22 +140,14 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _run_part(
-    task: WireTask,
-    documents: Documents,
-    rows: Sequence[int],
-    model: PackedLM | ServedLM,
-    sandboxed: bool,
-) -> list[SampleResult]:
-    """The samples of rows that share a prompt, in their order."""
+def _ask_part(
+    task: WireTask, documents: Documents, rows: Sequence[int], model: PackedLM | ServedLM
+) -> list[tuple[SampleResult, Answer]]:
+    """Samples without a score, and answers, of rows that share a prompt, in their order."""
     from lm_eval.evaluator import evaluate
 
-    metric, _, wanted_filter = task.metric.partition(",")
-    judge = None
-    if code_of(task) is not None:
-        judge = CodeJudge(task, len(rows), model.answers, model.report, sandboxed)
-    lm_task = build_task(task, documents, rows, judge)
-    # Standard errors are computed from the samples: lm-eval's bootstrap of some takes minutes.
+    metric = task.metric.partition(",")[0]
+    lm_task = build_task(task, documents, rows, asks_only=True)
     loaded = {"tasks": {task.task: lm_task}, "groups": {}, "group_map": {}}
     results = evaluate(
         lm=model,
@@ -186,31 +156,36 @@ def _run_part(
         log_samples=True,
         apply_chat_template=model.templated,
     )
-    logged = [s for s in results["samples"][task.task] if s["filter"] == wanted_filter]
-    if len(logged) != len(rows) or any(metric not in sample for sample in logged):
-        known = sorted(
-            {f"{m},{s['filter']}" for s in results["samples"][task.task] for m in s["metrics"]}
-        )
-        raise StageFailure(
-            "bad_input",
-            f'Cannot read the metric "{task.metric}" of {task.task}: lm-eval gives '
-            f"{', '.join(known)}",
-        )
-    samples = [
-        replace(
-            sample_result(task, lm_task, sample, row, documents.hashes[row], metric),
-            seconds=model.seconds_of(sample),
-            cut_tokens=model.cut_tokens_of(sample),
-            chance=chance,
+    logged = results["samples"][task.task]
+    return [
+        (
+            replace(
+                sample_of(task, lm_task, sample, row, documents.hashes[row], metric),
+                seconds=model.seconds_of(sample),
+                cut_tokens=model.cut_tokens_of(sample),
+                chance=chance,
+            ),
+            answer_of(lm_task, sample),
         )
         for row, sample, chance in zip(
             rows, logged, chances(task, lm_task, logged, metric), strict=True
         )
     ]
-    return samples if judge is None else judge.describe(samples)
 
 
-def sample_result(
+def answer_of(lm_task: Any, sample: dict[str, Any]) -> Answer:
+    """What the model said to a logged sample of lm-eval."""
+    said = sample["resps"]
+    if lm_task.OUTPUT_TYPE == "generate_until":
+        return Answer(texts=tuple(str(text) for text in said[0]))
+    pairs = [responses[0] for responses in said]
+    return Answer(
+        likelihoods=tuple(float(value) for value, _ in pairs),
+        greedy=tuple(bool(greedy) for _, greedy in pairs),
+    )
+
+
+def sample_of(
     task: WireTask,
     lm_task: Any,
     sample: dict[str, Any],
@@ -218,74 +193,47 @@ def sample_result(
     digest: str,
     metric: str,
 ) -> SampleResult:
-    """One logged sample of lm-eval as a row of ours; what it cost is the model's to say."""
-    definition = task.definition or {}
-    rule = rule_of(definition)
-    read = _answer(lm_task, sample, metric)
-    if rule is not None:
-        reading = read_best(rule, _text(sample), sample["doc"][definition["metadata"]["gold"]])
-        gold = reading.gold if reading.gold is not None else str(sample["target"])
-        read = replace(read, parsed=reading.answer, gold=gold, beside=reading.beside)
-    return SampleResult(
-        task=task.task,
-        sample_id=str(row),
-        sample_hash=digest,
-        prompt_hash=str(sample["prompt_hash"])[:16],
-        score=float(sample[metric]),
-        answer=read.answer,
-        gold=read.gold,
-        log_likelihood=read.log_likelihood,
-        seconds=None,
-        parsed_answer=read.parsed,
-        chosen=read.chosen,
-        choice_log_likelihoods=read.choices,
-        beside=read.beside,
-    )
-
-
-@dataclass(frozen=True)
-class _Read:
-    """What the model wrote or chose, what was right, and the log-likelihoods behind it (nats)."""
-
-    answer: str | None
-    parsed: str | None
-    gold: str | None
-    log_likelihood: float | None = None
-    chosen: int | None = None
-    choices: tuple[float, ...] | None = None
-    beside: Mapping[str, float] = field(default_factory=dict)
-
-
-def _answer(lm_task: Any, sample: dict[str, Any], metric: str) -> _Read:
-    target, responses = sample["target"], sample["filtered_resps"]
+    """One logged sample of lm-eval as a row of ours without a score; what it cost is the model's to
+    say."""
+    common: dict[str, Any] = {
+        "task": task.task,
+        "sample_id": str(row),
+        "sample_hash": digest,
+        "prompt_hash": str(sample["prompt_hash"])[:16],
+        "score": math.nan,
+        "seconds": None,
+    }
+    target, said = sample["target"], answer_of(lm_task, sample)
     kind = lm_task.OUTPUT_TYPE
     if kind == "multiple_choice":
-        choices = lm_task.doc_to_choice(sample["doc"])
-        values = tuple(float(value) for value, _ in responses)
+        choices, values = lm_task.doc_to_choice(sample["doc"]), said.likelihoods
         lengths = [len(text) if metric == "acc_norm" else 1 for text in choices]
         best = max(range(len(choices)), key=lambda i: values[i] / lengths[i])
         if lm_task.multiple_input:
             # The choices are what stands before one and the same target; the text is the right one.
             target = lm_task.doc_to_text(sample["doc"])
         right = target if isinstance(target, int) else choices.index(str(target))
-        text = choices[best]
-        return _Read(text, text, choices[right], values[right], best, values)
+        return SampleResult(
+            **common,
+            answer=choices[best],
+            parsed_answer=choices[best],
+            gold=choices[right],
+            log_likelihood=values[right],
+            chosen=best,
+            choice_log_likelihoods=values,
+            greedy=said.greedy,
+        )
     if kind == "loglikelihood":
-        likelihood, greedy = responses[0]
         gold = str(target).strip()
-        text = gold if greedy else None
-        return _Read(text, text, gold, float(likelihood))
+        text = gold if said.greedy and said.greedy[0] else None
+        return SampleResult(
+            **common,
+            answer=text,
+            parsed_answer=text,
+            gold=gold,
+            log_likelihood=said.likelihoods[0],
+            greedy=said.greedy,
+        )
     gold = json.dumps(target, ensure_ascii=False) if isinstance(target, list) else str(target)
-    return _Read(_written(sample), _text(sample), gold)
-
-
-def _written(sample: dict[str, Any]) -> str:
-    """The generation as the model wrote it."""
-    response = sample["resps"][0]
-    return str(response if isinstance(response, str) else response[0])
-
-
-def _text(sample: dict[str, Any]) -> str:
-    """The generation as the filters left it."""
-    response = sample["filtered_resps"][0]
-    return response if isinstance(response, str) else str(response[0])
+    text = listed(said.texts) if has_programs(task) else said.text
+    return SampleResult(**common, answer=text, gold=gold, log_likelihood=None)

@@ -1,4 +1,4 @@
-"""What an evaluator gives back for one task, and its rows as the wire has them."""
+"""What an evaluation gives back for one task, and its rows as the wire has them."""
 
 from __future__ import annotations
 
@@ -43,16 +43,10 @@ class SampleResult:
     """Tokens lost from the left of an input longer than the model reads; None: not known."""
     kl: float | None = None
     """Nats per token, of the original's distributions to this model's; None: not compared."""
-    judge: str | None = None
-    """The model that judged the answer; None: none did."""
-    judge_prompt_hash: str | None = None
-    """Of the prompts that the judge was asked by."""
-    truthful: bool | None = None
-    """The judge's verdict; None: neither yes nor no."""
-    truthful_reply: str | None = None
-    """Its own words."""
-    informative: bool | None = None
-    informative_reply: str | None = None
+    greedy: tuple[bool, ...] | None = None
+    """Whether the model would have written each given text by itself; None: not asked."""
+    tokens: int | None = None
+    """Tokens of a window that were predicted."""
     beside: Mapping[str, float] = field(default_factory=dict)
     """Scores by other metrics of the task; not stored by sample."""
 

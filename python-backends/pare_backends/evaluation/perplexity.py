@@ -1,11 +1,9 @@
-"""Perplexity over windows of a text.
+"""How unlikely a text is to a model, window by window.
 
 The rows' texts are joined by blank lines and tokenized once, without special tokens. The tokens
 are cut into windows that do not overlap; a remainder shorter than a window is left out, unless it
 is all there is. Every window is read on its own: its first token is context, each later one is
-predicted from those before it. The value is exp of the mean negative log-likelihood (nats a
-token) over the windows' means; its standard error is that of the mean, times the value (delta
-method).
+predicted from those before it.
 
 Where a cache is cut after the context, the first half of each window is context, and the other half
 is scored: of every model, so that all are scored on the same tokens.
@@ -16,15 +14,20 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Container, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.cache.policy import chooses_by_content
 from pare_backends.checkpoint.empty_model import context_length
 from pare_backends.evaluation.answers import Answers, split_apart
+from pare_backends.evaluation.asked import AskedTask
 from pare_backends.evaluation.original.distance import WindowDistance, window_distance
 from pare_backends.evaluation.original.distributions import FORMAT, Original, keep
 from pare_backends.evaluation.original.figures import distance_figures
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome, mean_and_error
+from pare_backends.evaluation.scoring.answer import Answer
+from pare_backends.evaluation.scoring.context import Surroundings
+from pare_backends.evaluation.scoring.summing import scored_outcome
 from pare_backends.evaluation.task_needs import require_window
 from pare_backends.evaluation.tasks.documents import Documents, full_definition
 from pare_backends.evaluation.tasks.records import content_hash
@@ -62,36 +65,57 @@ def cut(tokens: Sequence[int], size: int, name: str) -> list[list[int]]:
     return [list(tokens[i : i + size]) for i in range(0, len(tokens) - size + 1, size)]
 
 
+@dataclass(frozen=True)
+class TextReader:
+    """What reads windows of a text."""
+
+    model: Any
+    tokenizer: Any
+    batch_size: int
+    report: Report
+    answers: Answers = field(default_factory=Answers)
+    original: Original | None = None
+    """How far the model is from it is told beside; None: it is not."""
+    loaded: Any = None
+    """The original in memory; None: it is loaded where something that it says is not kept."""
+    evict_after: str = ""
+    """`context`: the first half of a window is read, and cut, before the other is scored."""
+
+
 def run_perplexity(
     task: WireTask,
     documents: Documents,
     rows: Sequence[int],
-    model: Any,
-    tokenizer: Any,
-    batch_size: int,
-    report: Report,
-    answers: Answers | None = None,
+    reader: TextReader,
     apart: Sequence[Container[int]] = (),
-    original: Original | None = None,
-    loaded: Any = None,
-    evict_after: str = "",
 ) -> TaskOutcome:
-    """Perplexity of the model on the windows that `rows` numbers, those of each set of `apart` in
-    batches of their own; and how far it is from the original, where that is given. loaded: the
-    original in memory; None: it is loaded where something that it says is not kept; evict_after:
-    "context" where the first half of a window is read, and cut, before the other is scored."""
-    answers = answers or Answers()
+    """As `ask_windows`, and the task's own figure of it."""
+    asked = ask_windows(task, documents, rows, reader, apart)
+    return scored_outcome(asked, Surroundings(reader.report, reader.answers))
+
+
+def ask_windows(
+    task: WireTask,
+    documents: Documents,
+    rows: Sequence[int],
+    reader: TextReader,
+    apart: Sequence[Container[int]] = (),
+) -> AskedTask:
+    """What the model says of the windows that `rows` numbers, those of each set of `apart` in
+    batches of their own."""
+    model, original, answers = reader.model, reader.original, reader.answers
+    evict_after = reader.evict_after
     before = answers.reused
-    every = windows(task, documents, tokenizer)
+    every = windows(task, documents, reader.tokenizer)
     chosen = [every[row] for row in rows]
     if not hasattr(model, "window_losses"):  # a server says itself what it cannot read
         require_window(task.task, len(chosen[0]), context_length(model.config))
     if original is not None:
-        keep(original, original.missing(chosen), loaded, report)
+        keep(original, original.missing(chosen), reader.loaded, reader.report)
     against = [] if original is None else [original.identity, FORMAT]
     context = max(1, len(chosen[0]) // 2) if evict_after else 1
     cut_after = [f"{evict_after} of {context} tokens"] if evict_after else []
-    per_batch = max(1, batch_size * TOKENS_PER_BATCH // len(chosen[0]))
+    per_batch = max(1, reader.batch_size * TOKENS_PER_BATCH // len(chosen[0]))
     found: dict[int, tuple[float, WindowDistance | None, float]] = {}
     for part in split_apart(rows, apart):
         for start in range(0, len(part), per_batch):
@@ -106,24 +130,30 @@ def run_perplexity(
                 loss, *far = one if isinstance(one, list) else [one]
                 distance = WindowDistance.of(far[0]) if far else None
                 found[number] = (loss, distance, taken / len(batch))
-            report.progress(task.task, len(found), len(chosen), "windows")
-    scores = [found[row][0] for row in rows]
-    mean, error = mean_and_error(scores)
-    value = math.exp(mean)
+            reader.report.progress(task.task, len(found), len(chosen), "windows")
     hashes = [content_hash(window) for window in chosen]
     samples = [
         _sample(task.task, row, window, context, digest, *found[row])
         for row, window, digest in zip(rows, chosen, hashes, strict=True)
     ]
     far = [one for one in (found[row][1] for row in rows) if one is not None]
-    return TaskOutcome(
+    return AskedTask(
         task=task,
-        value=value,
-        standard_error=None if error is None else value * error,
+        documents=documents,
+        rows=rows,
+        answers=[
+            Answer(
+                likelihoods=(sample.log_likelihood or 0.0,),
+                tokens=sample.tokens,
+                loss=found[row][0],
+            )
+            for row, sample in zip(rows, samples, strict=True)
+        ],
         samples=samples,
-        protocol=content_hash(
-            ["perplexity", task.task_version, task.window_tokens, hashes, *cut_after]
-        ),
+        how=f"own loop, windows of {len(chosen[0])} tokens, no overlap, "
+        + (f"the first {context} are context" if cut_after else "first token is context"),
+        changed="",
+        hashed=["perplexity", task.task_version, task.window_tokens, hashes, *cut_after],
         protocol_parts={
             "task_version": task.task_version,
             "evaluator": "perplexity",
@@ -131,8 +161,6 @@ def run_perplexity(
             "samples": f"{len(hashes)} windows {content_hash(hashes)}",
             **({"evict_after": cut_after[0]} if cut_after else {}),
         },
-        how=f"own loop, windows of {len(chosen[0])} tokens, no overlap, "
-        + (f"the first {context} are context" if cut_after else "first token is context"),
         asked=len(chosen),
         reused=answers.reused - before,
         figures=distance_figures(far, mean_and_error([one.mean for one in far])[1]) if far else (),
@@ -155,12 +183,13 @@ def _sample(
         sample_id=str(row),
         sample_hash=content_hash([row, digest]),
         prompt_hash=digest,
-        score=loss,
+        score=math.nan,
         answer=None,
         gold=None,
         log_likelihood=-loss * (len(window) - context),
         seconds=seconds,
         cut_tokens=0,
+        tokens=len(window) - context,
         kl=None if distance is None else distance.mean,
     )
 

@@ -7,17 +7,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pare_backends.evaluation.generated_code import code_of, cut_programs
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome
+from pare_backends.evaluation.scoring.programs import cut_programs, has_programs
 
 NUMBERS = ("score", "chance", "log_likelihood", "seconds", "kl")
 TEXTS = (
     *("task", "sample_id", "sample_hash", "prompt_hash", "stratum"),
     *("answer", "parsed_answer", "gold"),
 )
-COUNTS = ("answer_length", "chosen", "cut_tokens", "stratum_rows")
-JUDGED = ("judge", "judge_prompt_hash", "truthful_reply", "informative_reply")
-VERDICTS = ("truthful", "informative")
+COUNTS = ("answer_length", "chosen", "cut_tokens", "tokens", "stratum_rows")
 
 
 def write_samples(path: Path, outcomes: Iterable[TaskOutcome], answer_chars: int) -> None:
@@ -27,14 +25,14 @@ def write_samples(path: Path, outcomes: Iterable[TaskOutcome], answer_chars: int
     from pyarrow import parquet
 
     schema = pyarrow.schema(
-        [(name, pyarrow.string()) for name in (*TEXTS, *JUDGED)]
+        [(name, pyarrow.string()) for name in TEXTS]
         + [(name, pyarrow.float64()) for name in NUMBERS]
         + [(name, pyarrow.int32()) for name in COUNTS]
-        + [(name, pyarrow.bool_()) for name in VERDICTS]
         + [("choice_log_likelihoods", pyarrow.list_(pyarrow.float64()))]
+        + [("greedy", pyarrow.list_(pyarrow.bool_()))]
     )
     rows = [
-        _row(sample, answer_chars, code_of(outcome.task) is not None)
+        _row(sample, answer_chars, has_programs(outcome.task))
         for outcome in outcomes
         for sample in outcome.samples
     ]
@@ -46,13 +44,13 @@ def write_samples(path: Path, outcomes: Iterable[TaskOutcome], answer_chars: int
 
 def _row(sample: SampleResult, answer_chars: int, programs: bool) -> dict[str, Any]:
     """A parsed answer is the whole generation where a task has no rule: it is cut as well. Several
-    programs are a JSON list, and stay one."""
+    programs are a JSON list, and stay one: each of them is an answer."""
     row = asdict(sample)
     del row["beside"]
     row["answer_length"] = None if sample.answer is None else len(sample.answer)
-    if programs and sample.answer is not None:
-        row["answer"] = cut_programs(sample.answer, answer_chars)
     for name in ("answer", "parsed_answer"):
         kept = None if answer_chars == 0 else row[name]
         row[name] = None if kept is None else kept[:answer_chars]
+    if programs and answer_chars > 0 and sample.answer is not None:
+        row["answer"] = cut_programs(sample.answer, answer_chars)
     return row

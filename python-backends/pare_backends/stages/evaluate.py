@@ -4,54 +4,43 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pare_backends.evaluation.answers import Answers
+from pare_backends.evaluation.asked import AskedTask
 from pare_backends.evaluation.chat_template import use_chat_template
-from pare_backends.evaluation.generated_code import runnable
-from pare_backends.evaluation.harness import run_harness
+from pare_backends.evaluation.harness import ask_harness
 from pare_backends.evaluation.likelihood import OriginalAnswers, run_likelihood
-from pare_backends.evaluation.original.distributions import Original, original_model
+from pare_backends.evaluation.original.distributions import Original
 from pare_backends.evaluation.outcome import TaskOutcome, measurements
-from pare_backends.evaluation.perplexity import run_perplexity, windows
+from pare_backends.evaluation.perplexity import TextReader, ask_windows, windows
 from pare_backends.evaluation.samples_file import write_samples
+from pare_backends.evaluation.scoring.beside import Output, score_beside
+from pare_backends.evaluation.scoring.context import Surroundings
+from pare_backends.evaluation.scoring.programs import runnable
+from pare_backends.evaluation.scoring.summing import scored_outcome
 from pare_backends.evaluation.served.endpoint import Endpoint
-from pare_backends.evaluation.served.served_tasks import Refusals, judge_outcomes, open_served
+from pare_backends.evaluation.served.served_tasks import Refusals
 from pare_backends.evaluation.tasks.documents import Documents, load_documents
 from pare_backends.evaluation.tasks.lm_groups import group_measurements
 from pare_backends.evaluation.tasks.records import file_sha256
 from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
 from pare_backends.failures import StageFailure
+from pare_backends.measuring.answering import (
+    EvaluationRuntime,
+    Opened,
+    OriginalModel,
+    is_original,
+    open_answering,
+    packed_model,
+)
 from pare_backends.progress import Report
-from pare_backends.runtimes.registry import add_runtime, open_model
 
 if TYPE_CHECKING:
     from pare_backends.evaluation.packed.language_model import PackedLM
-
-
-@dataclass(frozen=True)
-class EvaluationRuntime:
-    """What scores instead of the dequantized model in transformers."""
-
-    name: str
-    form_dir: str
-    """What `make_form` made for it."""
-    python: str
-    """The interpreter of its environment."""
-    runtime_dir: str | None = None
-    """Of a third party's runtime: the folder of its Python half."""
-
-
-@dataclass(frozen=True)
-class OriginalModel:
-    """The study's uncompressed model, which others are held against on text."""
-
-    artifact_dir: str
-    artifact_id: str
-    cache_dir: str
-    """Of this model alone: what it says is kept there."""
+    from pare_backends.evaluation.served.model import ServedLM
 
 
 @dataclass(frozen=True)
@@ -84,6 +73,15 @@ class EvaluateRequest:
     """A cache is cut after each sample's context, and what follows alone is scored."""
 
 
+@dataclass(frozen=True)
+class Measured:
+    """A task that was asked and scored."""
+
+    outcome: TaskOutcome
+    asked: AskedTask | None
+    """None: no answer of the model's own was scored."""
+
+
 def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
     """Measures every task on its selected rows; writes the samples as a Parquet file."""
     _require_name(request.fidelity)
@@ -93,32 +91,31 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
     request = replace(request, tasks=left)
     documents = {task.task: load_documents(task) for task in request.tasks}
     with report.span("load", library=True):
-        if any(task.evaluator == "lm_eval" for task in request.tasks):
+        if any(task.window_tokens is None for task in request.tasks):
             importlib.import_module("lm_eval.models.huggingface")  # 2 s, lm-eval's own
-        if request.endpoint is None:
-            model, tokenizer, numerics = _load(request, report)
-        else:
-            model, tokenizer, numerics = open_served(request.endpoint, request.answers_path, report)
-    _require_scorable(request, model)
+        opened = open_answering(request, report)
+    _require_scorable(request, opened.model)
     if request.runtime is not None:
-        request = replace(request, batch_size=min(request.batch_size, model.largest_batch))
+        request = replace(request, batch_size=min(request.batch_size, opened.model.largest_batch))
     for task in request.tasks:
-        _require_rows(task, rows[task.task], documents[task.task], tokenizer)
+        _require_rows(task, rows[task.task], documents[task.task], opened.tokenizer)
+    around = Surroundings(
+        report, opened.answers, not request.allow_unsafe_code, _judge(request, report)
+    )
     with report.span("evaluate", library=True):
-        outcomes = _run_tasks(request, rows, documents, model, tokenizer, report, refusals)
+        measured = _measure(request, rows, documents, opened, around, refusals)
+    outcomes = [one.outcome for one in measured]
     refusals.require_some(outcomes)
-    device = "endpoint" if request.endpoint is not None else str(model.device.type)
-    outcomes, judged = judge_outcomes(request, outcomes, documents, device, report, refusals)
+    scored = _score_beside(request, measured, around, opened.device, refusals)
     path = Path(request.samples_path)
     write_samples(path, outcomes, request.answer_chars)
     return {
         "measurements": [
-            {**m, "method": f"{m['method']}; {numerics}", **_in_runtime(request, model, m)}
+            {**m, "method": f"{m['method']}; {opened.numerics}", **_in_runtime(request, opened, m)}
             for outcome in outcomes
-            for m in measurements(outcome, request.fidelity, device)
+            for m in measurements(outcome, request.fidelity, opened.device)
         ]
-        + group_measurements(outcomes, request.fidelity, device)
-        + judged,
+        + group_measurements(outcomes, request.fidelity, opened.device),
         "samples": sum(len(outcome.samples) for outcome in outcomes),
         "requests": sum(outcome.asked for outcome in outcomes),
         "reused_requests": sum(outcome.reused for outcome in outcomes),
@@ -126,6 +123,7 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
         "protocol": {outcome.task.task: outcome.protocol for outcome in outcomes},
         "protocol_parts": {outcome.task.task: outcome.protocol_parts for outcome in outcomes},
         "refused": refusals.rows,
+        "scored": scored,
     }
 
 
@@ -153,8 +151,8 @@ def _weighed(request: EvaluateRequest) -> set[str]:
 
 
 def _require_rows(task: WireTask, rows: list[int], documents: Documents, tokenizer: Any) -> None:
-    perplexity = task.evaluator == "perplexity"
-    total = len(windows(task, documents, tokenizer)) if perplexity else len(documents.rows)
+    is_text = task.window_tokens is not None
+    total = len(windows(task, documents, tokenizer)) if is_text else len(documents.rows)
     if rows[0] < 0 or rows[-1] >= total:
         wrong = rows[0] if rows[0] < 0 else rows[-1]
         raise StageFailure(
@@ -180,66 +178,20 @@ def _require_scorable(request: EvaluateRequest, model: Any) -> None:
         )
 
 
-def _in_runtime(request: EvaluateRequest, model: Any, row: dict[str, Any]) -> dict[str, Any]:
+def _in_runtime(request: EvaluateRequest, opened: Opened, row: dict[str, Any]) -> dict[str, Any]:
     """A runtime's figure has a name of its own: no ranking takes it for the evaluation's."""
     if request.runtime is None:
         return {}
     name = request.runtime.name
-    return {"metric": f"runtime_{row['metric']}", "runtime": name, "numerics": model.numerics}
-
-
-def _load(request: EvaluateRequest, report: Report) -> tuple[Any, Any, str]:
-    """Model in float32 with its tokenizer, and a phrase on its numerics."""
-    from pare_backends.checkpoint import GridTensor, read
-    from pare_backends.checkpoint.load import load_model, load_tokenizer
-    from pare_backends.checkpoint.setting import source_of
-
-    source = source_of(request.artifact_dir, request.weights_dir)
-    artifact_dir = source.weights_dir
-    if request.runtime is not None:
-        runtime = request.runtime
-        if source.setting is not None:
-            raise StageFailure(
-                "bad_input",
-                f"Cannot score {source.setting.label()} in the runtime {runtime.name}:"
-                " it is known in transformers alone",
-            )
-        add_runtime(runtime.name, runtime.runtime_dir)
-        model = open_model(
-            runtime.name, artifact_dir, runtime.form_dir, runtime.python, report.threads
-        )
-        return model, load_tokenizer(artifact_dir), f"scored in {runtime.name}"
-    checkpoint = read(artifact_dir)
-    quantized = checkpoint.in_form(GridTensor).values()
-    rounded = {
-        (t.activation_bits, t.activation_group_size, t.activation_scale is not None)
-        for t in quantized
-        if t.activation_bits is not None
+    return {
+        "metric": f"runtime_{row['metric']}",
+        "runtime": name,
+        "numerics": opened.model.numerics,
     }
-    numerics = "weights dequantized to float32" if quantized else "weights in float32"
-    for bits, group, static in sorted(rounded):
-        share = "a token" if group == -1 else f"{group} features of a token"
-        share = "all inputs of a layer, fixed by calibration" if static else share
-        numerics += f", activations fake-quantized to int{bits} with a scale for {share}"
-    if source.setting is not None:
-        numerics += f", with {source.setting.label()}"
-    model = source.attach(load_model(checkpoint, artifact_dir))
-    return model, load_tokenizer(artifact_dir), numerics
-
-
-def _original(request: EvaluateRequest, tokenizer: Any) -> Original | None:
-    """The uncompressed model; None where text is not held against it: a runtime and a server give
-    no logits of whole windows here."""
-    given = request.original
-    elsewhere = request.runtime is not None or request.endpoint is not None
-    compared = request.likelihood or any(one.evaluator == "perplexity" for one in request.tasks)
-    if given is None or elsewhere or not compared:
-        return None
-    return original_model(given.artifact_dir, given.artifact_id, given.cache_dir, tokenizer)
 
 
 def _answers_of(
-    request: EvaluateRequest, original: Original | None, is_scored: bool, report: Report
+    request: EvaluateRequest, original: Original | None, opened: Opened, report: Report
 ) -> OriginalAnswers:
     """Whose answers are scored: those of the study's uncompressed model."""
     if original is None:
@@ -258,68 +210,83 @@ def _answers_of(
             use_chat_template(model, tokenizer)
         return model
 
-    return OriginalAnswers(original, is_scored, load)
+    return OriginalAnswers(original, is_original(request, original), load)
 
 
-def _run_tasks(
+def _judge(request: EvaluateRequest, report: Report) -> Callable[[], ServedLM] | None:
+    """Opens the judge that was named; None: none was."""
+    if request.judge is None:
+        return None
+    if not any(one.judges for task in request.tasks for one in task.scorers):
+        report.alert("judge_unused", "no task was measured whose answers the judge could read")
+    from pare_backends.evaluation.served.judge import judge_opener
+
+    path = None if request.answers_path is None else Path(request.answers_path)
+    return judge_opener(request.judge, request.endpoint, path, report)
+
+
+def _measure(
     request: EvaluateRequest,
     rows: dict[str, list[int]],
     documents: dict[str, Documents],
-    model: Any,
-    tokenizer: Any,
-    report: Report,
+    opened: Opened,
+    around: Surroundings,
     refusals: Refusals,
-) -> list[TaskOutcome]:
-    served = request.endpoint is not None
-    harness = model if served else None
-    path = None if request.answers_path is None else Path(request.answers_path)
-    answers = (
-        model.answers if served else Answers(path, f"{model.device.type}, {report.threads} threads")
-    )
-    if served and request.chat_template:
-        use_chat_template(model, tokenizer)
-    original = _original(request, tokenizer)
-    is_original = original is not None and Path(request.artifact_dir) == original.directory
+) -> list[Measured]:
+    """Every task asked and scored by its own scorer; one that cannot be is left to the refusals."""
     apart: dict[str, list[set[int]]] = {}
     for selection in request.batched_apart:
         apart.setdefault(selection.task, []).append(set(selection.rows))
-    outcomes: list[TaskOutcome] = []
+    harness, found = packed_model(request, opened, around.report), list[Measured]()
     for task in request.tasks:
-        chosen, read = rows[task.task], documents[task.task]
-        first = apart.get(task.task, [])
+        chosen, read, first = rows[task.task], documents[task.task], apart.get(task.task, [])
+        weighed = task.task in _weighed(request)
         with refusals.of(task):
-            if task.evaluator == "perplexity":
-                size = request.batch_size
-                outcomes.append(
-                    run_perplexity(
-                        task,
-                        read,
-                        chosen,
-                        model,
-                        tokenizer,
-                        size,
-                        report,
-                        answers,
-                        first,
-                        original,
-                        model if is_original else None,
-                        request.evict_after or "",
-                    )
-                )
+            if request.likelihood and task.window_tokens is None:
+                source = _answers_of(request, opened.original, opened, around.report)
+                scored = run_likelihood(task, read, chosen, harness(), source, first, weighed)
+                found.append(Measured(scored, None))
                 continue
-            if harness is None:
-                from pare_backends.evaluation.packed.language_model import PackedLM
+            asked = (
+                ask_harness(task, read, chosen, harness(), first)
+                if task.window_tokens is None
+                else ask_windows(task, read, chosen, _reader(request, opened, around.report), first)
+            )
+            found.append(Measured(scored_outcome(asked, around, weighed), asked))
+    return found
 
-                packed = PackedLM(model, tokenizer, request.batch_size, report, answers)
-                packed.evict_after = request.evict_after or ""
-                if request.chat_template:
-                    use_chat_template(packed, tokenizer)
-                harness = packed  # not before: no later task may run without the template
-            sandboxed = not request.allow_unsafe_code
-            weighed = task.task in _weighed(request)
-            if request.likelihood:
-                source = _answers_of(request, original, is_original, report)
-                outcomes.append(run_likelihood(task, read, chosen, harness, source, first, weighed))
+
+def _reader(request: EvaluateRequest, opened: Opened, report: Report) -> TextReader:
+    return TextReader(
+        opened.model,
+        opened.tokenizer,
+        request.batch_size,
+        report,
+        opened.answers,
+        opened.original,
+        opened.model if is_original(request, opened.original) else None,
+        request.evict_after or "",
+    )
+
+
+def _score_beside(
+    request: EvaluateRequest,
+    measured: Sequence[Measured],
+    around: Surroundings,
+    device: str,
+    refusals: Refusals,
+) -> list[dict[str, Any]]:
+    """What the other scorers of each task make of its answers. What was measured without one stands
+    where it fails; one that asks a judge is left out where none is named."""
+    path, found = Path(request.samples_path), list[dict[str, Any]]()
+    output = Output(path.parent, path.stem, request.fidelity, device)
+    for asked in [one.asked for one in measured if one.asked is not None]:
+        for scorer in asked.task.scorers[1:]:
+            if scorer.judges and around.judge is None:
                 continue
-            outcomes.append(run_harness(task, read, chosen, harness, first, sandboxed, weighed))
-    return outcomes
+            with refusals.of(asked.task, also=("endpoint",)):
+                scored, failure = score_beside(asked, scorer, around, output)
+                found.append(scored)
+                if failure is not None:
+                    raise failure
+    return found

@@ -135,7 +135,7 @@ def file_task(path: Path, trusted: bool) -> dict[str, Any]:
 
 
 def _definition(read: TaskFile, local: bool, examples: Path | None) -> dict[str, Any]:
-    """The task as it goes over the wire: of its metadata what the evaluator reads and no more."""
+    """The task as it goes over the wire: of its metadata what is read of it and no more."""
     told = read.document.get("metadata") or {}
     metadata = {
         "version": told.get("version", 1),
@@ -197,11 +197,23 @@ def _common(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
         "name": name,
         "few_shot": shots,
         "metric": chosen_metric(name, document),
+        "scorers": [_scorer(name, metadata)],
         "chance": _number(name, metadata, "chance", 0, 1),
         "proxy_samples": _number(name, metadata, "proxy_samples", 1, None),
         "full_samples": _number(name, metadata, "full_samples", 1, None),
         "member_of": [],
     }
+
+
+def _scorer(name: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What scores the answers: lm-eval's own metric where the document names nothing else by
+    `scorer` and `scorer_params`, or as before scorers had names by `rule` and `gold`."""
+    params = metadata.get("scorer_params", {})
+    wanted = metadata.get("scorer", metadata.get("rule", "lm_eval_metric"))
+    if not isinstance(wanted, str) or not isinstance(params, Mapping):
+        raise refuse(name, "metadata.scorer must be a name and metadata.scorer_params an object")
+    gold = {"gold": str(metadata["gold"])} if "rule" in metadata and "gold" in metadata else {}
+    return {"scorer": wanted, "params": {**gold, **params}}
 
 
 def _number(

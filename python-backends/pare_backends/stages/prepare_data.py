@@ -108,7 +108,7 @@ def _task_rows(
     task: WireTask, documents: Documents, tokenizer: Any, seed: int, context: int | None
 ) -> dict[str, Any]:
     """The task's rows and their order; raises where the model has no room for the task."""
-    perplexity = task.evaluator == "perplexity"
+    perplexity = task.window_tokens is not None
     if perplexity:
         every = windows(task, documents, tokenizer)
         require_window(task.task, len(every[0]), context)

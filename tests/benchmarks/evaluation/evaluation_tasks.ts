@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Task, UsageError, wireTask } from "../../../core/mod.ts";
+import { type Task, UsageError } from "../../../core/mod.ts";
 import type { AskedTask } from "./run_evaluation.ts";
+import { wiredTask } from "../../fixtures/wired_task.ts";
 
 interface Wanted {
   readonly name: string;
@@ -58,7 +59,7 @@ function asked(wanted: Wanted, tasks: readonly Task[], dataDir: string | null): 
   if (path === null || !existsSync(path)) return [];
   const made = name.endsWith("generated") && task.shipped ? generated(task) : task;
   const few_shot = wanted.few_shot ?? task.few_shot;
-  return [{ name, task: { ...wireTask(made, path), few_shot }, samples, groups, proxy }];
+  return [{ name, task: { ...wiredTask(made, path), few_shot }, samples, groups, proxy }];
 }
 
 /** The benchmark's tasks: those whose data are there. With `quick` the shipped ones, fewer rows. */

@@ -22,17 +22,15 @@ import torch
 from lm_eval.models.huggingface import HFLM
 from plain_lm_eval import PlainTask, Round, score_windows
 
-from pare_backends.stages import evaluate
-
-from pare_backends.stages import import_model
 from pare_backends.checkpoint import load_dequantized
-from pare_backends.evaluation.tasks.documents import Documents, load_documents
-from pare_backends.evaluation.tasks.groups import groups_of, split_rows
 from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.packed.language_model import PackedLM
-from pare_backends.evaluation.perplexity import run_perplexity, windows
+from pare_backends.evaluation.perplexity import TextReader, run_perplexity, windows
+from pare_backends.evaluation.tasks.documents import Documents, load_documents
+from pare_backends.evaluation.tasks.groups import groups_of, split_rows
 from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
 from pare_backends.progress import silent_report
+from pare_backends.stages import evaluate, import_model
 
 SECONDS_OF_PASSES = 30.0
 """Of both sides together on one task, after which no pass is repeated."""
@@ -49,7 +47,7 @@ class Pair:
         self.evaluator = evaluator
         self.model, tokenizer = evaluator.model, evaluator.tokenizer
         self.tokenizer = tokenizer
-        self.perplexity = self.task.evaluator == "perplexity"
+        self.perplexity = self.task.window_tokens is not None
         if self.perplexity:
             every = windows(self.task, self.documents, tokenizer)
             self.rows = drawn(range(len(every)), asked["samples"])
@@ -62,9 +60,8 @@ class Pair:
         report = silent_report(torch.get_num_threads())
         started = time.perf_counter()
         if self.perplexity:
-            outcome = run_perplexity(
-                self.task, self.documents, self.rows, self.model, self.tokenizer, batch_size, report
-            )
+            text = TextReader(self.model, self.tokenizer, batch_size, report)
+            outcome = run_perplexity(self.task, self.documents, self.rows, text)
         else:
             outcome = run_harness(self.task, self.documents, self.rows, self.evaluator)
         found = Round(time.perf_counter() - started, {})

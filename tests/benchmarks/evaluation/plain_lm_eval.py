@@ -13,7 +13,8 @@ import yaml
 from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
 
-from pare_backends.evaluation.tasks.answer_rules import rule_of
+from pare_backends.evaluation.scoring.answer import OWN, Answer
+from pare_backends.evaluation.scoring.scorer import module_of
 from pare_backends.evaluation.tasks.documents import Documents
 from pare_backends.evaluation.tasks.groups import groups_of, split_rows
 from pare_backends.evaluation.tasks.wire_task import WireTask
@@ -65,20 +66,21 @@ class PlainTask:
         )
         found = Round(time.perf_counter() - started, {})
         metric, _, wanted = self.task.metric.partition(",")
-        rule = rule_of(self.task.definition or {})
+        scorer = self.task.scorers[0]
+        module = None if scorer.scorer == "lm_eval_metric" else module_of(scorer)
         for name, rows in self._rows.items():
             for sample in results["samples"][name]:
                 row = rows[sample["doc_id"]]
-                if rule is None and sample["filter"] != wanted:
+                if module is None and sample["filter"] != wanted:
                     continue
                 responses = sample["resps"]
                 if isinstance(responses[0][0], str):
                     found.texts[row] = responses[0][0]
-                if rule is None:
+                if module is None:
                     found.scores[row] = float(sample[metric])
-                else:  # the requirements' own rule, read from lm-eval's own generation
-                    gold = str(sample["doc"][(self.task.definition or {})["metadata"]["gold"]])
-                    found.scores[row] = float(rule(responses[0][0], gold).right)
+                else:  # the task's own scorer, of lm-eval's own generation
+                    said, params = Answer(texts=(responses[0][0],)), module.Params(**scorer.params)
+                    found.scores[row] = module.score(said, sample["doc"], params).values[OWN]
                 if len(responses) == 1 and not isinstance(responses[0][0], str):
                     found.likelihoods[row] = float(responses[0][0][0])
         return found

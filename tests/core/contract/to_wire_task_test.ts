@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { defineTask, WireTask, wireTask } from "../../../core/mod.ts";
+import { z } from "zod";
+import { defineScorer, defineTask, scorerMetric, WireTask, wireTask } from "../../../core/mod.ts";
 
 const task = defineTask({
   name: "last_words",
   version: "3",
   summary: "Predicts a word",
-  evaluator: "lm_eval",
+  scorers: [{ scorer: "nearest", params: { field: "word" } }],
   lm_eval_task: null,
   definition: { output_type: "loglikelihood" },
   data_file: "words/test.jsonl.gz",
@@ -20,8 +21,23 @@ const task = defineTask({
   datasets: ["words"],
 });
 
-Deno.test("wireTask() carries what the evaluator needs and the path it is given", () => {
-  const wire = wireTask(task, "/data/words/test.jsonl.gz");
+const nearest = defineScorer({
+  name: "nearest",
+  version: "2",
+  summary: "Right where the nearest word is right",
+  reads: ["text"],
+  metrics: (_, reported) => [scorerMetric(reported)],
+  params: z.strictObject({
+    field: z.string().describe("of the right word"),
+    letters: z.int().min(0).default(1).describe("that may differ"),
+  }),
+  example: { row: { word: "fox" }, right: { texts: ["fox"] }, wrong: { texts: ["owl"] } },
+  python_dir: "/own",
+});
+const find = () => nearest;
+
+Deno.test("wireTask() carries what asking and scoring need and the path it is given", () => {
+  const wire = wireTask(task, "/data/words/test.jsonl.gz", find);
   assert.deepEqual(WireTask.parse(wire), wire);
   assert.equal(wire.data_path, "/data/words/test.jsonl.gz");
   assert.deepEqual(
@@ -29,8 +45,27 @@ Deno.test("wireTask() carries what the evaluator needs and the path it is given"
     ["last_words", "3", "acc,none", 2],
   );
   assert.deepEqual(wire.definition, { output_type: "loglikelihood" });
+  assert.deepEqual(wire.scorers, [{
+    scorer: "nearest",
+    version: "2",
+    params: { field: "word", letters: 1 },
+    reads: ["text"],
+    metrics: [{ metric: "accuracy", unit: "1", direction: "maximize" }],
+    judges: false,
+    python_path: "/own/nearest.py",
+  }]);
 });
 
 Deno.test("wireTask() without a path leaves the data to lm-eval", () => {
-  assert.equal(wireTask(task, null).data_path, null);
+  assert.equal(wireTask(task, null, find).data_path, null);
+});
+
+Deno.test("wireTask() refuses a knob that the scorer does not take, and one out of its range", () => {
+  const wired = (params: Record<string, unknown>) =>
+    wireTask({ ...task, scorers: [{ scorer: "nearest", params }] }, null, find);
+  assert.throws(
+    () => wired({ feild: "word" }),
+    /Cannot score by nearest with {"feild":"word"}.*its knobs: field, letters/,
+  );
+  assert.throws(() => wired({ field: "word", letters: -1 }), /letters: Too small/);
 });

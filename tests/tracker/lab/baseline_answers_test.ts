@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import tinyWords from "../../../plugins/evaluation/texts/tiny_words.ts";
-import { Endpoint, protocolMismatch, type WireTask, wireTask } from "../../../core/mod.ts";
+import { Endpoint, protocolMismatch, type WireTask } from "../../../core/mod.ts";
 import { createBackendClient } from "../../../python-backends/client.ts";
 import { pinsHash } from "../../../python-backends/environments/environment_pins.ts";
 import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
@@ -14,8 +14,9 @@ import { createStageRunner, type StageRunner } from "../../../tracker/lab/runner
 import { openStore } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { adoptTinyModel, must } from "../../tiny_model.ts";
+import { wiredTask } from "../../fixtures/wired_task.ts";
 
-const TASK = wireTask(tinyWords, fileURLToPath(tinyWords.data_file!));
+const TASK = wiredTask(tinyWords, fileURLToPath(tinyWords.data_file!));
 const ROWS = Array.from({ length: 20 }, (_, i) => i);
 const REUSED = /(\d+) of (\d+) requests answered by an earlier evaluation/;
 

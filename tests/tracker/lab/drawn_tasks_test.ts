@@ -4,13 +4,16 @@ import { StudyRequest, type StudyRequestInput } from "../../../core/mod.ts";
 import humaneval from "../../../plugins/evaluation/generations/humaneval.ts";
 import gsm8k from "../../../plugins/evaluation/generations/gsm8k.ts";
 import { wireTasks } from "../../../tracker/lab/runner/task_data.ts";
+import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { evaluationFiles } from "../../fixtures/evaluation_files.ts";
 
-/** The definition of a task as the evaluator gets it. */
+const { scorer } = await discoverPlugins();
+
+/** The definition of a task as the worker gets it. */
 function definition(task: Task, more: Partial<StudyRequestInput>): Record<string, unknown> {
   const request = StudyRequest.parse({ model_name: "demo", dataset: task.name, ...more });
   const spec = { tasks: [{ task: task.name }] } as unknown as Spec; // nothing else of it is read
-  const [wire] = wireTasks(spec, [task], request);
+  const [wire] = wireTasks(spec, { tasks: [task], scorer }, request);
   assert.ok(wire?.definition);
   return wire.definition;
 }

@@ -7,14 +7,14 @@ import {
   healthFindings,
   type StageRequest,
   type WireTask,
-  wireTask,
 } from "../../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../../python-backends/client.ts";
 import { readSamples } from "../../../tracker/store/rows/sample_file.ts";
 import { world } from "../../core/study_world.ts";
 import { must, trainedTinyModel } from "../../tiny_model.ts";
+import { wiredTask } from "../../fixtures/wired_task.ts";
 
-const WORDS = wireTask(tinyWords, fileURLToPath(tinyWords.data_file!));
+const WORDS = wiredTask(tinyWords, fileURLToPath(tinyWords.data_file!));
 /** The same rows, answered in words of the model's own. */
 const SAID: WireTask = {
   ...WORDS,
@@ -24,7 +24,7 @@ const SAID: WireTask = {
     ...WORDS.definition,
     output_type: "generate_until",
     generation_kwargs: { until: ["."], max_gen_toks: 6, do_sample: false },
-    metadata: { fields: { prompt: "string", answer: "string" }, rule: "contains", gold: "answer" },
+    metadata: { fields: { prompt: "string", answer: "string" } },
   },
 };
 const TASKS = [WORDS, SAID];

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import {
   type Artifact,
   type Evaluation,
@@ -9,12 +9,14 @@ import {
   type Outcome,
   type RowsByTask,
   type SampleSelection,
+  type StageResult,
 } from "../../../core/mod.ts";
 import { TEACHERS } from "../../artifacts/form_garbage.ts";
 import { readSamples } from "../../store/rows/sample_file.ts";
 import { artifactPlace } from "./artifact_place.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
 import { storageFailure } from "../../ground/storage/storage_error.ts";
+import { removeScored, scoredRecord } from "../scoring/scored_record.ts";
 import { methodSource, stageSource } from "./source_closure.ts";
 import { failed, type StageRunner } from "./stage_runner.ts";
 import type { Workshop } from "./workshop.ts";
@@ -85,6 +87,30 @@ function rungsApart({ rungs, spec }: PreparedStudy, height: number): PreparedStu
   return rungs.slice(0, height).filter((rung) => !isLikelihoodRung(spec, rung.fidelity));
 }
 
+/** Records the samples file, and what scorers beside a task's own made of it. */
+async function recordAnswers(
+  { workshop, study, trial_id, fidelity, stage }: EvaluateInput,
+  path: string,
+  { samples, samples_sha256, protocol, protocol_parts, scored }: StageResult<"evaluate">,
+): Promise<void> {
+  const own = { study_id: study.study_id, trial_id, fidelity };
+  const written = { path, sha256: samples_sha256, protocol };
+  await workshop.store.record({
+    type: "samples_written",
+    at: workshop.timestamp(),
+    ...own,
+    ...(stage === undefined ? {} : { stage }),
+    rows: samples,
+    ...written,
+    protocol_parts,
+  });
+  if (stage !== undefined) return;
+  for (const one of scored) {
+    const record = scoredRecord({ ...own, ...written }, one, workshop.timestamp());
+    await workshop.store.record(record);
+  }
+}
+
 /**
  * Quality on a rung: one process, its samples kept beside the journal. Those of a look at a part of
  * it are read and not kept: its answers are, and the whole rung takes them over.
@@ -132,8 +158,11 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
     ...(evict_after === undefined ? {} : { evict_after }),
   }, "default");
   if (!evaluated.ok) return evaluated;
-  const { measurements, protocol, protocol_parts, samples, samples_sha256, refused } =
-    evaluated.value;
+  const { protocol, protocol_parts, samples_sha256, refused, scored } = evaluated.value;
+  const measurements = [
+    ...evaluated.value.measurements,
+    ...scored.flatMap((one) => one.measurements),
+  ];
   try {
     const rows = await readSamples(absolute, samples_sha256);
     const value = {
@@ -143,23 +172,13 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
       protocol_parts,
       ...(refused.length > 0 ? { refused } : {}),
     };
+    // What scorers made of a look, or of a chain that goes on, stands in its figures alone.
+    if (part !== null || stage !== undefined) await removeScored(dirname(absolute), scored);
     if (part !== null) {
       await rm(absolute, { force: true });
       return { ok: true, value, spans: evaluated.spans };
     }
-    await workshop.store.record({
-      type: "samples_written",
-      at: workshop.timestamp(),
-      study_id: study.study_id,
-      trial_id,
-      fidelity,
-      ...(stage === undefined ? {} : { stage }),
-      path: relative,
-      rows: samples,
-      sha256: samples_sha256,
-      protocol,
-      protocol_parts,
-    });
+    await recordAnswers(input, relative, evaluated.value);
     return { ok: true, value, spans: evaluated.spans };
   } catch (error) {
     return failed(storageFailure(error, "evaluate"), evaluated.spans);

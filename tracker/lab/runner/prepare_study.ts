@@ -142,7 +142,7 @@ async function prepareTasks(
   study: StudyToPrepare,
 ): Promise<PreparedStudy> {
   const { request, spec, facts: { model, device } } = study;
-  const tasks = wireTasks(spec, workshop.registry.tasks, request);
+  const tasks = wireTasks(spec, workshop.registry, request);
   const { evaluation } = request;
   const endpoint = evaluation?.endpoint;
   const sources = windowSources(request, model);

@@ -70,6 +70,7 @@ const SET_UP: ReadonlySet<StageName> = new Set([
   "read_scores",
   "mix",
   "push_model",
+  "score",
 ]);
 
 /** Stages that the loop announces itself, with more to say. */
@@ -111,8 +112,9 @@ function stallMsOf(
   request: StageRequest,
 ): number | undefined {
   if (stall_minutes !== undefined) return stall_minutes * 60_000;
-  if (request.stage !== "evaluate") return undefined;
-  const servers = [request.endpoint, request.judge].filter((one) => one !== undefined);
+  if (request.stage !== "evaluate" && request.stage !== "score") return undefined;
+  const endpoint = request.stage === "evaluate" ? request.endpoint : undefined;
+  const servers = [endpoint, request.judge].filter((one) => one !== undefined);
   return Math.max(STALL_MS, ...servers.map(({ timeout_seconds }) => timeout_seconds * 1500));
 }
 

@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
+  type Registry,
   type Spec,
   type StudyRequest,
   type Task,
@@ -39,12 +40,16 @@ export function withoutData(
   });
 }
 
-/** The study's tasks as the Python evaluator takes them. */
-export function wireTasks(spec: Spec, tasks: readonly Task[], request: StudyRequest): WireTask[] {
+/** The study's tasks as the Python half takes them. */
+export function wireTasks(
+  spec: Pick<Spec, "tasks">,
+  { tasks, scorer }: Pick<Registry, "tasks" | "scorer">,
+  request: StudyRequest,
+): WireTask[] {
   return spec.tasks.map((plan) => {
     const task = tasks.find((one) => one.name === plan.task);
     if (task === undefined) throw new UsageError(`Cannot find task ${plan.task} of this study`);
-    const wire = wireTask(task, dataPath(task, request));
+    const wire = wireTask(task, dataPath(task, request), scorer);
     return task.runs_code === true ? drawn(wire, request) : wire;
   });
 }

@@ -14,7 +14,7 @@ interface Column {
 /** Tables that hold nothing but places on this machine. */
 const LOCAL: ReadonlySet<string> = new Set(["logs", "sample_files"]);
 /** What a benchmark or a model said: the benchmark's licence decides. */
-const SAID = /(^|_)(answer|gold|reply|prompt|doc|generated_text)(_[ab])?$/;
+const SAID = /(^|_)(answer|gold|reply|why|prompt|doc|generated_text)(_[ab])?$/;
 
 const COLUMNS = `
   SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal

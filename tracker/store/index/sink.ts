@@ -7,6 +7,7 @@ import { readJournal } from "../journal/reader.ts";
 import type { Entry } from "../journal/record_line.ts";
 import { recordChanges } from "../rows/rows_of_record.ts";
 import { eventRow } from "../rows/said_rows.ts";
+import { scoredFiles } from "../rows/scored_rows.ts";
 import { sampleChanges } from "../rows/sample_file.ts";
 import type { StorePaths } from "../store_paths.ts";
 
@@ -44,6 +45,11 @@ function problem(position: number, trial_id: string | null, text: string): Chang
 
 async function changesOf(record: JournalRecord, position: number, root: string): Promise<Change[]> {
   const changes = recordChanges(record, position);
+  if (record.type === "scored") {
+    const { changes: rows, problems } = await scoredFiles(root, record, position);
+    const told = problems.map((one) => problem(position, record.trial_id, one));
+    return [...changes, ...rows, ...told];
+  }
   if (record.type !== "samples_written" || record.stage !== undefined) return changes;
   const read = await sampleChanges(root, record);
   return "changes" in read

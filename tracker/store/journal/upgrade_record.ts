@@ -1,5 +1,5 @@
 /** Version of the form in which records are written; a reader reads it and every older one. */
-export const RECORD_VERSION = 5;
+export const RECORD_VERSION = 6;
 
 type Raw = Record<string, unknown>;
 

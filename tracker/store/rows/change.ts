@@ -1,7 +1,15 @@
 import type { Measurement } from "../../../core/mod.ts";
 
 /** What a column may hold before it is written. */
-export type Cell = string | number | boolean | null | Date | readonly string[] | readonly number[];
+export type Cell =
+  | string
+  | number
+  | boolean
+  | null
+  | Date
+  | readonly string[]
+  | readonly number[]
+  | readonly boolean[];
 export type Row = Record<string, Cell>;
 
 /**

@@ -13,12 +13,13 @@ import {
 } from "./proposal_rows.ts";
 import { PROTOCOL_TABLES, protocolRows } from "./protocol_rows.ts";
 import { energyRows, layerRows, layerScoreRows, resourceRows } from "./reading_rows.ts";
+import { SCORED_TABLES, scoredRows } from "./scored_rows.ts";
 import { stageDecisionRows, stageRows } from "./stage_rows.ts";
 import { alertRows, eventRow, logRows, noteRows } from "./said_rows.ts";
 import { resumedRows, studyRows } from "./study_rows.ts";
 import { closedTrialRows, openedTrialRows } from "./trial_rows.ts";
 
-/** Everything that a record changes. `samples_written` also brings its file, read by the sink. */
+/** Everything that a record changes. `samples_written` and `scored` also bring their files, read by the sink. */
 export function recordChanges(record: JournalRecord, position: number): Change[] {
   return [...eventRow(record, position), ...ownChanges(record, position)];
 }
@@ -47,11 +48,17 @@ function ownChanges(record: JournalRecord, position: number): Change[] {
       const { study_id, trial_id, fidelity, path, rows, sha256 } = record;
       const where = { study_id, trial_id, fidelity };
       return [
-        { op: "forget", tables: ["sample_files", "samples", ...PROTOCOL_TABLES], where },
+        {
+          op: "forget",
+          tables: ["sample_files", "samples", ...PROTOCOL_TABLES, ...SCORED_TABLES],
+          where,
+        },
         ...adds("sample_files", [{ ...where, path, rows, sha256 }]),
         ...protocolRows(record),
       ];
     }
+    case "scored":
+      return scoredRows(record, position);
     case "measured": {
       const { study_id, trial_id, measurements } = record;
       const rows = measurements.map((m) => measurementRow(m, study_id, trial_id, position));

@@ -1,94 +1,90 @@
-import { createHash } from "node:crypto";
-import { resolve, sep } from "node:path";
-import { parquetReadObjects } from "hyparquet";
-import { SampleResult } from "../../../core/mod.ts";
+import { z } from "zod";
+import { SampleResult, type VerdictRow } from "../../../core/mod.ts";
 import { adds, type Cell, type Change, type Row } from "./change.ts";
+import { type KeptFile, keptInStore, readKept } from "./kept_file.ts";
 
-interface SamplesWritten {
+interface SamplesWritten extends KeptFile {
   study_id: string;
   trial_id: string;
   fidelity: string;
-  path: string;
-  sha256: string;
 }
 
-/** Numbers that JSON cannot carry, as the workers before Parquet wrote them. */
-const SPECIAL: Readonly<Record<string, number>> = { NaN, Infinity, "-Infinity": -Infinity };
+const Said = z.string().nullable().optional();
+const Told = z.boolean().nullable().optional();
 
-function parseLine(line: string): unknown {
-  const row = JSON.parse(line) as Record<string, unknown>; // checked by its reader
-  for (const field of ["score", "log_likelihood"]) {
-    const value = row[field];
-    if (typeof value === "string") row[field] = SPECIAL[value] ?? value;
-  }
-  return row;
-}
+/** A sample as it was kept before verdicts had a table of their own: TruthfulQA's judge in columns. */
+const KeptSample = SampleResult.extend({
+  judge: Said,
+  judge_prompt_hash: Said,
+  truthful: Told,
+  truthful_reply: Said,
+  informative: Told,
+  informative_reply: Said,
+});
+type KeptSample = z.infer<typeof KeptSample>;
 
-function linesOf(bytes: Uint8Array): unknown[] {
-  const lines = new TextDecoder().decode(bytes).split("\n");
-  return lines.filter((line) => line.trim() !== "").map(parseLine);
-}
-
-/** The rows of a file's content: Parquet, or JSON Lines as older versions wrote them. */
-async function parseSamples(path: string, bytes: Uint8Array<ArrayBuffer>): Promise<SampleResult[]> {
-  const slice = (from: number, to?: number): ArrayBuffer => bytes.slice(from, to).buffer;
-  const rows: unknown[] = path.endsWith(".jsonl")
-    ? linesOf(bytes)
-    : await parquetReadObjects({ file: { byteLength: bytes.length, slice } });
-  return rows.map((row, index) => {
-    const parsed = SampleResult.safeParse(row);
-    if (parsed.success) return parsed.data;
-    const issue = parsed.error.issues[0];
-    throw new Error(`row ${index + 1} is no sample: ${issue?.path.join(".")}: ${issue?.message}`);
+/** A sample without the columns of a judge, and its verdicts where one judged. */
+function apart(kept: KeptSample): { sample: SampleResult; verdicts: VerdictRow[] } {
+  const { judge, judge_prompt_hash, truthful, truthful_reply, informative, ...rest } = kept;
+  const { informative_reply, ...sample } = rest;
+  if (judge == null) return { sample, verdicts: [] };
+  const verdict = (question: string, told: boolean | null | undefined, reply: unknown) => ({
+    task: sample.task,
+    sample_id: sample.sample_id,
+    sample_hash: sample.sample_hash,
+    scorer: "truthfulqa_judge",
+    scorer_version: "1",
+    question,
+    judge,
+    prompt_hash: judge_prompt_hash ?? null,
+    rubric_version: null,
+    verdict: told == null ? null : told ? "yes" : "no",
+    score: told == null ? null : Number(told),
+    reply: reply == null ? null : String(reply),
+    prompt_tokens: null,
+    reply_tokens: null,
+    cost: null,
   });
+  const verdicts = [
+    verdict("truth", truthful, truthful_reply),
+    verdict("informativeness", informative, informative_reply),
+  ];
+  return { sample, verdicts };
 }
 
 /** A worker's per-sample results; throws where the file is not the one that the worker hashed. */
 export async function readSamples(path: string, sha256: string): Promise<SampleResult[]> {
-  const bytes = await Deno.readFile(path);
-  const found = createHash("sha256").update(bytes).digest("hex");
-  if (found !== sha256) {
-    throw new Error(
-      `Cannot trust ${path} as it was changed: its sha256 must be ${sha256}, it is ${found}`,
-    );
-  }
-  try {
-    return await parseSamples(path, bytes);
-  } catch (error) {
-    throw new Error(`Cannot read ${path}: ${(error as Error).message.slice(0, 300)}`);
-  }
+  const rows = await readKept(path, sha256, KeptSample, "sample");
+  return rows.map((row) => apart(row).sample);
 }
 
 /** Columns that a file of an earlier version lacks are NULL. */
-function withoutUndefined(row: Record<string, Cell | undefined>): Row {
+export function withoutUndefined(row: Record<string, Cell | undefined>): Row {
   return Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, cell ?? null]));
 }
 
-function isBelow(root: string, path: string): boolean {
-  return path.startsWith(resolve(root) + sep);
-}
-
-/**
- * The rows of a samples file, or why there are none: gone, changed since, or not readable. The reason
- * names the file as its record does: a store that is moved says the same.
- */
+/** The rows of a samples file, or why there are none. */
 export async function sampleChanges(
   root: string,
   record: SamplesWritten,
 ): Promise<{ changes: Change[] } | { problem: string }> {
-  const { study_id, trial_id, fidelity, path, sha256 } = record;
-  const file = resolve(root, path);
-  try {
-    // By its name, and by where the links on the way lead.
-    if (!isBelow(root, file) || !isBelow(await Deno.realPath(root), await Deno.realPath(file))) {
-      return { problem: `Cannot read the samples file ${path} as it lies outside the store` };
-    }
-    const samples = await readSamples(file, sha256);
-    const rows = samples.map((one) => ({ study_id, trial_id, fidelity, ...one }));
-    return { changes: adds("samples", rows.map(withoutUndefined)) };
-  } catch (error) {
-    return error instanceof Deno.errors.NotFound
-      ? { problem: `Cannot read the samples file ${path} as it is gone` }
-      : { problem: (error as Error).message.replaceAll(resolve(root) + sep, "") };
-  }
+  const { study_id, trial_id, fidelity } = record;
+  const own = { study_id, trial_id, fidelity };
+  const read = await keptInStore(
+    root,
+    record,
+    "samples file",
+    (file, sha256) => readKept(file, sha256, KeptSample, "sample"),
+  );
+  if ("problem" in read) return read;
+  const rows = read.value.map(apart);
+  return {
+    changes: [
+      ...adds("samples", rows.map(({ sample }) => withoutUndefined({ ...own, ...sample }))),
+      ...adds(
+        "verdicts",
+        rows.flatMap(({ verdicts }) => verdicts.map((one) => ({ ...own, position: null, ...one }))),
+      ),
+    ],
+  };
 }

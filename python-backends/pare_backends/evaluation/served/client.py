@@ -28,6 +28,8 @@ class ServedClient:
         self.base_url = self.transport.base_url
         self.silences: list[str] = []
         """Why each answer without a text ended, in the server's words; appended by any thread."""
+        self.usage: dict[str, tuple[int, int]] = {}
+        """Tokens read and written for a prompt, where the server counts them; set by any thread."""
         self._name = endpoint.model
 
     @property

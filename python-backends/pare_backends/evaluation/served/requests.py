@@ -120,6 +120,7 @@ def generate(
     answer = client.post("/completions", body)
     choice = _choice(client, answer)
     _require_whole(client, answer, choice, prompt_tokens, max_tokens)
+    _note_usage(client, prompt, answer)
     return _text_of(client, choice.get("text"))
 
 
@@ -138,6 +139,7 @@ def chat(
     answer = client.post("/chat/completions", body)
     choice = _choice(client, answer)
     _require_whole(client, answer, choice, prompt_tokens, max_tokens)
+    _note_usage(client, prompt, answer)
     message = choice.get("message")
     if isinstance(message, dict) and message.get("content", "") is None:
         client.silences.append(str(choice.get("finish_reason")))
@@ -162,6 +164,12 @@ def _count(answer: dict[str, Any], name: str) -> int | None:
     usage = answer.get("usage")
     count = usage.get(name) if isinstance(usage, dict) else None
     return count if isinstance(count, int) else None
+
+
+def _note_usage(client: ServedClient, prompt: Prompt, answer: dict[str, Any]) -> None:
+    read, written = _count(answer, "prompt_tokens"), _count(answer, "completion_tokens")
+    if isinstance(prompt, str) and read is not None and written is not None:
+        client.usage[prompt] = (read, written)
 
 
 def _text_of(client: ServedClient, text: Any) -> str:

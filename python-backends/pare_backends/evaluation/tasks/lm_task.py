@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pare_backends.evaluation.generated_code import CodeJudge
-from pare_backends.evaluation.tasks.answer_rules import read_best, rule_of
 from pare_backends.evaluation.tasks.documents import Documents, full_definition
 from pare_backends.evaluation.tasks.groups import groups_of
 from pare_backends.evaluation.tasks.records import Row
@@ -19,10 +17,10 @@ SEED = 1234
 
 
 def build_task(
-    task: WireTask, documents: Documents, rows: Sequence[int], judge: CodeJudge | None = None
+    task: WireTask, documents: Documents, rows: Sequence[int], asks_only: bool = False
 ) -> Any:
     """lm-eval's task over exactly these rows, of one group where the task has groups: its
-    documents are numbered 0 to n-1 in this order.
+    documents are numbered 0 to n-1 in this order. asks_only: it scores nothing.
 
     The rows are handed over in memory, so nothing is written to a dataset cache and no hub is
     asked.
@@ -61,9 +59,8 @@ def build_task(
         # The default sampler draws anew for every document: a prompt would then depend on the
         # documents before it, and a sample's score on the selection.
         config["fewshot_config"] = {"sampler": "first_n"}
-    _set_rule(config, definition)
-    if judge is not None:
-        judge.configure(config)
+    if asks_only:
+        _ask_only(config)
     if task.origin == "file":
         sandbox_templates()
     try:
@@ -90,20 +87,17 @@ def _examples(task: WireTask, documents: Documents, group: str | None) -> list[R
     return own
 
 
-def _set_rule(config: dict[str, Any], definition: dict[str, Any]) -> None:
-    """Scores by pare's own rule where the definition names one."""
-    rule = rule_of(definition)
-    if rule is None:
-        return
-    target = definition["metadata"]["gold"]
+def _ask_only(config: dict[str, Any]) -> None:
+    """Leaves nothing of the document that filters or scores an answer."""
 
-    def process_results(doc: Row, results: Sequence[str]) -> dict[str, float]:
-        return {"exact_match": float(read_best(rule, results[0], doc[target]).right)}
+    def process_results(doc: Row, results: Sequence[Any]) -> dict[str, float]:
+        return {}
 
-    config["process_results"] = process_results
+    if config.get("process_results") is not None:
+        config["process_results"] = process_results
     config["filter_list"] = None
     config["metric_list"] = [
-        {"metric": "exact_match", "aggregation": "mean", "higher_is_better": True}
+        {"metric": "bypass", "aggregation": "bypass", "higher_is_better": True}
     ]
 
 

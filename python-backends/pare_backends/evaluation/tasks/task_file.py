@@ -65,8 +65,8 @@ KEYS: dict[str, tuple[type, ...]] = {
 METRICS = ("acc", "acc_norm", "acc_bytes", "exact_match", "f1")
 """What lm-eval knows itself: any other name would make it fetch a metric's code."""
 
-OWN_METADATA = ("rule", "gold", "fields")
-"""Metadata of a stranger that the evaluator reads."""
+OWN_METADATA = ("fields",)
+"""Metadata of a stranger that goes with the document."""
 
 TEMPLATES = ("doc_to_text", "doc_to_target", "doc_to_choice", "description", "gen_prefix")
 

@@ -16,13 +16,39 @@ class GroupMember:
 
 
 @dataclass(frozen=True)
+class WireMetric:
+    """A metric that a scorer gives."""
+
+    metric: str
+    unit: str
+    direction: Literal["maximize", "minimize"]
+
+
+@dataclass(frozen=True)
+class WireScorer:
+    """A scorer of a task, with every knob set."""
+
+    scorer: str
+    version: str
+    params: dict[str, Any]
+    reads: list[str]
+    metrics: list[WireMetric]
+    """The first is its own."""
+    judges: bool
+    """It asks a model behind a server."""
+    python_path: str | None
+    """A third party's Python half: its .py file."""
+
+
+@dataclass(frozen=True)
 class WireTask:
-    """One benchmark: everything that the evaluator needs to know of it."""
+    """One benchmark: everything that is needed to ask it and to score the answers."""
 
     task: str
     task_version: str
     origin: Literal["plugin", "lm_eval", "file"]
-    evaluator: Literal["lm_eval", "perplexity"]
+    scorers: list[WireScorer]
+    """The first gives the task's own figure."""
     lm_eval_task: str | None
     definition: dict[str, Any] | None
     data_file: str | None
@@ -33,6 +59,7 @@ class WireTask:
     unit: str
     direction: Literal["maximize", "minimize"]
     window_tokens: int | None
+    """Its rows are a text that is read in windows of so many tokens; None: its rows are asked."""
     chance: float | None = None
     """Score of guessing, where its definition says."""
     member_of: list[GroupMember] = field(default_factory=list)
@@ -40,7 +67,7 @@ class WireTask:
 
 @dataclass(frozen=True)
 class SampleSelection:
-    """Row numbers of a task's data; of a perplexity task: numbers of its windows."""
+    """Row numbers of a task's data; of a text: numbers of its windows."""
 
     task: str
     rows: list[int]

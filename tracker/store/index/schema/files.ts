@@ -4,10 +4,10 @@
  * Version of the schema that this pare writes: one more whenever a file below changes, so that indexes
  * of before are made anew from their journals and earlier versions of pare refuse those of after.
  */
-export const SCHEMA_VERSION = 65;
+export const SCHEMA_VERSION = 66;
 
 /** Over the files below, as `schemaHash` has it: a test holds both to the files. */
-export const SCHEMA_HASH = "b222e19ac69c03ab";
+export const SCHEMA_HASH = "7f78b15e8c824edc";
 
 /** Tables by what they are about: `schema/tables/NAME.sql`. */
 export const TABLES = [
@@ -18,6 +18,7 @@ export const TABLES = [
   "artifacts",
   "measurements",
   "samples",
+  "scores",
   "comparisons",
   "episodes",
   "logs",
@@ -63,6 +64,7 @@ export const VIEWS = [
   "protocol_differences",
   "flips",
   "sample_pairs",
+  "score_changes",
   "imported_summary",
   "imported_leaderboard",
   "all_measurements",

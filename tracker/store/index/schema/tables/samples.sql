@@ -12,12 +12,8 @@ CREATE TABLE samples (
   chosen BIGINT,                   -- number of the choice taken, from 0
   choice_log_likelihoods DOUBLE[], -- nats, of every choice in order
   cut_tokens BIGINT,               -- lost from the left of too long an input
-  judge VARCHAR,                   -- model that judged; NULL: none did
-  judge_prompt_hash VARCHAR,       -- of the prompts that it was asked by
-  truthful BOOLEAN,                -- NULL: neither yes nor no
-  truthful_reply VARCHAR,          -- the judge's own words
-  informative BOOLEAN,
-  informative_reply VARCHAR,
+  greedy BOOLEAN[],                -- whether it would have written each given text by itself
+  tokens BIGINT,                   -- of a window of text, those that were predicted
   chance DOUBLE,
   stratum VARCHAR,
   stratum_rows BIGINT
@@ -35,14 +31,9 @@ COMMENT ON COLUMN samples.kl IS
 COMMENT ON COLUMN samples.choice_log_likelihoods IS 'nats, of every choice in order';
 COMMENT ON COLUMN samples.cut_tokens IS
   'tokens lost from the left of an input longer than the model reads; 0: none';
-COMMENT ON COLUMN samples.judge IS 'model that judged the answer; NULL: none did';
-COMMENT ON COLUMN samples.judge_prompt_hash IS 'over the prompts that the judge was asked by';
-COMMENT ON COLUMN samples.truthful IS
-  'whether the judge called the answer true; NULL: neither yes nor no, or not judged';
-COMMENT ON COLUMN samples.truthful_reply IS 'the judge''s own words on the truth';
-COMMENT ON COLUMN samples.informative IS
-  'whether the judge called the answer informative; NULL: neither yes nor no, or not judged';
-COMMENT ON COLUMN samples.informative_reply IS 'the judge''s own words on the informativeness';
+COMMENT ON COLUMN samples.greedy IS
+  'whether the model would have written each given text by itself; NULL: not kept';
+COMMENT ON COLUMN samples.tokens IS 'of a window of text, those that were predicted';
 COMMENT ON COLUMN samples.chance IS 'score of guessing; NULL: not known';
 COMMENT ON COLUMN samples.stratum IS
   'part of the benchmark that it belongs to, such as an MMLU subject; NULL: it has none';

@@ -3,10 +3,35 @@ r"""MATH's answer: what stands in the last \boxed{} or \fbox{} (Hendrycks et al.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+
+from pare_backends.evaluation.scoring.answer import Answer, Score
+from pare_backends.evaluation.scoring.readings import Reading, best_reading
+from pare_backends.evaluation.tasks.records import Row
+from pare_backends.failures import StageFailure
 
 BOXES = ("\\boxed", "\\fbox")
 STATED = re.compile(r"Final Answer: The final answer is(.*?)\. I hope it is correct", re.DOTALL)
 """How the four worked examples of Lewkowycz et al. (2022) end."""
+
+
+@dataclass(frozen=True)
+class Params:
+    gold: str
+    """Field of the row that holds the solution."""
+
+
+def score(answer: Answer, row: Row, params: Params) -> Score:
+    """Right where the last box is that of the solution by MATH's own normalisation."""
+    return best_reading(read_boxed, answer, row[params.gold])
+
+
+def read_boxed(text: str, solution: str) -> Reading:
+    """Right where the last box, else the stated answer, equals the solution's box."""
+    wanted, answer = last_box(solution), final_answer(text)
+    if wanted is None:
+        raise StageFailure("bad_input", f"Cannot score against {solution[-80:]!r}: it has no box")
+    return Reading(answer, answer is not None and same_answer(answer, wanted), wanted)
 
 
 def last_box(text: str) -> str | None:

@@ -1,0 +1,109 @@
+import { z } from "zod";
+import { WireTask } from "../data/wire_task.ts";
+import { Endpoint } from "../endpoint.ts";
+import { Fidelity } from "../fidelity.ts";
+import { Measurement } from "../measurement.ts";
+import { WireScorer } from "./wire_scorer.ts";
+
+/** A file that a worker wrote beside a samples file. */
+const Beside = z.strictObject({
+  name: z.string().describe("of the file, in the folder of the samples file"),
+  rows: z.int(),
+  sha256: z.string(),
+});
+
+/** What a scorer made of a task's answers. */
+export const ScoredTask = z.strictObject({
+  task: z.string(),
+  scorer: z.string(),
+  scorer_version: z.string(),
+  params: z.record(z.string(), z.unknown()),
+  measurements: z.array(Measurement),
+  scores: Beside.describe("Parquet of ScoreRow"),
+  verdicts: Beside.nullable().describe("Parquet of VerdictRow; null: no judge was asked"),
+});
+export type ScoredTask = z.infer<typeof ScoredTask>;
+
+/** A file of the store that a record holds the hash of. */
+const Kept = z.strictObject({
+  path: z.string().describe("relative to the store"),
+  rows: z.int(),
+  sha256: z.string(),
+});
+
+/** Record: a scorer beside a task's own has scored kept answers. A later one stands beside it. */
+export const AnswersScored = ScoredTask.extend({
+  type: z.literal("scored"),
+  at: z.string(),
+  study_id: z.string(),
+  trial_id: z.string(),
+  fidelity: Fidelity,
+  samples_sha256: z.string().describe("of the samples file whose answers were scored"),
+  protocol: z.string().nullable().describe(
+    "hash over that of the answers and the scorer; equal ones may be compared; null: the answers have none",
+  ),
+  scores: Kept,
+  verdicts: Kept.nullable(),
+});
+export type AnswersScored = z.infer<typeof AnswersScored>;
+
+/** Stage `score`: answers that are kept are scored again; no model is loaded. */
+export const ScoreRequest = z.strictObject({
+  stage: z.literal("score"),
+  task: WireTask,
+  scorers: z.array(WireScorer).min(1).describe(
+    "those that are asked for, the task's own or any other",
+  ),
+  files: z.array(z.strictObject({
+    samples_path: z.string().describe("of a finished evaluation"),
+    fidelity: Fidelity,
+    output_name: z.string().describe("how files beside the samples file are to begin"),
+  })).min(1),
+  answers_path: z.string().nullable().describe(
+    "what judges and sandboxes said, kept; null: nowhere",
+  ),
+  allow_unsafe_code: z.boolean().describe("programs that the model wrote run without a sandbox"),
+  judge: Endpoint.optional().describe("of scorers that ask one"),
+});
+
+/** What was scored, for each of the request's files in order. */
+export const ScoreResult = z.strictObject({
+  files: z.array(z.array(ScoredTask).describe("by scorer, in the order of the task's")),
+});
+
+/** A number as it was given: NaN and the infinities are scores too. */
+const Given = z.number().or(z.nan()).or(z.literal([Infinity, -Infinity]));
+
+/** What a scorer gave one sample by one metric. */
+export const ScoreRow = z.strictObject({
+  task: z.string(),
+  sample_id: z.string(),
+  sample_hash: z.string(),
+  scorer: z.string(),
+  scorer_version: z.string(),
+  metric: z.string(),
+  score: Given.nullable().describe("null: it could not be told, `why` says"),
+  parsed_answer: z.string().nullable().describe("what the scorer read from the answer"),
+  why: z.string().nullable().describe("there is no score; null: there is one"),
+});
+export type ScoreRow = z.infer<typeof ScoreRow>;
+
+/** What a judge said to one question about one answer. */
+export const VerdictRow = z.strictObject({
+  task: z.string(),
+  sample_id: z.string(),
+  sample_hash: z.string(),
+  scorer: z.string(),
+  scorer_version: z.string(),
+  question: z.string().describe("what was asked of the answer, such as truth"),
+  judge: z.string().describe("the model, as its server names it"),
+  prompt_hash: z.string().nullable().describe("of the prompts that it was asked by"),
+  rubric_version: z.string().nullable().describe("null: it goes by no rubric"),
+  verdict: z.string().nullable().describe("what was read from its words; null: nothing"),
+  score: Given.nullable(),
+  reply: z.string().nullable().describe("its own words"),
+  prompt_tokens: z.int().nullable().describe("null: its server does not say"),
+  reply_tokens: z.int().nullable(),
+  cost: z.number().nullable().describe("US dollars; null: nobody counts"),
+});
+export type VerdictRow = z.infer<typeof VerdictRow>;

@@ -1,0 +1,173 @@
+"""What answers an evaluation: a model in memory, one in a runtime, or one behind a server."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pare_backends.evaluation.answers import Answers
+from pare_backends.evaluation.chat_template import use_chat_template
+from pare_backends.evaluation.original.distributions import Original, original_model
+from pare_backends.evaluation.served.endpoint import Endpoint
+from pare_backends.evaluation.served.served_tasks import open_served
+from pare_backends.evaluation.tasks.wire_task import WireTask
+from pare_backends.failures import StageFailure
+from pare_backends.progress import Report
+from pare_backends.runtimes.registry import add_runtime, open_model
+
+
+@dataclass(frozen=True)
+class EvaluationRuntime:
+    """What scores instead of the dequantized model in transformers."""
+
+    name: str
+    form_dir: str
+    """What `make_form` made for it."""
+    python: str
+    """The interpreter of its environment."""
+    runtime_dir: str | None = None
+    """Of a third party's runtime: the folder of its Python half."""
+
+
+@dataclass(frozen=True)
+class OriginalModel:
+    """The study's uncompressed model, which others are held against on text."""
+
+    artifact_dir: str
+    artifact_id: str
+    cache_dir: str
+    """Of this model alone: what it says is kept there."""
+
+
+class Answering(Protocol):
+    """What of an evaluation's request says who answers."""
+
+    @property
+    def artifact_dir(self) -> str: ...
+    @property
+    def weights_dir(self) -> str | None: ...
+    @property
+    def tasks(self) -> list[WireTask]: ...
+    @property
+    def batch_size(self) -> int: ...
+    @property
+    def answers_path(self) -> str | None: ...
+    @property
+    def runtime(self) -> EvaluationRuntime | None: ...
+    @property
+    def endpoint(self) -> Endpoint | None: ...
+    @property
+    def chat_template(self) -> bool: ...
+    @property
+    def original(self) -> OriginalModel | None: ...
+    @property
+    def likelihood(self) -> bool: ...
+    @property
+    def evict_after(self) -> str | None: ...
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What answers: a model in memory, one in a runtime, or one behind a server."""
+
+    model: Any
+    tokenizer: Any
+    numerics: str
+    answers: Answers
+    original: Original | None
+    """None: text is not held against it."""
+
+    @property
+    def device(self) -> str:
+        """Where it runs."""
+        device = getattr(self.model, "device", None)
+        return "endpoint" if hasattr(self.model, "client") else str(device.type if device else "")
+
+
+def open_answering(request: Answering, report: Report) -> Opened:
+    if request.endpoint is not None:
+        model, tokenizer, numerics = open_served(request.endpoint, request.answers_path, report)
+        if request.chat_template:
+            use_chat_template(model, tokenizer)
+        return Opened(model, tokenizer, numerics, model.answers, None)
+    model, tokenizer, numerics = _load(request, report)
+    path = None if request.answers_path is None else Path(request.answers_path)
+    answers = Answers(path, f"{model.device.type}, {report.threads} threads")
+    return Opened(model, tokenizer, numerics, answers, _original(request, tokenizer))
+
+
+def _load(request: Answering, report: Report) -> tuple[Any, Any, str]:
+    """Model in float32 with its tokenizer, and a phrase on its numerics."""
+    from pare_backends.checkpoint import GridTensor, read
+    from pare_backends.checkpoint.load import load_model, load_tokenizer
+    from pare_backends.checkpoint.setting import source_of
+
+    source = source_of(request.artifact_dir, request.weights_dir)
+    artifact_dir = source.weights_dir
+    if request.runtime is not None:
+        runtime = request.runtime
+        if source.setting is not None:
+            raise StageFailure(
+                "bad_input",
+                f"Cannot score {source.setting.label()} in the runtime {runtime.name}:"
+                " it is known in transformers alone",
+            )
+        add_runtime(runtime.name, runtime.runtime_dir)
+        model = open_model(
+            runtime.name, artifact_dir, runtime.form_dir, runtime.python, report.threads
+        )
+        return model, load_tokenizer(artifact_dir), f"scored in {runtime.name}"
+    checkpoint = read(artifact_dir)
+    quantized = checkpoint.in_form(GridTensor).values()
+    rounded = {
+        (t.activation_bits, t.activation_group_size, t.activation_scale is not None)
+        for t in quantized
+        if t.activation_bits is not None
+    }
+    numerics = "weights dequantized to float32" if quantized else "weights in float32"
+    for bits, group, static in sorted(rounded):
+        share = "a token" if group == -1 else f"{group} features of a token"
+        share = "all inputs of a layer, fixed by calibration" if static else share
+        numerics += f", activations fake-quantized to int{bits} with a scale for {share}"
+    if source.setting is not None:
+        numerics += f", with {source.setting.label()}"
+    model = source.attach(load_model(checkpoint, artifact_dir))
+    return model, load_tokenizer(artifact_dir), numerics
+
+
+def _original(request: Answering, tokenizer: Any) -> Original | None:
+    """The uncompressed model; None where text is not held against it: a runtime and a server give
+    no logits of whole windows here."""
+    given = request.original
+    elsewhere = request.runtime is not None or request.endpoint is not None
+    compared = request.likelihood or any(one.window_tokens is not None for one in request.tasks)
+    if given is None or elsewhere or not compared:
+        return None
+    return original_model(given.artifact_dir, given.artifact_id, given.cache_dir, tokenizer)
+
+
+def is_original(request: Answering, original: Original | None) -> bool:
+    """Whether what answers is the uncompressed model itself."""
+    return original is not None and Path(request.artifact_dir) == original.directory
+
+
+def packed_model(request: Answering, opened: Opened, report: Report) -> Callable[[], Any]:
+    """lm-eval's model over what answers, made when a task asks it."""
+
+    @functools.cache  # nothing is kept where it fails: no later task may run without the template
+    def made() -> Any:
+        if request.endpoint is not None:
+            return opened.model
+        from pare_backends.evaluation.packed.language_model import PackedLM
+
+        size = request.batch_size
+        packed = PackedLM(opened.model, opened.tokenizer, size, report, opened.answers)
+        packed.evict_after = request.evict_after or ""
+        if request.chat_template:
+            use_chat_template(packed, opened.tokenizer)
+        return packed
+
+    return made
