@@ -1,6 +1,6 @@
 """What the Python sources say of themselves, read by their syntax alone, as JSON.
 
-python python_facts.py FOLDER...   # by file: lines, imports, functions, dataclasses, results
+    python python_facts.py FOLDER...   # by file: lines, imports, functions, dataclasses, results
 """
 
 import ast
@@ -31,16 +31,13 @@ def dataclasses(tree: ast.Module) -> dict[str, dict[str, dict[str, object]]]:
         node.name: {
             field.target.id: {
                 "default": field.value is not None,
-                "names": [
-                    one.id for one in ast.walk(field.annotation) if isinstance(one, ast.Name)
-                ],
+                "names": [one.id for one in ast.walk(field.annotation) if isinstance(one, ast.Name)],
             }
             for field in node.body
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
         }
         for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-        and "dataclass" in ast.dump(ast.Module(node.decorator_list, []))
+        if isinstance(node, ast.ClassDef) and "dataclass" in ast.dump(ast.Module(node.decorator_list, []))
     }
 
 
@@ -56,11 +53,7 @@ def stage(tree: ast.Module) -> dict[str, object] | None:
             for one in answers
             if isinstance(one, ast.Dict) and None not in one.keys
         ]
-        return {
-            "request": getattr(request, "id", None),
-            "answers": spelled,
-            "returns": len(answers),
-        }
+        return {"request": getattr(request, "id", None), "answers": spelled, "returns": len(answers)}
     return None
 
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ModelFacts, StageRequest } from "../../core/mod.ts";
-import { wireTask } from "../../core/contract/to_wire_task.ts";
 import text from "../../plugins/evaluation/texts/custom_text.ts";
 import { must, type TinyWorld } from "../tiny_model.ts";
+import { wiredTask } from "../fixtures/wired_task.ts";
 
 const ENVIRONMENT = { environment: "default" };
 
@@ -24,7 +24,7 @@ export async function settingConformance(
     stage: "evaluate",
     artifact_dir: directory,
     weights_dir: world.model_dir,
-    tasks: [{ ...wireTask(text, path), window_tokens: 200 }],
+    tasks: [{ ...wiredTask(text, path), window_tokens: 200 }],
     selections: [{ task: text.name, rows: [0, 1] }],
     fidelity: "full",
     batch_size: 4,
