@@ -67,8 +67,11 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       "recovered",
       "sample_files",
       "samples",
+      "scores",
+      "scorings",
       "stage_decisions",
       "stage_measurements",
+      "verdicts",
     ]);
     const { rows: [study] } = await store.query(
       "SELECT stop, recommended, weight_accuracy, grid_bits, warnings, opened_at FROM studies",
