@@ -65,18 +65,19 @@ export function scoredMethods<M extends AgentMethod>(
       "what it keeps depends on what it has read, and this study scores whole texts: a study " +
       "that names it from the beginning scores what follows each context",
   };
+  // What refuses it anyway, such as the study's runtime, says more than the protocol.
   return methods.map((entry) => ({
     ...entry,
-    held: (facts: Facts) =>
-      evictsByDefault(entry, facts) === undefined
-        ? entry.held?.(facts) ?? { ok: true } as const
-        : refusal,
+    held: (facts: Facts) => {
+      const held = entry.held?.(facts) ?? { ok: true };
+      return held.ok && evictsByDefault(entry, facts) !== undefined ? refusal : held;
+    },
     method: {
       ...entry.method,
-      accepts: (params: Params, facts: Facts) =>
-        evictsAfter(entry, params, facts) === undefined
-          ? entry.method.accepts(params, facts)
-          : refusal,
+      accepts: (params: Params, facts: Facts) => {
+        const own = entry.method.accepts(params, facts);
+        return own.ok && evictsAfter(entry, params, facts) !== undefined ? refusal : own;
+      },
     },
   }));
 }

@@ -6,6 +6,7 @@ import {
   resolveActions,
   scoredMethods,
 } from "../../core/mod.ts";
+import { evictAfter } from "../../core/spec/evict_after.ts";
 import { methods, plugins, request, smallFacts } from "./spec_fixtures.ts";
 
 const facts = smallFacts();
@@ -52,6 +53,16 @@ Deno.test("one that names it scores what follows a context, and says for whose s
     const said = spec.assumptions.find(({ field }) => field === "evict_after")!;
     assert.match(said.reason, /^choose chooses .*of every trial, the baseline too/);
   }
+});
+
+Deno.test("a runtime that does not hold it says so, also where it is named", () => {
+  const held = (..._: unknown[]) => ({ ok: false, reason: "its graph keeps all" }) as const;
+  const unheld = { ...choosing, held, method: { ...choosing.method, accepts: held } };
+  const named = { methods: ["choose"], strategies: [], stages: undefined };
+  assert.deepEqual(evictAfter(named, [unheld], facts), { assumptions: [] });
+  const [scored] = scoredMethods([unheld], undefined);
+  assert.deepEqual(scored!.held!(facts), held());
+  assert.deepEqual(scored!.method.accepts({}, facts), held());
 });
 
 Deno.test("scoredMethods() refuses it in any recipe of a study that reads whole texts", () => {
