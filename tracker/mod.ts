@@ -29,7 +29,7 @@ export type { PlotOptions } from "./show/reports_of_study.ts";
 export type { TrialFigures } from "./show/view/trial_figures.ts";
 export { readProfiles, weighView } from "./show/weight_profiles.ts";
 export { readStages } from "./lab/read_document.ts";
-export { handoffOfView, type StagedRow, stagedRows } from "./show/view/staged_rows.ts";
+export { handoffOfView, type StagedRow, stagedRows } from "./show/stages/staged_rows.ts";
 export type { StudyView } from "./show/view/study_view.ts";
 export type { TrialRow } from "./show/view/trial_rows.ts";
 export type { NumberColumn, Run } from "./store/points/points.ts";

@@ -1,7 +1,7 @@
 import type { Facts } from "../schemas/facts.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
 import type { StopReason } from "../schemas/journal.ts";
-import type { StudyLimits, StudyRequest } from "../schemas/request.ts";
+import type { RunRequest, StudyLimits } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
 import { DEFAULT_FULL_EVALUATIONS, LIMIT_OPTIONS, type LimitName } from "../spec/limits.ts";
@@ -22,7 +22,7 @@ export interface AdviceInput {
   readonly compressed: readonly Trial[];
   readonly study_id: string;
   /** What was asked for; undefined: its limits are not known. */
-  readonly request: StudyRequest | undefined;
+  readonly request: RunRequest | undefined;
   /** The original has no right answer itself: nothing tells what a compression costs. */
   readonly tells_nothing: boolean;
 }
@@ -86,7 +86,7 @@ function moreSamples({ spec, chosen, compressed, request }: AdviceInput): string
 }
 
 /** A limit on all samples stands above `--full-samples`. */
-function withoutLimits(request: StudyRequest | undefined): string {
+function withoutLimits(request: RunRequest | undefined): string {
   const { limit, total_limit, limit_per_task, by_task } = request?.sampling ?? {};
   const limits = [limit, total_limit, limit_per_task, by_task].some((one) => one !== undefined);
   return limits ? " and without its limits of samples" : "";

@@ -1,7 +1,7 @@
 import type { Facts } from "../schemas/facts.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
 import type { StopReason } from "../schemas/journal.ts";
-import type { StudyRequest } from "../schemas/request.ts";
+import type { RunRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { whatNext } from "./advice.ts";
@@ -28,7 +28,7 @@ export interface RecommendInput {
   readonly trials: readonly Trial[];
   readonly stop: StopReason;
   /** What was asked for, so that advice can name its limits. */
-  readonly request?: StudyRequest;
+  readonly request?: RunRequest;
   /** How many of the front's trials are listed. */
   readonly best?: number;
 }

@@ -1,7 +1,7 @@
 import { unknownName, UsageError } from "../errors.ts";
 import { DISTANCES, metricOf } from "../metrics/metric_table.ts";
 import type { Measurement } from "../schemas/measurement.ts";
-import type { StudyRequest } from "../schemas/request.ts";
+import type { RunRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { GateDecision } from "../schemas/trial.ts";
 import { onRung } from "../schemas/rungs.ts";
@@ -33,7 +33,7 @@ export const TEXT_RUNG_GATE = 0.5;
 
 /** The gates that a user sets, and that of the rung of text, which would else only cost time. */
 export function gatesInForce(
-  { gates, samples }: Pick<StudyRequest, "gates" | "samples">,
+  { gates, samples }: Pick<RunRequest, "gates" | "samples">,
 ): DistanceGate[] {
   const asked = askedGates(gates);
   const without = samples.kl === undefined || asked.some(({ metric }) => metric === "kl");

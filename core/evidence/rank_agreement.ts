@@ -1,7 +1,7 @@
 import { metricWords } from "../metrics/metric_words.ts";
 import { isOfAnswers } from "../metrics/metric_table.ts";
 import { isDecisive, PROXY } from "../schemas/fidelity.ts";
-import type { StudyRequest } from "../schemas/request.ts";
+import type { RunRequest } from "../schemas/request.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { rungNames } from "../schemas/rungs.ts";
@@ -167,7 +167,7 @@ export interface SeenAgreement extends Pick<RungAgreement, "fidelity" | "metric"
 
 /** The counts of a ladder, and why they are taken. */
 export interface ChosenLadder {
-  readonly samples: StudyRequest["samples"];
+  readonly samples: RunRequest["samples"];
   readonly reason: string;
 }
 

@@ -13,27 +13,33 @@ import {
 } from "./study.ts";
 import type { StudyResult } from "./study_input.ts";
 
+/** Closes a search: what it recommends is chosen of its front. */
+export async function closeSearch(study: Study, stop: Stop): Promise<StudyResult> {
+  const { spec, trials, input: { facts, request } } = study;
+  const baseline = baselineOf(study);
+  const recommendation = baseline === undefined
+    ? null
+    : recommend({ spec, facts, baseline, trials, stop: stop.stop, request });
+  const closed = await closeStudy(study, stop, recommendation?.trial_id ?? null);
+  return { ...closed, recommendation };
+}
+
 /**
- * Says what the study found, writes that it ended, and gives the result. `shipped`: the trial that a
- * staged run ships; its gates have chosen, not the front.
+ * Writes that a study ended, and gives the result. `recommended`: the trial that was chosen, whoever
+ * did; null: none was.
  */
 export async function closeStudy(
   study: Study,
   { stop, message }: Stop,
-  shipped: string | null = null,
+  recommended: string | null,
 ): Promise<StudyResult> {
-  const { spec, trials, input: { study_id, facts, request } } = study;
-  const baseline = baselineOf(study);
-  const searched = request.evaluation === undefined && request.stages === undefined;
-  const recommendation = baseline === undefined || !searched
-    ? null
-    : recommend({ spec, facts, baseline, trials, stop, request });
+  const { spec, trials, input: { study_id } } = study;
   await record(study, {
     type: "study_closed",
     study_id,
     stop,
     message,
-    recommended: shipped ?? recommendation?.trial_id ?? null,
+    recommended,
   });
   const { ids, hypervolume } = currentFront(study);
   const { probability, hypervolume_interval } = estimateFront(study);
@@ -43,7 +49,7 @@ export async function closeStudy(
     message,
     spec,
     trials: [...trials].sort((a, b) => a.number - b.number),
-    recommendation,
+    recommendation: null,
     front: ids,
     front_probability: Object.fromEntries(probability),
     hypervolume,

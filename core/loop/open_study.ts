@@ -5,6 +5,7 @@ import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { applyAnswers, missingKeyConstraints } from "../spec/questions.ts";
 import { climbedRungs } from "../schemas/rungs.ts";
+import type { RunNeeds } from "../contract/run_needs.ts";
 import { strategyKey } from "../strategies/strategy_names.ts";
 import { SPEED } from "./budget.ts";
 import { BASELINE } from "./draft.ts";
@@ -19,11 +20,16 @@ import type { StudyHistory, StudyInput, StudyPorts } from "./study_input.ts";
  * resumed study keeps the spec that it was opened with; trials that the end of a process left open
  * are closed as cancelled.
  */
-export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<Study> {
+export async function openStudy(
+  input: StudyInput,
+  ports: StudyPorts,
+  needs: RunNeeds,
+): Promise<Study> {
   checkUserStrategies(input);
   const { study_id, request, facts, provenance, history } = input;
-  const spec = history?.study.opened.spec ?? await confirmed(input.spec, ports);
-  const rungs = climbedRungs(spec, request);
+  const asked = () => needs.constraints ? confirmed(input.spec, ports) : input.spec;
+  const spec = history?.study.opened.spec ?? await asked();
+  const rungs = climbedRungs(spec, request, needs);
   const trials = history?.study.trials ?? [];
   const earlier = history?.study.earlier ?? input.earlier ?? [];
   const { queue, refused } = initialQueue(input, spec, [
@@ -34,6 +40,7 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
   const nextNumber = Math.max(BASELINE, ...numbers) + 1;
   const study: Study = {
     input,
+    needs,
     ports,
     spec,
     trials: [...trials],
@@ -74,7 +81,22 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
     await alertOfChangedEnvironments(study, history.study.opened.provenance);
     await closeInterrupted(study, history);
   }
-  for (const evidence of input.unread ?? []) {
+  await alertOfUnread(study);
+  const isNews = (history?.study.format_losses ?? null) === null;
+  if (isNews && study.format_losses.length > 0) {
+    await record(study, {
+      type: "format_losses_given",
+      study_id,
+      losses: [...study.format_losses],
+    });
+  }
+  return study;
+}
+
+/** Says what of earlier studies could not be read. */
+async function alertOfUnread(study: Study): Promise<void> {
+  const { study_id, unread = [] } = study.input;
+  for (const evidence of unread) {
     await record(study, {
       type: "alert",
       study_id,
@@ -85,15 +107,6 @@ export async function openStudy(input: StudyInput, ports: StudyPorts): Promise<S
       outcome: "the study goes on; its samplers are shown less",
     });
   }
-  const isNews = (history?.study.format_losses ?? null) === null;
-  if (isNews && study.format_losses.length > 0) {
-    await record(study, {
-      type: "format_losses_given",
-      study_id,
-      losses: [...study.format_losses],
-    });
-  }
-  return study;
 }
 
 /** The spec with the answers of whoever is there to be asked. */

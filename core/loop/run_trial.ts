@@ -134,7 +134,7 @@ export async function evaluate(
 
 /**
  * Adds how far the answers are from the baseline's, whose own are 0 from itself. Nothing where
- * nothing is compressed: there is no other to be far from.
+ * nothing is held against a baseline: there is no other to be far from.
  */
 async function withDistances(
   study: Study,
@@ -142,7 +142,7 @@ async function withDistances(
   evaluation: Evaluation,
   reference: Evaluation | undefined,
 ): Promise<Evaluation> {
-  if (study.input.request.evaluation !== undefined) return evaluation;
+  if (!study.needs.baseline) return evaluation;
   const original = draft.trial.strategy === null ? evaluation : reference ?? evaluation;
   const rows = distanceRows(study.spec, original, evaluation);
   if (rows.length > 0) await addMeasurements(study, draft, rows);

@@ -2,6 +2,7 @@ import { comparableStudy } from "../front/comparable.ts";
 import { FRONT_STREAM, type FrontEstimate, frontEstimate } from "../front/front_probability.ts";
 import { neighboursOf, qualityGroups } from "../front/neighbours.ts";
 import { frontHypervolume, frontOf, yardstickFor } from "../front/objectives.ts";
+import type { RunNeeds } from "../contract/run_needs.ts";
 import type { QualityComparison } from "../evidence/quality.ts";
 import type { TaskDrop } from "../evidence/task_limits.ts";
 import type { Evaluation } from "../ports.ts";
@@ -59,6 +60,8 @@ type EstimatedFront = FrontEstimate & {
 /** A study while it runs: what it was given, what it knows, and the only way to write it down. */
 export interface Study {
   readonly input: StudyInput;
+  /** Of its kind of run. */
+  readonly needs: RunNeeds;
   readonly ports: StudyPorts;
   readonly spec: Spec;
   /** Closed trials. */

@@ -16,7 +16,7 @@ import type { StopReason } from "../schemas/journal.ts";
 import type { SampleResult } from "../schemas/measurement.ts";
 import type { EarlierTrial, FormatLoss } from "../schemas/proposal.ts";
 import type { Provenance } from "../schemas/provenance.ts";
-import type { StudyLimits, StudyRequest } from "../schemas/request.ts";
+import type { RunRequest, StudyLimits } from "../schemas/request.ts";
 import type { StrategyRule } from "../schemas/rules.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
@@ -44,7 +44,7 @@ export interface StudyHistory {
 
 export interface StudyInput {
   readonly study_id: string;
-  readonly request: StudyRequest;
+  readonly request: RunRequest;
   readonly facts: Facts;
   readonly spec: Spec;
   readonly provenance: Provenance;
@@ -92,7 +92,7 @@ export interface StudyResult {
   readonly spec: Spec;
   /** Closed trials by number, of earlier runs of the study too. */
   readonly trials: readonly Trial[];
-  /** Null where no baseline was measured. */
+  /** Of a search; null where no baseline was measured. */
   readonly recommendation: Recommendation | null;
   /** 95 %; null where no baseline is measured. */
   readonly hypervolume_interval: readonly [number, number] | null;

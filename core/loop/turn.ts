@@ -1,7 +1,7 @@
 import { earlierProposals } from "./earlier_trials.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { finishHeld } from "./rungs/climb_rungs.ts";
-import { closeEpisode, closeStudy } from "./close_study.ts";
+import { closeEpisode, closeSearch } from "./close_study.ts";
 import { apply, begin, evaluate, learn, measure } from "./episode.ts";
 import { type Proposal, propose } from "./propose.ts";
 import { cancelled, type Stop, stopNow } from "./stop.ts";
@@ -34,7 +34,7 @@ export async function finishStudy(study: Study, stop: Stop): Promise<StudyResult
   await finishHeld(study, stop);
   for (const proposal of earlierProposals(study, stop)) await runProposal(study, proposal);
   await finishHeld(study, stop);
-  return await closeStudy(study, stop);
+  return await closeSearch(study, stop);
 }
 
 /** The end of a search that found nothing more to run; what was refused last is told too. */

@@ -31,14 +31,6 @@ export const Endpoint = z.strictObject({
 });
 export type Endpoint = z.infer<typeof Endpoint>;
 
-/** What a study that compresses nothing evaluates, beyond a model that lies here. */
-export const EvaluationOnly = z.strictObject({
-  endpoint: Endpoint.optional().describe("the model is behind this server; absent: it lies here"),
-  judge: Endpoint.optional().describe("judges generated answers of TruthfulQA"),
-  chat_template: z.boolean().default(false).describe("prompts stand in the model's chat template"),
-});
-export type EvaluationOnly = z.infer<typeof EvaluationOnly>;
-
 /** A language model that proposes recipes. Its key comes from the environment and is kept nowhere. */
 export const Strategist = z.strictObject({
   base_url: BaseUrl.refine((text) => !/[?#]/.test(text), {

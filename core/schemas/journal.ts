@@ -14,7 +14,7 @@ import {
   MethodBelief,
   Proposed,
 } from "./proposal.ts";
-import { StudyLimits, StudyRequest } from "./request.ts";
+import { type RunRequest, StudyLimits } from "./request.ts";
 import { AnswersScored } from "./scoring/scored.ts";
 import { Spec } from "./spec.ts";
 import { StageDecision } from "./stages/decision.ts";
@@ -96,23 +96,15 @@ export const StopReason = z.enum([
   "evaluated", // nothing was to be compressed, and the evaluation is done
   "exhausted", // the samplers have nothing left to try
   "staged", // its stages are done, and what passed is shipped
+  "end_of_plan", // of another kind of run: what its plan names is done
   "by_hand", // it was driven by hand, and closed by whoever did
   "cancelled",
   "failed",
 ]);
 export type StopReason = z.infer<typeof StopReason>;
 
-/** What the journal keeps, in order; DuckDB is built from it. `at` is ISO 8601. */
-export const JournalRecord = z.discriminatedUnion("type", [
-  z.strictObject({
-    type: z.literal("study_opened"),
-    at: z.string(),
-    study_id: z.string(),
-    request: StudyRequest,
-    facts: Facts,
-    spec: Spec,
-    provenance: Provenance,
-  }),
+/** Records beside the one that opens a study. */
+const RECORDS = [
   z.strictObject({
     type: z.literal("study_resumed"),
     at: z.string(),
@@ -287,5 +279,24 @@ export const JournalRecord = z.discriminatedUnion("type", [
   MixesCompared,
   AnswersScored,
   Points,
-]);
-export type JournalRecord = z.infer<typeof JournalRecord>;
+] as const;
+
+/**
+ * What the journal keeps, in order; DuckDB is built from it. `at` is ISO 8601. `request`: as the kinds
+ * of run have it.
+ */
+export function journalRecord<R extends z.ZodType<RunRequest>>(request: R) {
+  return z.discriminatedUnion("type", [
+    z.strictObject({
+      type: z.literal("study_opened"),
+      at: z.string(),
+      study_id: z.string(),
+      request,
+      facts: Facts,
+      spec: Spec,
+      provenance: Provenance,
+    }),
+    ...RECORDS,
+  ]);
+}
+export type JournalRecord = z.infer<ReturnType<typeof journalRecord<typeof RunRequest>>>;

@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { WEIGHTS } from "../metrics/metric_table.ts";
 import { Strategy } from "./action.ts";
-import { EvaluationOnly, Strategist } from "./endpoint.ts";
+import { Strategist } from "./endpoint.ts";
 import { BetweenName, Fidelity } from "./fidelity.ts";
 import { StrategyRules } from "./rules.ts";
-import { StagesPlan } from "./stages/plan.ts";
 
 const samplingFields = {
   strategy: z.enum(["stratified", "random", "sequential"]).default("stratified").describe(
@@ -73,8 +72,14 @@ export const SampleCounts = z.strictObject({
 });
 export type SampleCounts = z.infer<typeof SampleCounts>;
 
-/** What a user asks for: the document of `pare run study.json` and of the notebook. */
-export const StudyRequest = z.strictObject({
+/**
+ * What every kind of run may be asked with; a kind's own fields stand beside these in its document
+ * (`core/runs`).
+ */
+export const RunRequest = z.strictObject({
+  kind: z.string().describe(
+    "of run; absent: the one whose own field the document has, else search",
+  ),
   model_name: z.string().min(1).describe("directory, GGUF file, Hugging Face name, or demo"),
   dataset: z.string().min(1).describe(
     "names and task files (.yaml), separated by commas, or a .jsonl of {prompt, answer} or {text}",
@@ -178,10 +183,6 @@ export const StudyRequest = z.strictObject({
       "samplers are shown their trials, which are then recorded; default: true. False: the seed alone decides, whatever the store holds",
   ),
   runtime: z.string().optional().describe("runtime for speed and memory"),
-  evaluation: EvaluationOnly.optional().describe("only evaluate: nothing is compressed"),
-  stages: StagesPlan.optional().describe(
-    "a staged run in place of a search: stages in their order, each gated; `pare stages`",
-  ),
   trust_remote_code: z.boolean().default(false),
   samples_per_problem: z.int().min(10).optional().describe(
     "programs drawn for each problem of a code benchmark; default: 10",
@@ -194,9 +195,9 @@ export const StudyRequest = z.strictObject({
   ),
   plugins: z.array(z.string()).default([]).describe("paths or npm: specifiers of more plugins"),
 });
-export type StudyRequest = z.infer<typeof StudyRequest>;
+export type RunRequest = z.infer<typeof RunRequest>;
 /** What ends a study that could go on: resuming may set them anew. */
-export const StudyLimits = StudyRequest.pick({
+export const StudyLimits = RunRequest.pick({
   budget_seconds: true,
   gpu_hours: true,
   budget_joules: true,
@@ -206,4 +207,3 @@ export const StudyLimits = StudyRequest.pick({
   least_gain_per_hour: true,
 });
 export type StudyLimits = z.infer<typeof StudyLimits>;
-export type StudyRequestInput = z.input<typeof StudyRequest>;

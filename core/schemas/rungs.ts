@@ -1,5 +1,5 @@
 import { FULL, isDecisive, LIKELIHOOD_RUNG, PROXY } from "./fidelity.ts";
-import type { StudyRequest } from "./request.ts";
+import type { RunRequest } from "./request.ts";
 import type { Rung, Spec } from "./spec.ts";
 
 /** A study's ladder. */
@@ -11,14 +11,15 @@ export function rungNames({ rungs }: Ladder): string[] {
 }
 
 /**
- * The rungs that the trials of a study climb, the first of which gates them: all, or the one that the
- * request names. Where nothing is compressed, only the last.
+ * The rungs that the trials of a study climb, the first of which gates them: all, the one that the
+ * request names, or, as a kind of run may say, the last alone.
  */
 export function climbedRungs(
   spec: Ladder,
-  { fidelity, evaluation }: Pick<StudyRequest, "fidelity" | "evaluation">,
+  { fidelity }: Pick<RunRequest, "fidelity">,
+  { rungs }: { readonly rungs: "asked" | "last" },
 ): string[] {
-  if (evaluation !== undefined) return [FULL];
+  if (rungs === "last") return [FULL];
   return fidelity === undefined ? rungNames(spec) : [fidelity];
 }
 

@@ -1,7 +1,7 @@
 import type { Runtime } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import type { Facts } from "../schemas/facts.ts";
-import type { StudyRequest } from "../schemas/request.ts";
+import type { RunRequest } from "../schemas/request.ts";
 import { checkHeldAtAll } from "../strategies/held_methods.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 import type { ChosenRuntime } from "./front_objectives.ts";
@@ -9,7 +9,7 @@ import type { ChosenRuntime } from "./front_objectives.ts";
 /** Why a runtime holds nothing of what the methods in play write; null: it holds some of it. */
 function holdsNone(
   runtime: Runtime,
-  { methods: only }: StudyRequest,
+  { methods: only }: RunRequest,
   methods: readonly AgentMethod[],
   facts: Facts,
 ): string | null {
@@ -21,7 +21,7 @@ function holdsNone(
 }
 
 export function chooseRuntime(
-  request: StudyRequest,
+  request: RunRequest,
   facts: Facts,
   { runtimes, methods }: { runtimes: readonly Runtime[]; methods: readonly AgentMethod[] },
 ): ChosenRuntime {

@@ -2,7 +2,7 @@ import type { Task } from "../contract/plugin.ts";
 import { UsageError } from "../errors.ts";
 import { isShare } from "../metrics/metric_table.ts";
 import type { Facts } from "../schemas/facts.ts";
-import type { StudyRequest } from "../schemas/request.ts";
+import type { RunRequest } from "../schemas/request.ts";
 import type { Assumption, Constraints } from "../schemas/spec.ts";
 import { byTask } from "../tasks/plan_tasks.ts";
 import { findTarget, type Target, usableGb } from "./targets.ts";
@@ -46,7 +46,7 @@ function ofDevice({ device }: Facts): Taken {
 
 /** What single tasks may lose, by the names that they have in the study. */
 function taskLimits(
-  asked: StudyRequest["constraints"],
+  asked: RunRequest["constraints"],
   tasks: readonly Task[],
 ): Pick<Constraints, "max_task_drops"> {
   const limits = byTask(asked.max_task_drops, tasks, "task to limit the drop of");
@@ -62,7 +62,7 @@ function taskLimits(
 
 /** Constraints in force: the user's, else the target's, else the defaults; and where each is from. */
 export function constraintsOf(
-  request: Pick<StudyRequest, "constraints" | "target">,
+  request: Pick<RunRequest, "constraints" | "target">,
   facts: Facts,
   tasks: readonly Task[],
 ): { constraints: Constraints; assumptions: Assumption[] } {

@@ -1,9 +1,9 @@
 import type { Support } from "../contract/plugin.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { EvictAfter, Facts } from "../schemas/facts.ts";
-import type { StudyRequest } from "../schemas/request.ts";
+import type { RunRequest } from "../schemas/request.ts";
 import type { Assumption } from "../schemas/spec.ts";
-import { askedActions } from "../strategies/method_data.ts";
+import { type AskedAction, askedActions } from "../strategies/method_data.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 
 type Params = ResolvedAction["params"];
@@ -24,13 +24,14 @@ function evictsByDefault(entry: AgentMethod, facts: Facts): EvictAfter | undefin
  * changes for a method that nobody asked for. `methods` are those that its runtime holds.
  */
 export function evictAfter(
-  request: Pick<StudyRequest, "methods" | "strategies" | "stages">,
+  request: Pick<RunRequest, "methods" | "strategies">,
+  planned: readonly AskedAction[],
   methods: readonly AgentMethod[],
   facts: Facts,
 ): { evict_after?: EvictAfter; assumptions: Assumption[] } {
   const named = new Set([
     ...request.methods ?? [],
-    ...askedActions(request).map(({ action }) => action.method),
+    ...askedActions(request, planned).map(({ action }) => action.method),
   ]);
   const choosing = methods.find((entry) =>
     named.has(entry.method.name) && entry.held?.(facts).ok !== false &&

@@ -4,7 +4,7 @@ import { askedFront } from "../metrics/asked_front.ts";
 import { knownMetric, type Metric } from "../metrics/metric_table.ts";
 import type { Facts } from "../schemas/facts.ts";
 import { qualityOf } from "../tasks/plan_tasks.ts";
-import type { StudyRequest } from "../schemas/request.ts";
+import type { RunRequest } from "../schemas/request.ts";
 import type { Assumption, Objective } from "../schemas/spec.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 
@@ -48,7 +48,7 @@ export interface ChosenRuntime {
 export function frontObjectives(
   tasks: readonly Task[],
   emulated: boolean,
-  { front }: Pick<StudyRequest, "front">,
+  { front }: Pick<RunRequest, "front">,
   { device }: Pick<Facts, "device">,
 ): Objective[] {
   const asked = askedFront(front);
@@ -103,7 +103,7 @@ export function objectivesAssumption(
 }
 
 /** Limits and weights of a latency that cannot be measured: they are kept, and have no effect. */
-export function emulatedWarning(request: StudyRequest, emulated: boolean): string[] {
+export function emulatedWarning(request: RunRequest, emulated: boolean): string[] {
   if (!emulated) return [];
   const front = askedFront(request.front) ?? [];
   const asked = [

@@ -4,7 +4,7 @@ import type { Agent, Runtime, Task } from "../contract/plugin.ts";
 import { UsageError } from "../errors.ts";
 import type { Facts } from "../schemas/facts.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
-import type { StudyRequest } from "../schemas/request.ts";
+import type { RunRequest } from "../schemas/request.ts";
 import type { Assumption, MethodVerdict, Spec } from "../schemas/spec.ts";
 import { gatesInForce } from "../distance/distance_gates.ts";
 import { chooseTasks } from "../tasks/choose_tasks.ts";
@@ -18,6 +18,7 @@ import { constraintsOf, MAX_ACCURACY_DROP } from "./constraints_in_force.ts";
 import { chooseRuntime } from "./choose_runtime.ts";
 import { evictAfter, scoredMethods } from "./evict_after.ts";
 import { memoryRefusal, requiredMemoryGb } from "./required_memory.ts";
+import type { AskedAction } from "../strategies/method_data.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 import {
   type ChosenRuntime,
@@ -55,7 +56,7 @@ function gridWarning({ model }: Facts): string[] {
   ];
 }
 
-function energyWarning({ objectives }: StudyRequest, { device }: Facts): string[] {
+function energyWarning({ objectives }: RunRequest, { device }: Facts): string[] {
   const named = METRICS.flatMap(({ kind, words, weight }) =>
     kind === "energy" && weight !== undefined && (objectives?.[weight] ?? 0) > 0 ? [words] : []
   );
@@ -67,7 +68,7 @@ function energyWarning({ objectives }: StudyRequest, { device }: Facts): string[
 }
 
 /** A limit that nothing here can reach. */
-function gpuHoursWarning({ gpu_hours }: StudyRequest, { device }: Facts): string[] {
+function gpuHoursWarning({ gpu_hours }: RunRequest, { device }: Facts): string[] {
   if (gpu_hours === undefined || device.device === "cuda") return [];
   return [
     `--gpu-hours ${gpu_hours} has no effect as this machine has no GPU that is used: --budget ` +
@@ -76,7 +77,7 @@ function gpuHoursWarning({ gpu_hours }: StudyRequest, { device }: Facts): string
 }
 
 function perplexityWarning(
-  { front }: StudyRequest,
+  { front }: RunRequest,
   spec: Pick<Spec, "objectives" | "tasks">,
 ): string[] {
   if (qualityMetric(spec) !== "perplexity") return [];
@@ -92,7 +93,7 @@ function perplexityWarning(
 }
 
 /** A study that no method can serve is refused with the reason of each that was asked for. */
-function checkSomeMethod(methods: readonly MethodVerdict[], request: StudyRequest): void {
+function checkSomeMethod(methods: readonly MethodVerdict[], request: RunRequest): void {
   if (methods.length === 0 || methods.some((one) => one.supported)) return;
   if (request.strategies.length > 0) return;
   const asked = request.methods ?? methods.map(({ method }) => method);
@@ -105,7 +106,7 @@ function checkSomeMethod(methods: readonly MethodVerdict[], request: StudyReques
 
 /** What was inferred rather than given, beside the constraints. */
 function inferences(
-  request: StudyRequest,
+  request: RunRequest,
   spec: Pick<Spec, "primary_objective" | "objectives" | "rungs" | "reward_weights">,
   classified: Classified,
   runtime: ChosenRuntime,
@@ -160,7 +161,7 @@ function inferences(
 
 /** CO2 that nobody named a country for is the world's mean, with its year. */
 function countryAssumption(
-  request: StudyRequest,
+  request: RunRequest,
   carbon: Facts["device"]["carbon_intensity"],
 ): Assumption[] {
   if (request.country !== undefined || carbon === undefined) return [];
@@ -169,7 +170,7 @@ function countryAssumption(
   return [{ field: "country", value: "world", source: "default", reason }];
 }
 
-function classOf(request: StudyRequest, { dataset, device }: Facts, plugins: SpecPlugins): {
+function classOf(request: RunRequest, { dataset, device }: Facts, plugins: SpecPlugins): {
   classified: Classified;
   choice: ReturnType<typeof chooseTasks>;
 } {
@@ -182,15 +183,21 @@ function classOf(request: StudyRequest, { dataset, device }: Facts, plugins: Spe
 /**
  * What a study works to, from what was asked and what was found: pure and deterministic. Every
  * value that nobody gave is listed in `assumptions` with where it comes from; a name that is not
- * known, or a request that cannot be met, is refused in one sentence.
+ * known, or a request that cannot be met, is refused in one sentence. `planned`: actions that the plan
+ * of its kind of run names.
  */
-export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlugins): Spec {
+export function inferSpec(
+  request: RunRequest,
+  facts: Facts,
+  plugins: SpecPlugins,
+  planned: readonly AskedAction[] = [],
+): Spec {
   const { classified, choice } = classOf(request, facts, plugins);
   const model_size_gb = facts.model.fp16_bytes / 1e9;
   const order = preferenceOrder(plugins.agents, model_size_gb);
   const runtime = chooseRuntime(request, facts, plugins);
   const held = heldMethods(plugins.methods, runtime.runtime);
-  const { evict_after, assumptions: scored } = evictAfter(request, held, facts);
+  const { evict_after, assumptions: scored } = evictAfter(request, planned, held, facts);
   const scorable = scoredMethods(held, evict_after);
   const methods = methodVerdicts(scorable, facts, order, request.methods);
   checkSomeMethod(methods, request);
@@ -235,7 +242,7 @@ export function inferSpec(request: StudyRequest, facts: Facts, plugins: SpecPlug
       ...facts.model.notes ?? [],
       ...choice.warnings,
       ...unsafeCodeWarning(request, choice.tasks),
-      ...programsNote(rungs, choice.tasks, facts.device, request),
+      ...programsNote(rungs, choice.tasks, facts, request),
       ...gridWarning(facts),
       ...energyWarning(request, facts),
       ...gpuHoursWarning(request, facts),

@@ -1,4 +1,4 @@
-import { StudyLimits, type StudyRequest } from "../schemas/request.ts";
+import { type RunRequest, StudyLimits } from "../schemas/request.ts";
 
 /** Full evaluations of a study where the request names no number; the baseline's is not counted. */
 export const DEFAULT_FULL_EVALUATIONS = 8;
@@ -27,7 +27,7 @@ export function givenLimits(limits: StudyLimits): LimitName[] {
 }
 
 /** The request with limits in place of its own; those that are not given stay. */
-export function withLimits(request: StudyRequest, limits: StudyLimits): StudyRequest {
+export function withLimits<R extends RunRequest>(request: R, limits: StudyLimits): R {
   const given = givenLimits(limits).map((name) => [name, limits[name]]);
   return { ...request, ...Object.fromEntries(given) };
 }

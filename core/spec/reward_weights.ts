@@ -1,6 +1,6 @@
 import { UsageError } from "../errors.ts";
 import { metricOf, type WeightName, WEIGHTS } from "../metrics/metric_table.ts";
-import type { StudyRequest } from "../schemas/request.ts";
+import type { RunRequest } from "../schemas/request.ts";
 import type { RewardWeights, Spec } from "../schemas/spec.ts";
 
 /**
@@ -26,7 +26,7 @@ function scaled(given: Partial<Record<WeightName, number>>, sum: number): Reward
 }
 
 /** The user's weights; all of them 0 is refused. */
-export function usersWeights(given: NonNullable<StudyRequest["objectives"]>): RewardWeights {
+export function usersWeights(given: NonNullable<RunRequest["objectives"]>): RewardWeights {
   const sum = WEIGHTS.reduce((total, name) => total + (given[name] ?? 0), 0);
   if (!(sum > 0)) {
     throw new UsageError(
@@ -52,7 +52,7 @@ export function weightsText(weights: RewardWeights): string {
 /** The user's weights where given, else those of what the front names, and of nothing else. */
 export function rewardWeights(
   { primary_objective, objectives }: Pick<Spec, "primary_objective" | "objectives">,
-  given: StudyRequest["objectives"],
+  given: RunRequest["objectives"],
 ): RewardWeights {
   if (given !== undefined) return usersWeights(given);
   const named = WEIGHTS.filter((name) =>

@@ -2,7 +2,7 @@ import type { Knob, Knobs } from "../contract/knobs.ts";
 import type { Method } from "../contract/plugin.ts";
 import type { Action, KnobValue, ResolvedAction } from "../schemas/action.ts";
 import type { DataKind } from "../schemas/artifact.ts";
-import type { StudyRequest } from "../schemas/request.ts";
+import type { RunRequest } from "../schemas/request.ts";
 import type { AgentMethod } from "./resolve_action.ts";
 
 /** So many windows of so many tokens each. */
@@ -69,30 +69,25 @@ export function boundedMethods<M extends AgentMethod>(
   });
 }
 
-/** An action that a request names, and by how much its knobs may be raised when it is tried again. */
-interface Asked {
+/** An action that a document names, and by how much its knobs may be raised when it is tried again. */
+export interface AskedAction {
   readonly action: Action;
   readonly raised: readonly { readonly set: Action["params"]; readonly scale: Action["params"] }[];
 }
 
-/** Every action of the request's own strategies and stages. */
+/** Every action of a request's own strategies, then those of its plan. */
 export function askedActions(
-  { strategies, stages }: Pick<StudyRequest, "strategies" | "stages">,
-): Asked[] {
+  { strategies }: Pick<RunRequest, "strategies">,
+  planned: readonly AskedAction[],
+): AskedAction[] {
   const own = strategies.flatMap(({ actions }) =>
     actions.map((action) => ({ action, raised: [] }))
   );
-  const staged = (stages?.stages ?? []).flatMap(({ actions, adjustments, attempts }) =>
-    actions.map((action, i) => {
-      const of = adjustments.filter((one) => one.action === i && !one.skip);
-      return { action, raised: Array.from({ length: attempts - 1 }, () => of).flat() };
-    })
-  );
-  return [...own, ...staged];
+  return [...own, ...planned];
 }
 
 /** The most that a knob is asked to be, by its own name or another; null: nothing is asked of it. */
-function mostAsked(name: string, knob: Knob, { action, raised }: Asked): number | null {
+function mostAsked(name: string, knob: Knob, { action, raised }: AskedAction): number | null {
   const given = (params: Action["params"]) =>
     [name, ...knob.aliases ?? []].map((one) => params[one]).find((one) => one !== undefined);
   const number = (value: KnobValue | undefined) => typeof value === "number" ? value : null;
@@ -107,16 +102,17 @@ function mostAsked(name: string, knob: Knob, { action, raised }: Asked): number 
 }
 
 /**
- * The windows that a request's own strategies and stages ask for, where that is more than usual; a
- * stage's with every adjustment of its further attempts.
+ * The windows that a request's own strategies and the actions of its plan ask for, where that is more
+ * than usual; with all that these may be raised by.
  */
 export function askedWindows(
-  request: Pick<StudyRequest, "strategies" | "stages">,
+  { strategies }: Pick<RunRequest, "strategies">,
+  planned: readonly AskedAction[],
   methods: readonly AgentMethod[],
   usual: StudyWindows,
 ): StudyWindows {
   const windows = { calibration: { ...usual.calibration }, training: { ...usual.training } };
-  for (const asked of askedActions(request)) {
+  for (const asked of askedActions({ strategies }, planned)) {
     const { agent, method: name } = asked.action;
     const entry = methods.find((one) => one.agent === agent && one.method.name === name);
     const kind = entry?.method.needs.data;

@@ -1,6 +1,6 @@
 import type { Action, Origin } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
-import type { StudyRequest } from "../schemas/request.ts";
+import type { RunRequest } from "../schemas/request.ts";
 import {
   RULE_FACTS,
   RULE_WORDS,
@@ -23,7 +23,7 @@ export interface RuleStrategy {
 type Known = Readonly<Record<RuleFact, number> & Record<RuleWord, string>>;
 
 /** What the rules ask about, of one study. A study without a budget has all the time there is. */
-export function ruleFacts(request: StudyRequest, spec: Spec, { model, device }: Facts): Known {
+export function ruleFacts(request: RunRequest, spec: Spec, { model, device }: Facts): Known {
   const last = spec.rungs.at(-1)!.samples;
   const samples = spec.tasks.filter(({ primary }) => primary)
     .map(({ task, available_samples }) => available_samples ?? last[task] ?? Infinity);
@@ -80,7 +80,7 @@ function short(value: number): string {
  */
 export function ruleStrategies(
   rules: readonly StrategyRule[],
-  request: StudyRequest,
+  request: RunRequest,
   spec: Spec,
   facts: Facts,
   methods: readonly AgentMethod[],
@@ -109,7 +109,7 @@ export function ruleStrategies(
 }
 
 /** Whether the user left none of its methods out. */
-function inPlay(actions: readonly Action[], { methods }: StudyRequest): boolean {
+function inPlay(actions: readonly Action[], { methods }: RunRequest): boolean {
   return actions.every(({ method }) => methods === undefined || methods.includes(method));
 }
 

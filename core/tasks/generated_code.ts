@@ -1,6 +1,6 @@
 import type { BenchmarkSet, Task } from "../contract/plugin.ts";
-import type { DeviceFacts } from "../schemas/facts.ts";
-import type { StudyRequest } from "../schemas/request.ts";
+import type { DeviceFacts, Facts } from "../schemas/facts.ts";
+import type { RunRequest } from "../schemas/request.ts";
 import { onRung } from "../schemas/rungs.ts";
 import type { Rung } from "../schemas/spec.ts";
 
@@ -12,7 +12,7 @@ export function runnableTasks(
   tasks: readonly Task[],
   sets: readonly BenchmarkSet[],
   { sandbox_problem }: DeviceFacts,
-  { allow_unsafe_code }: Pick<StudyRequest, "allow_unsafe_code">,
+  { allow_unsafe_code }: Pick<RunRequest, "allow_unsafe_code">,
 ): { tasks: readonly Task[]; sets: readonly BenchmarkSet[] } {
   const refused = tasks.filter((task) => task.runs_code === true);
   const problem = sandbox_problem ?? null;
@@ -37,7 +37,7 @@ export function runnableTasks(
 
 /** Said at the start of a study that runs programs without a sandbox. */
 export function unsafeCodeWarning(
-  { allow_unsafe_code }: Pick<StudyRequest, "allow_unsafe_code">,
+  { allow_unsafe_code }: Pick<RunRequest, "allow_unsafe_code">,
   tasks: readonly Task[],
 ): string[] {
   const names = tasks.filter((task) => task.runs_code === true).map((task) => task.name);
@@ -51,7 +51,7 @@ export function unsafeCodeWarning(
 /** Answers drawn of a task for each of its samples: of one whose answers are programs, several. */
 export function answersDrawn(
   { definition, runs_code }: Task,
-  { samples_per_problem }: Pick<StudyRequest, "samples_per_problem">,
+  { samples_per_problem }: Pick<RunRequest, "samples_per_problem">,
 ): number {
   const asked = runs_code === true ? samples_per_problem : undefined;
   return asked ?? Number(definition?.["repeats"] ?? 1);
@@ -61,13 +61,11 @@ export function answersDrawn(
 export function programsNote(
   rungs: readonly Rung[],
   tasks: readonly Task[],
-  { device }: DeviceFacts,
-  request: Pick<StudyRequest, "samples_per_problem" | "evaluation">,
+  { device: { device }, model }: Facts,
+  request: Pick<RunRequest, "samples_per_problem">,
 ): string[] {
   const drawn = tasks.filter((task) => task.runs_code === true);
-  if (drawn.length === 0 || device !== "cpu" || request.evaluation?.endpoint !== undefined) {
-    return [];
-  }
+  if (drawn.length === 0 || device !== "cpu" || model.source === "endpoint") return [];
   return drawn.map((task) => {
     const { name, definition } = task;
     const counts = rungs.map(({ fidelity, samples }) =>

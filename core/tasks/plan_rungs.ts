@@ -2,11 +2,11 @@ import type { Task } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import { overTasks } from "../evidence/quality.ts";
 import { FULL, LIKELIHOOD_RUNG, PROXY, TEXT_RUNG } from "../schemas/fidelity.ts";
-import type { StudyRequest } from "../schemas/request.ts";
+import type { RunRequest } from "../schemas/request.ts";
 import type { Rung } from "../schemas/spec.ts";
 import { byTask, limitOf, samplingByTask } from "./plan_tasks.ts";
 
-type Asked = Pick<StudyRequest, "samples" | "sampling" | "fidelity">;
+type Asked = Pick<RunRequest, "samples" | "sampling" | "fidelity">;
 
 /** A count that a user gave, of the rung that it is for. */
 type Given = readonly [fidelity: string, count: number | undefined];
@@ -62,7 +62,7 @@ type Taken = number | null | undefined;
 function firstCounts(
   task: Task,
   proxy: number,
-  { kl, likelihood }: Pick<StudyRequest["samples"], "kl" | "likelihood">,
+  { kl, likelihood }: Pick<RunRequest["samples"], "kl" | "likelihood">,
   most: (count: number) => number,
 ): Taken[] {
   const text = kl !== undefined && isText(task) ? kl : undefined;
@@ -83,7 +83,7 @@ export function isGenerated({ window_tokens, definition, generates }: Task): boo
 
 function checkGenerations(
   tasks: readonly Task[],
-  { likelihood }: Pick<StudyRequest["samples"], "likelihood">,
+  { likelihood }: Pick<RunRequest["samples"], "likelihood">,
 ): void {
   if (likelihood === undefined || tasks.some(isGenerated)) return;
   throw new UsageError(
@@ -96,7 +96,7 @@ function isText(task: Task): boolean {
   return overTasks(task.reported_metric) === "perplexity";
 }
 
-function checkTexts(tasks: readonly Task[], { kl }: Pick<StudyRequest["samples"], "kl">): void {
+function checkTexts(tasks: readonly Task[], { kl }: Pick<RunRequest["samples"], "kl">): void {
   if (kl === undefined || tasks.some(isText)) return;
   throw new UsageError(
     `Cannot take ${kl} windows on the rung ${TEXT_RUNG} as no benchmark of this study is a text: add ` +

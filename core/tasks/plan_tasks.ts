@@ -3,7 +3,7 @@ import { isDistance, isQualityMetric, isShare } from "../metrics/metric_table.ts
 import { overTasks, type QualityMetric } from "../evidence/quality.ts";
 import type { Task } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
-import type { Sampling, StudyRequest, TaskSampling } from "../schemas/request.ts";
+import type { RunRequest, Sampling, TaskSampling } from "../schemas/request.ts";
 import type { TaskPlan } from "../schemas/spec.ts";
 import { DEFAULT_SAMPLING } from "./choose_samples.ts";
 import type { TaskChoice } from "./choose_tasks.ts";
@@ -61,7 +61,7 @@ export function limitOf(
  * The quality of a study of these tasks: what its front asks for, else the mean of scores from 0 to
  * 1, else perplexity.
  */
-export function qualityOf(tasks: readonly Task[], front: StudyRequest["front"]): QualityMetric {
+export function qualityOf(tasks: readonly Task[], front: RunRequest["front"]): QualityMetric {
   const reported = tasks.flatMap((task) => overTasks(task.reported_metric) ?? []);
   const named = askedFront(front) ?? [];
   checkDistances("draw a front of", named.map(({ name }) => name), tasks, {});
@@ -80,7 +80,7 @@ export function checkDistances(
   what: string,
   asked: readonly string[],
   tasks: readonly Task[],
-  { likelihood }: Pick<StudyRequest["samples"], "likelihood">,
+  { likelihood }: Pick<RunRequest["samples"], "likelihood">,
 ): void {
   const reported = tasks.map((task) => overTasks(task.reported_metric));
   if (asked.includes("kl") && !reported.includes("perplexity")) {
@@ -118,7 +118,7 @@ function drawsByStrata(task: Task, sampling: TaskSampling = DEFAULT_SAMPLING): b
  */
 export function planTasks(
   { tasks, weights }: Pick<TaskChoice, "tasks" | "weights">,
-  { sampling, task_weights, front }: Pick<StudyRequest, "sampling" | "task_weights" | "front">,
+  { sampling, task_weights, front }: Pick<RunRequest, "sampling" | "task_weights" | "front">,
 ): TaskPlan[] {
   const quality = qualityOf(tasks, front);
   const ownWeights = byTask(task_weights, tasks, "task to weigh");

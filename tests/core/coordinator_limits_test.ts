@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {
+  kindOf,
   replayStudy,
-  runEvaluation,
   type StudyLimits,
   type StudyRequestInput,
   withLimits,
@@ -82,7 +82,10 @@ Deno.test("GPU hours end a baseline on a GPU, and are nothing elsewhere", async 
 
 Deno.test("an evaluation is ended by its budget too", async () => {
   const w = ringing({ budget_seconds: 3, evaluation: {} });
-  const { stop, trials } = await runEvaluation(w.input(), w.ports);
+  const { stop, trials } = await kindOf(w.input().request).drive(w.input(), {
+    ...w.ports,
+    idOfBytes: ({ artifact_id }) => Promise.resolve(artifact_id),
+  });
   assert.equal(stop, "budget");
   assert.equal(trials[0]!.state, "cancelled");
 });

@@ -282,14 +282,10 @@ Deno.test("a ladder loses a task that is left out, and knows what is higher", ()
   const of = (...names: string[]) => new Map(names.map((name) => [name, 1]));
   assert.equal(commonRung(spec, of("proxy", "half", "full"), of("half", "proxy")), "half");
   assert.equal(commonRung(spec, of("proxy"), of("full")), undefined);
-  assert.deepEqual(climbedRungs(spec, {}), ["proxy", "half", "full"]);
-  assert.deepEqual(climbedRungs(spec, { fidelity: "half" }), ["half"]);
-  assert.deepEqual(
-    climbedRungs(spec, { evaluation: request().evaluation ?? { chat_template: false } }),
-    [
-      "full",
-    ],
-  );
+  const asked = { rungs: "asked" as const };
+  assert.deepEqual(climbedRungs(spec, {}, asked), ["proxy", "half", "full"]);
+  assert.deepEqual(climbedRungs(spec, { fidelity: "half" }, asked), ["half"]);
+  assert.deepEqual(climbedRungs(spec, {}, { rungs: "last" }), ["full"]);
 });
 
 Deno.test("joinProbability() compares on the highest rung that both reached", () => {

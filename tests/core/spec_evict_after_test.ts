@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import {
   checkStrategy,
   inferSpec,
+  kindOf,
   type Method,
   resolveActions,
   scoredMethods,
+  type StudyRequestInput,
 } from "../../core/mod.ts";
 import { evictAfter } from "../../core/spec/evict_after.ts";
 import { methods, plugins, request, smallFacts } from "./spec_fixtures.ts";
@@ -45,9 +47,11 @@ Deno.test("one that names it scores what follows a context, and says for whose s
     const named of [
       { methods: ["choose", "round"] },
       { strategies: [{ actions: [action] }] },
-    ]
+      { stages: { stages: [{ name: "one", actions: [action] }], core: ["words"] } },
+    ] as Partial<StudyRequestInput>[]
   ) {
-    const spec = inferSpec(request(named), facts, more);
+    const asked = request(named);
+    const spec = kindOf(asked).spec(asked, facts, more);
     assert.equal(spec.evict_after, "context");
     assert.ok(spec.methods.find(({ method }) => method === "choose")!.supported);
     const said = spec.assumptions.find(({ field }) => field === "evict_after")!;
@@ -58,8 +62,8 @@ Deno.test("one that names it scores what follows a context, and says for whose s
 Deno.test("a runtime that does not hold it says so, also where it is named", () => {
   const held = (..._: unknown[]) => ({ ok: false, reason: "its graph keeps all" }) as const;
   const unheld = { ...choosing, held, method: { ...choosing.method, accepts: held } };
-  const named = { methods: ["choose"], strategies: [], stages: undefined };
-  assert.deepEqual(evictAfter(named, [unheld], facts), { assumptions: [] });
+  const named = { methods: ["choose"], strategies: [] };
+  assert.deepEqual(evictAfter(named, [], [unheld], facts), { assumptions: [] });
   const [scored] = scoredMethods([unheld], undefined);
   assert.deepEqual(scored!.held!(facts), held());
   assert.deepEqual(scored!.method.accepts({}, facts), held());

@@ -4,13 +4,14 @@ import {
   boundedMethods,
   dataNeed,
   integer,
+  kindOf,
   knobGrid,
   knobNeighbours,
   type Knobs,
   randomKnobValue,
   resolveAction,
-  StagesPlan,
   streamRandom,
+  type StudyRequestInput,
 } from "../../core/mod.ts";
 import { request, round, smallFacts } from "./spec_fixtures.ts";
 
@@ -95,6 +96,7 @@ Deno.test("a strategy of the request gets the windows that it asks for, of its m
   const asked = (kind: "calibration" | "training", ...params: Record<string, number>[]) =>
     askedWindows(
       request({ strategies: params.map((one) => ({ actions: [action(one)] })) }),
+      [],
       [methodOf(kind)],
       usual,
     );
@@ -113,12 +115,13 @@ Deno.test("a strategy of the request gets the windows that it asks for, of its m
 Deno.test("a stage gets the windows that it and its adjustments ask for", () => {
   const usual = { calibration: { windows: 32, tokens: 256 }, training: { windows: 8, tokens: 64 } };
   const asked = (params: Record<string, number>, adjustments: object[] = [], attempts = 2) => {
-    const stages = StagesPlan.parse({
+    const stages = {
       stages: [{ name: "one", actions: [action(params)], adjustments, attempts }],
       core: ["words"],
-    });
-    return askedWindows({ strategies: [], stages }, [methodOf("calibration")], usual)
-      .calibration.windows;
+    };
+    const staged = request({ stages } as Partial<StudyRequestInput>);
+    const planned = kindOf(staged).actions(staged);
+    return askedWindows(staged, planned, [methodOf("calibration")], usual).calibration.windows;
   };
   assert.equal(asked({ samples: 64 }), 64);
   assert.equal(asked({ samples: 30 }), 32);

@@ -1,16 +1,18 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { kindOf, type RunRequest } from "../../core/mod.ts";
 import { openLab, silentAsk } from "../../tracker/mod.ts";
 import { evaluationFromOptions } from "../../tracker/commands/study/evaluate.ts";
 
 const KEY = "sk-evaluate-test-9876543210";
 const DATASET = { dataset: "tiny" };
+const endpointOf = (request: RunRequest) => kindOf(request).asks(request).endpoint;
 
 Deno.test("pare evaluate takes a model that lies here or one behind a server", () => {
   const named = evaluationFromOptions({ ...DATASET, endpoint: "http://h:8000", chat: true }, {});
   assert.equal(named.model_name, "h:8000");
-  assert.deepEqual(named.evaluation?.endpoint, {
+  assert.deepEqual(endpointOf(named), {
     base_url: "http://h:8000/v1",
     model: null,
     tokenizer_dir: null,
@@ -21,10 +23,10 @@ Deno.test("pare evaluate takes a model that lies here or one behind a server", (
   });
   const variables = { OPENAI_API_BASE: "https://h/v1/chat/completions/", LLM_MODEL: "m" };
   const fromVariables = evaluationFromOptions(DATASET, variables);
-  assert.equal(fromVariables.evaluation?.endpoint?.base_url, "https://h/v1");
+  assert.equal(endpointOf(fromVariables)?.base_url, "https://h/v1");
   assert.equal(fromVariables.model_name, "m");
   const local = evaluationFromOptions({ ...DATASET, model: "tiny" }, variables);
-  assert.equal(local.evaluation?.endpoint, undefined, "a named model is not the server's");
+  assert.equal(endpointOf(local), undefined, "a named model is not the server's");
 });
 
 Deno.test("what pare evaluate cannot do is one sentence", () => {

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type Registry, type StudyRequest, UsageError } from "../../core/mod.ts";
+import { kindOf, type Registry, type RunRequest, UsageError } from "../../core/mod.ts";
 import { checkRequest } from "../lab/check_request.ts";
 import { withFoundTasks } from "../lab/data/find_tasks.ts";
 import { inspectDataset } from "../lab/data/inspect_dataset.ts";
@@ -41,7 +41,7 @@ function checkPlugin(specifier: string): void {
 }
 
 /** The registry with what the dataset names; null: only lm-eval, in a study's own process, can tell. */
-async function pluginsFor(request: StudyRequest): Promise<Registry | null> {
+async function pluginsFor(request: RunRequest): Promise<Registry | null> {
   const needsPython = new Error("lm-eval has to be asked");
   try {
     return await withFoundTasks(request, await discoverPlugins(), () => {
@@ -58,9 +58,9 @@ async function pluginsFor(request: StudyRequest): Promise<Registry | null> {
  * folder, its dataset file, and names and knobs of the request. Plugins that it brings are loaded by its
  * own process alone, afresh each time: what they say is wrong stands with the study when it ends.
  */
-export async function checkSubmitted(request: StudyRequest): Promise<void> {
+export async function checkSubmitted(request: RunRequest): Promise<void> {
   try {
-    if (request.evaluation?.endpoint === undefined) checkModel(request.model_name);
+    if (kindOf(request).asks(request).endpoint === undefined) checkModel(request.model_name);
     if (request.student !== undefined) checkModel(request.student);
     request.plugins.forEach(checkPlugin);
     const dataset = await inspectDataset(request.dataset);

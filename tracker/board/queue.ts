@@ -11,6 +11,7 @@ import { Refused } from "./refused.ts";
 /** A study that was submitted to this board. */
 export interface Submission {
   readonly study_id: string;
+  readonly kind: string;
   readonly store: string;
   readonly model_name: string;
   readonly dataset: string;
@@ -85,7 +86,8 @@ export class StudyQueue implements AsyncDisposable {
     }
     const study_id = this.#freeName(studyName(request, new Date()));
     const submission: Submission = {
-      ...{ study_id, store, model_name: request.model_name, dataset: request.dataset },
+      ...{ study_id, kind: request.kind, store },
+      ...{ model_name: request.model_name, dataset: request.dataset },
       ...{ position: 0, state: "waiting", said: [], exit_code: null },
     };
     this.#known.set(study_id, submission);

@@ -8,9 +8,10 @@ import {
   type DatasetFacts,
   findTarget,
   gatesInForce,
+  kindOf,
   planTasks,
   type Registry,
-  type StudyRequest,
+  type RunRequest,
   unknownName,
   UsageError,
   usersWeights,
@@ -47,15 +48,10 @@ function checkOwnText(
  * weights that weigh nothing, and data files that are not there where no other benchmark is left.
  */
 export function checkRequest(
-  request: StudyRequest,
+  request: RunRequest,
   dataset: DatasetFacts,
   registry: Registry,
 ): void {
-  if (request.stages !== undefined && request.evaluation !== undefined) {
-    throw new UsageError(
-      "Cannot run stages in an evaluation, which compresses nothing: leave one out",
-    );
-  }
   const sets = registry.agents.flatMap((agent) => agent.benchmark_sets ?? []);
   const classified = classifyDataset(dataset, sets);
   const choice = chooseTasks(dataset, classified, registry.tasks, sets);
@@ -76,15 +72,13 @@ export function checkRequest(
   const gates = gatesInForce(request).map(({ metric }) => metric);
   checkDistances("set a gate on", gates, choice.tasks, request.samples);
   if (request.objectives !== undefined) usersWeights(request.objectives);
-  const recipes = [
-    ...request.strategies,
-    ...(request.rules ?? []).flatMap((one) => one.recipes),
-    ...request.stages?.stages ?? [],
+  const recipes = [...request.strategies, ...(request.rules ?? []).flatMap((one) => one.recipes)];
+  const actions = [
+    ...recipes.flatMap((recipe) => recipe.actions),
+    ...kindOf(request).actions(request).map(({ action }) => action),
   ];
-  for (const { actions } of recipes) {
-    for (const action of actions) {
-      const { method } = registry.method(action.agent, action.method);
-      checkParams(method, action.params);
-    }
+  for (const action of actions) {
+    const { method } = registry.method(action.agent, action.method);
+    checkParams(method, action.params);
   }
 }

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import {
   checkRungs,
-  stagesRequest,
+  kindAsked,
+  type RunKind,
   StudyRequest,
   unknownName,
   UsageError,
@@ -10,14 +11,15 @@ import { checkFamilies } from "./search/model_families.ts";
 
 /** A schema without the wrappers that say what happens where nothing is given. */
 function bare(schema: unknown): unknown {
-  return schema instanceof z.ZodDefault || schema instanceof z.ZodOptional
+  return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault ||
+      schema instanceof z.ZodOptional
     ? bare(schema.unwrap())
     : schema;
 }
 
-/** Names that may stand at a place of the document; empty where it has none. */
-function namesAt(path: readonly PropertyKey[]): string[] {
-  let schema: unknown = StudyRequest;
+/** Names that may stand at a place of a kind's document; empty where it has none. */
+function namesAt(path: readonly PropertyKey[], { request }: Pick<RunKind, "request">): string[] {
+  let schema: unknown = request;
   for (const step of path) {
     const here = bare(schema);
     if (here instanceof z.ZodObject) schema = here.shape[String(step)];
@@ -48,11 +50,11 @@ function withoutSecrets(field: string, shown: string): string {
   return shown.replace(/\/\/[^/]*@/, "//…@").replace(/[?#][^"]*/, "?…");
 }
 
-function sentence(issue: z.core.$ZodIssue, document: unknown): string {
+function sentence(issue: z.core.$ZodIssue, document: unknown, kind: RunKind): string {
   const field = issue.path.join(".");
   if (issue.code === "unrecognized_keys") {
     const where = field === "" ? "field" : `field of ${field}`;
-    return issue.keys.map((key) => unknownName(where, key, namesAt(issue.path))).join("; ");
+    return issue.keys.map((key) => unknownName(where, key, namesAt(issue.path, kind))).join("; ");
   }
   const value = valueAt(document, issue.path);
   if (value === undefined) return `Cannot start without "${field}": it is not given`;
@@ -65,8 +67,9 @@ function sentence(issue: z.core.$ZodIssue, document: unknown): string {
 }
 
 /**
- * Checks a study document; every fault is one sentence that names the field and its value. A staged one
- * gets its rungs and its dataset from its plan here, so that a notebook's runs as a file's does.
+ * Checks a study document; every fault is one sentence that names the field and its value. What follows
+ * from the plan of its kind of run (the rungs and the dataset of a staged one) it gets here, so that a
+ * notebook's runs as a file's does.
  */
 export function checkStudy(document: unknown, from: string): StudyRequest {
   if (typeof document !== "object" || document === null || Array.isArray(document)) {
@@ -75,13 +78,15 @@ export function checkStudy(document: unknown, from: string): StudyRequest {
       `Cannot take the ${from}: it must be an object with model_name and dataset, not ${shown}`,
     );
   }
-  const asked = "stages" in document ? stagesRequest({ ...document }) : document;
+  const kind = kindAsked({ ...document });
+  if ("problem" in kind) throw new UsageError(`${from}: ${kind.problem}`);
+  const asked = kind.complete({ ...document });
   const parsed = StudyRequest.safeParse(asked);
   if (parsed.success) {
     checkRungs(parsed.data);
     checkFamilies(parsed.data);
     return parsed.data;
   }
-  const faults = parsed.error.issues.map((issue) => sentence(issue, asked));
+  const faults = parsed.error.issues.map((issue) => sentence(issue, asked, kind));
   throw new UsageError(`${from}: ${faults.join("; ")}`);
 }

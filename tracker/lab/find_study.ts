@@ -1,8 +1,10 @@
 import {
   givenLimits,
   type JournalRecord,
+  kindOf,
   LIMIT_OPTIONS,
   replayStudy,
+  type RunRequest,
   type StudyLimits,
   StudyRequest,
   unknownName,
@@ -12,7 +14,7 @@ import {
 import type { Store } from "../store/store.ts";
 
 /** A name for a study that people can say: model, dataset and time. */
-export function studyName(request: StudyRequest, now: Date): string {
+export function studyName(request: RunRequest, now: Date): string {
   const word = (text: string) =>
     (text.split("/").filter((part) => part !== "").at(-1) ?? text).replace(
       /\.(gguf|jsonl)(\.gz)?$/,
@@ -53,18 +55,17 @@ export async function findTrial(
   throw new UsageError(unknownName("trial", trial_id, known));
 }
 
-/** What a study that is taken up works to; a limit of what searches nothing is refused. */
+/** What a study that is taken up works to; a limit of a kind of run that has none is refused. */
 export function resumedRequest(
-  request: StudyRequest,
+  request: RunRequest,
   limits: StudyLimits,
   study_id: string,
 ): StudyRequest {
   const [first] = givenLimits(limits);
-  if (first !== undefined && request.evaluation !== undefined) {
+  const { needs, does } = kindOf(request);
+  if (first !== undefined && !needs.limits) {
     throw new UsageError(
-      `Cannot resume ${study_id} with ${
-        LIMIT_OPTIONS[first]
-      } as it only evaluates: it has no limit`,
+      `Cannot resume ${study_id} with ${LIMIT_OPTIONS[first]} as it ${does}: it has no limit`,
     );
   }
   return StudyRequest.parse(withLimits(request, limits));

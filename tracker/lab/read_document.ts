@@ -1,7 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { StagesPlan, StudyRequest, unknownName, UsageError } from "../../core/mod.ts";
+import {
+  RunRequest,
+  StagesPlan,
+  type StudyRequest,
+  unknownName,
+  UsageError,
+} from "../../core/mod.ts";
 import { checkStudy } from "./check_study.ts";
 import { PROJECT_ROOT } from "../ground/home.ts";
 
@@ -24,8 +30,7 @@ export function readStages(path: string): StudyRequest {
       `Cannot take the stages ${path}: it must be an object with model_name, stages and core`,
     );
   }
-  const request = checked(document as Record<string, unknown>);
-  if (request.stages !== undefined) return request;
+  if ("stages" in document) return checked(document as Record<string, unknown>);
   throw new UsageError(
     `Cannot take the stages ${path} without "stages": a list of { name, actions }; ` +
       "`pare stages --example` prints a whole document",
@@ -33,7 +38,7 @@ export function readStages(path: string): StudyRequest {
 }
 
 /** Fields of the document: the plan's, and a study's. */
-const FIELDS = [...Object.keys(StagesPlan.shape), ...Object.keys(StudyRequest.shape)];
+const FIELDS = [...Object.keys(StagesPlan.shape), ...Object.keys(RunRequest.shape)];
 
 /** Refuses a misspelt field: beside a list of stages those of the plan stand with a study's. */
 function checkFields(document: Record<string, unknown>): void {

@@ -8,6 +8,7 @@ import {
   Measurement,
   Provenance,
   replayStudy,
+  type RunRequest,
   type SampleResult,
   StudyRequest,
   type Trial,
@@ -37,11 +38,14 @@ export const RecordedTrial = z.strictObject({
 });
 export type RecordedTrial = z.infer<typeof RecordedTrial>;
 
+/** What the study asked for, of its own kind; a file from before kinds gets its kind here. */
+const request: z.ZodType<RunRequest> = StudyRequest;
+
 /** A study as it can be run again: the file `recorded.json` of a published folder. */
 export const RecordedStudy = z.strictObject({
   format: z.literal("pare-recorded-1"),
   study_id: z.string(),
-  request: StudyRequest,
+  request,
   model: z.array(FileChecksum).describe("files of the untouched model; empty: never measured"),
   dataset_sha256: z.string().nullable().describe("of the user's own file; null: it has none"),
   machine: z.record(z.string(), z.string()),

@@ -4,9 +4,9 @@ import {
   type Facts,
   type JournalRecord,
   type Proposal,
+  type RunRequest,
   type Spec,
   type StudyEvent,
-  type StudyRequest,
   type StudyResult,
   type Trial,
   UsageError,
@@ -42,7 +42,7 @@ export type Strategy = Pick<Proposal, "actions"> | readonly ActionInput[];
 /** What a study is driven through. */
 export interface StudyDoors {
   readonly study_id: string;
-  readonly request: StudyRequest;
+  readonly request: RunRequest;
   readonly facts: Facts;
   readonly spec: Spec;
   /** The coordinator's loop to its end. */

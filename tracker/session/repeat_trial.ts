@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import {
+  kindOf,
   replayStudy,
   rungNames,
   type StudyEvent,
@@ -149,7 +150,7 @@ async function drive(
   trial: RecordedTrial,
   { signal, onEvent }: RepeatOptions,
 ): Promise<void> {
-  if (session.request.evaluation !== undefined) {
+  if (!kindOf(session.request).needs.methods) {
     await session.run({ signal, onEvent });
     return;
   }

@@ -1,13 +1,12 @@
 import { rmSync } from "node:fs";
 import {
-  evaluationSpec,
-  inferSpec,
+  kindOf,
   memoryRefusal,
   type Registry,
+  type RunRequest,
   type Spec,
   type StudyEvent,
   type StudyLimits,
-  type StudyRequest,
   UsageError,
 } from "../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../python-backends/client.ts";
@@ -130,7 +129,7 @@ function setUpRunner(
   { options, setting_up }: Opening,
   tools: Tools,
   study_id: string,
-  request: StudyRequest,
+  request: RunRequest,
 ): StageRunner {
   return createStageRunner({
     client: tools.client,
@@ -148,7 +147,7 @@ function setUpRunner(
 }
 
 /** The plugins of a study, with the tasks that its dataset names; what cannot run here is refused. */
-async function pluginsOf(opened: Opening, request: StudyRequest, study_id: string) {
+async function pluginsOf(opened: Opening, request: RunRequest, study_id: string) {
   const offline = request.offline ?? false;
   if (offline) refuseFetchedPlugins(request.plugins);
   const { registry } = opened;
@@ -179,7 +178,7 @@ interface TakenUp {
  */
 export async function setUp(
   opened: Opened,
-  asked: StudyRequest,
+  asked: RunRequest,
   study_id: string,
   taken: TakenUp = {},
 ): Promise<StudySession> {
@@ -200,7 +199,7 @@ export async function setUp(
 /** Looks at model and machine, infers the spec, and makes the environments. */
 async function sessionInput(
   opened: Opening,
-  asked: StudyRequest,
+  asked: RunRequest,
   study_id: string,
   { limits = {}, begun }: TakenUp,
 ): Promise<SessionInput> {
@@ -218,11 +217,11 @@ async function sessionInput(
   const { request, assumptions } = await withEarlierLadder(asked, facts, study_id, there);
   const refusal = memoryRefusal(facts) ?? budgetRefusal(request, facts.device);
   if (refusal !== null) throw new UsageError(refusal);
-  const compresses = request.evaluation === undefined;
-  const inferred = (compresses ? inferSpec : evaluationSpec)(request, facts, plugins);
+  const kind = kindOf(request);
+  const inferred = kind.spec(request, facts, plugins);
   const spec = { ...inferred, assumptions: [...inferred.assumptions, ...assumptions] };
   const samplers = studySamplers(request, plugins);
-  const needed = neededEnvironments(plugins, begun ?? spec, compresses, samplers);
+  const needed = neededEnvironments(plugins, begun ?? spec, kind.needs, samplers);
   await makeEnvironments(tools.client, needed);
   const hashes = Object.fromEntries(
     [...needed.keys()].map((name) => [name, usedHash(name, plugins.environments.get(name))]),

@@ -9,10 +9,13 @@ import {
   givenLimits,
   heldMethods,
   type JournalRecord,
+  kindOf,
   type Provenance,
   recoveriesOf,
   type ReplayedStudy,
   replayStudy,
+  type RunPorts,
+  type RunRequest,
   type Sampler,
   scoredMethods,
   type Spec,
@@ -22,10 +25,10 @@ import {
   type StudyInput,
   type StudyLimits,
   type StudyPorts,
-  type StudyRequest,
   type Tracker,
   UsageError,
 } from "../../core/mod.ts";
+import { idOfBytes } from "../artifacts/id_of_bytes.ts";
 import { earlierTrials } from "../lab/data/earlier_trials.ts";
 import { formatLosses } from "../lab/data/format_losses.ts";
 import type { LabStore, StoreInUse } from "../lab/lab_store.ts";
@@ -54,7 +57,7 @@ export interface SessionInput {
   /** Null: studies are not mirrored. */
   readonly mirror: RunningMirror | null;
   readonly study_id: string;
-  readonly request: StudyRequest;
+  readonly request: RunRequest;
   readonly facts: Facts;
   /** Inferred of them; a study that goes on keeps the one that it began with. */
   readonly spec: Spec;
@@ -76,7 +79,7 @@ export interface StudyCompany {
 /** A study that has the store: what its loop is given, whoever drives it. */
 export interface StartedStudy {
   readonly input: StudyInput;
-  readonly ports: StudyPorts;
+  readonly ports: RunPorts;
   /** Waits for the mirror, after a study that ended as it should, and gives the store back. */
   end(finished: boolean): Promise<void>;
 }
@@ -115,9 +118,10 @@ interface Past {
 /** Asks the index for what samplers are shown: one that cannot be asked shows nothing, and that is told. */
 async function pastOf(
   store: Store,
-  { earlier_studies = true, evaluation }: StudyRequest,
+  request: RunRequest,
   { facts, baseline, study_id }: SessionInput,
 ): Promise<Past> {
+  const { earlier_studies = true } = request;
   const unread: string[] = [];
   const orTold = async <T>(what: string, asked: Promise<T[]>): Promise<T[]> => {
     try {
@@ -128,7 +132,7 @@ async function pastOf(
       return [];
     }
   };
-  if (evaluation !== undefined) return { earlier: [], format_losses: [], unread };
+  if (!kindOf(request).needs.earlier_studies) return { earlier: [], format_losses: [], unread };
   const earlier = earlier_studies
     ? await orTold("trials of earlier studies", earlierTrials(store, facts, study_id))
     : [];
@@ -168,7 +172,7 @@ export async function startStudy(
 }
 
 /** The strategist's server; its key is read here and goes nowhere else. */
-function chatOf({ strategist }: StudyRequest): Pick<StudyPorts, "chat"> {
+function chatOf({ strategist }: RunRequest): Pick<StudyPorts, "chat"> {
   if (strategist === undefined) return {};
   const key = Deno.env.get("STRATEGIST_API_KEY") ?? Deno.env.get("OPENAI_API_KEY");
   return { chat: chatEndpoint(strategist, key) };
@@ -208,7 +212,7 @@ async function prepared(
   session: SessionInput,
   inUse: Store,
   { ask, signal, onEvent }: StudyCompany,
-): Promise<{ input: StudyInput; ports: StudyPorts }> {
+): Promise<{ input: StudyInput; ports: RunPorts }> {
   const { tools, mirror, study_id, request, facts, spec, baseline, student, provenance } = session;
   const { registry } = tools;
   const history = await historyOf(inUse, study_id);
@@ -242,8 +246,9 @@ async function prepared(
   const offered = registry.methods.filter(({ method }) =>
     wanted === undefined || wanted.includes(method.name)
   );
-  const held = heldMethods(boundedMethods(offered, ready.counts), registry.runtime(known.runtime));
-  const methods = request.evaluation !== undefined ? [] : scoredMethods(held, known.evict_after);
+  const held = () =>
+    heldMethods(boundedMethods(offered, ready.counts), registry.runtime(known.runtime));
+  const methods = kindOf(request).needs.methods ? scoredMethods(held(), known.evict_after) : [];
   const samplers = studySamplers(request, registry);
   const { earlier, ...past } = await pastOf(inUse, request, session);
   const input: StudyInput = {
@@ -265,6 +270,9 @@ async function prepared(
   const backend = createLiveBackend(workshop, ready, runner, { original: baseline, student });
   const clock = studyClock(outOfTime);
   const metered = meter === undefined ? {} : { meter };
-  const outside = { ...metered, ...chatOf(request), ...librariesOf(samplers, runner) };
+  const outside = {
+    ...{ ...metered, ...chatOf(request), ...librariesOf(samplers, runner) },
+    idOfBytes: (artifact: Artifact) => idOfBytes(artifact, tools.artifacts),
+  };
   return { input, ports: { backend, tracker: journal, ask, clock, signal, ...outside } };
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Facts, type MixResult, UsageError } from "../../core/mod.ts";
+import { type Facts, kindOf, type MixResult, UsageError } from "../../core/mod.ts";
 import { canonicalJson } from "../artifacts/action_key.ts";
 import { layerCache } from "../lab/runner/apply_action.ts";
 import { usedData } from "../lab/runner/study_windows.ts";
@@ -53,9 +53,8 @@ export function keptFormats({ model }: Pick<Facts, "model">): string[] {
  */
 export async function studyMix(session: SessionInput, options: MixOptions): Promise<Mixed> {
   const { tools, study_id, request, facts, baseline } = session;
-  if (request.evaluation !== undefined) {
-    throw new UsageError(`Cannot mix formats for ${study_id} as it only evaluates`);
-  }
+  const { needs, does } = kindOf(request);
+  if (!needs.methods) throw new UsageError(`Cannot mix formats for ${study_id} as it ${does}`);
   if ((options.bits === undefined) === (options.bytes === undefined)) {
     throw new UsageError("Cannot mix formats without one budget: give bits per weight, or bytes");
   }

@@ -1,4 +1,10 @@
-import { type LayerScore, type LayerScorer, type StudyEvent, UsageError } from "../../core/mod.ts";
+import {
+  kindOf,
+  type LayerScore,
+  type LayerScorer,
+  type StudyEvent,
+  UsageError,
+} from "../../core/mod.ts";
 import { usedData } from "../lab/runner/study_windows.ts";
 import type { SessionInput } from "./start_study.ts";
 import { preparedText } from "./prepared_text.ts";
@@ -42,9 +48,8 @@ export async function studySensitivity(
   options: SensitivityOptions = {},
 ): Promise<LayerSensitivity[]> {
   const { tools, study_id, request, facts, baseline } = session;
-  if (request.evaluation !== undefined) {
-    throw new UsageError(`Cannot score the layers of ${study_id} as it only evaluates`);
-  }
+  const { needs, does } = kindOf(request);
+  if (!needs.methods) throw new UsageError(`Cannot score the layers of ${study_id} as it ${does}`);
   await using inUse = await session.store.use();
   const { store } = inUse;
   const { runner, ready } = await preparedText(session, store, options);

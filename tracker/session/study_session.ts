@@ -1,11 +1,10 @@
 import {
   checkRecipe,
   type Facts,
+  kindOf,
   type Proposal,
-  runEvaluation,
-  runStudy,
+  type RunRequest,
   type Spec,
-  type StudyRequest,
   type StudyResult,
   UsageError,
 } from "../../core/mod.ts";
@@ -25,13 +24,7 @@ import {
 import { type Displayed, displayed } from "../show/notebook/display.ts";
 import { rowsMedia } from "../show/notebook/table.ts";
 import { frontOfView, type Rows, trialsOf } from "../show/notebook/trial_tables.ts";
-import { driveStages } from "./drive_stages.ts";
-import {
-  type SessionInput,
-  type StartedStudy,
-  startStudy,
-  type StudyCompany,
-} from "./start_study.ts";
+import { type SessionInput, startStudy, type StudyCompany } from "./start_study.ts";
 import { type LabStudyByHand, openLabStudyByHand } from "./study_by_hand.ts";
 import { DISPLAY, kernelBroadcast, type Shown } from "../ground/terminal/kernel.ts";
 import { type Mixed, type MixOptions, studyMix } from "./study_mix.ts";
@@ -52,7 +45,7 @@ import type { TrialFigures } from "../show/view/trial_figures.ts";
  */
 export interface StudySession extends Shown {
   readonly study_id: string;
-  readonly request: StudyRequest;
+  readonly request: RunRequest;
   readonly facts: Facts;
   readonly spec: Spec;
   /** Runs it to its end. One that has ended gives the same result at once. */
@@ -105,15 +98,10 @@ export function openSession(
   now: () => Promise<SessionInput> = () => Promise.resolve(input),
 ): StudySession {
   const { study_id, request, facts, spec } = input;
-  const requireSearch = () => {
-    if (request.stages !== undefined) {
-      throw new UsageError(
-        `Cannot drive ${study_id} by hand as its stages run in the order of their document, each ` +
-          "judged before the next: call run(), which goes on where it stopped",
-      );
-    }
-    if (request.evaluation === undefined) return;
-    throw new UsageError(`Cannot drive ${study_id} by hand as it only evaluates: call run()`);
+  const requireByHand = () => {
+    const { not_by_hand } = kindOf(request).needs;
+    if (not_by_hand === null) return;
+    throw new UsageError(`Cannot drive ${study_id} by hand as ${not_by_hand}`);
   };
   const records = async () => await (await input.store.current())?.journalOf(study_id) ?? [];
   return sessionOf({
@@ -128,12 +116,12 @@ export function openSession(
     mix: async (options) => await studyMix(await now(), options),
     runAll: async (company) => await runSession(await now(), company),
     checkRecipe(actions) {
-      requireSearch();
+      requireByHand();
       const { methods } = input.tools.registry;
       checkRecipe(actions, { methods, facts });
     },
     async openByHand(company) {
-      requireSearch();
+      requireByHand();
       return await openLabStudyByHand(await now(), company);
     },
   });
@@ -199,16 +187,6 @@ async function shownResult(result: StudyResult, view: StudyDoors["view"]) {
   return displayed(result, () => studyMedia(seen, seen));
 }
 
-/** What a request asks for: a search, stages in their order, or an evaluation alone. */
-function runLoop(
-  { request, tools }: SessionInput,
-  started: StartedStudy,
-): Promise<StudyResult> {
-  if (request.evaluation !== undefined) return runEvaluation(started.input, started.ports);
-  if (request.stages !== undefined) return driveStages(started, tools.artifacts);
-  return runStudy(started.input, started.ports);
-}
-
 /** The study from its start to its end by the coordinator; a lab that is closed cancels it. */
 async function runSession(
   session: SessionInput,
@@ -226,7 +204,7 @@ async function runSession(
     const started = await startStudy(session, inUse, { ...company, signal });
     let finished = false;
     try {
-      const result = await runLoop(session, started);
+      const result = await kindOf(session.request).drive(started.input, started.ports);
       finished = true;
       return result;
     } finally {

@@ -1,5 +1,6 @@
 /** Figures of a report beside its front, from the store's rows of the study: each where it has rows. */
-import { FULL } from "../../core/mod.ts";
+import { FULL, kindOf } from "../../core/mod.ts";
+import { PAGE_WIDTH, PHONE_WIDTH } from "./page_widths.ts";
 import { figures } from "./plots/figures.ts";
 import type { Store } from "../store/store.ts";
 import type { StudyView } from "./view/study_view.ts";
@@ -78,19 +79,16 @@ const DRAWN: readonly Drawn[] = [
   of("phases", "Where the time of each trial went", "SELECT * FROM spans WHERE study_id = $id"),
 ];
 
-const WIDTH = 1130;
-const PHONE_WIDTH = 390;
-
-/** Every figure that the store has rows for; none of an evaluation. */
+/** Every figure that the store has rows for; none of a run that compares nothing. */
 export async function evidenceFigures(store: Store, view: StudyView): Promise<EvidenceFigure[]> {
-  if (view.request.evaluation !== undefined) return [];
+  if (!kindOf(view.request).needs.front) return [];
   const found: EvidenceFigure[] = [];
   for (const { name, summary, sql, draw } of DRAWN) {
     const rows = await store.ask(sql, { params: { id: view.study_id } });
     if (rows.length === 0) continue;
     const [, source] = /FROM (\w+)/.exec(sql)!; // each names one first
     found.push({
-      ...{ summary, source: source!, svg: draw(rows, WIDTH), narrow: draw(rows, PHONE_WIDTH) },
+      ...{ summary, source: source!, svg: draw(rows, PAGE_WIDTH), narrow: draw(rows, PHONE_WIDTH) },
       file: `figures/${name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}.svg`,
     });
   }

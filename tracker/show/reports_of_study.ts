@@ -1,19 +1,21 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { resultReport, resultVector } from "../../core/mod.ts";
+import { kindOf, resultReport, resultVector } from "../../core/mod.ts";
+import { ownOf } from "./kinds/own_of.ts";
+import type { Contents } from "./kinds/own_shown.ts";
+import { PAGE_WIDTH, PHONE_WIDTH } from "./page_widths.ts";
+import type { ReportFigures } from "./reports/front_blocks.ts";
 import { existsSync } from "node:fs";
 import { loaderLines } from "../artifacts/loader_lines.ts";
 import { beliefsPlot } from "./plots/beliefs_plot.ts";
 import { hypervolumePlot } from "./plots/hypervolume_plot.ts";
-import { qualityByRatio } from "./plots/figures/quality_by_ratio.ts";
 import { pareto } from "./plots/figures/pareto.ts";
 import { svgToPng } from "./plots/svg_to_png.ts";
 import { type Block, heading } from "./reports/blocks.ts";
 import { SQL_FOLDER, SQL_NAMES, type SqlFiles } from "./report_sql/sql_box.ts";
 import { frontData } from "./pages/front_data.ts";
 import { type Authorship, titleOf } from "./reports/answer_blocks.ts";
-import { evaluationReport } from "./reports/evaluation_report.ts";
 import { renderHtml } from "./reports/render_html.ts";
 import { renderMarkdown } from "./reports/render_markdown.ts";
 import { leaderboardCsv } from "./view/leaderboard_csv.ts";
@@ -24,17 +26,14 @@ import { type CrateFile, roCrate } from "./reports/formats/ro_crate.ts";
 import { bibtex } from "./reports/limit_blocks.ts";
 import { documentOf } from "./reports/provenance_blocks.ts";
 import { beliefBlocks } from "./reports/search_blocks.ts";
-import { stagedBlocks } from "./stages/staged_blocks.ts";
 import { studyReport } from "./reports/study_report.ts";
-import { HANDOFF, HANDOFF_PAGE, handoffHtml } from "./stages/handoff_page.ts";
 import type { EvidenceFigure } from "./evidence_figures.ts";
-import { handoffOfView, stagedRows } from "./view/staged_rows.ts";
 import { trialFigures } from "./view/trial_figures.ts";
 import { checkpointOf, modelLabel, type StudyView } from "./view/study_view.ts";
 
 /** Files that a study leaves for people, and the checkpoint that it recommends. */
 export interface StudyOutputs {
-  /** The Pareto plot; null where a model was only evaluated. */
+  /** The Pareto plot; null of a run without a front. */
   readonly svg: string | null;
   readonly png: string | null;
   readonly markdown: string;
@@ -102,7 +101,6 @@ export async function recommendedLoader(view: StudyView): Promise<string> {
 }
 
 const CURVE = "hypervolume.svg";
-const STAGES = "stages.svg";
 const BELIEFS = "beliefs.svg";
 
 /** What a report is told beside its study. */
@@ -117,11 +115,7 @@ export interface ReportOptions extends Authorship {
   readonly evidence?: readonly EvidenceFigure[];
 }
 
-/** Pixels of the front as a page shows it, beside a narrow one for a phone. */
-const PAGE_WIDTH = 1130;
-const PHONE_WIDTH = 390;
-
-/** The report of a study, or of an evaluation. */
+/** The report of a study, as its kind of run has it. */
 export function reportBlocks(view: StudyView, options: ReportOptions = {}): Block[] {
   const { loader = "", sql, evidence = [], beside, ...author } = options;
   const by = { ...author, repeats: beside !== undefined };
@@ -129,8 +123,15 @@ export function reportBlocks(view: StudyView, options: ReportOptions = {}): Bloc
     heading(2, "Ask the data"),
     { block: "sql", box: sql?.box ?? null, study_id: view.study_id },
   ];
-  if (view.request.evaluation !== undefined) return [...evaluationReport(view, by), ...box];
-  const figures = {
+  const figures = kindOf(view.request).needs.front ? frontFigures(view) : null;
+  const own = ownOf(view.request).blocks(view);
+  const search = beliefBlocks(view, { svg: beliefsPlot(view.beliefs), file: BELIEFS });
+  const drawn = evidence.length === 0 ? [] : [heading(3, "Figures"), ...evidence.map(unopened)];
+  return [...studyReport(view, figures, loader, { search, own, ...by }), ...box, ...drawn];
+}
+
+function frontFigures(view: StudyView): ReportFigures {
+  return {
     ...{ svg: plotOf(view, { width: PAGE_WIDTH }), narrow: plotOf(view, { width: PHONE_WIDTH }) },
     file: "pareto.svg",
     curve: {
@@ -139,10 +140,6 @@ export function reportBlocks(view: StudyView, options: ReportOptions = {}): Bloc
       file: CURVE,
     },
   };
-  const stages = stagedBlocks(view, stagedFigure(view));
-  const search = beliefBlocks(view, { svg: beliefsPlot(view.beliefs), file: BELIEFS });
-  const drawn = evidence.length === 0 ? [] : [heading(3, "Figures"), ...evidence.map(unopened)];
-  return [...studyReport(view, figures, loader, { search, stages, ...by }), ...box, ...drawn];
 }
 
 function unopened({ summary, source, ...drawn }: EvidenceFigure): Block {
@@ -151,30 +148,8 @@ function unopened({ summary, source, ...drawn }: EvidenceFigure): Block {
   return { block: "fold", summary, blocks: [figure] };
 }
 
-/** The curve of a staged study; null: it is none, or no stage was judged yet. */
-function stagedFigure(view: StudyView) {
-  const rows = stagedRows(view);
-  if (rows.every(({ value, ratio }) => value === null || ratio === null)) return null;
-  const drawn = (width: number) => qualityByRatio(rows, { width });
-  return { svg: drawn(PAGE_WIDTH), narrow: drawn(PHONE_WIDTH), file: STAGES };
-}
-
-/** What a staged study leaves beside others' files. */
-function stagedFiles(view: StudyView): Contents {
-  if (view.request.stages === undefined) return {};
-  const handoff = handoffOfView(view);
-  return {
-    [HANDOFF]: handoff === null ? null : `${JSON.stringify(handoff, null, 2)}\n`,
-    [HANDOFF_PAGE]: handoff === null ? null : handoffHtml(handoff),
-    [STAGES]: stagedFigure(view)?.svg ?? null,
-  };
-}
-
-/** Files by name, null where there is nothing to write: one of an earlier run is removed then. */
-type Contents = Readonly<Record<string, string | Uint8Array | null>>;
-
 function plotFiles(view: StudyView): Contents {
-  if (view.request.evaluation !== undefined) return {};
+  if (!kindOf(view.request).needs.front) return {};
   const svg = plotOf(view);
   return {
     "pareto.svg": svg,
@@ -187,7 +162,7 @@ function plotFiles(view: StudyView): Contents {
 function exchangeFiles(view: StudyView, loader: string, by: Authorship): Contents {
   const results = JSON.stringify(resultsOf(view), null, 2);
   const cited = { "citation.bib": `${bibtex(view, by)}\n`, "results.json": results };
-  if (view.request.evaluation !== undefined) return cited;
+  if (!kindOf(view.request).needs.methods) return cited;
   const artifact = view.recommended === null ? undefined : checkpointOf(view, view.recommended);
   // Whoever has the card has the checkpoint beside it.
   const here = artifact === undefined ? loader : loader.replaceAll(artifact.location, ".");
@@ -252,9 +227,9 @@ export async function writeOutputs(
     ...(beside === undefined ? {} : { beside }),
   };
   const blocks = reportBlocks(view, asked);
-  const drawn = view.request.evaluation === undefined;
+  const drawn = kindOf(view.request).needs.front;
   const contents = {
-    ...stagedFiles(view),
+    ...ownOf(view.request).files(view),
     "report.html": renderHtml(titleOf(view), blocks, frontData(view)),
     "report.md": renderMarkdown(blocks),
     ...plotFiles(view),

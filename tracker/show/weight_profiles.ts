@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import {
+  kindOf,
   UsageError,
   weigh,
   type Weighed,
@@ -40,8 +41,9 @@ export function weighView(
   weights: WeightProfile["weights"],
 ): Weighed {
   const { spec, facts, trials, request } = view;
-  if (request.evaluation !== undefined) {
-    throw new UsageError(`Cannot weigh ${view.study_id} as it only evaluates: it has no front`);
+  const { needs, does } = kindOf(request);
+  if (!needs.front) {
+    throw new UsageError(`Cannot weigh ${view.study_id} as it ${does}: it has no front`);
   }
   return weigh({ spec, facts, trials, request, stop: "exhausted" }, weights);
 }

@@ -27,6 +27,8 @@ import { storageError } from "../ground/storage/storage_error.ts";
 /** A study as a list shows it. */
 export interface StudySummary {
   study_id: string;
+  /** Of run. */
+  kind: string;
   model_name: string;
   dataset: string;
   opened_at: Date | null;
@@ -286,7 +288,7 @@ export async function openStore(
 }
 
 const STUDIES = `
-  SELECT study_id, model_name, dataset, opened_at, stop,
+  SELECT study_id, kind, model_name, dataset, opened_at, stop,
     (SELECT count(*) FROM trials t WHERE t.study_id = s.study_id) AS trials
   FROM studies s ORDER BY position`;
 

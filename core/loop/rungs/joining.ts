@@ -41,8 +41,8 @@ export function decideJoining(
   if (known.joining === null) return { decision: "climb", gate: null };
   const own = evaluationsOf(study, trial, undefined)!;
   const counts = rungNames(study.spec).flatMap((rung) => {
-    const evaluation = own.get(rung);
-    return evaluation === undefined ? [] : [countedSamples(evaluation, study.spec).length];
+    const known = own.get(rung);
+    return known === undefined ? [] : [countedSamples(known, study.spec).length];
   });
   const looked = look === undefined
     ? []

@@ -1,7 +1,8 @@
 import type { Runtime } from "../../contract/plugin.ts";
 import { UsageError } from "../../errors.ts";
+import type { Endpoint } from "../../schemas/endpoint.ts";
 import type { Facts } from "../../schemas/facts.ts";
-import type { StudyRequest } from "../../schemas/request.ts";
+import type { RunRequest } from "../../schemas/request.ts";
 import type { Spec } from "../../schemas/spec.ts";
 import { inferSpec, type SpecPlugins } from "../../spec/infer_spec.ts";
 import { rungsOf } from "../../schemas/rungs.ts";
@@ -22,8 +23,12 @@ function answering(name: string): Runtime {
 }
 
 /** The spec of a study that only evaluates: its tasks and samples; no method and no search. */
-export function evaluationSpec(request: StudyRequest, facts: Facts, plugins: SpecPlugins): Spec {
-  const endpoint = request.evaluation?.endpoint;
+export function evaluationSpec(
+  request: RunRequest,
+  endpoint: Endpoint | undefined,
+  facts: Facts,
+  plugins: SpecPlugins,
+): Spec {
   const runtimes = [answering(endpoint === undefined ? "in process" : "endpoint")];
   const spec = inferSpec(request, facts, { ...plugins, methods: [], runtimes });
   if (endpoint === undefined || endpoint.tokenizer_dir !== null) return spec;

@@ -8,15 +8,16 @@ import { evaluate } from "../../loop/run_trial.ts";
 import { cancelled, type Stop, timeIsUp } from "../../loop/stop.ts";
 import { baselineOf, type Draft, record, type Study } from "../../loop/study.ts";
 import type { StudyInput, StudyPorts, StudyResult } from "../../loop/study_input.ts";
+import { EVALUATION_NEEDS } from "./needs.ts";
 
 /**
  * Evaluates a model and compresses nothing: a study of one trial without a strategy, in full. The
  * model lies here or is behind an endpoint. One that was stopped goes on with what was answered.
  */
 export async function runEvaluation(input: StudyInput, ports: StudyPorts): Promise<StudyResult> {
-  const study = await openStudy(input, ports);
+  const study = await openStudy(input, ports, EVALUATION_NEEDS);
   const stop = baselineOf(study) === undefined ? await evaluateOnce(study) : DONE;
-  return await closeStudy(study, stop);
+  return await closeStudy(study, stop, null);
 }
 
 const DONE: Stop = { stop: "evaluated", message: "Everything that was asked for is evaluated." };
@@ -33,8 +34,8 @@ async function evaluateOnce(study: Study): Promise<Stop> {
 
 /** A model that lies here is an artifact with a size; of one behind a server nothing is known. */
 async function recordModel(study: Study, draft: Draft): Promise<void> {
-  const { request, baseline: artifact, facts } = study.input;
-  if (request.evaluation?.endpoint !== undefined) return;
+  const { baseline: artifact, facts } = study.input;
+  if (facts.model.source === "endpoint") return;
   const { trial_id, study_id } = draft.trial;
   await record(study, { type: "artifact_written", study_id, trial_id, artifact, cached: false });
   await addMeasurements(study, draft, [baselineSize(artifact, facts)]);

@@ -1,4 +1,5 @@
 import { type Calls, callsOf } from "./calls_by_hand.ts";
+import { SEARCH_NEEDS } from "./needs.ts";
 import { unknownName, UsageError } from "../../errors.ts";
 import { Action, type ActionInput } from "../../schemas/action.ts";
 import { isDecisive } from "../../schemas/fidelity.ts";
@@ -7,7 +8,7 @@ import type { Spec } from "../../schemas/spec.ts";
 import { toldBeforehand } from "../../loop/told_beforehand.ts";
 import { resolveActions, withOwnNames } from "../../strategies/resolve_action.ts";
 import { strategyKey } from "../../strategies/strategy_names.ts";
-import { closeStudy } from "../../loop/close_study.ts";
+import { closeSearch } from "../../loop/close_study.ts";
 import { closeTrial, endingOf } from "../../loop/draft.ts";
 import { begin, learn, measure } from "../../loop/episode.ts";
 import { finishHeld } from "../../loop/rungs/climb_rungs.ts";
@@ -110,7 +111,7 @@ const LEFT: Stop = { stop: "cancelled", message: "The study was left before its 
  * up ends as it had ended before.
  */
 export async function openByHand(input: StudyInput, ports: StudyPorts): Promise<StudyByHand> {
-  const study = await openStudy(input, ports);
+  const study = await openStudy(input, ports, SEARCH_NEEDS);
   study.limits_hold = false;
   const calls = callsOf<StudyResult>(study);
   /** Why the coordinator's episodes are over. */
@@ -119,7 +120,7 @@ export async function openByHand(input: StudyInput, ports: StudyPorts): Promise<
   const end = (stop: Stop) => {
     const untouched = over === null && study.nextNumber === first && study.open.size === 0;
     const before = untouched ? input.history?.study.ended : null;
-    return before ? closeStudy(study, before) : closeByHand(study, over ?? stop);
+    return before ? closeSearch(study, before) : closeByHand(study, over ?? stop);
   };
   const close = () => calls.end(() => end(BY_HAND));
   return {
@@ -262,7 +263,7 @@ async function closeByHand(study: Study, reason: Stop): Promise<StudyResult> {
   // What earlier runs left is run again at the end of a search alone.
   if (stop !== BY_HAND) return await finishStudy(study, stop);
   await finishHeld(study, stop);
-  return await closeStudy(study, stop);
+  return await closeSearch(study, stop);
 }
 
 async function abandon(study: Study, draft: Draft, message: string): Promise<Trial> {

@@ -4,6 +4,7 @@ import type { Stop } from "../../loop/stop.ts";
 import type { Study } from "../../loop/study.ts";
 import type { StudyInput, StudyPorts, StudyResult } from "../../loop/study_input.ts";
 import { finishStudy, takeTurn } from "../../loop/turn.ts";
+import { SEARCH_NEEDS } from "./needs.ts";
 
 /**
  * Runs a study to its end, or goes on with one: baseline, the user's strategies, seeds, then
@@ -12,7 +13,7 @@ import { finishStudy, takeTurn } from "../../loop/turn.ts";
  * a trial, or the study under its reason.
  */
 export async function runStudy(input: StudyInput, ports: StudyPorts): Promise<StudyResult> {
-  const study = await openStudy(input, ports);
+  const study = await openStudy(input, ports, SEARCH_NEEDS);
   return await finishStudy(study, await ensureBaseline(study) ?? await search(study));
 }
 

@@ -2,7 +2,7 @@ import type { Knob } from "../../contract/knobs.ts";
 import { UsageError } from "../../errors.ts";
 import type { Action, KnobValue, ResolvedAction } from "../../schemas/action.ts";
 import type { Facts } from "../../schemas/facts.ts";
-import type { StageAdjustment, StagePlan } from "../../schemas/stages/plan.ts";
+import type { StageAdjustment, StagePlan } from "./plan.ts";
 import { predictBytes } from "../../strategies/chain.ts";
 import { type AgentMethod, findMethod, resolveActions } from "../../strategies/resolve_action.ts";
 import { plannedFacts } from "./planned.ts";

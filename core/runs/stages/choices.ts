@@ -1,5 +1,5 @@
 import type { Assumption } from "../../schemas/spec.ts";
-import type { StagesPlan } from "../../schemas/stages/plan.ts";
+import type { StagesPlan } from "./plan.ts";
 
 /** What the requirement says in two ways, which one holds here, and why it is the default. */
 export function choicesOf(plan: StagesPlan): Assumption[] {

@@ -1,5 +1,5 @@
 import type { Facts } from "../../schemas/facts.ts";
-import type { StagePlan } from "../../schemas/stages/plan.ts";
+import type { StagePlan } from "./plan.ts";
 import { modelAfter } from "../../strategies/chain.ts";
 import { type AgentMethod, resolveActions } from "../../strategies/resolve_action.ts";
 

@@ -7,7 +7,7 @@ import { addGate, baselineOf, type Draft, type Ending, type Study } from "../../
 import { isFinished } from "../../resume/replay.ts";
 import type { Action, ResolvedAction } from "../../schemas/action.ts";
 import type { Artifact } from "../../schemas/artifact.ts";
-import type { StagePlan, StagesPlan } from "../../schemas/stages/plan.ts";
+import type { StagePlan, StagesPlan } from "./plan.ts";
 import type { Trial } from "../../schemas/trial.ts";
 import { checkStrategy } from "../../strategies/compatibility.ts";
 import { readableId } from "../../strategies/strategy_names.ts";

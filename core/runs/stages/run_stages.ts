@@ -5,13 +5,15 @@ import { cancelled, type Stop, timeIsUp } from "../../loop/stop.ts";
 import type { StudyInput, StudyResult } from "../../loop/study_input.ts";
 import type { Study } from "../../loop/study.ts";
 import type { Action } from "../../schemas/action.ts";
-import type { StagePlan } from "../../schemas/stages/plan.ts";
+import type { RunPorts } from "../run_kind.ts";
+import type { StagePlan, StagesPlan } from "./plan.ts";
 import { resolveActions } from "../../strategies/resolve_action.ts";
 import { checkAdjustments, furtherAttempt } from "./adjust.ts";
 import { choicesOf } from "./choices.ts";
 import { decideAttempt, type Next } from "./decide.ts";
 import { decidedOn, figuresOf, openLedger } from "./ledger.ts";
-import type { Run, StagesPorts } from "./run.ts";
+import { STAGES_NEEDS } from "./needs.ts";
+import type { Run } from "./run.ts";
 import { type Attempted, runAttempt } from "./run_attempt.ts";
 import { ship } from "./ship.ts";
 import { metBy, originalOf, type Standing, standingOf } from "./standing.ts";
@@ -22,19 +24,22 @@ import { metBy, originalOf, type Standing, standingOf } from "./standing.ts";
  * Every decision is in the journal before the next begins: a run that was killed goes on with the same
  * ledger.
  */
-export async function runStages(input: StudyInput, ports: StagesPorts): Promise<StudyResult> {
-  const plan = input.request.stages!; // whoever calls it has looked
+export async function runStages(
+  input: StudyInput & { readonly request: { readonly stages: StagesPlan } },
+  ports: RunPorts,
+): Promise<StudyResult> {
+  const { stages: plan } = input.request;
   const { methods, facts, spec, history } = input;
   checkAdjustments(plan.stages, methods, facts);
   const said = { ...spec, assumptions: [...spec.assumptions, ...choicesOf(plan)] };
-  const study = await openStudy({ ...input, spec: said }, ports);
+  const study = await openStudy({ ...input, spec: said }, ports, STAGES_NEEDS);
   const stopped = await ensureBaseline(study);
-  if (stopped !== null) return await closeStudy(study, stopped);
+  if (stopped !== null) return await closeStudy(study, stopped, null);
   const artifacts = new Map(history?.study.artifacts ?? []);
   const ledger = openLedger(study, history?.study.stage_decisions ?? []);
   const run = { study, plan, ledger, ports, artifacts, ladder: [originalOf(study)] };
   const stop = await climb(run);
-  if (stop !== null) return await closeStudy(study, stop);
+  if (stop !== null) return await closeStudy(study, stop, null);
   const shipped = await ship(run);
   return await closeStudy(study, shipped.stop, shipped.trial_id);
 }

@@ -1,11 +1,10 @@
 import { FULL, PROXY } from "../../schemas/fidelity.ts";
-import type { StudyRequest } from "../../schemas/request.ts";
-import { StagesPlan } from "../../schemas/stages/plan.ts";
+import type { RunRequest } from "../../schemas/request.ts";
+import type { WrittenDocument } from "../run_kind.ts";
+import { StagesPlan } from "./plan.ts";
 
 /** Fields of a staged document that are the plan's; all others are a study's. */
 const PLAN_FIELDS = Object.keys(StagesPlan.shape);
-
-type Document = Readonly<Record<string, unknown>>;
 
 /** Every benchmark that a plan names, each once. */
 export function benchmarksOf(plan: StagesPlan): string[] {
@@ -21,7 +20,7 @@ export function benchmarksOf(plan: StagesPlan): string[] {
 }
 
 /** Twice as many samples on each rung as on the one before, from the first to the most. */
-function ladderOf({ first, most }: StagesPlan["samples"]): StudyRequest["samples"] {
+function ladderOf({ first, most }: StagesPlan["samples"]): RunRequest["samples"] {
   const between = [];
   for (let times = 2; first * times < most; times *= 2) {
     between.push({ fidelity: `times_${times}`, samples: first * times });
@@ -30,7 +29,7 @@ function ladderOf({ first, most }: StagesPlan["samples"]): StudyRequest["samples
 }
 
 /** The plan's fields under `stages`, where the document has them beside the study's. */
-function nested(document: Document): Document {
+function nested(document: WrittenDocument): WrittenDocument {
   if (!Array.isArray(document["stages"])) return document;
   const own = Object.entries(document);
   const of = (inPlan: boolean) =>
@@ -43,7 +42,7 @@ function nested(document: Document): Document {
  * named, and a ladder of rungs from its first samples to its most. What is wrong in it stays wrong:
  * whoever takes it checks it.
  */
-export function stagesRequest(document: Document): Document {
+export function stagesRequest(document: WrittenDocument): WrittenDocument {
   const request = nested(document);
   const plan = StagesPlan.safeParse(request["stages"]);
   if (!plan.success) return request;

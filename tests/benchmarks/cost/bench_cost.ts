@@ -176,7 +176,7 @@ async function main(): Promise<void> {
     const strategies = study.trials.map(({ actions }) => ({ actions: [...actions] }));
     const again = await keptStudyOf({ home: homes[1], model }, "study", {
       ...{ ...own, ...asked, strategies, rules: [], max_trials: strategies.length },
-    });
+    } as StudyRequestInput); // both are of a search
     measured.push(measuredOf(way, stepsOf((await readStore(again)).records), goal));
   }
   const kept = KeptCost.parse({

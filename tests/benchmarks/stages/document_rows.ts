@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Spec, StageDecision, Trial } from "../../../core/mod.ts";
 import { ownRow } from "../../../core/evidence/quality.ts";
 import { ORIGINAL } from "../../../core/runs/stages/standing.ts";
-import { sizesOf } from "../../../tracker/show/view/staged_rows.ts";
+import { sizesOf } from "../../../tracker/show/stages/staged_rows.ts";
 import type { StudyView } from "../../../tracker/show/view/study_view.ts";
 
 const Interval = z.tuple([z.number(), z.number()]).nullable();

@@ -1,7 +1,7 @@
 /** The benchmark's document, and that the documentation has the tables of the rows that are kept. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { StudyRequest } from "../../../core/mod.ts";
+import { stagesPlan, type StudyRequest } from "../../../core/mod.ts";
 import { buildView } from "../../../tracker/show/view/build_view.ts";
 import { checkStudy } from "../../../tracker/lab/check_study.ts";
 import { exampleText } from "../../../tracker/lab/read_document.ts";
@@ -17,7 +17,7 @@ const page = await readFile(new URL("../../../docs/stages.md", import.meta.url),
 
 Deno.test("the document on few samples has the stages, gates, retries and benchmarks of the whole one", () => {
   const request: StudyRequest = checkStudy(reducedDocument(exampleText(), "/data"), "stages");
-  const plan = request.stages!;
+  const plan = stagesPlan(request);
   assert.deepEqual(
     plan.stages.map(({ name, core, expert, attempts }) => [name, core, expert, attempts]),
     [["seedlm", 0.98, 0.98, 1], ["vptq", 0.95, 0.93, 1], ["hyper_compression", 0.9, 0.88, 2]],

@@ -1,6 +1,6 @@
 /** The checks by themselves: just below and just above every threshold, and what is not judged. */
 import assert from "node:assert/strict";
-import { StagePlan, StagesPlan } from "../../../core/schemas/stages/plan.ts";
+import { StagePlan, StagesPlan } from "../../../core/runs/stages/plan.ts";
 import { pairedRetention, widening } from "../../../core/runs/stages/checks/retention_interval.ts";
 import { qualityChecks, verdictOf } from "../../../core/runs/stages/checks/judge.ts";
 import { adjusted, adjustmentsFor } from "../../../core/runs/stages/adjust.ts";

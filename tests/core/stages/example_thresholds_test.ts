@@ -6,7 +6,7 @@ import { stagesRequest } from "../../../core/mod.ts";
 import { artifactChecks } from "../../../core/runs/stages/checks/artifact_checks.ts";
 import { adjustmentsFor } from "../../../core/runs/stages/adjust.ts";
 import { qualityChecks, verdictOf } from "../../../core/runs/stages/checks/judge.ts";
-import { StagesPlan } from "../../../core/schemas/stages/plan.ts";
+import { StagesPlan } from "../../../core/runs/stages/plan.ts";
 import { world } from "../study_world.ts";
 import { evaluationOf, HALF, N, scoredSpec } from "./scored_evaluation.ts";
 

@@ -1,14 +1,14 @@
 /** Staged runs in the loop's scripted world: what each stage costs is known, and anything may go wrong. */
 import {
   type Artifact,
+  kindOf,
   type Outcome,
   type ResolvedAction,
-  runStages,
   type StageDecision,
   type StagesPlan,
   type StudyHistory,
 } from "../../../core/mod.ts";
-import { StagesPlan as StagesPlanSchema } from "../../../core/schemas/stages/plan.ts";
+import { StagesPlan as StagesPlanSchema } from "../../../core/runs/stages/plan.ts";
 import { historyOf, type World, world, type WorldOptions } from "../study_world.ts";
 
 type PlanInput = (typeof StagesPlanSchema)["_zod"]["input"];
@@ -72,7 +72,7 @@ export function stagesWorld(
 
 export async function runWorld(w: StagesWorld, history?: StudyHistory) {
   const input = w.input(history === undefined ? {} : { history });
-  return await runStages(input, {
+  return await kindOf(input.request).drive(input, {
     ...w.ports,
     idOfBytes: ({ artifact_id }) => {
       const found = w.bytes.get(artifact_id) ?? artifact_id;

@@ -1,7 +1,7 @@
 /** The table of options against the request that they fill and the limits that the core names. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { LIMIT_OPTIONS, StrategyRules, StudyRequest } from "../../../core/mod.ts";
+import { LIMIT_OPTIONS, RunRequest, StrategyRules } from "../../../core/mod.ts";
 import { studyFromOptions } from "../../../tracker/commands/input/study_document.ts";
 import {
   flagName,
@@ -18,13 +18,12 @@ import {
 /** Fields that a document alone can give, and why no option does. */
 const DOCUMENT_ONLY: Readonly<Record<string, string>> = {
   strategies: "recipes are too long for a command line",
-  evaluation: "made by pare evaluate of options of its own",
-  stages: "a document of its own, which pare stages takes",
+  kind: "the command says it, or a field of the document",
 };
 
 Deno.test("every field of a request has an option, or a reason why it has none", () => {
   const filled = new Set(STUDY_OPTIONS.map(({ field }) => field.split(".")[0]!));
-  const wanted = Object.keys(StudyRequest.shape).filter((field) => !(field in DOCUMENT_ONLY));
+  const wanted = Object.keys(RunRequest.shape).filter((field) => !(field in DOCUMENT_ONLY));
   assert.deepEqual([...filled].sort(), wanted.sort());
   const limits = STUDY_OPTIONS.filter(({ of }) => of === "limit");
   assert.deepEqual(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import tinyWords from "../../../plugins/evaluation/texts/tiny_words.ts";
-import { Endpoint, protocolMismatch, type WireTask } from "../../../core/mod.ts";
+import { Endpoint, KINDS, protocolMismatch, type WireTask } from "../../../core/mod.ts";
 import { createBackendClient } from "../../../python-backends/client.ts";
 import { pinsHash } from "../../../python-backends/environments/environment_pins.ts";
 import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
@@ -60,6 +60,8 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
         device: "cpu" as const,
         cpu_power: null,
         carbon_intensity: null,
+        asks: {},
+        needs: KINDS[0].needs,
       });
       const baselineOf = async (study_id: string, task: WireTask) => {
         const runner = createStageRunner({
@@ -113,7 +115,7 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
       for (const study_id of ["four", "four", "five"]) {
         const study = {
           ...studyOf(study_id, TASK),
-          evaluation: { endpoint, chat_template: false },
+          asks: { endpoint, chat_template: false },
         };
         const own = { trial_id: `${study_id}/t00`, artifact, fidelity: "full" as const };
         await evaluateArtifact({ workshop, study, runner, ...own });

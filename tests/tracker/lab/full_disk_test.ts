@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { resolveAction } from "../../../core/mod.ts";
+import { KINDS, resolveAction } from "../../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../../python-backends/client.ts";
 import { pinsHash } from "../../../python-backends/environments/environment_pins.ts";
 import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
@@ -82,6 +82,8 @@ async function prepare(client: BackendClient, disk: string, before: (stage: stri
     windows: { calibration: null, training: null },
     counts: { calibration: { windows: 0, tokens: 0 }, training: { windows: 0, tokens: 0 } },
     allow_unsafe_code: false,
+    asks: {},
+    needs: KINDS[0].needs,
     seed: 1,
     answer_chars: 100,
     device: "cpu" as const,

@@ -101,8 +101,8 @@ Deno.test("a study needs the environments of its runtime and of the methods that
     runtime,
     methods: [verdict("depth", "block_dropping", dropping)],
   } as unknown as Spec);
-  const needed = (runtime: string, dropping: boolean, compresses = true) =>
-    [...neededEnvironments(registry, spec(runtime, dropping), compresses).keys()].sort();
+  const needed = (runtime: string, dropping: boolean, methods = true) =>
+    [...neededEnvironments(registry, spec(runtime, dropping), { methods }).keys()].sort();
   assert.deepEqual(needed("openvino", true), ["default", "depth", "openvino_export"]);
   assert.deepEqual(needed("openvino", false), ["default", "openvino_export"]);
   assert.deepEqual(needed("llama.cpp", false), ["default", "llama_cpp"]);
@@ -113,7 +113,7 @@ Deno.test("a study needs the environments of its runtime and of the methods that
     neededEnvironments(
       registry,
       spec("transformers", false),
-      true,
+      { methods: true },
       names.map((name) => shipped.sampler(name)),
     );
   assert.deepEqual([...proposing("random").keys()], ["default"], "only where it is asked for");

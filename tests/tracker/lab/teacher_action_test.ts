@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Action, type Artifact, resolveAction, type StageRequest } from "../../../core/mod.ts";
+import {
+  type Action,
+  type Artifact,
+  KINDS,
+  resolveAction,
+  type StageRequest,
+} from "../../../core/mod.ts";
 import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
 import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
 import { discoverPlugins } from "../../../tracker/lab/discover.ts";
@@ -69,7 +75,7 @@ async function prepare(teacher: boolean) {
     device: "cpu" as const,
     windows: { calibration: null, training: null },
     counts: { calibration: { windows: 0, tokens: 0 }, training: { windows: 0, tokens: 0 } },
-    ...{ cpu_power: null, carbon_intensity: null },
+    ...{ cpu_power: null, carbon_intensity: null, asks: {}, needs: KINDS[0].needs },
   };
   const resolved = (action: Action) => resolveAction(action, plugins.methods, smallFacts());
   const rtn = { agent: "quantization", method: "rtn", params: { bits: 8, group_size: 32 } };

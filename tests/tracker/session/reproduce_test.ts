@@ -27,6 +27,7 @@ const STUDY_HERE: RecordedStudy = {
   format: "pare-recorded-1",
   study_id: STUDY,
   request: {
+    kind: "search",
     ...{ model_name: "tiny", dataset: "own.jsonl", constraints: {}, seed: 7, samples: {} },
     ...{ strategies: [], plugins: [], trust_remote_code: false, allow_unsafe_code: false },
     ...{ max_trials: 3, budget_seconds: 60, sampler: "random", methods: ["rtn"] },

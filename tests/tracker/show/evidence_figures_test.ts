@@ -40,6 +40,6 @@ Deno.test("a report folds a figure of everything that the store has rows for", (
       assert.ok(written.files.includes(join(root, "out", file)), file);
       assert.match(await Deno.readTextFile(join(root, "out", file)), /^<svg/);
     }
-    const request = { ...view.request, evaluation: {} } as typeof view.request;
+    const request = { ...view.request, kind: "evaluation" };
     assert.deepEqual(await evidenceFigures(store, { ...view, request }), []);
   }));

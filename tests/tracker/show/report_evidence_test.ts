@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { comparableStudy, type JournalRecord, trialName } from "../../../core/mod.ts";
+import { comparableStudy, type JournalRecord, StudyRequest, trialName } from "../../../core/mod.ts";
 import { benchmarkTable } from "../../../tracker/show/reports/benchmark_blocks.ts";
-import { evaluationReport } from "../../../tracker/show/reports/evaluation_report.ts";
+import { studyReport } from "../../../tracker/show/reports/study_report.ts";
 import { reportBlocks } from "../../../tracker/show/reports_of_study.ts";
 import { renderMarkdown } from "../../../tracker/show/reports/render_markdown.ts";
 import { speedBlocks } from "../../../tracker/show/reports/speed_blocks.ts";
@@ -199,13 +199,10 @@ Deno.test("the report shows whatever a benchmark is measured by, and nothing of 
 
 Deno.test("the report of an evaluation says nothing of trials, fronts and rewards", async () => {
   const view = await viewWith((study, ids) => ids.map((id) => written(study, id, "a")));
-  const evaluation = { chat_template: false };
-  const alone = {
-    ...view,
-    trials: view.trials.slice(0, 1),
-    request: { ...view.request, evaluation },
-  };
-  const report = renderMarkdown(evaluationReport(alone));
+  const { model_name, dataset } = view.request;
+  const request = StudyRequest.parse({ model_name, dataset, evaluation: {} });
+  const alone = { ...view, trials: view.trials.slice(0, 1), request };
+  const report = renderMarkdown(studyReport(alone, null, ""));
   assert.match(report, /## Benchmarks\n[\s\S]*\| words \|/);
   assert.match(report, /## Run it again/);
   assert.doesNotMatch(report, /recommended|front|[Rr]eward|ms\/token|What to try next/);

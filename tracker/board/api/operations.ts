@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { StudyRequest } from "../../../core/mod.ts";
+import { StudyDocument } from "../../../core/mod.ts";
 import { StudiesBeside, TrialsBeside } from "../../show/json/json_shapes.ts";
 import { DRAWN_FIGURES } from "../resources/studies.ts";
 import { TRIAL_ORDERS } from "../resources/trials.ts";
@@ -19,6 +19,7 @@ const exit_code = z.int().nullable()
 
 export const StudyLineShape = z.strictObject({
   study_id: z.string(),
+  kind: z.string().nullable().describe("of run; null: another tracker's"),
   store: z.string().describe("the folder of the store that holds it"),
   model_name: z.string(),
   dataset: z.string(),
@@ -33,6 +34,7 @@ export const StudyLineShape = z.strictObject({
 
 export const SubmissionShape = z.strictObject({
   study_id: z.string(),
+  kind: z.string().describe("of run"),
   store: z.string(),
   model_name: z.string(),
   dataset: z.string(),
@@ -128,7 +130,7 @@ export const OPERATIONS = {
     "Submit a study document; a second waits in line",
     SubmissionShape,
     {
-      body: StudyRequest,
+      body: StudyDocument,
       query: SubmitQuery,
       status: 202,
     },

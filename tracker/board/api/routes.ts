@@ -82,7 +82,7 @@ function addStudies(app: Hono, board: Board): void {
     if (refused[0] !== undefined) throw refused[0]; // a program is told of what is missing
     const known = new Set(recorded.map(({ study_id }) => study_id));
     const unrecorded = queue.all().filter(({ study_id }) => !known.has(study_id)).map((one) => ({
-      ...{ study_id: one.study_id, store: one.store, model_name: one.model_name },
+      ...{ study_id: one.study_id, kind: one.kind, store: one.store, model_name: one.model_name },
       ...{ dataset: one.dataset, opened_at: null, trials: 0, state: one.state },
       ...{ stop: endOf(one), source: "pare", said: one.said, exit_code: one.exit_code },
     }));

@@ -69,6 +69,7 @@ export function studiesPage(
       cell: (row: Row) =>
         html`<a href="${studyPath(text(row["study_id"]))}">${text(row["study_id"])}</a>`,
     },
+    { heading: "kind", cell: (row: Row) => text(row["kind"]) },
     { heading: "model", cell: (row: Row) => text(row["model_name"]) },
     { heading: "dataset", cell: (row: Row) => text(row["dataset"]) },
     { heading: "trials", cell: (row: Row) => text(row["trials"]), numeric: true },

@@ -245,6 +245,7 @@ function head(study: Row): Markup {
     : `ended by ${stop}`;
   return facts([
     ["state", state],
+    ["kind", text(study["kind"])],
     ["model", text(study["model_name"])],
     ["dataset", text(study["dataset"])],
     ["recommended", recommendedLink(study)],

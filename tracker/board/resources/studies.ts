@@ -10,6 +10,8 @@ export type StudyState = "waiting" | "starting" | "running" | "interrupted" | "e
 
 export interface StudyLine {
   readonly study_id: string;
+  /** Of run; null: of another tracker. */
+  readonly kind: string | null;
   readonly store: string;
   readonly model_name: string;
   readonly dataset: string;
@@ -54,7 +56,8 @@ async function linesOf(store: Store): Promise<StudyLine[]> {
       state: stop !== null ? "ended" : running.has(study.study_id) ? "running" : "interrupted",
     })),
     ...imported.map((row): StudyLine => ({
-      ...{ study_id: String(row["study_id"]), store: at, model_name: String(row["study_name"]) },
+      ...{ study_id: String(row["study_id"]), kind: null, store: at },
+      model_name: String(row["study_name"]),
       ...{ dataset: "", opened_at: null, trials: Number(row["runs"]), state: "ended", stop: null },
       source: String(row["source"]),
     })),
@@ -73,7 +76,7 @@ const MOST_NOTES = 200;
 
 /** All that the head of a study's page says, in one statement: each opens the database anew. */
 const STUDY = `
-SELECT s.study_id, s.model_name, s.dataset, s.opened_at, s.closed_at, s.stop, s.message,
+SELECT s.study_id, s.kind, s.model_name, s.dataset, s.opened_at, s.closed_at, s.stop, s.message,
   s.recommended, s.seed, s.command, s.device_name, s.cores, s.runtime, s.max_accuracy_drop,
   s.weight_accuracy, s.weight_latency, s.weight_memory, s.weight_energy, s.weight_size, s.weight_distance, s.fp16_bytes,
   s.original_bytes, s.front_note, s.front_objectives, s.primary_objective, s.warnings,

@@ -5,7 +5,7 @@ import {
   ResultReport,
   ResultVector,
   Strategy,
-  StudyRequest,
+  StudyDocument,
 } from "../../../core/mod.ts";
 import { outputSchema } from "../../show/json/print_json.ts";
 
@@ -13,7 +13,7 @@ const SCHEMAS = {
   action: Action,
   strategy: Strategy,
   result: z.object({ vector: ResultVector, report: ResultReport }),
-  study: StudyRequest,
+  study: StudyDocument,
   handoff: Handoff,
 } as const;
 

@@ -1,4 +1,4 @@
-import type { BenchmarkSet } from "../../../core/mod.ts";
+import { type BenchmarkSet, kindOf, KINDS } from "../../../core/mod.ts";
 import { discoverPlugins } from "../../lab/discover.ts";
 import { findHome } from "../../ground/home.ts";
 import { openLab } from "../../session/lab.ts";
@@ -27,6 +27,7 @@ export async function studiesCommand(options: StoreOption & { json?: boolean }):
   if (options.json) return console.log(jsonText("studies", await studyLines(store)));
   const rows = (await store.studies()).map((study) => [
     study.study_id,
+    study.kind,
     study.model_name,
     study.dataset,
     String(study.trials),
@@ -34,21 +35,30 @@ export async function studiesCommand(options: StoreOption & { json?: boolean }):
   ]);
   const imported = await store.ask(IMPORTED);
   for (const { study_id, study_name, source, runs } of imported) {
-    rows.push([String(study_id), String(study_name), "–", String(runs), `imported from ${source}`]);
+    rows.push([
+      String(study_id),
+      "–",
+      String(study_name),
+      "–",
+      String(runs),
+      `imported from ${source}`,
+    ]);
   }
-  console.log(textTable(["study", "model", "dataset", "trials", "ended by"], rows));
+  console.log(textTable(["study", "kind", "model", "dataset", "trials", "ended by"], rows));
 }
 
 async function studyLines(store: Store) {
-  const own = (await store.studies()).map(({ study_id, model_name, dataset, trials, stop }) => ({
-    ...{ study_id, model_name, dataset, trials, stop },
+  const own = (await store.studies()).map((
+    { study_id, kind, model_name, dataset, trials, stop },
+  ) => ({
+    ...{ study_id, kind, model_name, dataset, trials, stop },
     source: "pare",
   }));
   const rows = await store.ask(IMPORTED);
   return [
     ...own,
     ...rows.map(({ study_id, study_name, source, runs }) => ({
-      ...{ study_id: String(study_id), model_name: String(study_name), dataset: "" },
+      ...{ study_id: String(study_id), kind: null, model_name: String(study_name), dataset: "" },
       ...{ trials: Number(runs), stop: null, source: String(source) },
     })),
   ];
@@ -74,7 +84,7 @@ export async function reportCommand(
   const view = await lab.view(studies[0]);
   const files = await writeReport(lab, view.study_id, asked);
   if (json) return console.log(jsonText("study", studyCard(view, files)));
-  const evaluated = view.request.evaluation !== undefined;
+  const evaluated = kindOf(view.request).shown.rows === "scores";
   if (view.front_note !== null) console.log(`${view.front_note}\n`);
   console.log(
     evaluated ? evaluationText(view, view.message ?? "it did not end yet") : trialTable(view),
@@ -99,6 +109,7 @@ export async function pluginsCommand(
 ): Promise<void> {
   const registry = await discoverPlugins(options.plugin);
   const rows = [
+    ...KINDS.map(({ name, summary }) => ["run", name, summary]),
     ...registry.methods.map((
       { agent, method },
     ) => ["method", `${agent}/${method.name}`, method.summary]),

@@ -41,11 +41,11 @@ async function keptAside({ paths }: Store): Promise<string[]> {
 }
 
 /** A study with how it stands and the limits that are in force. */
-async function studyLine(store: Store, { study_id, stop }: StudySummary): Promise<string> {
+async function studyLine(store: Store, { study_id, kind, stop }: StudySummary): Promise<string> {
   const study = replayStudy(await store.journalOf(study_id), study_id);
   const limits = study === null ? null : limitsText(study.opened.request);
   const stands = stop === null ? "running or interrupted" : `ended by ${endedBy(stop)}`;
-  return `${study_id}, ${stands}; limits: ${limits ?? "none"}`;
+  return `${study_id} (${kind}), ${stands}; limits: ${limits ?? "none"}`;
 }
 
 /** `pare status`: how far the index is, who has it open, who writes the store, and the latest study. */
@@ -78,6 +78,7 @@ export async function statusCommand(
       writer: status.writer === null ? null : writer,
       open_in: open.map(named),
       latest_study: latest?.study_id ?? null,
+      latest_kind: latest?.kind ?? null,
       notes_waiting: notes,
       kept_aside: await keptAside(store),
     }));

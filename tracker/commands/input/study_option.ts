@@ -1,9 +1,9 @@
-import type { StudyRequest } from "../../../core/mod.ts";
+import type { RunRequest } from "../../../core/mod.ts";
 
 /** Where in the request a value goes. */
 type Field =
-  | keyof StudyRequest
-  | `constraints.${keyof StudyRequest["constraints"]}`
+  | keyof RunRequest
+  | `constraints.${keyof RunRequest["constraints"]}`
   | "sampling.limit"
   | `strategist.${"base_url" | "model"}`;
 

@@ -7,7 +7,8 @@ import { trialCard } from "./trial_card.ts";
 export function studyCard(view: StudyView, outputs: StudyOutputs | null = null): StudyCard {
   const { study_id, request, recommended, stop, message, front, front_note, reasons } = view;
   return {
-    ...{ study_id, model_name: request.model_name, dataset: request.dataset, stop, message },
+    ...{ study_id, kind: request.kind, model_name: request.model_name, dataset: request.dataset },
+    ...{ stop, message },
     ...{ front: [...front], front_note, recommended, reasons: [...reasons] },
     trials: view.trials.map(({ trial_id }) => trialCard(view, trial_id)),
     phases: view.phases.map(({ name, seconds }) => ({ name, seconds })),

@@ -1,4 +1,4 @@
-import type { Measurement, Trial } from "../../../core/mod.ts";
+import { kindOf, type Measurement, type Trial } from "../../../core/mod.ts";
 import { textTable } from "../../show/terminal/table.ts";
 import { isMeanOfParts, isQuality } from "../../show/reports/benchmark_blocks.ts";
 import type { StudyView } from "../../show/view/study_view.ts";
@@ -7,7 +7,7 @@ import { bytes, duration, withError } from "../../show/view/number_text.ts";
 /** What is evaluated, in a line, before it begins. */
 export function modelLine({ facts, request }: Pick<StudyView, "facts" | "request">): string {
   const { model } = facts;
-  const { endpoint, judge } = request.evaluation ?? {};
+  const { endpoint, judge } = kindOf(request).asks(request);
   const where = endpoint === undefined
     ? `model ${model.model_name}: ${(model.parameters / 1e6).toFixed(1)} M parameters, ` +
       `${bytes(model.fp16_bytes)} at 16 bits`

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import {
+  kindOf,
   objectivesSentence,
   ratioOf,
   type StudyRequestInput,
@@ -15,7 +16,7 @@ import { withoutCredentials } from "../../exchange/mlflow/client/connection.ts";
 import { writeStudyReport } from "../../exchange/publish/write_report.ts";
 import { outsideStores } from "../../ground/storage/outside_stores.ts";
 import type { StudySession } from "../../session/study_session.ts";
-import { endOfStages } from "../../show/stages/stages_end.ts";
+import { ownOf } from "../../show/kinds/own_of.ts";
 import { chooseAsk } from "../../show/terminal/ask.ts";
 import { createLiveView, standardScreen } from "../../show/terminal/live_view.ts";
 import { trialTable } from "../../show/terminal/trial_table.ts";
@@ -139,9 +140,10 @@ function announce(say: (text: string) => void, event: StudyEvent): void {
 function introduce(session: StudySession, say: (text: string) => void): void {
   const { spec } = session;
   say(`study ${session.study_id}`);
-  const evaluates = session.request.evaluation !== undefined;
-  if (evaluates) say(`${modelLine(session)}; tasks ${spec.tasks.map((t) => t.task).join(", ")}`);
-  else introduceSearch(session, say);
+  const { rows } = kindOf(session.request).shown;
+  if (rows === "scores") {
+    say(`${modelLine(session)}; tasks ${spec.tasks.map((t) => t.task).join(", ")}`);
+  } else introduceSearch(session, say);
   for (const warning of spec.warnings) say(`note: ${warning}`);
 }
 
@@ -176,14 +178,13 @@ async function conclude(
   if (json) return console.log(jsonText("study", studyCard(view, files)));
   const unsafe = unsafeSentence(view);
   if (unsafe !== null) console.log(`\n${unsafe}`);
-  if (view.request.evaluation !== undefined) {
+  if (kindOf(view.request).shown.rows === "scores") {
     console.log(`\n${evaluationText(view, result.message)}`);
     console.log(`Report          ${files.html}\nResults (JSON)  ${files.results}`);
     return;
   }
-  if (view.request.stages !== undefined) {
-    console.log(`\n${endOfStages(view, folder)}`);
-  }
+  const own = ownOf(view.request).ended(view, folder);
+  if (own !== null) console.log(`\n${own}`);
   if (view.front_note !== null) console.log(`\n${view.front_note}`);
   console.log(`\n${trialTable(view)}\n`);
   console.log(`Ended: ${result.message}`);

@@ -1,10 +1,9 @@
-import { type StudyRequest, UsageError } from "../../../core/mod.ts";
+import { ledgerOf, type StudyRequest, UsageError } from "../../../core/mod.ts";
 import { runStudyCommand, type StudyCommandOptions } from "./run.ts";
 import { findStudy } from "../../lab/find_study.ts";
 import { findHome } from "../../ground/home.ts";
 import { openLab } from "../../session/lab.ts";
 import { openStore } from "../../store/store.ts";
-import { ledgerOf } from "../../show/view/staged_choice.ts";
 import { forecastOf, forecastText } from "../../show/stages/forecast_text.ts";
 import { ledgerText } from "../../show/stages/ledger_text.ts";
 import { exampleText, readStages } from "../../lab/read_document.ts";
@@ -25,7 +24,7 @@ export async function stagesCommand(
   await runStudyCommand(options, async (lab) => {
     const session = await lab.open(request);
     const forecast = forecastOf(session, lab.registry);
-    if (forecast !== null) (options.json ? console.error : console.log)(forecastText(forecast));
+    (options.json ? console.error : console.log)(forecastText(forecast));
     return session;
   });
 }
@@ -34,7 +33,7 @@ export async function stagesCommand(
 async function foretell(request: StudyRequest, { store }: StudyCommandOptions): Promise<void> {
   await using lab = await openLab(store === undefined ? {} : { store });
   const forecast = forecastOf(await lab.open(request), lab.registry);
-  if (forecast !== null) console.log(forecastText(forecast));
+  console.log(forecastText(forecast));
 }
 
 /** `pare stages show`: the ledger of a staged run. */

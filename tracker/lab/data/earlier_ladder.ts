@@ -2,8 +2,8 @@ import {
   type Assumption,
   type Facts,
   ladderByAgreement,
+  type RunRequest,
   type SeenAgreement,
-  type StudyRequest,
   UsageError,
 } from "../../../core/mod.ts";
 import type { LabStore } from "../lab_store.ts";
@@ -58,11 +58,11 @@ function agreementOf(row: Row): SeenAgreement {
  * the request gives itself stand.
  */
 export async function withEarlierLadder(
-  request: StudyRequest,
+  request: RunRequest,
   { model: { architecture }, dataset: { dataset } }: Facts,
   study_id: string,
   store: Pick<Store, "ask"> | null,
-): Promise<{ request: StudyRequest; assumptions: Assumption[] }> {
+): Promise<{ request: RunRequest; assumptions: Assumption[] }> {
   const { ladder, ...own } = request.samples;
   if (ladder === undefined) return { request, assumptions: [] };
   const params = { architecture, dataset, study_id };

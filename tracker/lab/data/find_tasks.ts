@@ -8,8 +8,8 @@ import {
   type FoundTask,
   foundTask,
   type Registry,
+  type RunRequest,
   type StageResult,
-  type StudyRequest,
   type Task,
   unknownName,
   UsageError,
@@ -24,7 +24,7 @@ const PREFIX = "lm_eval:";
 type Found = StageResult<"find_tasks">["found"][number];
 
 /** The names of a dataset that neither a plugin nor a benchmark set knows. */
-function unknownNames(request: StudyRequest, registry: Registry): string[] {
+function unknownNames(request: RunRequest, registry: Registry): string[] {
   if (isDatasetFile(request.dataset)) return [];
   const sets = registry.agents.flatMap((agent) => agent.benchmark_sets ?? []);
   return datasetNames(request.dataset).filter((name) =>
@@ -39,7 +39,7 @@ function unknownNames(request: StudyRequest, registry: Registry): string[] {
  * where lm-eval has to be. One of a list that is broken is left out with its reason.
  */
 export async function withFoundTasks(
-  request: StudyRequest,
+  request: RunRequest,
   registry: Registry,
   runner: () => StageRunner,
 ): Promise<Registry> {
@@ -73,7 +73,7 @@ export async function withFoundTasks(
 
 async function find(
   names: readonly string[],
-  request: StudyRequest,
+  request: RunRequest,
   runner: StageRunner,
 ): Promise<Found[]> {
   const outcome = await runner("setup", {

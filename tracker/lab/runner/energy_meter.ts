@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import process from "node:process";
-import type { DeviceFacts, EnergyMeter, StudyRequest } from "../../../core/mod.ts";
+import type { DeviceFacts, EnergyMeter, RunRequest } from "../../../core/mod.ts";
 import { readText } from "../../../python-backends/memory.ts";
 import type { ResourceSample } from "../../../python-backends/worker/resource_monitor.ts";
 
@@ -66,7 +66,7 @@ export function studyMeter(
 
 /** Why a study's budget of joules cannot be kept here; null: it can, or there is none. */
 export function budgetRefusal(
-  { budget_joules }: Pick<StudyRequest, "budget_joules">,
+  { budget_joules }: Pick<RunRequest, "budget_joules">,
   device: Pick<DeviceFacts, "cpu_power">,
 ): string | null {
   if (budget_joules === undefined || studyMeter(device) !== undefined) return null;

@@ -45,7 +45,7 @@ export const BATCH_SIZE = 16;
  * What a server said is its study's alone: tomorrow it may serve other weights by the same name.
  */
 async function answersPath({ workshop, study, artifact }: EvaluateInput): Promise<string> {
-  const { endpoint, judge } = study.evaluation ?? {};
+  const { endpoint, judge } = study.asks;
   const source = await stageSource("evaluate.py");
   const parts = [artifact.artifact_id, source, await workshop.environmentHash("default")];
   if (endpoint !== undefined || judge !== undefined) parts.push(study.study_id);
@@ -67,9 +67,9 @@ function selectionsOf(rows: RowsByTask, rung: readonly SampleSelection[]): Sampl
   });
 }
 
-/** The uncompressed model and the folder of what it says, for studies that compress. */
+/** The uncompressed model and the folder of what it says, for studies that hold others against it. */
 async function originalOf({ workshop, study, original }: EvaluateInput) {
-  if (original === undefined || study.evaluation !== undefined) return {};
+  if (original === undefined || !study.needs.baseline) return {};
   const { artifact_id } = original;
   const key = `${artifact_id}-${await workshop.environmentHash("default")}`;
   const { directory } = await workshop.caches.cached(TEACHERS, key, () => Promise.resolve());
@@ -152,7 +152,7 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
     answer_chars: study.answer_chars,
     runtime: null,
     allow_unsafe_code: study.allow_unsafe_code,
-    ...(study.evaluation ?? {}),
+    ...study.asks,
     ...await originalOf(input),
     ...(likelihood ? { likelihood } : {}),
     ...(evict_after === undefined ? {} : { evict_after }),

@@ -6,8 +6,9 @@ import {
   type Artifact,
   type Facts,
   type Failure,
+  kindOf,
   ModelFacts,
-  type StudyRequest,
+  type RunRequest,
   UsageError,
 } from "../../../core/mod.ts";
 import { inspectDataset } from "../data/inspect_dataset.ts";
@@ -72,7 +73,7 @@ function refused({ message, hint }: Failure): UsageError {
 }
 
 /** A model as the user named it, and the one whose tokenizer it must have. */
-type NamedModel = Pick<StudyRequest, "model_name" | "trust_remote_code"> & {
+type NamedModel = Pick<RunRequest, "model_name" | "trust_remote_code"> & {
   readonly tokenizer_dir?: string;
 };
 
@@ -119,7 +120,7 @@ async function importModel(
 export async function gatherFacts(
   workshop: Tools,
   runner: StageRunner,
-  request: StudyRequest,
+  request: RunRequest,
   ggufOfDemo: string | undefined,
 ): Promise<Start> {
   const dataset = await inspectDataset(request.dataset);
@@ -129,7 +130,7 @@ export async function gatherFacts(
     country: request.country ?? null,
   }, "default");
   if (!device.ok) throw refused(device.failure);
-  const endpoint = request.evaluation?.endpoint;
+  const { endpoint } = kindOf(request).asks(request);
   if (endpoint !== undefined) {
     const model = servedFacts(request.model_name, endpoint);
     const baseline = servedArtifact(endpoint, workshop.timestamp());

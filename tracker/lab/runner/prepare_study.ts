@@ -8,12 +8,13 @@ import {
   type ChosenSamples,
   type DataKind,
   type Facts,
+  kindOf,
+  type RunRequest,
   type SamplePool,
   samplesAt,
   samplingByTask,
   type Spec,
   type StageResult,
-  type StudyRequest,
   type Task,
   type TaskSampling,
   UsageError,
@@ -59,7 +60,7 @@ async function fileStamps(paths: readonly (string | null)[]): Promise<(string | 
 
 interface StudyToPrepare {
   readonly study_id: string;
-  readonly request: StudyRequest;
+  readonly request: RunRequest;
   readonly spec: Spec;
   readonly facts: Facts;
   /** What it began with, where something of it is measured already. */
@@ -143,11 +144,17 @@ async function prepareTasks(
 ): Promise<PreparedStudy> {
   const { request, spec, facts: { model, device } } = study;
   const tasks = wireTasks(spec, workshop.registry, request);
-  const { evaluation } = request;
-  const endpoint = evaluation?.endpoint;
+  const kind = kindOf(request);
+  const asks = kind.asks(request);
+  const { endpoint } = asks;
   const sources = windowSources(request, model);
   const model_dir = endpoint === undefined ? model.path : endpoint.tokenizer_dir;
-  const asked = askedWindows(request, workshop.registry.methods, USUAL_WINDOWS);
+  const asked = askedWindows(
+    request,
+    kind.actions(request),
+    workshop.registry.methods,
+    USUAL_WINDOWS,
+  );
   const windows = takesText(workshop, request, "calibration") ? asked.calibration.windows : 0;
   const tokens = {
     calibration: Math.min(asked.calibration.tokens, model.context_length),
@@ -202,15 +209,16 @@ async function prepareTasks(
     carbon_intensity: device.carbon_intensity ?? null,
     answer_chars: request.answer_chars ?? ANSWER_CHARS,
     allow_unsafe_code: request.allow_unsafe_code,
-    ...(evaluation === undefined ? {} : { evaluation }),
+    asks,
+    needs: kind.needs,
   };
 }
 
 /** Whether a method that the study may use works on text of this kind: else none is drawn. */
-function takesText({ registry }: Workshop, request: StudyRequest, kind: DataKind): boolean {
-  const { methods, strategies, evaluation } = request;
+function takesText({ registry }: Workshop, request: RunRequest, kind: DataKind): boolean {
+  const { methods, strategies } = request;
   const named = strategies.flatMap(({ actions }) => actions.map(({ method }) => method));
-  return evaluation === undefined &&
+  return kindOf(request).needs.methods &&
     registry.methods.some(({ method: { name, needs } }) =>
       needs.data === kind &&
       (methods === undefined || methods.includes(name) || named.includes(name))

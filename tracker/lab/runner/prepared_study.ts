@@ -1,11 +1,12 @@
 import type {
+  Asking,
   CarbonIntensity,
   CpuPower,
   DataKind,
   ModelFacts,
+  RunNeeds,
   SampleSelection,
   Spec,
-  StudyRequest,
   StudyWindows,
   WireTask,
 } from "../../../core/mod.ts";
@@ -39,6 +40,7 @@ export interface PreparedStudy {
   readonly answer_chars: number;
   /** The user lets programs that a model writes run without a sandbox. */
   readonly allow_unsafe_code: boolean;
-  /** Given where nothing is compressed. */
-  readonly evaluation?: StudyRequest["evaluation"];
+  /** How its model is asked. */
+  readonly asks: Asking;
+  readonly needs: RunNeeds;
 }

@@ -1,6 +1,7 @@
 import {
   allowedMethods,
   type Registry,
+  type RunNeeds,
   type Runtime,
   type Sampler,
   type Spec,
@@ -34,7 +35,7 @@ function ofRuntime({ name, needs, form }: Runtime): Entry[] {
 export function neededEnvironments(
   registry: Registry,
   spec: Spec,
-  compresses: boolean,
+  { methods: compresses }: Pick<RunNeeds, "methods">,
   samplers: readonly Sampler[] = [],
 ): NeededEnvironments {
   const usual: Entry = [USUAL, "every study"];

@@ -5,8 +5,8 @@ import {
   DataKind,
   type DataNeed,
   type ModelFacts,
+  type RunRequest,
   type StageResult,
-  type StudyRequest,
   type StudyWindows,
   type UsedData,
   type WindowCounts,
@@ -37,7 +37,7 @@ export interface PreparedWindows extends WindowCounts {
 }
 
 /** The user's calibration text, or the data directory's, where it has one; null: pare's own text. */
-function calibrationText(request: StudyRequest, model: ModelFacts): string | null {
+function calibrationText(request: RunRequest, model: ModelFacts): string | null {
   if (request.calibration_data !== undefined) return realpathSync(request.calibration_data);
   if (model.source === "tiny") return TINY_TEXT;
   if (request.data_dir === undefined) return null;
@@ -47,7 +47,7 @@ function calibrationText(request: StudyRequest, model: ModelFacts): string | nul
 
 /** The file of each kind's text; null: pare's own. */
 export function windowSources(
-  request: StudyRequest,
+  request: RunRequest,
   model: ModelFacts,
 ): Record<DataKind, string | null> {
   const calibration = calibrationText(request, model);

@@ -3,8 +3,8 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
   type Registry,
+  type RunRequest,
   type Spec,
-  type StudyRequest,
   type Task,
   UsageError,
   type WireTask,
@@ -12,7 +12,7 @@ import {
 } from "../../../core/mod.ts";
 
 /** Where a task's data lie on this machine; null: lm-eval fetches or caches them itself. */
-export function dataPath(task: Task, request: StudyRequest): string | null {
+export function dataPath(task: Task, request: RunRequest): string | null {
   if (task.shipped) return task.data_file === null ? null : fileURLToPath(task.data_file);
   if (task.datasets.some((name) => name.startsWith("custom_"))) return resolve(request.dataset);
   if (request.data_dir === undefined || task.data_file === null) return null;
@@ -24,7 +24,7 @@ export function dataPath(task: Task, request: StudyRequest): string | null {
 /** The tasks whose data file cannot be one, each with its sentence. */
 export function withoutData(
   tasks: readonly Task[],
-  request: StudyRequest,
+  request: RunRequest,
 ): Spec["missing_tasks"] {
   return tasks.flatMap((task) => {
     const path = dataPath(task, request);
@@ -44,7 +44,7 @@ export function withoutData(
 export function wireTasks(
   spec: Pick<Spec, "tasks">,
   { tasks, scorer }: Pick<Registry, "tasks" | "scorer">,
-  request: StudyRequest,
+  request: RunRequest,
 ): WireTask[] {
   return spec.tasks.map((plan) => {
     const task = tasks.find((one) => one.name === plan.task);
@@ -55,7 +55,7 @@ export function wireTasks(
 }
 
 /** A task whose answers are drawn: how many a problem, and by which seed. */
-function drawn(task: WireTask, { samples_per_problem, seed }: StudyRequest): WireTask {
+function drawn(task: WireTask, { samples_per_problem, seed }: RunRequest): WireTask {
   const { repeats, generation_kwargs, ...definition } = task.definition ?? {};
   return {
     ...task,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { isSameWord, nearestName, type StudyRequest, UsageError } from "../../../core/mod.ts";
+import { isSameWord, nearestName, type RunRequest, UsageError } from "../../../core/mod.ts";
 import { PROJECT_ROOT } from "../../ground/home.ts";
 
 const FILE = join("plugins", "search", "model_families.yaml");
@@ -15,7 +15,7 @@ export function modelFamilies(): string[] {
  * Refuses a rule for a family that no model has: it would hold for nothing, in silence. A model with
  * code of its own may have a family of its own.
  */
-export function checkFamilies({ rules = [], trust_remote_code }: StudyRequest): void {
+export function checkFamilies({ rules = [], trust_remote_code }: RunRequest): void {
   if (trust_remote_code || rules.length === 0) return;
   const known = modelFamilies();
   for (const { name, when } of rules) {

@@ -1,4 +1,4 @@
-import { type Registry, type Sampler, type StudyRequest, UsageError } from "../../../core/mod.ts";
+import { type Registry, type RunRequest, type Sampler, UsageError } from "../../../core/mod.ts";
 
 /** Who proposes after the first tries where the request names nobody. */
 const DEFAULT_SAMPLER = "auto";
@@ -11,7 +11,7 @@ const STRATEGIST = "strategist";
  * that has an endpoint joins them, and one that is named alone takes turns with the usual sampler.
  */
 export function studySamplers(
-  { sampler, strategist }: StudyRequest,
+  { sampler, strategist }: RunRequest,
   registry: Registry,
 ): Sampler[] {
   const names = (sampler ?? DEFAULT_SAMPLER).split(",").map((name) => name.trim());

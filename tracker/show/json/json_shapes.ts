@@ -10,6 +10,7 @@ const Interval = z.tuple([z.number(), z.number()]).nullable().describe("95 %; nu
 /** A study in a list. */
 export const StudyLine = z.strictObject({
   study_id: z.string(),
+  kind: z.string().nullable().describe("of run; null: another tracker's"),
   model_name: z.string(),
   dataset: z.string(),
   trials: z.int(),
@@ -95,6 +96,7 @@ export type TrialCard = z.infer<typeof TrialCard>;
 /** A study: what it came to, every trial of it, and the files of its report where they were written. */
 export const StudyCard = z.strictObject({
   study_id: z.string(),
+  kind: z.string().describe("of run, such as search, stages or evaluation"),
   model_name: z.string(),
   dataset: z.string(),
   stop: z.string().nullable().describe("why it ended; null: it runs or was interrupted"),
@@ -220,6 +222,7 @@ export const StoreStatus = z.strictObject({
   writer: z.string().nullable(),
   open_in: z.array(z.string()),
   latest_study: z.string().nullable(),
+  latest_kind: z.string().nullable().describe("of run, of the latest study"),
   notes_waiting: z.int(),
   kept_aside: z.array(z.string()),
 });

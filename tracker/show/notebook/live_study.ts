@@ -1,4 +1,4 @@
-import type { JournalRecord, StudyEvent, StudyRequest } from "../../../core/mod.ts";
+import type { JournalRecord, RunRequest, StudyEvent } from "../../../core/mod.ts";
 import { plotOf } from "../reports_of_study.ts";
 import { type Broadcast, DELIVERY_MS } from "../../ground/terminal/kernel.ts";
 import { followProgress, progressText } from "../view/study_progress.ts";
@@ -15,7 +15,7 @@ export interface LiveStudy {
 
 /** Where a live display takes a study from. */
 export interface LiveSource {
-  readonly request: StudyRequest;
+  readonly request: RunRequest;
   /** Records of earlier runs; empty: it is new. */
   readonly before: readonly JournalRecord[];
   readonly view: () => Promise<StudyView>;

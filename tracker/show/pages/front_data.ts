@@ -1,4 +1,4 @@
-import { trialName, type Weighable, weighable } from "../../../core/mod.ts";
+import { kindOf, trialName, type Weighable, weighable } from "../../../core/mod.ts";
 import { percent } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { trialColumns } from "../view/trial_columns.ts";
@@ -39,7 +39,7 @@ export function frontData(view: StudyView): FrontData {
         ["P(front)", percent(row.front_probability)] as const,
       ].filter(([, text]) => text !== "–"),
     })),
-    weigh: request.evaluation === undefined
+    weigh: kindOf(request).needs.front
       ? weighable({ spec, facts, trials, request, stop: "exhausted" })
       : null,
   };

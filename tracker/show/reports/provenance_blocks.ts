@@ -1,4 +1,4 @@
-import { StudyRequest } from "../../../core/mod.ts";
+import { kindOf, StudyRequest } from "../../../core/mod.ts";
 import { bytes, number } from "../view/number_text.ts";
 import { limitsText } from "../view/limits_text.ts";
 import type { StudyView } from "../view/study_view.ts";
@@ -52,16 +52,15 @@ const NOTEBOOK = "notebook";
 function commandBlocks(view: StudyView): Block[] {
   const { provenance: { command }, request } = view;
   const document: Block = { block: "code", language: "json", text: documentOf(view) };
-  if (request.evaluation === undefined && command === NOTEBOOK) {
+  if (command === NOTEBOOK) {
+    const { does_again } = kindOf(request);
     return [
-      paragraph("It was run from a notebook. Its document, as study.json, searches anew by it:"),
+      paragraph(`It was run from a notebook. Its document, as study.json, ${does_again} by it:`),
       { block: "code", language: "sh", text: "npx -y deno task pare run study.json" },
       document,
     ];
   }
-  const summary = request.evaluation === undefined
-    ? "The study's document (`npx -y deno task pare run study.json`)"
-    : "What was asked";
+  const summary = "The study's document (`npx -y deno task pare run study.json`)";
   return [
     { block: "code", language: "sh", text: command },
     { block: "fold", summary, blocks: [document] },
@@ -70,7 +69,7 @@ function commandBlocks(view: StudyView): Block[] {
 
 /** How one trial is repeated by what stands beside the report; nothing where a server answered. */
 function repeatBlocks({ request, recommended }: StudyView): Block[] {
-  if (request.evaluation?.endpoint !== undefined) return [];
+  if (kindOf(request).asks(request).endpoint !== undefined) return [];
   const meant = recommended === null ? "a trial that is named" : "the recommended trial";
   return [
     paragraph(

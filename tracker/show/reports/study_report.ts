@@ -1,13 +1,28 @@
-import { isQualityMetric, metricWords, type Trial, trialName } from "../../../core/mod.ts";
+import {
+  isQualityMetric,
+  kindOf,
+  metricWords,
+  type ReportPart,
+  type Trial,
+  trialName,
+} from "../../../core/mod.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { recipeText } from "../view/trial_rows.ts";
 import { answerBlocks, askedBlocks, type Authorship, titleBlocks } from "./answer_blocks.ts";
 import { type Block, folded, heading, list, paragraph } from "./blocks.ts";
+import { protocolBlocks } from "./benchmark_blocks.ts";
 import { comparisonBlocks } from "./comparison_blocks.ts";
-import { decisionPart, failureBlocks, measuredPart } from "./evidence_blocks.ts";
+import { evaluatedBlocks, scoreBlocks } from "./evaluation_blocks.ts";
+import {
+  alertBlocks,
+  decisionPart,
+  failureBlocks,
+  measuredPart,
+  missingLines,
+} from "./evidence_blocks.ts";
 import { curveBlocks, neighbourBlocks, type ReportFigures } from "./front_blocks.ts";
-import { citeBlocks, limitBlocks } from "./limit_blocks.ts";
-import { assumptionBlocks, runAgainBlocks } from "./provenance_blocks.ts";
+import { citeBlocks, limitBlocks, timeBlocks } from "./limit_blocks.ts";
+import { assumptionBlocks, modelBlocks, runAgainBlocks } from "./provenance_blocks.ts";
 import { trialBlocks } from "./trial_blocks.ts";
 
 /** What the figure's panels are of, in words: each cost of the front has one. */
@@ -62,7 +77,7 @@ function notesSection(view: StudyView): Block[] {
 
 /** The front as it is drawn; its points answer where the page has a script, and weights choose. */
 function frontFigure(view: StudyView, { svg, narrow, file }: ReportFigures): Block[] {
-  const { request, spec } = view;
+  const { spec } = view;
   const caption = drawnWords(view) + "Bars are 95 % intervals: upwards of the difference to the " +
     "baseline, paired by sample, sidewards of the ratio to it. A trial without one was not " +
     "evaluated in full.";
@@ -78,7 +93,7 @@ function frontFigure(view: StudyView, { svg, narrow, file }: ReportFigures): Blo
       ...{ block: "figure", svg, file, caption, points: true },
       ...(narrow === undefined ? {} : { narrow }),
     },
-    ...(request.evaluation === undefined && view.front.length > 1 ? [weights] : []),
+    ...(view.front.length > 1 ? [weights] : []),
   ];
 }
 
@@ -88,44 +103,83 @@ export interface ReportParts extends Authorship {
   readonly best?: number;
   /** What else is told of the search, such as what it believed. */
   readonly search?: readonly Block[];
-  /** What a staged study tells of its stages. */
-  readonly stages?: readonly Block[];
+  /** What its kind of run alone tells. */
+  readonly own?: readonly Block[];
   /** Whether `reproduce.sh` stands beside it. */
   readonly repeats?: boolean;
 }
 
-/**
- * The whole report of a study in the order in which a reader asks: the answer first, ten parts at most,
- * and what few readers want below lines that they open. `loader` holds the lines that load
- * the recommended checkpoint; empty where there is none.
- */
-export function studyReport(
-  view: StudyView,
-  figures: ReportFigures,
-  loader: string,
-  { best = 5, search = [], stages = [], repeats = false, ...by }: ReportParts = {},
-): Block[] {
-  const { curve } = figures;
-  const next = list([...view.next]);
-  const oneByOne = [heading(2, "The front, one by one"), ...frontSection(view, best)];
-  const searched = [...(curve === undefined ? [] : curveBlocks(view, curve)), ...search];
+/** What the parts of a report are made of. */
+interface Told {
+  readonly view: StudyView;
+  readonly figures: ReportFigures | null;
+  readonly loader: string;
+  readonly by: Authorship;
+  readonly given: Required<Omit<ReportParts, "author">>;
+}
+
+/** What is told of the search where decisions are: its curve, then what was given beside it. */
+function searched({ view, figures, given }: Told): Block[] {
+  const { curve } = figures ?? {};
+  return [...(curve === undefined ? [] : curveBlocks(view, curve)), ...given.search];
+}
+
+function frontPart({ view, figures, given }: Told): Block[] {
+  if (figures === null) return [];
+  const oneByOne = [heading(2, "The front, one by one"), ...frontSection(view, given.best)];
   return [
-    ...titleBlocks(view, by),
-    ...answerBlocks(view, loader),
-    ...askedBlocks(view),
-    ...folded(assumptionBlocks(view)),
-    ...stages,
     heading(2, "The front"),
     ...frontFigure(view, figures),
     ...folded([...oneByOne, ...neighbourBlocks(view)]),
-    ...trialBlocks(view),
-    ...comparisonBlocks(view),
-    ...folded([...failureBlocks(view), ...notesSection(view)]),
-    ...decisionPart(view, searched),
-    ...measuredPart(view),
-    ...limitBlocks(view),
-    ...(next.length === 0 ? [] : [heading(3, "What to try next"), ...next]),
-    ...runAgainBlocks(view, repeats),
-    ...folded(citeBlocks(view, by)),
   ];
+}
+
+function nextPart({ next }: StudyView): Block[] {
+  const lines = list([...next]);
+  return lines.length === 0 ? [] : [heading(3, "What to try next"), ...lines];
+}
+
+/** Every part that a report may have, by its name in the contract of kinds. */
+const PARTS: Readonly<Record<ReportPart, (told: Told) => readonly Block[]>> = {
+  title: ({ view, by }) => titleBlocks(view, by),
+  answer: ({ view, loader }) => answerBlocks(view, loader),
+  asked: ({ view }) => askedBlocks(view),
+  assumed: ({ view }) => folded(assumptionBlocks(view)),
+  own: ({ given }) => given.own,
+  front: frontPart,
+  trials: ({ view }) => trialBlocks(view),
+  comparison: ({ view }) => comparisonBlocks(view),
+  failures: ({ view }) => folded([...failureBlocks(view), ...notesSection(view)]),
+  decisions: (told) => decisionPart(told.view, searched(told)),
+  measured: ({ view }) => measuredPart(view),
+  limits: ({ view }) => limitBlocks(view),
+  next: ({ view }) => nextPart(view),
+  evaluated: ({ view }) => evaluatedBlocks(view),
+  scores: ({ view }) => scoreBlocks(view),
+  missing: ({ view }) => list(missingLines(view)),
+  alerts: ({ view }) => alertBlocks(view),
+  protocol: ({ view }) => protocolBlocks(view),
+  model: ({ view }) => view.facts.model.source === "endpoint" ? [] : modelBlocks(view),
+  samples: ({ view }) => assumptionBlocks(view, (field) => SAMPLES.includes(field)),
+  run_again: ({ view, given }) => runAgainBlocks(view, given.repeats),
+  time: ({ view }) => timeBlocks(view),
+  cite: ({ view, by }) => folded(citeBlocks(view, by)),
+};
+
+/** Of the assumptions: those that a figure depends on where nothing is compressed. */
+const SAMPLES = ["samples.full"];
+
+/**
+ * The whole report of a study: the parts of its kind of run, in the order in which a reader asks, and
+ * what few readers want below lines that they open. `figures` null: it has no front. `loader` holds the
+ * lines that load the recommended checkpoint; empty where there is none.
+ */
+export function studyReport(
+  view: StudyView,
+  figures: ReportFigures | null,
+  loader: string,
+  { best = 5, search = [], own = [], repeats = false, ...by }: ReportParts = {},
+): Block[] {
+  const told = { view, figures, loader, by, given: { best, search, own, repeats } };
+  return kindOf(view.request).shown.parts.flatMap((part) => [...PARTS[part](told)]);
 }

@@ -4,21 +4,21 @@ import {
   isGenerated,
   type Registry,
   type StagesForecast,
+  stagesPlan,
 } from "../../../core/mod.ts";
 import { textTable } from "../terminal/table.ts";
 import { bytes, duration } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 
-/** What a staged run is expected to take; null: the study has no stages. */
+/** What a staged run is expected to take. */
 export function forecastOf(
   { request, spec, facts }: Pick<StudyView, "request" | "spec" | "facts">,
   { methods, tasks }: Pick<Registry, "methods" | "tasks">,
-): StagesForecast | null {
-  if (request.stages === undefined) return null;
+): StagesForecast {
   const answers = new Map(
     tasks.filter(isGenerated).map((task) => [task.name, answersDrawn(task, request)]),
   );
-  return forecastStages(request.stages, spec, facts, methods, answers);
+  return forecastStages(stagesPlan(request), spec, facts, methods, answers);
 }
 
 /** The same in a few lines. */

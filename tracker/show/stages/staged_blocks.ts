@@ -1,6 +1,11 @@
-import { benchmarkComparison, type StageDecision, type StageSize } from "../../../core/mod.ts";
+import {
+  benchmarkComparison,
+  type StageDecision,
+  type StageSize,
+  stagesPlan,
+} from "../../../core/mod.ts";
 import { bytes, number } from "../view/number_text.ts";
-import { sizesOf } from "../view/staged_rows.ts";
+import { sizesOf } from "./staged_rows.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, list, paragraph, table } from "../reports/blocks.ts";
 
@@ -64,7 +69,7 @@ function attemptTable(view: StudyView): Block {
 }
 
 function benchmarkRows(view: StudyView): Block[] {
-  const { columns, data } = benchmarkComparison(view.request.stages!, view.stage_decisions);
+  const { columns, data } = benchmarkComparison(stagesPlan(view.request), view.stage_decisions);
   const judged = data.filter((row) => row.slice(1).some((cell) => cell !== null));
   if (judged.length === 0) return [];
   const cell = (value: string | number | null) =>
@@ -77,7 +82,6 @@ function benchmarkRows(view: StudyView): Block[] {
 
 /** What a staged study has over a search: its attempts, the curve, the core stage by stage. */
 export function stagedBlocks(view: StudyView, figure: StagedFigure | null): Block[] {
-  if (view.request.stages === undefined) return [];
   if (view.stage_decisions.length === 0) {
     return [heading(2, "The stages"), paragraph("No stage is decided yet.")];
   }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { textTable } from "../terminal/table.ts";
 import { bytes } from "../view/number_text.ts";
-import { handoffOfView, sizesOf } from "../view/staged_rows.ts";
+import { handoffOfView, sizesOf } from "./staged_rows.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { HANDOFF, HANDOFF_PAGE } from "./handoff_page.ts";
 

@@ -11,13 +11,13 @@ import {
   frontOf,
   isDecisive,
   type JournalRecord,
+  kindOf,
   type Neighbours,
   neighboursOf,
   objectivesSentence,
   type Protocolled,
   protocolMismatch,
   qualityGroups,
-  recommend,
   type Recommendation,
   type ReplayedStudy,
   replayStudy,
@@ -32,7 +32,6 @@ import {
 } from "../../../core/mod.ts";
 import type { Alert, StudyView } from "./study_view.ts";
 import { qualityDifferences } from "./quality_differences.ts";
-import { stagedChoice } from "./staged_choice.ts";
 import { type QualityDifference, trialRows } from "./trial_rows.ts";
 
 /** Reads the samples of a trial's full evaluation; null where they are gone. */
@@ -144,12 +143,12 @@ function advice(
   spec: Spec,
   closed: Extract<JournalRecord, { type: "study_closed" }> | undefined,
 ): Recommendation | null {
-  const baseline = study.trials.find((t) => t.strategy === null && t.state === "completed");
-  if (baseline === undefined || study.opened.request.evaluation !== undefined) return null;
+  const { opened: { request }, trials, stage_decisions } = study;
+  const baseline = trials.find((t) => t.strategy === null && t.state === "completed");
+  if (baseline === undefined) return null;
   const stop = closed?.stop ?? "cancelled";
-  const { request } = study.opened;
-  if (request.stages !== undefined) return stagedChoice(study.stage_decisions, baseline.trial_id);
-  return recommend({ spec, facts, baseline, trials: study.trials, stop, request });
+  const soFar = { spec, facts, baseline, trials, stage_decisions, stop, request };
+  return kindOf(request).choose(soFar);
 }
 
 /** A study as its journal tells it: rows, front, recommendation and time. */
@@ -190,7 +189,7 @@ export async function buildView(
     alerts: alertsOf(records),
     front: ids,
     objectives: compared.spec.objectives.map(({ metric }) => metric),
-    front_note: request.evaluation === undefined ? objectivesSentence(compared) : null,
+    front_note: kindOf(request).needs.front ? objectivesSentence(compared) : null,
     hypervolume: frontHypervolume(compared, facts),
     hypervolume_interval: estimate.hypervolume_interval,
     episodes: study.episodes,

@@ -1,4 +1,4 @@
-import type { JournalRecord, StudyEvent, StudyRequest, Trial } from "../../../core/mod.ts";
+import type { JournalRecord, RunRequest, StudyEvent, Trial } from "../../../core/mod.ts";
 import { duration } from "./number_text.ts";
 
 /** How far a whole study is. */
@@ -22,7 +22,7 @@ function counts({ strategy, state, artifact_ids }: Trial): boolean {
     !(state === "invalid" && artifact_ids.length === 0);
 }
 
-type Limits = Pick<StudyRequest, "max_trials" | "budget_seconds">;
+type Limits = Pick<RunRequest, "max_trials" | "budget_seconds">;
 
 /**
  * Follows a study by its events. `now` is in milliseconds; `before`: its records of earlier runs, of

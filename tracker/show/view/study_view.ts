@@ -7,9 +7,9 @@ import type {
   MethodBelief,
   Neighbours,
   Provenance,
+  RunRequest,
   Spec,
   StageDecision,
-  StudyRequest,
   TaskComparison,
 } from "../../../core/mod.ts";
 import type { TrialRow } from "./trial_rows.ts";
@@ -19,7 +19,7 @@ export type Alert = Extract<JournalRecord, { type: "alert" }>;
 /** Everything that is known of a study, as reports, plots and notebooks read it. */
 export interface StudyView {
   study_id: string;
-  request: StudyRequest;
+  request: RunRequest;
   facts: Facts;
   spec: Spec;
   provenance: Provenance;

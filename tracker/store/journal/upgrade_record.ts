@@ -1,11 +1,12 @@
 /** Version of the form in which records are written; a reader reads it and every older one. */
-export const RECORD_VERSION = 6;
+export const RECORD_VERSION = 7;
 
 type Raw = Record<string, unknown>;
 
 /**
  * What makes a record of version n one of version n + 1, by n. A step stays for ever: the journals
- * of every released version are read with it. A version that only added types of records has none.
+ * of every released version are read with it. A version that only added types of records, or a
+ * field that its schema gives to older ones (the kind of run of a request), has none.
  */
 const STEPS: Readonly<Record<number, (record: Raw) => Raw>> = {};
 

@@ -179,6 +179,7 @@ export function studyRows(record: StudyOpened, position: number): Change[] {
     ...adds("studies", [{
       study_id,
       position,
+      kind: record.request.kind,
       opened_at: moment(record.at),
       closed_at: null,
       resumed_at: null,

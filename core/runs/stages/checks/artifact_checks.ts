@@ -1,6 +1,6 @@
 import type { Artifact } from "../../../schemas/artifact.ts";
 import type { Facts } from "../../../schemas/facts.ts";
-import type { StagesPlan } from "../../../schemas/stages/plan.ts";
+import type { StagesPlan } from "../plan.ts";
 import { saidCheck, type StageCheck } from "./check.ts";
 
 const WEIGHTS = /\.(safetensors|gguf|bin|pt|pth|onnx|xml)$/;

@@ -1,6 +1,6 @@
 import { baselineOf } from "../../../loop/study.ts";
 import type { StageDecision } from "../../../schemas/stages/decision.ts";
-import type { SuccessLevel } from "../../../schemas/stages/plan.ts";
+import type { SuccessLevel } from "../plan.ts";
 import { countedBytes } from "./artifact_checks.ts";
 import { type About, saidRow } from "../ledger.ts";
 import { meanRetention } from "./retention_interval.ts";

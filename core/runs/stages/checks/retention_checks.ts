@@ -1,4 +1,4 @@
-import type { StagePlan, StagesPlan } from "../../../schemas/stages/plan.ts";
+import type { StagePlan, StagesPlan } from "../plan.ts";
 import { leastCheck, saidCheck, type StageCheck } from "./check.ts";
 import { meanRetention, type PairedRetention } from "./retention_interval.ts";
 import { cannotJudge, type Judged, retentionOn, tellsWithMore } from "./scores.ts";

@@ -1,5 +1,5 @@
 import type { StageDecision } from "../../../schemas/stages/decision.ts";
-import type { StagesPlan } from "../../../schemas/stages/plan.ts";
+import type { StagesPlan } from "../plan.ts";
 
 /** Core benchmarks beside each other: the baseline's score, each stage's, and what is left. */
 export interface BenchmarkComparison {

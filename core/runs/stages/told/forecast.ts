@@ -1,6 +1,6 @@
 import type { Facts } from "../../../schemas/facts.ts";
 import type { Spec } from "../../../schemas/spec.ts";
-import type { StagePlan, StagesPlan } from "../../../schemas/stages/plan.ts";
+import type { StagePlan, StagesPlan } from "../plan.ts";
 import type { Action } from "../../../schemas/action.ts";
 import { chainOf } from "../../../strategies/chain.ts";
 import { type AgentMethod, resolveActions } from "../../../strategies/resolve_action.ts";

@@ -3,7 +3,7 @@ import type { Artifact } from "../../../schemas/artifact.ts";
 import type { Facts } from "../../../schemas/facts.ts";
 import type { Measurement } from "../../../schemas/measurement.ts";
 import type { StageDecision } from "../../../schemas/stages/decision.ts";
-import type { StagesPlan } from "../../../schemas/stages/plan.ts";
+import type { StagesPlan } from "../plan.ts";
 import type { Trial } from "../../../schemas/trial.ts";
 import { countedBytes } from "../checks/artifact_checks.ts";
 import { chaosOf, ethicsOf, Kept, keptOf } from "./kept.ts";

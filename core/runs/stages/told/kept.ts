@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { StageDecision } from "../../../schemas/stages/decision.ts";
-import type { StagesPlan } from "../../../schemas/stages/plan.ts";
+import type { StagesPlan } from "../plan.ts";
 import type { Trial } from "../../../schemas/trial.ts";
 
 const number = z.number().nullable();

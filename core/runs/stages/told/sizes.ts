@@ -1,7 +1,7 @@
 import type { Artifact } from "../../../schemas/artifact.ts";
 import type { Facts } from "../../../schemas/facts.ts";
 import type { StageDecision } from "../../../schemas/stages/decision.ts";
-import type { StagesPlan } from "../../../schemas/stages/plan.ts";
+import type { StagesPlan } from "../plan.ts";
 import { countedBytes } from "../checks/artifact_checks.ts";
 
 /** What an attempt at a stage left on disk, beside the formula and what was expected. */

@@ -8,7 +8,7 @@ import {
   totalBytes,
 } from "../../../../core/mod.ts";
 import { checkAdjustments } from "../../../../core/runs/stages/adjust.ts";
-import { StagesPlan as StagesPlanSchema } from "../../../../core/schemas/stages/plan.ts";
+import { StagesPlan as StagesPlanSchema } from "../../../../core/runs/stages/plan.ts";
 import { discoverPlugins } from "../../../../tracker/lab/discover.ts";
 import { forecastOf } from "../../../../tracker/show/stages/forecast_text.ts";
 import { smallFacts } from "../../../core/spec_fixtures.ts";
@@ -78,13 +78,14 @@ Deno.test("a further attempt costs what its adjustment makes of it", () => {
 Deno.test("every program that is drawn of a problem is counted", () => {
   const plan = planOf([{ name: "one", actions: [rtn(4, "linear")] }]);
   const counted = { ...spec, rungs: [{ fidelity: "full", samples: { humaneval: 100 } }] };
-  const asked = (samples_per_problem: number) =>
+  const asked = { ...request, stages: plan };
+  const seconds = (samples_per_problem: number) =>
     forecastOf(
-      { request: { ...request, stages: plan, samples_per_problem }, spec: counted, facts },
+      { request: { ...asked, samples_per_problem }, spec: counted, facts },
       registry,
     )!.baseline_seconds;
   const start = 5; // seconds of a worker's start, of one rung
-  assert.ok(Math.abs((asked(20) - start) - 2 * (asked(10) - start)) < 1e-6);
+  assert.ok(Math.abs((seconds(20) - start) - 2 * (seconds(10) - start)) < 1e-6);
 });
 
 Deno.test("an adjustment is tried on what its stage meets", () => {

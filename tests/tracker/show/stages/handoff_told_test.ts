@@ -6,6 +6,7 @@ import {
   handoffOf,
   type JournalRecord,
   replayStudy,
+  stagesPlan,
 } from "../../../../core/mod.ts";
 import { schemaCommand } from "../../../../tracker/commands/ask/schema.ts";
 import { describe } from "../../../../tracker/exchange/mlflow/describe/describe.ts";
@@ -38,7 +39,7 @@ const run = await staged();
 
 function handoff(): Handoff {
   const { opened, stage_decisions: ledger, trials, artifacts } = run.study;
-  const plan = opened.request.stages!;
+  const plan = stagesPlan(opened.request);
   return handoffOf({ study_id: STUDY, plan, ledger, trials, artifacts, facts: opened.facts })!;
 }
 
@@ -149,7 +150,7 @@ Deno.test("MLflow has the ledger under the requirement's names, a retry under it
 });
 
 Deno.test("a run that shipped the original has no final retention", () => {
-  const plan = run.study.opened.request.stages!;
+  const plan = stagesPlan(run.study.opened.request);
   const ledger = run.study.stage_decisions.map((row) =>
     row.decision === "ship" ? { ...row, stage_index: -1, trial_id: "study/t00" } : row
   );
@@ -182,7 +183,7 @@ async function aborted() {
   }, { loss: (bits) => bits === 2 ? 0.6 : 0 });
   await runWorld(w);
   const { opened, stage_decisions: ledger, trials, artifacts } = replayStudy(w.records, STUDY)!;
-  const plan = opened.request.stages!;
+  const plan = stagesPlan(opened.request);
   const told = handoffOf({
     study_id: STUDY,
     plan,

@@ -8,6 +8,7 @@ import {
   handoffOf,
   replayStudy,
   stageSizes,
+  stagesPlan,
   UsageError,
 } from "../../../../core/mod.ts";
 import { checkRequest } from "../../../../tracker/lab/check_request.ts";
@@ -21,9 +22,9 @@ import { writeOutputs } from "../../../../tracker/show/reports_of_study.ts";
 import { buildView } from "../../../../tracker/show/view/build_view.ts";
 import { EXAMPLE, exampleText, readStages } from "../../../../tracker/lab/read_document.ts";
 import { openStore, rebuildDatabase } from "../../../../tracker/store/store.ts";
-import { stagedRows } from "../../../../tracker/show/view/staged_rows.ts";
+import { stagedRows } from "../../../../tracker/show/stages/staged_rows.ts";
 import { figures } from "../../../../tracker/show/plots/figures.ts";
-import { stagedChoice } from "../../../../tracker/show/view/staged_choice.ts";
+import { stagedChoice } from "../../../../core/runs/stages/choice.ts";
 import { round, runWorld, stagesWorld } from "../../../core/stages/stages_world.ts";
 import { smallFacts } from "../../../core/spec_fixtures.ts";
 import { contents } from "../../../fixtures/stores/contents.ts";
@@ -106,7 +107,7 @@ Deno.test("what was shipped is what is recommended, for the ledger's reason", ()
 
 Deno.test("the handoff has every field of the requirement, and says what is behind it", () => {
   const { opened, stage_decisions: ledger, trials, artifacts } = run.study;
-  const plan = opened.request.stages!;
+  const plan = stagesPlan(opened.request);
   const handoff = handoffOf({
     study_id: STUDY,
     plan,
@@ -142,7 +143,7 @@ Deno.test("the handoff has every field of the requirement, and says what is behi
 
 Deno.test("sizes are of what is on disk, beside what was expected and why it cannot be", () => {
   const { opened, stage_decisions, artifacts } = run.study;
-  const sizes = stageSizes(stage_decisions, opened.request.stages!, artifacts, opened.facts);
+  const sizes = stageSizes(stage_decisions, stagesPlan(opened.request), artifacts, opened.facts);
   assert.deepEqual(sizes.map(({ stage, attempt, passed }) => `${stage} ${attempt} ${passed}`), [
     "first 1 true",
     "second 1 false",
@@ -182,7 +183,7 @@ Deno.test("the end of a run writes its handoff beside the report, and a table of
 
 Deno.test("the document of three codecs is whole, and its forecast says what it would take", async () => {
   const request = readStages(EXAMPLE);
-  const plan = request.stages!;
+  const plan = stagesPlan(request);
   assert.deepEqual(plan.stages.map(({ name, core, expert }) => [name, core, expert]), [
     ["seedlm", 0.98, 0.98],
     ["vptq", 0.95, 0.93],
@@ -228,13 +229,14 @@ Deno.test("the document of three codecs is whole, and its forecast says what it 
 });
 
 Deno.test("a notebook's document is the same study as a file's: its rungs and its dataset", () => {
-  const { stages, model_name } = readStages(EXAMPLE);
-  const plan = stages!;
+  const asked = readStages(EXAMPLE);
+  const { model_name } = asked;
+  const plan = stagesPlan(asked);
   const given = checkStudy({ model_name, stages: plan }, "study");
   const written = checkStudy({ model_name, ...plan }, "study"); // as in a file, its fields side by side
   assert.deepEqual(given, written);
   assert.deepEqual(given.samples, readStages(EXAMPLE).samples);
-  assert.equal(given.dataset, benchmarksOf(stages!).join(","));
+  assert.equal(given.dataset, benchmarksOf(plan).join(","));
   const own = checkStudy({ model_name, stages: plan, samples: { proxy: 20, full: 40 } }, "study");
   assert.deepEqual(own.samples, { proxy: 20, full: 40 }, "what is said is kept");
 });
@@ -290,9 +292,9 @@ Deno.test("every shipped document is read; an unknown one gets the nearest name"
     for (const name of ["codecs", "composed"]) {
       const path = join(folder, `${name}.yaml`);
       writeFileSync(path, exampleText(name));
-      const { stages } = readStages(path);
-      assert.ok(stages!.stages.length >= 2, name);
-      assert.ok(stages!.stages.every(({ actions }) => actions[0]!.agent === "codec"), name);
+      const { stages } = stagesPlan(readStages(path));
+      assert.ok(stages.length >= 2, name);
+      assert.ok(stages.every(({ actions }) => actions[0]!.agent === "codec"), name);
     }
     assert.throws(() => exampleText("compsed"), /Unknown document "compsed".*"composed"/s);
   } finally {

@@ -2,6 +2,7 @@ import {
   benchmarkComparison,
   type JournalRecord,
   type StageDecision,
+  stagesPlan,
 } from "../../../../core/mod.ts";
 import { type Effect, jsonText, points, tags } from "./effects.ts";
 import type { KnownStudy } from "./known_study.ts";
@@ -106,7 +107,8 @@ function attemptName({ stage, attempt }: StageDecision, stages: readonly string[
 export function describeStages(study: KnownStudy, record: Of<"stages_decided">): Effect[] {
   const to = { study_id: record.study_id, trial_id: null };
   const { facts, request } = study.opened ?? {};
-  const names = request?.stages?.stages.map(({ name }) => name) ?? [];
+  const plan = request === undefined ? null : stagesPlan(request); // no other kind decides stages
+  const names = plan?.stages.map(({ name }) => name) ?? [];
   const attempts = Map.groupBy(
     record.decisions.filter(({ attempt }) => attempt > 0),
     (row) => attemptName(row, names),
@@ -119,8 +121,8 @@ export function describeStages(study: KnownStudy, record: Of<"stages_decided">):
     ];
   });
   const shipped = record.decisions.find(({ decision }) => decision === "ship");
-  if (shipped === undefined || request?.stages === undefined) return effects;
-  const table = benchmarkComparison(request.stages, study.decisions);
+  if (shipped === undefined || plan === null) return effects;
+  const table = benchmarkComparison(plan, study.decisions);
   const said = {
     "pare.shipped_stage": shipped.stage,
     "pare.shipped_artifact": shipped.to_artifact,

@@ -47,6 +47,7 @@ export function describeOpening(study: KnownStudy, record: StudyOpened): Effect[
   });
   const said = tags({
     "mlflow.note.content": noteContent(study, null),
+    "pare.kind": request.kind,
     "pare.version": provenance.pare_version,
     ...Object.fromEntries(
       Object.entries(provenance.environments).map(([name, hash]) => [

@@ -1,8 +1,14 @@
-import { FULL, type JournalRecord, type Trial } from "../../../../core/mod.ts";
+import {
+  FULL,
+  type JournalRecord,
+  kindOf,
+  type NamedBenchmarks,
+  type Trial,
+} from "../../../../core/mod.ts";
 import { checkpointFiles, type Checkpoints } from "../checkpoints.ts";
 import { type Effect, jsonText, params, points, type Recipient, tags } from "./effects.ts";
 import { type KnownStudy, stageNames } from "./known_study.ts";
-import { baselineFigures, measuredScores, stagedBaseline, stageFigures } from "./metric_names.ts";
+import { baselineFigures, groupFigures, measuredScores, stageFigures } from "./metric_names.ts";
 import { noteContent } from "./note_content.ts";
 import type { RunStatus } from "../client/answers.ts";
 
@@ -86,10 +92,15 @@ function secondsOf({ spans }: Trial): Record<string, number> {
   return sums;
 }
 
-/** Scores of the core benchmarks: of a staged run those that its document names, else all. */
+/** How a study's kind of run names its benchmarks; null: its opening is not known. */
+function benchmarksOf({ opened }: KnownStudy): NamedBenchmarks | null {
+  return opened === null ? null : kindOf(opened.request).benchmarks(opened.request);
+}
+
+/** Scores of the core benchmarks: those that the study's kind of run names, else all. */
 function coreOf<S>(study: KnownStudy, scores: ReadonlyMap<string, S>): ReadonlyMap<string, S> {
-  const core = study.opened?.request.stages?.core;
-  if (core === undefined) return scores;
+  const core = benchmarksOf(study)?.core ?? null;
+  if (core === null) return scores;
   return new Map([...scores].filter(([task]) => core.includes(task)));
 }
 
@@ -151,8 +162,7 @@ function baselineEffects(study: KnownStudy, trial: Trial, time: number): Effect[
   if (trial.state !== "completed") return [];
   const to = { study_id: trial.study_id, trial_id: null };
   const scores = measuredScores(trial.measurements, FULL);
-  const plan = study.opened?.request.stages;
-  const figures = plan === undefined ? {} : stagedBaseline(plan, scores);
+  const figures = groupFigures(benchmarksOf(study)?.groups ?? [], scores);
   return [
     {
       to,

@@ -3,8 +3,8 @@ import {
   isDistance,
   isShare,
   type Measurement,
+  type NamedBenchmarks,
   scaleOf,
-  type StagesPlan,
 } from "../../../../core/mod.ts";
 import type { Metric } from "../client/log_batch.ts";
 
@@ -99,29 +99,16 @@ export function baselineFigures(scores: ReadonlyMap<string, Score>): Record<stri
   );
 }
 
-/**
- * The baseline of a staged run by domain and by rule: `baseline/expert/{domain}/{benchmark}`,
- * `baseline/eudaimonia/{rule}`, `baseline/edge_of_chaos/accuracy` (their unweighted mean).
- */
-export function stagedBaseline(
-  { core, experts, ethics, edge_of_chaos: chaos }: StagesPlan,
+/** The baseline's mean scores under the names that its kind of run has for groups of benchmarks. */
+export function groupFigures(
+  groups: NamedBenchmarks["groups"],
   scores: ReadonlyMap<string, Score>,
 ): Record<string, number> {
-  const one = (name: string, task: string) => {
-    const score = scores.get(task);
-    return score === undefined ? [] : [[`baseline/${name}`, score.value] as const];
-  };
-  const known = (chaos?.benchmarks ?? core).flatMap((task) => scores.get(task)?.value ?? []);
-  const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
-  return Object.fromEntries([
-    ...Object.entries(experts).flatMap(([domain, tasks]) =>
-      tasks.flatMap((task) => one(`expert/${domain}/${task}`, task))
-    ),
-    ...Object.entries(ethics?.rules ?? {}).flatMap(([rule, task]) =>
-      one(`eudaimonia/${rule}`, task)
-    ),
-    ...chaos === null || known.length === 0 ? [] : [["baseline/edge_of_chaos/accuracy", mean]],
-  ]);
+  return Object.fromEntries(groups.flatMap(({ name, tasks }) => {
+    const known = tasks.flatMap((task) => scores.get(task)?.value ?? []);
+    if (known.length === 0) return [];
+    return [[`baseline/${name}`, known.reduce((sum, value) => sum + value, 0) / known.length]];
+  }));
 }
 
 /**

@@ -3,6 +3,7 @@
 CREATE TABLE studies (
   study_id VARCHAR NOT NULL,
   position BIGINT NOT NULL,
+  kind VARCHAR NOT NULL,
   opened_at TIMESTAMP,
   closed_at TIMESTAMP,
   resumed_at TIMESTAMP,
@@ -85,6 +86,7 @@ CREATE TABLE studies (
   front_note VARCHAR,
   weight_co2 DOUBLE
 );
+COMMENT ON COLUMN studies.kind IS 'of run, such as search, stages or evaluation';
 COMMENT ON COLUMN studies.front_objectives IS
   'objectives in force: those of the table objectives that every evaluated trial has a measured figure of';
 COMMENT ON COLUMN studies.front_note IS

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { unknownName } from "../../errors.ts";
-import { Action, KnobValue } from "../action.ts";
+import { Action, KnobValue } from "../../schemas/action.ts";
 
 const share = z.number().min(0).max(1);
 const name = z.string().regex(

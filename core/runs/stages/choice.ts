@@ -1,4 +1,6 @@
-import type { JournalRecord, Recommendation, StageDecision } from "../../../core/mod.ts";
+import type { Recommendation } from "../../advice/recommend.ts";
+import type { JournalRecord } from "../../schemas/journal.ts";
+import type { StageDecision } from "../../schemas/stages/decision.ts";
 
 /** The ledger of a staged run as its journal tells it; empty: it has none yet. */
 export function ledgerOf(records: readonly JournalRecord[]): StageDecision[] {

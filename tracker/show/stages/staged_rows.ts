@@ -4,8 +4,9 @@ import {
   type StageDecision,
   type StageSize,
   stageSizes,
+  stagesPlan,
 } from "../../../core/mod.ts";
-import type { StudyView } from "./study_view.ts";
+import type { StudyView } from "../view/study_view.ts";
 
 /** A check with the size of what it judged, as `figures.qualityByRatio` takes it. */
 export interface StagedRow extends Omit<StageDecision, "interval"> {
@@ -30,15 +31,14 @@ export function stagedRows({ stage_decisions, artifacts, facts }: StudyView): St
 
 /** What every attempt of a staged study left on disk. */
 export function sizesOf({ request, stage_decisions, artifacts, facts }: StudyView): StageSize[] {
-  return request.stages === undefined
-    ? []
-    : stageSizes(stage_decisions, request.stages, artifacts, facts);
+  if (stage_decisions.length === 0) return [];
+  return stageSizes(stage_decisions, stagesPlan(request), artifacts, facts);
 }
 
 /** The handoff of a staged study; null: it is none, or has not shipped. */
 export function handoffOfView(view: StudyView): Handoff | null {
-  const { study_id, request: { stages: plan }, stage_decisions: ledger } = view;
-  const { trials, artifacts, facts } = view;
-  if (plan === undefined) return null;
+  const { study_id, stage_decisions: ledger, trials, artifacts, facts } = view;
+  if (ledger.length === 0) return null;
+  const plan = stagesPlan(view.request);
   return handoffOf({ study_id, plan, ledger, trials, artifacts, facts });
 }

@@ -1,10 +1,10 @@
 /** What a staged run gives back or ships is looked at on disk, byte for byte. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { openArtifactStore } from "../../../../tracker/artifacts/artifact_store.ts";
-import { idOfBytes } from "../../../../tracker/session/drive_stages.ts";
-import { inDirectory } from "../../../fixtures/stores/processes.ts";
-import { AT } from "../../../fixtures/stores/records.ts";
+import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
+import { idOfBytes } from "../../../tracker/artifacts/id_of_bytes.ts";
+import { inDirectory } from "../../fixtures/stores/processes.ts";
+import { AT } from "../../fixtures/stores/records.ts";
 
 const META = {
   ...{ action_key: "a".repeat(64), parent_id: null, action: null, formula_bytes: null },

@@ -1,0 +1,13 @@
+import type { RunNeeds } from "../../contract/run_needs.ts";
+
+/** What an evaluation needs: the model and its samples. */
+export const EVALUATION_NEEDS: RunNeeds = {
+  baseline: false,
+  methods: false,
+  rungs: "last",
+  earlier_studies: false,
+  front: false,
+  constraints: false,
+  limits: false,
+  not_by_hand: "it only evaluates: call run()",
+};

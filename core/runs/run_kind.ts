@@ -1,0 +1,169 @@
+import { z } from "zod";
+import type { Recommendation } from "../advice/recommend.ts";
+import type { RunNeeds } from "../contract/run_needs.ts";
+import type { StudyInput, StudyPorts, StudyResult } from "../loop/study_input.ts";
+import type { Artifact } from "../schemas/artifact.ts";
+import type { Endpoint } from "../schemas/endpoint.ts";
+import type { Facts } from "../schemas/facts.ts";
+import type { StopReason } from "../schemas/journal.ts";
+import { RunRequest } from "../schemas/request.ts";
+import type { Spec } from "../schemas/spec.ts";
+import type { StageDecision } from "../schemas/stages/decision.ts";
+import type { Trial } from "../schemas/trial.ts";
+import { inferSpec, type SpecPlugins } from "../spec/infer_spec.ts";
+import type { AskedAction } from "../strategies/method_data.ts";
+
+/** Parts that reports are made of; a kind says which its own has, and in which order. */
+export type ReportPart =
+  | "title"
+  | "answer"
+  | "asked"
+  | "assumed"
+  | "own" // what its kind alone shows
+  | "front"
+  | "trials"
+  | "comparison"
+  | "failures"
+  | "decisions"
+  | "measured"
+  | "limits"
+  | "next"
+  | "evaluated" // title and end of a model that was only evaluated
+  | "scores"
+  | "missing"
+  | "alerts"
+  | "protocol"
+  | "model"
+  | "samples"
+  | "run_again"
+  | "time"
+  | "cite";
+
+/** What people are shown of a run. */
+export interface RunShown {
+  /** Its report's parts in the order in which a reader asks. */
+  readonly parts: readonly ReportPart[];
+  /** What a terminal lists: its trials, or the scores of the one model that it has. */
+  readonly rows: "trials" | "scores";
+}
+
+/** How a model is asked where it does not lie here, or is not asked in plain prompts. */
+export interface Asking {
+  /** Absent: the model lies here. */
+  readonly endpoint?: Endpoint | undefined;
+  readonly judge?: Endpoint | undefined;
+  readonly chat_template?: boolean;
+}
+
+/** Benchmarks as a tracker elsewhere names their figures. */
+export interface NamedBenchmarks {
+  /** Null: all. */
+  readonly core: readonly string[] | null;
+  /** The baseline's mean score over these tasks stands under this name, too. */
+  readonly groups: readonly { readonly name: string; readonly tasks: readonly string[] }[];
+}
+
+/** What a run asks of the world, whatever its kind. */
+export interface RunPorts extends StudyPorts {
+  /** An artifact's id, reckoned anew from the bytes that lie there; throws where one cannot be read. */
+  readonly idOfBytes: (artifact: Artifact) => Promise<string>;
+}
+
+/** A run as far as it came, for whoever chooses of it. */
+export interface RunSoFar<R extends RunRequest = RunRequest> {
+  readonly request: R;
+  readonly spec: Spec;
+  readonly facts: Facts;
+  /** The original as it was measured. */
+  readonly baseline: Trial;
+  readonly trials: readonly Trial[];
+  /** Of a staged run; of others empty. */
+  readonly stage_decisions: readonly StageDecision[];
+  readonly stop: StopReason;
+}
+
+/** A study document as it was written. */
+export type WrittenDocument = Readonly<Record<string, unknown>>;
+
+/** What whoever writes a kind says of it; `R` is its document. */
+export interface RunKindGiven<R extends RunRequest = RunRequest> {
+  /** In a line, for lists. */
+  readonly summary: string;
+  /** What a run of it does, as words after "it": "only evaluates". */
+  readonly does: string;
+  /** What its document does when it is run once more: "evaluates anew". */
+  readonly does_again: string;
+  readonly needs: RunNeeds;
+  readonly shown: RunShown;
+  /** What follows from a document that is new; default: nothing. What is wrong in it stays wrong. */
+  complete?(document: WrittenDocument): WrittenDocument;
+  /** What it works to; default: `inferSpec`. */
+  spec?(request: R, facts: Facts, plugins: SpecPlugins): Spec;
+  /** Actions that its own plan names; default: none. */
+  actions?(request: R): readonly AskedAction[];
+  /** Default: of a model that lies here, in plain prompts. */
+  asks?(request: R): Asking;
+  /** How its benchmarks are told apart where its figures are kept elsewhere; default: all are the core. */
+  benchmarks?(request: R): NamedBenchmarks;
+  /** Runs it to its end, or goes on with one that was stopped. */
+  drive(input: StudyInput & { readonly request: R }, ports: RunPorts): Promise<StudyResult>;
+  /** What it recommends, as far as it came; null: it never chooses. */
+  choose(run: RunSoFar<R>): Recommendation | null;
+}
+
+/** A kind of run: everything that the rest of pare asks of it. */
+export interface RunKind<R extends RunRequest = RunRequest> extends Required<RunKindGiven<R>> {
+  /** In documents, in the journal and in SQL (`studies.kind`). */
+  readonly name: R["kind"];
+  /** Fields of its own that its documents have beside those of every run. */
+  readonly plan: readonly string[];
+  /** Its whole document. */
+  readonly request: z.ZodObject;
+  /** The request as this kind's own. raises: Error where it is another kind's */
+  own(request: RunRequest): R;
+}
+
+type RequestShape<N extends string, P extends z.ZodRawShape> =
+  & Omit<typeof RunRequest.shape, "kind">
+  & { kind: z.ZodLiteral<N> }
+  & P;
+
+/** The document of a kind: its name, its plan, and what every run may be asked with. */
+export type RequestSchema<N extends string, P extends z.ZodRawShape> = z.ZodObject<
+  RequestShape<N, P>,
+  z.core.$strict
+>;
+
+type RequestOf<N extends string, P extends z.ZodRawShape> =
+  & z.infer<RequestSchema<N, P>>
+  & RunRequest;
+
+type DefinedKind<N extends string, P extends z.ZodRawShape> =
+  & Omit<RunKind<RequestOf<N, P>>, "request">
+  & { readonly request: RequestSchema<N, P> };
+
+/** A kind of run from its name, its plan (fields of its own) and what it says of itself. */
+export function defineKind<const N extends string, P extends z.ZodRawShape>(
+  name: N,
+  plan: P,
+  given: RunKindGiven<RequestOf<N, P>>,
+): DefinedKind<N, P> {
+  type R = RequestOf<N, P>;
+  const { actions = () => [] } = given;
+  const request = RunRequest.extend({ kind: z.literal(name), ...plan });
+  return {
+    complete: (document) => document,
+    spec: (asked, facts, plugins) => inferSpec(asked, facts, plugins, actions(asked)),
+    actions,
+    asks: () => ({}),
+    benchmarks: () => ({ core: null, groups: [] }),
+    ...given,
+    name: name as R["kind"],
+    plan: Object.keys(plan),
+    request: request as unknown as RequestSchema<N, P>, // zod says the same in other types
+    own(asked) {
+      if (asked.kind === name) return asked as R; // whoever gave it its kind has checked it
+      throw new Error(`Cannot take a run of kind ${asked.kind} as one of kind ${name}`);
+    },
+  };
+}

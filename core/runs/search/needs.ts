@@ -1,0 +1,13 @@
+import type { RunNeeds } from "../../contract/run_needs.ts";
+
+/** What a search needs, driven by its loop or by hand. */
+export const SEARCH_NEEDS: RunNeeds = {
+  baseline: true,
+  methods: true,
+  rungs: "asked",
+  earlier_studies: true,
+  front: true,
+  constraints: true,
+  limits: true,
+  not_by_hand: null,
+};
