@@ -2,6 +2,7 @@
 export * from "./contract/knobs.ts";
 export * from "./contract/plugin.ts";
 export * from "./contract/scorer.ts";
+export * from "./contract/check_scorers.ts";
 export * from "./contract/shown.ts";
 export * from "./contract/registry.ts";
 export * from "./contract/to_wire_task.ts";

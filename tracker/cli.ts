@@ -5,6 +5,7 @@ import { hintAtDashedName } from "./commands/input/dashed_name.ts";
 import type { StudyOption } from "./commands/input/study_option.ts";
 import { STUDY_OPTIONS } from "./commands/study/study_options.ts";
 import { addLayerCommands } from "./commands/study/add_mix.ts";
+import { addScoreCommand } from "./commands/study/add_score.ts";
 import { addStagesCommand } from "./commands/study/add_stages.ts";
 
 // Commands import what they need when they run: `pare --help` reads this file, the table of options
@@ -229,7 +230,7 @@ function addLookCommands(program: Command): void {
   );
 
   addLayerCommands(program, withStore, collect);
-
+  addScoreCommand(program, withStore, collect);
   withJson(withStore(
     program.command("log").description("show the worker's log of a trial").argument("<trial>"),
   )).action(async (trial: string, options) =>
@@ -292,7 +293,7 @@ function addKnownCommands(program: Command): void {
 /** Commands by what a person wants to do; help shows them in this order. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Set up:": ["setup", "doctor"],
-  "Start, and go on:": ["run", "stages", "resume", "demo", "evaluate"],
+  "Start, and go on:": ["run", "stages", "resume", "demo", "evaluate", "score"],
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
   "Look:": ["board", "studies", "show", "status", "log", "note", "sql"],
   "Compare and decide:": ["compare", "weigh", "sensitivity", "mix"],

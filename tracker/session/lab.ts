@@ -31,6 +31,7 @@ import type { Value } from "../store/query/result.ts";
 import type { StudySession } from "./study_session.ts";
 import { viewStudy } from "../show/view/view_study.ts";
 import type { StudyView } from "../show/view/study_view.ts";
+import { type AnswersToScore, scoreInLab, type TrialScored } from "./score_study.ts";
 import { type Opened, setUp, type SetUpOptions } from "./set_up_study.ts";
 
 /** What may stand in `${}` of a query. */
@@ -80,6 +81,14 @@ export interface Lab {
   compare(first: Comparand, second: Comparand): Promise<Comparison>;
   /** One report over several studies, as `pare report A B` writes it: ids, or what has one. */
   report(studies: readonly Comparand[], options?: StudiesReportOptions): Promise<ShownStudies>;
+  /**
+   * Scores the answers that a study keeps of a task again, by the task's own scorers or another, without
+   * the model; what it came to stands beside the earlier scores, which stay.
+   */
+  score(
+    study_id: string | undefined,
+    asked: AnswersToScore & { readonly plugins?: readonly string[] },
+  ): Promise<TrialScored[]>;
   /** A sentence that stays with a study or a trial, also while a study runs. Says what became of it. */
   note(target: Comparand, text: string): Promise<string>;
   /** Asks the store in SQL; values in `${}` are bound, never spliced. A notebook shows a table. */
@@ -198,6 +207,7 @@ async function makeLab(options: LabOptions): Promise<OwnLab> {
     },
     report: async (studies, options) =>
       await showStudies(await recorded(store, "report over studies of"), studies, options),
+    score: async (study_id, asked) => await scoreInLab(await opened.now(), study_id, asked),
     async note(target, text) {
       const there = await recorded(store, "note anything in");
       const name = idOf(target);

@@ -67,7 +67,7 @@ export interface Opened {
 }
 
 /** A lab in which a study is being set up. */
-type Opening = Opened & { readonly setting_up: AbortSignal };
+export type Opening = Opened & { readonly setting_up: AbortSignal };
 
 /** What a worker of a study may do. */
 interface Freedom {
@@ -85,7 +85,7 @@ function refuseFetchedPlugins(plugins: readonly string[]): void {
   );
 }
 
-function toolsWith(opened: Opened, registry: Registry, freedom: Freedom): Tools {
+export function toolsWith(opened: Opened, registry: Registry, freedom: Freedom): Tools {
   const { home, artifacts, options } = opened;
   return {
     home,
@@ -125,7 +125,7 @@ function backend(
   return client;
 }
 
-function setUpRunner(
+export function setUpRunner(
   { options, setting_up }: Opening,
   tools: Tools,
   study_id: string,
@@ -147,7 +147,7 @@ function setUpRunner(
 }
 
 /** The plugins of a study, with the tasks that its dataset names; what cannot run here is refused. */
-async function pluginsOf(opened: Opening, request: RunRequest, study_id: string) {
+export async function pluginsOf(opened: Opening, request: RunRequest, study_id: string) {
   const offline = request.offline ?? false;
   if (offline) refuseFetchedPlugins(request.plugins);
   const { registry } = opened;

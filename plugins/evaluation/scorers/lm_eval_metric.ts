@@ -5,7 +5,7 @@ import { defineScorer, reportedName, scorerMetric } from "../../../core/mod.ts";
 export default defineScorer({
   name: "lm_eval_metric",
   version: "1",
-  summary: "lm-evaluation-harness's own filter and metric, as the task's document names them",
+  summary: "Filter and metric of lm-evaluation-harness, as the task's document names them",
   reads: ["choices", "text"],
   metrics: ({ metric }, reported_metric) => [
     scorerMetric(metric === null ? reported_metric : reportedName(metric)),

@@ -16,7 +16,7 @@ export default defineScorer({
   runs_code: true,
   example: {
     row: {
-      prompt: "def after(n):\n",
+      prompt: 'def after(n):\n    """The number after n."""\n',
       entry_point: "after",
       test: "def check(candidate):\n    assert candidate(1) == 2\n",
     },

@@ -58,7 +58,8 @@ function endpointOf(options: EvaluateOptions, variables: Variables) {
   };
 }
 
-function judgeOf(options: EvaluateOptions) {
+/** The judge that was named; undefined: none was. */
+export function judgeOf(options: EvaluateOptions) {
   if (options.judgeEndpoint === undefined) {
     refuseWithout(options, "judge-endpoint", ["judgeModel", "judgeChat"]);
     return undefined;

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pare_backends.evaluation.scoring.answer import OWN, Answer, Score
 from pare_backends.evaluation.tasks.records import Row
 
+LARGEST_EXPONENT = 709.0
+"""Beyond it no float holds the exponential."""
+
 
 @dataclass(frozen=True)
 class Params:
@@ -24,6 +27,7 @@ def score(answer: Answer, row: Row, params: Params) -> Score:
 
 
 def figure(mean: float, error: float | None) -> tuple[float, float | None]:
-    """Perplexity of a mean of losses; its standard error by the delta method."""
-    value = math.exp(mean)
+    """Perplexity of a mean of losses, infinite where no float holds it; its standard error by the
+    delta method."""
+    value = math.exp(mean) if mean < LARGEST_EXPONENT else math.inf
     return value, None if error is None else value * error

@@ -84,8 +84,7 @@ def _answer(task: WireTask, row: Mapping[str, Any]) -> Answer | None:
         )
         return Answer(likelihoods=found, greedy=None if greedy is None else tuple(greedy))
     if whole is not None:
-        # What greedy decoding gave was kept as the answer before it was kept by itself.
-        given = row.get("answer") is not None or None if greedy is None else bool(greedy[0])
+        given = _would_write(row) if greedy is None else bool(greedy[0])
         return Answer(likelihoods=(whole,), greedy=None if given is None else (given,))
     text, length = row.get("answer"), row.get("answer_length")
     if text is None or length is None:
@@ -96,6 +95,15 @@ def _answer(task: WireTask, row: Mapping[str, Any]) -> Answer | None:
         return Answer(texts=tuple(unlisted(text))) if len(text) == length else None
     except (ValueError, KeyError, TypeError):
         return None  # a list whose end is cut
+
+
+def _would_write(row: Mapping[str, Any]) -> bool | None:
+    """Whether greedy decoding gave the one text: earlier versions kept that as an answer that is
+    there, and its length where the answer itself was not kept. None: an old file that has
+    neither."""
+    if row.get("answer") is not None or row.get("answer_length") is not None:
+        return True
+    return False if "answer_length" in row else None
 
 
 def _window(row: Mapping[str, Any], whole: float | None) -> Answer | None:

@@ -1,0 +1,61 @@
+/** Answers of a finished study are scored again through the real worker, by a third party's scorer too. */
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { scoreTable } from "../../../tracker/commands/study/score.ts";
+import { openLab } from "../../../tracker/mod.ts";
+import { shareDefaultEnvironment } from "../../python-backends/scripted_worker.ts";
+import { temporaryFolder } from "../../temporary_folder.ts";
+
+const THIRD_PARTY = new URL("../../fixtures/third_party/shared_words/", import.meta.url);
+const plugin = (name: string) => fileURLToPath(new URL(name, THIRD_PARTY));
+
+Deno.test("a study scored by a third party's scorer is scored again, and keeps what it had", async () => {
+  await shareDefaultEnvironment();
+  await using lab = await openLab({ fresh: temporaryFolder("score"), notebook: false });
+  const study = await lab.open({
+    model_name: "tiny",
+    dataset: "own_words",
+    evaluation: {},
+    plugins: [plugin("own_words.ts"), plugin("shared_words.ts")],
+  }, "words");
+  await study.run();
+  const before = await lab.sql<{ score: number }>`SELECT * FROM samples ORDER BY sample_id`;
+  assert.ok(before.length > 0 && before.every(({ score }) => score >= 0 && score <= 1));
+  const [measured] = await lab.sql<{ value: number }>`
+    SELECT value FROM measurements WHERE task = 'own_words' AND metric = 'score' AND slice IS NULL`;
+
+  const [again] = await lab.score("words", { task: "own_words" });
+  assert.equal(again!.scorer, "shared_words");
+  assert.equal(again!.now.value, measured!.value);
+  assert.deepEqual([again!.earlier?.value, again!.difference?.value], [measured!.value, 0]);
+  assert.deepEqual([again!.changed, again!.earlier_by], [[], "shared_words 1"]);
+
+  const [other] = await lab.score("words", { task: "own_words", scorer: "contains" });
+  assert.deepEqual([other!.metric, other!.earlier_by], ["score", "shared_words 1"]);
+  assert.ok(other!.now.value <= measured!.value, "whole answers are rarer than shared words");
+  assert.match(scoreTable([other!]), /shared_words 1 and contains 1 are two rules/);
+  const [twice] = await lab.score("words", { task: "own_words", scorer: "contains" });
+  assert.deepEqual([twice!.earlier_by, twice!.changed], ["contains 1", []]);
+
+  const kept = await lab.sql`SELECT scorer, value, n FROM scorings ORDER BY position`;
+  assert.deepEqual(kept.map(({ scorer }) => scorer), ["shared_words", "contains", "contains"]);
+  assert.deepEqual(await lab.sql`SELECT * FROM samples ORDER BY sample_id`, before);
+  const [{ stop } = { stop: "" }] = await lab.sql<{ stop: string }>`SELECT stop FROM studies`;
+  assert.equal(stop, "evaluated");
+
+  const refused: [Parameters<typeof lab.score>[1], RegExp][] = [
+    [{ task: "own_word" }, /Unknown task "own_word". Did you mean "own_words"/],
+    [{ task: "own_words", scorer: "contain" }, /Unknown scorer "contain". Did you mean "contains"/],
+    [{ task: "own_words", scorer: "token_loss" }, /it reads windows, and the answers are text/],
+    [{ task: "own_words", scorer: "truthfulqa_judge" }, /asks a judge: name one by --judge-endp/],
+    [
+      { task: "own_words", scorer: "contains", params: { gold: "anser" } },
+      /Cannot score row \d+ of own_words by contains: it has no field 'anser' \(found: prompt/,
+    ],
+    [{ task: "own_words", scorer: "contains", params: { golds: "x" } }, /its knobs: gold/],
+  ];
+  for (const [asked, sentence] of refused) {
+    await assert.rejects(lab.score("words", asked), { name: "UsageError", message: sentence });
+  }
+  assert.equal((await lab.sql`SELECT * FROM scorings`).length, 3, "what is refused leaves nothing");
+});

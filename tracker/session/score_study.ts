@@ -1,0 +1,239 @@
+import { readdir, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import {
+  type AnswersScored,
+  type Endpoint,
+  isLikelihoodRung,
+  type JournalRecord,
+  type Registry,
+  type SampleResult,
+  type ScoredTask,
+  ScoreRow,
+  type Spec,
+  type StageResult,
+  unknownName,
+  UsageError,
+  type WireScorer,
+  wireScorer,
+  type WireTask,
+} from "../../core/mod.ts";
+import { findStudy, openedRecord } from "../lab/find_study.ts";
+import { wireTasks } from "../lab/runner/task_data.ts";
+import type { StageRunner } from "../lab/runner/stage_runner.ts";
+import {
+  type ScoreDifference,
+  scoreDifference,
+  scoredRows,
+} from "../lab/scoring/score_differences.ts";
+import { scoredRecord } from "../lab/scoring/scored_record.ts";
+import { readKept } from "../store/rows/kept_file.ts";
+import { readSamples } from "../store/rows/sample_file.ts";
+import type { Store } from "../store/store.ts";
+import { type Opened, pluginsOf, setUpRunner, toolsWith } from "./set_up_study.ts";
+
+/** Which answers are scored again, and by what. */
+export interface AnswersToScore {
+  readonly task: string;
+  /** Default: the task's own scorers. */
+  readonly scorer?: string;
+  /** Its knobs. */
+  readonly params?: Readonly<Record<string, unknown>>;
+  /** What a scorer asks that needs a judge. */
+  readonly judge?: Endpoint;
+}
+
+/** What scoring the answers of a trial on a rung again came to. */
+export interface TrialScored extends ScoreDifference {
+  readonly trial_id: string;
+  readonly fidelity: string;
+  readonly task: string;
+  readonly scorer: string;
+  readonly scorer_version: string;
+  readonly metric: string;
+  /** Scorer and version of the earlier figure; null: there is none. */
+  readonly earlier_by: string | null;
+}
+
+type Written = Extract<JournalRecord, { type: "samples_written" }>;
+
+/** What is known of a study whose answers are scored. */
+export interface StudyToScore {
+  readonly study_id: string;
+  readonly store: Store;
+  /** With the plugins of the study and its found tasks. */
+  readonly registry: Registry;
+  readonly runner: StageRunner;
+  /** ISO 8601. */
+  readonly timestamp: () => string;
+}
+
+/** The scorers that are asked for, each with its knobs. */
+function scorersOf(
+  wire: WireTask,
+  { scorer, params = {}, judge, task }: AnswersToScore,
+  registry: Registry,
+): WireScorer[] {
+  if (scorer === undefined) {
+    if (Object.keys(params).length > 0) {
+      throw new UsageError(`Cannot set ${Object.keys(params).join(", ")} without --scorer`);
+    }
+    return wire.scorers.filter(({ judges }) => !judges || judge !== undefined);
+  }
+  const own = registry.task(task).scorers.find((one) => one.scorer === scorer)?.params ?? {};
+  const found = registry.scorer(scorer);
+  if (found.judges === true && judge === undefined) {
+    throw new UsageError(
+      `Cannot score ${task} by ${scorer} as it asks a judge: name one by --judge-endpoint`,
+    );
+  }
+  return [wireScorer(found, { params: { ...own, ...params } }, wire.reported_metric)];
+}
+
+/** The samples files of a task that are of finished evaluations, the last of each trial and rung. */
+function filesOf(records: readonly JournalRecord[], spec: Spec, task: string): Written[] {
+  const last = new Map<string, Written>();
+  for (const record of records) {
+    if (record.type !== "samples_written" || record.stage !== undefined) continue;
+    if (isLikelihoodRung(spec, record.fidelity)) continue; // answers of the original, not its own
+    if (record.protocol !== undefined && record.protocol[task] === undefined) continue;
+    last.set(`${record.trial_id} ${record.fidelity}`, record);
+  }
+  return [...last.values()];
+}
+
+/** What these answers scored before by a metric: the last scoring by this scorer, else the evaluation. */
+async function earlierOf(
+  { store }: StudyToScore,
+  records: readonly JournalRecord[],
+  file: Written,
+  scored: ScoredTask,
+  { metric, reported, own, samples }: {
+    metric: string;
+    /** By which the samples themselves are scored. */
+    reported: string | undefined;
+    own: string;
+    samples: readonly SampleResult[];
+  },
+) {
+  const again = records.findLast((one): one is AnswersScored =>
+    one.type === "scored" && one.trial_id === file.trial_id && one.fidelity === file.fidelity &&
+    one.task === scored.task && one.scorer === scored.scorer && one.samples_sha256 === file.sha256
+  );
+  if (again !== undefined) {
+    const path = join(store.paths.root, again.scores.path);
+    const rows = await readKept(path, again.scores.sha256, ScoreRow, "score");
+    const by = `${again.scorer} ${again.scorer_version}`;
+    return { by, scores: scoredRows(rows, metric, samples) };
+  }
+  if (metric !== reported) return null;
+  const by = file.protocol_parts?.[scored.task]?.["scorer"]?.split(" ").slice(0, 2).join(" ");
+  return { by: by ?? `${own} 1`, scores: samples }; // as protocols of first versions name none
+}
+
+async function run(
+  { runner }: StudyToScore,
+  request: Parameters<StageRunner>[1] & { stage: "score" },
+  folder: string,
+): Promise<StageResult<"score">> {
+  const outcome = await runner("score", request, "default");
+  if (outcome.ok) return outcome.value;
+  const begun = request.files.map(({ output_name }) => output_name);
+  for (const name of await readdir(folder)) {
+    if (begun.some((one) => name.startsWith(`${one}.`))) await rm(join(folder, name));
+  }
+  const { message, hint } = outcome.failure;
+  throw new UsageError(hint === null ? message : `${message}. ${hint}`);
+}
+
+/**
+ * Scores the answers that a study keeps of a task again, without the model: a record and rows for each
+ * trial, rung and scorer beside the earlier ones, which stay. Gives what changed.
+ */
+export async function scoreStudy(
+  study: StudyToScore,
+  asked: AnswersToScore,
+): Promise<TrialScored[]> {
+  const { store, study_id, registry, timestamp } = study;
+  const records = await store.journalOf(study_id);
+  const { request, spec } = openedRecord(records, study_id);
+  const plan = spec.tasks.find(({ task }) => task === asked.task);
+  if (plan === undefined) {
+    throw new UsageError(unknownName("task", asked.task, spec.tasks.map(({ task }) => task)));
+  }
+  const wire = wireTasks({ tasks: [plan] }, registry, request)[0]!;
+  const scorers = scorersOf(wire, asked, registry);
+  const files = filesOf(records, spec, asked.task);
+  if (files.length === 0) {
+    throw new UsageError(`Cannot score ${asked.task} of ${study_id} as no trial has answered it`);
+  }
+  const at = timestamp();
+  const stamp = at.replaceAll(/\D/g, "");
+  const folder = join(store.paths.root, dirname(files[0]!.path));
+  const done = await run(study, {
+    stage: "score",
+    task: wire,
+    scorers,
+    files: files.map(({ path, fidelity }) => ({
+      samples_path: join(store.paths.root, path),
+      fidelity,
+      output_name: `${basename(path).replace(/\.[a-z]+$/, "")}.again-${stamp}`,
+    })),
+    answers_path: null,
+    allow_unsafe_code: request.allow_unsafe_code,
+    ...(asked.judge === undefined ? {} : { judge: asked.judge }),
+  }, folder);
+  const found: TrialScored[] = [];
+  for (const [place, file] of files.entries()) {
+    const samples = (await readSamples(join(store.paths.root, file.path), file.sha256))
+      .filter(({ task }) => task === asked.task);
+    for (const scored of done.files[place]!) {
+      const { trial_id, fidelity, path, sha256, protocol = {} } = file;
+      const answers = { study_id, trial_id, fidelity, path, sha256, protocol };
+      const rows = await readKept(
+        join(folder, scored.scores.name),
+        scored.scores.sha256,
+        ScoreRow,
+        "score",
+      );
+      for (const metric of new Set(scored.measurements.map((one) => one.metric))) {
+        const earlier = await earlierOf(study, records, file, scored, {
+          ...{
+            metric,
+            reported: plan.metric ?? wire.reported_metric,
+            own: wire.scorers[0]!.scorer,
+            samples,
+          },
+        });
+        found.push({
+          ...{ trial_id, fidelity, task: scored.task, metric },
+          ...{ scorer: scored.scorer, scorer_version: scored.scorer_version },
+          earlier_by: earlier?.by ?? null,
+          ...scoreDifference(metric, scoredRows(rows, metric, samples), earlier?.scores ?? null),
+        });
+      }
+      await store.record(scoredRecord(answers, scored, at));
+    }
+  }
+  return found;
+}
+
+/**
+ * `scoreStudy` for a study of a lab, the latest where none is named; `plugins` are read beside those that
+ * it began with.
+ */
+export async function scoreInLab(
+  opened: Opened,
+  study: string | undefined,
+  { plugins = [], ...asked }: AnswersToScore & { readonly plugins?: readonly string[] },
+): Promise<TrialScored[]> {
+  const { store: there, id } = await findStudy(await opened.store.current(), study);
+  const { request } = openedRecord(await there.journalOf(id), id);
+  const opening = { ...opened, setting_up: opened.stop.signal };
+  const more = { ...request, plugins: [...new Set([...request.plugins, ...plugins])] };
+  const registry = await pluginsOf(opening, more, id);
+  const tools = toolsWith(opening, registry, { offline: request.offline ?? false });
+  const runner = setUpRunner(opening, tools, id, request);
+  await using inUse = await opened.store.use();
+  const { timestamp } = tools;
+  return await scoreStudy({ study_id: id, store: inUse.store, registry, runner, timestamp }, asked);
+}
