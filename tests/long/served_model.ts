@@ -144,21 +144,21 @@ Deno.test("the demo model judges by chat: every verdict is kept, none is guessed
     const judge = { judgeEndpoint: server.base_url, judgeModel: facts.model.path, judgeChat: true };
     const session = await lab.open(evaluationFromOptions({ ...options, ...judge }, {}), "judged");
     const { message } = await session.run({ ask: silentAsk() });
-    const judged = await lab.sql<{ truthful: boolean | null; truthful_reply: string }>`
-      SELECT truthful, truthful_reply FROM samples WHERE judge = ${facts.model.path}
-        AND judge_prompt_hash IS NOT NULL AND informative_reply <> ''`;
+    const judged = await lab.sql<{ verdict: string | null; reply: string }>`
+      SELECT verdict, reply FROM verdicts WHERE judge = ${facts.model.path}
+        AND question = 'truth' AND prompt_hash IS NOT NULL AND reply <> ''`;
     assert.equal(judged.length, QUESTIONS.length, message);
-    for (const { truthful, truthful_reply } of judged) {
-      const said = /^\W*(yes|no)\b/i.exec(truthful_reply)?.[1]?.toLowerCase();
-      assert.equal(truthful, said === undefined ? null : said === "yes", truthful_reply);
+    for (const { verdict, reply } of judged) {
+      const said = /^\W*(yes|no)\b/i.exec(reply)?.[1]?.toLowerCase();
+      assert.equal(verdict, said ?? null, reply);
     }
-    const read = judged.filter(({ truthful }) => truthful !== null).length;
+    const read = judged.filter(({ verdict }) => verdict !== null).length;
     const rates = await lab.sql<{ n: number }>`
       SELECT n FROM measurements WHERE study_id = 'judged' AND metric = 'truth_rate'`;
     assert.deepEqual(rates.map(({ n }) => Number(n)), read === 0 ? [] : [read]);
     const alerts = await lab.sql<{ evidence: string }>`
-      SELECT evidence FROM alerts WHERE study_id = 'judged' AND condition = 'judge_unread'`;
-    const unread = alerts.find(({ evidence }) => evidence.includes("on the truth"))?.evidence;
+      SELECT evidence FROM alerts WHERE study_id = 'judged' AND condition = 'unscored'`;
+    const unread = alerts.find(({ evidence }) => evidence.includes("have no truth_rate"))?.evidence;
     if (read === QUESTIONS.length) assert.equal(unread, undefined);
     else assert.match(unread!, new RegExp(`^${QUESTIONS.length - read} of ${QUESTIONS.length} `));
   } finally {

@@ -117,6 +117,7 @@ export async function pluginsCommand(
       setRow(set, new Set(registry.tasks.map((task) => task.name)))
     ),
     ...registry.tasks.map((task) => ["task", task.name, task.summary]),
+    ...registry.scorers.map((scorer) => ["scorer", scorer.name, scorer.summary]),
     ...registry.samplers.map((sampler) => ["sampler", sampler.name, sampler.summary]),
     ...registry.runtimes.map((runtime) => [
       "runtime",
