@@ -42,7 +42,7 @@ export async function keptStudyOf(
   request: StudyRequestInput,
 ): Promise<string> {
   const store = join(place.home, name);
-  if (existsSync(join(store, "journal.jsonl"))) {
+  if (existsSync(join(store, "runs"))) {
     await pare(place, ["resume", "--store", store, "--yes"]);
     return store;
   }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { journalsOf } from "../fixtures/stores/journals.ts";
 import { execa } from "execa";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -25,11 +26,7 @@ async function refused(words: string[], expected: RegExp, env?: Record<string, s
     assert.equal(run.exitCode, 2, shown);
     assert.match(run.stderr, expected, shown);
     assert.doesNotMatch(run.stderr, /^\s+at /m, `a stack is no sentence: ${shown}`);
-    const files = await readdir(store).catch((): string[] => []);
-    const journal = files.includes("journal.jsonl")
-      ? await Deno.readTextFile(join(store, "journal.jsonl"))
-      : "";
-    assert.equal(journal, "", `half-written: ${shown}`);
+    assert.equal(await journalsOf(store), "", `half-written: ${shown}`);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

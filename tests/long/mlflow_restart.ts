@@ -47,7 +47,7 @@ Deno.test("the MLflow server is killed in the middle of a study and comes back: 
 
       const once = mirrorTo(second.uri, whole, { experiment: "undisturbed" });
       once.follow("s1", null);
-      await once.pass(end);
+      await once.pass({ s1: end });
       assert.deepEqual(runs, await runsOf(second.uri, "s1", "undisturbed"));
     } finally {
       await second.stop();

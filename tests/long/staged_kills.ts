@@ -1,6 +1,7 @@
 /** A staged run with real workers, killed again and again: the ledger of an unbroken one. */
+import { journalsOf } from "../fixtures/stores/journals.ts";
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import type { StageDecision } from "../../core/mod.ts";
@@ -41,8 +42,7 @@ async function ledgerOf(home: string): Promise<StageDecision[]> {
   return JSON.parse(shown.stdout);
 }
 
-const journal = async (home: string) =>
-  (await readFile(join(home, "store", "journal.jsonl"), "utf8").catch(() => "")).split("\n");
+const journal = async (home: string) => (await journalsOf(join(home, "store"))).split("\n");
 
 Deno.test("kill -9 of a staged run at moments all over it: the same ledger, the same bytes shipped", async () => {
   await shareDefaultEnvironment();

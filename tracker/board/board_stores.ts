@@ -1,9 +1,8 @@
-import { existsSync } from "node:fs";
 import { unknownName, UsageError } from "../../core/mod.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { QueryLimits, QueryResult } from "../store/query/result.ts";
 import { storePaths } from "../store/store_paths.ts";
-import { journalSize } from "../store/index/sink.ts";
+import { isEmptyShelf } from "../store/shelf/shelf.ts";
 
 /** Answers of several stores, and why others gave none. */
 export interface Answers<T> {
@@ -37,10 +36,7 @@ export function boardStores(roots: readonly string[]): BoardStores {
     opening.catch(() => opened.delete(root));
     return opening;
   };
-  const isEmpty = (root: string) => {
-    const { journal } = storePaths(root);
-    return !existsSync(journal) || journalSize(journal) === 0;
-  };
+  const isEmpty = (root: string) => isEmptyShelf(storePaths(root));
   const each = async <T>(ask: (store: Store) => Promise<T>): Promise<Answers<T>> => {
     const asked = roots.filter((root) => !isEmpty(root));
     const all = await Promise.allSettled(asked.map(async (root) => await ask(await openAt(root))));

@@ -1,14 +1,14 @@
 import type { JournalRecord } from "../../core/mod.ts";
 import { metricWords, trialName } from "../../core/mod.ts";
-import { journalSize } from "../store/index/sink.ts";
-import { readJournal } from "../store/journal/reader.ts";
+import { readStudy, studyEnd } from "../store/shelf/study_reader.ts";
+import { storePaths } from "../store/store_paths.ts";
 import { studyOf } from "../store/journal/record_line.ts";
 import { subjectOf } from "../store/rows/said_rows.ts";
 import { recipeText } from "../show/view/trial_rows.ts";
 
 /** A record of the journal as a page hears of it. */
 export interface BoardEvent {
-  /** Byte of the journal behind the record: where a page that was cut off goes on. */
+  /** Place behind the record in its study: where a page that was cut off goes on. */
   readonly position: number;
   readonly type: JournalRecord["type"];
   readonly at: string;
@@ -64,9 +64,15 @@ export function eventOf(record: JournalRecord, position: number): BoardEvent {
   return { position, type, at, study_id: studyOf(record), trial_id, sentence: sentenceOf(record) };
 }
 
-/** The records from a byte of the journal on, points left out, and where the next begins. */
+/** A study that is watched, in its store. */
+export interface Watched {
+  readonly root: string;
+  readonly study_id: string;
+}
+
+/** The records of a study from a place on, points left out, and where the next begins. */
 export async function eventsFrom(
-  journal: string,
+  { root, study_id }: Watched,
   from: number,
 ): Promise<{ events: BoardEvent[]; next: number }> {
   const events: BoardEvent[] = [];
@@ -74,7 +80,8 @@ export async function eventsFrom(
   const passed = (to: number) => {
     next = to;
   };
-  for await (const entry of readJournal(journal, { from, without: "points", passed })) {
+  const range = { from, without: "points", passed } as const;
+  for await (const entry of readStudy(storePaths(root), study_id, range)) {
     if (entry.kind === "newer") break; // written by a newer pare: the page's queries say so
     next = entry.next;
     if (entry.kind === "record") events.push(eventOf(entry.record, entry.next));
@@ -84,24 +91,31 @@ export async function eventsFrom(
 
 type Listener = (event: BoardEvent) => void;
 
-/** Looks at journals for those who listen; looks at none while nobody does. */
+interface Listened {
+  readonly watched: Watched;
+  readonly listeners: Set<Listener>;
+  read: number;
+}
+
+/** Looks at studies for those who listen; looks at none while nobody does. */
 export class JournalWatch {
-  readonly #listeners = new Map<string, Set<Listener>>();
-  readonly #read = new Map<string, number>();
+  readonly #listened = new Map<string, Listened>();
   #timer: ReturnType<typeof setInterval> | null = null;
   #looking = false;
 
   /** Tells of every record from now on until it is given back. */
-  listen(journal: string, listener: Listener): Disposable {
-    const here = this.#listeners.get(journal) ?? new Set();
-    this.#listeners.set(journal, here.add(listener));
-    if (here.size === 1) this.#read.set(journal, journalSize(journal));
+  listen(watched: Watched, listener: Listener): Disposable {
+    const key = JSON.stringify([watched.root, watched.study_id]);
+    const here = this.#listened.get(key) ??
+      { watched, listeners: new Set<Listener>(), read: endOf(watched) };
+    this.#listened.set(key, here);
+    here.listeners.add(listener);
     this.#timer ??= setInterval(() => void this.#look(), LOOK_MS);
     return {
       [Symbol.dispose]: () => {
-        here.delete(listener);
-        if (here.size === 0) this.#listeners.delete(journal);
-        if (this.#listeners.size === 0) this.close();
+        here.listeners.delete(listener);
+        if (here.listeners.size === 0) this.#listened.delete(key);
+        if (this.#listened.size === 0) this.close();
       },
     };
   }
@@ -115,19 +129,22 @@ export class JournalWatch {
     if (this.#looking) return;
     this.#looking = true;
     try {
-      for (const journal of this.#listeners.keys()) await this.#lookAt(journal);
+      for (const one of this.#listened.values()) await this.#lookAt(one);
     } finally {
       this.#looking = false;
     }
   }
 
-  async #lookAt(journal: string): Promise<void> {
-    const from = this.#read.get(journal) ?? 0;
-    const size = journalSize(journal);
-    if (size < from) this.#read.set(journal, size); // its torn end was cut off
-    if (size <= from) return;
-    const { events, next } = await eventsFrom(journal, from);
-    this.#read.set(journal, next);
-    for (const listener of this.#listeners.get(journal) ?? []) events.forEach(listener);
+  async #lookAt(one: Listened): Promise<void> {
+    const end = endOf(one.watched);
+    if (end < one.read) one.read = end; // it was put back to what it was
+    if (end <= one.read) return;
+    const { events, next } = await eventsFrom(one.watched, one.read);
+    one.read = next;
+    for (const listener of one.listeners) events.forEach(listener);
   }
+}
+
+function endOf({ root, study_id }: Watched): number {
+  return studyEnd(storePaths(root), study_id);
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { checkStudy } from "../lab/check_study.ts";
 import { studyName } from "../lab/find_study.ts";
 import { storePaths } from "../store/store_paths.ts";
-import { storeWriter } from "../store/store_writer.ts";
+import { runOwners } from "../store/shelf/writers.ts";
 import { checkSubmitted } from "./check_submitted.ts";
 import { Refused } from "./refused.ts";
 
@@ -131,8 +131,8 @@ export class StudyQueue implements AsyncDisposable {
     this.#number();
     const [next] = this.#line;
     if (this.#closed || this.#running !== null || next === undefined) return;
-    if (storeWriter(storePaths(next.submission.store)) !== null) {
-      // Somebody else's study has the store: the line is looked at again.
+    if (runOwners(storePaths(next.submission.store)).length > 0) {
+      // Two studies at once would time each other's work: the line is looked at again.
       this.#timer ??= setTimeout(() => {
         this.#timer = null;
         this.#goOn();

@@ -4,6 +4,7 @@ import type { ArtifactStore } from "../artifacts/artifact_store.ts";
 import type { ArtifactClaims } from "../artifacts/garbage.ts";
 import { readJournal } from "../store/journal/reader.ts";
 import { studyOf } from "../store/journal/record_line.ts";
+import { type ShelfJournal, shelfJournals } from "../store/shelf/shelf.ts";
 import { storePaths } from "../store/store_paths.ts";
 
 /** What one store says of artifacts. */
@@ -18,40 +19,41 @@ interface StoreClaims {
 
 const SILENT = { keep: new Set<string>(), known: new Set<string>() };
 
-/** Journals as they were read last: one that has not grown says the same. */
+/** Stores as they were read last: one whose journals have not grown says the same. */
 const read = new Map<string, { stamp: string; claims: StoreClaims }>();
 
-/** What the store at `root` keeps, by its journal: the index may be behind, held or damaged. */
+/** What the store at `root` keeps, by its journals: the index may be behind, held or damaged. */
 async function storeClaims(root: string): Promise<StoreClaims> {
-  const { journal } = storePaths(root);
-  let stamp: string;
+  let journals: ShelfJournal[];
   try {
-    const { ino, size, mtime } = await Deno.stat(journal);
-    if (size === 0) return { ...SILENT, unsure: "nothing is recorded there yet" };
-    stamp = `${ino} ${size} ${mtime?.getTime()}`;
+    if (!existsSync(root)) return { ...SILENT, unsure: "it is not there" };
+    journals = shelfJournals(storePaths(root));
   } catch (error) {
-    const gone = error instanceof Deno.errors.NotFound;
-    return { ...SILENT, unsure: gone ? "it is not there" : (error as Error).message };
+    return { ...SILENT, unsure: (error as Error).message };
   }
-  const before = read.get(journal);
+  if (journals.length === 0) return { ...SILENT, unsure: "nothing is recorded there yet" };
+  const stamp = journals.map(({ name, stamp }) => `${name} ${stamp}`).join("\n");
+  const before = read.get(root);
   if (before?.stamp === stamp) return before.claims;
-  const claims = await journalClaims(journal);
-  read.set(journal, { stamp, claims });
+  const claims = await shelfClaims(journals);
+  read.set(root, { stamp, claims });
   return claims;
 }
 
-async function journalClaims(journal: string): Promise<StoreClaims> {
+async function shelfClaims(journals: readonly ShelfJournal[]): Promise<StoreClaims> {
   const studies = new Map<string, JournalRecord[]>();
   let unsure: string | null = null;
   try {
-    for await (const entry of readJournal(journal, { without: "points" })) {
-      if (entry.kind === "newer") return { ...SILENT, unsure: "a newer pare wrote it" };
-      if (entry.kind === "damaged") unsure = `its journal is damaged at byte ${entry.offset}`;
-      if (entry.kind !== "record") continue;
-      const study = studyOf(entry.record);
-      const records = studies.get(study);
-      if (records === undefined) studies.set(study, [entry.record]);
-      else records.push(entry.record);
+    for (const { path, name } of journals) {
+      for await (const entry of readJournal(path, { without: "points" })) {
+        if (entry.kind === "newer") return { ...SILENT, unsure: "a newer pare wrote it" };
+        if (entry.kind === "damaged") unsure = `${name} is damaged at byte ${entry.offset}`;
+        if (entry.kind !== "record") continue;
+        const study = studyOf(entry.record);
+        const records = studies.get(study);
+        if (records === undefined) studies.set(study, [entry.record]);
+        else records.push(entry.record);
+      }
     }
   } catch (error) {
     return { ...SILENT, unsure: (error as Error).message };

@@ -1,16 +1,14 @@
 import { UsageError } from "../../core/mod.ts";
-import { named } from "../ground/storage/file_lock.ts";
-import { journalSize } from "../store/index/sink.ts";
+import { isEmptyShelf } from "../store/shelf/shelf.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { storePaths } from "../store/store_paths.ts";
-import { storeWriter } from "../store/store_writer.ts";
 
 /** A store that is open for writing until it is given back. */
 export interface StoreInUse extends AsyncDisposable {
   readonly store: Store;
 }
 
-/** A lab's store: read by anybody at any time, taken for writing only while a study runs. */
+/** A lab's store: read at any time, open for writing only while a study of the lab runs. */
 export interface LabStore extends AsyncDisposable {
   readonly root: string;
   /** The store as it is open now, else opened for reading; null while nothing is recorded. */
@@ -31,22 +29,6 @@ export interface OpenStudy {
   readonly end: () => Promise<unknown>;
 }
 
-/** The sentence for a second study, naming the process that runs the first. */
-async function openForStudy(root: string): Promise<Store> {
-  try {
-    return await openStore(root, { write: true });
-  } catch (error) {
-    const owner = storeWriter(storePaths(root));
-    if (owner === null) throw error;
-    throw new UsageError(
-      `Cannot run a study in the store ${root} as ${
-        named(owner)
-      } is writing to it; wait for that process, stop it, or give this study a store of its own`,
-      { cause: error },
-    );
-  }
-}
-
 /** The store in the directory `root`; nothing is opened or made before it is asked for. */
 export function openLabStore(root: string): LabStore {
   let reader: Promise<Store> | null = null;
@@ -62,7 +44,10 @@ export function openLabStore(root: string): LabStore {
   };
 
   const giveBack = async (study?: OpenStudy) => {
-    if (study !== undefined) open.delete(study.study_id);
+    if (study !== undefined) {
+      await (await writer)?.release(study.study_id);
+      open.delete(study.study_id);
+    }
     if (--users > 0) return;
     const closing = writer;
     writer = null;
@@ -73,8 +58,7 @@ export function openLabStore(root: string): LabStore {
     root,
     async current() {
       if (writer !== null) return await writer;
-      // A first set-up that was stopped leaves a journal without a record.
-      if (reader === null && journalSize(storePaths(root).journal) === 0) return null;
+      if (reader === null && isEmptyShelf(storePaths(root))) return null;
       reader ??= openStore(root, { write: false });
       try {
         return await reader;
@@ -89,9 +73,10 @@ export function openLabStore(root: string): LabStore {
         open.set(study.study_id, study);
       }
       users++;
-      writer ??= openForStudy(root);
+      writer ??= openStore(root, { write: true });
       try {
         const store = await writer;
+        if (study !== undefined) await store.take(study.study_id);
         let given = false;
         return {
           store,
@@ -103,8 +88,7 @@ export function openLabStore(root: string): LabStore {
         };
       } catch (error) {
         if (study !== undefined) open.delete(study.study_id);
-        users--;
-        writer = null;
+        await giveBack().catch(() => writer = null); // it could not be opened
         throw error;
       }
     },

@@ -1,11 +1,14 @@
-import { existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Home } from "../ground/home.ts";
-import { tryLock } from "../ground/storage/file_lock.ts";
-import { storePaths } from "../store/store_paths.ts";
+import { isEmptyShelf, runFolders } from "../store/shelf/shelf.ts";
+import { runOwner } from "../store/shelf/writers.ts";
+import { runPaths, storePaths } from "../store/store_paths.ts";
 
 /** What is in a store that nothing was recorded in. */
-const MADE_AT_ONCE = /^(journal\.jsonl|lock|store\.json|logs|samples|pare\.duckdb(\.wal)?)$/;
+const MADE_AT_ONCE = /^(runs|store\.json|mlflow\.lock|pare\.duckdb(\.wal)?)$/;
+/** And in a run's folder. */
+const OF_RUN = /^(journal\.jsonl|lock|logs|samples|mlflow\.lock)$/;
 
 /**
  * Looks which folders of a home are not there yet. `removeUnused` removes those again in which
@@ -22,18 +25,19 @@ export function newFolders({ root, store }: Home): { removeUnused(): void } {
 }
 
 function removeEmptyStore(store: string): void {
-  if (!existsSync(store)) return;
-  const lock = existsSync(storePaths(store).lock) ? tryLock(storePaths(store).lock) : undefined;
-  if (lock === null) return; // another process has begun to write there
-  try {
-    const { journal } = storePaths(store);
-    if (existsSync(journal) && statSync(journal).size > 0) return;
-    if (!readdirSync(store).every((name) => MADE_AT_ONCE.test(name))) return;
-    if (["logs", "samples"].some((name) => holdsFiles(join(store, name)))) return;
-    rmSync(store, { recursive: true });
-  } finally {
-    lock?.release();
+  const paths = storePaths(store);
+  if (!existsSync(store) || !isEmptyShelf(paths)) return;
+  if (!readdirSync(store).every((name) => MADE_AT_ONCE.test(name))) return;
+  for (const study_id of runFolders(paths)) {
+    if (runOwner(store, study_id) !== null) return; // another process has begun to write there
+    if (!isUnused(runPaths(store, study_id).folder)) return;
   }
+  rmSync(store, { recursive: true });
+}
+
+function isUnused(folder: string): boolean {
+  return readdirSync(folder).every((name) => OF_RUN.test(name)) &&
+    ["logs", "samples"].every((name) => !holdsFiles(join(folder, name)));
 }
 
 /** Of a set-up that failed: no record names it, and what it said stands in the refusal. */

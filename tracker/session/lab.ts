@@ -21,7 +21,7 @@ import {
 import { forCells } from "../show/notebook/cell_mistakes.ts";
 import { labsAgain, sessionsAgain } from "../show/notebook/run_again.ts";
 import type { Rows } from "../show/notebook/trial_tables.ts";
-import { takeNote, writeNote } from "../store/take_note.ts";
+import { takeNote } from "../store/take_note.ts";
 import type { Store, StudySummary } from "../store/store.ts";
 import { keepKernelAlive, stoppedBy } from "../ground/terminal/interrupt.ts";
 import { kernelBroadcast } from "../ground/terminal/kernel.ts";
@@ -44,8 +44,8 @@ export interface LabOptions extends SetUpOptions {
   /** A folder for all that is made, in place of PARE_HOME's: only environments are shared. */
   readonly fresh?: string;
   /**
-   * Takes the store for writing at once, so that a second study is refused before minutes of set-up;
-   * default: only while a study runs, and the store is read at any time beside others.
+   * Opens the store for writing at once, so that one which cannot be written is refused before minutes of
+   * set-up; default: only while a study runs.
    */
   readonly write?: boolean;
   /** The MLflow server that studies are mirrored to; default: MLFLOW_TRACKING_URI, else none. */
@@ -100,7 +100,7 @@ export interface Lab {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Opens what is kept; a store for writing at once, so that another who writes is told at once. */
+/** Opens what is kept. */
 async function openKept(home: Home, store: LabStore, write: boolean) {
   await checkHome(home, write);
   const held = write ? await store.use() : null;
@@ -208,15 +208,17 @@ async function makeLab(options: LabOptions): Promise<OwnLab> {
     report: async (studies, options) =>
       await showStudies(await recorded(store, "report over studies of"), studies, options),
     score: async (study_id, asked) => await scoreInLab(await opened.now(), study_id, asked),
-    async note(target, text) {
-      const there = await recorded(store, "note anything in");
-      const name = idOf(target);
-      return await takeNote(there.paths, name, await writeNote(there, name, text));
-    },
+    note: async (target, text) =>
+      await noted(await recorded(store, "note anything in"), idOf(target), text),
     sql: (text, ...values) => asked(store, text, values),
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+async function noted(store: Store, name: string, text: string): Promise<string> {
+  await takeNote(store, name, text);
+  return `noted for ${name}`;
 }
 
 /** The store, once there is something in it. */

@@ -26,6 +26,8 @@ import { type Home } from "../ground/home.ts";
 import { provenanceOf } from "../lab/provenance.ts";
 import { budgetRefusal } from "../lab/runner/energy_meter.ts";
 import { gatherFacts } from "../lab/runner/gather_facts.ts";
+import { runRefusal } from "../store/shelf/run_writer.ts";
+import { runOwner } from "../store/shelf/writers.ts";
 import { createStageRunner, type StageRunner } from "../lab/runner/stage_runner.ts";
 import { makeEnvironments, neededEnvironments } from "../lab/runner/study_environments.ts";
 import { tellEnvironment } from "../show/terminal/tell_environment.ts";
@@ -172,6 +174,12 @@ interface TakenUp {
   readonly begun?: Spec;
 }
 
+/** Refuses a study that another process writes before minutes of set-up, and not behind them. */
+function requireNotWritten(root: string, study_id: string): void {
+  const owner = runOwner(root, study_id);
+  if (owner !== null && owner.pid !== Deno.pid) throw new UsageError(runRefusal(root, study_id));
+}
+
 /**
  * The set-up of a study, which the lab's end and an interrupted cell stop. A session whose lab was
  * closed is set up again by the call that needs it.
@@ -187,6 +195,7 @@ export async function setUp(
       within.stop.signal,
       (setting_up) => sessionInput({ ...within, setting_up }, asked, study_id, taken),
     );
+  requireNotWritten(opened.store.root, study_id);
   let within = await opened.now();
   let input = await inputOf(within);
   return openSession(input, async () => {

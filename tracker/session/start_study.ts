@@ -217,7 +217,7 @@ async function prepared(
   const { registry } = tools;
   const history = await historyOf(inUse, study_id);
   const isNew = history === undefined;
-  const store = await mirror?.attach(inUse, { study_id, isNew }) ?? inUse;
+  const store = mirror?.attach(inUse, { study_id, isNew }) ?? inUse;
   const workshop: Workshop = { ...tools, store };
   const journal = openedFirst(store, !isNew);
   const outOfTime = new AbortController();

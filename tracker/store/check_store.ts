@@ -4,7 +4,7 @@ import { type Artifact, type JournalRecord, UsageError } from "../../core/mod.ts
 import { sha256File } from "../ground/storage/file_hash.ts";
 import { checkIndex, type Findings, type IndexFindings } from "./index/check_index.ts";
 import { readJournal } from "./journal/reader.ts";
-import { journalSize } from "./index/sink.ts";
+import { type ShelfJournal, shelfJournals } from "./shelf/shelf.ts";
 import { type StorePaths, storePaths } from "./store_paths.ts";
 
 /** A file that a record holds the hash of. */
@@ -12,8 +12,13 @@ interface HashedFile {
   path: string;
   sha256: string;
   of: string;
-  /** Place of its record. */
-  position: number;
+  at: RecordPlace;
+}
+
+/** Where a record stands. */
+interface RecordPlace {
+  readonly journal: ShelfJournal;
+  readonly offset: number;
 }
 
 /** What a journal names that lies outside of it. */
@@ -22,55 +27,74 @@ interface Named {
   artifacts: Map<string, Artifact>;
 }
 
-function takeNames(record: JournalRecord, position: number, { files, artifacts }: Named): void {
+function takeNames(record: JournalRecord, at: RecordPlace, { files, artifacts }: Named): void {
   if (record.type === "scored") {
     for (const { path, sha256 } of [record.scores, record.verdicts].filter((one) => one !== null)) {
-      files.set(path, { path, sha256, of: record.trial_id, position });
+      files.set(path, { path, sha256, of: record.trial_id, at });
     }
   } else if (record.type === "samples_written" || record.type === "log_written") {
     const of = record.type === "log_written" ? `log of ${record.trial_id}` : record.trial_id;
-    files.set(record.path, { path: record.path, sha256: record.sha256, of, position });
+    files.set(record.path, { path: record.path, sha256: record.sha256, of, at });
   } else if (record.type === "artifact_written") {
     artifacts.set(record.artifact.artifact_id, record.artifact);
   }
 }
 
-/** Something that is damaged, with the record of the journal that it is or belongs to. */
+/** Something that is damaged, with the record that it is or belongs to. */
 interface Damage {
-  position: number;
+  at: RecordPlace;
   text: string;
 }
 
-/** Every record read and held against its checksum and its schema. */
-async function checkJournal(
-  paths: StorePaths,
-  size: number,
+/** Every record of a journal read and held against its checksum and its schema. */
+async function checkJournal(journal: ShelfJournal, named: Named, wrong: string[]) {
+  const damages: Damage[] = [];
+  let records = 0;
+  let end = 0;
+  for await (const entry of readJournal(journal.path, { to: journal.bytes })) {
+    end = entry.next;
+    const at = { journal, offset: entry.offset };
+    const where = `${journal.name}: the record at byte ${entry.offset}`;
+    if (entry.kind === "record") {
+      records++;
+      takeNames(entry.record, at, named);
+    } else if (entry.kind === "damaged") {
+      const trial = entry.trial_id === null ? "of no known trial" : `of ${entry.trial_id}`;
+      damages.push({ at, text: `${where}, ${trial}, ${entry.reason}` });
+    } else {
+      wrong.push(`${where} is of a newer pare; update pare`);
+    }
+  }
+  return { records, torn: journal.bytes - end, damages };
+}
+
+/** Every journal on the shelf. */
+async function checkJournals(
+  journals: readonly ShelfJournal[],
 ): Promise<Findings & Named & { damages: Damage[] }> {
   const named: Named = { files: new Map(), artifacts: new Map() };
   const wrong: string[] = [];
   const damages: Damage[] = [];
+  const torn: string[] = [];
   let records = 0;
-  let end = 0;
-  for await (const entry of readJournal(paths.journal, { to: size })) {
-    end = entry.next;
-    if (entry.kind === "record") {
-      records++;
-      takeNames(entry.record, entry.offset, named);
-    } else if (entry.kind === "damaged") {
-      const trial = entry.trial_id === null ? "of no known trial" : `of ${entry.trial_id}`;
-      const text = `the journal's record at byte ${entry.offset}, ${trial}, ${entry.reason}`;
-      damages.push({ position: entry.offset, text });
-    } else {
-      wrong.push(`the journal's record at byte ${entry.offset} is of a newer pare; update pare`);
+  for (const journal of journals) {
+    const found = await checkJournal(journal, named, wrong);
+    records += found.records;
+    damages.push(...found.damages);
+    if (found.torn > 0) {
+      torn.push(
+        `${journal.name}: ${found.torn} bytes of a torn end, never acknowledged; cut when it is used`,
+      );
     }
   }
-  const said = [`journal: ${records} records, ${size} bytes`];
-  if (end < size) {
-    said.push(
-      `journal: ${size - end} bytes of a torn end, never acknowledged; cut when it is used`,
-    );
-  }
-  return { said, wrong, damages, ...named };
+  const counted = journals.length === 1 ? "1 journal" : `${journals.length} journals`;
+  const bytes = journals.reduce((sum, one) => sum + one.bytes, 0);
+  return {
+    said: [`${counted}: ${records} records, ${bytes} bytes`, ...torn],
+    wrong,
+    damages,
+    ...named,
+  };
 }
 
 /** Why a file is not what was recorded; null: it is. */
@@ -85,12 +109,12 @@ async function fault(path: string, sha256: string): Promise<string | null> {
 
 async function checkFiles(paths: StorePaths, files: readonly HashedFile[]) {
   const damages: Damage[] = [];
-  for (const { path, sha256, of, position } of files) {
+  for (const { path, sha256, of, at } of files) {
     const inside = normalize(path);
     const found = inside.startsWith("..") || inside.startsWith("/")
       ? "lies outside the store"
       : await fault(join(paths.root, inside), sha256);
-    if (found !== null) damages.push({ position, text: `${path} (${of}) ${found}` });
+    if (found !== null) damages.push({ at, text: `${path} (${of}) ${found}` });
   }
   return { said: [`samples and logs: ${files.length} files`], damages };
 }
@@ -136,33 +160,33 @@ export async function checkStore(
   { artifacts }: { artifacts?: string } = {},
 ): Promise<Findings> {
   const paths = storePaths(await Deno.realPath(directory).catch(() => directory));
-  const size = journalSize(paths.journal);
-  if (size === 0) {
+  const shelf = shelfJournals(paths);
+  if (shelf.length === 0) {
     throw new UsageError(`Cannot check the store ${paths.root} as nothing is recorded there`);
   }
-  const journal = await checkJournal(paths, size);
-  const index = await checkIndex(paths, size);
-  const files = await checkFiles(paths, [...journal.files.values()]);
-  const models = await checkArtifacts([...journal.artifacts.values()], artifacts);
+  const journals = await checkJournals(shelf);
+  const index = await checkIndex(paths);
+  const files = await checkFiles(paths, [...journals.files.values()]);
+  const models = await checkArtifacts([...journals.artifacts.values()], artifacts);
   const logs = new Set(
-    [...journal.files.values()].filter(({ of }) => of.startsWith("log of "))
-      .map(({ position }) => position),
+    [...journals.files.values()].filter(({ of }) => of.startsWith("log of ")).map(({ at }) => at),
   );
   const damages = [
-    ...journal.damages.map((one) => `${one.text}; ${elsewhere(one, index)}`),
+    ...journals.damages.map((one) => `${one.text}; ${elsewhere(one, index)}`),
     ...files.damages.map((one) =>
-      logs.has(one.position) ? one.text : `${one.text}; ${elsewhere(one, index)}`
+      logs.has(one.at) ? one.text : `${one.text}; ${elsewhere(one, index)}`
     ),
   ];
   return {
-    said: [journal, index, files, models].flatMap(({ said }) => said),
-    wrong: [...journal.wrong, ...damages, ...index.wrong, ...models.wrong],
+    said: [journals, index, files, models].flatMap(({ said }) => said),
+    wrong: [...journals.wrong, ...damages, ...index.wrong, ...models.wrong],
   };
 }
 
 /** Whether the index still has what a damaged record or samples file said, and what follows. */
-function elsewhere({ position }: Damage, { held, offset }: IndexFindings): string {
-  const whole = held.find((one) => one.position === position);
+function elsewhere({ at }: Damage, { held, places }: IndexFindings): string {
+  const { journal: { name, base }, offset } = at;
+  const whole = held.find((one) => one.journal === name && one.position === base + offset);
   if (whole?.carried) {
     return `only the index holds it now (${whole.type}), whole, as the table recovered says: keep pare.duckdb`;
   }
@@ -170,8 +194,8 @@ function elsewhere({ position }: Damage, { held, offset }: IndexFindings): strin
     return `only the index holds it now (${whole.type}), whole: keep pare.duckdb; ` +
       "`pare store rebuild` carries it over and lists it in the table recovered";
   }
-  if (offset === null) return "the index cannot be asked for it";
-  return offset <= position
+  if (places === null) return "the index cannot be asked for it";
+  return (places.get(name)?.offset ?? 0) <= offset
     ? "the index had not read it yet"
     : "the index does not hold it either: a copy of the store may";
 }

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { findSchema } from "./index/schema.ts";
 import { openingHere, reading } from "./query/reading_tasks.ts";
-import { sinkOffset } from "./index/sink.ts";
+import { indexPlaces } from "./index/places.ts";
 import type { StorePaths } from "./store_paths.ts";
 
 /** A table or view as it was written. */
@@ -22,8 +22,8 @@ export interface ExportedTable {
 /** What an export holds and of when. */
 export interface ExportedTables {
   schema_version: number;
-  /** How much of the journal the tables hold, in bytes. */
-  journal_offset: number;
+  /** By the journal's path below the store: how much of it the tables hold, in bytes. */
+  journals: Record<string, number>;
   tables: ExportedTable[];
   /** Why what was recorded last is not in it; null: it is. */
   stale: string | null;
@@ -113,7 +113,9 @@ export function exportTables(
     }
     return {
       schema_version: (await findSchema(connection)).version,
-      journal_offset: await sinkOffset(connection),
+      journals: Object.fromEntries(
+        [...await indexPlaces(connection)].map(([name, { offset }]) => [name, offset]),
+      ),
       tables,
       stale,
     };

@@ -3,24 +3,23 @@ import { type JournalRecord, type Tracker, UsageError } from "../../core/mod.ts"
 import { type Database, useDatabase } from "./index/database.ts";
 import type { Rebuilt } from "./index/database_tasks.ts";
 import type { ExportedSelect, ExportedTables } from "./export_tables.ts";
-import { acquireLock, type FileLock, type LockOwner } from "../ground/storage/file_lock.ts";
-import { type Journal, journalEnd, openJournal } from "./journal/journal.ts";
-import { knownEntries } from "./journal/reader.ts";
+import { knownEntries, studyEnd, studyIds } from "./shelf/study_reader.ts";
 import { openRun, type Run } from "./points/points.ts";
 import type { RunKey } from "./points/gather.ts";
-import { type Inbox, watchInbox } from "./journal/notes_inbox.ts";
 import { checkPoints, type Series, type SeriesKey, type SeriesOptions } from "./points/series.ts";
 import { query, READ_PATIENCE_MS } from "./query/query.ts";
 import type { QueryLimits, QueryResult } from "./query/result.ts";
 import { clearLeftover } from "./index/new_database.ts";
-import { type Entry, studyOf } from "./journal/record_line.ts";
+import { studyOf } from "./journal/record_line.ts";
 import { scheduleSink, type SinkSchedule, type SinkStatus } from "./index/sink_schedule.ts";
-import { journalSize } from "./index/sink.ts";
+import { isEmptyShelf, requireThere, shelfBytes } from "./shelf/shelf.ts";
+import { ShelfWriter, type TakenRun } from "./shelf/shelf_writer.ts";
+import { oldWriter, type RunOwner, runOwners } from "./shelf/writers.ts";
 import { logPath, samplesPath, type StorePaths, storePaths } from "./store_paths.ts";
 import { currentAnswers } from "./query/current_answers.ts";
 import { wholeAnswer } from "./query/whole_answer.ts";
 import { checkFormat } from "./store_format.ts";
-import { storeWriter } from "./store_writer.ts";
+import { named } from "../ground/storage/file_lock.ts";
 import { outsideStores } from "../ground/storage/outside_stores.ts";
 import { storageError } from "../ground/storage/storage_error.ts";
 
@@ -38,11 +37,16 @@ export interface StudySummary {
 
 export interface Store extends Tracker {
   readonly paths: StorePaths;
-  /** Whose lock was taken over as its process is dead; null: nobody's. */
-  readonly took_over: LockOwner | null;
-  /** Where the torn tail of the journal was put; null: there was none. */
-  readonly torn: string | null;
-  /** Appends to the journal; resolves when the record is on disk. */
+  /**
+   * Takes the run of a study for writing, until it is given back or the store is closed. A run that is
+   * not taken is at its first record.
+   *
+   * @throws UsageError where another process writes that study.
+   */
+  take(study_id: string): Promise<TakenRun>;
+  /** Gives a run back, so that another process may take it. */
+  release(study_id: string): Promise<void>;
+  /** Appends to the journal of the record's study; resolves when the record is on disk. */
   record(record: JournalRecord): Promise<void>;
   /** Logs the points of one trial: metrics over steps. */
   openRun(key: RunKey): Run;
@@ -69,12 +73,12 @@ export interface Store extends Tracker {
   /** Writes what statements of pare's own select, a Parquet file each that has rows, of one moment. */
   exportSelects(directory: string, selects: readonly ExportedSelect[]): Promise<void>;
   studies(): Promise<StudySummary[]>;
-  /** The oldest first; by the journal, so that who asks for one study waits for no database. */
+  /** The oldest first; by the journals, so that who asks for one study waits for no database. */
   studyIds(): Promise<string[]>;
   /** Every record of a study in order, but its points: what a resumed one starts from. */
   journalOf(study_id: string): Promise<JournalRecord[]>;
-  /** Records that cannot be read any more, with the trial they name. */
-  damagedRecords(): Promise<Extract<Entry, { kind: "damaged" }>[]>;
+  /** Place behind the last record of a study: where a reader of its records goes on. */
+  endOf(study_id: string): number;
   /** Where a worker writes a trial's samples; `relative` goes into the record. */
   samplesPath(
     study_id: string,
@@ -85,8 +89,8 @@ export interface Store extends Tracker {
   logPath(study_id: string, trial_id: string, stage: string): string;
   /** Keeps the database's writer quiet while something is timed. */
   pauseSink(): Disposable;
-  /** How far the database is, who holds it and who writes the store; waits for nobody. */
-  status(): Promise<SinkStatus & { writer: LockOwner | null }>;
+  /** How far the database is, who holds it and who writes which run; waits for nobody. */
+  status(): Promise<SinkStatus & { writers: readonly RunOwner[] }>;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -95,13 +99,24 @@ interface Parts {
   paths: StorePaths;
   database: Database;
   /** Null where the store was opened for reading. */
-  writer: { lock: FileLock; journal: Journal; sink: SinkSchedule; inbox: Inbox } | null;
+  writer: { shelf: ShelfWriter; sink: SinkSchedule } | null;
 }
 
-async function openParts(root: string, write: boolean, wait_ms: number): Promise<Parts> {
+/** Refuses an old store while a pare of before writes its one journal. */
+function requireNoOldWriter(paths: StorePaths): void {
+  const owner = oldWriter(paths);
+  if (owner === null) return;
+  throw new UsageError(
+    `Cannot open the store ${paths.root} for writing as ${
+      named(owner)
+    }, an earlier pare, has it; wait for that process or stop it`,
+  );
+}
+
+function openParts(root: string, write: boolean, wait_ms: number): Parts {
   const paths = storePaths(root);
   if (!write) {
-    if (journalSize(paths.journal) === 0) {
+    if (isEmptyShelf(paths)) {
       throw new UsageError(
         `Cannot open the store ${root} as nothing is recorded there; run a study first`,
       );
@@ -110,79 +125,52 @@ async function openParts(root: string, write: boolean, wait_ms: number): Promise
     return { paths, database: useDatabase(root), writer: null };
   }
   try {
-    for (const path of [paths.samples, paths.logs]) Deno.mkdirSync(path, { recursive: true });
-    const lock = await acquireLock(paths.lock, { what: `the store ${root}`, wait_ms });
-    try {
-      checkFormat(root, true);
-      clearLeftover(paths.database);
-      const journal = openJournal(paths.journal, `the store ${root}`);
-      const database = useDatabase(root);
-      const sink = scheduleSink(database, () => journal.end, () => {
-        lock.restore();
-        journal.check();
-      });
-      if (journal.end > 0) sink.wake();
-      const inbox = watchInbox(root, async (note) => {
-        await journal.append(note);
-        sink.wake();
-      });
-      return { paths, database, writer: { lock, journal, sink, inbox } };
-    } catch (error) {
-      lock.release();
-      throw error;
-    }
+    Deno.mkdirSync(paths.runs, { recursive: true });
+    requireNoOldWriter(paths);
+    checkFormat(root, true);
+    clearLeftover(paths.database);
+    const database = useDatabase(root);
+    const shelf = new ShelfWriter(root, wait_ms);
+    const sink = scheduleSink(database, shelf);
+    if (!isEmptyShelf(paths)) sink.wake();
+    return { paths, database, writer: { shelf, sink } };
   } catch (error) {
     throw storageError(error, `open the store ${root}`);
   }
 }
 
-/** Where the journal ends: what is on disk for certain. */
-function endOf({ writer, paths }: Parts): number {
-  return writer?.journal.end ?? journalEnd(paths.journal).end;
-}
-
-async function flushed(parts: Parts, wait_ms: number): Promise<SinkStatus> {
-  const { writer, database } = parts;
+async function flushed({ writer, database }: Parts, wait_ms: number): Promise<SinkStatus> {
   if (writer !== null) return await writer.sink.flush(wait_ms);
-  const { reached, held_by, damaged } = await database.peek();
-  const journal_bytes = endOf(parts);
-  return {
-    journal_bytes,
-    database_bytes: reached,
-    caught_up: reached >= journal_bytes,
-    held_by,
-    set_aside: null,
-    error: damaged,
-  };
+  const { damaged, ...peeked } = await database.peek();
+  const caught_up = peeked.database_bytes >= peeked.journal_bytes;
+  return { ...peeked, caught_up, set_aside: null, error: damaged };
 }
 
 async function close({ writer, database }: Parts): Promise<void> {
   if (writer !== null) {
-    await writer.inbox.stop();
     writer.sink.stop();
-    await writer.journal.close();
+    await writer.shelf.close();
     await writer.sink.flush(1_000, { last: true });
   }
   await database.close();
-  writer?.lock.release();
 }
 
-/** What is answered by the journal alone, as far as it goes at the moment. */
+/** What is answered by the journals alone, as far as they go at the moment. */
 function journalReads(
-  path: string,
-  end: () => number,
-): Pick<Store, "studyIds" | "journalOf" | "damagedRecords"> {
-  const entries = () => knownEntries(path, { to: end(), without: "points" });
-  const records = async () =>
-    (await entries()).flatMap((entry) => entry.kind === "record" ? [entry.record] : []);
+  paths: StorePaths,
+  writing: boolean,
+): Pick<Store, "studyIds" | "journalOf" | "endOf"> {
   return {
     async studyIds() {
-      const opened = (await records()).filter((record) => record.type === "study_opened");
-      return [...new Set(opened.map(({ study_id }) => study_id))];
+      if (!writing) requireThere(paths);
+      return await studyIds(paths);
     },
-    journalOf: async (study_id) =>
-      (await records()).filter((record) => studyOf(record) === study_id),
-    damagedRecords: async () => (await entries()).filter((entry) => entry.kind === "damaged"),
+    async journalOf(study_id) {
+      if (!writing) requireThere(paths);
+      const entries = await knownEntries(paths, study_id, { without: "points" });
+      return entries.flatMap((entry) => entry.kind === "record" ? [entry.record] : []);
+    },
+    endOf: (study_id) => studyEnd(paths, study_id),
   };
 }
 
@@ -205,18 +193,41 @@ function questions(
   };
 }
 
+/** What is written of the index for others. */
+function exports(
+  parts: Parts,
+): Pick<Store, "exportParquet" | "exportSelects" | "exportTables"> {
+  const { writer, database } = parts;
+  const ready = async () => void (writer !== null && await flushed(parts, 1_000));
+  return {
+    async exportParquet(sql, out, limits = {}) {
+      const file = outsideStores(out, "write");
+      await ready();
+      return await database.exportParquet(sql, file, limits, 5_000);
+    },
+    async exportSelects(directory, selects) {
+      await ready();
+      await database.exportSelects(resolve(directory), selects, 5_000);
+    },
+    async exportTables(directory) {
+      await ready();
+      return await database.exportTables(resolve(directory), 5_000);
+    },
+  };
+}
+
 /**
- * Opens the store in a directory; `write` takes its lock and makes the directory where it is
- * missing. One writer at a time, any number of readers; `await using` closes it.
+ * Opens the store in a directory; `write` makes the directory where it is missing. Any number of
+ * processes may write studies in it, a study each one alone, and any number read; `await using` closes it.
  */
+// deno-lint-ignore require-await -- async: what cannot be opened rejects
 export async function openStore(
   directory: string,
   { write, wait_ms = 2_000 }: { write: boolean; wait_ms?: number },
 ): Promise<Store> {
   const root = resolve(directory);
-  const parts = await openParts(root, write, wait_ms);
+  const parts = openParts(root, write, wait_ms);
   const { paths, database, writer } = parts;
-  const end = (): number => endOf(parts);
   let closed: Promise<void> | null = null;
   const closeOnce = (): Promise<void> => closed ??= close(parts);
   const placed = (relative: string): string => {
@@ -227,7 +238,7 @@ export async function openStore(
 
   const current = writer === null
     ? <T>(work: () => Promise<T>) => work()
-    : currentAnswers(writer.sink, end);
+    : currentAnswers(writer.sink);
   const { query: queried, wholeQuery, ask } = questions(root, database, current);
   const forWriting = (): NonNullable<Parts["writer"]> => {
     if (writer !== null) return writer;
@@ -236,16 +247,20 @@ export async function openStore(
 
   return {
     paths,
-    took_over: writer?.lock.took_over ?? null,
-    torn: writer?.journal.torn ?? null,
+    async take(study_id) {
+      return await forWriting().shelf.take(study_id);
+    },
+    async release(study_id) {
+      await writer?.shelf.release(study_id);
+    },
     async record(record) {
-      const { journal, sink } = forWriting();
-      await journal.append(record);
+      const { shelf, sink } = forWriting();
+      await shelf.use(studyOf(record), ({ journal }) => journal.append(record));
       sink.wake();
     },
     openRun(key) {
-      const { journal, sink } = forWriting();
-      return openRun(journal, () => sink.wake(), key);
+      const { shelf, sink } = forWriting();
+      return openRun(shelf.taken(key.study_id).journal, () => sink.wake(), key);
     },
     flush: ({ wait_ms = 5_000 } = {}) => flushed(parts, wait_ms),
     ask,
@@ -255,23 +270,11 @@ export async function openStore(
       checkPoints(key.metric, points);
       return current(() => database.series(key, points, READ_PATIENCE_MS));
     },
-    async exportParquet(sql, out, limits = {}) {
-      const file = outsideStores(out, "write");
-      if (writer !== null) await flushed(parts, 1_000);
-      return await database.exportParquet(sql, file, limits, 5_000);
-    },
-    async exportSelects(directory, selects) {
-      if (writer !== null) await flushed(parts, 1_000);
-      await database.exportSelects(resolve(directory), selects, 5_000);
-    },
-    async exportTables(directory) {
-      if (writer !== null) await flushed(parts, 1_000);
-      return await database.exportTables(resolve(directory), 5_000);
-    },
+    ...exports(parts),
     async studies() {
       return await ask(STUDIES) as unknown as StudySummary[]; // the columns of STUDIES
     },
-    ...journalReads(paths.journal, end),
+    ...journalReads(paths, writer !== null),
     samplesPath(...of) {
       const relative = samplesPath(...of);
       return { relative, absolute: placed(relative) };
@@ -280,7 +283,9 @@ export async function openStore(
     pauseSink: () => writer?.sink.pause() ?? { [Symbol.dispose]: () => {} },
     async status() {
       const status = writer?.sink.status() ?? await flushed(parts, 5_000);
-      return { ...status, writer: storeWriter(paths) };
+      const journal_bytes = shelfBytes(paths);
+      const caught_up = status.caught_up && status.database_bytes >= journal_bytes;
+      return { ...status, journal_bytes, caught_up, writers: runOwners(paths) };
     },
     close: closeOnce,
     [Symbol.asyncDispose]: closeOnce,
@@ -290,9 +295,9 @@ export async function openStore(
 const STUDIES = `
   SELECT study_id, kind, model_name, dataset, opened_at, stop,
     (SELECT count(*) FROM trials t WHERE t.study_id = s.study_id) AS trials
-  FROM studies s ORDER BY position`;
+  FROM studies s ORDER BY opened_at, study_id`;
 
-/** Makes the database of a store anew from its journal. */
+/** Makes the database of a store anew from its journals. */
 export async function rebuildDatabase(store: Store): Promise<Rebuilt> {
   const before = (await store.status()).set_aside;
   const { set_aside, caught_up, database_bytes } = await store.flush({ wait_ms: 0 });
@@ -302,7 +307,7 @@ export async function rebuildDatabase(store: Store): Promise<Rebuilt> {
   }
   const database = useDatabase(store.paths.root);
   try {
-    return await database.rebuild(journalSize(store.paths.journal));
+    return await database.rebuild();
   } finally {
     await database.close();
   }

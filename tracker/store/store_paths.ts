@@ -1,26 +1,66 @@
 import { join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 
-/** Where the parts of a store lie. */
+/** Where the parts of a store lie: a shelf of runs, and an index over all of them. */
 export interface StorePaths {
   root: string;
-  journal: string;
+  /** A folder a run. */
+  runs: string;
   database: string;
-  lock: string;
-  samples: string;
-  logs: string;
+  /** The one journal of a store of schema 65 and before: it is read for ever and never written. */
+  old_journal: string;
+  /** The lock of such a store's one writer. */
+  old_lock: string;
 }
 
 /** The parts of the store directory `root`. */
 export function storePaths(root: string): StorePaths {
   return {
     root,
-    journal: join(root, "journal.jsonl"),
+    runs: join(root, "runs"),
     database: join(root, "pare.duckdb"),
-    lock: join(root, "lock"),
-    samples: join(root, "samples"),
-    logs: join(root, "logs"),
+    old_journal: join(root, OLD_JOURNAL),
+    old_lock: join(root, "lock"),
   };
+}
+
+/** The name of an old store's journal, relative to the store. */
+export const OLD_JOURNAL = "journal.jsonl";
+
+/** Where the parts of a run lie. */
+export interface RunPaths {
+  /** Relative to the store: what tells journals apart. */
+  readonly name: string;
+  readonly folder: string;
+  readonly journal: string;
+  readonly lock: string;
+}
+
+/** The parts of the run of a study, in the store directory `root`. */
+export function runPaths(root: string, study_id: string): RunPaths {
+  const inside = runFolder(study_id);
+  const folder = join(root, inside);
+  return {
+    name: join(inside, "journal.jsonl"),
+    folder,
+    journal: join(folder, "journal.jsonl"),
+    lock: join(folder, "lock"),
+  };
+}
+
+/** Folder of a study's run, relative to the store. */
+export function runFolder(study_id: string): string {
+  return join("runs", pathComponent(study_id));
+}
+
+/** The study whose folder has this name; null: no folder of a run is called so. */
+export function studyOfFolder(name: string): string | null {
+  try {
+    const study_id = decodeURIComponent(name);
+    return pathComponent(study_id) === name ? study_id : null;
+  } catch {
+    return null;
+  }
 }
 
 /**
@@ -52,8 +92,8 @@ export function samplesPath(
     ? trial_id.slice(study_id.length + 1)
     : trial_id;
   return join(
+    runFolder(study_id),
     "samples",
-    pathComponent(study_id),
     `${pathComponent(trial)}-${pathComponent(fidelity)}.parquet`,
   );
 }
@@ -64,8 +104,8 @@ export function logPath(study_id: string, trial_id: string, stage: string): stri
     ? trial_id.slice(study_id.length + 1)
     : trial_id;
   return join(
+    runFolder(study_id),
     "logs",
-    pathComponent(study_id),
     `${pathComponent(trial)}-${pathComponent(stage)}.log`,
   );
 }

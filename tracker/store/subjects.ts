@@ -1,6 +1,7 @@
 import { unknownName, UsageError } from "../../core/mod.ts";
 import { readJournal } from "./journal/reader.ts";
 import { subjectOf } from "./rows/said_rows.ts";
+import { shelfJournals } from "./shelf/shelf.ts";
 import type { Store } from "./store.ts";
 
 /** A study, or one of its trials. */
@@ -14,14 +15,16 @@ const FIND = `
   UNION SELECT study_id, trial_id FROM trials WHERE trial_id = $name
   UNION SELECT study_id, trial_id FROM imported_runs WHERE trial_id = $name`;
 
-/** Every study and trial that the journal names: what the index may not have yet. */
-async function namedInJournal(store: Store): Promise<Map<string, Subject>> {
+/** Every study and trial that the journals name: what the index may not have yet. */
+async function namedInJournals({ paths }: Store): Promise<Map<string, Subject>> {
   const found = new Map<string, Subject>();
-  for await (const entry of readJournal(store.paths.journal)) {
-    if (entry.kind !== "record") continue;
-    const { study_id, trial_id } = subjectOf(entry.record);
-    found.set(study_id, { study_id, trial_id: null });
-    if (trial_id !== null) found.set(trial_id, { study_id, trial_id });
+  for (const { path } of shelfJournals(paths)) {
+    for await (const entry of readJournal(path, { without: "points" })) {
+      if (entry.kind !== "record") continue;
+      const { study_id, trial_id } = subjectOf(entry.record);
+      found.set(study_id, { study_id, trial_id: null });
+      if (trial_id !== null) found.set(trial_id, { study_id, trial_id });
+    }
   }
   return found;
 }
@@ -34,7 +37,7 @@ export async function findSubject(store: Store, name: string): Promise<Subject> 
   } catch (error) {
     if (!(error instanceof UsageError)) throw error; // somebody has the index open
   }
-  const named = await namedInJournal(store);
+  const named = await namedInJournals(store);
   const found = named.get(name);
   if (found !== undefined) return found;
   throw new UsageError(unknownName("study or trial", name, [...named.keys()]));

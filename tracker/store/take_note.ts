@@ -1,57 +1,43 @@
 import { UsageError } from "../../core/mod.ts";
-import { named } from "../ground/storage/file_lock.ts";
-import { leaveNote, waitingNotes } from "./journal/notes_inbox.ts";
-import { openStore, type Store } from "./store.ts";
-import type { StorePaths } from "./store_paths.ts";
-import { storeWriter } from "./store_writer.ts";
+import { useDatabase } from "./index/database.ts";
+import { appendTo } from "./journal/journal.ts";
+import type { Store } from "./store.ts";
+import { checkFormat } from "./store_format.ts";
+import { runPaths } from "./store_paths.ts";
 import { findSubject } from "./subjects.ts";
 
-/** How long one waits to see the running writer take a note. */
-const WAIT_MS = 5_000;
-
-/** Whether the note is still there after a while. */
-async function isWaiting(root: string, note_id: string): Promise<boolean> {
-  for (const until = performance.now() + WAIT_MS;;) {
-    if (!waitingNotes(root).some(({ note }) => note.note_id === note_id)) return false;
-    if (performance.now() >= until) return true;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
-/** Opens the store so that it takes what waits; false where another process writes it. */
-async function takeHere(paths: StorePaths): Promise<boolean> {
+/** Takes it over for readers, who would wait for the study's own next record; it need not succeed. */
+async function indexed(root: string): Promise<void> {
+  const database = useDatabase(root);
   try {
-    await (await openStore(paths.root, { write: true, wait_ms: 0 })).close();
-    return true;
-  } catch (error) {
-    if (error instanceof UsageError && storeWriter(paths) !== null) return false;
-    throw error;
+    await database.flush({ patience_ms: 500, keep_log: false, budget_ms: 500 });
+  } catch {
+    // It is in the journal: whoever asks next takes it over, or says why that cannot be done.
+  } finally {
+    await database.close();
   }
 }
 
-/** Puts a sentence into the inbox of notes for a study or a trial; gives the note's id. */
-export async function writeNote(store: Store, name: string, text: string): Promise<string> {
+/**
+ * Notes a sentence for a study or a trial; it is on disk when this resolves, also while another process
+ * writes that study. Gives the note's id.
+ */
+export async function takeNote(store: Store, name: string, text: string): Promise<string> {
   if (text.trim() === "") {
     throw new UsageError(`Cannot note nothing for "${name}": write the note in quotes`);
   }
   const subject = await findSubject(store, name);
   const note_id = crypto.randomUUID();
-  leaveNote(store.paths.root, {
+  const { folder, journal } = runPaths(store.paths.root, subject.study_id);
+  checkFormat(store.paths.root, true);
+  Deno.mkdirSync(folder, { recursive: true }); // a study of an old store has none yet
+  await appendTo(journal, {
     type: "note",
     at: new Date().toISOString(),
     ...subject,
     note_id,
     text,
   });
+  await indexed(store.paths.root);
   return note_id;
-}
-
-/** Sees to it that a note that was written is taken up; the sentence that says whether it is. */
-export async function takeNote(paths: StorePaths, name: string, note_id: string): Promise<string> {
-  if (await takeHere(paths)) return `noted for ${name}`;
-  const writer = storeWriter(paths);
-  const who = writer === null ? "the store's writer" : named(writer);
-  return await isWaiting(paths.root, note_id)
-    ? `noted for ${name}; ${who} takes it up when it can, or whoever opens the store next`
-    : `noted for ${name}; ${who} took it up`;
 }

@@ -26,7 +26,7 @@ export async function keptDocument(): Promise<DocumentRun | null> {
 export async function runDocument(dataDir: string | undefined): Promise<DocumentRun> {
   const root = await benchmarkHome("stages-document");
   const file = join(root, "document.json"); // YAML's readers read JSON
-  const begun = existsSync(file) && existsSync(join(root, "store", "journal.jsonl"));
+  const begun = existsSync(file) && existsSync(join(root, "store", "runs"));
   if (!begun) {
     const document = reducedDocument(exampleText(), dataDir);
     await writeFile(file, `${JSON.stringify(document, null, 1)}\n`);

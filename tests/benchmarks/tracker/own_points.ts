@@ -1,4 +1,5 @@
 import { openStore, type Store } from "../../../tracker/store/store.ts";
+import { shelfBytes } from "../../../tracker/store/shelf/shelf.ts";
 import { median } from "../bench_table.ts";
 
 const START_MS = 1_767_225_600_000; // 2026-01-01, a point a millisecond
@@ -68,8 +69,8 @@ export async function ownBatches(root: string, points: number, batch: number): P
 }
 
 async function bytesOf({ paths }: Store): Promise<number> {
-  let bytes = 0;
-  for (const path of [paths.journal, paths.database, `${paths.database}.wal`]) {
+  let bytes = shelfBytes(paths);
+  for (const path of [paths.database, `${paths.database}.wal`]) {
     bytes += await Deno.stat(path).then(({ size }) => size, () => 0);
   }
   return bytes;

@@ -1,4 +1,5 @@
 /** Artifacts are shared by every store of a home: none loses what it keeps to another one's gc. */
+import { journalOf } from "../../fixtures/stores/journals.ts";
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -99,11 +100,11 @@ Deno.test("pare gc keeps all that a store used which is gone or damaged, says so
     );
     assert.deepEqual(there(home, ids), [true, true, true]);
     await Deno.rename(moved, b);
-    const journal = join(b, "journal.jsonl");
+    const journal = journalOf(b, "study-0");
     const text = await Deno.readTextFile(journal);
     await Deno.writeTextFile(journal, text.replace('"seconds":12.5', '"seconds":99.5'));
     const damaged = await pareWith(env, "gc", "--max-disk", "0.0001MB");
-    assert.match(damaged.stdout, /as its journal is damaged at byte \d+/);
+    assert.match(damaged.stdout, /as runs\/.*journal\.jsonl is damaged at byte \d+/);
     assert.deepEqual(there(home, ids), [true, true, true]);
     const wrong = await pareWith(env, "store", "forget", join(home, "c"));
     assert.equal(wrong.code, 2);

@@ -1,11 +1,10 @@
 /** What a board tells of a journal while it is written, torn and followed again. */
+import { journalOf } from "../../fixtures/stores/journals.ts";
 import assert from "node:assert/strict";
 import { appendFile, truncate } from "node:fs/promises";
-import { join } from "node:path";
 import { eventsFrom, JournalWatch } from "../../../tracker/board/follow.ts";
 import { eventStream } from "../../../tracker/board/api/events.ts";
 import { openStore } from "../../../tracker/store/store.ts";
-import { storePaths } from "../../../tracker/store/store_paths.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { STUDY, studyRecords } from "../../fixtures/stores/records.ts";
 
@@ -34,11 +33,11 @@ async function* eventsOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Tol
 
 Deno.test("A board tells every record of a study once, those behind an event that is known first", () =>
   inDirectory(async (root) => {
-    const { journal } = storePaths(root);
+    const watched = { root, study_id: STUDY };
     const watch = new JournalWatch();
     const ending = new AbortController();
     const open = (from: number | null) =>
-      eventsOf(eventStream(watch, journal, STUDY, from, ending.signal));
+      eventsOf(eventStream(watch, watched, from, ending.signal));
     const early = open(null); // before there is a journal
     const records = studyRecords();
     const first = early.next();
@@ -67,7 +66,8 @@ Deno.test("A board tells every record of a study once, those behind an event tha
 
 Deno.test("A journal's torn end is no event, and points are passed over once", () =>
   inDirectory(async (root) => {
-    const { journal } = storePaths(root);
+    const journal = journalOf(root);
+    const watched = { root, study_id: STUDY };
     {
       await using store = await openStore(root, { write: true });
       const [opened, begun] = studyRecords();
@@ -76,12 +76,12 @@ Deno.test("A journal's torn end is no event, and points are passed over once", (
       const run = store.openRun({ study_id: STUDY, trial_id: `${STUDY}/t00` });
       await run.log({ loss: 1 }, { step: 1 });
     }
-    const { events, next } = await eventsFrom(journal, 0);
+    const { events, next } = await eventsFrom(watched, 0);
     assert.deepEqual(events.map(({ type }) => type), ["study_opened", "trial_opened"]);
     const { size } = await Deno.stat(journal);
     assert.equal(next, size);
     await appendFile(journal, "1 0000ffff 00000000 {");
-    assert.deepEqual(await eventsFrom(journal, next), { events: [], next });
+    assert.deepEqual(await eventsFrom(watched, next), { events: [], next });
     await truncate(journal, size);
-    assert.deepEqual(await eventsFrom(join(root, "none"), 0), { events: [], next: 0 });
+    assert.deepEqual(await eventsFrom({ root, study_id: "none" }, 0), { events: [], next: 0 });
   }));

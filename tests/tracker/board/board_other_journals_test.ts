@@ -1,10 +1,10 @@
 /** Stores of another pare, and studies of one objective alone, on the board: pages, or one sentence. */
+import { journalOf } from "../../fixtures/stores/journals.ts";
 import assert from "node:assert/strict";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { crc32 } from "node:zlib";
 import type { JournalRecord } from "../../../core/mod.ts";
 import { openStore } from "../../../tracker/store/store.ts";
-import { storePaths } from "../../../tracker/store/store_paths.ts";
 import { type TestBoard, testBoard } from "../../fixtures/stores/board.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { STUDY, studyRecords } from "../../fixtures/stores/records.ts";
@@ -45,8 +45,8 @@ async function refused(test: TestBoard): Promise<void> {
 Deno.test("A journal of a newer pare is told of in one sentence, alone and behind records that are known", () =>
   inDirectory(async (root) => {
     const alone = join(root, "alone");
-    await Deno.mkdir(alone);
-    await Deno.writeTextFile(storePaths(alone).journal, newerLine(99));
+    await Deno.mkdir(dirname(journalOf(alone)), { recursive: true });
+    await Deno.writeTextFile(journalOf(alone), newerLine(99));
     {
       await using test = testBoard(root, [alone]);
       await refused(test);
@@ -54,7 +54,7 @@ Deno.test("A journal of a newer pare is told of in one sentence, alone and behin
     // What was indexed before somebody wrote to it with a newer pare is still shown, or refused in words.
     const behind = join(root, "behind");
     await recorded(behind, studyRecords());
-    await Deno.writeTextFile(storePaths(behind).journal, newerLine(99), { append: true });
+    await Deno.writeTextFile(journalOf(behind), newerLine(99), { append: true });
     {
       await using test = testBoard(root, [behind]);
       await refused(test);

@@ -59,7 +59,9 @@ Deno.test("a study takes its own scores, else the newest, and none of others whe
   withScores([
     scored("own", [layer(0, "4-bit-g64", 0.1)]),
     scored("before", [layer(0, "4-bit-g64", 0.2)]),
-    scored("newest", [layer(0, "4-bit-g64", 0.3), layer(0, "8-bit-g64", 0)]),
+    scored("newest", [layer(0, "4-bit-g64", 0.3), layer(0, "8-bit-g64", 0)], {
+      at: "2027-01-01T00:00:00.000Z",
+    }),
     scored("imported", [layer(0, "4-bit-g64", 0.4)], {
       imported: { program: "AutoScheme", path: "scores.json", sha256: "" },
     }),

@@ -29,7 +29,7 @@ function sinkOf(reached: () => number) {
 Deno.test("an index that was made anew in part is known to be behind by every later question", async () => {
   let reached = 40;
   const sink = sinkOf(() => reached);
-  const ask = currentAnswers(sink, () => 100);
+  const ask = currentAnswers(sink);
   const whole = () => Promise.resolve({ rows: 1, stale: null });
   // It was damaged: the question that finds it out has made a part of it anew.
   const found = await ask(() => Promise.resolve({ rows: 1, stale: "40% of the journal" }));

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { journalOf } from "../../fixtures/stores/journals.ts";
 import { createHash } from "node:crypto";
 import { execa } from "execa";
 import { join } from "node:path";
@@ -6,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
-import { AT, measurement, studyRecords, trialId } from "../../fixtures/stores/records.ts";
+import { AT, measurement, STUDY, studyRecords, trialId } from "../../fixtures/stores/records.ts";
 
 const CLI = fileURLToPath(new URL("../../../tracker/cli.ts", import.meta.url));
 const READER = fileURLToPath(new URL("python_readers/read_store.py", import.meta.url));
@@ -16,7 +17,7 @@ const STUDIES = ["001", "a b=c'd %2F é", "demo-1"];
 
 interface Schema {
   format: string;
-  journal_offset: number;
+  journals: Record<string, number>;
   tables: { name: string; kind: string; rows: number; path: string; columns: unknown[] }[];
 }
 
@@ -91,7 +92,7 @@ Deno.test("the store and its export are read by Python's DuckDB 1.5 and 2.0, pan
       if (!frames) continue;
       assert.deepEqual([found["pandas"], found["polars"]], [trials, trials]);
       assert.deepEqual([found["pandas_view"], found["polars_view"]], [9, 9]);
-      assert.deepEqual(found["polars_empty"], [0, ["position", "trial_id", "problem"]]);
+      assert.deepEqual(found["polars_empty"], [0, ["journal", "position", "trial_id", "problem"]]);
     }
   }));
 
@@ -115,7 +116,10 @@ Deno.test("pare export describes every table and column, and replaces nothing bu
     );
     const described = schema.tables.map(({ name, columns }) => ({ name, columns: columns.length }));
     assert.deepEqual(described.sort((a, b) => a.name < b.name ? -1 : 1), rows);
-    assert.equal(schema.journal_offset, (await Deno.stat(store.paths.journal)).size);
+    assert.equal(
+      schema.journals[`runs/${STUDY}/journal.jsonl`],
+      (await Deno.stat(journalOf(root))).size,
+    );
     const readme = await Deno.readTextFile(join(out, "README.md"));
     for (const { name } of schema.tables) assert.match(readme, new RegExp(`\\| ${name} \\|`));
 

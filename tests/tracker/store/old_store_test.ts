@@ -12,21 +12,31 @@ import { STUDY } from "../../fixtures/stores/records.ts";
 
 const V1 = fileURLToPath(new URL("../../fixtures/stores/v1/", import.meta.url));
 
+/** An artifact is that of every study which uses it: its rows name no record any more. */
+const GONE: Readonly<Record<string, readonly string[]>> = {
+  artifacts: ["position"],
+  layer_sensitivities: ["study_id", "trial_id", "position"],
+};
+
 type Expected = { table: string; row: Record<string, unknown> };
 
 Deno.test("A store of record version 1 gives the same rows today, and takes new records", () =>
   inDirectory(async (root) => {
     await cp(V1, root, { recursive: true });
     await using store = await openStore(root, { write: true });
-    assert.deepEqual(await store.damagedRecords(), []);
+    assert.deepEqual((await store.query("FROM problems")).rows, []);
     await store.flush({ wait_ms: 60_000 });
     const lines = (await Deno.readTextFile(`${V1}expected_rows.jsonl`)).trimEnd().split("\n");
     const expected = lines.map((line) => fromJson(line) as Expected); // written as such
-    for (const [table, wanted] of Map.groupBy(expected, (one) => one.table)) {
+    for (const [table, all] of Map.groupBy(expected, (one) => one.table)) {
+      const gone = GONE[table] ?? [];
+      const wanted = all.map(({ row }) =>
+        Object.fromEntries(Object.entries(row).filter(([name]) => !gone.includes(name)))
+      );
       // Later versions may add columns; those of version 1 keep their names and values.
-      const columns = Object.keys(wanted[0]!.row).map((name) => `"${name}"`).join(", ");
+      const columns = Object.keys(wanted[0]!).map((name) => `"${name}"`).join(", ");
       const { rows } = await store.query(`SELECT ${columns} FROM "${table}" ORDER BY ${columns}`);
-      assert.deepEqual(fromJson(toJson(rows)), wanted.map(({ row }) => row), table);
+      assert.deepEqual(fromJson(toJson(rows)), wanted, table);
     }
     assert.deepEqual((await store.query("FROM problems")).rows, []);
     assert.equal((await store.journalOf(STUDY)).length, 33);

@@ -43,7 +43,7 @@ Deno.test("no output lands in a store, by whichever command and name", () =>
     const before = filesOf(root);
     const id = "study_id" in study ? study.study_id : "";
     const outputs = [
-      ...["journal.jsonl", "pare.duckdb", "lock", "store.json", "rows.csv", "samples/rows.csv"]
+      ...["runs/x.jsonl", "pare.duckdb", "lock", "store.json", "rows.csv", "samples/rows.csv"]
         .map((name) => ["sql", "SELECT 1 AS a", "--output", join(root, name)]),
       ["sql", "SELECT 1 AS a", "--output", join(folder, "link", "journal.jsonl")],
       ["sql", "SELECT 1 AS a", "--format", "parquet", "--output", join(root, "pare.duckdb")],

@@ -66,7 +66,7 @@ Deno.test("A worker's Parquet file reaches the table with every number and text 
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });
     const { relative, absolute } = store.samplesPath(STUDY, trialId(1), "full");
-    assert.equal(relative, `samples/${STUDY}/t01-full.parquet`);
+    assert.equal(relative, `runs/${STUDY}/samples/t01-full.parquet`);
     await Deno.copyFile(PARQUET, absolute);
     const sha256 = hashOf(await Deno.readFile(PARQUET));
     assert.deepEqual(await readSamples(absolute, sha256), ROWS);

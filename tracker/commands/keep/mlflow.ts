@@ -9,25 +9,27 @@ import { MlflowError } from "../../exchange/mlflow/client/http.ts";
 import { databaseRuns } from "../../exchange/mlflow/imports/import_database.ts";
 import { folderRuns } from "../../exchange/mlflow/imports/import_folder.ts";
 import { serverRuns } from "../../exchange/mlflow/imports/import_server.ts";
-import { studyOf } from "../../exchange/mlflow/describe/known_study.ts";
-import { lockMirror, mirroredElsewhere, mirrorOptions } from "../../exchange/mlflow/lab_mirror.ts";
+import { mirrorOptions } from "../../exchange/mlflow/lab_mirror.ts";
+import { lockMirror, mirroredElsewhere } from "../../exchange/mlflow/lock_mirror.ts";
+import type { FileLock } from "../../ground/storage/file_lock.ts";
 import { openMirror } from "../../exchange/mlflow/mirror.ts";
-import { readJournal } from "../../store/journal/reader.ts";
-import { journalSize } from "../../store/index/sink.ts";
+import { ownStudies, studyEnd } from "../../store/shelf/study_reader.ts";
 import { requireFile } from "../../ground/storage/plain_file.ts";
 import { newFolders } from "../../lab/new_folders.ts";
 import { openStore } from "../../store/store.ts";
 import { storePaths } from "../../store/store_paths.ts";
 import { sayImported } from "../exchange/import.ts";
 
-/** Studies that a journal tells of, in order. */
-async function studiesOf(journal: string, to: number): Promise<string[]> {
-  const ids = new Set<string>();
-  for await (const entry of readJournal(journal, { to })) {
-    const id = entry.kind === "record" ? studyOf(entry.record) : null;
-    if (id !== null) ids.add(id);
+/** Locks those that nobody else mirrors now; says which are left out. */
+function lockedStudies(root: string, wanted: readonly string[]): Map<string, FileLock> {
+  const locked = new Map<string, FileLock>();
+  for (const id of wanted) {
+    const lock = lockMirror(root, id);
+    if (lock !== null) locked.set(id, lock);
+    else if (wanted.length > 1) console.error(`left out: ${mirroredElsewhere(root, id)}`);
+    else throw new UsageError(`Cannot mirror: ${mirroredElsewhere(root, id)}`);
   }
-  return [...ids];
+  return locked;
 }
 
 /** `pare mlflow sync`: mirrors what was recorded earlier, or while the server was away. */
@@ -48,14 +50,12 @@ export async function syncCommand(
     ...mirrorOptions(home, uri, variables),
     connection: connectionOf(uri, variables),
   };
-  const { journal } = storePaths(home.store);
-  const to = journalSize(journal);
-  const known = await studiesOf(journal, to);
+  const paths = storePaths(home.store);
+  const known = await ownStudies(paths);
   if (study !== undefined && !known.includes(study)) {
     throw new UsageError(unknownName("study", study, known));
   }
-  using lock = lockMirror(home.store);
-  if (lock === null) throw new UsageError(`Cannot mirror: ${mirroredElsewhere(home.store)}`);
+  const wanted = lockedStudies(home.store, study === undefined ? known : [study]);
   let said = 0;
   const mirror = openMirror({
     ...input,
@@ -65,16 +65,19 @@ export async function syncCommand(
       console.error(sentence);
     },
   });
-  const wanted = study === undefined ? known : [study];
-  for (const id of wanted) mirror.follow(id, null);
+  for (const id of wanted.keys()) mirror.follow(id, null);
   try {
-    await mirror.pass(to);
+    await mirror.pass(
+      Object.fromEntries([...wanted.keys()].map((id) => [id, studyEnd(paths, id)])),
+    );
   } catch (error) {
     if (!(error instanceof MlflowError)) throw error;
     throw new UsageError(`${error.message}. What was mirrored stays: sync again to go on`);
+  } finally {
+    for (const lock of wanted.values()) lock.release();
   }
   console.log(
-    `${wanted.length} ${wanted.length === 1 ? "study" : "studies"} mirrored to ` +
+    `${wanted.size} ${wanted.size === 1 ? "study" : "studies"} mirrored to ` +
       `${connection.shown}, experiment ${input.experiment}` +
       (said === 0
         ? ""

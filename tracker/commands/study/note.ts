@@ -1,7 +1,7 @@
 import { findTrial } from "../../lab/find_study.ts";
 import { findHome } from "../../ground/home.ts";
 import { openStore } from "../../store/store.ts";
-import { takeNote, writeNote } from "../../store/take_note.ts";
+import { takeNote } from "../../store/take_note.ts";
 import { jsonText } from "../../show/json/print_json.ts";
 
 /** `pare note`: a sentence that stays with a study or a trial, also while a study runs. */
@@ -14,8 +14,7 @@ export async function noteCommand(
   await using store = await openStore(home.store, { write: false });
   // A trial's short name is of the newest study, as everywhere.
   const subject = /^t\d+$/.test(name) ? (await findTrial(store, name)).trial_id : name;
-  const note_id = await writeNote(store, subject, text);
-  await store.close();
-  const said = await takeNote(store.paths, subject, note_id);
+  const note_id = await takeNote(store, subject, text);
+  const said = `noted for ${subject}`;
   console.log(options.json ? jsonText("note", { subject, note_id, said }) : said);
 }

@@ -1,14 +1,6 @@
-import { join } from "node:path";
 import { UsageError } from "../../../core/mod.ts";
 import { parseBytes } from "../../ground/terminal/parse_values.ts";
 import type { Home } from "../../ground/home.ts";
-import {
-  type FileLock,
-  flockOwner,
-  lockOwner,
-  named,
-  tryLock,
-} from "../../ground/storage/file_lock.ts";
 import { parseCheckpoints } from "./checkpoints.ts";
 import { MAX_FILE_BYTES } from "./deliver.ts";
 import { type MirrorOptions, type RunningMirror, startMirror } from "./start_mirror.ts";
@@ -31,19 +23,6 @@ export function mirrorOptions(home: Home, uri: string, variables: Variables): Mi
     checkpoints: parseCheckpoints(checkpoints, "PARE_MLFLOW_CHECKPOINTS"),
     max_file_bytes: size ? parseBytes(size, "PARE_MLFLOW_MAX_FILE") : MAX_FILE_BYTES,
   };
-}
-
-/** One process mirrors a store at a time; null where another does. */
-export function lockMirror(root: string): FileLock | null {
-  Deno.mkdirSync(root, { recursive: true });
-  return tryLock(join(root, "mlflow.lock"), root);
-}
-
-/** The sentence for a store that another process mirrors. */
-export function mirroredElsewhere(root: string): string {
-  const owner = lockOwner(join(root, "mlflow.lock")) ?? flockOwner(root);
-  const who = owner === null ? "another process" : named(owner);
-  return `${who} mirrors the store ${root} already`;
 }
 
 /** The mirror of a lab, and why there is none although one was asked for. */
@@ -74,25 +53,8 @@ export function openLabMirror(
   if (wanted === "") return NONE;
   try {
     const options = mirrorOptions(home, wanted, variables);
-    const lock = lockMirror(home.store);
-    if (lock === null) {
-      const later = "this study is not mirrored; pare mlflow sync does it later";
-      return { ...NONE, note: `${mirroredElsewhere(home.store)}: ${later}` };
-    }
-    try {
-      const mirror = startMirror({ ...options, ...(onSaid === undefined ? {} : { onSaid }) });
-      return {
-        mirror,
-        note: null,
-        async [Symbol.asyncDispose]() {
-          await mirror.stop();
-          lock.release();
-        },
-      };
-    } catch (error) {
-      lock.release();
-      throw error;
-    }
+    const mirror = startMirror({ ...options, ...(onSaid === undefined ? {} : { onSaid }) });
+    return { mirror, note: null, [Symbol.asyncDispose]: () => mirror.stop() };
   } catch (error) {
     if (uri !== undefined || !(error instanceof UsageError)) throw error;
     return { ...NONE, note: `not mirrored to MLflow: ${error.message}` };

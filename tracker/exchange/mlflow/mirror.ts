@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { UsageError } from "../../../core/mod.ts";
-import { readJournal } from "../../store/journal/reader.ts";
+import { readStudy } from "../../store/shelf/study_reader.ts";
 import type { Entry } from "../../store/journal/record_line.ts";
-import { pathComponent, storePaths } from "../../store/store_paths.ts";
+import { pathComponent, type StorePaths, storePaths } from "../../store/store_paths.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import { createMlflowClient } from "./client/client.ts";
 import type { Connection } from "./client/connection.ts";
@@ -48,12 +48,12 @@ export interface MirrorInput {
   readonly quiet?: () => Promise<void>;
 }
 
-/** Carries studies from the journal to an MLflow server, each record's effects once. */
+/** Carries studies from their journals to an MLflow server, each record's effects once. */
 export interface Mirror {
   /** Takes a study in; `from` is where its first record will begin, null: somewhere before. */
   follow(study_id: string, from: number | null): void;
-  /** Mirrors what stands before place `to` of the journal; throws where it cannot go on now. */
-  pass(to: number): Promise<void>;
+  /** Mirrors what stands before these places of each study; throws where it cannot go on now. */
+  pass(to: Readonly<Record<string, number>>): Promise<void>;
 }
 
 /** How much of a step some effects are: one each, and more where they hold much. */
@@ -89,24 +89,22 @@ type RecordEntry = Extract<Entry, { kind: "record" }>;
 
 class OpenMirror implements Mirror {
   readonly #input: MirrorInput;
-  readonly #journal: string;
+  readonly #paths: StorePaths;
   readonly #target: string;
-  readonly #progress: Map<string, Progress>;
+  readonly #progress = new Map<string, Progress>();
   readonly #delivery: Delivery;
-  readonly #followed = new Set<string>();
   readonly #known = new Map<string, KnownStudy>();
   readonly #said = new Set<string>();
-  /** Everything before this place is in `known`. */
-  #folded = Infinity;
+  /** Of each study that is followed: everything before this place is in `known`. */
+  readonly #folded = new Map<string, number>();
   #limit = EFFECTS_A_STEP;
 
   constructor(input: MirrorInput) {
     const { root, connection, experiment } = input;
     const client = createMlflowClient(connection, input.patience);
     this.#input = input;
-    this.#journal = storePaths(root).journal;
+    this.#paths = storePaths(root);
     this.#target = targetName(connection.shown, experiment);
-    this.#progress = readProgress(root, this.#target);
     this.#delivery = {
       client,
       book: openRunBook(client, experiment),
@@ -118,17 +116,19 @@ class OpenMirror implements Mirror {
   }
 
   follow(study_id: string, from: number | null): void {
-    if (this.#followed.has(study_id)) return;
-    this.#followed.add(study_id);
-    const start = this.#progress.get(study_id)?.from ?? from ?? 0;
-    if (start >= this.#folded) return;
-    this.#known.clear();
-    this.#folded = start;
+    if (this.#folded.has(study_id)) return;
+    const progress = readProgress(this.#input.root, this.#target, study_id);
+    if (progress !== undefined) this.#progress.set(study_id, progress);
+    this.#folded.set(study_id, progress?.from ?? from ?? 0);
   }
 
-  async pass(to: number): Promise<void> {
+  async pass(to: Readonly<Record<string, number>>): Promise<void> {
     try {
-      await this.#read(to);
+      const step = { now: new Step() };
+      for (const study_id of this.#folded.keys()) {
+        await this.#read(study_id, to[study_id] ?? 0, step);
+      }
+      await this.#send(step.now);
       await this.#sendReports();
     } catch (error) {
       this.#limit = 1;
@@ -145,23 +145,23 @@ class OpenMirror implements Mirror {
 
   #forget(): void {
     this.#known.clear();
-    this.#folded = Math.min(
-      ...[...this.#followed].map((id) => this.#progress.get(id)?.from ?? 0),
-    );
+    for (const id of this.#folded.keys()) this.#folded.set(id, this.#progress.get(id)?.from ?? 0);
   }
 
   async #send({ effects, reached }: Pick<Step, "effects" | "reached">): Promise<void> {
     if (reached.size === 0) return;
     await this.#delivery.quiet();
     await deliver(this.#delivery, effects);
-    for (const [study_id, place] of reached) this.#progress.set(study_id, place);
-    await writeProgress(this.#input.root, this.#target, this.#progress);
+    for (const [study_id, place] of reached) {
+      this.#progress.set(study_id, place);
+      await writeProgress(this.#input.root, this.#target, study_id, place);
+    }
     this.#limit = Math.min(4 * this.#limit, EFFECTS_A_STEP);
   }
 
   /** Reports are written after the record that closes a study. */
   async #sendReports(): Promise<void> {
-    for (const study_id of this.#followed) {
+    for (const study_id of this.#folded.keys()) {
       const place = this.#progress.get(study_id);
       const folder = join(this.#input.reports, pathComponent(study_id));
       if (place?.report_due !== true || !existsSync(join(folder, REPORT[0]!))) continue;
@@ -179,24 +179,22 @@ class OpenMirror implements Mirror {
     }
   }
 
-  async #read(to: number): Promise<void> {
-    let step = new Step();
-    for await (const entry of readJournal(this.#journal, { from: this.#folded, to })) {
+  async #read(study_id: string, to: number, step: { now: Step }): Promise<void> {
+    const from = this.#folded.get(study_id) ?? 0;
+    for await (const entry of readStudy(this.#paths, study_id, { from, to })) {
       if (entry.kind === "newer") {
         throw new UsageError(
-          `Cannot mirror ${this.#journal} further as a newer pare wrote it (record version ${entry.version}); update pare`,
+          `Cannot mirror ${study_id} further as a newer pare wrote it (record version ${entry.version}); update pare`,
         );
       }
-      this.#folded = entry.next;
-      const study_id = entry.kind === "record" ? studyOf(entry.record) : null;
-      if (entry.kind !== "record" || study_id === null || !this.#followed.has(study_id)) continue;
-      for (const _ of this.#describe(entry, study_id, () => step)) {
-        if (step.weight < this.#limit) continue;
-        await this.#send(step);
-        step = new Step();
+      this.#folded.set(study_id, entry.next);
+      if (entry.kind !== "record" || studyOf(entry.record) !== study_id) continue;
+      for (const _ of this.#describe(entry, study_id, () => step.now)) {
+        if (step.now.weight < this.#limit) continue;
+        await this.#send(step.now);
+        step.now = new Step();
       }
     }
-    await this.#send(step);
   }
 
   /** Adds a record's effects to the step under way, part by part. */

@@ -17,14 +17,14 @@ const LONGEST_PAUSE_MS = 60_000;
 const BRIEF = { ...PATIENCE, retries: 2 };
 
 let mirror: Mirror | null = null;
-let wanted = 0;
+let wanted: Record<string, number> = {};
 let turn = 0;
 let running = false;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let pause = FIRST_PAUSE_MS;
 let pauses = 0;
 const unpaused: (() => void)[] = [];
-let state: MirrorState = { reached: 0, turn: 0, trouble: null, ended: false };
+let state: MirrorState = { reached: {}, turn: 0, trouble: null, ended: false };
 
 function tell(told: MirrorTold): void {
   const line = new TextEncoder().encode(`${JSON.stringify(told)}\n`);
@@ -79,7 +79,7 @@ function take(asked: MirrorAsk): void {
       mirror?.follow(asked.study_id, asked.from);
       break;
     case "read":
-      wanted = Math.max(wanted, asked.to);
+      wanted = asked.to;
       turn = asked.turn;
       // While the server is away its turn comes by the timer; a last try is made at once.
       if (state.trouble === null || asked.now) void run();

@@ -1,9 +1,10 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { writeJson } from "../../artifacts/artifact_files.ts";
+import { runPaths } from "../../store/store_paths.ts";
 
-/** How far a study is mirrored. Places are bytes of the journal. */
+/** How far a study is mirrored. Places are those of its records. */
 export const Progress = z.strictObject({
   from: z.int().describe("where the study's first record begins"),
   offset: z.int().describe("every record of it before this place is on the server"),
@@ -13,12 +14,13 @@ export const Progress = z.strictObject({
 });
 export type Progress = z.infer<typeof Progress>;
 
-const MirrorFile = z.strictObject({
+const Targets = z.record(z.string().describe("server and experiment"), Progress);
+const RunFile = z.strictObject({ version: z.literal(2), targets: Targets });
+
+/** Of stores of schema 65 and before: one file for all studies. */
+const StoreFile = z.strictObject({
   version: z.literal(1),
-  targets: z.record(
-    z.string().describe("server and experiment"),
-    z.record(z.string().describe("study"), Progress),
-  ),
+  targets: z.record(z.string(), z.record(z.string().describe("study"), Progress)),
 });
 
 /** Server and experiment as the file names them; holds no secret. */
@@ -26,31 +28,51 @@ export function targetName(shown: string, experiment: string): string {
   return `${shown} ${experiment}`;
 }
 
-export function mirrorFile(root: string): string {
-  return join(root, "mlflow.json");
+/** Where it is written down how far a study is mirrored. */
+export function mirrorFile(root: string, study_id: string): string {
+  return join(runPaths(root, study_id).folder, "mlflow.json");
 }
 
-/** The file's content. A lost or damaged one means sending again, which changes nothing there. */
-function readTargets(root: string): z.infer<typeof MirrorFile>["targets"] {
+/** What a file holds; null where it is not there. A damaged one means sending again, which changes nothing there. */
+function readJson<T>(path: string, schema: z.ZodType<T>): T | null {
   try {
-    const read = MirrorFile.safeParse(JSON.parse(readFileSync(mirrorFile(root), "utf8")));
-    return read.success ? read.data.targets : {};
+    const read = schema.safeParse(JSON.parse(readFileSync(path, "utf8")));
+    return read.success ? read.data : null;
   } catch {
-    return {};
+    return null;
   }
 }
 
-/** How far each study of a store is mirrored to a target. */
-export function readProgress(root: string, target: string): Map<string, Progress> {
-  return new Map(Object.entries(readTargets(root)[target] ?? {}));
+function targetsOf(root: string, study_id: string): z.infer<typeof Targets> {
+  const own = readJson(mirrorFile(root, study_id), RunFile);
+  if (own !== null) return own.targets;
+  const old = readJson(join(root, "mlflow.json"), StoreFile)?.targets ?? {};
+  return Object.fromEntries(
+    Object.entries(old).flatMap(([target, studies]) => {
+      const progress = studies[study_id];
+      return progress === undefined ? [] : [[target, progress]];
+    }),
+  );
+}
+
+/** How far a study of a store is mirrored to a target; undefined: not at all. */
+export function readProgress(
+  root: string,
+  target: string,
+  study_id: string,
+): Progress | undefined {
+  return targetsOf(root, study_id)[target];
 }
 
 /** Writes it down, on disk when this resolves. */
 export async function writeProgress(
   root: string,
   target: string,
-  progress: ReadonlyMap<string, Progress>,
+  study_id: string,
+  progress: Progress,
 ): Promise<void> {
-  const targets = { ...readTargets(root), [target]: Object.fromEntries(progress) };
-  await writeJson(mirrorFile(root), { version: 1, targets });
+  const path = mirrorFile(root, study_id);
+  mkdirSync(dirname(path), { recursive: true }); // a study of an old store has no folder yet
+  const targets = { ...targetsOf(root, study_id), [target]: progress };
+  await writeJson(path, { version: 2, targets });
 }

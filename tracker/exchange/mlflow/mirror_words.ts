@@ -14,7 +14,12 @@ export const MirrorAsk = z.discriminatedUnion("kind", [
     max_file_bytes: z.number(),
   }),
   z.strictObject({ kind: z.literal("follow"), study_id: z.string(), from: z.int().nullable() }),
-  z.strictObject({ kind: z.literal("read"), to: z.int(), now: z.boolean(), turn: z.int() }),
+  z.strictObject({
+    kind: z.literal("read"),
+    to: z.record(z.string().describe("study"), z.int().describe("place before which all is read")),
+    now: z.boolean(),
+    turn: z.int(),
+  }),
   z.strictObject({ kind: z.literal("pause") }),
   z.strictObject({ kind: z.literal("go") }),
 ]);
@@ -22,7 +27,9 @@ export type MirrorAsk = z.infer<typeof MirrorAsk>;
 
 /** How far the mirror is. */
 export const MirrorState = z.strictObject({
-  reached: z.int().describe("bytes of the journal that are on the server"),
+  reached: z.record(z.string(), z.int()).describe(
+    "by study: place before which all is on the server",
+  ),
   turn: z.int().describe("the last turn that was asked for and is done"),
   trouble: z.string().nullable().describe("why it does not go on for now; null: it does"),
   ended: z.boolean().describe("it has given up: nothing changes without another start"),

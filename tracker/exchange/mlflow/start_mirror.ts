@@ -1,12 +1,14 @@
 import type { Store } from "../../store/store.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import { connectionOf } from "./client/connection.ts";
+import { FollowedStudies } from "./followed_studies.ts";
+import { mirroredElsewhere } from "./lock_mirror.ts";
 import { type MirrorMemory, startChild } from "./mirror_child.ts";
 import type { MirrorAsk, MirrorState, MirrorTold } from "./mirror_words.ts";
 
 /** How far it is after waiting for it. */
 export interface MirrorEnd extends MirrorState {
-  /** There is more in the journal than on the server. */
+  /** There is more in the journals than on the server. */
   readonly behind: boolean;
   /** How many things are there otherwise than expected, or not at all; each was said. */
   readonly said: number;
@@ -23,7 +25,7 @@ export interface RunningMirror {
   readonly pid: number;
   readonly state: MirrorState;
   /** The store of a study, mirrored from now on; the mirror is quiet while its sink is. */
-  attach(store: Store, study: { study_id: string; isNew: boolean }): Promise<Store>;
+  attach(store: Store, study: { study_id: string; isNew: boolean }): Store;
   /** Waits until everything that was recorded is there, or the server is in trouble. */
   finish(wait_ms: number): Promise<MirrorEnd>;
   /** Ends the mirror's process; settles when it is gone. */
@@ -83,12 +85,11 @@ function pausedTogether(store: Store, ask: (message: MirrorAsk) => void): Store 
 export function startMirror(options: MirrorOptions): RunningMirror {
   const { onSaid = warn, memory, ...input } = options;
   const { shown } = connectionOf(input.uri, input.variables);
-  let state: MirrorState = { reached: 0, turn: 0, trouble: null, ended: false };
+  let state: MirrorState = { reached: {}, turn: 0, trouble: null, ended: false };
   let said = 0;
   let changed: (() => void)[] = [];
-  let end = 0;
   let turn = 0;
-  const timers: ReturnType<typeof setInterval>[] = [];
+  const followed = new FollowedStudies(input.root);
   const settle = (next: MirrorState) => {
     state = next;
     for (const resolve of changed.splice(0)) resolve();
@@ -108,13 +109,12 @@ export function startMirror(options: MirrorOptions): RunningMirror {
   const ask = (message: MirrorAsk) => child.ask(message);
   ask({ kind: "open", ...input, variables: mlflowVariables(input.variables) });
 
-  const look = async (store: Store, now: boolean) => {
-    const { journal_bytes } = await store.status();
-    if (journal_bytes === end && !now) return;
-    end = journal_bytes;
-    ask({ kind: "read", to: end, now, turn: ++turn });
+  const look = (now: boolean) => {
+    const { to, grown } = followed.ends();
+    if (now || grown) ask({ kind: "read", to, now, turn: ++turn });
   };
-  let current: Store | null = null;
+  const timer = setInterval(() => look(false), POLL_MS);
+  Deno.unrefTimer(Number(timer));
 
   return {
     shown,
@@ -122,20 +122,20 @@ export function startMirror(options: MirrorOptions): RunningMirror {
     get state() {
       return state;
     },
-    async attach(store, { study_id, isNew }) {
-      current = store;
-      const { journal_bytes } = await store.status();
-      ask({ kind: "follow", study_id, from: isNew ? journal_bytes : null });
-      // A store that cannot be read is the study's to report.
-      const timer = setInterval(() => void look(store, false).catch(() => {}), POLL_MS);
-      Deno.unrefTimer(Number(timer));
-      timers.push(timer);
+    attach(store, { study_id, isNew }) {
+      if (!followed.add(store, study_id)) {
+        onSaid(
+          `${mirroredElsewhere(input.root, study_id)}: it is not mirrored from here; ${LATER}`,
+        );
+        return store;
+      }
+      ask({ kind: "follow", study_id, from: isNew ? store.endOf(study_id) : null });
       return pausedTogether(store, ask);
     },
     async finish(wait_ms) {
-      if (current === null || state.ended) return { ...state, said, behind: state.ended };
+      if (followed.none || state.ended) return { ...state, said, behind: state.ended };
       state = { ...state, trouble: null };
-      await look(current, true);
+      look(true);
       const asked = turn;
       const limit = AbortSignal.timeout(wait_ms);
       while (!limit.aborted && state.turn < asked && state.trouble === null) {
@@ -147,9 +147,10 @@ export function startMirror(options: MirrorOptions): RunningMirror {
       return { ...state, said, behind: state.turn < asked };
     },
     async stop() {
-      for (const timer of timers) clearInterval(timer);
+      clearInterval(timer);
       changed = [];
       await child.stop();
+      followed.release();
     },
   };
 }

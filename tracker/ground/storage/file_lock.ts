@@ -9,6 +9,8 @@ export interface LockOwner {
   command: string;
   /** Since when it has the lock, ISO 8601; empty where it did not say. */
   since: string;
+  /** The machine that it runs on, of those that share the folder; empty: this one. */
+  host: string;
 }
 
 export interface FileLock {
@@ -50,34 +52,48 @@ export function isAlive(owner: Pick<LockOwner, "pid" | "start">): boolean {
 export function thisProcess(): LockOwner {
   const command = processCommand(Deno.pid);
   const since = new Date().toISOString();
-  return { pid: Deno.pid, start: processStart(Deno.pid) ?? "", command, since };
+  return {
+    pid: Deno.pid,
+    start: processStart(Deno.pid) ?? "",
+    command,
+    since,
+    host: Deno.hostname(),
+  };
 }
 
 function parseOwner(text: string): LockOwner | null {
   try {
-    const { pid, start, command, since } = JSON.parse(text) as Partial<LockOwner>; // checked below
+    const { pid, start, command, since, host } = JSON.parse(text) as Partial<LockOwner>; // checked below
     if (typeof pid !== "number") return null;
-    const [a, b, c] = [start, command, since].map((one) => String(one ?? ""));
-    return { pid, start: a!, command: b!, since: c! };
+    const [a, b, c, d] = [start, command, since, host].map((one) => String(one ?? ""));
+    return { pid, start: a!, command: b!, since: c!, host: d === Deno.hostname() ? "" : d! };
   } catch {
     return null;
   }
+}
+
+/** Whether anybody holds the kernel's lock on a file: what another machine's processes do tells this alone. */
+function isLocked(path: string): boolean {
+  using file = Deno.openSync(path, { read: true });
+  return !file.tryLockSync(false);
 }
 
 /** The live owner named in a lock file; null where nobody holds it. */
 export function lockOwner(path: string): LockOwner | null {
   try {
     const owner = parseOwner(Deno.readTextFileSync(path));
-    return owner !== null && isAlive(owner) ? owner : null;
+    if (owner === null) return null;
+    return (owner.host === "" ? isAlive(owner) : isLocked(path)) ? owner : null;
   } catch {
     return null;
   }
 }
 
 /** A process as a sentence names it. */
-export function named({ pid, command, since }: LockOwner): string {
+export function named({ pid, command, since, host }: LockOwner): string {
+  const where = host === "" ? "" : ` on ${host}`;
   const when = since === "" ? "" : `, since ${since.slice(0, 19).replace("T", " ")} UTC`;
-  return `process ${pid}${command === "" ? "" : ` (${command})`}${when}`;
+  return `process ${pid}${command === "" ? "" : ` (${command})`}${where}${when}`;
 }
 
 /** Whether a path still names an open file: whoever removed or replaced it has another one. */
@@ -215,7 +231,7 @@ function ownerListed(path: string): LockOwner | null {
       if (kind !== "FLOCK" || mode !== "WRITE" || place?.split(":")[2] !== String(ino)) continue;
       const start = processStart(Number(pid));
       if (start === null || !hasOpen(Number(pid), path)) continue;
-      return { pid: Number(pid), start, command: processCommand(Number(pid)), since: "" };
+      return { pid: Number(pid), start, command: processCommand(Number(pid)), since: "", host: "" };
     }
   } catch {
     // Gone, or no system with /proc.

@@ -14,7 +14,7 @@ function realPath(path: string): string {
 
 /** A store's mark: what it has from its first record on. */
 function isStore(folder: string): boolean {
-  return existsSync(join(folder, "journal.jsonl")) &&
+  return ["runs", "journal.jsonl"].some((name) => existsSync(join(folder, name))) &&
     ["store.json", "lock"].some((name) => existsSync(join(folder, name)));
 }
 

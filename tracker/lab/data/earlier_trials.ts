@@ -10,7 +10,7 @@ const TRIALS = `
   FROM trials t JOIN studies s USING (study_id)
   WHERE s.architecture = $architecture AND t.study_id <> $study_id
     AND t.strategy_id IS NOT NULL AND t.state <> 'running'
-  ORDER BY t.position DESC, t.trial_id LIMIT ${MOST_TRIALS}`;
+  ORDER BY coalesce(t.finished_at, t.started_at) DESC, t.position DESC, t.trial_id LIMIT ${MOST_TRIALS}`;
 
 const ACTIONS = `
   WITH shown AS (${TRIALS})

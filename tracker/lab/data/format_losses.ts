@@ -9,8 +9,7 @@ import type { Store } from "../../store/store.ts";
 const LOSSES = `
   WITH scored AS (
     SELECT study_id, CASE part WHEN 'linear' THEN 'linear' ELSE 'embedding' END AS part, format,
-      sum(size_bytes) / sum(size_bytes / weight_bits) AS weight_bits, sum(value) AS kl,
-      max(position) AS position
+      sum(size_bytes) / sum(size_bytes / weight_bits) AS weight_bits, sum(value) AS kl
     FROM layer_scores
     WHERE artifact_id = $artifact_id AND scorer = 'kl' AND program = 'pare'
       AND NOT starts_with(format, 'int8') AND (study_id = $study_id OR $others)
@@ -18,7 +17,8 @@ const LOSSES = `
   )
   SELECT study_id, part, format, weight_bits, kl FROM scored
   WHERE study_id = (
-    SELECT study_id FROM scored ORDER BY study_id = $study_id DESC, position DESC, study_id LIMIT 1
+    SELECT study_id FROM scored JOIN events e USING (study_id) WHERE e.type = 'layers_scored'
+    ORDER BY study_id = $study_id DESC, happened_at DESC, study_id LIMIT 1
   )
   ORDER BY part DESC, weight_bits, format`;
 

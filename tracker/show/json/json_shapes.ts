@@ -219,11 +219,13 @@ export const StoreStatus = z.strictObject({
   store: z.string(),
   journal_bytes: z.int(),
   index: z.string(),
-  writer: z.string().nullable(),
+  writers: z.array(z.strictObject({
+    study_id: z.string().nullable().describe("null: an old store as a whole"),
+    process: z.string(),
+  })).describe("who writes which study now"),
   open_in: z.array(z.string()),
   latest_study: z.string().nullable(),
   latest_kind: z.string().nullable().describe("of run, of the latest study"),
-  notes_waiting: z.int(),
   kept_aside: z.array(z.string()),
 });
 

@@ -1,10 +1,13 @@
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { exists } from "../../ground/storage/set_aside.ts";
-import { journalSize, sinkOffset } from "./sink.ts";
+import { shelfJournals } from "../shelf/shelf.ts";
+import { OLD_JOURNAL, type StorePaths } from "../store_paths.ts";
+import { anyIndexPlaces, type Ends } from "./places.ts";
 import { openPatiently } from "./open_database.ts";
 
-/** A record that the journal does not say whole any more, and an index still held. */
+/** A record that its journal does not say whole any more, and an index still held. */
 export interface Recovered {
+  readonly journal: string;
   readonly position: number;
   readonly type: string;
   readonly study_id: string;
@@ -14,14 +17,18 @@ export interface Recovered {
   readonly carried: boolean;
 }
 
-/** How far an index is that can be read, and is no further than its journal; null: there is none. */
-export async function readableOffset(database: string, journal: string): Promise<number | null> {
-  if (!exists(database)) return null;
-  const opened = await openPatiently(database, { readOnly: true, patience_ms: 2_000 });
+/** How far an index is that can be read, and is of the journals on the shelf; null: there is none. */
+export async function readablePlaces(paths: StorePaths): Promise<Ends | null> {
+  if (!exists(paths.database)) return null;
+  const opened = await openPatiently(paths.database, { readOnly: true, patience_ms: 2_000 });
   if ("obstacle" in opened) return null;
   try {
-    const offset = await sinkOffset(opened.connection);
-    return offset <= journalSize(journal) ? offset : null;
+    const places = await anyIndexPlaces(opened.connection);
+    const read = [...places].filter(([_, { offset }]) => offset > 0);
+    const sizes = new Map(shelfJournals(paths).map(({ name, bytes }) => [name, bytes]));
+    const there = read.every(([name, { offset }]) => offset <= (sizes.get(name) ?? 0));
+    if (read.length === 0 || !there) return null;
+    return Object.fromEntries(read.map(([name, { offset }]) => [name, offset]));
   } catch {
     return null;
   } finally {
@@ -47,16 +54,26 @@ async function sharedTables(connection: DuckDBConnection): Promise<Shared> {
   return tables;
 }
 
-/** What the old index read whole and the journal does not say any more. */
+/** What the old index read whole and the journals do not say any more. */
 async function lostRecords(connection: DuckDBConnection, tables: Shared): Promise<Recovered[]> {
-  const before = tables.has("recovered") ? "SELECT position FROM old.recovered" : "SELECT -1";
+  // An index of schema 65 and before has read one journal, and says of nothing in which it stands.
+  const named = (table: string) => tables.get(table)?.includes("journal") ?? false;
+  const journal = (table: string) => named(table) ? "journal" : `'${OLD_JOURNAL}'`;
+  const before = tables.has("recovered")
+    ? `SELECT ${journal("recovered")}, position FROM old.recovered`
+    : "SELECT '', -1";
   const found = await connection.runAndReadAll(`
-    SELECT p.position, e.type, e.study_id, e.trial_id, any_value(p.problem),
-      p.position IN (${before}) AS carried FROM problems p
-    JOIN old.events e ON e.position = p.position
-    WHERE p.position NOT IN (SELECT position FROM old.problems) OR p.position IN (${before})
-    GROUP BY ALL ORDER BY p.position`);
-  return found.getRows().map(([position, type, study_id, trial_id, reason, carried]) => ({
+    WITH events AS (
+      SELECT ${journal("events")} AS journal, position, type, study_id, trial_id FROM old.events
+    )
+    SELECT p.journal, p.position, e.type, e.study_id, e.trial_id, any_value(p.problem),
+      (p.journal, p.position) IN (${before}) AS carried FROM problems p
+    JOIN events e ON e.journal = p.journal AND e.position = p.position
+    WHERE (p.journal, p.position) NOT IN (SELECT ${journal("problems")}, position FROM old.problems)
+      OR (p.journal, p.position) IN (${before})
+    GROUP BY ALL ORDER BY p.journal, p.position`);
+  return found.getRows().map(([journal, position, type, study_id, trial_id, reason, carried]) => ({
+    journal: String(journal),
     position: Number(position),
     type: String(type),
     study_id: String(study_id),
@@ -82,7 +99,7 @@ const OF_EPISODE = [
 /** What is said of an artifact, which is one for all trials that use it: the last record counts. */
 const OF_ARTIFACT = ["artifacts", "artifact_files", "layer_sensitivities"];
 /** What says something of the index itself. */
-const OWN = ["problems", "recovered", "sink_offset", "schema_migrations", "metric_series"];
+const OWN = ["problems", "recovered", "journals", "schema_migrations", "metric_series"];
 
 type Values = readonly (string | number | null)[];
 
@@ -170,9 +187,9 @@ async function take(connection: DuckDBConnection): Promise<Recovered[]> {
       await takeRows(connection, table, "study_id = ?", [record.study_id]);
     }
     await takeFront(connection, tables, record.study_id);
-    const { position, type, study_id, trial_id, reason } = record;
-    await connection.run("INSERT INTO recovered VALUES (?, ?, ?, ?, ?)", [
-      ...[position, type, study_id, trial_id, reason],
+    const { journal, position, type, study_id, trial_id, reason } = record;
+    await connection.run("INSERT INTO recovered VALUES (?, ?, ?, ?, ?, ?)", [
+      ...[journal, position, type, study_id, trial_id, reason],
     ]);
   }
   await connection.run("COMMIT");

@@ -5,7 +5,8 @@ import { type OpenDatabase, openPatiently } from "./open_database.ts";
 import { findSchemaToWrite } from "./schema.ts";
 import { carryOver, type Recovered } from "./carry_over.ts";
 import { exists } from "../../ground/storage/set_aside.ts";
-import { sinkOffset } from "./sink.ts";
+import { shelfJournals } from "../shelf/shelf.ts";
+import { coverage, type Ends, indexPlaces, type Places } from "./places.ts";
 import type { StorePaths } from "../store_paths.ts";
 
 /** What was looked at, and what is wrong. */
@@ -17,13 +18,13 @@ export interface Findings {
 /** What was found of the index, and what it holds that the journal says no longer. */
 export interface IndexFindings extends Findings {
   readonly held: readonly Recovered[];
-  /** How much of the journal it has read; null: it cannot be read. */
-  readonly offset: number | null;
+  /** How much of each journal it has read; null: it cannot be read. */
+  readonly places: Places | null;
 }
 
 const WHAT_TO_DO = "`pare store rebuild` makes it anew and keeps this one beside it";
 /** What says of an index where its rows come from. */
-const ORIGIN = ["problems", "recovered", "sink_offset"];
+const ORIGIN = ["problems", "recovered", "journals"];
 
 /** Rows of each table and a sum over their hashes, which does not depend on their order. */
 type Contents = Map<string, { rows: number; hash: string }>;
@@ -64,17 +65,17 @@ async function openIndex(paths: StorePaths): Promise<OpenDatabase | string> {
   return `the index cannot be checked as ${who} has it open; close it there and check again`;
 }
 
-/** The index as it is, and how much of the journal it has; a sentence where it cannot be read. */
+/** The index as it is, and how much of each journal it has; a sentence where it cannot be read. */
 async function readIndex(
   paths: StorePaths,
-): Promise<{ contents: Contents; offset: number } | { old: number } | string> {
+): Promise<{ contents: Contents; places: Places } | { old: number } | string> {
   const opened = await openIndex(paths);
   if (typeof opened === "string") return opened;
   try {
     const { version, current } = await findSchemaToWrite(opened.connection, paths.database);
     if (!current) return { old: version };
-    const offset = await sinkOffset(opened.connection);
-    return { contents: await contentsOf(opened.connection), offset };
+    const places = await indexPlaces(opened.connection);
+    return { contents: await contentsOf(opened.connection), places };
   } catch (error) {
     return `the index cannot be read: ${(error as Error).message}; ${WHAT_TO_DO}`;
   } finally {
@@ -82,10 +83,10 @@ async function readIndex(
   }
 }
 
-/** What the journal gives up to a place, in a database that is thrown away again. */
+/** What the journals give up to places, in a database that is thrown away again. */
 async function rebuilt(
   paths: StorePaths,
-  to: number,
+  to: Ends,
 ): Promise<{ contents: Contents; held: Recovered[] }> {
   const folder = await Deno.makeTempDir({ prefix: "pare-check-" });
   try {
@@ -104,39 +105,47 @@ async function rebuilt(
   }
 }
 
+/** What is to be done where the index has read more of a journal than there is. */
+function cutSentence(name: string, offset: number, bytes: number): string {
+  const what = bytes === 0 ? `the journal ${name} is gone` : `the journal ${name} was cut`;
+  return `${what}: it has ${bytes} bytes, and the index has read ${offset}; what is wanting only the ` +
+    "index holds: put the journal back from a copy before anything writes here, which would put this " +
+    "index aside as pare.duckdb.damaged-N";
+}
+
 /**
  * Holds the index against the one that `pare store rebuild` would make, table by table; changes
  * nothing.
  */
-export async function checkIndex(
-  paths: StorePaths,
-  journal_bytes: number,
-): Promise<IndexFindings> {
-  const unread = { held: [], offset: null };
+export async function checkIndex(paths: StorePaths): Promise<IndexFindings> {
+  const unread = { held: [], places: null };
   if (!exists(paths.database)) return { said: ["index: none yet"], wrong: [], ...unread };
   const index = await readIndex(paths);
   if (typeof index === "string") return { said: [], wrong: [index], ...unread };
   if ("old" in index) {
-    const said = `index: schema ${index.old}, upgraded when it is next used`;
+    const said = `index: schema ${index.old}, made anew when it is next used`;
     return { said: [said], wrong: [], ...unread };
   }
-  const { offset } = index;
-  if (offset > journal_bytes) {
-    const wrong = `the journal was cut: it has ${journal_bytes} bytes, and the index has read ` +
-      `${offset}; what is wanting only the index holds: put the journal back from a copy before ` +
-      `anything writes here, which would put this index aside as pare.duckdb.damaged-N`;
-    return { said: [], wrong: [wrong], held: [], offset };
-  }
-  const { contents: wanted, held } = await rebuilt(paths, offset);
+  const { places } = index;
+  const journals = shelfJournals(paths);
+  const sizes = new Map(journals.map(({ name, bytes }) => [name, bytes]));
+  const cut = [...places].flatMap(([name, { offset }]) => {
+    const bytes = sizes.get(name) ?? 0;
+    return offset > bytes ? [cutSentence(name, offset, bytes)] : [];
+  });
+  if (cut.length > 0) return { said: [], wrong: cut, held: [], places };
+  const to = Object.fromEntries([...places].map(([name, { offset }]) => [name, offset]));
+  const { contents: wanted, held } = await rebuilt(paths, to);
   const rows = [...index.contents.values()].reduce((sum, table) => sum + table.rows, 0);
-  const behind = journal_bytes - offset;
+  const { journal_bytes, database_bytes } = coverage(journals, places);
+  const behind = journal_bytes - database_bytes;
   const said = `index: ${rows} rows in ${index.contents.size} tables` +
-    (behind > 0 ? `, ${behind} bytes of the journal behind` : "");
+    (behind > 0 ? `, ${behind} bytes of the journals behind` : "");
   if (held.length > 0) {
     for (const name of ORIGIN) {
       wanted.delete(name);
       index.contents.delete(name);
     }
   }
-  return { said: [said], wrong: differences(index.contents, wanted), held, offset };
+  return { said: [said], wrong: differences(index.contents, wanted), held, places };
 }

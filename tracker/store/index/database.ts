@@ -8,7 +8,7 @@ import { type StorePaths, storePaths } from "../store_paths.ts";
 
 /** What the worker is asked; it does one thing at a time. */
 export type DatabaseTask =
-  | { kind: "flush"; to: number } & FlushOptions
+  | { kind: "flush" } & FlushOptions
   | { kind: "query"; sql: string; limits: QueryLimits; patience_ms: number }
   | { kind: "series"; key: SeriesKey; points: number; patience_ms: number }
   | { kind: "export"; sql: string; out: string; limits: QueryLimits; patience_ms: number }
@@ -21,7 +21,7 @@ export type DatabaseTask =
   }
   | { kind: "warm" }
   | { kind: "peek" }
-  | { kind: "rebuild"; to: number }
+  | { kind: "rebuild" }
   | { kind: "close" };
 
 export interface DatabaseRequest {
@@ -37,7 +37,7 @@ export type DatabaseAnswer =
 /** The database of a store, as one process sees it: every access goes through one worker. */
 export interface Database {
   /** `keep_log`: quicker; the last flush before closing leaves it out. */
-  flush(to: number, options: FlushOptions): Promise<FlushReport>;
+  flush(options: FlushOptions): Promise<FlushReport>;
   /** Starts the worker, so that the first flush need not wait for it. */
   warm(): Promise<unknown>;
   peek(): Promise<Peek>;
@@ -55,7 +55,7 @@ export interface Database {
     selects: readonly ExportedSelect[],
     patience_ms: number,
   ): Promise<void>;
-  rebuild(to: number): Promise<Rebuilt>;
+  rebuild(): Promise<Rebuilt>;
   close(): Promise<void>;
 }
 
@@ -141,7 +141,7 @@ export function useDatabase(root: string): Database {
     open ? entry.ask(task) : Promise.reject(new Error(`Cannot use ${paths.root} as it is closed`));
   // The worker's answers have these types by sink_worker.ts.
   return {
-    flush: (to, options) => ask({ kind: "flush", to, ...options }) as Promise<FlushReport>,
+    flush: (options) => ask({ kind: "flush", ...options }) as Promise<FlushReport>,
     warm: () => ask({ kind: "warm" }),
     peek: () => ask({ kind: "peek" }) as Promise<Peek>,
     query: (sql, limits, patience_ms) =>
@@ -155,7 +155,7 @@ export function useDatabase(root: string): Database {
     exportSelects: async (directory, selects, patience_ms) => {
       await ask({ kind: "export_selects", directory, selects, patience_ms });
     },
-    rebuild: (to) => ask({ kind: "rebuild", to }) as Promise<Rebuilt>,
+    rebuild: () => ask({ kind: "rebuild" }) as Promise<Rebuilt>,
     async close() {
       if (!open) return;
       open = false;

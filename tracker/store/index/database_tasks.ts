@@ -1,7 +1,7 @@
 import type { Holder } from "../../ground/storage/file_holders.ts";
 import { UsageError } from "../../../core/mod.ts";
 import { findSchema, findSchemaToWrite, makeSchema } from "./schema.ts";
-import { carryOver, readableOffset, type Recovered } from "./carry_over.ts";
+import { carryOver, readablePlaces, type Recovered } from "./carry_over.ts";
 import { lockUpgrade, newDatabase } from "./new_database.ts";
 import { firstLine, isDamagedBlock, isForeign, isInternal, type Obstacle } from "./obstacle.ts";
 import { type OpenDatabase, openDatabase, openPatiently } from "./open_database.ts";
@@ -13,14 +13,19 @@ import {
   removeDatabase,
   setAside,
 } from "../../ground/storage/set_aside.ts";
-import { AheadOfJournal, catchUp, type CatchUpLimits, sinkOffset } from "./sink.ts";
+import { endOf, shelfJournals } from "../shelf/shelf.ts";
+import { anyIndexPlaces, type Coverage, coverage, type Ends } from "./places.ts";
+import { AheadOfJournal, catchUp, type CatchUpLimits, type Wanted } from "./sink.ts";
 import { sayProgress } from "./say_progress.ts";
 import type { StorePaths } from "../store_paths.ts";
-import { upgradeDatabase } from "./upgrade.ts";
 
 /** How far the database came, and what was in the way. */
 export interface FlushReport {
-  reached: number;
+  /** Bytes of whole records on the shelf, and how many of them the index has. */
+  journal_bytes: number;
+  database_bytes: number;
+  /** Everything that was wanted is in the index. */
+  caught_up: boolean;
   /** Who has the database, where that stopped the flush. */
   held_by: Holder | null;
   /** Whether the database is another process's for now. */
@@ -30,13 +35,13 @@ export interface FlushReport {
   reason: string | null;
 }
 
-/** Takes the journal over into an open database and closes it; or says why that cannot be done. */
+/** Takes journals over into an open database and closes it; or says why that cannot be done. */
 async function bringUp(
   opened: OpenDatabase,
   paths: StorePaths,
-  to: number,
+  wanted: Wanted,
   limits: CatchUpLimits,
-): Promise<{ reached: number } | { old: true } | { damaged: string }> {
+): Promise<{ reached: Coverage } | { old: true } | { damaged: string }> {
   let reason: string;
   let internal: boolean;
   try {
@@ -44,7 +49,7 @@ async function bringUp(
     if (schema.foreign) return { damaged: `${paths.database} is another program's database` };
     if (schema.old) return { old: true };
     if (!schema.current) await makeSchema(opened.connection);
-    return { reached: await catchUp(opened.connection, paths, to, limits) };
+    return { reached: await catchUp(opened.connection, paths, wanted, limits) };
   } catch (error) {
     const damaged = error instanceof AheadOfJournal || isDamagedBlock(error) || isForeign(error);
     if (!damaged && !isInternal(error)) throw error;
@@ -58,12 +63,20 @@ async function bringUp(
   return { damaged: reason };
 }
 
-/** Brings a database of an older schema to this one; gives what is in the way, null: nothing. */
-async function upgrade(paths: StorePaths, to: number): Promise<Obstacle | null> {
-  const rebuild = () =>
-    rebuildDatabase(paths, to, { what: `upgrading the store ${paths.root}`, keep: false });
+/**
+ * Makes an index of another schema anew from the journals, which say all that it says; gives what is in
+ * the way, null: nothing. What it still holds of damaged records is carried over.
+ */
+async function remake(paths: StorePaths): Promise<Obstacle | null> {
+  using _one = await lockUpgrade(paths.database);
   try {
-    return await upgradeDatabase(paths.database, rebuild);
+    const opened = await openDatabase(paths.database, { readOnly: false });
+    if ("obstacle" in opened) return opened;
+    const { old } = await findSchemaToWrite(opened.connection, paths.database)
+      .finally(() => opened.close());
+    if (!old) return null; // another process has done it meanwhile
+    await rebuildDatabase(paths, { what: `making the index of ${paths.root} anew`, keep: false });
+    return null;
   } catch (error) {
     if (!isDamagedBlock(error) && !isForeign(error)) throw error;
     return { obstacle: "damaged", reason: firstLine(error) };
@@ -78,16 +91,28 @@ export interface FlushOptions {
   keep_log: boolean;
   /** How long to have the database: what is left then is for the next flush. */
   budget_ms: number;
+  /** See `CatchUpLimits`. */
+  own?: Ends;
+}
+
+const HELD = { journal_bytes: 0, database_bytes: 0, caught_up: false, held: true };
+
+/** Whether all that is wanted is there: of everything, whole records that somebody acknowledged. */
+function hasAll(wanted: Wanted, { lacking }: Coverage): boolean {
+  if (wanted === "all") return lacking.length === 0;
+  return lacking.every(({ journal, bytes }) =>
+    endOf(journal) - bytes >= (wanted[journal.name] ?? 0)
+  );
 }
 
 /**
- * Opens, appends, closes. A damaged database is set aside and made anew from the journal; an
- * older one is copied beside itself first.
+ * Opens, appends, closes. A damaged database is set aside and made anew from the journals, one of another
+ * schema is made anew in its place.
  */
 export async function flushDatabase(
   paths: StorePaths,
-  to: number,
-  { patience_ms, keep_log, budget_ms }: FlushOptions,
+  wanted: Wanted,
+  { patience_ms, keep_log, budget_ms, own = {} }: FlushOptions,
   onCommit: (reached: number) => void = () => {},
 ): Promise<FlushReport> {
   let set_aside: string | null = null;
@@ -97,21 +122,23 @@ export async function flushDatabase(
     const options = { readOnly: false, patience_ms, keep_log };
     const opened = await openPatiently(paths.database, options);
     if ("obstacle" in opened && opened.obstacle === "held") {
-      return { reached: 0, held: true, held_by: opened.holder, set_aside, reason };
+      return { ...HELD, held_by: opened.holder, set_aside, reason };
     }
     let result = "obstacle" in opened
       ? { damaged: opened.reason }
-      : await bringUp(opened, paths, to, { budget_ms, onCommit });
+      : await bringUp(opened, paths, wanted, { budget_ms, onCommit, own });
     if ("old" in result) {
-      const obstacle = await upgrade(paths, to);
+      const obstacle = await remake(paths);
       if (obstacle?.obstacle === "held") {
-        return { reached: 0, held: true, held_by: obstacle.holder, set_aside, reason };
+        return { ...HELD, held_by: obstacle.holder, set_aside, reason };
       }
       if (obstacle === null) continue;
       result = { damaged: obstacle.reason };
     }
     if ("reached" in result) {
-      return { reached: result.reached, held: false, held_by: null, set_aside, reason };
+      const { lacking: _, ...reached } = result.reached;
+      const caught_up = hasAll(wanted, result.reached);
+      return { ...reached, caught_up, held: false, held_by: null, set_aside, reason };
     }
     reason = result.damaged;
     if (set_aside !== null) {
@@ -137,26 +164,31 @@ export function heldError(paths: StorePaths, holder: Holder | null): UsageError 
 
 /** How far the database is, or why it cannot be read. Changes nothing. */
 export interface Peek {
-  reached: number;
+  journal_bytes: number;
+  database_bytes: number;
   held_by: Holder | null;
   /** What is wrong with the file; null: nothing that shows without reading all of it. */
   damaged: string | null;
 }
 
 export async function peekDatabase(paths: StorePaths): Promise<Peek> {
-  if (!exists(paths.database)) return { reached: 0, held_by: null, damaged: null };
+  const journals = shelfJournals(paths);
+  const { lacking: _, ...nothing } = coverage(journals, new Map());
+  const unread = { ...nothing, held_by: null, damaged: null };
+  if (!exists(paths.database)) return unread;
   const opened = await openPatiently(paths.database, { readOnly: true, patience_ms: 300 });
   if ("obstacle" in opened) {
     return opened.obstacle === "held"
-      ? { reached: 0, held_by: opened.holder, damaged: null }
-      : { reached: 0, held_by: null, damaged: opened.reason };
+      ? { ...unread, held_by: opened.holder }
+      : { ...unread, damaged: opened.reason };
   }
   try {
     const { version } = await findSchema(opened.connection);
-    const reached = version === 0 ? 0 : await sinkOffset(opened.connection);
-    return { reached, held_by: null, damaged: null };
+    if (version === 0) return unread;
+    const places = await anyIndexPlaces(opened.connection);
+    return { ...unread, database_bytes: coverage(journals, places).database_bytes };
   } catch (error) {
-    return { reached: 0, held_by: null, damaged: firstLine(error) };
+    return { ...unread, damaged: firstLine(error) };
   } finally {
     opened.close();
   }
@@ -179,20 +211,19 @@ export interface Rebuilt {
   recovered: readonly Recovered[];
 }
 
-/** Makes the database anew from the journal and puts it in the old one's place. */
+/** Makes the database anew from the journals and puts it in the old one's place. */
 export async function rebuildDatabase(
   paths: StorePaths,
-  to: number,
   { what, keep }: RebuildOptions,
 ): Promise<Rebuilt> {
   const fresh = { ...paths, database: newDatabase(paths.database) };
   removeDatabase(fresh.database);
   try {
     const options = { patience_ms: 0, keep_log: false, budget_ms: Infinity };
-    const say = sayProgress(what, to);
-    const before = await readableOffset(paths.database, paths.journal);
+    const say = sayProgress(what, coverage(shelfJournals(paths), new Map()).journal_bytes);
+    const before = await readablePlaces(paths);
     let recovered: Recovered[] = [];
-    if (before !== null && before > 0 && before <= to) {
+    if (before !== null) {
       await flushDatabase(fresh, before, options, say);
       recovered = await carryOver(fresh.database, paths.database).catch((error) => {
         // Of another form, or not readable where it is needed: it is kept as it is.
@@ -200,8 +231,9 @@ export async function rebuildDatabase(
         return [];
       });
     }
-    const { reached } = await flushDatabase(fresh, to, options, say);
-    return { reached, recovered, kept: await replace(paths, fresh.database, keep) };
+    const { database_bytes } = await flushDatabase(fresh, "all", options, say);
+    const kept = await replace(paths, fresh.database, keep);
+    return { reached: database_bytes, recovered, kept };
   } finally {
     removeDatabase(fresh.database);
   }
@@ -226,9 +258,9 @@ async function replace(paths: StorePaths, fresh: string, keep: boolean): Promise
 }
 
 /** As a person asks for it: the old file stays, and nobody upgrades the database meanwhile. */
-export async function rebuildAsAsked(paths: StorePaths, to: number): Promise<Rebuilt> {
+export async function rebuildAsAsked(paths: StorePaths): Promise<Rebuilt> {
   using _one = await lockUpgrade(paths.database);
-  return await rebuildDatabase(paths, to, {
+  return await rebuildDatabase(paths, {
     what: `making the index of ${paths.root} anew`,
     keep: true,
   });

@@ -1,20 +1,33 @@
-import { isPlaceOf, sinkPlace } from "../journal/mark.ts";
+import { runOwners } from "../shelf/writers.ts";
+import { shelfJournals } from "../shelf/shelf.ts";
+import type { StorePaths } from "../store_paths.ts";
 import type { Obstacle } from "./obstacle.ts";
 import { type OpenDatabase, type OpenOptions, openPatiently } from "./open_database.ts";
+import { type Coverage, coverage, foreignPlace, indexPlaces } from "./places.ts";
 import { findSchema } from "./schema.ts";
-import type { StorePaths } from "../store_paths.ts";
+
+/**
+ * The index may lack the last records while somebody writes, who waits while something is timed, and takes
+ * them over then; not more.
+ */
+const MOSTLY = 0.9;
+
+/** Whether little is lacking, and somebody writes who takes it over in a moment. */
+function isNearly(paths: StorePaths, { database_bytes, journal_bytes }: Coverage): boolean {
+  return database_bytes >= MOSTLY * journal_bytes && runOwners(paths).length > 0;
+}
 
 /** Whether there is nothing left to take over or to make anew. */
-async function isCurrent(
-  { connection }: OpenDatabase,
-  { journal }: StorePaths,
-  size: number,
-): Promise<boolean> {
+async function isCurrent({ connection }: OpenDatabase, paths: StorePaths): Promise<boolean> {
   try {
     const schema = await findSchema(connection);
-    if (!schema.current && !schema.newer) return false;
-    const place = await sinkPlace(connection);
-    return place.offset >= size && await isPlaceOf(journal, place);
+    if (schema.newer) return true; // it says so itself
+    if (!schema.current) return false;
+    const journals = shelfJournals(paths);
+    const places = await indexPlaces(connection);
+    const covered = coverage(journals, places);
+    if (covered.lacking.length > 0 && !isNearly(paths, covered)) return false;
+    return await foreignPlace(journals, places) === null;
   } catch {
     return false;
   }
@@ -22,18 +35,18 @@ async function isCurrent(
 
 export interface CurrentOptions extends OpenOptions {
   patience_ms: number;
-  /** Bytes of the journal that the index is to have; null: as it is. */
-  up_to: number | null;
+  /** Whether the index is to have what is on the shelf; false: it is opened as it is. */
+  current: boolean;
 }
 
 /** Opens the index; "behind" where it is not as far as it is to be, and closed again. */
 export async function openCurrent(
   paths: StorePaths,
-  { up_to, ...options }: CurrentOptions,
+  { current, ...options }: CurrentOptions,
 ): Promise<OpenDatabase | Obstacle | "behind"> {
   const opened = await openPatiently(paths.database, options);
-  if ("obstacle" in opened || up_to === null) return opened;
-  if (await isCurrent(opened, paths, up_to)) return opened;
+  if ("obstacle" in opened || !current) return opened;
+  if (await isCurrent(opened, paths)) return opened;
   opened.close();
   return "behind";
 }

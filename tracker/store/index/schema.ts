@@ -28,7 +28,7 @@ export interface FoundSchema {
   readonly version: number;
   /** It is the one that this pare writes, to the letter. */
   readonly current: boolean;
-  /** Another pare made it, no newer one: it is copied, then made anew from the journal. */
+  /** Another pare made it, no newer one: it is made anew from the journals. */
   readonly old: boolean;
   readonly newer: boolean;
   /** It has tables and none of ours: another program made it. */

@@ -1,5 +1,6 @@
 import type { Database } from "./database.ts";
 import type { FlushReport } from "./database_tasks.ts";
+import type { Ends } from "./places.ts";
 
 /** Lets records gather: opening and closing the database takes 20 ms each time. */
 const QUIET_MS = 400;
@@ -12,7 +13,7 @@ const YIELD_MS = 30;
 /** How long the background waits for a reader, which needs some milliseconds. */
 const READER_MS = 200;
 
-/** How far the database is behind the journal, and what keeps it there. */
+/** How far the database is behind the journals on the shelf, and what keeps it there. */
 export interface SinkStatus {
   journal_bytes: number;
   database_bytes: number;
@@ -44,16 +45,21 @@ interface FlushLimits {
   at_most_ms?: number;
 }
 
+/** What a process writes of a shelf. */
+export interface Writing {
+  /** How many bytes it has appended. */
+  written(): number;
+  /** How much it has written of each journal that it has open. */
+  ends(): Ends;
+  /** Throws where one is not there any more: the index must not be made from what stands there then. */
+  check(): void;
+}
+
 /**
- * Runs the sink beside the loop; `end` is how much of the journal is on disk. `check` throws where
- * the journal is not there any more: the index must not be made from what stands there then.
+ * Runs the sink beside the loop. Whoever has the database takes over what all others have written, too.
  */
-export function scheduleSink(
-  database: Database,
-  end: () => number,
-  check: () => void,
-): SinkSchedule {
-  return new Schedule(database, end, check);
+export function scheduleSink(database: Database, writing: Writing): SinkSchedule {
+  return new Schedule(database, writing);
 }
 
 class Schedule implements SinkSchedule {
@@ -65,6 +71,8 @@ class Schedule implements SinkSchedule {
   /** Whether the timer is that of much journal. */
   #soon = false;
   #warmed: Promise<unknown> | null = null;
+  /** Bytes that this process had written when the database last had all of them. */
+  #taken = 0;
   #last: SinkStatus = {
     journal_bytes: 0,
     database_bytes: 0,
@@ -76,8 +84,7 @@ class Schedule implements SinkSchedule {
 
   constructor(
     private readonly database: Database,
-    private readonly end: () => number,
-    private readonly check: () => void,
+    private readonly writing: Writing,
   ) {}
 
   flush(wait_ms: number, options?: FlushLimits): Promise<SinkStatus> {
@@ -95,7 +102,9 @@ class Schedule implements SinkSchedule {
   }
 
   status(): SinkStatus {
-    return { ...this.#last, journal_bytes: this.end() };
+    const left = this.writing.written() - this.#taken;
+    if (left === 0) return this.#last;
+    return { ...this.#last, caught_up: false, journal_bytes: this.#last.journal_bytes + left };
   }
 
   stop(): void {
@@ -108,7 +117,7 @@ class Schedule implements SinkSchedule {
     this.#warmed ??= this.database.warm().catch(() => {}); // the flush says what is wrong
     // A delay that was made longer, as somebody has the database, stays as it is.
     const much = this.#delay <= QUIET_MS &&
-      this.end() - this.#last.database_bytes >= MUCH_BYTES;
+      this.writing.written() - this.#taken >= MUCH_BYTES;
     if (this.#timer !== null && (!much || this.#soon)) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#soon = much;
@@ -129,7 +138,7 @@ class Schedule implements SinkSchedule {
     // What came while a long turn ran has gathered long enough.
     const rest = Math.max(YIELD_MS, QUIET_MS - (performance.now() - started));
     this.#delay = caught_up ? rest : Math.min(Math.max(this.#delay, QUIET_MS) * 2, LONGEST_MS);
-    if (!caught_up || this.end() > this.#last.database_bytes) this.wake();
+    if (!caught_up || this.writing.written() > this.#taken) this.wake();
     else this.#delay = QUIET_MS;
   }
 
@@ -138,10 +147,9 @@ class Schedule implements SinkSchedule {
     { last = false, at_most_ms = Infinity }: FlushLimits = {},
     goOn: () => boolean = () => true,
   ): Promise<SinkStatus> {
-    const to = this.end();
     const until = performance.now() + at_most_ms;
     let reached = -1;
-    while (await this.#slice(to, wait_ms, !last)) {
+    while (await this.#slice(wait_ms, !last)) {
       // What is not there cannot be waited for: a journal that is shorter than was written.
       if (this.#last.database_bytes === reached) break;
       reached = this.#last.database_bytes;
@@ -152,20 +160,23 @@ class Schedule implements SinkSchedule {
   }
 
   /** One turn with the database; true: there is more to take over and nothing in the way. */
-  async #slice(to: number, wait_ms: number, keep_log: boolean): Promise<boolean> {
+  async #slice(wait_ms: number, keep_log: boolean): Promise<boolean> {
     try {
-      this.check();
-      const options = { patience_ms: wait_ms, keep_log, budget_ms: SLICE_MS };
-      const report = await this.database.flush(to, options);
+      this.writing.check();
+      const written = this.writing.written();
+      const own = this.writing.ends();
+      const options = { patience_ms: wait_ms, keep_log, budget_ms: SLICE_MS, own };
+      const { held, caught_up, ...report } = await this.database.flush(options);
+      if (caught_up) this.#taken = written;
       this.#last = {
-        journal_bytes: this.end(),
-        database_bytes: report.held ? this.#last.database_bytes : report.reached,
-        caught_up: !report.held && report.reached >= to,
+        journal_bytes: held ? this.#last.journal_bytes : report.journal_bytes,
+        database_bytes: held ? this.#last.database_bytes : report.database_bytes,
+        caught_up,
         held_by: report.held_by,
         set_aside: report.set_aside ?? this.#last.set_aside,
         error: report.reason,
       };
-      return !report.held && report.reached < to;
+      return !held && !caught_up;
     } catch (error) {
       this.#last = { ...this.#last, caught_up: false, error: (error as Error).message };
       return false;

@@ -20,7 +20,7 @@ async function flushWithGap(
   if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
   const started = performance.now();
   try {
-    return await flushDatabase(paths, task.to, task);
+    return await flushDatabase(paths, "all", task);
   } finally {
     closedAt = performance.now();
     openFor = closedAt - started;
@@ -49,7 +49,7 @@ export async function answer({ paths, task }: DatabaseRequest): Promise<unknown>
     case "export_selects":
       return await exportSelects(paths, task.directory, task.selects, task.patience_ms);
     case "rebuild":
-      return await rebuildAsAsked(paths, task.to);
+      return await rebuildAsAsked(paths);
     case "close":
       endQueryProcess();
       return null;

@@ -1,6 +1,6 @@
 import { type JournalRecord, UsageError } from "../../../core/mod.ts";
-import { flockOwner, lockRefusal } from "../../ground/storage/file_lock.ts";
 import { journalFault, keepAcknowledged } from "./rescue.ts";
+import { awaitTurn, takeTurn } from "./turn.ts";
 import { makeGatherer, type PointGatherer } from "../points/gather.ts";
 import { encodeLine, readEntry } from "./record_line.ts";
 import { storageError } from "../../ground/storage/storage_error.ts";
@@ -8,7 +8,7 @@ import { storageError } from "../../ground/storage/storage_error.ts";
 const NEWLINE = 0x0a;
 const TAIL = 1 << 16;
 
-/** The one writer of a journal file. */
+/** A journal file that is open for appending. */
 export interface Journal {
   readonly path: string;
   /** Bytes that are on disk for certain: every record before this place is durable. */
@@ -78,7 +78,9 @@ function lastWhole(bytes: Uint8Array, at: number): number {
 export function journalEnd(path: string): { readonly end: number; readonly size: number } {
   using file = openedBefore(path);
   const size = file.statSync().size;
-  return { end: size === 0 ? 0 : completeEnd(file, size), size };
+  if (size === 0) return { end: 0, size };
+  const whole = readAt(file, size - 1, 1)[0] === NEWLINE; // as nearly always
+  return { end: whole ? size : completeEnd(file, size), size };
 }
 
 /** Opens a journal that was there; what was deleted under a store that is open is told. */
@@ -95,16 +97,20 @@ function openedBefore(path: string): Deno.FsFile {
   }
 }
 
-/** Cuts what follows the last complete record; gives the path where it is kept. */
-function cutTail(path: string, file: Deno.FsFile): { end: number; torn: string | null } {
-  const size = file.statSync().size;
-  const end = size === 0 ? 0 : completeEnd(file, size);
-  if (end === size) return { end, torn: null };
+/** Puts what stands behind a place aside and cuts it; gives the path where it is kept. */
+function cutAt(path: string, file: Deno.FsFile, end: number, size: number): string {
   const torn = `${path}.torn-${end}`;
   Deno.writeFileSync(torn, readAt(file, end, size - end));
   file.truncateSync(end);
   file.syncSync();
-  return { end, torn };
+  return torn;
+}
+
+/** Cuts what follows the last complete record; gives the path where it is kept. */
+function cutTail(path: string, file: Deno.FsFile): { end: number; torn: string | null } {
+  const size = file.statSync().size;
+  const end = size === 0 ? 0 : completeEnd(file, size);
+  return { end, torn: end === size ? null : cutAt(path, file, end, size) };
 }
 
 function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
@@ -121,18 +127,29 @@ function concatenated(lines: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** The file, locked itself: a second writer is refused whatever became of the store's lock file. */
-function openLocked(path: string, what: string): Deno.FsFile {
+/**
+ * Opens a journal for appending. Others may append to it meanwhile, such as a note: whoever does has the
+ * file locked for that moment.
+ */
+export function openJournal(path: string): Journal {
   const file = Deno.openSync(path, { read: true, write: true, create: true });
-  if (file.tryLockSync(true)) return file;
-  file.close();
-  throw new UsageError(lockRefusal(what, flockOwner(path)));
+  try {
+    using _turn = takeTurn(path, file);
+    return new OpenJournal(path, file, cutTail(path, file));
+  } catch (error) {
+    file.close();
+    throw error;
+  }
 }
 
-/** Opens a journal for appending; `what` is its name in a refusal. */
-export function openJournal(path: string, what = path): Journal {
-  const file = openLocked(path, what);
-  return new OpenJournal(path, file, cutTail(path, file));
+/** Appends one record to a journal that another process may have open. */
+export async function appendTo(path: string, record: JournalRecord): Promise<void> {
+  const journal = openJournal(path);
+  try {
+    await journal.append(record);
+  } finally {
+    await journal.close();
+  }
 }
 
 class OpenJournal implements Journal {
@@ -196,16 +213,42 @@ class OpenJournal implements Journal {
   #look(written: number | null): void {
     if (this.#broken !== null) throw this.#broken;
     const fault = journalFault(this.path, this.file, written);
-    if (fault === null) return;
+    if (fault !== null) this.#break(fault);
+  }
+
+  #break(fault: string): never {
     const kept = keepAcknowledged(this.path, this.file, this.#end);
     this.#broken = new UsageError(`Cannot append to ${this.path} as ${fault}; ${kept}`);
     throw this.#broken;
   }
 
+  /** Goes on behind what others have appended since, which was on disk when they gave their turn back. */
+  #adopt(): void {
+    this.#look(this.#end);
+    const { size } = this.file.statSync();
+    if (size <= this.#end) return;
+    const bytes = readAt(this.file, this.#end, size - this.#end);
+    let at = 0;
+    while (at < bytes.length) {
+      const entry = readEntry(bytes, at, 0);
+      if (entry === null) break; // who wrote it was ended in the midst of it
+      if (entry.kind === "damaged") {
+        this.#break(
+          `something else wrote to it: it has ${size} bytes, of ${this.#end} that were written here`,
+        );
+      }
+      at = entry.next;
+    }
+    if (at < bytes.length) cutAt(this.path, this.file, this.#end + at, size);
+    this.#end += at;
+  }
+
   async #commit(batch: readonly Waiting[]): Promise<void> {
     const { file } = this;
+    let turn: Disposable | null = null;
     try {
-      this.#look(this.#end);
+      turn = await awaitTurn(this.path, file);
+      this.#adopt();
       const bytes = concatenated(batch.flatMap(({ lines }) => lines()));
       file.seekSync(this.#end, Deno.SeekMode.Start);
       writeAll(file, bytes);
@@ -218,7 +261,9 @@ class OpenJournal implements Journal {
       for (const { reject } of batch) reject(reason);
       if (this.#broken !== null) throw this.#broken;
       // Half a record may stand there; the next append must not glue onto it.
-      file.truncateSync(this.#end);
+      if (turn !== null) file.truncateSync(this.#end);
+    } finally {
+      turn?.[Symbol.dispose]();
     }
   }
 

@@ -1,4 +1,4 @@
-import { type JournalRecord, UsageError } from "../../../core/mod.ts";
+import type { JournalRecord } from "../../../core/mod.ts";
 import { type Entry, readEntry } from "./record_line.ts";
 
 const CHUNK = 1 << 20;
@@ -9,22 +9,10 @@ export interface ReadingRange {
   to?: number;
   /** Whole records of this type are passed over, ten times as fast. */
   without?: JournalRecord["type"] | undefined;
+  /** Bytes that are read at a time; default: 1 MiB. */
+  chunk?: number;
   /** Told where the record behind one that was passed over begins. */
   passed?: (next: number) => void;
-}
-
-/** All entries; refuses a journal that only a newer pare can read. */
-export async function knownEntries(path: string, range: ReadingRange): Promise<Entry[]> {
-  const entries: Entry[] = [];
-  for await (const entry of readJournal(path, range)) {
-    if (entry.kind === "newer") {
-      throw new UsageError(
-        `Cannot read ${path} as a newer pare wrote it (record version ${entry.version}); update pare`,
-      );
-    }
-    entries.push(entry);
-  }
-  return entries;
 }
 
 /**
@@ -33,7 +21,7 @@ export async function knownEntries(path: string, range: ReadingRange): Promise<E
  */
 export async function* readJournal(
   path: string,
-  { from = 0, to = Infinity, without, passed }: ReadingRange = {},
+  { from = 0, to = Infinity, without, passed, chunk = CHUNK }: ReadingRange = {},
 ): AsyncGenerator<Entry> {
   let file: Deno.FsFile;
   try {
@@ -44,7 +32,7 @@ export async function* readJournal(
   }
   try {
     await file.seek(from, Deno.SeekMode.Start);
-    yield* entriesOf(file, { from, to, without, passed });
+    yield* entriesOf(file, { from, to, without, passed, bytes: chunk });
   } finally {
     file.close();
   }
@@ -52,7 +40,8 @@ export async function* readJournal(
 
 async function* entriesOf(
   file: Deno.FsFile,
-  { from, to, without, passed }: {
+  { from, to, without, passed, bytes }: {
+    bytes: number;
     from: number;
     to: number;
     without: ReadingRange["without"];
@@ -63,7 +52,7 @@ async function* entriesOf(
   let base = from;
   for (let ended = false; !ended;) {
     // A record longer than a chunk: read as much again, so that copying stays linear.
-    const room = Math.min(Math.max(CHUNK, pending.length), to - base - pending.length);
+    const room = Math.min(Math.max(bytes, pending.length), to - base - pending.length);
     const chunk = new Uint8Array(Math.max(0, room));
     const read = room > 0 ? await file.read(chunk) : null;
     ended = read === null;

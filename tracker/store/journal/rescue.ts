@@ -5,18 +5,16 @@ import { exists } from "../../ground/storage/set_aside.ts";
 const CHUNK = 1 << 20;
 
 /**
- * Why an open journal is not the one at its path any more, or has not the size that was written;
- * null: it is. An `end` of null: its size may be any.
+ * Why an open journal is not the one at its path any more, or has lost what was written; null: it is.
+ * An `end` of null: its size may be any.
  */
 export function journalFault(path: string, file: Deno.FsFile, end: number | null): string | null {
   if (!isStill(path, file)) {
     return exists(path) ? "another file was put in its place" : "it was removed";
   }
   const { size } = file.statSync();
-  if (end === null || size === end) return null;
-  return size < end
-    ? `it was cut to ${size} bytes, of ${end} that were written`
-    : `something else wrote to it: it has ${size} bytes, of ${end} that were written here`;
+  if (end === null || size >= end) return null;
+  return `it was cut to ${size} bytes, of ${end} that were written`;
 }
 
 /**

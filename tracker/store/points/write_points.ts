@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   BIGINT,
   DOUBLE,
@@ -15,8 +16,6 @@ const CHUNK = 2048;
 const CHUNK_TYPES = [BIGINT, BIGINT, BIGINT, TIMESTAMP, DOUBLE];
 /** Keys a statement asks for: a list of values stays readable to the parser. */
 const KEYS = 500;
-/** Bits for a metric's place in its record, of at most 10,000, in the number of its series. */
-const PLACE_BITS = 14n;
 
 type Where = Readonly<Record<string, string>>;
 
@@ -112,10 +111,12 @@ async function deleteSeries(connection: DuckDBConnection, trials: string[]): Pro
   }
 }
 
-/**
- * The series of what is pending, with new ones for those that are not there yet. Their numbers come
- * from the journal alone, so that a rebuilt database has the same.
- */
+/** A series' number comes from its name alone, so that a rebuilt database has the same: 63 bits of a hash. */
+function seriesNumber(key: string): bigint {
+  return createHash("sha256").update(key).digest().readBigUInt64BE() >> 1n;
+}
+
+/** The series of what is pending, with new ones for those that are not there yet. */
 async function seriesOf(
   connection: DuckDBConnection,
   pending: readonly Pending[],
@@ -124,11 +125,11 @@ async function seriesOf(
   const series = await knownSeries(connection, trials);
   const appender = await connection.createAppender("metric_series");
   try {
-    for (const { points: { study_id, trial_id, stage, metrics }, position } of pending) {
-      metrics.forEach((metric, place) => {
+    for (const { points: { study_id, trial_id, stage, metrics } } of pending) {
+      for (const metric of metrics) {
         const key = seriesKey(study_id, trial_id, stage ?? null, metric);
-        if (series.has(key)) return;
-        const series_id = (BigInt(position) << PLACE_BITS) + BigInt(place);
+        if (series.has(key)) continue;
+        const series_id = seriesNumber(key);
         series.set(key, series_id);
         appender.appendBigInt(series_id);
         for (const text of [study_id, trial_id]) appender.appendVarchar(text);
@@ -136,7 +137,7 @@ async function seriesOf(
         else appender.appendBigInt(BigInt(stage));
         appender.appendVarchar(metric);
         appender.endRow();
-      });
+      }
     }
   } finally {
     appender.closeSync();

@@ -4,17 +4,12 @@ import { behindSentence, heldSentence } from "./stale.ts";
 /** How long a question waits for what was recorded last. */
 const PATIENCE = { wait_ms: 1_000, at_most_ms: 1_000 };
 
-/**
- * Answers with everything recorded so far, or that say why they lack some; `end`: how much of the
- * journal is on disk.
- */
+/** Answers with everything recorded so far, or that say why they lack some. */
 export function currentAnswers(
   sink: Pick<SinkSchedule, "status" | "flush" | "wake">,
-  end: () => number,
 ): <T extends { stale: string | null }>(work: () => Promise<T>) => Promise<T> {
   return async (work) => {
-    const { caught_up, database_bytes } = sink.status();
-    const status = caught_up && database_bytes >= end()
+    const status = sink.status().caught_up
       ? null
       : await sink.flush(PATIENCE.wait_ms, { at_most_ms: PATIENCE.at_most_ms });
     const answer = await work();

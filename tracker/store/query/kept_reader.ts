@@ -1,4 +1,4 @@
-import { storeWriter } from "../store_writer.ts";
+import { runOwners } from "../shelf/writers.ts";
 import type { StorePaths } from "../store_paths.ts";
 
 /** How long an answered query leaves the database open: opening it takes longer than most answers. */
@@ -9,9 +9,10 @@ export interface Reader {
   close(): void | Promise<void>;
 }
 
-/** Whether this process writes the store: a database that it leaves open is in nobody's way. */
+/** Whether this process alone writes the store: a database that it leaves open is in nobody's way. */
 export function writesStore(paths: StorePaths): boolean {
-  return storeWriter(paths)?.pid === Deno.pid;
+  const owners = runOwners(paths);
+  return owners.length > 0 && owners.every(({ pid, host }) => pid === Deno.pid && host === "");
 }
 
 /** Leaves one reader open for a moment after it answered. */

@@ -10,7 +10,7 @@ export type QueryRequest =
     paths: StorePaths;
     options: Pick<OpenOptions, "write_to">;
     patience_ms: number;
-    up_to: number | null;
+    current: boolean;
   }
   | { kind: "query" | "check"; sql: string; limits: QueryLimits }
   | { kind: "export"; sql: string; path: string; limits: QueryLimits }

@@ -30,12 +30,12 @@ function close(): void {
 async function open(request: Extract<QueryRequest, { kind: "open" }>): Promise<unknown> {
   close();
   paths = request.paths;
-  const { patience_ms, up_to, options } = request;
+  const { patience_ms, current, options } = request;
   const spill = options.write_to === undefined ? {} : { spill_into: spillFolder(paths.root) };
   const found = await openCurrent(paths, {
     readOnly: true,
     patience_ms,
-    up_to,
+    current,
     ...options,
     ...spill,
   });

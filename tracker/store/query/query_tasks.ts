@@ -50,12 +50,12 @@ function readerOf(paths: StorePaths): Reader {
 function opening(keeper: Keeper<Reader> | null, write_to?: string): Opening<Reader> {
   return {
     keeper,
-    async open(paths, { patience_ms, up_to }) {
+    async open(paths, { patience_ms, current }) {
       const options = write_to === undefined ? {} : { write_to };
       const sentence = `Cannot open ${paths.database} in a minute`;
       const opened = OpenedSchema.parse(
         await askQueryProcess(
-          { kind: "open", paths, options, patience_ms, up_to },
+          { kind: "open", paths, options, patience_ms, current },
           { ms: patience_ms + OPENING_MS, sentence },
         ),
       );

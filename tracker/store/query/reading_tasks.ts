@@ -7,10 +7,10 @@ import type { OpenDatabase } from "../index/open_database.ts";
 import { readSeries, type Series, type SeriesKey } from "../points/series.ts";
 import { unreadable } from "../index/scan_database.ts";
 import { exists, identityOf, setAside } from "../../ground/storage/set_aside.ts";
-import { journalEnd } from "../journal/journal.ts";
+import { endOf, requireThere, shelfJournals } from "../shelf/shelf.ts";
+import { runOwner } from "../shelf/writers.ts";
 import { behindSentence, heldSentence, tornSentence } from "./stale.ts";
 import type { StorePaths } from "../store_paths.ts";
-import { storeWriter } from "../store_writer.ts";
 
 /** How long a reader waits while another one brings the index up to date. */
 const TAKE_OVER_PATIENCE_MS = 500;
@@ -20,15 +20,12 @@ export const TAKE_OVER_MS = 5_000;
 const TURN_MS = 200;
 const YIELD_MS = 30;
 
-/** A living writer's index may lack its last records, as it waits while something is timed; not more. */
-const MOSTLY = 0.9;
-
 /** How a database is opened for reading, here or in another process. */
 export interface Opening<R extends Reader> {
-  /** Opens it once; "behind" where it does not have the journal's first `up_to` bytes. */
+  /** Opens it once; "behind" where it is to be `current` and lacks something that is on the shelf. */
   open(
     paths: StorePaths,
-    options: { patience_ms: number; up_to: number | null },
+    options: { patience_ms: number; current: boolean },
   ): Promise<R | Obstacle | "behind">;
   /** Keeps it open for the next question where this process writes the store; null: never. */
   keeper: Keeper<R> | null;
@@ -65,17 +62,27 @@ export function openingHere(write_into?: string): Opening<OpenDatabase> {
 /** Takes over what a dead writer left, in turns that let other processes in. */
 async function takeOver(
   paths: StorePaths,
-  to: number,
   patience_ms: number,
   budget_ms: number,
 ): Promise<FlushReport> {
   const until = performance.now() + budget_ms;
   for (;;) {
     const options = { patience_ms, keep_log: false, budget_ms: TURN_MS };
-    const report = await flushDatabase(paths, to, options);
-    if (report.held || report.reached >= to || performance.now() >= until) return report;
+    const report = await flushDatabase(paths, "all", options);
+    if (report.held || report.caught_up || performance.now() >= until) return report;
     await new Promise((resolve) => setTimeout(resolve, YIELD_MS));
   }
+}
+
+/** What is said of journals that end in the middle of a record, of those that nobody writes; null: none does. */
+function tornEnds(paths: StorePaths): string | null {
+  const torn = shelfJournals(paths).flatMap((journal) => {
+    const bytes = journal.bytes - endOf(journal);
+    const { study_id } = journal;
+    const written = bytes > 0 && study_id !== null && runOwner(paths.root, study_id) !== null;
+    return bytes === 0 || written ? [] : [{ name: journal.name, bytes }];
+  });
+  return torn.length === 0 ? null : tornSentence(torn);
 }
 
 /**
@@ -90,12 +97,11 @@ async function openForReading<R extends Reader>(
   budget_ms: number,
 ): Promise<ForReading<R>> {
   let stale: string | null = null;
+  requireThere(paths);
   for (let attempt = 0;; attempt++) {
-    const writing = storeWriter(paths) !== null;
-    const { end: size, size: bytes } = journalEnd(paths.journal);
-    const torn = writing || bytes === size ? null : tornSentence(bytes - size);
-    const up_to = attempt > 0 ? null : writing ? Math.floor(MOSTLY * size) : size;
-    const opened = exists(paths.database) ? await open(paths, { patience_ms, up_to }) : null;
+    const torn = tornEnds(paths);
+    const current = attempt === 0;
+    const opened = exists(paths.database) ? await open(paths, { patience_ms, current }) : null;
     const obstacle = opened !== null && opened !== "behind" && "obstacle" in opened ? opened : null;
     if (obstacle?.obstacle === "held") throw heldError(paths, obstacle.holder);
     if (opened !== null && opened !== "behind" && !("obstacle" in opened)) {
@@ -105,13 +111,13 @@ async function openForReading<R extends Reader>(
       throw new UsageError(`Cannot read ${paths.database} as it is not there yet or is damaged`);
     }
     const patience = Math.min(patience_ms, TAKE_OVER_PATIENCE_MS);
-    const report = await takeOver(paths, size, patience, budget_ms);
+    const report = await takeOver(paths, patience, budget_ms);
     if (report.held && opened === null) throw heldError(paths, report.held_by);
     stale = report.held
       ? heldSentence(report.held_by)
-      : report.reached < size
-      ? behindSentence(report.reached, size)
-      : null;
+      : report.caught_up
+      ? null
+      : behindSentence(report.database_bytes, report.journal_bytes);
   }
 }
 

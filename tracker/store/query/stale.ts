@@ -6,10 +6,14 @@ export function heldSentence(holder: Holder | null): string {
   return `what was recorded last is not in the answer as ${who} has the database open; close it there and ask again`;
 }
 
-/** What a reader says of a journal that ends in the middle of a record: nothing to wait for. */
-export function tornSentence(bytes: number): string {
-  return `the journal ends in ${bytes} bytes that are no whole record: its writer was ended as it ` +
-    "wrote, and had not said that they are kept; the next study puts them aside";
+/** What a reader says of journals that end in the middle of a record: nothing to wait for. */
+export function tornSentence(torn: readonly { name: string; bytes: number }[]): string {
+  const [one, ...more] = torn;
+  const others = more.length === 0 ? "" : `, and ${more.length} other journals do alike`;
+  return `${one!.name} ends in ${
+    one!.bytes
+  } bytes that are no whole record${others}: its writer was ` +
+    "ended as it wrote, and had not said that they are kept; whoever writes it next puts them aside";
 }
 
 /** The same where there are too many of them to take over at once. */

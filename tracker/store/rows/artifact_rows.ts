@@ -14,11 +14,10 @@ function floatParts({ floats, formula_bytes }: Artifact): string | null {
     .join(", ");
 }
 
-function artifactRow(artifact: Artifact, position: number): Row {
+function artifactRow(artifact: Artifact): Row {
   const { verification: check } = artifact;
   return {
     artifact_id: artifact.artifact_id,
-    position,
     action_key: artifact.action_key,
     parent_id: artifact.parent_id,
     agent: artifact.action?.agent ?? null,
@@ -52,7 +51,7 @@ export function artifactRows(
   const { artifact_id } = artifact;
   return [
     { op: "forget", tables: ["artifacts", "artifact_files"], where: { artifact_id } },
-    ...adds("artifacts", [artifactRow(artifact, position)]),
+    ...adds("artifacts", [artifactRow(artifact)]),
     ...adds("artifact_files", artifact.files.map((file) => ({ artifact_id, ...file }))),
     ...adds("trial_artifacts", [{ study_id, trial_id, artifact_id, position, cached }]),
   ];

@@ -31,9 +31,9 @@ export function carbonColumns(carbon: CarbonIntensity | null | undefined): Row {
 }
 
 /** An artifact's layers stand once a metric, however often it was verified. */
-export function layerRows(record: RecordOf<"layer_sensitivities">, position: number): Change[] {
-  const { study_id, trial_id, artifact_id, metric, unit, layers } = record;
-  const own = { study_id, trial_id, artifact_id, position, metric, unit };
+export function layerRows(record: RecordOf<"layer_sensitivities">): Change[] {
+  const { artifact_id, metric, unit, layers } = record;
+  const own = { artifact_id, metric, unit };
   return [
     { op: "forget", tables: ["layer_sensitivities"], where: { artifact_id, metric } },
     ...adds(

@@ -15,16 +15,15 @@ import { PROTOCOL_TABLES, protocolRows } from "./protocol_rows.ts";
 import { energyRows, layerRows, layerScoreRows, resourceRows } from "./reading_rows.ts";
 import { SCORED_TABLES, scoredRows } from "./scored_rows.ts";
 import { stageDecisionRows, stageRows } from "./stage_rows.ts";
-import { alertRows, eventRow, logRows, noteRows } from "./said_rows.ts";
+import { alertRows, logRows, noteRows } from "./said_rows.ts";
 import { resumedRows, studyRows } from "./study_rows.ts";
 import { closedTrialRows, openedTrialRows } from "./trial_rows.ts";
 
-/** Everything that a record changes. `samples_written` and `scored` also bring their files, read by the sink. */
+/**
+ * Everything that a record changes, beside the event that it is. `samples_written` and `scored` also bring
+ * their files, read by the sink.
+ */
 export function recordChanges(record: JournalRecord, position: number): Change[] {
-  return [...eventRow(record, position), ...ownChanges(record, position)];
-}
-
-function ownChanges(record: JournalRecord, position: number): Change[] {
   switch (record.type) {
     case "study_opened":
       return studyRows(record, position);
@@ -69,7 +68,7 @@ function ownChanges(record: JournalRecord, position: number): Change[] {
     case "resources":
       return resourceRows(record, position);
     case "layer_sensitivities":
-      return layerRows(record, position);
+      return layerRows(record);
     case "layers_scored":
       return layerScoreRows(record, position);
     case "mixes_compared":

@@ -43,7 +43,10 @@ export function subjectOf(record: JournalRecord): { study_id: string; trial_id: 
 }
 
 /** Every record as one event. */
-export function eventRow(record: JournalRecord, position: number): Change[] {
-  const { type, at } = record;
-  return adds("events", [{ position, happened_at: moment(at), type, ...subjectOf(record) }]);
+export function eventChange(
+  record: JournalRecord,
+  at: { readonly journal: string; readonly position: number },
+): Change {
+  const row = { ...at, happened_at: moment(record.at), type: record.type, ...subjectOf(record) };
+  return { op: "add", table: "events", row };
 }

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { openStore } from "../../../../tracker/store/store.ts";
 import { join } from "node:path";
 import { main } from "../../../../tracker/cli.ts";
 import { findHome } from "../../../../tracker/ground/home.ts";
-import { lockMirror, openLabMirror } from "../../../../tracker/exchange/mlflow/lab_mirror.ts";
+import { openLabMirror } from "../../../../tracker/exchange/mlflow/lab_mirror.ts";
+import { lockMirror } from "../../../../tracker/exchange/mlflow/lock_mirror.ts";
 import { recordStudy } from "./mirror_world.ts";
 
 /** Runs a command line; its exit code and what it said on standard error. */
@@ -36,9 +38,9 @@ Deno.test("pare mlflow sync: what is wrong is said in a sentence, and shows no p
       assert.match(said, expected);
       assert.doesNotMatch(said, /hunter22/);
     }
-    using _held = lockMirror(root);
+    using _held = lockMirror(root, "s1");
     const { said } = await pare("mlflow", "sync", "--mlflow", away, "--store", root);
-    assert.match(said, /mirrors the store .* already/);
+    assert.match(said, /mirrors the study s1 .* already/);
     const missing = await pare("import", "mlflow", join(root, "no"), "--store", root);
     assert.match(missing.said, /it is not there: give a server's address, an mlruns folder/);
   } finally {
@@ -57,7 +59,12 @@ Deno.test("a tracking variable meant for others is a note; an address that was a
   {
     await using running = openLabMirror(home, "http://127.0.0.1:1", {});
     assert.equal(running.mirror?.shown, "http://127.0.0.1:1");
-    assert.match(openLabMirror(home, "http://127.0.0.1:1", {}).note ?? "", /mirrors the store/);
+    using _held = lockMirror(home.store, "s1");
+    const said: string[] = [];
+    await using other = openLabMirror(home, "http://127.0.0.1:1", {}, (one) => said.push(one));
+    await using store = await openStore(home.store, { write: true });
+    assert.equal(other.mirror!.attach(store, { study_id: "s1", isNew: true }), store);
+    assert.match(said.join(), /mirrors the study s1 .* already: it is not mirrored from here/);
   }
   await using later = openLabMirror(home, "http://127.0.0.1:1", {});
   assert.notEqual(later.mirror, null);

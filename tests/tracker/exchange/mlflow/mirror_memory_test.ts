@@ -44,17 +44,17 @@ Deno.test("a mirror that is stopped within a record of points goes on there", ()
     });
     const first = mirrorTo(server.uri, root);
     first.follow("long", null);
-    await assert.rejects(first.pass(to), /500/);
-    const place = readProgress(root, targetName(server.uri, "pare")).get("long")!;
+    await assert.rejects(first.pass({ long: to }), /500/);
+    const place = readProgress(root, targetName(server.uri, "pare"), "long")!;
     assert.deepEqual([place.offset, place.points], [0, 20_000]);
     broken = Infinity;
     const second = mirrorTo(server.uri, root);
     second.follow("long", null);
-    await second.pass(to);
+    await second.pass({ long: to });
     await server.stop();
     // What was on its way when the server broke comes twice: one step at most.
     assert.deepEqual(seen.count(), { there: 100_000, again: 5_000 });
-    const end = readProgress(root, targetName(server.uri, "pare")).get("long")!;
+    const end = readProgress(root, targetName(server.uri, "pare"), "long")!;
     assert.deepEqual([end.offset, end.points], [to, 0]);
   }));
 
@@ -99,7 +99,7 @@ for (const [what, { memory, kill, reason }] of Object.entries(ENDS)) {
         ...{ experiment: "pare", checkpoints: "front", max_file_bytes: 1e9, memory },
         onSaid: (sentence) => said.push(sentence),
       });
-      const study = await mirror.attach(store, { study_id: "live", isNew: true });
+      const study = mirror.attach(store, { study_id: "live", isNew: true });
       const at = "2026-03-01T12:00:00.000Z";
       if (kill) Deno.kill(mirror.pid, "SIGKILL");
       await study.record(large(at));
@@ -119,10 +119,9 @@ for (const [what, { memory, kill, reason }] of Object.entries(ENDS)) {
         /The study goes on; npx -y deno task pare mlflow sync mirrors the rest/,
       );
       await mirror.stop();
-      const { journal_bytes } = await store.status();
       const later = mirrorTo(server.uri, root);
       later.follow("live", null);
-      await later.pass(journal_bytes);
+      await later.pass({ live: store.endOf("live") });
       await server.stop();
       const tags = batches.flatMap((batch) => batch.tags.map(({ key }) => key));
       assert.deepEqual(tags, ["pare.alert.afterwards"]);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { type Mirror } from "../../../../tracker/exchange/mlflow/mirror.ts";
 import { join } from "node:path";
 import type { JournalRecord } from "../../../../core/mod.ts";
 import { createMlflowClient } from "../../../../tracker/exchange/mlflow/client/client.ts";
@@ -39,10 +40,10 @@ function otherRecords(study_id: string): JournalRecord[] {
 
 const ofTrial = (trial_id: string) => ({ tags }: RunSeen) => tags["pare.trial_id"] === trial_id;
 
-async function passUntilDone(mirror: { pass(to: number): Promise<void> }, end: number) {
+async function passUntilDone(mirror: Mirror, end: number) {
   for (let tries = 1;; tries++) {
     try {
-      await mirror.pass(end);
+      await mirror.pass({ s1: end });
       return tries;
     } catch (error) {
       assert.ok(tries < 60, `not done after ${tries} passes: ${error}`);
@@ -61,7 +62,7 @@ Deno.test("studies are mirrored to a real server", async (t) => {
     const onSaid = (sentence: string) => refused.push(sentence);
     const once = mirrorTo(server.uri, root, { onSaid });
     once.follow("s1", null);
-    await once.pass(end);
+    await once.pass({ s1: end });
     const first = await runsOf(server.uri, "s1");
 
     await t.step("study, baseline and trials are runs with what they said", () => {
@@ -173,7 +174,7 @@ Deno.test("studies are mirrored to a real server", async (t) => {
     await t.step("the recommended checkpoint is in the registry, once", async () => {
       const again = mirrorTo(server.uri, root);
       again.follow("s1", null);
-      await again.pass(end);
+      await again.pass({ s1: end });
       const name = "pare-small-words";
       const version = await client.versionByAlias(name, "recommended");
       assert.equal((await client.modelVersions(name)).length, 1);
@@ -217,10 +218,10 @@ Deno.test("studies are mirrored to a real server", async (t) => {
     await t.step(
       "without its places everything is sent again, and nothing is doubled",
       async () => {
-        await Deno.remove(join(root, "mlflow.json"));
+        await Deno.remove(join(root, "runs", "s1", "mlflow.json"));
         const again = mirrorTo(server.uri, root);
         again.follow("s1", null);
-        await again.pass(end);
+        await again.pass({ s1: end });
         assert.deepEqual(await runsOf(server.uri, "s1"), first);
         assert.equal((await client.modelVersions("pare-small-words")).length, 1);
       },
@@ -305,10 +306,9 @@ Deno.test("studies are mirrored to a real server", async (t) => {
         const values = Float64Array.from({ length: 2_500 }, (_, i) => i === 3 ? NaN : 1 / (i + 1));
         await trial.logBatch({ loss: values }, { step: 0, happened_at: 1_700_000_000_000 });
         await trial.log({ "a:b/../c": 1 }, { step: 1, happened_at: 1_700_000_000_000 });
-        const { journal_bytes } = await store.status();
         const mirror = mirrorTo(server.uri, logged);
         mirror.follow("own", null);
-        await mirror.pass(journal_bytes);
+        await mirror.pass({ own: store.endOf("own") });
         const { points } = (await runsOf(server.uri, "own"))["a"]!;
         assert.equal(points["loss"]!.length, 2_500);
         assert.ok(points["loss"]!.includes("1700000000000 3 NaN"));

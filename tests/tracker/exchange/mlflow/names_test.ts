@@ -60,7 +60,7 @@ Deno.test("acc@1, acc#1 and acc_1 are three metrics on the server, said once, th
     const said: string[] = [];
     const once = mirrorTo(whole.server.uri, store, { onSaid: (sentence) => said.push(sentence) });
     once.follow("s", null);
-    await once.pass(to);
+    await once.pass({ s: to });
     assert.deepEqual(whole.seen(), {
       t01: {
         points: ["acc_1 at 0", "top-1 at 2", `${second} at 1`].sort(),
@@ -88,7 +88,7 @@ Deno.test("acc@1, acc#1 and acc_1 are three metrics on the server, said once, th
     for (const end of [stopped, to]) {
       const mirror = mirrorTo(restarted.server.uri, store);
       mirror.follow("s", null);
-      await mirror.pass(end);
+      await mirror.pass({ s: end });
     }
     await restarted.server.stop();
     assert.deepEqual(restarted.seen(), whole.seen());

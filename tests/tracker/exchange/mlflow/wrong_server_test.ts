@@ -27,7 +27,7 @@ for (const [name, answer] of Object.entries(WRONG)) {
         .finally(() => console.error = error);
       assert.equal(code, 2, said);
       assert.match(said, /The MLflow server refused .*sync again to go on/);
-      assert.throws(() => readFileSync(mirrorFile(root)), "a place was written down");
+      assert.throws(() => readFileSync(mirrorFile(root, "s1")), "a place was written down");
     } finally {
       await wrong.shutdown();
       await Deno.remove(root, { recursive: true });
@@ -53,14 +53,14 @@ for (const [name, answer] of Object.entries(WRONG)) {
       const two_thirds = Math.floor(2 * end / 3);
       const mirror = mirrorTo(uri, root);
       mirror.follow("s1", null);
-      await mirror.pass(Math.floor(end / 3)); // its runs are known
+      await mirror.pass({ s1: Math.floor(end / 3) }); // its runs are known
       right = false;
-      const before = readFileSync(mirrorFile(root), "utf8");
-      await assert.rejects(mirror.pass(two_thirds), /The MLflow server refused/);
-      assert.equal(readFileSync(mirrorFile(root), "utf8"), before);
+      const before = readFileSync(mirrorFile(root, "s1"), "utf8");
+      await assert.rejects(mirror.pass({ s1: two_thirds }), /The MLflow server refused/);
+      assert.equal(readFileSync(mirrorFile(root, "s1"), "utf8"), before);
       right = true;
       const sent = params.length;
-      await mirror.pass(two_thirds);
+      await mirror.pass({ s1: two_thirds });
       assert.ok(params.length > sent);
     } finally {
       await proxy.shutdown();
@@ -83,7 +83,7 @@ Deno.test("a server that never answers is told once, not after every retry", asy
     const patience = { timeout_ms: 300, retries: 4, backoff_ms: 20, longest_pause_ms: 100 };
     const mirror = mirrorTo(`http://127.0.0.1:${hanging.addr.port}`, root, { patience });
     mirror.follow("s1", null);
-    await assert.rejects(mirror.pass(end), /it did not answer in time/);
+    await assert.rejects(mirror.pass({ s1: end }), /it did not answer in time/);
     assert.equal(asked, 1);
   } finally {
     release.resolve(new Response(""));
@@ -123,17 +123,17 @@ for (const gone of [true, false]) {
       const mirror = mirrorTo(server.uri, root, { onSaid: (sentence) => said.push(sentence) });
       mirror.follow("s1", null);
       const [before, after] = [Math.floor(end / 3), Math.floor(2 * end / 3)];
-      await mirror.pass(before);
-      const place = readFileSync(mirrorFile(root), "utf8");
+      await mirror.pass({ s1: before });
+      const place = readFileSync(mirrorFile(root, "s1"), "utf8");
       server.refuse();
       if (gone) {
-        await assert.rejects(mirror.pass(after), /The MLflow server refused .*log-batch/);
+        await assert.rejects(mirror.pass({ s1: after }), /The MLflow server refused .*log-batch/);
         assert.deepEqual(said, []);
-        assert.equal(readFileSync(mirrorFile(root), "utf8"), place);
+        assert.equal(readFileSync(mirrorFile(root, "s1"), "utf8"), place);
       } else {
-        await mirror.pass(after);
+        await mirror.pass({ s1: after });
         assert.ok(said.length > 0 && said.every((one) => /^MLflow did not take: /.test(one)));
-        assert.notEqual(readFileSync(mirrorFile(root), "utf8"), place);
+        assert.notEqual(readFileSync(mirrorFile(root, "s1"), "utf8"), place);
       }
     } finally {
       await Deno.remove(root, { recursive: true });

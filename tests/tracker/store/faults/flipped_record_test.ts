@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { journalOf } from "../../../fixtures/stores/journals.ts";
 import { join } from "node:path";
 import { checkStore } from "../../../../tracker/store/check_store.ts";
 import {
@@ -42,7 +43,7 @@ Deno.test("pare store check of a cut journal says which side is whole; rebuild l
   inDirectory(async (directory) => {
     const root = join(directory, "store");
     await flippableStore(root);
-    const journal = join(root, "journal.jsonl");
+    const journal = journalOf(root);
     const bytes = await Deno.readFile(journal);
     const [kind] = (await kindsOfRecords(root)).filter(({ type }) => type === "trial_closed");
     await Deno.writeFile(journal, bytes.subarray(0, kind!.from));

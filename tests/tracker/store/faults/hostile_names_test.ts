@@ -82,8 +82,8 @@ Deno.test("Hostile ids of studies and trials are kept as they are and change not
       for (const record of studyRecords(name)) await store.record(record);
     }
     await store.flush();
-    const { rows } = await store.query("SELECT study_id FROM studies ORDER BY position");
-    assert.deepEqual(rows.map((row) => row["study_id"]), NAMES);
+    const { rows } = await store.query("SELECT study_id FROM studies");
+    assert.deepEqual(rows.map((row) => String(row["study_id"])).sort(), [...NAMES].sort());
     for (const name of NAMES) {
       assert.equal((await store.journalOf(name)).length, studyRecords(name).length);
       const params = { study: name };

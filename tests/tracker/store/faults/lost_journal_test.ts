@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
+import { journalOf } from "../../../fixtures/stores/journals.ts";
 import { join } from "node:path";
 import { withFileLock } from "../../../../python-backends/file_lock.ts";
 import { openArtifactStore } from "../../../../tracker/artifacts/artifact_store.ts";
 import { flockOwner, lockOwner, tryLock } from "../../../../tracker/ground/storage/file_lock.ts";
 import { readJournal } from "../../../../tracker/store/journal/reader.ts";
 import { openStore } from "../../../../tracker/store/store.ts";
-import { storeWriter } from "../../../../tracker/store/store_writer.ts";
+import { runOwner, runOwners } from "../../../../tracker/store/shelf/writers.ts";
+import { runPaths, storePaths } from "../../../../tracker/store/store_paths.ts";
 import { numbered } from "../../../fixtures/stores/kill_rounds.ts";
-import { endlessWriter, inDirectory, startChild } from "../../../fixtures/stores/processes.ts";
-import { studyRecords } from "../../../fixtures/stores/records.ts";
+import { inDirectory, oneStudyWriter, startChild } from "../../../fixtures/stores/processes.ts";
+import { STUDY, studyRecords } from "../../../fixtures/stores/records.ts";
 
 async function recordsIn(path: string): Promise<number> {
   return (await Array.fromAsync(readJournal(path))).filter(({ kind }) => kind === "record").length;
@@ -17,33 +19,34 @@ async function recordsIn(path: string): Promise<number> {
 Deno.test("A removed lock lets no second writer in: it is told who writes, since when, no path", () =>
   inDirectory(async (directory) => {
     const root = join(directory, "store");
-    const writer = await startChild(directory, endlessWriter(root, { flushing: false }));
+    const writer = await startChild(directory, oneStudyWriter(root));
+    const paths = runPaths(root, STUDY);
     try {
       await writer.line();
       for (let round = 0; round < 2; round++) {
-        await Deno.remove(join(root, "lock"));
-        const refusal = await openStore(root, { write: true, wait_ms: 0 }).then(
-          () => null,
-          (error: Error) => error,
-        );
+        await Deno.remove(paths.lock);
+        await using other = await openStore(root, { write: true, wait_ms: 0 });
+        const refusal = await other.take(STUDY).then(() => null, (error: Error) => error);
         assert.ok(refusal !== null, "a second writer got in");
         assert.match(
           refusal.message,
-          new RegExp(`^Cannot open the store .* as process ${writer.pid} `),
+          new RegExp(`^Cannot write the study ${STUDY} in the store .* as process ${writer.pid} `),
         );
         assert.doesNotMatch(refusal.message, /lock/i);
-        const paths = { root, lock: join(root, "lock"), journal: join(root, "journal.jsonl") };
-        const found = storeWriter({ ...paths, database: "", samples: "", logs: "" });
-        assert.equal(found?.pid, writer.pid);
-        assert.equal(flockOwner(paths.journal)?.pid, writer.pid);
+        assert.equal(runOwner(root, STUDY)?.pid, writer.pid);
+        assert.equal(flockOwner(paths.folder)?.pid, writer.pid);
         // The writer makes the file again with its next records.
-        for (let n = 0; n < 100 && lockOwner(paths.lock) === null; n++) await writer.line();
+        const until = performance.now() + 30_000;
+        while (lockOwner(paths.lock) === null && performance.now() < until) await writer.line();
         assert.match(lockOwner(paths.lock)?.since ?? "", /^20\d\d-/);
+        assert.deepEqual(runOwners(storePaths(root)).map(({ study_id, pid }) => [study_id, pid]), [
+          [STUDY, writer.pid],
+        ]);
       }
     } finally {
       await writer.kill();
     }
-    const entries = await Array.fromAsync(readJournal(join(root, "journal.jsonl")));
+    const entries = await Array.fromAsync(readJournal(paths.journal));
     assert.deepEqual(entries.filter(({ kind }) => kind !== "record"), []);
   }));
 
@@ -62,7 +65,7 @@ Deno.test("A store that is closed has its index caught up, and nothing beside it
 /** What may happen to a journal while it is written, and what its writer says of it. */
 const LOSSES: Record<
   string,
-  { lose: (path: string) => Promise<void>; said: RegExp; kept: boolean }
+  { lose: (path: string) => Promise<void>; said: RegExp; kept: boolean; at_flush?: false }
 > = {
   "is removed": { lose: (path) => Deno.remove(path), said: /as it was removed; what/, kept: true },
   "goes with its folder": {
@@ -85,21 +88,24 @@ const LOSSES: Record<
   },
   "is written by something else": {
     lose: (path) => Deno.writeTextFile(path, "other\n", { append: true }),
-    said: /as something else wrote to it: it has \d+ bytes, of \d+/,
+    said: /as something else wrote to it: it has \d+ bytes, of \d+ that were written here/,
     kept: false,
+    at_flush: false, // others may append: what it is shows when something follows it
   },
 };
-for (const [what, { lose, said, kept }] of Object.entries(LOSSES)) {
+for (const [what, { lose, said, kept, at_flush = true }] of Object.entries(LOSSES)) {
   Deno.test(`A journal that ${what} under its writer acknowledges nothing more, and closing ends`, () =>
     inDirectory(async (directory) => {
       const store = await openStore(join(directory, "store"), { write: true });
-      const { journal, database } = store.paths;
+      const { root, database } = store.paths;
+      const journal = journalOf(root);
+      await store.take(STUDY);
       for (const record of studyRecords()) await store.record(record);
       assert.ok((await store.flush()).caught_up);
       const whole = await recordsIn(journal);
       await lose(journal);
       const status = await store.flush();
-      assert.match(status.error ?? "caught up", said);
+      if (at_flush) assert.match(status.error ?? "caught up", said);
       await assert.rejects(store.record(numbered(1)), said);
       await assert.rejects(store.record(numbered(2)), said);
       await store.close();

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { journalOf } from "../../../fixtures/stores/journals.ts";
 import { join } from "node:path";
 import { readJournal } from "../../../../tracker/store/journal/reader.ts";
 import { openStore } from "../../../../tracker/store/store.ts";
@@ -16,7 +17,8 @@ function racer(root: string, go: string): string {
     for (;;) { try { Deno.statSync(${JSON.stringify(go)}); break; } catch { /* not yet */ } }
     try {
       const store = await openStore(${JSON.stringify(root)}, { write: true, wait_ms: 0 });
-      console.log(JSON.stringify({ won: true, took_over: store.took_over?.pid ?? null }));
+      const { took_over } = await store.take("demo-1");
+      console.log(JSON.stringify({ won: true, took_over: took_over?.pid ?? null }));
     } catch (error) {
       console.log(JSON.stringify({ won: false, message: error.message }));
     }
@@ -34,7 +36,7 @@ async function said(child: Child): Promise<Said> {
   return { child, ...JSON.parse(await child.line() ?? "{}") };
 }
 
-Deno.test("Two processes that open a store at once: one gets it, the other is told who has it", () =>
+Deno.test("Two processes that take a study at once: one gets it, the other is told who has it", () =>
   inDirectory(async (directory) => {
     const root = join(directory, "store");
     let dead: number | null = null;
@@ -57,7 +59,7 @@ Deno.test("Two processes that open a store at once: one gets it, the other is to
       await loser.child.kill();
     }
     await using store = await openStore(root, { write: true });
-    assert.equal(store.took_over?.pid, dead);
+    assert.equal((await store.take("demo-1")).took_over?.pid, dead);
   }));
 
 /** Opens the store, records one event, closes it; as often as asked. */
@@ -73,7 +75,7 @@ function visitor(root: string, from: number, visits: number): string {
     console.log("done");`;
 }
 
-Deno.test("Three processes that take turns at a store lose and double nothing", () =>
+Deno.test("Three processes that take turns at a study lose and double nothing", () =>
   inDirectory(async (directory) => {
     const root = join(directory, "store");
     const visits = 6;
@@ -84,7 +86,7 @@ Deno.test("Three processes that take turns at a store lose and double nothing", 
     for (const child of children) await child.kill();
     const all = Array.from({ length: 3 * visits }, (_, n) => JSON.stringify(numbered(n)));
     const found: string[] = [];
-    for await (const entry of readJournal(join(root, "journal.jsonl"))) {
+    for await (const entry of readJournal(journalOf(root))) {
       found.push(entry.kind === "record" ? JSON.stringify(entry.record) : entry.kind);
     }
     assert.deepEqual(found.sort(), all.sort());

@@ -29,7 +29,7 @@ function wrong(path: string): string | null {
   if (path.includes("\\")) return "it holds a backslash";
   if (path.startsWith("/") || /^[a-z]:/i.test(path)) return "it is absolute";
   const parts = path.split("/");
-  if (parts.includes("../../../mlflow")) return "it would leave the run's folder";
+  if (parts.includes("..")) return "it would leave the run's folder";
   if (parts.includes(".") || parts.includes("")) return "it is not in its simplest form";
   return null;
 }

@@ -33,7 +33,7 @@ export function checkKey(kind: "metric" | "param" | "tag", key: string): void {
     ? `it has ${[...key].length} characters, ${LIMITS.key} are allowed`
     : !KEY.test(key)
     ? "letters, digits, space and _ - . / are allowed"
-    : key.split("/").some((part) => part === "" || part === "." || part === "../../../mlflow")
+    : key.split("/").some((part) => part === "" || part === "." || part === "..")
     ? "as a path it would be another name"
     : null;
   if (reason !== null) throw new UsageError(`Cannot log the ${kind} ${shown(key)}: ${reason}`);

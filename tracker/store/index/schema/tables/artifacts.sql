@@ -1,5 +1,5 @@
 CREATE TABLE artifacts (
-  artifact_id VARCHAR NOT NULL, position BIGINT NOT NULL, action_key VARCHAR NOT NULL,
+  artifact_id VARCHAR NOT NULL, action_key VARCHAR NOT NULL,
   parent_id VARCHAR, agent VARCHAR, method VARCHAR,
   location VARCHAR NOT NULL, files BIGINT NOT NULL,
   size_bytes BIGINT NOT NULL, formula_bytes BIGINT, weight_bits DOUBLE, activation_bits BIGINT,
@@ -32,8 +32,7 @@ CREATE TABLE trial_artifacts (
 -- What is known of an artifact in numbers, layer by layer and of the whole; the view artifact_figures
 -- has each trial's.
 CREATE TABLE layer_sensitivities (
-  study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, artifact_id VARCHAR NOT NULL,
-  position BIGINT NOT NULL, layer_index BIGINT NOT NULL, layer VARCHAR,
+  artifact_id VARCHAR NOT NULL, layer_index BIGINT NOT NULL, layer VARCHAR,
   metric VARCHAR NOT NULL, value DOUBLE NOT NULL, unit VARCHAR NOT NULL
 );
 COMMENT ON COLUMN layer_sensitivities.layer IS 'module''s name; NULL: of the whole model';

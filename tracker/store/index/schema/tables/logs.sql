@@ -1,6 +1,6 @@
--- Every record of the journal in its order.
+-- Every record of every journal.
 CREATE TABLE events (
-  position BIGINT NOT NULL, happened_at TIMESTAMP, type VARCHAR NOT NULL,
+  journal VARCHAR NOT NULL, position BIGINT NOT NULL, happened_at TIMESTAMP, type VARCHAR NOT NULL,
   study_id VARCHAR NOT NULL, trial_id VARCHAR
 );
 

@@ -33,7 +33,7 @@ CREATE TABLE energy_readings (
 -- Points that trials logged: metrics over steps. Their names stand once a series, as a row with
 -- three texts takes four times as long to write; read them through the view metric_points.
 CREATE TABLE metric_series (
-  series_id BIGINT NOT NULL, -- made from the place of its first record in the journal
+  series_id BIGINT NOT NULL, -- a hash of study, trial, stage and metric
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL,
   stage BIGINT,             -- number of the action that logged it, from 0; NULL: logged by hand
   metric VARCHAR NOT NULL

@@ -1,5 +1,5 @@
--- `position` is the byte of the journal where a row's record begins: it orders rows truly, also
--- where a clock was set back. Times are UTC. Gigabytes are 1e9 bytes. NaN and infinities are kept.
+-- `position` is the byte of its run's journal where a row's record begins: it orders the rows of a study
+-- truly, also where a clock was set back, and says nothing between studies. Times are UTC. Gigabytes are 1e9 bytes. NaN and infinities are kept.
 CREATE TABLE studies (
   study_id VARCHAR NOT NULL,
   position BIGINT NOT NULL,

@@ -8,7 +8,7 @@ WITH keys AS (
   GROUP BY p.study_id
 ),
 own AS (
-  SELECT s.study_id, s.position, s.model_source, s.model_revision, s.architecture, s.parameters,
+  SELECT s.study_id, s.opened_at, s.model_source, s.model_revision, s.architecture, s.parameters,
     s.original_bytes, coalesce(s.dataset_sha256, s.dataset) AS data, s.dataset_kind, k.protocol,
     w.trials, r.trial_id AS recommended, r.decision, w.best_reward, r.metric, r.quality,
     r.difference AS quality_difference, r.size_bytes, r.latency_ratio, e.hypervolume, m.minutes
@@ -45,7 +45,7 @@ SELECT a.study_id AS first_study_id, b.study_id AS second_study_id,
   a.latency_ratio AS first_latency_ratio, b.latency_ratio AS second_latency_ratio,
   a.hypervolume AS first_hypervolume, b.hypervolume AS second_hypervolume,
   a.minutes AS first_minutes, b.minutes AS second_minutes
-FROM own a JOIN own b ON a.position < b.position;
+FROM own a JOIN own b ON (a.opened_at, a.study_id) < (b.opened_at, b.study_id);
 
 COMMENT ON VIEW study_comparison IS
   'Two studies beside each other, one row per pair, the earlier one first: whether model, data and protocol are the same, what each recommends and what it cost.';

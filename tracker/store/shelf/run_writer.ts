@@ -1,0 +1,98 @@
+import { mkdirSync, rmdirSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { UsageError } from "../../../core/mod.ts";
+import { type FileLock, named, tryLock } from "../../ground/storage/file_lock.ts";
+import { type Journal, openJournal } from "../journal/journal.ts";
+import { runPaths } from "../store_paths.ts";
+import { runOwner } from "./writers.ts";
+
+/** A run that this process writes: nobody else does until it is closed. */
+export interface RunWriter {
+  readonly study_id: string;
+  readonly lock: FileLock;
+  readonly journal: Journal;
+  /** Waits for what was appended. A run in which nothing was recorded is gone then. */
+  close(): Promise<void>;
+}
+
+/** Waits until the name of what lies in a folder is on disk. */
+function syncFolder(folder: string): void {
+  const opened = Deno.openSync(folder, { read: true });
+  try {
+    opened.syncSync();
+  } catch {
+    // A file system that syncs no folders keeps their names with the files.
+  } finally {
+    opened.close();
+  }
+}
+
+function removeUnused({ folder, journal, lock }: ReturnType<typeof runPaths>): void {
+  rmSync(journal, { force: true });
+  rmSync(lock, { force: true });
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Its set-up left a log there.
+  }
+}
+
+/** Null also where the folder goes in this moment, as its last writer had recorded nothing. */
+function lockRun({ lock, folder }: ReturnType<typeof runPaths>): FileLock | null {
+  try {
+    return tryLock(lock, folder);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
+
+/** Opens the run of a study at once, or gives null where another process writes it. */
+export function tryRunWriter(root: string, study_id: string): RunWriter | null {
+  const paths = runPaths(root, study_id);
+  mkdirSync(paths.folder, { recursive: true });
+  const lock = lockRun(paths);
+  if (lock === null) return null;
+  try {
+    const journal = openJournal(paths.journal);
+    if (journal.end === 0) {
+      for (const at of [paths.folder, dirname(paths.folder)]) syncFolder(at);
+    }
+    return {
+      study_id,
+      lock,
+      journal,
+      async close() {
+        await journal.close();
+        if (journal.end === 0) removeUnused(paths); // while nobody else may write there
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** The sentence where another process writes the run. */
+export function runRefusal(root: string, study_id: string): string {
+  const owner = runOwner(root, study_id);
+  const who = owner === null ? "another process" : named(owner);
+  return `Cannot write the study ${study_id} in the store ${root} as ${who} is writing it; wait for ` +
+    "that process or stop it. Other studies can run in this store meanwhile";
+}
+
+/** Opens the run of a study, waiting up to `wait_ms` for whoever writes it. */
+export async function openRunWriter(
+  root: string,
+  study_id: string,
+  wait_ms: number,
+): Promise<RunWriter> {
+  const until = performance.now() + wait_ms;
+  for (let pause = 2;; pause = Math.min(pause * 2, 100)) {
+    const writer = tryRunWriter(root, study_id);
+    if (writer !== null) return writer;
+    if (performance.now() >= until) throw new UsageError(runRefusal(root, study_id));
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}
