@@ -6,6 +6,7 @@ import { kernelBroadcast } from "./ground/terminal/kernel.ts";
 
 export { notebookAsk, silentAsk } from "./show/terminal/ask.ts";
 export { type Lab, type LabOptions, openLab, type SqlValue } from "./session/lab.ts";
+export type { AnswersToScore, TrialScored } from "./session/score_study.ts";
 export type { SqlRows } from "./show/notebook/sql_rows.ts";
 export type { StudySession } from "./session/study_session.ts";
 export type { Mixed, MixOptions } from "./session/study_mix.ts";

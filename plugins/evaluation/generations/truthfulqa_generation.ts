@@ -2,7 +2,7 @@ import { defineTask } from "../../../core/mod.ts";
 
 /**
  * Free answers, scored by BLEU: right where the nearest true answer is nearer than the nearest
- * false one. A measure of likeness, not of truth: a judge would read them.
+ * false one. A measure of likeness, not of truth: a judge, where one is named, is asked for that.
  */
 export default defineTask({
   name: "truthfulqa_generation",

@@ -45,6 +45,7 @@ Deno.test("wireTask() carries what asking and scoring need and the path it is gi
     ["last_words", "3", "acc,none", 2],
   );
   assert.deepEqual(wire.definition, { output_type: "loglikelihood" });
+  assert.ok(!("evaluator" in wire), "who asks follows from the task, who scores is a scorer");
   assert.deepEqual(wire.scorers, [{
     scorer: "nearest",
     version: "2",

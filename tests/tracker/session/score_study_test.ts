@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { scoreTable } from "../../../tracker/commands/study/score.ts";
+import { Endpoint } from "../../../core/mod.ts";
 import { openLab } from "../../../tracker/mod.ts";
 import { shareDefaultEnvironment } from "../../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
@@ -43,6 +44,34 @@ Deno.test("a study scored by a third party's scorer is scored again, and keeps w
   const [{ stop } = { stop: "" }] = await lab.sql<{ stop: string }>`SELECT stop FROM studies`;
   assert.equal(stop, "evaluated");
 
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    async (request) => {
+      const { prompt = "" } = await request.json().catch(() => ({}));
+      const text = String(prompt).endsWith("True:") ? " yes" : " perhaps";
+      return Response.json({ choices: [{ text, finish_reason: "stop" }] });
+    },
+  );
+  const judged = await lab.score("words", {
+    task: "own_words",
+    scorer: "truthfulqa_judge",
+    params: { question: "prompt" },
+    judge: Endpoint.parse({
+      base_url: `http://127.0.0.1:${server.addr.port}/v1`,
+      model: "a-judge",
+    }),
+  });
+  assert.deepEqual(judged.map(({ metric, now, earlier }) => [metric, now.value, earlier]), [
+    ["truth_rate", 1, null],
+  ]);
+  const verdicts = await lab.sql`
+    SELECT question, judge, verdict, score, count(*) AS n FROM verdicts GROUP BY ALL ORDER BY question`;
+  const own = { judge: "a-judge", n: before.length };
+  assert.deepEqual(verdicts, [
+    { question: "informativeness", verdict: null, score: null, ...own },
+    { question: "truth", verdict: "yes", score: 1, ...own },
+  ]);
+
   const refused: [Parameters<typeof lab.score>[1], RegExp][] = [
     [{ task: "own_word" }, /Unknown task "own_word". Did you mean "own_words"/],
     [{ task: "own_words", scorer: "contain" }, /Unknown scorer "contain". Did you mean "contains"/],
@@ -57,5 +86,5 @@ Deno.test("a study scored by a third party's scorer is scored again, and keeps w
   for (const [asked, sentence] of refused) {
     await assert.rejects(lab.score("words", asked), { name: "UsageError", message: sentence });
   }
-  assert.equal((await lab.sql`SELECT * FROM scorings`).length, 3, "what is refused leaves nothing");
+  assert.equal((await lab.sql`SELECT * FROM scorings`).length, 4, "what is refused leaves nothing");
 });
