@@ -7,7 +7,7 @@ import {
 import { openArtifactStore } from "../artifacts/artifact_store.ts";
 import { checkStudy } from "../lab/check_study.ts";
 import { discoverPlugins } from "../lab/discover.ts";
-import { findStudy, openedRecord, resumedRequest, studyName } from "../lab/find_study.ts";
+import { findStudy, openedRecord, resumedRequest } from "../lab/find_study.ts";
 import { checkHome, findHome, type Home } from "../ground/home.ts";
 import { type LabMirror, openLabMirror } from "../exchange/mlflow/lab_mirror.ts";
 import { type LabStore, openLabStore } from "../lab/lab_store.ts";
@@ -28,6 +28,7 @@ import { kernelBroadcast } from "../ground/terminal/kernel.ts";
 import { type Comparand, compareAny, idOf } from "../show/view/compare_any.ts";
 import { type SqlRows, sqlRows } from "../show/notebook/sql_rows.ts";
 import type { Value } from "../store/query/result.ts";
+import { ReservedNames } from "./reserved_names.ts";
 import type { StudySession } from "./study_session.ts";
 import { viewStudy } from "../show/view/view_study.ts";
 import type { StudyView } from "../show/view/study_view.ts";
@@ -154,6 +155,7 @@ async function makeLab(options: LabOptions): Promise<OwnLab> {
   keepKernelAlive();
   const stop = stoppedBy(options.signal);
   const kept = { options, home, registry, mlflow, store, artifacts, stop };
+  const names = new ReservedNames(home.store, options.write === true);
   const sessions = sessionsAgain<StudySession>(
     isNotebook(options),
     (session) => forCells("study", session),
@@ -171,6 +173,7 @@ async function makeLab(options: LabOptions): Promise<OwnLab> {
     await mlflow[Symbol.asyncDispose]();
     await held?.[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
+    names.giveBack();
     folders.removeUnused();
   };
   return {
@@ -182,7 +185,7 @@ async function makeLab(options: LabOptions): Promise<OwnLab> {
     async open(input, name) {
       const begin = async () => {
         const request = checkStudy(input, "study");
-        return await setUp(opened, request, name ?? studyName(request, new Date()));
+        return await setUp(opened, request, name ?? names.of(request));
       };
       return await sessions(JSON.stringify([name, input]), begin);
     },
