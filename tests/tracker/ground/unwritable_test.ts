@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findHome } from "../../../tracker/ground/home.ts";
 import { newFolders } from "../../../tracker/lab/new_folders.ts";
-import { openStore } from "../../../tracker/store/store.ts";
+import { openStore, type Store } from "../../../tracker/store/store.ts";
 import { numbered } from "../../fixtures/stores/kill_rounds.ts";
 import { isUnwritable } from "../../../tracker/ground/storage/storage_error.ts";
 
@@ -119,17 +119,19 @@ Deno.test("a new store that holds anything stays", () =>
     assert.equal(existsSync(home.root), false);
     assert.equal(await made(() => writeFile(join(home.store, "journal.jsonl"), "x\n")), true);
     await Deno.remove(home.root, { recursive: true });
-    assert.equal(await made(() => writeFile(join(home.store, "logs", "one.log"), "x")), true);
-    await Deno.remove(home.root, { recursive: true });
+    const logs = join(home.store, "runs", "one", "logs");
     const log = (name: string) => async () => {
-      await mkdir(join(home.store, "logs", "one"));
-      await writeFile(join(home.store, "logs", "one", name), "x");
+      await mkdir(logs, { recursive: true });
+      await writeFile(join(logs, name), "x");
     };
     assert.equal(await made(log("setup-prepare_data.log")), false, "the worker of a set-up died");
     assert.equal(await made(log("t00-evaluate.log")), true);
     await Deno.remove(home.root, { recursive: true });
-    let held: { close(): Promise<void> } | null = null;
-    const taken = await made(async () => held = await openStore(home.store, { write: true }));
+    let held: Store | null = null;
+    const taken = await made(async () => {
+      held = await openStore(home.store, { write: true });
+      await held.take("one");
+    });
     assert.equal(taken, true, "another has begun to write there");
-    await held!.close();
+    await (held as Store | null)!.close();
   }));
