@@ -2,8 +2,16 @@ import { Command, CommanderError, Option } from "commander";
 import { addConvertCommand } from "./commands/exchange/add_convert.ts";
 import { addPassOnCommands } from "./commands/exchange/pass_on_commands.ts";
 import { hintAtDashedName } from "./commands/input/dashed_name.ts";
-import type { StudyOption } from "./commands/input/study_option.ts";
-import { STUDY_OPTIONS } from "./commands/study/study_options.ts";
+import {
+  collect,
+  withEndpoint,
+  withJson,
+  withLimitOptions,
+  withRunOptions,
+  withStore,
+  withStudyOptions,
+  withTaskOptions,
+} from "./commands/input/command_options.ts";
 import { addLayerCommands } from "./commands/study/add_mix.ts";
 import { addScoreCommand } from "./commands/study/add_score.ts";
 import { addStagesCommand } from "./commands/study/add_stages.ts";
@@ -14,56 +22,6 @@ import { addStagesCommand } from "./commands/study/add_stages.ts";
 /** Options of every command that touches the store. */
 interface StoreOptions {
   store?: string;
-}
-
-/** The options of the table that are of these kinds, in its order. */
-function withOptionsOf(command: Command, ...kinds: readonly StudyOption["of"][]): Command {
-  for (const { flag, help, reads } of kinds.flatMap(optionsOf)) {
-    if (reads === "repeated") command.option(flag, help, collect);
-    else command.option(flag, help);
-  }
-  return command;
-}
-
-function optionsOf(kind: StudyOption["of"]): StudyOption[] {
-  return STUDY_OPTIONS.filter(({ of }) => of === kind);
-}
-
-const withTaskOptions = (command: Command) => withOptionsOf(command, "task");
-const withLimitOptions = (command: Command) => withOptionsOf(command, "limit");
-const withStudyOptions = (command: Command) => withOptionsOf(command, "task", "limit", "study");
-
-function withRunOptions(command: Command): Command {
-  return withStore(command)
-    .option("-y, --yes", "take every default and record that it was assumed")
-    .option("--max-disk <size>", "bytes that artifacts may fill, such as 50GB")
-    .option("--mlflow <uri>", "mirror to this MLflow server; default: MLFLOW_TRACKING_URI")
-    .option("--output <dir>", "where report and figures go")
-    .option("--json", "what it came to as JSON on standard output; asks nothing");
-}
-
-/** What an evaluation takes beside the options of its study. */
-function withEndpoint(command: Command): Command {
-  return command
-    .option("--endpoint <url>", "an OpenAI-compatible server; default: OPENAI_BASE_URL")
-    .option("--served-model <name>", "the server's name of the model; default: LLM_MODEL")
-    .option("--tokenizer <dir>", "the served model's tokenizer: prompts go as token ids")
-    .option("--chat", "generate by /chat/completions, in the server's own template")
-    .option("--concurrency <n>", "requests at a time; default: 4")
-    .option("--timeout <seconds>", "for one whole answer of the server; default: 300")
-    .option("--patience <time>", "for a busy server to have room again; default: 10m")
-    .option("--judge-endpoint <url>", "a server that judges TruthfulQA's generated answers")
-    .option("--judge-model <name>", "the judge's name on that server")
-    .option("--judge-chat", "ask the judge by /chat/completions, as an instructed model wants")
-    .option("--chat-template", "put every prompt in the model's chat template");
-}
-
-function withStore(command: Command): Command {
-  return command.option("--store <dir>", "the store; default: store/ in PARE_HOME");
-}
-
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
 }
 
 function addStoreCommands(store: Command): void {
@@ -195,10 +153,6 @@ function addImportCommands(imports: Command): void {
   );
 }
 
-function withJson(command: Command): Command {
-  return command.option("--json", "as JSON; `pare schema json` describes it");
-}
-
 /** What was found, and notes on it. */
 function addLookCommands(program: Command): void {
   withJson(withStore(
@@ -292,7 +246,7 @@ function addKnownCommands(program: Command): void {
 
 /** Commands by what a person wants to do; help shows them in this order. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  "Set up:": ["setup", "doctor"],
+  "Set up:": ["setup", "doctor", "complete"],
   "Start, and go on:": ["run", "stages", "resume", "demo", "evaluate", "score"],
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
   "Look:": ["board", "studies", "show", "status", "log", "note", "sql"],
@@ -317,7 +271,19 @@ function group(program: Command): void {
   program.configureHelp({ visibleCommands: ({ commands }) => [...commands] });
 }
 
-function buildProgram(): Command {
+/**
+ * `pare complete SHELL` prints a shell's completion, which asks `pare complete -- WORDS` at each Tab. The
+ * library that answers both reads the commands, and is loaded for them alone.
+ */
+async function addCompletion(program: Command, words: readonly string[]): Promise<void> {
+  if (words[0] === "complete") (await import("@bomb.sh/tab/commander")).default(program);
+  else {
+    program.command("complete").argument("<shell>", "bash, zsh or fish")
+      .description("print the shell's completion: see docs/command-line.md");
+  }
+}
+
+async function buildProgram(words: readonly string[]): Promise<Command> {
   const program = new Command("pare")
     .description("Pare language models down along the Pareto front.")
     .version("0.1.0")
@@ -342,6 +308,7 @@ function buildProgram(): Command {
       .option("--dry-run", "say what would be removed, and remove nothing")
       .option("--json", "as JSON; `pare schema json` describes it"),
   ).action(async (options) => (await import("./commands/keep/gc.ts")).gcCommand(options));
+  await addCompletion(program, words);
   group(program);
   return program;
 }
@@ -368,7 +335,7 @@ const SAID: Readonly<Record<string, number>> = { UsageError: 2, NoAnswer: 130, S
 /** Runs one command line; exit code 0, 2 for a mistake of the user's, 130 for Ctrl-C, 1 for ours. */
 export async function main(words: string[]): Promise<number> {
   try {
-    await buildProgram().parseAsync(words, { from: "user" });
+    await (await buildProgram(words)).parseAsync(words, { from: "user" });
     return Deno.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) {

@@ -29,6 +29,17 @@ export type Reads =
   | "rung counts"
   | "rules file";
 
+/** What a person wants of an option, in the order of the help: those that most people need come first. */
+export const OPTION_GROUPS = {
+  "most used": "Most used:",
+  "limits and aims": "What may be lost, and what counts:",
+  effort: "How long it may take:",
+  samples: "What is measured:",
+  search: "What is tried:",
+  trust: "What may be fetched and run:",
+} as const;
+export type OptionGroup = keyof typeof OPTION_GROUPS;
+
 /** An option of a study: all that `pare run`, `evaluate` and `resume` know of it. */
 export interface StudyOption {
   readonly flag: string;
@@ -37,4 +48,5 @@ export interface StudyOption {
   readonly field: Field;
   /** task: what is evaluated, also where nothing is compressed; limit: what ends a study. */
   readonly of: "task" | "limit" | "study";
+  readonly group: OptionGroup;
 }

@@ -1,134 +1,18 @@
 import type { Reads, StudyOption } from "../input/study_option.ts";
+import { TASK_OPTIONS } from "./task_options.ts";
 
-// `pare --help` reads this file: it imports types alone.
+// `pare --help` reads this file: beside that of the task options it imports types alone.
 
-/** Every option of a study, in the order of the help. */
+/** Every option of a study; the help shows them by their groups. */
 export const STUDY_OPTIONS = [
-  {
-    flag: "--model <name|path>",
-    help: "demo, a checkpoint directory, a GGUF file or a hub name",
-    reads: "text",
-    field: "model_name",
-    of: "task",
-  },
-  {
-    flag: "--dataset <name|file>",
-    help: "demo, core, gsm8k,mmlu, any task of lm-eval, own.yaml, own.jsonl; see `pare datasets`",
-    reads: "text",
-    field: "dataset",
-    of: "task",
-  },
-  {
-    flag: "--seed <n>",
-    help: "seed of every random choice",
-    reads: "whole from 0",
-    field: "seed",
-    of: "task",
-  },
-  {
-    flag: "--data-dir <dir>",
-    help: "benchmark files instead of the hub",
-    reads: "text",
-    field: "data_dir",
-    of: "task",
-  },
-  {
-    flag: "--plugin <path|npm:…>",
-    help: "one more plugin; may be repeated",
-    reads: "repeated",
-    field: "plugins",
-    of: "task",
-  },
-  {
-    flag: "--limit <n>",
-    help: "samples per task at most: the first n drawn",
-    reads: "whole from 1",
-    field: "sampling.limit",
-    of: "task",
-  },
-  {
-    flag: "--full-samples <n>",
-    help: "samples per task in the full evaluation; mmlu=500 for one task",
-    reads: "full counts",
-    field: "samples",
-    of: "task",
-  },
-  {
-    flag: "--sampling <fields>",
-    help: "strategy=stratified|random|sequential,total_limit=n,…; gsm8k.limit=n for one task",
-    reads: "sampling",
-    field: "sampling",
-    of: "task",
-  },
-  {
-    flag: "--offline",
-    help: "fetch nothing: no model, data or packages",
-    reads: "flag",
-    field: "offline",
-    of: "task",
-  },
-  {
-    flag: "--task-weights <weights>",
-    help: "what tasks count in the mean, such as mmlu=2,gsm8k=1",
-    reads: "task weights",
-    field: "task_weights",
-    of: "task",
-  },
-  {
-    flag: "--country <code>",
-    help: "whose electricity CO2 is reckoned by, such as DEU; default: world",
-    reads: "text",
-    field: "country",
-    of: "task",
-  },
-  {
-    flag: "--answer-chars <n>",
-    help: "characters of each answer that are stored; default: 4000",
-    reads: "whole from 0",
-    field: "answer_chars",
-    of: "task",
-  },
-  {
-    flag: "--stall-minutes <n>",
-    help: "a worker silent for so long is ended; default: 30",
-    reads: "positive",
-    field: "stall_minutes",
-    of: "task",
-  },
-  {
-    flag: "--samples-per-problem <n>",
-    help: "programs drawn for a problem of HumanEval or MBPP",
-    reads: "whole from 10",
-    field: "samples_per_problem",
-    of: "task",
-  },
-  {
-    flag: "--unsafe-code",
-    help: "run the code that a model writes without a sandbox",
-    reads: "flag",
-    field: "allow_unsafe_code",
-    of: "task",
-  },
-  {
-    flag: "--trust-remote-code",
-    help: "run the model's own code, which may do anything",
-    reads: "flag",
-    field: "trust_remote_code",
-    of: "task",
-  },
-  {
-    flag: "--trust-task-code",
-    help: "run the code that a task file names, which may do anything",
-    reads: "flag",
-    field: "trust_task_code",
-    of: "task",
-  },
+  ...TASK_OPTIONS,
   {
     flag: "--budget <time>",
     help: "wall time from the baseline on, such as 2h; set-up is not counted",
     reads: "duration",
     field: "budget_seconds",
     of: "limit",
+    group: "most used",
   },
   {
     flag: "--gpu-hours <hours>",
@@ -136,6 +20,7 @@ export const STUDY_OPTIONS = [
     reads: "positive",
     field: "gpu_hours",
     of: "limit",
+    group: "effort",
   },
   {
     flag: "--budget-joules <joules>",
@@ -143,6 +28,7 @@ export const STUDY_OPTIONS = [
     reads: "positive",
     field: "budget_joules",
     of: "limit",
+    group: "effort",
   },
   {
     flag: "--max-trials <n>",
@@ -150,6 +36,7 @@ export const STUDY_OPTIONS = [
     reads: "whole from 1",
     field: "max_trials",
     of: "limit",
+    group: "most used",
   },
   {
     flag: "--max-full-evaluations <n>",
@@ -157,6 +44,7 @@ export const STUDY_OPTIONS = [
     reads: "whole from 1",
     field: "max_full_evaluations",
     of: "limit",
+    group: "effort",
   },
   {
     flag: "--rules <file>",
@@ -164,6 +52,7 @@ export const STUDY_OPTIONS = [
     reads: "rules file",
     field: "rules",
     of: "study",
+    group: "search",
   },
   {
     flag: "--gates <limits>",
@@ -171,6 +60,7 @@ export const STUDY_OPTIONS = [
     reads: "gates",
     field: "gates",
     of: "study",
+    group: "limits and aims",
   },
   {
     flag: "--gate-actions",
@@ -178,6 +68,7 @@ export const STUDY_OPTIONS = [
     reads: "flag",
     field: "gate_actions",
     of: "study",
+    group: "effort",
   },
   {
     flag: "--until-decided",
@@ -185,6 +76,7 @@ export const STUDY_OPTIONS = [
     reads: "flag",
     field: "until_decided",
     of: "study",
+    group: "effort",
   },
   {
     flag: "--convergence-episodes <n>",
@@ -192,6 +84,7 @@ export const STUDY_OPTIONS = [
     reads: "whole from 1",
     field: "convergence_episodes",
     of: "limit",
+    group: "effort",
   },
   {
     flag: "--least-gain <share>",
@@ -199,6 +92,7 @@ export const STUDY_OPTIONS = [
     reads: "positive",
     field: "least_gain_per_hour",
     of: "limit",
+    group: "effort",
   },
   {
     flag: "--max-vram <gb>",
@@ -206,6 +100,7 @@ export const STUDY_OPTIONS = [
     reads: "positive",
     field: "constraints.max_vram_gb",
     of: "study",
+    group: "limits and aims",
   },
   {
     flag: "--max-accuracy-drop <share>",
@@ -213,6 +108,7 @@ export const STUDY_OPTIONS = [
     reads: "share",
     field: "constraints.max_accuracy_drop",
     of: "study",
+    group: "most used",
   },
   {
     flag: "--max-task-drop <shares>",
@@ -220,6 +116,7 @@ export const STUDY_OPTIONS = [
     reads: "task drops",
     field: "constraints.max_task_drops",
     of: "study",
+    group: "limits and aims",
   },
   {
     flag: "--max-latency <ms>",
@@ -227,6 +124,7 @@ export const STUDY_OPTIONS = [
     reads: "positive",
     field: "constraints.max_latency_ms",
     of: "study",
+    group: "most used",
   },
   {
     flag: "--max-size <gb>",
@@ -234,6 +132,7 @@ export const STUDY_OPTIONS = [
     reads: "positive",
     field: "constraints.max_size_gb",
     of: "study",
+    group: "most used",
   },
   {
     flag: "--objectives <weights>",
@@ -241,6 +140,7 @@ export const STUDY_OPTIONS = [
     reads: "objectives",
     field: "objectives",
     of: "study",
+    group: "limits and aims",
   },
   {
     flag: "--front <metrics>",
@@ -249,6 +149,7 @@ export const STUDY_OPTIONS = [
     reads: "names",
     field: "front",
     of: "study",
+    group: "limits and aims",
   },
   {
     flag: "--target <machine>",
@@ -256,6 +157,7 @@ export const STUDY_OPTIONS = [
     reads: "text",
     field: "target",
     of: "study",
+    group: "limits and aims",
   },
   {
     flag: "--methods <names>",
@@ -263,6 +165,7 @@ export const STUDY_OPTIONS = [
     reads: "names",
     field: "methods",
     of: "study",
+    group: "most used",
   },
   {
     flag: "--calibration-data <file>",
@@ -270,6 +173,7 @@ export const STUDY_OPTIONS = [
     reads: "text",
     field: "calibration_data",
     of: "study",
+    group: "search",
   },
   {
     flag: "--training-data <file>",
@@ -277,6 +181,7 @@ export const STUDY_OPTIONS = [
     reads: "text",
     field: "training_data",
     of: "study",
+    group: "search",
   },
   {
     flag: "--student <model>",
@@ -284,6 +189,7 @@ export const STUDY_OPTIONS = [
     reads: "text",
     field: "student",
     of: "study",
+    group: "search",
   },
   {
     flag: "--runtime <name>",
@@ -291,6 +197,7 @@ export const STUDY_OPTIONS = [
     reads: "text",
     field: "runtime",
     of: "study",
+    group: "most used",
   },
   {
     flag: "--sampler <names>",
@@ -298,6 +205,7 @@ export const STUDY_OPTIONS = [
     reads: "text",
     field: "sampler",
     of: "study",
+    group: "search",
   },
   {
     flag: "--strategist <url>",
@@ -306,6 +214,7 @@ export const STUDY_OPTIONS = [
     reads: "address",
     field: "strategist.base_url",
     of: "study",
+    group: "search",
   },
   {
     flag: "--strategist-model <name>",
@@ -313,6 +222,7 @@ export const STUDY_OPTIONS = [
     reads: "text",
     field: "strategist.model",
     of: "study",
+    group: "search",
   },
   {
     flag: "--no-earlier-studies",
@@ -320,6 +230,7 @@ export const STUDY_OPTIONS = [
     reads: "off",
     field: "earlier_studies",
     of: "study",
+    group: "search",
   },
   {
     flag: "--proxy-samples <n>",
@@ -327,6 +238,7 @@ export const STUDY_OPTIONS = [
     reads: "proxy counts",
     field: "samples",
     of: "study",
+    group: "samples",
   },
   {
     flag: "--samples <counts>",
@@ -335,6 +247,7 @@ export const STUDY_OPTIONS = [
     reads: "rung counts",
     field: "samples",
     of: "study",
+    group: "samples",
   },
   {
     flag: "--fidelity <rung>",
@@ -342,6 +255,7 @@ export const STUDY_OPTIONS = [
     reads: "text",
     field: "fidelity",
     of: "study",
+    group: "samples",
   },
 ] as const satisfies readonly StudyOption[];
 

@@ -1,0 +1,62 @@
+import { type Command, Option } from "commander";
+import { STUDY_OPTIONS } from "../study/study_options.ts";
+import { OPTION_GROUPS, type StudyOption } from "./study_option.ts";
+
+/** The options of the table that are of these kinds, in its order. */
+function withOptionsOf(command: Command, ...kinds: readonly StudyOption["of"][]): Command {
+  for (const [group, heading] of Object.entries(OPTION_GROUPS)) {
+    for (const one of STUDY_OPTIONS as readonly StudyOption[]) {
+      if (one.group !== group || !kinds.includes(one.of)) continue;
+      const option = new Option(one.flag, one.help).helpGroup(heading);
+      command.addOption(one.reads === "repeated" ? option.argParser(collect) : option);
+    }
+  }
+  return command;
+}
+
+export const withTaskOptions = (command: Command) => withOptionsOf(command, "task");
+export const withLimitOptions = (command: Command) => withOptionsOf(command, "limit");
+export const withStudyOptions = (command: Command) =>
+  withOptionsOf(command, "task", "limit", "study");
+
+const PLACES = "Where it goes, and what is asked:";
+
+export function withRunOptions(command: Command): Command {
+  return withStore(command.optionsGroup(PLACES))
+    .addOption(
+      new Option("-y, --yes", "take every default and record that it was assumed")
+        .helpGroup(OPTION_GROUPS["most used"]),
+    )
+    .option("--max-disk <size>", "bytes that artifacts may fill, such as 50GB")
+    .option("--mlflow <uri>", "mirror to this MLflow server; default: MLFLOW_TRACKING_URI")
+    .option("--output <dir>", "where report and figures go")
+    .option("--json", "what it came to as JSON on standard output; asks nothing");
+}
+
+/** What an evaluation takes beside the options of its study. */
+export function withEndpoint(command: Command): Command {
+  return command.optionsGroup("The server that is asked, and the judge:")
+    .option("--endpoint <url>", "an OpenAI-compatible server; default: OPENAI_BASE_URL")
+    .option("--served-model <name>", "the server's name of the model; default: LLM_MODEL")
+    .option("--tokenizer <dir>", "the served model's tokenizer: prompts go as token ids")
+    .option("--chat", "generate by /chat/completions, in the server's own template")
+    .option("--concurrency <n>", "requests at a time; default: 4")
+    .option("--timeout <seconds>", "for one whole answer of the server; default: 300")
+    .option("--patience <time>", "for a busy server to have room again; default: 10m")
+    .option("--judge-endpoint <url>", "a server that judges TruthfulQA's generated answers")
+    .option("--judge-model <name>", "the judge's name on that server")
+    .option("--judge-chat", "ask the judge by /chat/completions, as an instructed model wants")
+    .option("--chat-template", "put every prompt in the model's chat template");
+}
+
+export function withStore(command: Command): Command {
+  return command.option("--store <dir>", "the store; default: store/ in PARE_HOME");
+}
+
+export function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
+export function withJson(command: Command): Command {
+  return command.option("--json", "as JSON; `pare schema json` describes it");
+}
