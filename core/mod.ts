@@ -115,7 +115,6 @@ export { Handoff, handoffOf } from "./runs/stages/told/handoff.ts";
 export { type StageSize, stageSizes } from "./runs/stages/told/sizes.ts";
 export * from "./search/auto.ts";
 export * from "./search/grid_points.ts";
-export * from "./search/halton.ts";
 export * from "./search/method_space.ts";
 export * from "./search/open_points.ts";
 export * from "./search/points.ts";

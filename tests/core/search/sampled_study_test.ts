@@ -4,16 +4,14 @@ import { type Sampler, strategyKey } from "../../../core/mod.ts";
 import auto from "../../../plugins/search/auto.ts";
 import bandit from "../../../plugins/search/bandit.ts";
 import evolution from "../../../plugins/search/evolution.ts";
-import grid from "../../../plugins/search/grid.ts";
 import pareto_neighbourhood from "../../../plugins/search/pareto_neighbourhood.ts";
-import quasi_random from "../../../plugins/search/quasi_random.ts";
 import random from "../../../plugins/search/random.ts";
 import surrogate from "../../../plugins/search/surrogate.ts";
 import tpe from "../../../plugins/search/tpe.ts";
 import { historyOf, run, world } from "../study_world.ts";
 
 const samplers: readonly Sampler[] = [
-  ...[random, quasi_random, grid, evolution, pareto_neighbourhood, bandit, auto, surrogate, tpe],
+  ...[random, evolution, pareto_neighbourhood, bandit, auto, surrogate, tpe],
 ];
 /** Those that ask a model only where enough is measured. */
 const learning: readonly Sampler[] = [auto, surrogate, tpe];

@@ -5,6 +5,8 @@ import {
   type Algorithm,
   type HeldPart,
   type Measurement,
+  nextOfGrid,
+  openPoints,
   proposeBy,
   readRatio,
   type SearchState,
@@ -12,7 +14,6 @@ import {
   type Trial,
   type TrialState,
 } from "../../../core/mod.ts";
-import { grid } from "../../../plugins/search/grid.ts";
 import { baseline, context, only, recipe, trial } from "../../plugins/search_fixtures.ts";
 
 function row(metric: string, value: number, more: Partial<Measurement> = {}): Measurement {
@@ -183,15 +184,25 @@ Deno.test("an algorithm is told how many trials there will be, and the study's s
   assert.equal(state([]).budget, undefined);
 });
 
+/** Coarse to fine, and nothing left to chance. */
+const inOrder: Algorithm = (state) => {
+  const point = nextOfGrid(state, openPoints(state));
+  return point === null ? null : { point, mode: "explore", reason: "the next point" };
+};
+
 Deno.test("a recipe that needs more than the time left is passed over while there are others", () => {
   const budget = { seconds_left: 10, trials_left: null, full_evaluations_left: 8 };
   const long = (methods: readonly string[]) => (actions: readonly { method: string }[]) =>
     actions.some(({ method }) => methods.includes(method)) ? 100 : 1;
   // The grid begins with these, and would name the same one at every asking.
   const given = context({ budget, predictSeconds: long(["octet", "round"]) });
-  assert.ok(["solve", "tune"].includes(proposeBy(given, grid)!.actions[0]!.method));
+  assert.ok(["solve", "tune"].includes(proposeBy(given, inOrder)!.actions[0]!.method));
   const never = context({ budget, predictSeconds: () => 100 });
-  assert.notEqual(proposeBy(never, grid), null, "the study refuses it, and says that time is out");
+  assert.notEqual(
+    proposeBy(never, inOrder),
+    null,
+    "the study refuses it, and says that time is out",
+  );
 });
 
 Deno.test("without a method there is nothing to propose", () => {

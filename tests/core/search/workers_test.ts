@@ -12,7 +12,6 @@ import {
   tpe,
 } from "../../../core/mod.ts";
 import { nsga2 } from "../../../plugins/search/_nsga2.ts";
-import { quasiRandom } from "../../../plugins/search/quasi_random.ts";
 import { randomSearch } from "../../../plugins/search/random.ts";
 import { type Problem, recipes, search, square, stateOf, tried } from "./problems.ts";
 
@@ -61,7 +60,7 @@ function volume(seen: readonly Seen[], reference: readonly number[]): number {
   return hypervolume(rows, reference, reference.map(() => "minimize" as const));
 }
 
-const algorithms = { randomSearch, quasiRandom, nsga2, tpe, surrogate, auto };
+const algorithms = { randomSearch, nsga2, tpe, surrogate, auto };
 for (const [name, algorithm] of Object.entries(algorithms)) {
   Deno.test(`${name} serves four workers, one of which never returns, and repeats itself`, () => {
     const { finished, lost, proposed } = withWorkers(algorithm, recipes, 1);
