@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { Artifact, type FileChecksum, Setting } from "../../core/mod.ts";
-import { isAlive, thisProcess } from "../ground/storage/file_lock.ts";
+import { isAlive, thisProcess } from "../../python-backends/file_lock.ts";
 import { canonicalJson } from "./action_key.ts";
 import { sha256Text } from "../ground/storage/file_hash.ts";
 

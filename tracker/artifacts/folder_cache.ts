@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { acquireLock } from "../ground/storage/file_lock.ts";
+import { acquireLock } from "../../python-backends/file_lock.ts";
 import { pathComponent } from "../store/store_paths.ts";
 import { clearDead, ownedName, remove } from "./artifact_files.ts";
 import { cachePaths, collectForms, type FormReport, leaseLabel } from "./form_garbage.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { acquireLock } from "../ground/storage/file_lock.ts";
+import { acquireLock } from "../../python-backends/file_lock.ts";
 import { clearDead, ownedName, ownerOf, remove } from "./artifact_files.ts";
 
 /** Where the parts of a cache of forms lie. */

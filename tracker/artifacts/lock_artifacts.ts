@@ -1,4 +1,4 @@
-import { acquireLock, type FileLock } from "../ground/storage/file_lock.ts";
+import { acquireLock, type FileLock } from "../../python-backends/file_lock.ts";
 import type { ArtifactPaths } from "./artifact_files.ts";
 
 /** The lock under which artifacts come, go and begin to be used. */

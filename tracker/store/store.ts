@@ -19,7 +19,7 @@ import { logPath, samplesPath, type StorePaths, storePaths } from "./store_paths
 import { currentAnswers } from "./query/current_answers.ts";
 import { wholeAnswer } from "./query/whole_answer.ts";
 import { checkFormat } from "./store_format.ts";
-import { named } from "../ground/storage/file_lock.ts";
+import { named } from "../../python-backends/file_lock.ts";
 import { outsideStores } from "../ground/storage/outside_stores.ts";
 import { storageError } from "../ground/storage/storage_error.ts";
 

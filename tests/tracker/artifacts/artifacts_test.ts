@@ -5,7 +5,7 @@ import { type ArtifactMeta, openArtifactStore } from "../../../tracker/artifacts
 import { sha256Text } from "../../../tracker/ground/storage/file_hash.ts";
 import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
 import { makeRoom } from "../../../tracker/artifacts/make_room.ts";
-import { acquireLock, lockOwner, tryLock } from "../../../tracker/ground/storage/file_lock.ts";
+import { acquireLock, lockOwner, tryLock } from "../../../python-backends/file_lock.ts";
 import { isDiskFull, storageFailure } from "../../../tracker/ground/storage/storage_error.ts";
 import { inDirectory, startChild } from "../../fixtures/stores/processes.ts";
 import { AT } from "../../fixtures/stores/records.ts";
@@ -330,7 +330,7 @@ Deno.test("tryLock() has one owner; a killed owner's lock is taken over and said
     const child = await startChild(
       directory,
       `import { tryLock } from ${
-        JSON.stringify(import.meta.resolve("../../../tracker/ground/storage/file_lock.ts"))
+        JSON.stringify(import.meta.resolve("../../../python-backends/file_lock.ts"))
       };
        const lock = tryLock(${JSON.stringify(path)});
        console.log(lock === null);

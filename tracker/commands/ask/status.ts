@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { replayStudy } from "../../../core/mod.ts";
 import { findHome } from "../../ground/home.ts";
-import { named as writing } from "../../ground/storage/file_lock.ts";
+import { named as writing } from "../../../python-backends/file_lock.ts";
 import { holdersOf } from "../../ground/storage/file_holders.ts";
 import { runFolders } from "../../store/shelf/shelf.ts";
 import type { RunOwner } from "../../store/shelf/writers.ts";

@@ -11,7 +11,7 @@ import { folderRuns } from "../../exchange/mlflow/imports/import_folder.ts";
 import { serverRuns } from "../../exchange/mlflow/imports/import_server.ts";
 import { mirrorOptions } from "../../exchange/mlflow/lab_mirror.ts";
 import { lockMirror, mirroredElsewhere } from "../../exchange/mlflow/lock_mirror.ts";
-import type { FileLock } from "../../ground/storage/file_lock.ts";
+import type { FileLock } from "../../../python-backends/file_lock.ts";
 import { openMirror } from "../../exchange/mlflow/mirror.ts";
 import { ownStudies, studyEnd } from "../../store/shelf/study_reader.ts";
 import { requireFile } from "../../ground/storage/plain_file.ts";

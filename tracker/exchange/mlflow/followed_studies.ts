@@ -1,4 +1,4 @@
-import type { FileLock } from "../../ground/storage/file_lock.ts";
+import type { FileLock } from "../../../python-backends/file_lock.ts";
 import type { Store } from "../../store/store.ts";
 import { lockMirror } from "./lock_mirror.ts";
 

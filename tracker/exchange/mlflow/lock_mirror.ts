@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type FileLock, lockOwner, named, tryLock } from "../../ground/storage/file_lock.ts";
+import { type FileLock, lockOwner, named, tryLock } from "../../../python-backends/file_lock.ts";
 import { runPaths } from "../../store/store_paths.ts";
 
 function lockPath(root: string, study_id: string): string {

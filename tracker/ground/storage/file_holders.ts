@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { hasOpen, processCommand } from "./file_lock.ts";
+import { hasOpen, processCommand } from "../../../python-backends/file_lock.ts";
 
 /** A process that has a file open. */
 export interface Holder {

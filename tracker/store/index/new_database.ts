@@ -1,4 +1,4 @@
-import { acquireLock, type FileLock, tryLock } from "../../ground/storage/file_lock.ts";
+import { acquireLock, type FileLock, tryLock } from "../../../python-backends/file_lock.ts";
 import { exists, removeDatabase } from "../../ground/storage/set_aside.ts";
 
 /** How long a process waits for another one that upgrades the same database. */

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { isStill } from "../../ground/storage/file_lock.ts";
+import { isStill } from "../../../python-backends/file_lock.ts";
 import { exists } from "../../ground/storage/set_aside.ts";
 
 const CHUNK = 1 << 20;

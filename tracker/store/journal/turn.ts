@@ -1,5 +1,5 @@
 import { UsageError } from "../../../core/mod.ts";
-import { flockOwner, named } from "../../ground/storage/file_lock.ts";
+import { flockOwner, named } from "../../../python-backends/file_lock.ts";
 
 /** How long one waits for another who appends a record: they need some milliseconds. */
 const PATIENCE_MS = 10_000;

@@ -1,7 +1,7 @@
 import { mkdirSync, rmdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { UsageError } from "../../../core/mod.ts";
-import { type FileLock, named, tryLock } from "../../ground/storage/file_lock.ts";
+import { type FileLock, named, tryLock } from "../../../python-backends/file_lock.ts";
 import { type Journal, openJournal } from "../journal/journal.ts";
 import { runPaths } from "../store_paths.ts";
 import { runOwner } from "./writers.ts";

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs";
-import { flockOwner, type LockOwner, lockOwner } from "../../ground/storage/file_lock.ts";
+import { flockOwner, type LockOwner, lockOwner } from "../../../python-backends/file_lock.ts";
 import { runPaths, type StorePaths } from "../store_paths.ts";
 import { runFolders } from "./shelf.ts";
 

@@ -3,7 +3,7 @@ import { journalOf } from "../../../fixtures/stores/journals.ts";
 import { join } from "node:path";
 import { withFileLock } from "../../../../python-backends/file_lock.ts";
 import { openArtifactStore } from "../../../../tracker/artifacts/artifact_store.ts";
-import { flockOwner, lockOwner, tryLock } from "../../../../tracker/ground/storage/file_lock.ts";
+import { flockOwner, lockOwner, tryLock } from "../../../../python-backends/file_lock.ts";
 import { readJournal } from "../../../../tracker/store/journal/reader.ts";
 import { openStore } from "../../../../tracker/store/store.ts";
 import { runOwner, runOwners } from "../../../../tracker/store/shelf/writers.ts";
