@@ -16,7 +16,9 @@ Deno.test("A flipped bit in a record of each kind: nothing that the index holds 
     assert.ok(kinds.length > 10, kinds.map(({ type }) => type).join());
     for (const kind of kinds) {
       console.log(kind.type);
-      const said = new RegExp(`the journal's record at byte ${kind.from}, of .*; only the index`);
+      const said = new RegExp(
+        `journal\\.jsonl: the record at byte ${kind.from}, of .*; only the index`,
+      );
       await flipRound(whole, join(directory, kind.type), flipRecord(kind), said);
     }
   }));

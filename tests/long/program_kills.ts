@@ -38,12 +38,12 @@ async function writeTask(folder: string): Promise<string> {
     metadata: {
       version: 1,
       fields: { task_id: text, prompt: text, test: text, entry_point: text },
-      code: "humaneval",
     },
   };
   const path = join(folder, "programs.ts");
   const data_file = new URL(`file://${data}`).href;
-  const more = { definition, data_file, metric: "pass@1,none", runs_code: true };
+  const scorers = [{ scorer: "programs_pass", params: { problem: "humaneval" } }];
+  const more = { definition, data_file, scorers, metric: "pass@1,none", runs_code: true };
   await writeFile(path, taskFile("programs", PROBLEMS, more));
   return path;
 }

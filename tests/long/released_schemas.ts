@@ -11,7 +11,7 @@ import { RELEASED, releasedStore } from "../fixtures/stores/released.ts";
 const ASKED = `SELECT (SELECT count(*) FROM trials) AS trials,
   (SELECT count(*) FROM samples) AS samples, (SELECT count(*) FROM metric_points) AS points,
   (SELECT count(*) FROM problems) AS problems, (SELECT count(*) FROM energy_readings) AS energy,
-  (SELECT string_agg(trial_id, ' ' ORDER BY rank) FROM leaderboard) AS board`;
+  (SELECT string_agg(trial_id, ' ' ORDER BY rank, trial_id) FROM leaderboard) AS board`;
 
 assert.deepEqual(RELEASED, [65]);
 

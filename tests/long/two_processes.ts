@@ -11,10 +11,11 @@ import {
   databaseHolder,
   endlessWriter,
   inDirectory,
+  oneStudyWriter,
   startChild,
   timedReader,
 } from "../fixtures/stores/processes.ts";
-import { studyRecords } from "../fixtures/stores/records.ts";
+import { STUDY, studyRecords } from "../fixtures/stores/records.ts";
 
 const SECONDS = 8;
 
@@ -75,19 +76,22 @@ Deno.test("a study writes while a notebook and another process ask every 50 ms: 
     assert.ok(Number(rows[0]!["n"]) > recorded, "everything acknowledged is there");
   }));
 
-Deno.test("a second study in the same store gets one sentence that names the process", () =>
+Deno.test("a study that another process writes is refused in one sentence that names it, another is not", () =>
   inDirectory(async (directory) => {
     const root = join(directory, "store");
-    const writer = await startChild(directory, endlessWriter(root));
+    const writer = await startChild(directory, oneStudyWriter(root));
     try {
       await writer.line();
       await using second = openLabStore(root);
+      const end = () => Promise.resolve();
       await assert.rejects(
-        second.use(),
+        second.use({ study_id: STUDY, end }),
         new RegExp(
-          `Cannot run a study in the store .* as process ${writer.pid} \\(.*deno.*writing`,
+          `Cannot write the study ${STUDY} in the store .* as process ${writer.pid} \\(.*deno.*writing`,
         ),
       );
+      await using beside = await second.use({ study_id: "beside", end });
+      for (const record of studyRecords("beside")) await beside.store.record(record);
       // Reading goes on after the refusal.
       assert.notEqual(await second.current(), null);
     } finally {

@@ -116,6 +116,7 @@ Deno.test("readResult() gives NaN and infinities back as numbers and leaves text
     protocol: {},
     protocol_parts: {},
     refused: [],
+    scored: [],
   });
   assert(evaluated.ok);
   assert.equal(evaluated.value.measurements[0]?.value, Infinity);

@@ -6,7 +6,7 @@ import { runOwner } from "../store/shelf/writers.ts";
 import { runPaths, storePaths } from "../store/store_paths.ts";
 
 /** What is in a store that nothing was recorded in. */
-const MADE_AT_ONCE = /^(runs|store\.json|mlflow\.lock|pare\.duckdb(\.wal)?)$/;
+const MADE_AT_ONCE = /^(runs|store\.json(\.partial)?|mlflow\.lock|pare\.duckdb(\.wal)?)$/;
 /** And in a run's folder. */
 const OF_RUN = /^(journal\.jsonl|lock|logs|samples|mlflow\.lock)$/;
 

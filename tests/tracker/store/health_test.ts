@@ -20,6 +20,7 @@ const SAID: WireTask = {
   ...WORDS,
   task: "tiny_said",
   metric: "exact_match,none",
+  scorers: [{ ...WORDS.scorers[0]!, scorer: "contains", params: { gold: "answer" } }],
   definition: {
     ...WORDS.definition,
     output_type: "generate_until",

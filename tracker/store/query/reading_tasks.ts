@@ -3,6 +3,7 @@ import { flushDatabase, type FlushReport, heldError } from "../index/database_ta
 import { Keeper, type Reader, writesStore } from "./kept_reader.ts";
 import { firstLine, isDamagedBlock, isInternal, type Obstacle } from "../index/obstacle.ts";
 import { openCurrent } from "../index/open_current.ts";
+import type { Ends } from "../index/places.ts";
 import type { OpenDatabase } from "../index/open_database.ts";
 import { readSeries, type Series, type SeriesKey } from "../points/series.ts";
 import { unreadable } from "../index/scan_database.ts";
@@ -62,13 +63,14 @@ export function openingHere(write_into?: string): Opening<OpenDatabase> {
 /** Takes over what a dead writer left, in turns that let other processes in. */
 async function takeOver(
   paths: StorePaths,
+  wanted: Ends,
   patience_ms: number,
   budget_ms: number,
 ): Promise<FlushReport> {
   const until = performance.now() + budget_ms;
   for (;;) {
     const options = { patience_ms, keep_log: false, budget_ms: TURN_MS };
-    const report = await flushDatabase(paths, "all", options);
+    const report = await flushDatabase(paths, wanted, options);
     if (report.held || report.caught_up || performance.now() >= until) return report;
     await new Promise((resolve) => setTimeout(resolve, YIELD_MS));
   }
@@ -98,6 +100,10 @@ async function openForReading<R extends Reader>(
 ): Promise<ForReading<R>> {
   let stale: string | null = null;
   requireThere(paths);
+  // What was there when it was asked: somebody may write on and on.
+  const wanted = Object.fromEntries(
+    shelfJournals(paths).map((journal) => [journal.name, endOf(journal)]),
+  );
   for (let attempt = 0;; attempt++) {
     const torn = tornEnds(paths);
     const current = attempt === 0;
@@ -111,7 +117,7 @@ async function openForReading<R extends Reader>(
       throw new UsageError(`Cannot read ${paths.database} as it is not there yet or is damaged`);
     }
     const patience = Math.min(patience_ms, TAKE_OVER_PATIENCE_MS);
-    const report = await takeOver(paths, patience, budget_ms);
+    const report = await takeOver(paths, wanted, patience, budget_ms);
     if (report.held && opened === null) throw heldError(paths, report.held_by);
     stale = report.held
       ? heldSentence(report.held_by)

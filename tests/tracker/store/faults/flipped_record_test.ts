@@ -23,7 +23,9 @@ Deno.test("A flipped bit in a record: what only the index holds is said, and car
     const kinds = (await kindsOfRecords(whole)).filter(({ type }) => KINDS.includes(type));
     assert.equal(kinds.length, KINDS.length);
     for (const kind of kinds) {
-      const said = new RegExp(`the journal's record at byte ${kind.from}, of .*; only the index`);
+      const said = new RegExp(
+        `journal\\.jsonl: the record at byte ${kind.from}, of .*; only the index`,
+      );
       await flipRound(whole, join(directory, "flipped"), flipRecord(kind), said);
     }
   }));
@@ -48,7 +50,10 @@ Deno.test("pare store check of a cut journal says which side is whole; rebuild l
     const [kind] = (await kindsOfRecords(root)).filter(({ type }) => type === "trial_closed");
     await Deno.writeFile(journal, bytes.subarray(0, kind!.from));
     const { wrong } = await checkStore(root);
-    assert.match(wrong.join("\n"), /^the journal was cut: .* put the journal back from a copy/m);
+    assert.match(
+      wrong.join("\n"),
+      /^the journal runs\/demo-1\/journal\.jsonl was cut: .* put the journal back from a copy/m,
+    );
     assert.doesNotMatch(wrong.join("\n"), /rebuild/);
     await Deno.writeFile(journal, bytes);
     await flipRecord(kind!)(root);

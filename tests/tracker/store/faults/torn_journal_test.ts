@@ -7,6 +7,7 @@ import type { Entry } from "../../../../tracker/store/journal/record_line.ts";
 import { openStore, rebuildDatabase, type Store } from "../../../../tracker/store/store.ts";
 import { contents, copyStore } from "../../../fixtures/stores/contents.ts";
 import { numbered } from "../../../fixtures/stores/kill_rounds.ts";
+import { journalOf } from "../../../fixtures/stores/journals.ts";
 import { inDirectory } from "../../../fixtures/stores/processes.ts";
 import { studyRecords } from "../../../fixtures/stores/records.ts";
 
@@ -28,7 +29,7 @@ function recordsOf(found: readonly Entry[]): JournalRecord[] {
 Deno.test("A journal cut at every byte of its last four records loses what was cut and nothing more", () =>
   inDirectory(async (root) => {
     await write(root, RECORDS);
-    const path = join(root, "journal.jsonl");
+    const path = journalOf(root);
     const whole = await Deno.readFile(path);
     const all = await entries(path);
     const first = all.at(-4)!.offset;
@@ -58,14 +59,14 @@ Deno.test("An index that had read more than the cut journal holds is equal to on
   inDirectory(async (directory) => {
     const used = join(directory, "used");
     await write(used, RECORDS); // closing brings the index up to the last byte
-    const whole = await Deno.readFile(join(used, "journal.jsonl"));
-    const all = await entries(join(used, "journal.jsonl"));
+    const whole = await Deno.readFile(journalOf(used));
+    const all = await entries(journalOf(used));
     // A backup put back, or a disk that lost its last blocks: at, in and between records.
     for (const [back, into] of [[1, 0], [1, 9], [3, 0], [4, 40]] as const) {
       const root = join(directory, `cut-${back}-${into}`);
       await copyStore(used, root);
       const cut = all.at(-back)!.offset + into;
-      await Deno.writeFile(join(root, "journal.jsonl"), whole.subarray(0, cut));
+      await Deno.writeFile(journalOf(root), whole.subarray(0, cut));
       await using store = await openStore(root, { write: true });
       // At once, so that the journal is longer than the index had read before the sink sees it.
       for (let n = 100; n < 112; n++) await store.record(numbered(n));
@@ -77,7 +78,7 @@ Deno.test("An index that had read more than the cut journal holds is equal to on
 Deno.test("A reader of a journal that was cut is not shown what was lost", () =>
   inDirectory(async (root) => {
     await write(root, RECORDS);
-    const path = join(root, "journal.jsonl");
+    const path = journalOf(root);
     await Deno.truncate(path, (await entries(path)).at(-3)!.offset);
     await using reader = await openStore(root, { write: false });
     const { rows } = await reader.query("SELECT evidence FROM alerts WHERE condition = 'counted'");
