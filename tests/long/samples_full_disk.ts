@@ -15,8 +15,9 @@ Deno.test({
   ignore: await unlessMountable(),
   async fn() {
     const store = temporaryFolder("samples");
-    await Deno.mkdir(join(store, "samples"));
-    await using disk = await mountDisk("512k", join(store, "samples"));
+    const samples = join(store, "runs", "full", "samples");
+    await Deno.mkdir(samples, { recursive: true });
+    await using disk = await mountDisk("512k", samples);
     const request = {
       ...{ model_name: "tiny", dataset: "tiny", max_trials: 2 },
       strategies: [rounding(32), rounding(64)],

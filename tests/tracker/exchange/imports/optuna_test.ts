@@ -112,7 +112,10 @@ Deno.test("optunaRuns() gives what Optuna itself reads, and the store keeps it o
     const third = await pare("import", "optuna", path, "--study", "pruned");
     assert.match(third.stdout, /^0 runs added, 0 updated, 4 unchanged\n {2}study optuna-pruned-/);
     const { stdout } = await pare("studies");
-    assert.match(stdout, /optuna-two-objectives-\w+ +two objectives +– +5 +imported from optuna/);
+    assert.match(
+      stdout,
+      /optuna-two-objectives-\w+ +– +two objectives +– +5 +imported from optuna/,
+    );
     const wrong = await pare("import", "optuna", path, "--study", "prunde");
     assert.deepEqual([wrong.exitCode, wrong.stdout], [2, ""]);
     assert.match(wrong.stderr, /^pare: Unknown study "prunde"\. Did you mean "pruned"\?/);
