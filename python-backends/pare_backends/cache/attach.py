@@ -14,18 +14,20 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingW
 
 from pare_backends.cache.attention import NAME, UNDER_WAY, Pass
 from pare_backends.cache.kept import PlacedLayer, kept_cache
-from pare_backends.cache.policy import ATTRIBUTE, ByPlace, ByScores, CachePolicy, policy_of
+from pare_backends.cache.policy import ATTRIBUTE, ByPlace, CachePolicy, Seen, When, policy_of
 from pare_backends.failures import StageFailure
 
 LEFT_BY_ROUNDING = 1e-3
 """Of what a token that is seen changes: a mixture sums in another order for other neighbours."""
 
 
-class KeepsAll(ByScores):
+class KeepsAll:
     """A policy that lets go of nothing: what a model computes under it must be what it computes."""
 
-    def budget(self, seen: Any) -> int:
-        return int(seen.keys.shape[-2])
+    when: When = "after_prompt"
+
+    def keep(self, seen: Seen) -> torch.Tensor:
+        return torch.ones(seen.keys.shape[:-1], dtype=torch.bool, device=seen.keys.device)
 
     def words(self) -> str:
         return "all tokens"

@@ -25,6 +25,7 @@ with a mask, for every kind of position that a model may have, and the same for 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -76,27 +77,27 @@ class CachePolicy(Protocol):
         ...
 
 
-class ByPlace:
+class ByPlace(ABC):
     """A wide policy by places alone, decided at each step."""
 
     when: When = "each_step"
 
+    @abstractmethod
     def sees(self, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
         """Whether the token at a place sees the one at another. What it does not, no later one
         does. queries: (T,), keys: (S,) int64; returns: (T, S) bool"""
-        raise NotImplementedError
 
     def keep(self, seen: Seen) -> torch.Tensor:
         """What the last token sees."""
         last = seen.places.new_tensor([seen.read - 1])
         return self.sees(last, seen.places.flatten())[0].view_as(seen.places)
 
+    @abstractmethod
     def words(self) -> str:
         """As `CachePolicy.words`."""
-        raise NotImplementedError
 
 
-class ByScores:
+class ByScores(ABC):
     """The narrow contract: `budget` keys a head stay, the first `sinks` and the last `window` of
     the text among them, then those of the highest scores; of equal ones the earlier."""
 
@@ -104,14 +105,14 @@ class ByScores:
     sinks: int = 0
     window: int = 1
 
+    @abstractmethod
     def scores(self, seen: Seen) -> torch.Tensor:
         """Of each key, for its head: (B, K, S) float; what sinks and window hold stays whatever its
         score."""
-        raise NotImplementedError
 
+    @abstractmethod
     def budget(self, seen: Seen) -> int:
         """Keys a head of this layer keeps, sinks and window included."""
-        raise NotImplementedError
 
     def keep(self, seen: Seen) -> torch.Tensor:
         """The best by score. raises: ValueError where sinks and window do not fit the budget"""
