@@ -1,6 +1,6 @@
 import { record, type Study } from "../../loop/study.ts";
 import type { StageDecision } from "../../schemas/stages/decision.ts";
-import type { StageCheck } from "./checks/check.ts";
+import { type StageCheck, UNMEASURED } from "./checks/check.ts";
 import type { AttemptFigures } from "./adjust.ts";
 
 /** The decisions of a staged run so far, and the only way to add to them. */
@@ -45,14 +45,7 @@ export function saidRow(
 ): Omit<StageDecision, "number"> {
   return {
     subject: null,
-    value: null,
-    interval: null,
-    threshold: null,
-    samples: null,
-    reference: null,
-    score: null,
-    chance: null,
-    by_estimate: false,
+    ...UNMEASURED,
     ...said,
     ...about,
   };

@@ -18,7 +18,8 @@ export type StageCheck =
   >
   & { readonly decision: "passed" | "failed" | "undecided" | "not_applicable" };
 
-const NOTHING = {
+/** The figures of a check or a row that none decides. */
+export const UNMEASURED = {
   value: null,
   interval: null,
   threshold: null,
@@ -36,7 +37,7 @@ export function saidCheck(
   decision: StageCheck["decision"],
   reason: string,
 ): StageCheck {
-  return { ...NOTHING, about, subject, decision, reason };
+  return { ...UNMEASURED, about, subject, decision, reason };
 }
 
 /** A hair of slack: 0.95 × 0.4 is not exactly 0.38. */
