@@ -222,9 +222,10 @@ Deno.test("pare note is kept with a study and a trial, and names what is near an
     ]);
   }));
 
-Deno.test("pare note reaches a store that another process writes, and is there once", () =>
+Deno.test("pare note reaches a study that another process writes, and is there once", () =>
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });
+    await store.take(STUDY); // it stays open: the note is appended beside it
     for (const record of studyRecords()) await store.record(record);
     await store.flush();
     const { stdout } = await pare("note", trialId(2), "while it runs", "--store", root);
