@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { JournalRecord } from "../../../core/mod.ts";
-import { openJournal } from "../../../tracker/store/journal/journal.ts";
+import { appendTo, openJournal } from "../../../tracker/store/journal/journal.ts";
 import { readJournal } from "../../../tracker/store/journal/reader.ts";
 import {
   encodeLine,
@@ -60,6 +60,30 @@ Deno.test("openJournal() gives back every record of a study in order", () =>
     await write(path, records.slice(0, 5));
     await write(path, records.slice(5));
     assert.deepEqual(recordsOf(await entries(path)), records);
+  }));
+
+Deno.test("appendTo() beside an open journal: each has its turn, and nothing is lost or written over", () =>
+  inDirectory(async (path) => {
+    const journal = openJournal(path);
+    const work: Promise<void>[] = [];
+    for (let n = 0; n < 60; n++) {
+      work.push(n % 3 === 0 ? appendTo(path, alert(n)) : journal.append(alert(n)));
+      if (n % 7 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    await Promise.all(work);
+    await journal.append(alert(60));
+    await journal.close();
+    const found = await entries(path);
+    assert.ok(found.every(({ kind }) => kind === "record"));
+    const numbers = recordsOf(found).map((record) =>
+      record.type === "alert" ? record.evidence : ""
+    );
+    assert.deepEqual(
+      numbers.map(Number).sort((a, b) => a - b),
+      Array.from({ length: 61 }, (_, n) => n),
+    );
+    const own = numbers.map(Number).filter((n) => n % 3 !== 0 || n === 60);
+    assert.deepEqual(own, own.toSorted((a, b) => a - b), "one writer's records keep their order");
   }));
 
 Deno.test("readJournal() goes on from an entry's next place and stops at `to`", () =>
@@ -221,7 +245,7 @@ Deno.test("encodeLine() writes one line, whatever the text holds", () => {
 });
 
 const CHILD = `
-import { openJournal } from ${
+import { appendTo, openJournal } from ${
   JSON.stringify(import.meta.resolve("../../../tracker/store/journal/journal.ts"))
 };
 const journal = openJournal(Deno.args[0]);

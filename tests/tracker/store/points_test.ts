@@ -196,6 +196,18 @@ Deno.test("Points of an interrupted run go when its trial is opened again, in an
     assert.deepEqual((await store.query(ids)).rows, before);
   }));
 
+Deno.test("Points of two studies that stand at the same place of their journals are kept apart", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    for (const [study_id, loss] of [["a", 1], ["b", 2]] as const) {
+      const run = store.openRun({ study_id, trial_id: `${study_id}/t` });
+      await run.log({ loss }, { step: 0 });
+    }
+    await store.flush();
+    const { rows } = await store.query("SELECT study_id, value FROM metric_points ORDER BY ALL");
+    assert.deepEqual(rows, [{ study_id: "a", value: 1 }, { study_id: "b", value: 2 }]);
+  }));
+
 Deno.test("A clock that is set back an hour changes no order and loses no point", () =>
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });

@@ -1,6 +1,6 @@
 import { type JournalRecord, UsageError } from "../../../core/mod.ts";
 import { journalFault, keepAcknowledged } from "./rescue.ts";
-import { awaitTurn, takeTurn } from "./turn.ts";
+import { awaitTurn, tryTurn } from "./turn.ts";
 import { makeGatherer, type PointGatherer } from "../points/gather.ts";
 import { encodeLine, readEntry } from "./record_line.ts";
 import { storageError } from "../../ground/storage/storage_error.ts";
@@ -77,6 +77,10 @@ function lastWhole(bytes: Uint8Array, at: number): number {
 /** Where a journal's last complete record ends, and the bytes of the file: more, where it is torn. */
 export function journalEnd(path: string): { readonly end: number; readonly size: number } {
   using file = openedBefore(path);
+  return ends(file);
+}
+
+function ends(file: Deno.FsFile): { end: number; size: number } {
   const size = file.statSync().size;
   if (size === 0) return { end: 0, size };
   const whole = readAt(file, size - 1, 1)[0] === NEWLINE; // as nearly always
@@ -108,8 +112,7 @@ function cutAt(path: string, file: Deno.FsFile, end: number, size: number): stri
 
 /** Cuts what follows the last complete record; gives the path where it is kept. */
 function cutTail(path: string, file: Deno.FsFile): { end: number; torn: string | null } {
-  const size = file.statSync().size;
-  const end = size === 0 ? 0 : completeEnd(file, size);
+  const { end, size } = ends(file);
   return { end, torn: end === size ? null : cutAt(path, file, end, size) };
 }
 
@@ -134,8 +137,11 @@ function concatenated(lines: readonly Uint8Array[]): Uint8Array {
 export function openJournal(path: string): Journal {
   const file = Deno.openSync(path, { read: true, write: true, create: true });
   try {
-    using _turn = takeTurn(path, file);
-    return new OpenJournal(path, file, cutTail(path, file));
+    using turn = tryTurn(file);
+    // While another appends, what stands behind the last whole record is on its way: the first append here
+    // goes on behind it. Waiting would be in vain where that is this process.
+    const found = turn === null ? { ...ends(file), torn: null } : cutTail(path, file);
+    return new OpenJournal(path, file, found);
   } catch (error) {
     file.close();
     throw error;

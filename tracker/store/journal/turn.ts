@@ -14,29 +14,20 @@ function refusal(path: string): UsageError {
   );
 }
 
-function* pauses(path: string): Generator<number> {
-  const until = performance.now() + PATIENCE_MS;
-  for (let pause = 1;; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-    if (performance.now() >= until) throw refusal(path);
-    yield pause;
-  }
-}
-
 const given = (file: Deno.FsFile): Disposable => ({ [Symbol.dispose]: () => file.unlockSync() });
+
+/** The turn to append to a journal, where nobody has it at the moment; null: somebody does. */
+export function tryTurn(file: Deno.FsFile): Disposable | null {
+  return file.tryLockSync(true) ? given(file) : null;
+}
 
 /** Waits for the turn to append to a journal: nobody else does until it is given back. */
 export async function awaitTurn(path: string, file: Deno.FsFile): Promise<Disposable> {
-  const pausing = pauses(path);
-  while (!file.tryLockSync(true)) {
-    await new Promise((resolve) => setTimeout(resolve, pausing.next().value));
+  const until = performance.now() + PATIENCE_MS;
+  for (let pause = 1;; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    const turn = tryTurn(file);
+    if (turn !== null) return turn;
+    if (performance.now() >= until) throw refusal(path);
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
-  return given(file);
-}
-
-/** The same for whoever cannot await it. */
-export function takeTurn(path: string, file: Deno.FsFile): Disposable {
-  const pausing = pauses(path);
-  const clock = new Int32Array(new SharedArrayBuffer(4));
-  while (!file.tryLockSync(true)) Atomics.wait(clock, 0, 0, pausing.next().value as number);
-  return given(file);
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, rmdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { UsageError } from "../../../core/mod.ts";
 import { type FileLock, named, tryLock } from "../../../python-backends/file_lock.ts";
@@ -64,7 +64,9 @@ export function tryRunWriter(root: string, study_id: string): RunWriter | null {
       journal,
       async close() {
         await journal.close();
-        if (journal.end === 0) removeUnused(paths); // while nobody else may write there
+        // While nobody else may write there, but for a note of a study that an old store tells of.
+        const { size } = statSync(paths.journal, { throwIfNoEntry: false }) ?? { size: null };
+        if (size === 0) removeUnused(paths);
         lock.release();
       },
     };
