@@ -4,9 +4,11 @@ import { join } from "node:path";
 import { checkStore } from "../../../../tracker/store/check_store.ts";
 import { runOwners } from "../../../../tracker/store/shelf/writers.ts";
 import { openStore } from "../../../../tracker/store/store.ts";
+import { takeNote } from "../../../../tracker/store/take_note.ts";
 import { storePaths } from "../../../../tracker/store/store_paths.ts";
 import { inDirectory } from "../../../fixtures/stores/processes.ts";
 import { STUDY, studyRecords } from "../../../fixtures/stores/records.ts";
+import { releasedStore } from "../../../fixtures/stores/released.ts";
 import { killEither } from "../../../fixtures/stores/two_studies.ts";
 
 Deno.test("Two processes write two studies of one store at once; killed, neither loses anything", () =>
@@ -74,4 +76,19 @@ Deno.test("A run whose folder is removed is gone from the index, and the others 
     const { rows } = await reader.wholeQuery("SELECT study_id FROM studies");
     assert.deepEqual(rows, [{ study_id: "b" }]);
     assert.deepEqual(await reader.studyIds(), ["b"]);
+  }));
+
+Deno.test("a note of an old store's study stays where its run was taken and nothing recorded", () =>
+  inDirectory(async (directory) => {
+    const root = join(directory, "store");
+    await releasedStore(65, root);
+    {
+      await using writer = await openStore(root, { write: true });
+      await writer.take("demo-1");
+      await using reader = await openStore(root, { write: false });
+      await takeNote(reader, "demo-1", "the one to ship");
+    }
+    await using store = await openStore(root, { write: false });
+    const notes = (await store.journalOf("demo-1")).filter(({ type }) => type === "note");
+    assert.ok(notes.some((note) => note.type === "note" && note.text === "the one to ship"));
   }));
