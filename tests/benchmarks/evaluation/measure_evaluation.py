@@ -30,6 +30,7 @@ from pare_backends.evaluation.tasks.documents import Documents, load_documents
 from pare_backends.evaluation.tasks.groups import groups_of, split_rows
 from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
 from pare_backends.progress import silent_report
+from pare_backends.protocol import build
 from pare_backends.stages import evaluate, import_model
 
 SECONDS_OF_PASSES = 30.0
@@ -42,7 +43,7 @@ class Pair:
     """One task on both sides."""
 
     def __init__(self, asked: dict[str, Any], evaluator: PackedLM, folder: Path) -> None:
-        self.task = WireTask(**asked["task"])
+        self.task = build(WireTask, asked["task"])
         self.documents: Documents = load_documents(self.task)
         self.evaluator = evaluator
         self.model, tokenizer = evaluator.model, evaluator.tokenizer
