@@ -101,7 +101,7 @@ async function foldsAndStops(page: Page): Promise<void> {
     await page.locator("[data-pare-sql-answer]").innerText(),
     /10000 rows, the first of/,
   );
-  assert.equal(await page.locator("[data-pare-sql-answer] > .scroll tbody tr").count(), 50);
+  assert.equal(await page.locator("[data-pare-sql-answer] > div > .scroll tbody tr").count(), 50);
   await page.getByLabel("SQL (").fill(
     "SELECT sum(a.range * b.range) FROM range(1e7::BIGINT) a, range(1e7::BIGINT) b",
   );

@@ -36,11 +36,15 @@ Deno.test("lab.sql binds its values and gives rows that a notebook shows as a ta
     ]);
     const { "text/html": html, "text/plain": text } = await shown(rows);
     assert.match(html!, /<th[^>]*>&lt;i&gt;<\/th>/);
-    assert.match(html!, /<td [^>]*data-v="&lt;b&gt;">&lt;b&gt;<\/td>/);
+    assert.match(html!, /<td [^>]*data-key="&lt;b&gt;">&lt;b&gt;<\/td>/);
     assert.match(html!, /<td[^>]*text-align:right[^>]*>NaN<\/td>/);
     assert.match(html!, /<td[^>]*>\[1,null\]<\/td>/);
     assert.match(html!, /<td[^>]*>2026-03-01 12:00:00<\/td>/);
-    assert.match(html!, /<td[^>]*data-v="0.30000000000000004"[^>]*>0.3<\/td>/, "sorted unrounded");
+    assert.match(
+      html!,
+      /<td[^>]*data-key="0.30000000000000004"[^>]*>0.3<\/td>/,
+      "sorted unrounded",
+    );
     assert.match(html!, /2 rows/);
     assert.match(text!, /number +seconds +bad/);
   }));

@@ -7,7 +7,8 @@ import { comparisonBlocks } from "../../../tracker/show/reports/comparison_block
 import { parseHTML } from "linkedom";
 import type { FrontData } from "../../../tracker/show/pages/front_data.ts";
 import { dataElement, scriptHash } from "../../../tracker/show/pages/page.ts";
-import { escapeHtml, renderHtml } from "../../../tracker/show/reports/render_html.ts";
+import { escapeHtml } from "../../../tracker/show/pages/client/table.js";
+import { renderHtml } from "../../../tracker/show/reports/render_html.ts";
 import { trialTable } from "../../../tracker/show/terminal/trial_table.ts";
 import { svgToPng } from "../../../tracker/show/plots/svg_to_png.ts";
 import type { StudyView } from "../../../tracker/show/view/study_view.ts";

@@ -1,5 +1,12 @@
 /** What the pages do beside being read: events as they come, notes, weights, figures on demand. */
 import { drawFront } from "./front.js";
+import { bringTables, keepSorted } from "./sort.js";
+import "./sql_box.js";
+
+/** The parts that change, as the board wrote them: a script marks and sorts what is shown. */
+const served = new WeakMap(
+  [...document.querySelectorAll("[data-live]")].map((part) => [part, part.innerHTML]),
+);
 
 const said = document.getElementById("said");
 const say = (sentence) => {
@@ -25,10 +32,13 @@ async function refresh() {
   );
   for (const part of parts) {
     const own = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
-    if (own === null || own.innerHTML === part.innerHTML || part.contains(document.activeElement)) {
-      continue;
-    }
+    const written = own?.innerHTML;
+    const same = written === undefined || written === served.get(part);
+    if (same || part.contains(document.activeElement)) continue;
+    served.set(part, written);
+    keepSorted(part, own);
     part.replaceChildren(...own.childNodes);
+    bringTables(part);
   }
   // A study that was waiting has another page once it runs.
   if (parts.length !== fresh.querySelectorAll("[data-live]").length) location.reload();
@@ -159,57 +169,11 @@ function showFigure(details) {
   draw(); // one that comes open
 }
 
-const SAVED = "pare.questions";
-
-/** Questions that this browser keeps. */
-function savedQuestions(list) {
-  const box = document.querySelector(".sql textarea");
-  const button = document.querySelector("[data-save]");
-  const read = () => {
-    try {
-      const kept = JSON.parse(localStorage.getItem(SAVED) ?? "[]");
-      return Array.isArray(kept) ? kept.filter((one) => typeof one === "string") : [];
-    } catch {
-      return [];
-    }
-  };
-  const write = (questions) => {
-    localStorage.setItem(SAVED, JSON.stringify(questions));
-    show();
-  };
-  const show = () => {
-    list.replaceChildren(
-      ...read().map((sql) => {
-        const item = document.createElement("li");
-        const link = document.createElement("a");
-        link.href = `/sql?${new URLSearchParams({ sql })}`;
-        link.textContent = sql.replace(/\s+/g, " ").slice(0, 90);
-        const remove = document.createElement("button");
-        remove.type = "button";
-        remove.textContent = "Remove";
-        remove.setAttribute("aria-label", `Remove the question ${link.textContent}`);
-        remove.addEventListener("click", () => write(read().filter((one) => one !== sql)));
-        item.append(link, " ", remove);
-        return item;
-      }),
-    );
-  };
-  button.hidden = false;
-  button.addEventListener("click", () => {
-    if (box.value.trim() !== "") write([...new Set([...read(), box.value.trim()])]);
-    say("The question is saved in this browser");
-  });
-  box.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) box.form.requestSubmit();
-  });
-  show();
-}
-
+bringTables(document);
 for (const list of document.querySelectorAll("[data-events]")) followEvents(list);
 for (const form of document.querySelectorAll("[data-note]")) keepNotes(form);
 for (const form of document.querySelectorAll("[data-weigh]")) moveWeights(form);
 for (const details of document.querySelectorAll("[data-figure]")) showFigure(details);
-for (const list of document.querySelectorAll("[data-saved]")) savedQuestions(list);
 for (const place of document.querySelectorAll("[data-front]")) drawFront(place);
 for (const part of document.querySelectorAll("[data-again]")) {
   setInterval(() => void refresh(), Number(part.dataset.again));

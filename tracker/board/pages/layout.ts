@@ -25,6 +25,7 @@ export function layout({ title, body, at }: PageParts): Markup {
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <meta name="color-scheme" content="light dark">
         <title>${title} · pare</title>
+        <link rel="stylesheet" href="/assets/page.css">
         <link rel="stylesheet" href="/assets/board.css">
         <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
         <link rel="modulepreload" href="/assets/front.js">
@@ -43,7 +44,7 @@ export function layout({ title, body, at }: PageParts): Markup {
         <main id="main" tabindex="-1">
     ${body}
         </main>
-        <p id="said" class="said" role="status" aria-live="polite"></p>
+        <p id="said" class="unseen" role="status" aria-live="polite"></p>
       </body>
     </html>
   `;

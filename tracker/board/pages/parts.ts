@@ -1,5 +1,6 @@
-import { html } from "hono/html";
+import { html, raw } from "hono/html";
 import type { Value } from "../../store/query/result.ts";
+import { type Column, tableHtml } from "../../show/pages/client/table.js";
 import { differenceText } from "../../show/view/difference_text.ts";
 import { bytes, duration, number } from "../../show/view/number_text.ts";
 import type { Row } from "../resources/studies.ts";
@@ -77,44 +78,26 @@ export function listOf(value: Value | undefined): Row[] {
   return Array.isArray(value) ? value as unknown as Row[] : []; // list(struct) of a statement here
 }
 
-export interface TableColumn {
-  readonly heading: string;
+export type TableColumn = Omit<Column<Row>, "cell"> & {
   readonly cell: (row: Row) => Markup | string;
-  readonly numeric?: boolean;
-  /** Its cells name their rows. */
-  readonly heads?: boolean;
-}
+};
 
-/** A table that scrolls in itself on a phone; its caption is what a screen reader says first. */
+/** The table of every page, with what this one's cells are made of; it says so where it has no rows. */
 export function table(
   caption: string,
   columns: readonly TableColumn[],
   rows: readonly Row[],
-  none = "none",
+  { none = "none", sortable = true }: { readonly none?: string; readonly sortable?: boolean } = {},
 ): Markup {
   if (rows.length === 0) return html`<p class="none">${caption}: ${none}</p>`;
-  const kind = ({ numeric }: TableColumn) => numeric ? "number" : "";
-  const head = columns.map((one) => html`<th scope="col" class="${kind(one)}">${one.heading}</th>`);
-  const body = rows.map((row) =>
-    html`<tr>${
-      columns.map((one) =>
-        one.heads
-          ? html`<th scope="row">${one.cell(row)}</th>`
-          : html`<td class="${kind(one)}">${one.cell(row)}</td>`
-      )
-    }</tr>`
-  );
-  return html`
-    <div class="scroll" role="region" aria-label="${caption}" tabindex="0">
-      <table>
-        <caption>${caption}</caption>
-        <thead>
-          <tr>${head}</tr>
-        </thead>
-        <tbody>${body}</tbody>
-      </table>
-    </div>
-  `;
+  const made = columns.map((column): Column<Row> => ({
+    ...column,
+    cell: (row) => {
+      const cell = column.cell(row);
+      return typeof cell === "string" ? cell : { html: String(cell) };
+    },
+  }));
+  return raw(tableHtml(made, rows, { caption, sortable }));
 }
 
 /** Pages of a list, as links: the state is in the address. */

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Context, Hono } from "hono";
 import { UsageError } from "../../../core/mod.ts";
+import { clientFile } from "../../show/pages/page.ts";
 import type { Board } from "../board.ts";
 import { FlipsQuery, ListQuery } from "../api/operations.ts";
 import { checked } from "../api/read_request.ts";
@@ -21,11 +22,19 @@ import { studiesPage } from "./studies_page.ts";
 import { studyPage, submittedPage } from "./study_page.ts";
 import { trialPage } from "./trial_page.ts";
 
-const ASSETS: Readonly<Record<string, string>> = {
-  "board.css": "text/css; charset=utf-8",
-  "board.js": "text/javascript; charset=utf-8",
-  "front.js": "text/javascript; charset=utf-8",
-  "icon.svg": "image/svg+xml",
+const own = (name: string) => new URL(`../assets/${name}`, import.meta.url);
+
+/** The board's own files, and those that it has in common with a report. */
+const ASSETS: ReadonlyMap<string, URL> = new Map([
+  ...["board.css", "board.js", "front.js", "icon.svg"].map((name) => [name, own(name)] as const),
+  ...["page.css", "sort.js", "sql_box.js", "sql_tables.js", "table.js"]
+    .map((name) => [name, clientFile(name)] as const),
+]);
+
+const TYPES: Readonly<Record<string, string>> = {
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  svg: "image/svg+xml",
 };
 
 /** Rows of an answer that a page draws. */
@@ -115,9 +124,9 @@ async function sql(c: Context, { stores }: Board): Promise<Response> {
 }
 
 async function asset(c: Context, name: string): Promise<Response> {
-  const type = ASSETS[name];
-  if (type === undefined) return await c.notFound();
-  const file = new URL(`../assets/${name}`, import.meta.url);
+  const file = ASSETS.get(name);
+  if (file === undefined) return await c.notFound();
+  const type = TYPES[name.slice(name.lastIndexOf(".") + 1)]!;
   return new Response(await readFile(file, "utf8"), { headers: { "content-type": type } });
 }
 

@@ -1,10 +1,12 @@
-import { html } from "hono/html";
+import { html, raw } from "hono/html";
 import { cellText, countText, isNumeric } from "../../store/query/printed_answer.ts";
 import type { QueryResult } from "../../store/query/result.ts";
+import { tablesHtml, type ToldTable } from "../../show/pages/client/sql_tables.js";
 import { QUESTIONS } from "../../show/pages/questions.ts";
+import { sqlForm } from "../../show/pages/sql_html.ts";
 import type { Row } from "../resources/studies.ts";
 import { layout, type Markup } from "./layout.ts";
-import { listOf, table, text } from "./parts.ts";
+import { table } from "./parts.ts";
 
 export interface SqlPageState {
   readonly sql: string;
@@ -25,7 +27,11 @@ function answer({ answer, refused }: SqlPageState): Markup | string {
     cell: (row: Row) => row[name] === null ? "NULL" : cellText(row[name] ?? null, type),
     numeric: isNumeric(type),
   }));
-  return html`${table("Answer", columns, answer.rows, "no rows")}
+  return html`${
+    table("Answer", columns, answer.rows, {
+      ...{ none: "no rows", sortable: !answer.capped },
+    })
+  }
 <p>${countText(answer)}${answer.capped ? ": write LIMIT and OFFSET for others" : ""}</p>
 ${answer.stale === null ? "" : html`<p class="refusal">${answer.stale}</p>`}`;
 }
@@ -39,53 +45,27 @@ function storeChoice({ stores, store }: SqlPageState): Markup | string {
   }</select></label>`;
 }
 
-/** The schema's own comments, a table or view each. */
-function documentation(views: readonly Row[]): Markup {
-  return html`<section aria-labelledby="views"><h2 id="views">Tables and views</h2>${
-    views.map((view) =>
-      html`<details><summary><code>${text(view["name"])}</code> ${
-        view["comment"] === null ? "" : text(view["comment"])
-      }</summary>${
-        table(`Columns of ${text(view["name"])}`, [
-          {
-            heading: "column",
-            cell: (row) => html`<code>${text(row["name"])}</code>`,
-          },
-          { heading: "type", cell: (row) => text(row["type"]) },
-          {
-            heading: "what it is",
-            cell: (row) => row["comment"] === null ? "" : text(row["comment"]),
-          },
-        ], listOf(view["columns"]))
-      }</details>`
-    )
-  }</section>`;
-}
-
 /** A box for SQL; the statement is in the address, so that an answer can be shared. */
 export function sqlPage(state: SqlPageState): Markup {
-  const address = (sql: string) => `/sql?${new URLSearchParams({ sql })}`;
+  const beside = html`${storeChoice(state)}
+<button type="button" name="save" hidden>Save this question</button>
+<button type="button" name="remove" hidden>Remove the saved question</button>`;
+  const form = sqlForm({
+    ...{ questions: QUESTIONS, sql: state.sql, beside: String(beside) },
+    attributes: 'method="get" action="/sql"',
+  });
+  const tables = state.views as unknown as readonly ToldTable[]; // rows of a statement here
   return layout({
     title: "SQL",
     at: "sql",
     body: html`
       <h1>Ask in SQL</h1>
-      <form class="sql" method="get" action="/sql">
-        <label>One statement that reads
-      <textarea name="sql" rows="6" spellcheck="false" maxlength="100000" required>${state
-        .sql}</textarea></label>
-        <div class="line">${storeChoice(state)}<button>Ask</button>
-      <button type="button" data-save hidden>Save this question</button></div>
-      </form>
+      ${raw(form)}
       <div data-answer>${answer(state)}</div>
-      <section aria-labelledby="questions">
-        <h2 id="questions">Questions</h2>
-        <ul class="questions">${QUESTIONS.map(({ title, sql }) =>
-          html`<li><a href="${address(sql)}">${title}</a></li>`
-        )}</ul>
-        <ul class="questions" data-saved aria-label="Questions saved in this browser"></ul>
+      <section aria-labelledby="views">
+        <h2 id="views">Tables and views</h2>
+        ${raw(tablesHtml(tables))}
       </section>
-      ${documentation(state.views)}
     `,
   });
 }

@@ -48,13 +48,17 @@ function standing(row: Row): string {
   return row["on_front"] === true ? "front" : "dominated";
 }
 
+/** Orders that begin with the least. */
+const LESS_FIRST: ReadonlySet<string> = new Set(["perplexity", "latency_ratio", "size_bytes"]);
+
 /** The list of trials; its state is in the address, so that it can be shared. */
 function trialList(study_id: string, trials: Page, state: StudyPageState): Markup {
   const address = (more: Record<string, string>) =>
     `?${new URLSearchParams({ ...state, ...more })}#trials`;
   const sorted = (heading: string, order: string, cell: TableColumn["cell"]): TableColumn => ({
-    heading: order === state.order ? `${heading} ▾` : heading,
+    heading,
     cell,
+    sorted: order !== state.order ? undefined : LESS_FIRST.has(order) ? "ascending" : "descending",
     numeric: true,
   });
   const columns: TableColumn[] = [
@@ -105,7 +109,10 @@ ${
       "Trials",
       columns,
       trials.rows,
-      state.find === "" ? "none has begun" : `none has "${state.find}"`,
+      {
+        none: state.find === "" ? "none has begun" : `none has "${state.find}"`,
+        sortable: trials.total <= trials.rows.length, // a page of many is sorted by the address
+      },
     )
   }
 ${pager(trials, (page) => address({ page: String(page) }))}

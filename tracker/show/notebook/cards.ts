@@ -5,28 +5,30 @@ import {
   type Trial,
   trialName,
 } from "../../../core/mod.ts";
-import { escapeHtml } from "../reports/render_html.ts";
+import { type Column, escapeHtml, tableHtml } from "../pages/client/table.js";
 import { DISPLAY, type Media } from "../../ground/terminal/kernel.ts";
-import { textTable } from "../terminal/table.ts";
 import { bytes, duration, number } from "../view/number_text.ts";
 import { modelLabel, type StudyView } from "../view/study_view.ts";
 import { trialColumns } from "../view/trial_columns.ts";
 import { figuresOf, type TrialFigures } from "../view/trial_figures.ts";
 import { rungText, standing, trialRows } from "../view/trial_rows.ts";
 import { type Displayed, displayed } from "./display.ts";
+import { tableMedia } from "./table.ts";
 import { findTrial, trialsMedia } from "./trial_tables.ts";
 
 /** Name and value of a card's lines. */
 export type CardLines = readonly (readonly [name: string, value: string])[];
 
+const CARD_COLUMNS: readonly Column<CardLines[number]>[] = [
+  { heading: "", cell: ([name]) => name, numeric: false, heads: true },
+  { heading: "", cell: ([, value]) => value, numeric: false },
+];
+
 /** A card: a title, lines of name and value, and what stands below. */
 export function cardMedia(title: string, lines: CardLines, below: readonly Media[] = []): Media {
-  const rows = lines.map(([name, value]) =>
-    `<tr><th scope="row" style="text-align:left">${escapeHtml(name)}</th>` +
-    `<td style="text-align:left">${escapeHtml(value)}</td></tr>`
-  ).join("");
+  const table = tableHtml(CARD_COLUMNS, lines, { inline: true, sortable: false });
   const html = `<div style="color:var(--jp-ui-font-color1,currentColor)"><p><strong>` +
-    `${escapeHtml(title)}</strong></p><table><tbody>${rows}</tbody></table></div>`;
+    `${escapeHtml(title)}</strong></p>${table}</div>`;
   const widest = Math.max(0, ...lines.map(([name]) => name.length));
   const text = lines.map(([name, value]) => `${name.padEnd(widest)}  ${value}`);
   return {
@@ -108,17 +110,11 @@ export function trialCard(view: StudyView, name: string | number): TrialCard {
 }
 
 function gatesMedia(gates: readonly GateDecision[]): Media {
-  const head = ["gate", "decision", "reason"];
-  const rows = gates.map(({ gate, decision, reason }) => [gate, decision, reason ?? ""]);
-  const body = rows.map((row) =>
-    `<tr>${row.map((one) => `<td style="text-align:left">${escapeHtml(one)}</td>`).join("")}</tr>`
-  ).join("");
-  return {
-    "text/html": `<table><thead><tr>${
-      head.map((one) => `<th scope="col" style="text-align:left">${one}</th>`).join("")
-    }</tr></thead><tbody>${body}</tbody></table>`,
-    "text/plain": textTable(head, rows),
-  };
+  return tableMedia([
+    { heading: "gate", cell: ({ gate }) => gate },
+    { heading: "decision", cell: ({ decision }) => decision },
+    { heading: "reason", cell: ({ reason }) => reason ?? "" },
+  ], gates);
 }
 
 /** The card of a trial that may be held still, of which the journal tells no end yet. */

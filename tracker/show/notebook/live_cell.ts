@@ -1,5 +1,5 @@
 import type { StudyEvent } from "../../../core/mod.ts";
-import { escapeHtml } from "../reports/render_html.ts";
+import { escapeHtml } from "../pages/client/table.js";
 import { type Broadcast, kernelBroadcast, type Media } from "../../ground/terminal/kernel.ts";
 import { phaseLine, progressLine, waitingLine } from "../terminal/live_view.ts";
 import { recipeText } from "../view/trial_rows.ts";

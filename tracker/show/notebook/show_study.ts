@@ -1,6 +1,7 @@
 import { UsageError } from "../../../core/mod.ts";
 import { plotOf, type PlotOptions, recommendedLoader, reportBlocks } from "../reports_of_study.ts";
-import { escapeHtml, renderHtml } from "../reports/render_html.ts";
+import { escapeHtml } from "../pages/client/table.js";
+import { renderHtml } from "../reports/render_html.ts";
 import type { Shown } from "../../ground/terminal/kernel.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { cardMedia } from "./cards.ts";

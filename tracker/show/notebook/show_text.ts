@@ -1,4 +1,4 @@
-import { escapeHtml } from "../reports/render_html.ts";
+import { escapeHtml } from "../pages/client/table.js";
 import { type Shown, shown } from "../../ground/terminal/kernel.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { type Column, DRAWN, tableMedia } from "./table.ts";
+import { DRAWN, tableMedia, type TextColumn } from "./table.ts";
 import { cellText, countText, formatTable } from "../../store/query/printed_answer.ts";
 import type { QueryColumn, QueryResult, Value } from "../../store/query/result.ts";
 import { DISPLAY, shown } from "../../ground/terminal/kernel.ts";
@@ -22,11 +22,11 @@ function sortedBy(value: Value, type: string): string | number | null {
 }
 
 function tableHtml(result: QueryResult): string {
-  const columns = result.columns.map(({ name, type }): Column<QueryResult["rows"][number]> => {
+  const columns = result.columns.map(({ name, type }): TextColumn<QueryResult["rows"][number]> => {
     const of = (row: QueryResult["rows"][number]) => row[name] ?? null;
     return {
       heading: name,
-      text: (row) => of(row) === null ? "NULL" : cellText(of(row), type),
+      cell: (row) => of(row) === null ? "NULL" : cellText(of(row), type),
       sort: (row) => sortedBy(of(row), type),
     };
   });

@@ -1,4 +1,5 @@
-import { escapeHtml } from "../reports/render_html.ts";
+import { type Column, escapeHtml, tableHtml } from "../pages/client/table.js";
+import { pageScript } from "../pages/page.ts";
 import { textTable } from "../terminal/table.ts";
 import type { Media } from "../../ground/terminal/kernel.ts";
 import { number } from "../view/number_text.ts";
@@ -9,16 +10,9 @@ export const DRAWN = 200;
 
 /** Characters of a text that a cell of the table shows; the whole of it is its tooltip. */
 const WIDEST = 120;
-/** A text of so many characters stays on one line. */
-const NAME_CHARS = 32;
 
-/** A column of a table: what stands in a cell, and what it is sorted by. */
-export interface Column<Row> {
-  readonly heading: string;
-  readonly text: (row: Row) => string;
-  /** Null is last either way. */
-  readonly sort: (row: Row) => string | number | null;
-}
+/** A column of a table that is also printed: its cells are text. */
+export type TextColumn<Row> = Omit<Column<Row>, "cell"> & { cell(row: Row): string };
 
 /** What the unit of a column is divided by, and called. */
 function unitOf(name: string, values: readonly Cell[]): { per: number; unit: string } | null {
@@ -50,13 +44,17 @@ function cellText(value: Cell, per: number): string {
 }
 
 /** The columns of flat rows, each under its own name, with its unit where the name tells it. */
-export function columnsOf(rows: readonly FlatRow[], names?: readonly string[]): Column<FlatRow>[] {
+export function columnsOf(
+  rows: readonly FlatRow[],
+  names?: readonly string[],
+): TextColumn<FlatRow>[] {
   const all = names ?? [...new Set(rows.flatMap((row) => Object.keys(row)))];
   return all.map((name) => {
     const unit = unitOf(name, rows.map((row) => row[name] ?? null));
     return {
-      heading: unit === null || name.endsWith(unit.unit) ? name : `${name} (${unit.unit})`,
-      text: (row) => cellText(row[name] ?? null, unit?.per ?? 1),
+      heading: name,
+      unit: unit === null || name.endsWith(unit.unit) ? undefined : unit.unit,
+      cell: (row) => cellText(row[name] ?? null, unit?.per ?? 1),
       sort: (row) => {
         const value = row[name] ?? null;
         if (value instanceof Date) return value.getTime();
@@ -66,39 +64,8 @@ export function columnsOf(rows: readonly FlatRow[], names?: readonly string[]): 
   });
 }
 
-/** Sorts the table by the heading that is clicked, or chosen and entered; again: the other way. */
-const SORT =
-  `(()=>{const t=document.getElementById("ID");if(!t||!t.tHead)return;const h=[...t.tHead.rows[0].cells];` +
-  `const by=i=>{const up=h[i].getAttribute("aria-sort")!=="ascending";` +
-  `h.forEach(c=>c.removeAttribute("aria-sort"));h[i].setAttribute("aria-sort",up?"ascending":"descending");` +
-  `const key=r=>{const v=r.cells[i].dataset.v;return v===undefined?null:r.cells[i].dataset.n?Number(v):v};` +
-  `const b=t.tBodies[0];[...b.rows].sort((x,y)=>{const p=key(x),q=key(y);` +
-  `if(p===null||Number.isNaN(p))return q===null||Number.isNaN(q)?0:1;if(q===null||Number.isNaN(q))return -1;` +
-  `const d=typeof p==="number"&&typeof q==="number"?p-q:String(p).localeCompare(String(q));return up?d:-d})` +
-  `.forEach(r=>b.append(r))};` +
-  `h.forEach((c,i)=>{c.style.cursor="pointer";c.tabIndex=0;c.title="Sort by this column";` +
-  `c.addEventListener("click",()=>by(i));` +
-  `c.addEventListener("keydown",e=>{if(e.key==="Enter"){by(i)}})})})()`;
-
-const FIGURE_STYLE = "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums";
-
-/** JupyterLab aligns cells to the right, and breaks a trial's name at its hyphens. */
-function textStyle(length: number): string {
-  return `text-align:left${length <= NAME_CHARS ? ";white-space:nowrap" : ""}`;
-}
-
-function cellHtml<Row>(column: Column<Row>, row: Row): string {
-  const text = column.text(row);
-  const sort = column.sort(row);
-  const chars = [...text];
-  const cut = chars.length > WIDEST;
-  const shown = cut ? `${chars.slice(0, WIDEST - 1).join("")}…` : text;
-  const numeric = typeof sort === "number";
-  return `<td style="${numeric ? FIGURE_STYLE : textStyle(chars.length)}"` +
-    (sort === null ? "" : ` data-v="${escapeHtml(String(sort))}"`) +
-    (numeric ? ' data-n="1"' : "") +
-    (cut ? ` title="${escapeHtml(text)}"` : "") + `>${escapeHtml(shown)}</td>`;
-}
+/** What sorts the tables of a cell; a cell's page has no script of its own. */
+const SORT = `<script>(()=>{${pageScript("sort.js")};bringTables(document)})()</script>`;
 
 /** What is said above and below a table. */
 export interface TableWords {
@@ -109,7 +76,7 @@ export interface TableWords {
 
 /** A table as a cell shows it: HTML that sorts, and aligned columns. No rows: it says so. */
 export function tableMedia<Row>(
-  columns: readonly Column<Row>[],
+  columns: readonly TextColumn<Row>[],
   rows: readonly Row[],
   { title, notes = [] }: TableWords = {},
 ): Media {
@@ -120,23 +87,15 @@ export function tableMedia<Row>(
     ? ["No rows."]
     : [];
   const said = [...count, ...notes];
-  const id = `pare-${crypto.randomUUID()}`;
-  const head = columns.map(({ heading }) =>
-    `<th scope="col" style="text-align:left">${escapeHtml(heading)}</th>`
-  ).join("");
-  const body = drawn.map((row) =>
-    `<tr>${columns.map((column) => cellHtml(column, row)).join("")}</tr>`
-  ).join("");
   const table = rows.length === 0
     ? ""
-    : `<table id="${id}"><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>` +
-      `<script>${SORT.replace("ID", id)}</script>`;
-  const html = `<div style="overflow-x:auto;color:var(--jp-ui-font-color1,currentColor)">` +
+    : tableHtml(columns, drawn, { inline: true, widest: WIDEST }) + SORT;
+  const html = `<div style="color:var(--jp-ui-font-color1,currentColor)">` +
     (title === undefined ? "" : `<p><strong>${escapeHtml(title)}</strong></p>`) + table +
     said.map((one) => `<p>${escapeHtml(one)}</p>`).join("") + "</div>";
   const text = rows.length === 0 ? [] : [textTable(
-    columns.map(({ heading }) => heading),
-    drawn.map((row) => columns.map((column) => oneLine(column.text(row)))),
+    columns.map(({ heading, unit }) => unit === undefined ? heading : `${heading} (${unit})`),
+    drawn.map((row) => columns.map((column) => oneLine(column.cell(row)))),
   )];
   return {
     "text/html": html,

@@ -9,13 +9,13 @@ import { trialColumns } from "../view/trial_columns.ts";
 import { frontFigures, type TrialFigures, trialFigures } from "../view/trial_figures.ts";
 import { standing, type TrialRow } from "../view/trial_rows.ts";
 import { type Displayed, displayed } from "./display.ts";
-import { type Column, tableMedia } from "./table.ts";
+import { tableMedia, type TextColumn } from "./table.ts";
 
 /** Rows of a study that a cell shows as a table. */
 export type Rows<Row> = Displayed<Row[]>;
 
 /** What a table of trials shows: figures as everywhere, the difference, how sure the front is. */
-function columnsOf(view: StudyView): Column<TrialRow>[] {
+function columnsOf(view: StudyView): TextColumn<TrialRow>[] {
   const figure = (row: TrialRow, metric: string): number | null =>
     metric === "latency_ratio"
       ? row.latency_ratio?.value ?? null
@@ -23,29 +23,29 @@ function columnsOf(view: StudyView): Column<TrialRow>[] {
       ? row.parameters
       : row.figures[metric]?.value ?? null;
   return [
-    { heading: "trial", text: (row) => trialName(row.number), sort: (row) => row.number },
-    { heading: "recipe", text: (row) => row.recipe, sort: (row) => row.recipe },
-    ...trialColumns(view).map(({ metric, heading, cell }): Column<TrialRow> => ({
+    { heading: "trial", cell: (row) => trialName(row.number), sort: (row) => row.number },
+    { heading: "recipe", cell: (row) => row.recipe, sort: (row) => row.recipe },
+    ...trialColumns(view).map(({ metric, heading, cell }): TextColumn<TrialRow> => ({
       heading,
-      text: cell,
+      cell,
       sort: (row) => figure(row, metric),
     })),
     {
       heading: "difference [95 %]",
-      text: ({ difference, baseline }) =>
+      cell: ({ difference, baseline }) =>
         difference === null || baseline ? "–" : differenceText(difference),
       sort: (row) => row.difference?.value ?? null,
     },
     {
       heading: "P(front)",
-      text: (row) => number(row.front_probability, 2),
+      cell: (row) => number(row.front_probability, 2),
       sort: (row) => row.front_probability,
     },
-    { heading: "reward", text: (row) => number(row.reward), sort: (row) => row.reward },
-    { heading: "took", text: (row) => duration(row.seconds), sort: (row) => row.seconds },
+    { heading: "reward", cell: (row) => number(row.reward), sort: (row) => row.reward },
+    { heading: "took", cell: (row) => duration(row.seconds), sort: (row) => row.seconds },
     {
       heading: "standing",
-      text: (row) => standing(row, view.recommended),
+      cell: (row) => standing(row, view.recommended),
       sort: (row) => standing(row, view.recommended),
     },
   ];

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { PAGE_STYLE } from "./page_style.ts";
+import { escapeHtml } from "./client/table.js";
 
-/** Text that cannot be taken for markup. */
-export function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;").replaceAll("'", "&#39;");
+/** A file that browsers get, as it is or as a part of a page. */
+export function clientFile(name: string): URL {
+  return new URL(`./client/${name}`, import.meta.url);
 }
+
+const clientText = (name: string) => readFileSync(clientFile(name), "utf8");
 
 /** Data that a page's script reads; no text of it can end the element that holds it. */
 export function dataElement(id: string, data: unknown): string {
@@ -14,14 +15,22 @@ export function dataElement(id: string, data: unknown): string {
   return `<script type="application/json" id="${escapeHtml(id)}">${json}</script>`;
 }
 
-/** The script of a page with a front, as it is inlined. */
-export function frontScript(): string {
-  return readFileSync(new URL("./client/front.js", import.meta.url), "utf8");
+const IMPORT = /^import \{[^}]*\} from "\.\/(\w+\.js)";\n/gm;
+
+/** Files with what they import before them, each once. */
+function withImports(names: readonly string[], known = new Set<string>()): string[] {
+  return names.flatMap((name) => {
+    if (known.has(name)) return [];
+    known.add(name);
+    const text = clientText(name);
+    const imported = [...text.matchAll(IMPORT)].map(([, other]) => other!);
+    return [...withImports(imported, known), text.replaceAll(IMPORT, "")];
+  });
 }
 
-/** The script of a page with a SQL box, as it is inlined. */
-export function sqlScript(): string {
-  return readFileSync(new URL("./client/sql_box.js", import.meta.url), "utf8");
+/** Files of the client as one script that a page inlines: it needs no other file. */
+export function pageScript(...names: readonly string[]): string {
+  return withImports(names).join("\n").replaceAll(/^export /gm, "");
 }
 
 /** A script's hash, as a content security policy names it. */
@@ -65,7 +74,7 @@ export function pageHtml({ title, body, scripts = [], policy = [] }: Page): stri
 <meta http-equiv="Content-Security-Policy" content="${rules}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title>
-<style>${PAGE_STYLE}</style>
+<style>${clientText("page.css")}${clientText("report.css")}</style>
 </head>
 <body>
 <main>

@@ -1,5 +1,5 @@
 import { number } from "../view/number_text.ts";
-import { escapeHtml } from "./page.ts";
+import { escapeHtml } from "./client/table.js";
 
 /** A curve as a line of text has room for it. */
 export interface Spark {

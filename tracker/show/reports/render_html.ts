@@ -1,10 +1,19 @@
-import { dataElement, escapeHtml, frontScript, pageHtml, sqlScript } from "../pages/page.ts";
+import { type Column, escapeHtml, tableHtml } from "../pages/client/table.js";
+import { dataElement, pageHtml, pageScript } from "../pages/page.ts";
 import type { FrontData } from "../pages/front_data.ts";
 import type { Block } from "./blocks.ts";
 import { sqlHtml, withoutBox } from "../pages/sql_html.ts";
-import { tableHtml } from "./table_html.ts";
 
-export { escapeHtml };
+/** A table with more rows is folded. */
+const MOST_OPEN = 25;
+
+/** First columns that name what their row is of. */
+const HEADS_ROWS: ReadonlySet<string> = new Set(["", "trial", "study", "task", "what"]);
+
+/** Text as markup only where it has some: a figure stays a figure, and its column one of figures. */
+function markup(text: string): string | { html: string } {
+  return /[`*]/.test(text) ? { html: inline(text) } : text;
+}
 
 /** Escaped text in which `code` between backticks and **bold** are kept. */
 function inline(text: string): string {
@@ -22,6 +31,8 @@ interface Rendering {
   /** Trial ids by their names, such as `t02`. */
   readonly trials: ReadonlyMap<string, string>;
   readonly live: boolean;
+  /** What the heading above a table says, for whoever does not see it. */
+  heading: string;
 }
 
 /** Names for the parts of a report, as links lead to them. */
@@ -61,6 +72,20 @@ function figureHtml({ svg, narrow, caption, points }: Of<"figure">): string {
   return `<figure${of}>${drawn}<figcaption>${inline(caption)}</figcaption></figure>${selection}`;
 }
 
+/** A table whose rows name their trials; a script may sort it. */
+function reportTable({ head, rows, note }: Of<"table">, { trials, heading }: Rendering): string {
+  const columns = head.map((text, at): Column<string[]> => ({
+    heading: text,
+    cell: (row) => markup(row[at] ?? ""),
+    heads: at === 0 && HEADS_ROWS.has(text),
+  }));
+  const drawn = tableHtml(columns, rows, {
+    ...{ caption: heading, unseen: true, fold: MOST_OPEN },
+    trial: (row) => trials.get(row[0] ?? ""),
+  });
+  return note === undefined ? drawn : `${drawn}<p class="note">${inline(note)}</p>`;
+}
+
 function weightsHtml({ weights, words }: Of<"weights">): string {
   const rows = Object.entries(weights).map(([name, value]) => {
     const said = escapeHtml(name === "co2" ? "CO2" : name);
@@ -77,6 +102,7 @@ function weightsHtml({ weights, words }: Of<"weights">): string {
 function renderBlock(block: Block, how: Rendering): string {
   switch (block.block) {
     case "heading": {
+      how.heading = block.text;
       const name = how.anchors.get(block);
       const id = name === undefined ? "" : ` id="${name}"`;
       return `<h${block.level}${id}>${inline(block.text)}</h${block.level}>`;
@@ -91,10 +117,11 @@ function renderBlock(block: Block, how: Rendering): string {
           .join("")
       }</dl>`;
     case "table":
-      return tableHtml(block, how.trials, inline);
+      return reportTable(block, how);
     case "code":
       return `<pre tabindex="0"><code>${escapeHtml(block.text)}</code></pre>`;
     case "fold":
+      how.heading = block.summary;
       return `<details><summary>${inline(block.summary)}</summary>${
         block.blocks.map((one) => renderBlock(one, how)).join("\n")
       }</details>`;
@@ -119,6 +146,7 @@ export function renderHtml(title: string, blocks: readonly Block[], data?: Front
     anchors: anchorsOf(blocks),
     trials: new Map(data?.trials.map(({ name, trial_id }) => [name, trial_id])),
     live: data !== undefined,
+    heading: title,
   };
   const parts = blocks.flatMap((one, at) => how.anchors.has(one) ? [at] : []);
   const second = parts[1] ?? blocks.length;
@@ -130,10 +158,14 @@ export function renderHtml(title: string, blocks: readonly Block[], data?: Front
     ...data === undefined ? [] : [dataElement("pare-front", data)],
   ];
   const asks = blocks.some((one) => one.block === "sql" && one.box !== null);
+  const scripts = [
+    ...data === undefined ? [] : ["front.js"],
+    ...asks ? ["sql_box.js"] : [],
+  ];
   return pageHtml({
     title,
     body: body.filter((text) => text !== "").join("\n"),
-    scripts: [...(data === undefined ? [] : [frontScript()]), ...(asks ? [sqlScript()] : [])],
+    scripts: scripts.length === 0 ? [] : [pageScript(...scripts)],
     // Files of a disk have no origin or hash that a browser compares: what the page's own script loads
     // may run, and nothing else. The worker is made of them; nothing may be fetched.
     policy: asks ? ["script-src 'strict-dynamic' 'wasm-unsafe-eval'", "worker-src blob:"] : [],

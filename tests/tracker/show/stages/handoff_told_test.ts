@@ -11,7 +11,7 @@ import {
 import { schemaCommand } from "../../../../tracker/commands/ask/schema.ts";
 import { describe } from "../../../../tracker/exchange/mlflow/describe/describe.ts";
 import { learn, newStudy } from "../../../../tracker/exchange/mlflow/describe/known_study.ts";
-import { escapeHtml } from "../../../../tracker/show/pages/page.ts";
+import { escapeHtml } from "../../../../tracker/show/pages/client/table.js";
 import type { SessionInput } from "../../../../tracker/session/start_study.ts";
 import { openSession } from "../../../../tracker/session/study_session.ts";
 import { handoffHtml } from "../../../../tracker/show/stages/handoff_page.ts";

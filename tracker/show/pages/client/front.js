@@ -1,6 +1,6 @@
 /**
  * Brings the front of a page to life: hover, selection, and weights that choose among its trials. The
- * page is whole without it. It needs no other file, and a page inlines it as `<script type="module">`.
+ * page is whole without it. A page inlines it with what it imports, see `pageScript`.
  *
  * What a page gives:
  * - `<script type="application/json" id="pare-front">`: `{ trials, weigh }`, see `FrontData` of
@@ -11,11 +11,13 @@
  * - `<form data-pare-weights hidden>` with an `<input type="range" name="accuracy">` a weight, an
  *   `<output name="accuracy">` beside each and a `[data-pare-choice]` that says what they choose.
  * - `<div data-pare-selection hidden>`: says what is known of the trial that is selected.
- * - `<table data-pare-sortable>`: a click on a heading sorts it.
+ * - `<table data-pare-sortable>`: see sort.js.
  *
  * What it tells: the event `pare-select` on the document, with `detail.trial_id`, null for none. A page
  * whose content changes calls `bring(document)` again; what is there already is not bound twice.
  */
+
+import { bringTables } from "./sort.js";
 
 /**
  * The trial that weights choose, by the rule of `recommend()` of core: the best reward above the
@@ -45,54 +47,6 @@ export function rewardBy({ terms, penalty }, given) {
     return total + (name === "accuracy" ? 1 : -1) * (weight / sum) * value;
   }, 0);
   return gained - penalty;
-}
-
-/** What of a cell is sorted by: its number where it begins with one, else its words. */
-export function sortKey(text) {
-  const plain = text.trim().replace(/^[−–]$/, "").replace("−", "-").replace(/^\+/, "");
-  const found = /^(?:[a-z]?)(-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)\s*(kB|MB|GB|TB|h|min|s)?/.exec(
-    plain,
-  );
-  if (found === null) return plain;
-  const value = Number(found[1].replaceAll(",", ""));
-  const unit = { kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, h: 3600, min: 60 }[found[2]] ?? 1;
-  return value * unit;
-}
-
-/** Numbers before words, nothing last, whichever way it is sorted. */
-export function compareKeys(a, b, down) {
-  if (a === "" || b === "") return (a === "" ? 1 : 0) - (b === "" ? 1 : 0);
-  const numbers = typeof a === "number" && typeof b === "number";
-  const order = numbers ? a - b : String(a).localeCompare(String(b));
-  return down ? -order : order;
-}
-
-function sortBy(table, column, button) {
-  const down = button.getAttribute("aria-sort") === "ascending";
-  for (const one of table.querySelectorAll("th")) one.removeAttribute("aria-sort");
-  button.setAttribute("aria-sort", down ? "descending" : "ascending");
-  const body = table.tBodies[0];
-  const rows = [...body.rows].map((row) => ({
-    row,
-    key: sortKey(row.cells[column]?.textContent ?? ""),
-  }));
-  rows.sort((a, b) => compareKeys(a.key, b.key, down));
-  body.append(...rows.map(({ row }) => row));
-}
-
-function bindTables(root) {
-  for (const table of root.querySelectorAll("table[data-pare-sortable]:not([data-bound])")) {
-    table.setAttribute("data-bound", "");
-    [...table.querySelectorAll("thead th")].forEach((head, column) => {
-      head.tabIndex = 0;
-      head.addEventListener("click", () => sortBy(table, column, head));
-      head.addEventListener("keydown", (event) => {
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        sortBy(table, column, head);
-      });
-    });
-  }
 }
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -254,7 +208,7 @@ function bindFolds(root) {
 
 /** Binds what a page has and is not bound yet. */
 export function bring(root) {
-  bindTables(root);
+  bringTables(root);
   const told = root.getElementById("pare-front");
   if (told === null) return;
   const data = JSON.parse(told.textContent);

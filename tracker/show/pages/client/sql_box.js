@@ -1,8 +1,11 @@
 /**
- * The SQL box of a report: DuckDB in a worker over the study's data, all of it from scripts beside the
- * page, which are loaded when the box is opened. Nothing is fetched; without them a sentence says what
- * to do. A page inlines this as `<script type="module">`, see ../sql_html.ts for what it holds.
+ * The box for SQL, see ../sql_html.ts for what it holds. On the board its form asks the board. In a report
+ * DuckDB answers, in a worker over the study's data, all of it from scripts beside the page, which are
+ * loaded when the box is opened. Nothing is fetched; without them a sentence says what to do.
  */
+import { bringTables } from "./sort.js";
+import { tablesHtml } from "./sql_tables.js";
+import { tableHtml } from "./table.js";
 
 /** Rows of an answer: those shown, and those that are below a fold. */
 const MOST = 10_000;
@@ -50,41 +53,28 @@ async function start({ worker, engine, data }) {
   return { ask: (ask, most = MOST) => post({ ask, most }), stop: () => at.terminate() };
 }
 
-function tableOf(columns, rows, caption) {
-  const scroll = make("div", null, {
-    class: "scroll",
-    tabindex: "0",
-    role: "group",
-    "aria-label": caption,
-  });
-  const table = make("table", null);
-  const head = make("tr", null);
-  head.append(...columns.map((name) => make("th", name, { scope: "col" })));
-  const body = make("tbody", null);
-  body.append(...rows.map((row) => {
-    const line = make("tr", null);
-    line.append(...row.map((cell) => make("td", cell ?? "NULL")));
-    return line;
-  }));
-  const top = make("thead", null);
-  top.append(head);
-  table.append(top, body);
-  scroll.append(table);
-  return scroll;
+/** Rows of an answer, which come as text. */
+function tableOf(names, rows, caption, sortable) {
+  const place = make("div", null);
+  const columns = names.map((heading, at) => ({ heading, cell: (row) => row[at] ?? "NULL" }));
+  place.innerHTML = tableHtml(columns, rows, { caption, unseen: true, sortable });
+  bringTables(place);
+  return place;
 }
 
 /** An answer below the box; what is long is folded. */
 function show(place, { columns, rows, capped }) {
   const said = `${rows.length} row${rows.length === 1 ? "" : "s"}` +
     (capped ? `, the first of more` : "");
+  const whole = rows.length <= OPEN; // a part of an answer cannot be sorted
   place.replaceChildren(
     make("p", said, { role: "status" }),
-    tableOf(columns, rows.slice(0, OPEN), "Answer"),
+    tableOf(columns, rows.slice(0, OPEN), "Answer", whole),
   );
-  if (rows.length <= OPEN) return;
+  if (whole) return;
   const fold = make("details", null);
   fold.append(make("summary", `${rows.length - OPEN} more rows`));
-  fold.append(tableOf(columns, rows.slice(OPEN), "The rest of the answer"));
+  fold.append(tableOf(columns, rows.slice(OPEN), "The rest of the answer", false));
   place.append(fold);
 }
 
@@ -95,25 +85,77 @@ WHERE NOT t.internal ORDER BY t.estimated_size = 0, t.table_name, c.column_index
 /** Each table with its comment, and its columns below. */
 async function listTables(fold, engine) {
   const { rows } = await engine.ask(TABLES, 100_000);
-  const blocks = [...Map.groupBy(rows, ([name]) => name)].map(([name, columns]) => {
-    const one = make("details", null);
-    const summary = make("summary", null);
-    summary.append(make("code", name), `: ${columns[0][1] ?? ""}`);
-    one.append(
-      summary,
-      tableOf(["column", "type", "what it is"], columns.map((row) => row.slice(2)), name),
-    );
-    return one;
-  });
-  fold.querySelector("div").replaceChildren(...blocks);
+  const told = [...Map.groupBy(rows, ([name]) => name)].map(([name, columns]) => ({
+    ...{ name, comment: columns[0][1] },
+    columns: columns.map(([, , name, type, comment]) => ({ name, type, comment })),
+  }));
+  fold.querySelector("div").innerHTML = tablesHtml(told);
   fold.hidden = false;
 }
 
-function bind(box, { folder, questions }) {
+const SAVED = "pare.questions";
+
+/** Questions that this browser keeps. */
+function readSaved() {
+  try {
+    const kept = JSON.parse(localStorage.getItem(SAVED) ?? "[]");
+    return Array.isArray(kept) ? kept.filter((one) => typeof one === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+/** What every box does: a question that is chosen stands in it, and both keys run it. */
+function bindForm(form) {
+  const { sql, save, remove } = form.elements;
+  const choice = form.querySelector("[data-pare-question]");
+  choice.addEventListener("change", () => {
+    if (choice.value !== "") sql.value = choice.value;
+    if (remove !== undefined) remove.hidden = !readSaved().includes(choice.value);
+  });
+  sql.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+  if (save === undefined) return;
+  const saved = make("optgroup", null, { label: "Saved in this browser" });
+  const write = (questions) => {
+    localStorage.setItem(SAVED, JSON.stringify(questions));
+    show();
+  };
+  const show = () => {
+    const kept = readSaved();
+    saved.replaceChildren(
+      ...kept.map((text) =>
+        make("option", text.replace(/\s+/g, " ").slice(0, 90), { value: text })
+      ),
+    );
+    if (kept.length === 0) saved.remove();
+    else choice.append(saved);
+    remove.hidden = !kept.includes(choice.value);
+  };
+  save.hidden = false;
+  save.addEventListener("click", () => {
+    const text = sql.value.trim();
+    if (text === "") return;
+    write([...new Set([...readSaved(), text])]);
+    choice.value = text;
+    remove.hidden = false;
+  });
+  remove.addEventListener("click", () => {
+    write(readSaved().filter((one) => one !== choice.value));
+    choice.value = "";
+    remove.hidden = true;
+  });
+  show();
+}
+
+function bindEngine(box, { folder }) {
   const [status, form, answer, tables] = ["-status", "", "-answer", "-tables"].map((name) =>
     box.querySelector(name === "" ? "form" : `[data-pare-sql${name}]`)
   );
-  const { sql, stop, question } = form.elements;
+  const { sql, stop } = form.elements;
   const run = form.querySelector("[type=submit]");
   let files = null;
   let engine = null;
@@ -162,11 +204,6 @@ function bind(box, { folder, questions }) {
     event.preventDefault();
     void ask();
   });
-  sql.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    void ask();
-  });
   stop.addEventListener("click", () => {
     engine?.stop();
     engine = null;
@@ -174,12 +211,10 @@ function bind(box, { folder, questions }) {
     status.textContent = "";
     [run.disabled, stop.disabled] = [false, true];
   });
-  question.addEventListener("change", () => {
-    if (question.value !== "") sql.value = questions[Number(question.value)].sql;
-  });
   void open();
 }
 
+for (const form of document.querySelectorAll("[data-pare-sql-form]")) bindForm(form);
 const box = document.querySelector("[data-pare-sql]");
 const told = document.getElementById("pare-sql");
-if (box !== null && told !== null) bind(box, JSON.parse(told.textContent));
+if (box !== null && told !== null) bindEngine(box, JSON.parse(told.textContent));
